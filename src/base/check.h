@@ -1,0 +1,16 @@
+// SMARTMIG_CHECK(condition, format, args...): a broken invariant is a bug; it stops the program in every build with the
+// place and a sentence. Expected failures (files, input, hardware) are Result, never a check.
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+
+namespace smartmig {
+[[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
+}
+
+#define SMARTMIG_CHECK(condition, ...)                                                                    \
+  do {                                                                                                    \
+    if (!(condition)) [[unlikely]]                                                                        \
+      ::smartmig::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));            \
+  } while (false)

@@ -1,0 +1,46 @@
+// The command line of one verb: declared once, then parsed, documented (--help) and completed from the same table. Values
+// come from the command line, else from the environment (--gpus from SMARTMIG_GPUS), else the default.
+// Conventions: "--name value" or "--name=value", "--" ends options, exit codes 0 ok, 1 failed, 2 usage.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace smartmig::cli {
+
+class Command {
+ public:
+  // `synopsis` shows the positional arguments: "[MODEL]". `example` is a line a reader can paste.
+  Command(std::string verb, std::string synopsis, std::string summary, std::string example);
+
+  Command& flag(std::string name, bool& target, std::string help);
+  Command& option(std::string name, std::string& target, std::string value_name, std::string help);
+  Command& option(std::string name, double& target, std::string value_name, std::string help);
+  Command& option(std::string name, std::int64_t& target, std::string value_name, std::string help);
+  Command& positional(std::string& target, bool required = true);
+  Command& positionals(std::vector<std::string>& target);
+  // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
+  Command& alias(std::string short_name);
+
+  enum class Outcome { kRun, kHelpShown };
+  Result<Outcome> parse(const std::vector<std::string>& arguments);  // prints the help for -h and --help
+  std::string help() const;
+
+ private:
+  struct Option {
+    std::string name, alias, value_name, help, shown_default;
+    bool is_flag = false;
+    std::function<Result<Ok>(std::string_view)> set;
+  };
+  Option* find(std::string_view name);
+  std::string verb_, synopsis_, summary_, example_;
+  std::vector<Option> options_;
+  std::vector<std::pair<std::string*, bool>> positionals_;
+  std::vector<std::string>* rest_ = nullptr;
+};
+
+}  // namespace smartmig::cli

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "eval/decision.h"
+
+namespace smartmig::cli {
+
+int run_decide(const Arguments& arguments) {
+  std::string policy = "static+cedf", file = "-", cost_name = "paper";
+  PolicyOptions options;
+  std::int64_t seed = 1;
+  bool indent = false;
+  Command command("decide", "[-f STATE.json]",
+                  "Reads a fleet at one moment as JSON (GPUs, layouts, waiting and running jobs) and prints what the "
+                  "policy would do now:\n"
+                  "jobs to stop, GPUs to reshape, jobs to start, in this order. docs/decide.md describes both forms.",
+                  R"(echo '{"smartmig_state":1,"now_s":60,"gpus":[{"model":"a100-40gb","layout":"4g+2g+1g"}],
+    "jobs":[{"id":"a","submit_s":0,"deadline_s":300,"work_s":{"1g":400,"2g":200,"4g":100}}]}' |
+    smartmig decide --json-indent)");
+  command.option("--file", file, "FILE", "read the state from here; - is standard input").alias("-f");
+  command.option(
+      "--policy", policy, "R+P",
+      "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
+  command.option("--layouts", options.layouts, "LIST|FILE",
+                 "layouts the policy is to hold; without, static keeps those of the state");
+  command.option("--cost", cost_name, "MODEL",
+                 "paper: preempting and reshaping are free; hardware: running jobs stay, only idle slices change");
+  command.option("--a", options.rule.a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness, for met and met-w");
+  command.option("--seed", seed, "S", "seed of the policy's own random choices");
+  command.flag("--json-indent", indent, "print the plan over several lines");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto cost = CostModel::parse(cost_name);
+  if (!cost) return usage_error(cost.error());
+  if (options.rule.a < 0) return usage_error(invalid("--a {}: a weight cannot be negative", options.rule.a));
+  if (seed < 0) return usage_error(invalid("--seed needs a whole number from 0, not {}", seed));
+  options.rule.seed = std::uint64_t(seed);
+  if (file == "-" && isatty(STDIN_FILENO))
+    return usage_error(
+        invalid("no state is given: smartmig decide < STATE.json, or -f FILE; see smartmig decide --help"));
+
+  const auto text = read_file(file);
+  if (!text) return failure(text.error());
+  const auto state = parse_state(file == "-" ? "state" : file, *text, *cost);
+  if (!state) return failure(state.error());
+  auto named = policy_for(*state, policy, options);
+  if (!named) return named.error().code == Error::kInvalid ? usage_error(named.error()) : failure(named.error());
+  const auto decision = decide(*state, *named->policy);
+  if (!decision) return failure(decision.error());
+  fmt::print("{}\n", to_json(*state, named->name, *decision, indent));
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,31 @@
+// The options that say what to simulate, shared by sim, compare, search and size.
+#pragma once
+#include <string>
+
+#include "cli/command.h"
+#include "eval/experiment.h"
+
+namespace smartmig::cli {
+
+struct RunOptions {
+  std::string workload = "paper:20x";
+  std::string gpus = "8xa100-40gb";
+  std::string power = "auto";
+  std::string layouts;
+  std::string cost = "paper";
+  std::string reshape_s;
+  double a = 2e-7;
+  double tokens_per_s = 0;
+  std::string slack;
+  std::int64_t policy_seed = 1;
+
+  void declare(Command& command);
+  // Everything but the workload's day, checked.
+  Result<Setting> setting() const;
+  Result<LoadOptions> load_options() const;
+  PolicyOptions policy_options() const;
+};
+
+int default_threads();
+
+}  // namespace smartmig::cli

@@ -1,0 +1,84 @@
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/progress.h"
+#include "cli/recorded_run.h"
+#include "cli/run_options.h"
+#include "cli/verbs.h"
+#include "report/run_dir.h"
+#include "report/summary_text.h"
+
+namespace smartmig::cli {
+namespace {
+
+struct SimOptions : RunOptions {
+  std::string policy = "static+cedf";
+  std::string out;
+  bool json = false, force = false, report = false, plain = false, journal = false;
+};
+
+Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std::shared_ptr<const JobTable> jobs) {
+  Contender contender = contender_of(options.policy, options.policy_options());
+  contender.options.plain = options.plain;
+  const bool keep_journal = !options.out.empty() && (options.journal || options.report || setting.platform->gpus() <= kMaxJournalGpus);
+  Progress bar(options.policy);
+  std::function<void(double)> told;
+  if (jobs->size() > 50'000) told = [&bar](double share) { bar.set(share); };
+  SMARTMIG_TRY(const auto run, run_recorded(setting, contender, jobs, keep_journal, told));
+  const SimResult& result = run->result;
+  const Workload& workload = jobs->workload();
+  if (result.refused > 0) fmt::print(stderr, "smartmig: {} illegal actions of the policy were refused; the last: {}\n", result.refused, result.last_refusal);
+  if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, {options.force, options.report}));
+
+  const double rate = result.wall_s > 0 ? double(result.summary.events) / result.wall_s : 0;
+  if (options.json) {
+    std::string json = "{";
+    json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy, setting.cost.name(), hash_of(workload));
+    for (const auto& [key, value] : summary_fields(result.summary)) json += fmt::format(",\"{}\":{}", key, value);
+    json += fmt::format(",\"refused\":{},\"wall_s\":{:.6f},\"events_per_s\":{:.0f}}}\n", result.refused, result.wall_s, rate);
+    fmt::print("{}", json);
+    return Ok{};
+  }
+  fmt::print("{} on {}, {} costs, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(), setting.cost.name(), workload.source, run->layouts, summary_text(result.summary));
+  if (!options.out.empty()) fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");
+  return Ok{};
+}
+
+}  // namespace
+
+int run_sim(const Arguments& arguments) {
+  SimOptions options;
+  Command command("sim", "", "Simulates a workload on a fleet under one policy and prints energy, tardiness and ET.",
+                  "smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf --report -o run1");
+  options.declare(command);
+  command.option("--policy", options.policy, "R+P", "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
+  command.option("--out", options.out, "DIR", "write the run directory").alias("-o");
+  command.flag("--force", options.force, "replace an existing run directory");
+  command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");
+  command.flag("--journal", options.journal, "with -o: keep journal and trace above 64 GPUs too");
+  command.flag("--plain", options.plain, "use the plain placer, the reference of the fast one");
+  command.flag("--json", options.json, "print one JSON object");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (options.report && options.out.empty()) return usage_error(invalid("--report needs -o DIR"));
+
+  const auto setting = options.setting();
+  if (!setting) return usage_error(setting.error());
+  const auto load = options.load_options();
+  if (!load) return usage_error(load.error());
+  std::error_code ignored;
+  if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
+    return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));
+  auto workload = load_workload(options.workload, *load);
+  if (!workload) return failure(workload.error());
+  if (workload->jobs.empty()) return failure(invalid("{} has no jobs: there is nothing to simulate", options.workload));
+  auto jobs = JobTable::bind(std::make_shared<Workload>(std::move(*workload)), *setting->platform);
+  if (!jobs) return failure(jobs.error());
+  const auto done = run_and_print(options, *setting, std::make_shared<JobTable>(std::move(*jobs)));
+  return done ? 0 : failure(done.error());
+}
+
+}  // namespace smartmig::cli

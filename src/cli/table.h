@@ -1,0 +1,19 @@
+// Text tables for people: columns align themselves, numbers to the right, and a --json twin stands beside every one of them.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace smartmig::cli {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string text() const;  // first column to the left, the others to the right
+
+ private:
+  std::vector<std::string> header_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace smartmig::cli

@@ -1,0 +1,37 @@
+// The verbs of smartmig, one file each (geometry.cc holds run_geometry). Each takes the arguments after the verb and returns
+// the exit code: 0 ok, 1 the work failed, 2 the call was wrong. Only this folder prints or exits.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace smartmig::cli {
+
+using Arguments = std::vector<std::string>;
+
+int run_geometry(const Arguments&);
+int run_workload(const Arguments&);
+int run_sim(const Arguments&);
+int run_replay(const Arguments&);
+int run_compare(const Arguments&);
+int run_search(const Arguments&);
+int run_reproduce(const Arguments&);
+int run_size(const Arguments&);
+int run_decide(const Arguments&);
+int run_demo(const Arguments&);
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  int (*run)(const Arguments&);
+};
+std::span<const Verb> verbs();
+
+int main(int argc, char** argv);
+
+int usage_error(const Error& error);   // prints to stderr, returns 2
+int failure(const Error& error);       // prints to stderr, returns 1
+
+}  // namespace smartmig::cli

@@ -1,0 +1,171 @@
+// smartmig workload: checks a workload, says what is in it, converts it to the project's job CSV.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "sim/job_csv.h"
+#include "sim/kind_curve.h"
+#include "sim/workload_spec.h"
+
+namespace smartmig::cli {
+namespace {
+
+struct KindSummary {
+  std::string kind;
+  std::size_t jobs = 0;
+  double total_s = 0;  // on the largest size
+  double mean_s() const { return jobs == 0 ? 0 : total_s / double(jobs); }
+};
+
+struct Summary {
+  std::array<std::size_t, 24> by_hour{};
+  std::vector<KindSummary> kinds;  // most frequent first
+  std::vector<double> slack;       // (deadline - submit) / whole-GPU time, increasing
+  std::size_t without_deadline = 0;
+  double first_s = 0, last_s = 0, total_s = 0;
+};
+
+constexpr double kQuantiles[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[std::size_t(q * double(sorted.size() - 1))];
+}
+
+Summary summarise(const Workload& workload) {
+  Summary out;
+  out.kinds.resize(workload.kinds.size() + 1);
+  for (std::size_t k = 0; k < out.kinds.size(); ++k) out.kinds[k].kind = k == 0 ? "(none)" : workload.kinds[k - 1];
+  for (const Job& job : workload.jobs) {
+    const double whole = seconds(whole_gpu_work(job));
+    ++out.by_hour[std::size_t(job.submit / std::chrono::hours(1) % 24)];
+    KindSummary& kind = out.kinds[std::size_t(job.kind + 1)];
+    ++kind.jobs;
+    kind.total_s += whole;
+    out.total_s += whole;
+    if (job.deadline == kNever)
+      ++out.without_deadline;
+    else if (whole > 0)
+      out.slack.push_back(seconds(job.deadline - job.submit) / whole);
+  }
+  std::erase_if(out.kinds, [](const KindSummary& kind) { return kind.jobs == 0; });
+  std::stable_sort(out.kinds.begin(), out.kinds.end(), [](const auto& a, const auto& b) { return a.jobs > b.jobs; });
+  std::sort(out.slack.begin(), out.slack.end());
+  if (!workload.jobs.empty()) {
+    out.first_s = seconds(workload.jobs.front().submit);
+    out.last_s = seconds(workload.jobs.back().submit);
+  }
+  return out;
+}
+
+void print_table(const Workload& workload, const Summary& summary) {
+  fmt::print("{}\n", workload.source);
+  fmt::print("  jobs            {}\n", workload.jobs.size());
+  fmt::print("  submitted       {:.2f} h to {:.2f} h, counted as {:.4g} days\n", summary.first_s / 3600,
+             summary.last_s / 3600, workload.days);
+  fmt::print("  reference GPU   {}\n", workload.reference_gpu);
+  fmt::print("  whole-GPU time  {:.2f} GPU hours\n", summary.total_s / 3600);
+  if (!summary.slack.empty()) {
+    fmt::print("  slack           ");
+    for (const double q : kQuantiles) fmt::print("p{:.0f} {:.3g}  ", q * 100, quantile(summary.slack, q));
+    fmt::print("({} without a deadline)\n", summary.without_deadline);
+  }
+  fmt::print("  hash            {:016x}\n", hash_of(workload));
+  fmt::print("\nArrivals by hour of day\n");
+  const std::size_t most = *std::max_element(summary.by_hour.begin(), summary.by_hour.end());
+  for (std::size_t hour = 0; hour < 24; ++hour)
+    if (summary.by_hour[hour] > 0)
+      fmt::print("  {:>2} {:>8}  {}\n", hour, summary.by_hour[hour],
+                 std::string(std::max<std::size_t>(1, summary.by_hour[hour] * 40 / most), '#'));
+  fmt::print("\n  {:<24} {:>9} {:>8} {:>16}\n", "kind", "jobs", "share", "mean whole-GPU s");
+  for (const KindSummary& kind : summary.kinds)
+    fmt::print("  {:<24} {:>9} {:>7.2f}% {:>16.2f}\n", kind.kind, kind.jobs,
+               100.0 * double(kind.jobs) / double(workload.jobs.size()), kind.mean_s());
+  fmt::print("\nRules\n");
+  for (const std::string& rule : workload.rules) fmt::print("  - {}\n", rule);
+}
+
+void print_json(const Workload& workload, const Summary& summary) {
+  using Json = nlohmann::ordered_json;
+  Json out = {{"source", workload.source},
+              {"jobs", workload.jobs.size()},
+              {"reference_gpu", workload.reference_gpu},
+              {"days", workload.days},
+              {"first_submit_s", summary.first_s},
+              {"last_submit_s", summary.last_s},
+              {"whole_gpu_s", summary.total_s},
+              {"hash", fmt::format("{:016x}", hash_of(workload))},
+              {"arrivals_by_hour", summary.by_hour}};
+  out["kinds"] = Json::array();
+  for (const KindSummary& kind : summary.kinds)
+    out["kinds"].push_back({{"kind", kind.kind}, {"jobs", kind.jobs}, {"mean_whole_gpu_s", kind.mean_s()}});
+  out["slack"] = Json::object();
+  if (!summary.slack.empty())
+    for (const double q : kQuantiles) out["slack"][fmt::format("p{:.0f}", q * 100)] = quantile(summary.slack, q);
+  out["without_deadline"] = summary.without_deadline;
+  out["rules"] = workload.rules;
+  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+int run_workload(const Arguments& arguments) {
+  std::string what, output, seed, slack, gpu;
+  double tokens_per_s = 0;
+  bool json = false;
+  Command command("workload", "SPEC|FILE",
+                  "Checks a workload and says what is in it. SPEC is paper:20x,seed=7 or fixed:, miso:, parva:; FILE a "
+                  "job CSV, a trace CSV,\n"
+                  "Batsim JSON or SWF, plain or gzip (docs/workloads.md).",
+                  "smartmig workload paper:20x,seed=7,days=1 -o day.csv");
+  command.positional(what)
+      .option("--output", output, "FILE", "write the jobs as job CSV; - for standard output, without the summary")
+      .alias("-o")
+      .flag("--json", json, "print the summary as JSON")
+      .option("--seed", seed, "N", "seed of the generator, or of the draws that fill the gaps of a file")
+      .option("--tokens-per-s", tokens_per_s, "X",
+              "speed of the whole GPU, for traces that record tokens; 0: not given")
+      .option("--slack", slack, "A-B", "draw every deadline as submit + U(A, B) * whole-GPU time")
+      .option("--gpu", gpu, "MODEL", "reference GPU of files that name none");
+  const auto outcome = command.parse(arguments);
+  if (!outcome) return usage_error(outcome.error());
+  if (*outcome == Command::Outcome::kHelpShown) return 0;
+
+  LoadOptions options;
+  if (tokens_per_s < 0) return usage_error(invalid("--tokens-per-s must be above 0, not {}", tokens_per_s));
+  options.tokens_per_s = tokens_per_s;
+  options.gpu = gpu;
+  if (!seed.empty()) {
+    const auto number = parse_int(seed);
+    if (!number || *number < 0) return usage_error(invalid("--seed needs a whole number from 0, not '{}'", seed));
+    options.seed = std::uint64_t(*number);
+  }
+  if (!slack.empty()) {
+    const auto range = parse_slack(slack);
+    if (!range) return usage_error(range.error());
+    options.slack = *range;
+  }
+  const auto workload = load_workload(what, options);
+  if (!workload) return is_workload_spec(what) ? usage_error(workload.error()) : failure(workload.error());
+  if (!output.empty()) {
+    const auto csv = to_job_csv(*workload);
+    if (!csv) return failure(csv.error());
+    if (output == "-") {
+      fmt::print("{}", *csv);
+      return 0;
+    }
+    if (const auto written = write_file(output, *csv); !written) return failure(written.error());
+  }
+  const Summary summary = summarise(*workload);
+  if (json)
+    print_json(*workload, summary);
+  else
+    print_table(*workload, summary);
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,27 @@
+// One decision about a fleet read from JSON, and its plan as JSON (docs/decide.md).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "eval/state_json.h"
+#include "policy/registry.h"
+
+namespace smartmig {
+
+// The policy for this moment. `static` without layouts keeps the shapes that the GPUs have or are to have; a fixed
+// partition with others asks for them now, as `twice` does: the registry's states them only for time 0. options.rule.w
+// is set here.
+Result<NamedPolicy> policy_for(const FleetState& state, std::string_view name, PolicyOptions options);
+
+struct Decision {
+  Plan plan;      // each part in order of arrival or GPU; every action is admitted
+  Cluster after;  // once the plan is under way
+};
+
+// kInvalid when the policy asks for an illegal action: says which and why.
+Result<Decision> decide(const FleetState& state, Policy& policy);
+
+// One line, or indented. Ends without a newline.
+std::string to_json(const FleetState& state, std::string_view policy, const Decision& decision, bool indent);
+
+}  // namespace smartmig

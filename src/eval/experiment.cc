@@ -1,0 +1,81 @@
+#include "eval/experiment.h"
+
+#include <atomic>
+#include <thread>
+
+#include "sim/simulate.h"
+
+namespace smartmig {
+
+Contender contender_of(std::string_view text, const PolicyOptions& defaults) {
+  Contender contender{std::string(text), std::string(text), defaults};
+  const auto open = text.find('['), close = text.find(']');
+  if (open != text.npos && close != text.npos && close > open) {
+    contender.policy = std::string(text.substr(0, open)) + std::string(text.substr(close + 1));
+    contender.options.layouts = std::string(text.substr(open + 1, close - open - 1));
+  } else if (contender.policy.starts_with("none+")) {
+    contender.options.layouts.clear();
+  }
+  return contender;
+}
+
+double per_job_weight(const Setting& setting, const Workload& workload) {
+  return effective_a(setting.a, setting.platform->gpus(), workload.days) * double(workload.jobs.size());
+}
+
+Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
+  LoadOptions options;
+  options.seed = seed;
+  SMARTMIG_TRY(Workload workload, load_workload(setting.workload, options));
+  SMARTMIG_TRY(JobTable jobs, JobTable::bind(std::make_shared<Workload>(std::move(workload)), *setting.platform));
+  return Day{seed, std::make_shared<JobTable>(std::move(jobs))};
+}
+
+Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day) {
+  PolicyOptions options = contender.options;
+  options.rule.a = setting.a;
+  options.rule.w = per_job_weight(setting, day.jobs->workload());
+  SMARTMIG_TRY(NamedPolicy named, make_policy(contender.policy, options, setting.cost, *setting.platform));
+  SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
+  SMARTMIG_TRY(SimResult result, simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, *named.policy));
+  if (result.refused > 0) return invalid("{} asked for {} illegal actions; the last: {}", contender.label, result.refused, result.last_refusal);
+  return result.summary;
+}
+
+void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto loop = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < count;) work(i);
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads && std::size_t(t) < count; ++t) others.emplace_back(loop);
+  loop();
+}
+
+Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::uint64_t>& seeds,
+                                                     int threads, const std::function<void(double)>& progress) {
+  std::vector<std::vector<Summary>> summaries(contenders.size(), std::vector<Summary>(seeds.size()));
+  std::vector<std::optional<Error>> errors(seeds.size());
+  std::atomic<std::size_t> done{0};
+  run_parallel(seeds.size(), threads, [&](std::size_t d) {
+    const auto day = make_day(setting, seeds[d]);
+    if (!day) {
+      errors[d] = day.error();
+      return;
+    }
+    for (std::size_t c = 0; c < contenders.size(); ++c) {
+      const auto summary = run_day(setting, contenders[c], *day);
+      if (!summary) {
+        errors[d] = summary.error();
+        return;
+      }
+      summaries[c][d] = *summary;
+      if (progress) progress(double(done.fetch_add(1) + 1) / double(seeds.size() * contenders.size()));
+    }
+  });
+  for (const auto& error : errors)
+    if (error) return *error;
+  return summaries;
+}
+
+}  // namespace smartmig

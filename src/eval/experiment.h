@@ -1,0 +1,49 @@
+// Policies over paired days: every policy sees the same jobs on the same day. Days run in parallel; results are stored by
+// index, so they do not depend on the number of threads.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/summary.h"
+#include "policy/registry.h"
+#include "sim/workload_spec.h"
+
+namespace smartmig {
+
+// What a run is made of, but the policy and the day.
+struct Setting {
+  std::shared_ptr<const Platform> platform;
+  std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
+  CostModel cost;
+  double a = 2e-7;
+};
+
+struct Contender {
+  std::string label;       // shown; unique within a comparison
+  std::string policy;      // "static+cedf"
+  PolicyOptions options;
+};
+
+// Label and policy from one word: "static+cedf", or with its own layouts "static[1,1,2,3]+cedf", "search[FILE]+cedf".
+Contender contender_of(std::string_view text, const PolicyOptions& defaults);
+
+// RuleOptions::w for this workload: a_eff * n.
+double per_job_weight(const Setting& setting, const Workload& workload);
+
+struct Day {
+  std::uint64_t seed = 0;
+  std::shared_ptr<const JobTable> jobs;
+};
+Result<Day> make_day(const Setting& setting, std::uint64_t seed);
+Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day);
+
+// [contender][day]. `progress` may be called from several threads.
+Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::uint64_t>& seeds,
+                                                     int threads, const std::function<void(double)>& progress = {});
+
+// Runs work(i) for i in [0, count) on up to `threads` threads, in order of starting.
+void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+
+}  // namespace smartmig

@@ -1,0 +1,42 @@
+#include "eval/statistics.h"
+
+#include <cmath>
+#include <vector>
+
+namespace smartmig {
+
+double mean_of(std::span<const double> values) {
+  double sum = 0;
+  for (double v : values) sum += v;
+  return values.empty() ? 0 : sum / double(values.size());
+}
+
+double deviation_of(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (double v : values) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / double(values.size() - 1));
+}
+
+double student_t975(std::size_t degrees_of_freedom) {
+  static constexpr double kSmall[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  if (degrees_of_freedom == 0) return HUGE_VAL;
+  if (degrees_of_freedom <= 10) return kSmall[degrees_of_freedom - 1];
+  const double z = 1.959963985, n = double(degrees_of_freedom);  // Cornish-Fisher: below 1e-3 off from 11 on
+  return z + (z * z * z + z) / (4 * n) + (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * n * n);
+}
+
+Difference paired_difference(std::span<const double> x, std::span<const double> base) {
+  std::vector<double> differences(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) differences[i] = x[i] - base[i];
+  Difference d;
+  d.mean = mean_of(differences);
+  d.half_width = x.size() < 2 ? HUGE_VAL : student_t975(x.size() - 1) * deviation_of(differences) / std::sqrt(double(x.size()));
+  const double scale = std::abs(mean_of(base));
+  d.percent = scale > 0 ? 100 * d.mean / scale : 0;
+  d.percent_half_width = scale > 0 ? 100 * d.half_width / scale : 0;
+  return d;
+}
+
+}  // namespace smartmig

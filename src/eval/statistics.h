@@ -1,0 +1,20 @@
+// Means and 95 % intervals of paired days. An interval is Student's t on the differences day by day.
+#pragma once
+#include <span>
+
+namespace smartmig {
+
+double mean_of(std::span<const double> values);
+double deviation_of(std::span<const double> values);  // sample standard deviation; 0 for fewer than two
+
+struct Difference {
+  double mean = 0;        // of x - base
+  double half_width = 0;  // 95 %: mean +- half_width; infinite for one day
+  double percent = 0;     // mean / mean of base * 100
+  double percent_half_width = 0;
+};
+Difference paired_difference(std::span<const double> x, std::span<const double> base);  // REQUIRES: equal sizes, not empty
+
+double student_t975(std::size_t degrees_of_freedom);
+
+}  // namespace smartmig

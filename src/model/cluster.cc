@@ -1,0 +1,258 @@
+#include "model/cluster.h"
+
+#include <atomic>
+
+namespace smartmig {
+
+std::uint64_t Identity::fresh() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+Cluster::Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost, std::vector<Layout> initial)
+    : platform_(std::move(platform)), jobs_(std::move(jobs)), cost_(cost), gpus_(platform_->gpus()), states_(jobs_->size()) {
+  SMARTMIG_CHECK(initial.size() == gpus_.size(), "{} initial layouts for {} GPUs", initial.size(), gpus_.size());
+  for (std::size_t g = 0; g < gpus_.size(); ++g) {
+    gpus_[g].layout = gpus_[g].target = initial[g];
+    gpus_[g].job_at.fill(kNoJob);
+    refresh_power(GpuId(g), gpus_[g]);
+  }
+}
+
+void Cluster::settle(GpuState& gpu) {
+  if (gpu.since == now_) return;
+  const double dt = seconds(now_ - gpu.since);
+  gpu.joules += gpu.watts * dt;
+  gpu.meter += gpu.active_per_weight * dt;
+  gpu.slice_us += gpu.busy_slices * (now_ - gpu.since).count();
+  gpu.since = now_;
+}
+
+namespace {
+// A job's weight in the attribution of active watts.
+double weight_of(const Platform::Model& model, double added, int slices) { return model.power.is_table() || added <= 0 ? slices : added; }
+}  // namespace
+
+// Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
+void Cluster::refresh_power(GpuId id, GpuState& gpu) {
+  const Platform::Model& model = platform_->model(id);
+  gpu.added = 0;
+  gpu.weight = gpu.busy_slices;
+  if (!model.power.is_table()) {
+    gpu.weight = 0;
+    for (PlacementId p : gpu.busy) {
+      const double added = jobs_->added_watts(gpu.job_at[index(p)], model.type_of_placement[index(p)]);
+      gpu.added += added;
+      gpu.weight += weight_of(model, added, model.slices_of_placement[index(p)]);
+    }
+  }
+  gpu.watts = model.power.watts(gpu.busy_slices, gpu.added);
+  gpu.active_per_weight = gpu.weight > 0 ? (gpu.watts - model.power.idle()) / gpu.weight : 0;
+}
+
+void Cluster::apply(const Event& event) {
+  SMARTMIG_CHECK(event.at >= now_, "event at {} us after the clock reached {} us", event.at.count(), now_.count());
+  now_ = event.at;
+  switch (event.kind) {
+    case EventKind::kSubmitted: {
+      JobState& job = states_[index(event.job)];
+      SMARTMIG_CHECK(job.phase == JobPhase::kAbsent, "job {} submitted twice", index(event.job));
+      job.phase = JobPhase::kQueued;
+      job.previous = tail_;
+      (tail_ == kNoJob ? head_ : states_[index(tail_)].next) = event.job;
+      tail_ = event.job;
+      ++unfinished_;
+      ++counters_.arrivals;
+      news_.push_back(event);
+      return;
+    }
+    case EventKind::kFinished: {
+      JobState& job = states_[index(event.job)];
+      SMARTMIG_CHECK(job.phase == JobPhase::kRunning, "job {} finished without running", index(event.job));
+      leave_slice(event.job, job);
+      job.phase = JobPhase::kDone;
+      job.finish = now_;
+      job.remaining = Time{0};
+      remove_unfinished(event.job);
+      ++counters_.completions;
+      news_.push_back(event);
+      return;
+    }
+    case EventKind::kStarted: start(event); return;
+    case EventKind::kStopped: {
+      JobState& job = states_[index(event.job)];
+      job.remaining = job.finish - std::max(now_, job.since);
+      leave_slice(event.job, job);
+      job.phase = JobPhase::kQueued;
+      job.stopped_in = decision_;
+      ++job.stops;
+      ++counters_.preemptions;
+      return;
+    }
+    case EventKind::kReshapeAsked:
+      gpus_[index(event.gpu)].target = event.layout;
+      ++counters_.repartitions;
+      return;
+    case EventKind::kDestroyed: {
+      GpuState& gpu = gpus_[index(event.gpu)];
+      SMARTMIG_CHECK((gpu.busy & event.layout).empty(), "GPU {}: a busy slice was destroyed", index(event.gpu));
+      gpu.layout = gpu.layout - event.layout;
+      news_.push_back(event);
+      return;
+    }
+    case EventKind::kCreated: {
+      GpuState& gpu = gpus_[index(event.gpu)];
+      const GpuModel& model = *platform_->model(event.gpu).gpu;
+      for (PlacementId p : event.layout) {
+        const auto next = model.with(gpu.layout, p);
+        SMARTMIG_CHECK(next.has_value(), "GPU {}: placement {} created over another", index(event.gpu), index(p));
+        gpu.layout = *next;
+      }
+      news_.push_back(event);
+      return;
+    }
+  }
+}
+
+void Cluster::start(const Event& event) {
+  JobState& job = states_[index(event.job)];
+  GpuState& gpu = gpus_[index(event.gpu)];
+  const Platform::Model& model = platform_->model(event.gpu);
+  settle(gpu);
+  const TypeId type = model.type_of_placement[index(event.where)];
+  const int slices = model.slices_of_placement[index(event.where)];
+  if (job.type == kNoType) {
+    job.remaining = jobs_->work(event.job, type);
+    job.first_start = now_;
+    job.since = now_;
+  } else {
+    job.remaining = remaining_on(event.job, type);
+    job.since = cost_.free() ? now_ : now_ + std::max(Time{0}, jobs_->job(event.job).restart);
+    if (job.stopped_in == decision_ && platform_->type(job.type).compute_slices == slices) {
+      --counters_.preemptions;
+      ++counters_.moves;
+    }
+  }
+  job.finish = job.since + job.remaining;
+  job.phase = JobPhase::kRunning;
+  job.type = type;
+  job.gpu = event.gpu;
+  job.where = event.where;
+  ++running_;
+  gpu.job_at[index(event.where)] = event.job;
+  gpu.busy = model.gpu->subset(gpu.layout, gpu.busy.bits() | 1u << index(event.where));
+  gpu.busy_slices += slices;
+  job.meter_mark = gpu.meter;
+  refresh_power(event.gpu, gpu);
+}
+
+void Cluster::leave_slice(JobId id, JobState& job) {
+  GpuState& gpu = gpus_[index(job.gpu)];
+  const Platform::Model& model = platform_->model(job.gpu);
+  settle(gpu);
+  const int slices = model.slices_of_placement[index(job.where)];
+  const double added = jobs_->added_watts(id, job.type);
+  const double weight = weight_of(model, added, slices);
+  job.joules += weight * (gpu.meter - job.meter_mark);
+  gpu.job_at[index(job.where)] = kNoJob;
+  gpu.busy = gpu.busy.without(job.where);
+  gpu.busy_slices -= slices;
+  refresh_power(job.gpu, gpu);
+  job.where = kNoPlacement;
+  --running_;
+}
+
+void Cluster::remove_unfinished(JobId id) {
+  JobState& job = states_[index(id)];
+  (job.previous == kNoJob ? head_ : states_[index(job.previous)].next) = job.next;
+  (job.next == kNoJob ? tail_ : states_[index(job.next)].previous) = job.previous;
+  job.previous = job.next = kNoJob;
+  --unfinished_;
+}
+
+Refusal Cluster::refusal_of_stop(JobId id) const {
+  if (index(id) >= states_.size()) return Refusal::kNoSuchJob;
+  if (states_[index(id)].phase != JobPhase::kRunning) return Refusal::kNotRunning;
+  if (!cost_.free() && jobs_->job(id).restart < Time{0}) return Refusal::kNotPreemptible;
+  return Refusal::kNone;
+}
+
+Refusal Cluster::refusal_of_reshape(const Reshape& reshape) const {
+  if (index(reshape.gpu) >= gpus_.size()) return Refusal::kNoSuchGpu;
+  // With free repartitioning the change is instantaneous: what goes must be idle by now.
+  const GpuState& gpu = gpus_[index(reshape.gpu)];
+  if (cost_.free() && !reshape.to.contains(gpu.busy)) return Refusal::kSliceBusy;
+  return Refusal::kNone;
+}
+
+Refusal Cluster::refusal_of_start(const Start& start) const {
+  if (index(start.job) >= states_.size()) return Refusal::kNoSuchJob;
+  if (index(start.gpu) >= gpus_.size()) return Refusal::kNoSuchGpu;
+  if (states_[index(start.job)].phase != JobPhase::kQueued) return Refusal::kNotQueued;
+  const GpuState& gpu = gpus_[index(start.gpu)];
+  if (index(start.where) >= 32 || !gpu.layout.contains(start.where)) return Refusal::kNoSuchSlice;
+  if (!gpu.target.contains(start.where)) return Refusal::kSliceGoing;
+  if (gpu.busy.contains(start.where)) return Refusal::kSliceBusy;
+  if (jobs_->work(start.job, platform_->type_of(start.gpu, start.where)) < Time{0}) return Refusal::kDoesNotFit;
+  return Refusal::kNone;
+}
+
+Time Cluster::remaining_on(JobId id, TypeId type) const {
+  const JobState& job = states_[index(id)];
+  const Time whole = jobs_->work(id, type);
+  if (job.type == kNoType || whole < Time{0}) return whole;
+  const Time left = job.phase == JobPhase::kRunning ? job.finish - std::max(now_, job.since) : job.remaining;
+  const Time whole_there = jobs_->work(id, job.type);
+  if (whole == whole_there) return left;
+  if (whole_there == Time{0}) return Time{0};
+  return rounded(double(left.count()) * double(whole.count()) / double(whole_there.count()));
+}
+
+Time Cluster::finish_on(JobId id, TypeId type) const {
+  const Time left = remaining_on(id, type);
+  if (left < Time{0}) return kNever;
+  const JobState& job = states_[index(id)];
+  if (job.phase == JobPhase::kRunning && job.type == type) return job.finish;
+  const bool resumes = job.type != kNoType && !cost_.free();
+  return now_ + (resumes ? std::max(Time{0}, jobs_->job(id).restart) : Time{0}) + left;
+}
+
+double Cluster::joules(GpuId id) const {
+  const GpuState& gpu = gpus_[index(id)];
+  return gpu.joules + gpu.watts * seconds(now_ - gpu.since);
+}
+
+double Cluster::total_joules() const {
+  double total = 0;
+  for (std::size_t g = 0; g < gpus_.size(); ++g) total += joules(GpuId(g));
+  return total;
+}
+
+double Cluster::attributed_joules(JobId id) const {
+  const JobState& job = states_[index(id)];
+  if (job.phase != JobPhase::kRunning) return job.joules;
+  const GpuState& gpu = gpus_[index(job.gpu)];
+  const Platform::Model& model = platform_->model(job.gpu);
+  const double weight = weight_of(model, jobs_->added_watts(id, job.type), model.slices_of_placement[index(job.where)]);
+  return job.joules + weight * (gpu.meter + gpu.active_per_weight * seconds(now_ - gpu.since) - job.meter_mark);
+}
+
+std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gpu, PlacementId where) {
+  const std::string who = index(job) < cluster.jobs().size() ? fmt::format("job {}", cluster.jobs().workload().name_of(index(job))) : fmt::format("job #{}", index(job));
+  const std::string slice = fmt::format("GPU {} placement {}", index(gpu), index(where));
+  switch (refusal) {
+    case Refusal::kNone: return "allowed";
+    case Refusal::kNoSuchJob: return who + " does not exist";
+    case Refusal::kNotQueued: return who + " is not waiting";
+    case Refusal::kNotRunning: return who + " is not running";
+    case Refusal::kNotPreemptible: return who + " cannot be preempted: it has no restart cost";
+    case Refusal::kNoSuchGpu: return fmt::format("GPU {} does not exist", index(gpu));
+    case Refusal::kNoSuchSlice: return slice + " does not exist now";
+    case Refusal::kSliceGoing: return slice + " is about to be destroyed";
+    case Refusal::kSliceBusy: return slice + " is busy";
+    case Refusal::kDoesNotFit: return fmt::format("{} does not fit on {}", who, slice);
+  }
+  return "unknown";
+}
+
+}  // namespace smartmig

@@ -1,0 +1,156 @@
+// What is believed about the fleet: layouts, running jobs, progress, watts and joules. A pure fold over the journal's events;
+// copyable, so that a what-if or a planner works on a copy. refusal_of() alone judges whether an action is legal, for every
+// policy and every world. Not thread-safe; one owner.
+//
+// Progress. A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled only when
+// the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps its finish to the
+// microsecond.
+// Energy. Each GPU is integrated lazily: watts of the interval that ended x its length, settled before anything changes.
+// A job's share of the active watts (above idle) is by weight: what it adds (additive power models), else compute slices.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/cost.h"
+#include "model/event.h"
+#include "model/job_table.h"
+#include "model/plan.h"
+#include "model/platform.h"
+
+namespace smartmig {
+
+enum class JobPhase : std::uint8_t { kAbsent, kQueued, kRunning, kDone };
+
+struct JobState {
+  JobPhase phase = JobPhase::kAbsent;
+  PlacementId where = kNoPlacement;  // while running
+  TypeId type = kNoType;             // of the current or last run; kNoType: never ran
+  GpuId gpu = kNoGpu;                // of the current or last run
+  JobId previous = kNoJob, next = kNoJob;  // unfinished jobs in order of arrival
+  Time remaining{};     // on `type`, when stopped; while running see finish
+  Time since{};         // when the current run began to make progress (after a restart's hold)
+  Time finish{};        // expected while running, true once done
+  Time first_start{-1};
+  double joules = 0;    // attributed active energy
+  double meter_mark = 0;
+  std::uint64_t stopped_in = 0;  // decision of the last stop
+  std::uint32_t stops = 0;
+};
+
+struct GpuState {
+  Layout layout;   // instances that exist
+  Layout target;   // what it is to become; equal to layout when nothing is under way
+  Layout busy;
+  int busy_slices = 0;
+  double added = 0, weight = 0;   // sums over running jobs
+  double watts = 0;
+  double active_per_weight = 0;   // (watts - idle) / weight
+  Time since{};                   // settled until
+  double joules = 0;
+  double meter = 0;               // integral of active_per_weight
+  std::int64_t slice_us = 0;      // integral of busy_slices, microseconds
+  std::array<JobId, 32> job_at;   // by placement; kNoJob where idle
+
+  Layout usable() const { return layout & target; }
+  Layout free() const { return usable() - busy; }
+};
+
+struct Counters {
+  std::uint64_t arrivals = 0, completions = 0;
+  std::uint64_t preemptions = 0;   // stops and size changes
+  std::uint64_t moves = 0;         // same size, other slice
+  std::uint64_t repartitions = 0;  // changes of a GPU's layout asked for
+};
+
+// Which object this is: a copy is another one, a moved one stays itself. So a policy that keeps what it derived from a cluster
+// can tell whether it still looks at the same one. Never reaches any output.
+class Identity {
+ public:
+  Identity() : value_(fresh()) {}
+  Identity(const Identity&) : value_(fresh()) {}
+  Identity(Identity&& other) noexcept : value_(std::exchange(other.value_, fresh())) {}
+  Identity& operator=(const Identity&) { value_ = fresh(); return *this; }
+  Identity& operator=(Identity&& other) noexcept { value_ = std::exchange(other.value_, fresh()); return *this; }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  static std::uint64_t fresh();
+  std::uint64_t value_;
+};
+
+enum class Refusal : std::uint8_t { kNone, kNoSuchJob, kNotQueued, kNotRunning, kNotPreemptible, kNoSuchGpu, kNoSuchSlice, kSliceGoing, kSliceBusy, kDoesNotFit };
+
+class Cluster {
+ public:
+  // Every GPU starts with `initial` layouts (one per GPU), at time 0, idle.
+  Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost, std::vector<Layout> initial);
+
+  void apply(const Event& event);  // REQUIRES: legal, and not before now()
+  Refusal refusal_of_stop(JobId job) const;
+  Refusal refusal_of_reshape(const Reshape& reshape) const;
+  Refusal refusal_of_start(const Start& start) const;
+
+  // Events from the world since the last decision, so that a policy can work incrementally.
+  std::span<const Event> news() const { return news_; }
+  void begin_decision() { ++decision_; }
+  void end_decision(bool refused) {
+    news_.clear();
+    refused_ = refused;
+  }
+  bool last_plan_refused() const { return refused_; }  // then an incremental policy must look at everything anew
+  std::uint64_t decision() const { return decision_; }
+  std::uint64_t identity() const { return identity_.value(); }  // no two clusters share one; 0 is none
+
+  Time now() const { return now_; }
+  const Platform& platform() const { return *platform_; }
+  const JobTable& jobs() const { return *jobs_; }
+  const CostModel& cost() const { return cost_; }
+  const std::vector<GpuState>& gpus() const { return gpus_; }
+  const GpuState& gpu(GpuId id) const { return gpus_[index(id)]; }
+  const JobState& state(JobId id) const { return states_[index(id)]; }
+  const std::vector<JobState>& states() const { return states_; }
+  const Counters& counters() const { return counters_; }
+  std::size_t unfinished() const { return unfinished_; }
+  std::size_t running() const { return running_; }
+  JobId first_unfinished() const { return head_; }
+  JobId next_unfinished(JobId id) const { return states_[index(id)].next; }
+
+  // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it cannot.
+  Time remaining_on(JobId job, TypeId type) const;
+  // When it would finish there: now + restart hold if it has progress and must resume + remaining.
+  Time finish_on(JobId job, TypeId type) const;
+
+  double joules(GpuId gpu) const;  // up to now
+  double total_joules() const;
+  double attributed_joules(JobId job) const;
+
+ private:
+  void settle(GpuState& gpu);
+  void refresh_power(GpuId id, GpuState& gpu);
+  void start(const Event& event);
+  void leave_slice(JobId id, JobState& job);
+  void remove_unfinished(JobId id);
+
+  std::shared_ptr<const Platform> platform_;
+  std::shared_ptr<const JobTable> jobs_;
+  CostModel cost_;
+  Time now_{};
+  std::vector<GpuState> gpus_;
+  std::vector<JobState> states_;
+  std::vector<Event> news_;
+  JobId head_ = kNoJob, tail_ = kNoJob;
+  std::size_t unfinished_ = 0, running_ = 0;
+  Counters counters_;
+  std::uint64_t decision_ = 0;
+  bool refused_ = false;
+  Identity identity_;
+};
+
+// A sentence for a person: which action was refused and why.
+std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gpu, PlacementId where);
+
+}  // namespace smartmig

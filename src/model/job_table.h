@@ -1,0 +1,43 @@
+// The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Built once
+// and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's copies).
+//
+// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM count:
+//   1. by the kind's measured speeds:  work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model, profile)
+//   2. else by SM count:               work = work(ref, k) * SM(ref, k) / SM(profile), k the reference size nearest in SMs
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/platform.h"
+#include "model/workload.h"
+
+namespace smartmig {
+
+class JobTable {
+ public:
+  // kInvalid when a job fits no slice of the platform: names the job and what it needs.
+  static Result<JobTable> bind(std::shared_ptr<const Workload> workload, const Platform& platform);
+
+  std::size_t size() const { return workload_->jobs.size(); }
+  const Workload& workload() const { return *workload_; }
+  const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
+  Time work(JobId id, TypeId type) const { return work_[index(id) * types_ + index(type)]; }
+  std::span<const Time> work_row(JobId id) const { return {work_.data() + index(id) * types_, types_}; }
+  // Watts the job adds on that type, for additive power models (0 for table models).
+  double added_watts(JobId id, TypeId type) const {
+    return added_.empty() ? 0 : added_[std::size_t(workload_->jobs[index(id)].kind + 1) * types_ + index(type)];
+  }
+  int mem_mib(JobId id) const { return mem_mib_.empty() ? -1 : mem_mib_[index(id)]; }
+
+ private:
+  std::shared_ptr<const Workload> workload_;
+  std::size_t types_ = 0;
+  std::vector<Time> work_;       // [job][type]
+  std::vector<double> added_;    // [kind + 1][type]; empty when every power model is a table
+  std::vector<int> mem_mib_;     // the job's own or its kind's; empty when no job has one
+};
+
+}  // namespace smartmig

@@ -1,0 +1,35 @@
+// What a policy asks for: a diff against what runs. Stops are carried out first, then reshapes, then starts, so two jobs
+// trade places by stopping both and starting both. A stop and start of one job in one plan is a move (same size) or a size
+// change.
+#pragma once
+#include <vector>
+
+#include "base/ids.h"
+#include "mig/layout.h"
+
+namespace smartmig {
+
+struct Start {
+  JobId job;
+  GpuId gpu;
+  PlacementId where;
+};
+struct Reshape {
+  GpuId gpu;
+  Layout to;
+};
+
+struct Plan {
+  std::vector<JobId> stops;
+  std::vector<Reshape> reshapes;
+  std::vector<Start> starts;
+
+  void clear() {
+    stops.clear();
+    reshapes.clear();
+    starts.clear();
+  }
+  bool empty() const { return stops.empty() && reshapes.empty() && starts.empty(); }
+};
+
+}  // namespace smartmig

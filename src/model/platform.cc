@@ -1,0 +1,51 @@
+#include "model/platform.h"
+
+#include "base/text.h"
+
+namespace smartmig {
+
+namespace {
+constexpr std::int64_t kMaxGpus = 1'000'000;
+}
+
+Result<Platform> Platform::parse(std::string_view spec, std::string_view power, const Catalog& catalog) {
+  Platform platform;
+  platform.spec_ = std::string(spec);
+  platform.power_spec_ = std::string(power);
+  for (std::string_view part : split(spec, ',')) {
+    part = trim(part);
+    const auto cross = part.find('x');
+    const auto count = cross == part.npos ? std::nullopt : parse_int(part.substr(0, cross));
+    if (!count) return invalid("GPUs '{}': write COUNTxMODEL, for example 8xa100-40gb", part);
+    if (*count < 1) return invalid("GPUs '{}': at least one GPU is needed", part);
+    if (*count > kMaxGpus - std::int64_t(platform.gpus())) return invalid("GPUs '{}': more than {} GPUs", spec, kMaxGpus);
+    SMARTMIG_TRY(auto gpu, catalog.find(part.substr(cross + 1)));
+    std::size_t at = 0;
+    while (at < platform.models_.size() && platform.models_[at].gpu->name() != gpu->name()) ++at;
+    if (at == platform.models_.size()) {
+      SMARTMIG_TRY(PowerModel watts, PowerModel::named(power, *gpu));
+      Model model{gpu, std::move(watts), std::make_shared<ShapeTable>(*gpu, gpu->schedulable_profiles()), {}, {}, int(platform.types_.size())};
+      if (gpu->compute_slices() > kMaxComputeSlices) return invalid("GPU model {} has {} compute slices, at most {} are handled", gpu->name(), gpu->compute_slices(), kMaxComputeSlices);
+      for (std::size_t p = 0; p < gpu->profiles().size(); ++p) {
+        const Profile& profile = gpu->profiles()[p];
+        platform.types_.push_back({int(at), int(p), profile.compute_slices, profile.memory_mib});
+      }
+      for (const Placement& placement : gpu->placements()) {
+        model.type_of_placement.push_back(TypeId(model.first_type + placement.profile));
+        model.slices_of_placement.push_back(std::uint8_t(gpu->profiles()[placement.profile].compute_slices));
+      }
+      if (platform.types_.size() > 64) return invalid("GPUs '{}': too many different models in one fleet (at most 64 slice types)", spec);
+      platform.models_.push_back(std::move(model));
+    }
+    platform.model_of_.insert(platform.model_of_.end(), std::size_t(*count), std::uint8_t(at));
+  }
+  return platform;
+}
+
+int Platform::total_compute_slices() const {
+  int total = 0;
+  for (std::uint8_t m : model_of_) total += models_[m].gpu->compute_slices();
+  return total;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,56 @@
+#include "model/platform.h"
+
+#include <gtest/gtest.h>
+
+namespace smartmig {
+namespace {
+
+TEST(Platform, OneModel) {
+  const auto p = Platform::parse("8xa100-40gb");
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->gpus(), 8u);
+  EXPECT_EQ(p->models().size(), 1u);
+  EXPECT_EQ(p->total_compute_slices(), 56);
+  EXPECT_EQ(p->model(GpuId(7)).power.name(), "paper");
+  EXPECT_EQ(p->types().size(), p->models()[0].gpu->profiles().size());
+}
+
+TEST(Platform, MixedFleetsNumberTheSliceTypesOfAllModels) {
+  const auto p = Platform::parse("2xa100-40gb, 1xa30-24gb,1xa100-40gb", "linear:40:30:250");
+  ASSERT_TRUE(p) << p.error().what;
+  EXPECT_EQ(p->gpus(), 4u);
+  EXPECT_EQ(p->models().size(), 2u);  // the same model twice is one
+  EXPECT_EQ(p->model_index(GpuId(0)), 0);
+  EXPECT_EQ(p->model_index(GpuId(2)), 1);
+  EXPECT_EQ(p->model_index(GpuId(3)), 0);
+  EXPECT_EQ(p->total_compute_slices(), 7 + 7 + 4 + 7);
+  for (std::size_t g = 0; g < p->gpus(); ++g) {
+    const GpuModel& gpu = *p->model(GpuId(g)).gpu;
+    for (std::size_t i = 0; i < gpu.placements().size(); ++i) {
+      const TypeId type = p->type_of(GpuId(g), PlacementId(i));
+      EXPECT_EQ(p->profile(type).name, gpu.profile_of(PlacementId(i)).name);
+      EXPECT_EQ(p->type(type).compute_slices, p->model(GpuId(g)).slices_of_placement[i]);
+      EXPECT_EQ(p->type(type).memory_mib, gpu.profile_of(PlacementId(i)).memory_mib);
+    }
+  }
+}
+
+TEST(Platform, ComplainsInWords) {
+  const auto complaint = [](std::string_view spec, std::string_view power = "auto") {
+    const auto p = Platform::parse(spec, power);
+    return p ? std::string("accepted") : p.error().what;
+  };
+  EXPECT_EQ(complaint("a100-40gb"), "GPUs 'a100-40gb': write COUNTxMODEL, for example 8xa100-40gb");
+  EXPECT_NE(complaint("").find("COUNTxMODEL"), std::string::npos);
+  EXPECT_NE(complaint("8xa100-40gb,").find("COUNTxMODEL"), std::string::npos);
+  EXPECT_NE(complaint("0xa100-40gb").find("at least one"), std::string::npos);
+  EXPECT_NE(complaint("-1xa100-40gb").find("at least one"), std::string::npos);
+  EXPECT_NE(complaint("1000001xa100-40gb").find("more than 1000000"), std::string::npos);
+  EXPECT_NE(complaint("1xa100-40gb,9223372036854775807xa100-40gb").find("more than 1000000"), std::string::npos);
+  EXPECT_NE(complaint("2xa100-41gb").find("a100-4"), std::string::npos);
+  EXPECT_NE(complaint("1xa30-24gb").find("linear:"), std::string::npos);  // no measured watts for it
+  EXPECT_NE(complaint("1xa30-24gb", "paper").find("7 compute slices"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,81 @@
+#include "model/speed.h"
+
+#include <algorithm>
+
+#include "base/csv.h"
+#include "base/embedded.h"
+
+namespace smartmig {
+
+Result<SpeedTable> SpeedTable::parse(LineReader lines) {
+  SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines)));
+  SMARTMIG_TRY(const int kind, csv.require("kind"));
+  SMARTMIG_TRY(const int gpu, csv.require("gpu"));
+  SMARTMIG_TRY(const int profile, csv.require("profile"));
+  SMARTMIG_TRY(const int throughput, csv.require("throughput"));
+  SMARTMIG_TRY(const int unit, csv.require("unit"));
+  SMARTMIG_TRY(const int memory, csv.require("mem_mib"));
+  SMARTMIG_TRY(const int source, csv.require("source"));
+  SpeedTable table;
+  for (;;) {
+    SMARTMIG_TRY(const bool more, csv.next());
+    if (!more) return table;
+    for (const int column : {kind, gpu, profile, source})
+      if (csv.empty(column)) return csv.error(column, "must not be empty");
+    Row row;
+    row.kind = csv.text(kind);
+    row.gpu = csv.text(gpu);
+    row.profile = csv.text(profile);
+    SMARTMIG_TRY(row.throughput, csv.number(throughput));
+    if (row.throughput <= 0)
+      return csv.error(throughput, "must be above 0: leave the row out where the kind does not run");
+    row.unit = csv.text(unit);
+    if (!csv.empty(memory)) {
+      SMARTMIG_TRY(const std::int64_t mib, csv.integer(memory));
+      if (mib < 0 || mib > 1 << 30) return csv.error(memory, "must be between 0 and 2^30 MiB");
+      row.mem_mib = int(mib);
+    }
+    row.source = csv.text(source);
+    if (table.throughput(row.kind, row.gpu, row.profile))
+      return csv.error(profile, fmt::format("{} on {} {} is given twice", row.kind, row.gpu, row.profile));
+    table.kinds_[row.kind].push_back(table.rows_.size());
+    table.rows_.push_back(std::move(row));
+  }
+}
+
+const SpeedTable& SpeedTable::builtin() {
+  static const SpeedTable table = [] {
+    auto parsed = parse(LineReader::over("data/speeds.csv", embedded_file("speeds.csv")));
+    return std::move(parsed.value());
+  }();
+  return table;
+}
+
+std::optional<double> SpeedTable::throughput(std::string_view kind, std::string_view gpu,
+                                             std::string_view profile) const {
+  const auto found = kinds_.find(std::string(kind));
+  if (found == kinds_.end()) return std::nullopt;
+  for (const std::size_t i : found->second)
+    if (rows_[i].gpu == gpu && rows_[i].profile == profile) return rows_[i].throughput;
+  return std::nullopt;
+}
+
+// A kind measured on several GPUs has several figures: the largest is the safe one.
+std::optional<int> SpeedTable::mem_mib(std::string_view kind) const {
+  const auto found = kinds_.find(std::string(kind));
+  if (found == kinds_.end()) return std::nullopt;
+  int most = -1;
+  for (const std::size_t i : found->second) most = std::max(most, rows_[i].mem_mib);
+  return most < 0 ? std::nullopt : std::optional<int>(most);
+}
+
+std::vector<std::string> SpeedTable::kinds(std::string_view source_prefix) const {
+  std::vector<std::string> out;
+  for (const Row& row : rows_)
+    if (std::string_view(row.source).starts_with(source_prefix) &&
+        std::find(out.begin(), out.end(), row.kind) == out.end())
+      out.push_back(row.kind);
+  return out;
+}
+
+}  // namespace smartmig

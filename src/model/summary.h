@@ -1,0 +1,31 @@
+// The figures of one run, computed from the final Cluster alone, so that a replayed journal gives the same ones.
+// Units: minutes, watt-minutes (the papers'), kWh. ET = (a e + t) / (a + 1) with a as given; a_eff = a * 8 / (GPUs * days) is the
+// weight to use when fleets or spans are compared.
+#pragma once
+#include <cstdint>
+
+#include "model/cluster.h"
+
+namespace smartmig {
+
+struct Summary {
+  std::size_t gpus = 0, jobs = 0, unfinished_jobs = 0, late_jobs = 0;
+  double days = 1;
+  double a = 0, a_eff = 0;
+  double energy_joules = 0, energy_wmin = 0, energy_kwh = 0;
+  double idle_joules = 0;           // what no job is charged for: idle watts of all boards
+  double mean_tardiness_min = 0, p99_tardiness_min = 0, max_tardiness_min = 0;
+  double et = 0, et_sum = 0;        // et_sum = a e + t
+  double makespan_min = 0;
+  double mean_wait_min = 0;         // submit to first start
+  double mean_turnaround_min = 0, p99_turnaround_min = 0;
+  double utilisation = 0;           // busy compute-slice time / (compute slices x makespan)
+  std::uint64_t events = 0;         // arrivals + completions
+  std::uint64_t repartitions = 0, preemptions = 0, moves = 0;
+};
+
+double effective_a(double a, std::size_t gpus, double days);
+Time tardiness_of(const Job& job, Time finish);
+Summary summarize(const Cluster& cluster, double a, double days);
+
+}  // namespace smartmig

@@ -1,0 +1,89 @@
+#include "policy/placing_rules.h"
+#include "policy/slice_rules.h"
+
+namespace smartmig {
+namespace {
+
+// Minimum energy-tardiness. The extra energy of a job on a slice is what the GPU draws more until the job ends if nothing else
+// is added to it: the jobs already there leave one by one, each at its finish.
+class Met : public PlacingRule {
+ public:
+  explicit Met(double weight) : weight_(weight) {}
+
+  void order(const Cluster& cluster, std::vector<JobId>& jobs) override { order_by_deadline(cluster, jobs); }
+
+  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+    const FinishByType finish(cluster, job);
+    const Time deadline = cluster.jobs().job(job).deadline;
+    Slot best;
+    double best_cost = 0;
+    for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
+      const Board::Gpu& gpu = board.gpus()[g];
+      if (gpu.free == 0) continue;
+      list_departures(cluster, gpu, GpuId(g));
+      const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
+      TypeId seen = kNoType;  // equal free slices of one GPU cost the same, the first wins
+      for (const PlacementId p : board.small_to_large(g)) {
+        const TypeId type = types[index(p)];
+        if (!(gpu.free >> index(p) & 1) || type == seen || finish[type] == kNever) continue;
+        seen = type;
+        const double tardiness = deadline == kNever ? 0 : minutes(std::max(Time{0}, finish[type] - deadline));
+        const double cost = (weight_ * extra_watt_minutes(cluster, gpu, GpuId(g), job, type, finish[type]) + tardiness) / (weight_ + 1);
+        if (best.none() || cost < best_cost) {
+          best = {GpuId(g), p};
+          best_cost = cost;
+        }
+      }
+    }
+    return best;
+  }
+
+ private:
+  struct Departure {
+    Time at;
+    int slices;
+    double added;
+  };
+
+  // When each job on this GPU leaves it, in order of time.
+  void list_departures(const Cluster& cluster, const Board::Gpu& gpu, GpuId id) {
+    departures_.clear();
+    for (const auto& [job, where] : gpu.placed) {
+      const TypeId type = cluster.platform().type_of(id, where);
+      departures_.push_back({cluster.finish_on(job, type), cluster.platform().type(type).compute_slices, cluster.jobs().added_watts(job, type)});
+    }
+    std::sort(departures_.begin(), departures_.end(), [](const Departure& a, const Departure& b) { return a.at < b.at; });
+  }
+
+  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, GpuId id, JobId job, TypeId type, Time end) const {
+    const PowerModel& power = cluster.platform().model(id).power;
+    const int own_slices = cluster.platform().type(type).compute_slices;
+    const double own_added = cluster.jobs().added_watts(job, type);
+    int slices = gpu.taken_slices;
+    double added = 0, extra = 0;
+    for (const Departure& d : departures_) added += d.added;
+    Time from = cluster.now();
+    const auto integrate = [&](Time to) {
+      if (to <= from) return;
+      extra += (power.watts(slices + own_slices, added + own_added) - power.watts(slices, added)) * minutes(to - from);
+      from = to;
+    };
+    for (const Departure& d : departures_) {
+      if (d.at >= end) break;
+      integrate(d.at);
+      slices -= d.slices;
+      added -= d.added;
+    }
+    integrate(end);
+    return extra;
+  }
+
+  double weight_;
+  std::vector<Departure> departures_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlacingRule> make_met_rule(double weight) { return std::make_unique<Met>(weight); }
+
+}  // namespace smartmig

@@ -1,0 +1,58 @@
+#include "policy/placing_rules.h"
+#include "policy/slice_rules.h"
+
+namespace smartmig {
+namespace {
+
+// The single-GPU family of the dynamic-repartitioning paper: an order of jobs and an end of the size ladder.
+class Single : public PlacingRule {
+ public:
+  Single(bool least_laxity, bool fastest) : least_laxity_(least_laxity), fastest_(fastest) {}
+
+  void order(const Cluster& cluster, std::vector<JobId>& jobs) override {
+    if (!least_laxity_) return order_by_deadline(cluster, jobs);
+    // Laxity: how long the job can still wait and be on time on its fastest slice type.
+    laxity_.resize(cluster.jobs().size());
+    for (JobId job : jobs) {
+      Time fastest = kNever;
+      for (std::size_t t = 0; t < cluster.platform().types().size(); ++t)
+        if (const Time left = cluster.remaining_on(job, TypeId(t)); left >= Time{0}) fastest = std::min(fastest, left);
+      const Time deadline = cluster.jobs().job(job).deadline;
+      laxity_[index(job)] = deadline == kNever ? kNever : deadline - cluster.now() - fastest;
+    }
+    order_by(cluster, jobs, [&](JobId job) { return laxity_[index(job)]; });
+  }
+
+  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+    const FinishByType finish(cluster, job);
+    const Time deadline = cluster.jobs().job(job).deadline;
+    Slot earliest, latest_on_time;
+    Time earliest_finish = kNever, latest_finish{};
+    for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
+      const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
+      for (const PlacementId p : board.small_to_large(g)) {
+        const Time end = finish[types[index(p)]];
+        if (!(board.gpus()[g].free >> index(p) & 1) || end == kNever) continue;
+        if (end < earliest_finish) {
+          earliest_finish = end;
+          earliest = {GpuId(g), p};
+        }
+        if (end <= deadline && (latest_on_time.none() || end > latest_finish)) {
+          latest_finish = end;
+          latest_on_time = {GpuId(g), p};
+        }
+      }
+    }
+    return fastest_ || latest_on_time.none() ? earliest : latest_on_time;
+  }
+
+ private:
+  bool least_laxity_, fastest_;
+  std::vector<Time> laxity_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest) { return std::make_unique<Single>(least_laxity, fastest); }
+
+}  // namespace smartmig

@@ -1,0 +1,36 @@
+// The compact numbers behind the interactive chart of a report: a page of ten thousand jobs stays below about 3 MB.
+// Times are whole ticks, a two-millionth of the run or a microsecond; where there are too many stays for one page, the
+// first GPUs that fit are drawn and the page says so; power and queue keep every step or, above kMaxSteps, means over
+// equal intervals.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "report/timeline.h"
+
+namespace smartmig {
+
+inline constexpr std::size_t kMaxChartRuns = 40000, kMaxSteps = 5000;
+
+struct KindShare {
+  std::string name;  // "other" gathers those beyond the colours; "jobs" when jobs have no kind
+  double joules = 0;
+  std::size_t jobs = 0;
+  int colour = 0;  // rank for kind_class()
+};
+struct KindTable {
+  std::vector<KindShare> shares;   // by energy, most first
+  std::vector<int> share_of_kind;  // by kind + 1: index into shares
+};
+KindTable kind_table(const RunRecord& run);
+
+struct ChartData {
+  std::string json;
+  std::size_t gpus_drawn = 0;
+};
+ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable& kinds);
+
+// The same steps, or their time-weighted means over `most` equal intervals where there are more. (seconds, watts)
+std::vector<std::pair<double, double>> power_curve(const Timeline& line, std::size_t most);
+
+}  // namespace smartmig

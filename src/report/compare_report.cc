@@ -1,0 +1,120 @@
+#include "report/compare_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/html_page.h"
+#include "report/quote.h"
+#include "report/svg_chart.h"
+
+namespace smartmig {
+namespace {
+
+struct Column {
+  const char* title;
+  double PolicyResult::*value;
+  int decimals;
+};
+constexpr Column kColumns[] = {{"energy (kWh)", &PolicyResult::energy_kwh, 3},
+                               {"mean tardiness (min)", &PolicyResult::mean_tardiness_min, 4},
+                               {"p99 tardiness (min)", &PolicyResult::p99_tardiness_min, 3},
+                               {"ET", &PolicyResult::et, 4}};
+
+std::string table(const Comparison& c) {
+  const bool late = std::any_of(c.policies.begin(), c.policies.end(),
+                                [](const PolicyResult& p) { return p.late_percent.has_value(); });
+  const bool change = std::any_of(c.policies.begin(), c.policies.end(),
+                                  [](const PolicyResult& p) { return p.change_percent.has_value(); });
+  std::string out = "<div class=\"scroll\"><table><tr><th>policy</th>";
+  for (const Column& column : kColumns) out += fmt::format("<th>{}</th>", column.title);
+  if (late) out += "<th>late jobs</th>";
+  if (change)
+    out += fmt::format("<th>ET against baseline</th><th>interval{}</th>",
+                       c.interval.empty() ? "" : " (" + html_escape(c.interval) + ")");
+  out += "</tr>";
+  for (std::size_t i = 0; i < c.policies.size(); ++i) {
+    const PolicyResult& p = c.policies[i];
+    out += fmt::format("<tr><td><i class=\"{}\"></i>{}{}</td>", kind_class(int(i)), html_escape(p.name),
+                       p.baseline ? " (baseline)" : "");
+    for (const Column& column : kColumns) {
+      const bool best = std::all_of(c.policies.begin(), c.policies.end(),
+                                    [&](const PolicyResult& other) { return p.*column.value <= other.*column.value; });
+      out += fmt::format("<td{}>{:.{}f}</td>", best ? " class=\"best\"" : "", p.*column.value, column.decimals);
+    }
+    if (late) out += p.late_percent ? fmt::format("<td>{:.1f} %</td>", *p.late_percent) : "<td>–</td>";
+    if (change) {
+      out += p.change_percent ? fmt::format("<td>{:+.1f} %</td>", *p.change_percent) : "<td>–</td>";
+      out += p.change_low && p.change_high ? fmt::format("<td>{:+.1f} to {:+.1f} %</td>", *p.change_low, *p.change_high)
+                                           : "<td>–</td>";
+    }
+    out += "</tr>";
+  }
+  if (c.energy_bound_kwh || c.et_bound)
+    out += fmt::format("<tr><td>lower bound</td><td>{}</td><td></td><td></td><td>{}</td>{}</tr>",
+                       c.energy_bound_kwh ? fmt::format("{:.3f}", *c.energy_bound_kwh) : "",
+                       c.et_bound ? fmt::format("{:.4f}", *c.et_bound) : "",
+                       std::string(late ? "<td></td>" : "") + (change ? "<td></td><td></td>" : ""));
+  return out + "</table></div>";
+}
+
+std::string scatter(const Comparison& c) {
+  std::vector<ScatterPoint> points;
+  for (std::size_t i = 0; i < c.policies.size(); ++i)
+    points.push_back(
+        {c.policies[i].energy_kwh, c.policies[i].mean_tardiness_min, c.policies[i].name, kind_class(int(i))});
+  return html_section("Energy against tardiness", "Down and left is better.",
+                      scatter_svg(points, "energy (kWh)", "mean tardiness (min)", c.energy_bound_kwh));
+}
+
+std::string changes(const Comparison& c) {
+  std::vector<Whisker> rows;
+  const PolicyResult* baseline = nullptr;
+  for (std::size_t i = 0; i < c.policies.size(); ++i) {
+    const PolicyResult& p = c.policies[i];
+    if (p.baseline) baseline = &p;
+    if (p.change_percent) rows.push_back({p.name, kind_class(int(i)), *p.change_percent, p.change_low, p.change_high});
+  }
+  if (rows.empty()) return {};
+  std::optional<double> bound;
+  if (c.et_bound && baseline && baseline->et > 0) bound = 100 * (*c.et_bound / baseline->et - 1);
+  const std::string note =
+      (baseline ? fmt::format("Against {}; left is better.", baseline->name) : std::string("Left is better.")) +
+      (c.interval.empty() ? "" : fmt::format(" Lines are the interval, {}.", c.interval));
+  return html_section("ET against the baseline", note, whisker_svg(rows, "change of ET (%)", bound, "lower bound"));
+}
+
+std::string multiples(const Comparison& c) {
+  double end = 0, top = 0;
+  for (const PolicyResult& p : c.policies) {
+    end = std::max(end, p.end_s);
+    for (const auto& [at, watts] : p.power) top = std::max(top, watts);
+  }
+  if (top <= 0) return {};
+  const bool hours = end >= 7200;
+  const double unit = hours ? 3600 : 60;
+  std::string inner = "<div class=\"multiples\">";
+  for (std::size_t i = 0; i < c.policies.size(); ++i) {
+    const PolicyResult& p = c.policies[i];
+    if (p.power.empty()) continue;
+    std::vector<std::pair<double, double>> steps;
+    for (const auto& [at, watts] : p.power) steps.emplace_back(at / unit, watts);
+    steps.emplace_back(p.end_s / unit, steps.back().second);
+    inner +=
+        fmt::format("<div><h3>{}<span>{:.3f} kWh</span></h3>{}</div>", html_escape(p.name), p.energy_kwh,
+                    step_curve_svg(steps, end / unit, top, hours ? "time (h)" : "time (min)", "W", kind_class(int(i))));
+  }
+  return html_section("Fleet power over time", "The same axes for every policy.", inner + "</div>");
+}
+
+}  // namespace
+
+std::string compare_report(const Comparison& c) {
+  std::string body = fmt::format("<h1>{}</h1>\n", html_escape(c.title)) + html_facts(c.facts);
+  body += html_section("Policies", c.note, table(c));
+  body += "<div class=\"two\">" + scatter(c) + changes(c) + "</div>\n" + multiples(c);
+  body += fmt::format("<footer>smartmig {}</footer>\n", html_escape(c.version));
+  return html_page(c.title, body);
+}
+
+}  // namespace smartmig

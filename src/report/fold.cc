@@ -1,0 +1,95 @@
+#include "report/fold.h"
+
+#include <fmt/format.h>
+
+namespace smartmig {
+
+bool begins_decision(const CostModel& cost, EventKind kind) {
+  switch (kind) {
+    case EventKind::kSubmitted:
+    case EventKind::kFinished:
+      return true;
+    case EventKind::kDestroyed:
+    case EventKind::kCreated:
+      return !cost.free();
+    default:
+      return false;
+  }
+}
+
+void fold(Cluster& cluster, const Event& event) {
+  if (begins_decision(cluster.cost(), event.kind)) {
+    cluster.end_decision(false);
+    cluster.begin_decision();
+  }
+  cluster.apply(event);
+}
+
+namespace {
+
+std::string objection_to_instances(const Cluster& cluster, const Event& event) {
+  if (index(event.gpu) >= cluster.gpus().size()) return fmt::format("GPU {} does not exist", index(event.gpu));
+  const GpuState& gpu = cluster.gpu(event.gpu);
+  const GpuModel& model = *cluster.platform().model(event.gpu).gpu;
+  if (event.layout.empty()) return fmt::format("GPU {}: no slice is named", index(event.gpu));
+  if (event.kind == EventKind::kDestroyed) {
+    if (!gpu.layout.contains(event.layout))
+      return fmt::format("GPU {} does not have {}", index(event.gpu), to_string(model, event.layout - gpu.layout));
+    if (const Layout busy = gpu.busy & event.layout; !busy.empty())
+      return fmt::format("GPU {}: {} is busy", index(event.gpu), to_string(model, busy));
+    return {};
+  }
+  Layout after = gpu.layout;
+  for (PlacementId p : event.layout) {
+    const auto next = model.with(after, p);
+    if (!next)
+      return fmt::format("GPU {}: {}@{} does not fit beside {}", index(event.gpu), model.profile_of(p).name,
+                         model.placement(p).start, to_string(model, after));
+    after = *next;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string objection_to(const Cluster& cluster, const Event& event) {
+  if (event.at < cluster.now())
+    return fmt::format("{} us lies before the event in front of it ({} us)", event.at.count(), cluster.now().count());
+  const auto refused = [&](Refusal refusal, JobId job, PlacementId where) {
+    return refusal == Refusal::kNone ? std::string() : explain(cluster, refusal, job, event.gpu, where);
+  };
+  const bool known = index(event.job) < cluster.jobs().size();
+  switch (event.kind) {
+    case EventKind::kSubmitted:
+      if (!known) return refused(Refusal::kNoSuchJob, event.job, kNoPlacement);
+      return cluster.state(event.job).phase == JobPhase::kAbsent
+                 ? std::string()
+                 : fmt::format("job {} was submitted before", index(event.job));
+    case EventKind::kFinished:
+      if (!known) return refused(Refusal::kNoSuchJob, event.job, kNoPlacement);
+      return cluster.state(event.job).phase == JobPhase::kRunning
+                 ? std::string()
+                 : refused(Refusal::kNotRunning, event.job, kNoPlacement);
+    case EventKind::kStarted:
+      return refused(cluster.refusal_of_start({event.job, event.gpu, event.where}), event.job, event.where);
+    case EventKind::kStopped:
+      if (const Refusal r = cluster.refusal_of_stop(event.job); r != Refusal::kNone)
+        return refused(r, event.job, kNoPlacement);
+      if (event.at > cluster.state(event.job).finish)
+        return fmt::format("job {} should have finished at {} us", cluster.jobs().workload().name_of(index(event.job)),
+                           cluster.state(event.job).finish.count());
+      return {};
+    case EventKind::kReshapeAsked: {
+      const Refusal r = cluster.refusal_of_reshape({event.gpu, event.layout});
+      if (r == Refusal::kSliceBusy)
+        return fmt::format("GPU {} has busy slices that the new layout does not keep", index(event.gpu));
+      return refused(r, kNoJob, kNoPlacement);
+    }
+    case EventKind::kDestroyed:
+    case EventKind::kCreated:
+      return objection_to_instances(cluster, event);
+  }
+  return "it is of no known kind";
+}
+
+}  // namespace smartmig

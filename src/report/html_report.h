@@ -1,0 +1,18 @@
+// report.html: one run on one page that opens from disk. Key figures, slices over time with power and queue, how late
+// jobs were, where the energy went.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "report/timeline.h"
+
+namespace smartmig {
+
+// `energy_bound_kwh`, `et_bound`: proven lower bounds of this workload on this platform; shown beside the run's own
+// values.
+struct ReportExtras {
+  std::optional<double> energy_bound_kwh, et_bound;
+};
+std::string html_report(const RunRecord& run, const Timeline& line, const ReportExtras& extras = {});
+
+}  // namespace smartmig

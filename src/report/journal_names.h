@@ -1,0 +1,30 @@
+// The words of journal.jsonl, shared by its writer and its reader.
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mig/gpu_model.h"
+#include "model/event.h"
+
+namespace smartmig {
+
+inline constexpr std::array<std::string_view, 7> kEventNames = {"submitted", "finished",  "started", "stopped",
+                                                                "reshape",   "destroyed", "created"};
+
+inline std::string_view name_of(EventKind kind) { return kEventNames[std::size_t(kind)]; }
+
+inline std::optional<EventKind> event_kind(std::string_view name) {
+  for (std::size_t i = 0; i < kEventNames.size(); ++i)
+    if (kEventNames[i] == name) return EventKind(i);
+  return std::nullopt;
+}
+
+// "4g.20gb@0": a profile of the model and its start.
+inline std::string placement_name(const GpuModel& model, PlacementId p) {
+  return fmt::format("{}@{}", model.profile_of(p).name, model.placement(p).start);
+}
+PlacementId find_placement(const GpuModel& model, std::string_view name);  // kNoPlacement if there is none
+
+}  // namespace smartmig

@@ -1,0 +1,185 @@
+#include "report/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "report/summary_text.h"
+#include "report/test_run.h"
+
+namespace smartmig {
+namespace {
+
+void expect_same_state(const Cluster& a, const Cluster& b) {
+  ASSERT_EQ(a.states().size(), b.states().size());
+  EXPECT_EQ(a.now(), b.now());
+  EXPECT_EQ(a.decision(), b.decision());
+  for (std::size_t j = 0; j < a.states().size(); ++j) {
+    const JobState &x = a.states()[j], &y = b.states()[j];
+    EXPECT_EQ(x.phase, y.phase) << j;
+    EXPECT_EQ(x.where, y.where) << j;
+    EXPECT_EQ(x.type, y.type) << j;
+    EXPECT_EQ(x.gpu, y.gpu) << j;
+    EXPECT_EQ(x.remaining, y.remaining) << j;
+    EXPECT_EQ(x.since, y.since) << j;
+    EXPECT_EQ(x.finish, y.finish) << j;
+    EXPECT_EQ(x.first_start, y.first_start) << j;
+    EXPECT_EQ(x.joules, y.joules) << j;
+    EXPECT_EQ(x.stopped_in, y.stopped_in) << j;
+    EXPECT_EQ(x.stops, y.stops) << j;
+  }
+  for (std::size_t g = 0; g < a.gpus().size(); ++g) {
+    EXPECT_EQ(a.gpus()[g].layout, b.gpus()[g].layout) << g;
+    EXPECT_EQ(a.gpus()[g].target, b.gpus()[g].target) << g;
+    EXPECT_EQ(a.gpus()[g].busy, b.gpus()[g].busy) << g;
+    EXPECT_EQ(a.joules(GpuId(g)), b.joules(GpuId(g))) << g;
+  }
+}
+
+Result<std::unique_ptr<ReplayedRun>> replay(std::string_view text) {
+  return replay_journal(LineReader::over("j", text));
+}
+
+void round_trip(CostModel cost) {
+  const TestRun run = test_run(cost);
+  const std::string text = journal_text(run.record);
+  const auto read = replay(text);
+  ASSERT_TRUE(read) << read.error().what;
+  const RunRecord& record = (*read)->record;
+  EXPECT_EQ(summary_fields(record.summary), summary_fields(run.record.summary));
+  expect_same_state(*record.final, *run.final);
+  EXPECT_EQ(hash_of(record.jobs->workload()), hash_of(run.record.jobs->workload()));
+  EXPECT_EQ(record.config, run.record.config);
+  EXPECT_EQ(record.initial, run.record.initial);
+  EXPECT_EQ(record.cost.kind, cost.kind);
+  EXPECT_EQ(record.cost.reshape, cost.reshape);
+  EXPECT_EQ(journal_text(record), text);
+}
+
+TEST(Journal, ComesBackAsItWas) {
+  round_trip({});
+  round_trip({CostModel::kHardware, {}});
+  round_trip({CostModel::kHardware, from_seconds(1.5)});
+}
+
+TEST(Journal, AStopAndStartInOneDecisionStaysAMoveOrASizeChange) {
+  const auto read = replay(journal_text(test_run().record));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ((*read)->final.counters().preemptions, 1u);  // from 4g to 7g
+  EXPECT_EQ((*read)->final.counters().moves, 0u);
+}
+
+TEST(Journal, TakesAnotherWeight) {
+  const auto read = replay_journal(LineReader::over("j", journal_text(test_run().record)), 0.5);
+  ASSERT_TRUE(read);
+  EXPECT_EQ((*read)->record.summary.a, 0.5);
+}
+
+TEST(Journal, CutAfterAnyLineItIsARunNotYetDone) {
+  const std::string text = journal_text(test_run().record);
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
+    const auto read = replay(std::string_view(text).substr(0, end + 1));
+    EXPECT_TRUE(read) << end << ": " << read.error().what;
+  }
+}
+
+TEST(Journal, CutAnywhereItNeverStopsTheProgram) {
+  const std::string text = journal_text(test_run().record);
+  for (std::size_t end = 0; end < text.size(); ++end) {
+    const auto read = replay(std::string_view(text).substr(0, end));
+    EXPECT_TRUE(read || !read.error().what.empty()) << end;
+  }
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Journal, RefusesWhatCannotBeAndSaysWhere) {
+  const std::string good = journal_text(test_run().record);
+  struct Case {
+    const char *from, *to, *complaint;
+  };
+  const Case cases[] = {
+      {"\"smartmig_journal\":1", "\"smartmig_journal\":9", "written by smartmig 0.0.1"},
+      {"\"smartmig_journal\":1,", "", "no smartmig journal"},
+      {"2xa100-40gb", "2xa900-40gb", "line 1, field 'platform'"},
+      {"2xa100-40gb", "3xa100-40gb", "layouts for 2 of 3 GPUs"},
+      {"2xa100-40gb", "1xa100-40gb", "more than 1 GPUs"},
+      {"\"power\":\"auto\"", "\"power\":\"h900\"", "no power model"},
+      {"\"cost\":\"paper\"", "\"cost\":\"free\"", "field 'cost'"},
+      {"\"a\":2e-07", "\"a\":-1", "line 1, field 'a'"},
+      {"\"a\":2e-07", "\"a\":1e999", "line 1"},
+      {"\"days\":1", "\"days\":0", "line 1, field 'days'"},
+      {"\"days\":1,", "", "field 'days': is missing"},
+      {"\"days\":1,", "\"days\":1,\"days\":1,", "given twice"},
+      {"\"days\":1,", "\"days\":1,\"hours\":1,", "field 'hours': is not known"},
+      {"\"kinds\":[\"train\"", "\"kinds\":[\"infer\"", "names a kind twice"},
+      {"3g.20gb@4\"]]", "3g.20gb@0\"]]", "does not fit beside"},
+      {"\"seq\":1,", "\"seq\":2,", "line 3, field 'seq'"},
+      {"\"ev\":\"started\"", "\"ev\":\"begun\"", "line 3, field 'ev'"},
+      {"\"t\":0,\"seq\":1", "\"t\":-5,\"seq\":1", "line 3, field 't'"},
+      {"\"t\":0,\"seq\":1", "\"t\":0.5,\"seq\":1", "must be a whole number"},
+      {"\"t\":0,\"seq\":1", "\"t\":99999999999999999999,\"seq\":1", "line 3, field 't'"},
+      {"\"t\":10000000,\"seq\":3", "\"t\":9000000,\"seq\":3",
+       "line 5: 'started' cannot happen here: 9000000 us lies before"},
+      {"\"ev\":\"started\",\"job\":0,\"gpu\":0", "\"ev\":\"finished\",\"job\":0,\"gpu\":0",
+       "field 'gpu': is not known here"},
+      {"\"ev\":\"started\",\"job\":0,\"gpu\":0,\"slice\":\"4g.20gb@0\"", "\"ev\":\"finished\",\"job\":0",
+       "line 3: 'finished' cannot happen here: job alpha is not running"},
+      {"\"ev\":\"started\",\"job\":0,\"gpu\":0", "\"ev\":\"started\",\"job\":1,\"gpu\":0",
+       "job 1 was not submitted before this line"},
+      {"\"ev\":\"started\",\"job\":0,\"gpu\":0", "\"ev\":\"started\",\"job\":0,\"gpu\":2", "line 3, field 'gpu'"},
+      {"\"slice\":\"4g.20gb@0\"", "\"slice\":\"4g.20gb@1\"", "has no slice '4g.20gb@1'"},
+      {"\"slice\":\"4g.20gb@0\"", "\"slice\":\"2g.10gb@0\"", "line 3: 'started' cannot happen here"},
+      {"\"slice\":\"3g.20gb@4\"", "\"slice\":\"4g.20gb@0\"", "is busy"},
+      {"\"job\":1,\"name\":\"be,ta\"", "\"job\":0,\"name\":\"be,ta\"", "job 0 was submitted before"},
+      {"\"job\":1,\"name\":\"be,ta\"", "\"job\":2,\"name\":\"be,ta\"", "is 2 where 1 is due"},
+      {"\"job\":1,\"name\":\"be,ta\"", "\"job\":1", "for every job or for none"},
+      {"\"name\":\"be,ta\"", "\"name\":\"alpha\"", "two jobs are called 'alpha'"},
+      {"\"kind\":\"train\"", "\"kind\":\"bake\"", "line 2, field 'kind'"},
+      {"\"work\":[240000000", "\"work\":[-1", "line 2, field 'work'"},
+      {"\"work\":[240000000,120000000,80000000,60000000,null,null,30000000]", "\"work\":[]", "must list 1 to 8 times"},
+      {"\"work\":[0,0,0,0,null,null,0]", "\"work\":[0,0,0,0,null,null,null]", "trailing nulls"},
+      {"\"mem\":1000", "\"mem\":999999", "job delta (infer) fits no slice"},
+      {"\"restart\":5000000", "\"restart\":\"soon\"", "line 2, field 'restart'"},
+      {"\"ev\":\"stopped\",\"job\":0", "\"ev\":\"stopped\",\"job\":1",
+       "line 7: 'started' cannot happen here: job alpha is not waiting"},
+      {"\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[\"4g.20gb@0\"]",
+       "\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[\"3g.20gb@4\"]", "3g.20gb@4 is busy"},
+      {"\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[\"4g.20gb@0\"]",
+       "\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[\"1g.5gb@0\"]", "does not have 1g.5gb@0"},
+      {"\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[\"4g.20gb@0\"]", "\"ev\":\"destroyed\",\"gpu\":0,\"slices\":[]",
+       "no slice is named"},
+      {"\"ev\":\"created\",\"gpu\":0,\"slices\":[\"1g.5gb@0\"]",
+       "\"ev\":\"created\",\"gpu\":0,\"slices\":[\"1g.5gb@4\"]", "does not fit beside"},
+      {"\"ev\":\"reshape\",\"gpu\":0,\"slices\":[\"1g.5gb@0\",\"3g.20gb@4\"]",
+       "\"ev\":\"reshape\",\"gpu\":0,\"slices\":[\"7g.40gb@0\"]", "busy slices"},
+      {"{\"t\":40000000,\"seq\":4", "{\"t\":70000001,\"seq\":4", "should have finished at 60000000 us"},
+      {"\n{\"t\":180", "\n\n{\"t\":180", "not a whole JSON object"},
+  };
+  for (const Case& c : cases) {
+    const auto read = replay(replaced(good, c.from, c.to));
+    ASSERT_FALSE(read) << c.from << " -> " << c.to;
+    EXPECT_NE(read.error().what.find(c.complaint), std::string::npos) << c.to << ": " << read.error().what;
+    EXPECT_EQ(read.error().what.rfind("j", 0) == 0, true) << read.error().what;
+  }
+  EXPECT_FALSE(replay(""));
+  EXPECT_FALSE(replay("\xff\xfe"));
+  EXPECT_FALSE(replay("[]"));
+  EXPECT_FALSE(replay("{}"));
+}
+
+TEST(Journal, NamesOfAnyBytesAreKept) {
+  TestRun run = test_run();
+  Workload workload = test_workload();
+  workload.names[0] = "a\"b\\\n\x01<\xc3\xa9\xe9";
+  run.record.jobs = std::make_shared<const JobTable>(
+      *JobTable::bind(std::make_shared<const Workload>(workload), *run.record.platform));
+  const auto read = replay(journal_text(run.record));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ((*read)->record.jobs->workload().names[0], "a\"b\\\n\x01<\xc3\xa9\\xE9");
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,57 @@
+// Small static charts as inline SVG: linear axes with round ticks, drawn in C++ so that the numbers on them can be
+// tested. All take data in the units shown on the axis.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smartmig {
+
+// 1, 2, 2.5 or 5 times a power of ten: about `count` steps over the range.
+double round_step(double range, int count);
+std::string tick_text(double value, double step);  // as many decimals as the step needs
+
+// Maps [low, high] to pixels and draws ticks. Widened to whole steps by make().
+struct Axis {
+  double low = 0, high = 1, step = 0.2;
+  double from = 0, to = 1;  // pixels
+  static Axis make(double low, double high, int steps, double from, double to);
+  double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
+  std::vector<double> ticks() const;
+};
+
+std::string svg_open(double width, double height, std::string_view label);  // close with </svg>
+std::string svg_line(double x1, double y1, double x2, double y2, std::string_view attributes);
+std::string svg_x_axis(const Axis& x, double y, std::string_view title,
+                       double grid_to = -1);  // grid_to: top of vertical lines
+std::string svg_y_axis(const Axis& y, double x, std::string_view title,
+                       double grid_to);  // grid_to: right end of the lines
+
+// 0 and the numbers 1, 2 or 5 times a power of ten from a thousandth of `highest` to the first that reaches it: bins
+// for values with a heavy tail, of about equal width on a logarithmic scale. Both charts below stand on them.
+std::vector<double> heavy_tail_edges(double highest);
+std::string histogram_svg(const std::vector<double>& sorted_values, std::string_view x_title, std::string_view y_title);
+std::string cdf_svg(const std::vector<double>& sorted_values, std::string_view x_title, std::string_view y_title);
+
+struct ScatterPoint {
+  double x = 0, y = 0;
+  std::string name, css_class;
+};
+std::string scatter_svg(const std::vector<ScatterPoint>& points, std::string_view x_title, std::string_view y_title,
+                        std::optional<double> x_bound);
+
+struct Whisker {
+  std::string name, css_class;
+  double value = 0;
+  std::optional<double> low, high;
+};
+std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_title, std::optional<double> bound,
+                        std::string_view bound_name);
+
+// Steps: each value holds until the next time. Axes as given, so that small multiples share them.
+std::string step_curve_svg(const std::vector<std::pair<double, double>>& steps, double x_end, double y_high,
+                           std::string_view x_title, std::string_view y_title, std::string_view css_class);
+
+}  // namespace smartmig

@@ -1,0 +1,125 @@
+// The charts of a comparison: scatter, whiskers, small power curves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/quote.h"
+#include "report/svg_chart.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::string_view kBoundLine = "stroke=\"var(--base)\" stroke-dasharray=\"5 4\"";
+
+struct Box {
+  double left, top, right, bottom;
+  bool meets(const Box& o) const { return left < o.right && o.left < right && top < o.bottom && o.top < bottom; }
+};
+
+}  // namespace
+
+std::string scatter_svg(const std::vector<ScatterPoint>& points, std::string_view x_title, std::string_view y_title,
+                        std::optional<double> x_bound) {
+  constexpr double kWidth = 620, kHeight = 380, kLeft = 58, kRight = 24, kTop = 26, kBottom = 46;
+  double low = x_bound.value_or(points.empty() ? 0 : points[0].x), high = low, top = 0;
+  for (const ScatterPoint& p : points) {
+    low = std::min(low, p.x);
+    high = std::max(high, p.x);
+    top = std::max(top, p.y);
+  }
+  const double margin = (high - low) * 0.06;
+  const Axis x = Axis::make(low - margin, high + margin, 6, kLeft, kWidth - kRight);
+  const Axis y = Axis::make(0, top * 1.05, 5, kHeight - kBottom, kTop);
+  std::string out = svg_open(kWidth, kHeight, fmt::format("{} against {}", y_title, x_title));
+  out += svg_y_axis(y, kLeft, y_title, kWidth - kRight) + svg_x_axis(x, kHeight - kBottom, x_title);
+  if (x_bound)
+    out += svg_line(x.at(*x_bound), y.from, x.at(*x_bound), y.to, kBoundLine) +
+           fmt::format("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">lower bound</text>", x.at(*x_bound) + 6, y.to + 12);
+  std::vector<Box> taken;
+  for (const ScatterPoint& p : points) taken.push_back({x.at(p.x) - 7, y.at(p.y) - 7, x.at(p.x) + 7, y.at(p.y) + 7});
+  for (const ScatterPoint& p : points) {
+    const double cx = x.at(p.x), cy = y.at(p.y), width = 6.6 * double(p.name.size()) + 4;
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" class=\"{}\" stroke=\"var(--surface)\" "
+        "stroke-width=\"1.5\"><title>{}: {:.3f}, {:.4f}</title></circle>",
+        cx, cy, p.css_class, html_escape(p.name), p.x, p.y);
+    // A label goes to the first free place around its point; with none free the point keeps its tooltip only.
+    const std::pair<double, double> offsets[] = {{10, -8},  {-10 - width, -8}, {-width / 2, -25},  {-width / 2, 9},
+                                                 {10, -24}, {10, 8},           {-10 - width, -24}, {-10 - width, 8}};
+    for (const auto& [dx, dy] : offsets) {
+      const Box box{cx + dx, cy + dy, cx + dx + width, cy + dy + 16};
+      const bool inside = box.left > kLeft && box.right < kWidth && box.top > 0 && box.bottom < kHeight - kBottom + 2;
+      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); }))
+        continue;
+      taken.push_back(box);
+      out += fmt::format("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.left + 2, box.top + 12,
+                         html_escape(p.name));
+      break;
+    }
+  }
+  return out + "</svg>";
+}
+
+std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_title, std::optional<double> bound,
+                        std::string_view bound_name) {
+  constexpr double kWidth = 620, kTop = 22, kRight = 70;
+  const double row_height = std::clamp(308.0 / double(std::max<std::size_t>(1, rows.size())), 22.0, 72.0);
+  double low = 0, high = 0;
+  std::size_t longest = 4;
+  for (const Whisker& row : rows) {
+    low = std::min({low, row.value, row.low.value_or(row.value)});
+    high = std::max({high, row.value, row.high.value_or(row.value)});
+    longest = std::max(longest, row.name.size());
+  }
+  if (bound) low = std::min(low, *bound);
+  if (bound) high = std::max(high, *bound);
+  const double left = std::min(220.0, 7.4 * double(longest) + 18), bottom = kTop + row_height * double(rows.size());
+  const Axis x = Axis::make(low, high, 6, left, kWidth - kRight);
+  std::string out = svg_open(kWidth, bottom + 46, x_title) + svg_x_axis(x, bottom, x_title, kTop - 6);
+  out += svg_line(x.at(0), kTop - 6, x.at(0), bottom, "stroke=\"var(--ink3)\"");
+  if (bound)
+    out += svg_line(x.at(*bound), kTop - 6, x.at(*bound), bottom, kBoundLine) +
+           fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.at(*bound), kTop - 10,
+                       html_escape(bound_name));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Whisker& row = rows[i];
+    const double y = kTop + row_height * (double(i) + 0.5);
+    out += fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", left - 10, y + 4,
+                       html_escape(row.name));
+    if (row.low && row.high)
+      out += svg_line(x.at(*row.low), y, x.at(*row.high), y,
+                      "stroke=\"var(--ink3)\" stroke-width=\"2\" stroke-linecap=\"round\"");
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5.5\" class=\"{}\" stroke=\"var(--surface)\" stroke-width=\"1.5\"/>",
+        x.at(row.value), y, row.css_class);
+    out += fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{:+.1f} %</text>", kWidth, y + 4, row.value);
+  }
+  return out + "</svg>";
+}
+
+std::string step_curve_svg(const std::vector<std::pair<double, double>>& steps, double x_end, double y_high,
+                           std::string_view x_title, std::string_view y_title, std::string_view css_class) {
+  constexpr double kWidth = 270, kHeight = 122, kLeft = 40, kRight = 6, kTop = 20, kBottom = 36;
+  Axis x = Axis::make(0, x_end, 4, kLeft, kWidth - kRight);
+  const Axis y = Axis::make(0, y_high, 2, kHeight - kBottom, kTop);
+  std::string path;
+  double last_pixel = -1;
+  for (const auto& [t, value] : steps) {
+    const double px = x.at(t);
+    if (!path.empty() && px - last_pixel < 0.4) continue;  // below what the picture can show
+    path +=
+        path.empty() ? fmt::format("M{:.1f},{:.1f}", px, y.at(value)) : fmt::format("H{:.1f}V{:.1f}", px, y.at(value));
+    last_pixel = px;
+  }
+  std::string out = svg_open(kWidth, kHeight, y_title) + svg_y_axis(y, kLeft, y_title, kWidth - kRight);
+  if (!path.empty()) {
+    out += fmt::format(
+        "<path d=\"{0}V{1:.1f}H{2:.1f}Z\" class=\"{3}\" opacity=\".22\"/><path d=\"{0}\" fill=\"none\" "
+        "stroke=\"var(--{3})\" stroke-width=\"1.5\"/>",
+        path, y.from, x.at(steps.front().first), css_class);
+  }
+  return out + svg_x_axis(x, kHeight - kBottom, x_title) + "</svg>";
+}
+
+}  // namespace smartmig

@@ -1,0 +1,93 @@
+#include "report/timeline.h"
+
+#include "report/fold.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kNoRun = ~std::size_t(0);
+
+char step_type(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStarted:
+      return 's';
+    case EventKind::kFinished:
+    case EventKind::kStopped:
+      return 'e';
+    default:
+      return 'p';
+  }
+}
+
+}  // namespace
+
+Timeline timeline_of(const RunRecord& run) {
+  SMARTMIG_CHECK(run.events, "a run without its journal has no timeline");
+  Timeline line;
+  Cluster cluster(run.platform, run.jobs, run.cost, run.initial);
+  FleetStep now;
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+    line.gpus.push_back({Time{0}, GpuId(g), cluster.gpus()[g].watts});
+    now.watts += cluster.gpus()[g].watts;
+    line.idle_watts += run.platform->model(GpuId(g)).power.idle();
+  }
+  line.fleet.push_back(now);
+  std::vector<std::size_t> open(run.jobs->size(), kNoRun);  // by job: its run under way
+  for (const Event& event : *run.events) {
+    GpuId touched = event.gpu;
+    if (event.kind == EventKind::kFinished || event.kind == EventKind::kStopped) touched = cluster.state(event.job).gpu;
+    const double watts_before = touched == kNoGpu ? 0 : cluster.gpu(touched).watts;
+    const bool busy_before = touched != kNoGpu && !cluster.gpu(touched).busy.empty();
+    now.joules += joules(now.watts, event.at - now.at);
+    now.at = event.at;
+    fold(cluster, event);
+    switch (event.kind) {
+      case EventKind::kStarted:
+        open[index(event.job)] = line.runs.size();
+        line.runs.push_back({event.job, event.gpu, event.where, event.at, event.at, JobRun::kOpen});
+        break;
+      case EventKind::kFinished:
+      case EventKind::kStopped: {
+        JobRun& ended = line.runs[open[index(event.job)]];
+        ended.end = event.at;
+        ended.how = event.kind == EventKind::kFinished ? JobRun::kFinished : JobRun::kStopped;
+        open[index(event.job)] = kNoRun;
+        break;
+      }
+      case EventKind::kSubmitted:
+        break;
+      default:
+        line.layouts.push_back({event.at, event.kind, event.gpu, event.layout, cluster.gpu(event.gpu).layout});
+    }
+    if (touched != kNoGpu && cluster.gpu(touched).watts != watts_before) {
+      now.watts += cluster.gpu(touched).watts - watts_before;
+      line.gpus.push_back({event.at, touched, cluster.gpu(touched).watts});
+    }
+    if (touched != kNoGpu)
+      now.busy_gpus += std::uint32_t(!cluster.gpu(touched).busy.empty()) - std::uint32_t(busy_before);
+    if (cluster.running() == 0) now.watts = line.idle_watts;  // no residue of rounding
+    now.running = std::uint32_t(cluster.running());
+    now.queued = std::uint32_t(cluster.unfinished() - cluster.running());
+    now.type = step_type(event.kind);
+    if (line.fleet.back().at == now.at)
+      line.fleet.back() = now;
+    else
+      line.fleet.push_back(now);
+  }
+  line.end = cluster.now();
+  for (JobRun& still : line.runs)
+    if (still.how == JobRun::kOpen) still.end = line.end;
+  return line;
+}
+
+std::vector<std::uint32_t> first_units(const Platform& platform) {
+  std::vector<std::uint32_t> first;
+  std::uint32_t next = 0;
+  for (std::size_t g = 0; g < platform.gpus(); ++g) {
+    first.push_back(next);
+    next += std::uint32_t(platform.model(GpuId(g)).gpu->memory_slices());
+  }
+  return first;
+}
+
+}  // namespace smartmig

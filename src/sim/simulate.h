@@ -1,0 +1,34 @@
+// One simulated run: a workload bound to a platform, a cost model, a policy, the layouts at time 0.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "model/summary.h"
+#include "sched/session.h"
+
+namespace smartmig {
+
+struct SimSetup {
+  std::shared_ptr<const Platform> platform;
+  std::shared_ptr<const JobTable> jobs;
+  CostModel cost;
+  std::vector<Layout> initial;  // one per GPU
+  double a = 2e-7;
+};
+
+struct SimResult {
+  Cluster final;
+  Summary summary;
+  double wall_s = 0;            // the loop alone
+  std::uint64_t refused = 0;    // illegal actions the policy asked for
+  std::string last_refusal;
+};
+
+// `progress`, if given, is told now and then what share of the jobs is done. An error if jobs are left that can never run
+// (names one and says what it needs).
+Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal = nullptr, const std::function<void(double)>& progress = {});
+
+// The layouts of these shapes at time 0, one per GPU.
+Result<std::vector<Layout>> initial_layouts(const Platform& platform, std::span<const Shape> shapes);
+
+}  // namespace smartmig

@@ -1,0 +1,53 @@
+// Where jobs come from: a generator spec ("paper:20x,seed=7") or a file, through one door. A spec is recognised by its
+// prefix; a file by its content (own job CSV, trace CSV, Batsim JSON, SWF), plain or gzip. docs/workloads.md has the
+// grammar and the formats. Readers and generators deliver a finished workload or an error, never half of one.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/workload.h"
+
+namespace smartmig {
+
+// A deadline is submit + U(low, high) * time on the whole GPU.
+struct SlackRange {
+  double low = 1, high = 1.5;
+};
+Result<SlackRange> parse_slack(std::string_view text);  // "1.5-3", or "2" for exactly 2
+
+struct LoadOptions {
+  std::optional<std::uint64_t> seed;  // of a generator in place of its own; of the draws that fill gaps of a file
+  double tokens_per_s = 0;            // for traces that record tokens instead of durations; 0: not given
+  std::optional<SlackRange> slack;    // draws every deadline anew, also those a file gives
+  std::string gpu;                    // reference GPU of files that name none; empty: a100-40gb
+};
+
+struct WorkloadSpec {
+  enum class Family { kPaper, kFixed, kMiso, kParva } family = Family::kPaper;
+  double multiplier = 0;  // of the daily profile; 0: constant rate instead
+  double rate = 0;        // arrivals per minute at constant rate
+  std::int64_t jobs = 0;  // how many, at constant rate
+  std::uint64_t seed = 1;
+  int days = 1;
+  int first_hour = 0, last_hour = 24;  // part of each day; the origin of time stays midnight
+  SlackRange slack;
+  std::string mix = "mixed";  // fixed: mixed, linear, sublinear, capped
+};
+
+inline constexpr double kMaxGeneratedJobs = 2e7;
+
+bool is_workload_spec(std::string_view text);
+Result<WorkloadSpec> parse_workload_spec(std::string_view text);
+std::string to_string(const WorkloadSpec& spec);  // with every setting: parses back to the same spec
+double expected_jobs(const WorkloadSpec& spec);
+Result<Workload> generate(const WorkloadSpec& spec);
+
+Result<Workload> load_workload(const std::string& spec_or_file, const LoadOptions& options = {});
+
+// The last step of every generator and reader: sorts, numbers kinds by first use, drops names that only repeat the
+// index, sets days from the span of submits (at least 1) unless given, validates.
+Result<Workload> finish_workload(Workload workload, std::optional<double> days = {});
+
+}  // namespace smartmig

@@ -1,0 +1,12 @@
+// The Batsim reader: never crashes, and what it accepts is valid.
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/batsim_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  const auto workload = read_batsim_json("fuzz", {reinterpret_cast<const char*>(data), size});
+  SMARTMIG_CHECK(!workload || validate(*workload), "an invalid workload was accepted");
+  return 0;
+}

@@ -1,0 +1,12 @@
+// The SWF reader: never crashes, and what it accepts is valid.
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/swf.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  const auto workload = read_swf(LineReader::over("fuzz", {reinterpret_cast<const char*>(data), size}));
+  SMARTMIG_CHECK(!workload || validate(*workload), "an invalid workload was accepted");
+  return 0;
+}
