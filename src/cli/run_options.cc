@@ -16,6 +16,7 @@ void RunOptions::declare(Command& command) {
   command.option("--reshape-s", reshape_s, "X", "hardware costs: seconds per change of a GPU instead of the measured table");
   command.option("--a", a, "A", "weight of a watt-minute against a minute of mean tardiness in ET");
   command.option("--slack", slack, "LOW-HIGH", "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
+  command.option("--deadline-cut-s", deadline_cut_s, "S", "take S seconds off every deadline: the paper charges repartitioning as 4");
   command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
   command.option("--seed", policy_seed, "S", "seed of the policy's own random choices");
 }
@@ -30,12 +31,15 @@ Result<Setting> RunOptions::setting() const {
     cost_model.reshape = from_seconds(*value);
   }
   if (a < 0) return invalid("--a {}: a weight cannot be negative", a);
-  return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a};
+  SMARTMIG_TRY(const LoadOptions load, load_options());
+  return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load};
 }
 
 Result<LoadOptions> RunOptions::load_options() const {
   LoadOptions options;
   options.tokens_per_s = tokens_per_s;
+  if (deadline_cut_s < 0 || deadline_cut_s > 86400) return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
+  options.deadline_cut = from_seconds(deadline_cut_s);
   if (!slack.empty()) {
     SMARTMIG_TRY(const SlackRange range, parse_slack(slack));
     options.slack = range;

@@ -17,6 +17,7 @@ struct RunOptions {
   double a = 2e-7;
   double tokens_per_s = 0;
   std::string slack;
+  double deadline_cut_s = 0;
   std::int64_t policy_seed = 1;
 
   void declare(Command& command);

@@ -67,12 +67,10 @@ int run_sim(const Arguments& arguments) {
 
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto load = options.load_options();
-  if (!load) return usage_error(load.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
     return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));
-  auto workload = load_workload(options.workload, *load);
+  auto workload = load_workload(options.workload, setting->load);
   if (!workload) return failure(workload.error());
   if (workload->jobs.empty()) return failure(invalid("{} has no jobs: there is nothing to simulate", options.workload));
   auto jobs = JobTable::bind(std::make_shared<Workload>(std::move(*workload)), *setting->platform);

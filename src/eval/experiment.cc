@@ -24,7 +24,7 @@ double per_job_weight(const Setting& setting, const Workload& workload) {
 }
 
 Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
-  LoadOptions options;
+  LoadOptions options = setting.load;
   options.seed = seed;
   SMARTMIG_TRY(Workload workload, load_workload(setting.workload, options));
   SMARTMIG_TRY(JobTable jobs, JobTable::bind(std::make_shared<Workload>(std::move(workload)), *setting.platform));

@@ -18,6 +18,7 @@ struct Setting {
   std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
   CostModel cost;
   double a = 2e-7;
+  LoadOptions load;                    // slack, deadline cut; the seed is the day's
 };
 
 struct Contender {

@@ -37,7 +37,7 @@ Result<SizingAnswer> find_size(const SizingQuestion& question, const std::functi
   SizingAnswer answer;
   for (int gpus = 1; gpus <= question.max_gpus; ++gpus) {
     SMARTMIG_TRY(Platform platform, Platform::parse(fmt::format("{}x{}", gpus, question.model), question.power));
-    const Setting setting{std::make_shared<Platform>(std::move(platform)), question.workload, question.cost, question.a};
+    const Setting setting{std::make_shared<Platform>(std::move(platform)), question.workload, question.cost, question.a, question.load};
     std::vector<std::optional<Result<Summary>>> results(days);
     run_parallel(days, question.threads, [&](std::size_t d) {
       auto jobs = JobTable::bind(workloads[d], *setting.platform);

@@ -42,6 +42,12 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
   return platform;
 }
 
+bool Platform::power_by_slices_only() const {
+  for (const Model& model : models_)
+    if (!model.power.is_table()) return false;
+  return true;
+}
+
 int Platform::total_compute_slices() const {
   int total = 0;
   for (std::uint8_t m : model_of_) total += models_[m].gpu->compute_slices();

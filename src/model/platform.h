@@ -46,6 +46,7 @@ class Platform {
   const Profile& profile(TypeId t) const { return models_[std::size_t(types_[index(t)].model)].gpu->profiles()[std::size_t(types_[index(t)].profile)]; }
   TypeId type_of(GpuId gpu, PlacementId p) const { return model(gpu).type_of_placement[index(p)]; }
   int total_compute_slices() const;
+  bool power_by_slices_only() const;  // every power model is a table: watts do not depend on which jobs run
 
  private:
   std::string spec_, power_spec_;

@@ -20,6 +20,8 @@ class Dedicated : public PlacingRule {
     return first_on_time_else_earliest(cluster, board, job, own_);
   }
 
+  bool slices_interchangeable() const override { return false; }
+
  private:
   int inference_gpus_;
   std::vector<std::uint32_t> own_;

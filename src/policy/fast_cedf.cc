@@ -63,7 +63,7 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
   waiting_.clear();
   totals_ = {};
   next_recheck_ = kNever;
-  if (!number_slices(cluster, usable)) {
+  if (!cluster.platform().power_by_slices_only() || !number_slices(cluster, usable)) {
     if (!plain_) plain_.emplace(make_cedf_rule());
     return;
   }

@@ -31,7 +31,7 @@ class FastCedf : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  static constexpr std::size_t kMaxTypes = 8;   // slice types in use at once; PlainPlacer serves fleets with more
+  static constexpr std::size_t kMaxTypes = 8;   // slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
   struct Counts {  // slices of each type
     std::array<std::uint32_t, kMaxTypes> of{};
@@ -84,7 +84,7 @@ class FastCedf : public Placer {
   bool ready_ = false;
   std::uint64_t version_ = 0, expected_decision_ = 0;
   std::optional<CedfClasses> classes_;
-  std::optional<PlainPlacer> plain_;      // instead, when there are too many types
+  std::optional<PlainPlacer> plain_;      // instead, when there are too many types or power depends on the job
   std::vector<Type> types_;
   std::array<const std::uint32_t*, kMaxTypes> scan_of_{};  // types_[t].scan
   std::size_t slices_ = 0;

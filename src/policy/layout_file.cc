@@ -63,6 +63,7 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
 std::string to_json(const LayoutFile& file) {
   Json json;
   json["smartmig_layouts"] = 1;
+  json["source"] = "smartmig search";
   json["kind"] = file.twice ? "twice" : "static";
   json["gpus"] = file.gpus;
   json["placer"] = file.placer;

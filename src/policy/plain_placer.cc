@@ -25,6 +25,26 @@ void PlainPlacer::place(const Cluster& cluster, const UsableSlices& usable, Plan
   }
   const Platform& platform = cluster.platform();
   stays_.resize(cluster.jobs().size());
+  if (!rule_->slices_interchangeable() || !platform.power_by_slices_only())
+    keep_exact(cluster, plan);
+  else
+    keep_seats(cluster, plan);
+  for (JobId job : jobs_) {
+    if (cluster.state(job).phase == JobPhase::kRunning && !stays_[index(job)]) plan.stops.push_back(job);
+    stays_[index(job)] = 0;
+  }
+}
+
+void PlainPlacer::keep_exact(const Cluster& cluster, Plan& plan) {
+  for (const auto& [job, slot] : assigned_) {
+    const JobState& state = cluster.state(job);
+    stays_[index(job)] = state.phase == JobPhase::kRunning && state.gpu == slot.gpu && state.where == slot.where;
+    if (!stays_[index(job)]) plan.starts.push_back({job, slot.gpu, slot.where});
+  }
+}
+
+void PlainPlacer::keep_seats(const Cluster& cluster, Plan& plan) {
+  const Platform& platform = cluster.platform();
   chosen_.assign(cluster.gpus().size(), 0);
   for (const auto& [job, slot] : assigned_) chosen_[index(slot.gpu)] |= 1u << index(slot.where);
   for (const auto& [job, slot] : assigned_) {
@@ -36,10 +56,6 @@ void PlainPlacer::place(const Cluster& cluster, const UsableSlices& usable, Plan
   }
   for (const auto& [job, slot] : assigned_)
     if (!stays_[index(job)]) plan.starts.push_back(hand_out(platform, job, platform.type_of(slot.gpu, slot.where)));
-  for (JobId job : jobs_) {
-    if (cluster.state(job).phase == JobPhase::kRunning && !stays_[index(job)]) plan.stops.push_back(job);
-    stays_[index(job)] = 0;
-  }
 }
 
 Start PlainPlacer::hand_out(const Platform& platform, JobId job, TypeId type) {

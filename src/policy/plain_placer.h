@@ -6,7 +6,8 @@
 // speed nor, with a table of watts by busy slices, any GPU's power, and everything is placed anew at the next event. So a job
 // that stays on its type keeps its slice if that slice is among the chosen ones; the others take the chosen slices that are
 // left, in order of choosing, lowest first (GPUs by mean slice size, slices small to large).
-// Under hardware costs, where a job stays for good, it gets the very slice that the rule chose.
+// A job gets the very slice that the rule chose where that matters: under hardware costs (it stays for good), with power that
+// depends on the job, and for rules that keep groups of GPUs apart.
 #pragma once
 #include <memory>
 #include <vector>
@@ -23,6 +24,8 @@ class PlacingRule {
   virtual void order(const Cluster& cluster, std::vector<JobId>& jobs) = 0;
   // A free slice of the board for this job, or none.
   virtual Slot choose(const Cluster& cluster, const Board& board, JobId job) = 0;
+  // May jobs be given other chosen slices of the same type? Not when the rule cares which GPU a job is on.
+  virtual bool slices_interchangeable() const { return true; }
 };
 
 class PlainPlacer : public Placer {
@@ -31,6 +34,8 @@ class PlainPlacer : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
+  void keep_exact(const Cluster& cluster, Plan& plan);
+  void keep_seats(const Cluster& cluster, Plan& plan);
   Start hand_out(const Platform& platform, JobId job, TypeId type);
 
   std::unique_ptr<PlacingRule> rule_;

@@ -36,9 +36,7 @@ Result<Format> recognise(LineReader lines) {
   }
 }
 
-}  // namespace
-
-Result<Workload> load_workload(const std::string& spec_or_file, const LoadOptions& options) {
+Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOptions& options) {
   if (is_workload_spec(spec_or_file)) {
     SMARTMIG_TRY(WorkloadSpec spec, parse_workload_spec(spec_or_file));
     if (options.seed) spec.seed = *options.seed;
@@ -85,6 +83,18 @@ Result<Workload> load_workload(const std::string& spec_or_file, const LoadOption
     default:
       return read_swf(std::move(lines), for_file);
   }
+}
+
+}  // namespace
+
+Result<Workload> load_workload(const std::string& spec_or_file, const LoadOptions& options) {
+  SMARTMIG_TRY(Workload workload, load_as_given(spec_or_file, options));
+  if (options.deadline_cut != Time{0}) {
+    for (Job& job : workload.jobs)
+      if (job.deadline != kNever) job.deadline -= options.deadline_cut;
+    workload.rules.push_back(fmt::format("every deadline is {} s earlier", seconds(options.deadline_cut)));
+  }
+  return workload;
 }
 
 }  // namespace smartmig
