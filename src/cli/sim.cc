@@ -67,6 +67,8 @@ int run_sim(const Arguments& arguments) {
 
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
+  const Contender contender = contender_of(options.policy, options.policy_options());
+  if (const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform); !made) return usage_error(made.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
     return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));

@@ -26,7 +26,7 @@ Result<int> profile_named(const GpuModel& model, std::string_view text) {
   }
   const std::string near = nearest(name, names);
   return not_found("{} has no profile '{}'; {}{}", model.name(), text,
-                   near.empty() ? "" : "did you mean " + near + "? ", fmt::format("It has {}", fmt::join(names, ", ")));
+                   near.empty() ? "" : "did you mean " + near + "? ", fmt::format("it has {}", fmt::join(names, ", ")));
 }
 
 // The terms of "a+b+c", where "+me", "+gfx" and "+me.all" belong to the profile before them.

@@ -56,7 +56,7 @@ Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& opti
   }
   if (name != "static" && name != "twice" && name != "search") {
     const std::string near = nearest(name, repartitioner_names());
-    return invalid("repartitioner '{}' is not known{}: one of {}", name, near.empty() ? "" : ", did you mean " + near + "?", fmt::join(repartitioner_names(), ", "));
+    return invalid("repartitioner '{}' is not known{}; there are {}", name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(repartitioner_names(), ", "));
   }
   if (is_path(options.layouts)) {
     SMARTMIG_TRY(const LayoutFile file, load_layouts(options.layouts));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyO
     for (const bool fastest : {false, true})
       if (name == fmt::format("{}-{}", laxity ? "llf" : "edf", fastest ? "fast" : "slow")) return plain(make_single_rule(laxity, fastest));
   const std::string near = nearest(name, placer_names());
-  return invalid("placer '{}' is not known{}: one of {}", name, near.empty() ? "" : ", did you mean " + near + "?", fmt::join(placer_names(), ", "));
+  return invalid("placer '{}' is not known{}; there are {}", name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(placer_names(), ", "));
 }
 
 std::vector<std::string> repartitioner_names() { return {"none", "static", "twice", "search"}; }

@@ -29,9 +29,9 @@ std::string table(const Comparison& c) {
   std::string out = "<div class=\"scroll\"><table><tr><th>policy</th>";
   for (const Column& column : kColumns) out += fmt::format("<th>{}</th>", column.title);
   if (late) out += "<th>late jobs</th>";
-  if (change)
-    out += fmt::format("<th>ET against baseline</th><th>interval{}</th>",
-                       c.interval.empty() ? "" : " (" + html_escape(c.interval) + ")");
+  const bool intervals = std::any_of(c.policies.begin(), c.policies.end(), [](const PolicyResult& p) { return p.change_low && p.change_high; });
+  if (change) out += "<th>ET against baseline</th>";
+  if (intervals) out += fmt::format("<th>interval{}</th>", c.interval.empty() ? "" : " (" + html_escape(c.interval) + ")");
   out += "</tr>";
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
     const PolicyResult& p = c.policies[i];
@@ -43,18 +43,17 @@ std::string table(const Comparison& c) {
       out += fmt::format("<td{}>{:.{}f}</td>", best ? " class=\"best\"" : "", p.*column.value, column.decimals);
     }
     if (late) out += p.late_percent ? fmt::format("<td>{:.1f} %</td>", *p.late_percent) : "<td>–</td>";
-    if (change) {
-      out += p.change_percent ? fmt::format("<td>{:+.1f} %</td>", *p.change_percent) : "<td>–</td>";
+    if (change) out += p.change_percent ? fmt::format("<td>{:+.1f} %</td>", *p.change_percent) : "<td>–</td>";
+    if (intervals)
       out += p.change_low && p.change_high ? fmt::format("<td>{:+.1f} to {:+.1f} %</td>", *p.change_low, *p.change_high)
                                            : "<td>–</td>";
-    }
     out += "</tr>";
   }
   if (c.energy_bound_kwh || c.et_bound)
     out += fmt::format("<tr><td>lower bound</td><td>{}</td><td></td><td></td><td>{}</td>{}</tr>",
                        c.energy_bound_kwh ? fmt::format("{:.3f}", *c.energy_bound_kwh) : "",
                        c.et_bound ? fmt::format("{:.4f}", *c.et_bound) : "",
-                       std::string(late ? "<td></td>" : "") + (change ? "<td></td><td></td>" : ""));
+                       std::string(late ? "<td></td>" : "") + (change ? "<td></td>" : "") + (intervals ? "<td></td>" : ""));
   return out + "</table></div>";
 }
 
@@ -80,7 +79,7 @@ std::string changes(const Comparison& c) {
   if (c.et_bound && baseline && baseline->et > 0) bound = 100 * (*c.et_bound / baseline->et - 1);
   const std::string note =
       (baseline ? fmt::format("Against {}; left is better.", baseline->name) : std::string("Left is better.")) +
-      (c.interval.empty() ? "" : fmt::format(" Lines are the interval, {}.", c.interval));
+      (c.interval.empty() || !rows[0].low ? "" : fmt::format(" Lines are the interval, {}.", c.interval));
   return html_section("ET against the baseline", note, whisker_svg(rows, "change of ET (%)", bound, "lower bound"));
 }
 

@@ -28,7 +28,7 @@ Result<Ok> write_run_dir(const std::string& path, const RunRecord& run, const Ru
     SMARTMIG_RETURN_IF_ERROR(dir.add("partition_changes.csv", partition_changes_csv(run, line)));
     SMARTMIG_RETURN_IF_ERROR(dir.add("machine_states.csv", machine_states_csv(run, line)));
     SMARTMIG_RETURN_IF_ERROR(dir.add("consumed_energy.csv", consumed_energy_csv(run, line)));
-    if (options.report) SMARTMIG_RETURN_IF_ERROR(dir.add("report.html", html_report(run, line)));
+    if (options.report) SMARTMIG_RETURN_IF_ERROR(dir.add("report.html", html_report(run, line, options.extras)));
   }
   return dir.commit();
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "report/html_report.h"
 #include "report/run_record.h"
 
 namespace smartmig {
@@ -10,6 +11,7 @@ namespace smartmig {
 struct RunDirOptions {
   bool force = false;   // replace what is there
   bool report = false;  // report.html as well; needs the journal
+  ReportExtras extras;  // bounds to show in the report
 };
 
 Result<Ok> write_run_dir(const std::string& path, const RunRecord& run, const RunDirOptions& options = {});

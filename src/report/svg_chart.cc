@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
 #include "report/quote.h"
 
 namespace smartmig {
@@ -45,8 +46,59 @@ Axis Axis::make(double low, double high, int steps, double from, double to) {
   return axis;
 }
 
+namespace {
+constexpr double kRatioTicks[] = {-99, -98, -95, -90, -80, -65, -50, -35, -20, -10, 0, 10, 25, 50, 100, 200, 400, 900, 1900, 4900, 9900, 19900, 49900, 99900};
+}  // namespace
+
+// Widened to the next tick on both sides.
+Axis Axis::make_scaled(Scale scale, double low, double high, double from, double to) {
+  Axis axis;
+  axis.scale = scale;
+  axis.from = from;
+  axis.to = to;
+  if (scale == kLog) {
+    axis.low = axis.high = 1;
+    while (axis.low > low) axis.low /= 10;
+    while (axis.low * 10 <= low) axis.low *= 10;
+    for (axis.high = axis.low; axis.high < high;) axis.high *= 10;
+  } else {
+    axis.low = -10;
+    axis.high = std::max(10.0, high);
+    for (const double tick : kRatioTicks)
+      if (tick <= low) axis.low = std::min(tick, -10.0);
+    const auto above = std::lower_bound(std::begin(kRatioTicks), std::end(kRatioTicks), axis.high);
+    if (above != std::end(kRatioTicks)) axis.high = *above;
+  }
+  return axis;
+}
+
+double Axis::place(double value) const {
+  if (scale == kLinear) return value;
+  return deterministic_log(scale == kLog ? std::max(value, low * 0.5) : std::max(1 + value / 100, 1e-3));
+}
+
+std::string Axis::tick(double value) const {
+  if (scale == kLinear) return tick_text(value, step);
+  return scale == kRatio && value > 0 ? "+" + tick_text(value, 1) : tick_text(value, std::min(1.0, std::abs(value)));
+}
+
 std::vector<double> Axis::ticks() const {
   std::vector<double> out;
+  if (scale == kLog) {
+    for (double power = low; power <= high * 1.0001; power *= 10) out.push_back(power);
+    return out;
+  }
+  if (scale == kRatio) {
+    double last = -1e9;
+    for (const double value : kRatioTicks)
+      if (value >= low && value <= high && (at(value) - last > 44 || value == 0)) {
+        if (value == 0)
+          while (!out.empty() && at(0) - at(out.back()) < 44) out.pop_back();
+        out.push_back(value);
+        last = at(value);
+      }
+    return out;
+  }
   const int count = int(std::round((high - low) / step));
   for (int i = 0; i <= count; ++i) out.push_back(low + i * step);
   return out;
@@ -65,7 +117,7 @@ std::string svg_x_axis(const Axis& x, double y, std::string_view title, double g
   for (const double tick : x.ticks()) {
     if (grid_to >= 0) out += svg_line(x.at(tick), y, x.at(tick), grid_to, "class=\"gr\"");
     out += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.at(tick), y + 17,
-                       tick_text(tick, x.step));
+                       x.tick(tick));
   }
   out += svg_line(x.from, y, x.to, y, "class=\"ax\"");
   return out + fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (x.from + x.to) / 2, y + 36,
@@ -77,7 +129,7 @@ std::string svg_y_axis(const Axis& y, double x, std::string_view title, double g
   for (const double tick : y.ticks()) {
     out += svg_line(x, y.at(tick), grid_to, y.at(tick), "class=\"gr\"");
     out += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x - 8, y.at(tick) + 4,
-                       tick_text(tick, y.step));
+                       y.tick(tick));
   }
   return out + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", 0.0, y.to - 10, html_escape(title));
 }

@@ -1,4 +1,4 @@
-// Small static charts as inline SVG: linear axes with round ticks, drawn in C++ so that the numbers on them can be
+// Small static charts as inline SVG: axes with round ticks, drawn in C++ so that the numbers on them can be
 // tested. All take data in the units shown on the axis.
 #pragma once
 #include <optional>
@@ -15,11 +15,20 @@ std::string tick_text(double value, double step);  // as many decimals as the st
 
 // Maps [low, high] to pixels and draws ticks. Widened to whole steps by make().
 struct Axis {
+  enum Scale {
+    kLinear,
+    kLog,    // values above 0, for ranges over several powers of ten
+    kRatio,  // changes in per cent above -100, placed by the logarithm of the ratio: -50 and +100 lie equally far from 0
+  };
   double low = 0, high = 1, step = 0.2;
   double from = 0, to = 1;  // pixels
+  Scale scale = kLinear;
   static Axis make(double low, double high, int steps, double from, double to);
-  double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
+  static Axis make_scaled(Scale scale, double low, double high, double from, double to);
+  double at(double value) const { return from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from); }
+  double place(double value) const;
   std::vector<double> ticks() const;
+  std::string tick(double value) const;
 };
 
 std::string svg_open(double width, double height, std::string_view label);  // close with </svg>

@@ -1,0 +1,123 @@
+#include "eval/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include "eval/partition_search.h"
+#include "eval/seeds.h"
+#include "eval/sizing.h"
+#include "eval/statistics.h"
+
+namespace smartmig {
+namespace {
+
+Setting small() { return {std::make_shared<Platform>(*Platform::parse("2xa100-40gb")), "paper:5x,hours=8-9", {}, 2e-7, {}}; }
+
+TEST(Experiment, ParallelRunsDoNotDependOnThreads) {
+  const std::vector<Contender> contenders = {contender_of("none+edf", {}), contender_of("static[3]+cedf", {})};
+  const auto seeds = seeds_from(kFirstReportSeed, 7);
+  const auto one = run_paired(small(), contenders, seeds, 1), four = run_paired(small(), contenders, seeds, 4);
+  ASSERT_TRUE(one && four);
+  for (std::size_t c = 0; c < contenders.size(); ++c)
+    for (std::size_t d = 0; d < seeds.size(); ++d) {
+      EXPECT_EQ((*one)[c][d].energy_joules, (*four)[c][d].energy_joules);
+      EXPECT_EQ((*one)[c][d].mean_tardiness_min, (*four)[c][d].mean_tardiness_min);
+    }
+  EXPECT_NE((*one)[0][0].energy_joules, (*one)[0][1].energy_joules);
+}
+
+TEST(Experiment, ParallelLoopRunsEveryIndexOnce) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int> hits(100);
+    run_parallel(hits.size(), threads, [&](std::size_t i) { ++hits[i]; });
+    EXPECT_EQ(hits, std::vector<int>(100, 1));
+  }
+}
+
+TEST(Experiment, ErrorsOfADayAreHandedOut) {
+  const auto runs = run_paired(small(), {contender_of("none+nothing", {})}, {1, 2}, 2);
+  ASSERT_FALSE(runs);
+  EXPECT_NE(runs.error().what.find("nothing"), std::string::npos);
+}
+
+TEST(Experiment, ContenderTakesLayoutsInBrackets) {
+  const Contender c = contender_of("static[1,2]+cedf", {});
+  EXPECT_EQ(c.policy, "static+cedf");
+  EXPECT_EQ(c.options.layouts, "1,2");
+  EXPECT_EQ(c.label, "static[1,2]+cedf");
+}
+
+TEST(Seeds, ParseAndRefuse) {
+  EXPECT_EQ(*parse_seeds("1,5-7"), (std::vector<std::uint64_t>{1, 5, 6, 7}));
+  EXPECT_EQ(seeds_in_words({1, 5, 6, 7}), "1,5-7");
+  for (const char* bad : {"", "a", "5-3", "-1", "1-999999"}) EXPECT_FALSE(parse_seeds(bad)) << bad;
+  EXPECT_TRUE(refuse_training_seeds("p", {1, 2}, {3}));
+  EXPECT_FALSE(refuse_training_seeds("p", {1, 2}, {3, 2}));
+}
+
+TEST(Statistics, PairedDifferenceByHand) {
+  const std::vector<double> x = {1, 2, 3}, base = {2, 2, 5};  // differences -1, 0, -2: mean -1, deviation 1
+  const Difference d = paired_difference(x, base);
+  EXPECT_DOUBLE_EQ(d.mean, -1);
+  EXPECT_NEAR(d.half_width, 4.303 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(d.percent, -100.0 / 3, 1e-9);
+  EXPECT_NEAR(student_t975(29), 2.0452, 2e-4);
+  EXPECT_NEAR(student_t975(11), 2.2010, 1e-3);
+}
+
+TEST(Search, FindsTheWholeGpuForOneLinearJobKindAndIsDeterministic) {
+  // Linear jobs with tight deadlines, one at a time: only whole GPUs are on time.
+  Setting setting{std::make_shared<Platform>(*Platform::parse("1xa100-40gb")), "fixed:rate=0.02,jobs=30,mix=linear", {}, 2e-7, {}};
+  SearchOptions options;
+  options.seeds = {1, 2};
+  options.threads = 2;
+  const auto found = search_partition(setting, options);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(found->layouts.day, std::vector<std::string>{"7g.40gb"});
+  EXPECT_EQ(found->layouts.seeds, options.seeds);
+  options.threads = 1;
+  const auto again = search_partition(setting, options);
+  EXPECT_EQ(to_json(found->layouts), to_json(again->layouts));
+  EXPECT_LE(found->layouts.et, found->start_et);
+}
+
+TEST(Search, ImprovesOnItsStartsAndNeedsSeeds) {
+  SearchOptions options;
+  EXPECT_FALSE(search_partition(small(), options));
+  options.seeds = {1};
+  options.twice = true;
+  options.max_evaluations = 60;
+  const auto found = search_partition(small(), options);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_LE(found->layouts.et, found->start_et);
+  EXPECT_EQ(found->layouts.night.size(), 2u);
+}
+
+TEST(Sizing, KneeOfAHandDrawnCurve) {
+  std::vector<SizeRow> rows;
+  for (const double tardiness : {100.0, 40.0, 5.0, 4.0, 3.0, 2.0}) rows.push_back({int(rows.size()) + 1, 0, 0, tardiness, 0, 0, 0, 0});
+  EXPECT_EQ(knee_of(rows), 3);
+  EXPECT_EQ(knee_of({{1, 0, 0, 5, 0, 0, 0, 0}}), 1);
+}
+
+TEST(Sizing, MoreGpusForATighterTarget) {
+  SizingQuestion question;
+  question.workload = "paper:6x,hours=8-10";
+  question.model = "a100-40gb";
+  question.contender = contender_of("static[3]+edf", {});
+  question.seeds = {200000};
+  question.max_gpus = 8;
+  question.target_tardiness_min = 3;
+  const auto loose = find_size(question);
+  question.target_tardiness_min = 0.9;
+  const auto tight = find_size(question);
+  ASSERT_TRUE(loose && tight && loose->needed && tight->needed);
+  EXPECT_LT(*loose->needed, *tight->needed);
+  question.target_tardiness_min = 0;
+  question.max_gpus = 1;
+  const auto never = find_size(question);
+  ASSERT_TRUE(never);
+  EXPECT_FALSE(never->needed);
+}
+
+}  // namespace
+}  // namespace smartmig
