@@ -37,7 +37,8 @@ void realise(benchmark::State& state) {
   const ShapeTable& shapes = *setting().platform->models()[0].shapes;
   const Layout busy = *parse_layout(shapes.model(), "2g@4+1g@6");
   std::size_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(shapes.realise(shapes.shapes()[i++ % shapes.shapes().size()], busy, busy));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(shapes.realise(shapes.shapes()[i++ % shapes.shapes().size()], busy, busy));
 }
 
 BENCHMARK_CAPTURE(day, cedf_fast, "static+cedf", false)->Unit(benchmark::kMillisecond);

@@ -9,8 +9,8 @@ namespace smartmig {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
 }
 
-#define SMARTMIG_CHECK(condition, ...)                                                                    \
-  do {                                                                                                    \
-    if (!(condition)) [[unlikely]]                                                                        \
-      ::smartmig::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));            \
+#define SMARTMIG_CHECK(condition, ...)                                                         \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
+      ::smartmig::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -28,7 +28,8 @@ Result<bool> CsvReader::next() {
     if (trim(*line).empty()) continue;
     SMARTMIG_RETURN_IF_ERROR(parse(*line));
     if (fields_.size() != header_.size())
-      return invalid("{} line {}: {} fields where the header has {}", name(), lines_.line(), fields_.size(), header_.size());
+      return invalid("{} line {}: {} fields where the header has {}", name(), lines_.line(), fields_.size(),
+                     header_.size());
     return true;
   }
 }
@@ -50,7 +51,8 @@ Result<Ok> CsvReader::parse(std::string_view line) {
           break;
       }
       ++i;
-      if (i < line.size() && line[i] != ',') return invalid("{} line {}: text after a closing quote", name(), lines_.line());
+      if (i < line.size() && line[i] != ',')
+        return invalid("{} line {}: text after a closing quote", name(), lines_.line());
     } else {
       const std::size_t comma = line.find(',', i);
       field = std::string(trim(line.substr(i, comma == line.npos ? line.npos : comma - i)));
@@ -94,7 +96,8 @@ Result<std::optional<double>> CsvReader::optional_number(int column) const {
 }
 
 Error CsvReader::error(int column, std::string_view message) const {
-  return invalid("{} line {}, column '{}': {}", name(), lines_.line(), column < 0 ? "?" : header_[std::size_t(column)], message);
+  return invalid("{} line {}, column '{}': {}", name(), lines_.line(), column < 0 ? "?" : header_[std::size_t(column)],
+                 message);
 }
 
 }  // namespace smartmig

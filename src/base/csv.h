@@ -1,5 +1,5 @@
-// Comma-separated tables: a header line names the columns, fields may be quoted ("" is a quote), lines that start with '#'
-// before the header are comments, handed out by comment(). Every complaint names file, line and column.
+// Comma-separated tables: a header line names the columns, fields may be quoted ("" is a quote), lines that start with
+// '#' before the header are comments, handed out by comment(). Every complaint names file, line and column.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +14,8 @@ class CsvReader {
  public:
   static Result<CsvReader> open(LineReader lines);
 
-  // Moves to the next row; false at the end. Blank lines are skipped; a row of another width than the header is an error.
+  // Moves to the next row; false at the end. Blank lines are skipped; a row of another width than the header is an
+  // error.
   Result<bool> next();
 
   // Index of a column, or -1.
@@ -24,9 +25,11 @@ class CsvReader {
   const std::vector<std::string>& comments() const { return comments_; }
 
   // Fields of the current row. A column of -1 reads as empty.
-  std::string_view text(int column) const { return column < 0 ? std::string_view() : std::string_view(fields_[std::size_t(column)]); }
+  std::string_view text(int column) const {
+    return column < 0 ? std::string_view() : std::string_view(fields_[std::size_t(column)]);
+  }
   bool empty(int column) const { return text(column).empty(); }
-  Result<double> number(int column) const;       // finite
+  Result<double> number(int column) const;  // finite
   Result<std::int64_t> integer(int column) const;
   // number(), with an empty field reading as nullopt.
   Result<std::optional<double>> optional_number(int column) const;

@@ -39,7 +39,8 @@ Result<std::size_t> read_some(gzFile_s* file, const std::string& path, char* to,
     int code = Z_OK;
     const char* message = gzerror(file, &code);
     if (code == Z_BUF_ERROR) return io_error("{} is a truncated gzip file: fetch it again", path);
-    if (code != Z_OK && code != Z_STREAM_END) return io_error("cannot read {}: {}", path, code == Z_ERRNO ? std::strerror(errno) : message);
+    if (code != Z_OK && code != Z_STREAM_END)
+      return io_error("cannot read {}: {}", path, code == Z_ERRNO ? std::strerror(errno) : message);
   }
   return std::size_t(got < 0 ? 0 : got);
 }
@@ -82,14 +83,15 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 struct LineReader::Stream {
-  GzFile file;                // null when reading from text
-  std::string_view text;      // what is left, when reading from text
-  std::vector<char> buffer;   // holds [begin, end) of unread bytes
+  GzFile file;               // null when reading from text
+  std::string_view text;     // what is left, when reading from text
+  std::vector<char> buffer;  // holds [begin, end) of unread bytes
   std::size_t begin = 0, end = 0;
   bool finished = false;
 };
 
-LineReader::LineReader(std::string name, std::unique_ptr<Stream> stream) : name_(std::move(name)), stream_(std::move(stream)) {}
+LineReader::LineReader(std::string name, std::unique_ptr<Stream> stream)
+    : name_(std::move(name)), stream_(std::move(stream)) {}
 LineReader::LineReader(LineReader&&) noexcept = default;
 LineReader& LineReader::operator=(LineReader&&) noexcept = default;
 LineReader::~LineReader() = default;
@@ -142,7 +144,8 @@ Result<std::optional<std::string_view>> LineReader::next() {
       if (s.end >= kMaxLine) return invalid("{} line {}: longer than 16 MiB", name_, line_ + 1);
       s.buffer.resize(s.buffer.size() * 2);
     }
-    SMARTMIG_TRY(const std::size_t got, read_some(s.file.get(), name_, s.buffer.data() + s.end, unsigned(s.buffer.size() - s.end)));
+    SMARTMIG_TRY(const std::size_t got,
+                 read_some(s.file.get(), name_, s.buffer.data() + s.end, unsigned(s.buffer.size() - s.end)));
     s.end += got;
     s.finished = got == 0;
   }
@@ -165,7 +168,8 @@ Result<Ok> write_file(const std::string& path, std::string_view text) {
 
 Result<OutputDir> OutputDir::create(const std::string& path, bool replace_existing) {
   std::error_code error;
-  if (fs::exists(path, error) && !replace_existing) return io_error("{} exists already: choose another directory or add --force", path);
+  if (fs::exists(path, error) && !replace_existing)
+    return io_error("{} exists already: choose another directory or add --force", path);
   const fs::path parent = fs::path(temporary_sibling(path)).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   const std::string temporary = temporary_sibling(path);
@@ -182,7 +186,9 @@ OutputDir::~OutputDir() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-Result<Ok> OutputDir::add(const std::string& name, std::string_view text) { return write_plain(temporary_ + "/" + name, text); }
+Result<Ok> OutputDir::add(const std::string& name, std::string_view text) {
+  return write_plain(temporary_ + "/" + name, text);
+}
 
 Result<Ok> OutputDir::commit() {
   std::error_code error;

@@ -51,7 +51,8 @@ class OutputDir {
   const std::string& path() const { return path_; }
 
  private:
-  OutputDir(std::string path, std::string temporary, bool replace) : path_(std::move(path)), temporary_(std::move(temporary)), replace_(replace) {}
+  OutputDir(std::string path, std::string temporary, bool replace)
+      : path_(std::move(path)), temporary_(std::move(temporary)), replace_(replace) {}
   std::string path_, temporary_;
   bool replace_ = false;
 };

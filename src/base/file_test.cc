@@ -27,7 +27,9 @@ class File : public ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
-  static void put(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size())); }
+  static void put(const std::string& path, std::string_view bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
+  }
   static std::string zipped(const std::string& path, std::string_view text) {
     gzFile file = gzopen(path.c_str(), "wb");
     gzwrite(file, text.data(), unsigned(text.size()));
@@ -78,9 +80,11 @@ TEST_F(File, ATruncatedGzipIsAnErrorWhereverItIsCut) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += fmt::format("line {} {}\n", i, i * 2654435761u);
   const std::string whole = zipped(at("zip"), text);
-  for (const std::size_t keep : {std::size_t(12), whole.size() / 2, whole.size() - 9, whole.size() - 8, whole.size() - 4, whole.size() - 1}) {
+  for (const std::size_t keep :
+       {std::size_t(12), whole.size() / 2, whole.size() - 9, whole.size() - 8, whole.size() - 4, whole.size() - 1}) {
     put(at("cut"), whole.substr(0, keep));
-    EXPECT_EQ(lines_of(at("cut")), at("cut") + " is a truncated gzip file: fetch it again") << keep << " of " << whole.size();
+    EXPECT_EQ(lines_of(at("cut")), at("cut") + " is a truncated gzip file: fetch it again")
+        << keep << " of " << whole.size();
     EXPECT_FALSE(read_file(at("cut"))) << keep;
   }
   std::string damaged = whole;
@@ -148,11 +152,13 @@ TEST_F(File, AnUnwritableDirectoryIsNamed) {
   put(at("f"), "x");
   const auto below_a_file = OutputDir::create(at("f/run"), false);
   ASSERT_FALSE(below_a_file);
-  EXPECT_NE(below_a_file.error().what.find("cannot create " + at("f/run")), std::string::npos) << below_a_file.error().what;
+  EXPECT_NE(below_a_file.error().what.find("cannot create " + at("f/run")), std::string::npos)
+      << below_a_file.error().what;
   if (::geteuid() == 0) return;  // root may write anywhere
   fs::create_directory(dir_ / "locked");
   fs::permissions(dir_ / "locked", fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_EQ(OutputDir::create(at("locked/run"), false).error().what, "cannot create " + at("locked/run") + ": Permission denied");
+  EXPECT_EQ(OutputDir::create(at("locked/run"), false).error().what,
+            "cannot create " + at("locked/run") + ": Permission denied");
   EXPECT_EQ(write_file(at("locked/f"), "x").error().what, "cannot write " + at("locked/f") + ": Permission denied");
   fs::permissions(dir_ / "locked", fs::perms::owner_all);
 }

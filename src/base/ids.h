@@ -1,5 +1,5 @@
-// Strong ids. JobId is the dense index of a job in its Workload (order of submit, then name), GpuId the index of a GPU in
-// its Platform, PlacementId an index into GpuModel::placements(), TypeId an index into Platform::types().
+// Strong ids. JobId is the dense index of a job in its Workload (order of submit, then name), GpuId the index of a GPU
+// in its Platform, PlacementId an index into GpuModel::placements(), TypeId an index into Platform::types().
 #pragma once
 #include <cstdint>
 

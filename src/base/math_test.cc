@@ -17,15 +17,18 @@ TEST(Math, LogAgreesWithTheCLibrary) {
   Rng rng(seed);
   for (int i = 0; i < 200000; ++i) {
     const double x = std::exp(rng.uniform(-700, 700));
-    ASSERT_NEAR(deterministic_log(x), std::log(x), kTolerance * std::abs(std::log(x))) << "seed " << seed << ", x = " << x;
+    ASSERT_NEAR(deterministic_log(x), std::log(x), kTolerance * std::abs(std::log(x)))
+        << "seed " << seed << ", x = " << x;
     const double near_one = rng.uniform(0.5, 2);
-    ASSERT_NEAR(deterministic_log(near_one), std::log(near_one), kTolerance * std::abs(std::log(near_one)) + 1e-17) << "seed " << seed << ", x = " << near_one;
+    ASSERT_NEAR(deterministic_log(near_one), std::log(near_one), kTolerance * std::abs(std::log(near_one)) + 1e-17)
+        << "seed " << seed << ", x = " << near_one;
   }
 }
 
 TEST(Math, LogAtTheEdges) {
   EXPECT_EQ(deterministic_log(1), 0);
-  for (const double x : {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), 0x1p-53, 1 - 0x1p-53, 1 + 0x1p-52, 2.0, 0.5})
+  for (const double x : {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
+                         std::numeric_limits<double>::max(), 0x1p-53, 1 - 0x1p-53, 1 + 0x1p-52, 2.0, 0.5})
     EXPECT_NEAR(deterministic_log(x), std::log(x), kTolerance * std::abs(std::log(x))) << x;
 }
 

@@ -61,7 +61,7 @@ Error not_found(fmt::format_string<Args...> format, Args&&... args) {
   if (!temporary) return temporary.error();        \
   declaration = std::move(*temporary)
 // SMARTMIG_RETURN_IF_ERROR(f()); for results whose value is not needed.
-#define SMARTMIG_RETURN_IF_ERROR(...)                    \
-  do {                                                   \
+#define SMARTMIG_RETURN_IF_ERROR(...)                             \
+  do {                                                            \
     if (auto step_ = (__VA_ARGS__); !step_) return step_.error(); \
   } while (false)

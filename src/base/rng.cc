@@ -16,7 +16,8 @@ std::uint64_t Rng::below(std::uint64_t n) {
 
 double Rng::exponential(double mean) { return -mean * deterministic_log(1 - uniform()); }
 
-double Rng::normal() {  // Marsaglia's polar method; the second value is not kept, so every call is a function of the counter
+double
+Rng::normal() {  // Marsaglia's polar method; the second value is not kept, so every call is a function of the counter
   for (;;) {
     const double u = 2 * uniform() - 1, v = 2 * uniform() - 1;
     const double s = u * u + v * v;

@@ -1,5 +1,5 @@
-// Counter-based random numbers: the n-th draw is a hash of (seed, stream, n), so replays, forks and restarts agree and a
-// draw can be keyed by (seed, decision, gpu). Distributions use base/math.h: same seed, same bits, on every compiler.
+// Counter-based random numbers: the n-th draw is a hash of (seed, stream, n), so replays, forks and restarts agree and
+// a draw can be keyed by (seed, decision, gpu). Distributions use base/math.h: same seed, same bits, on every compiler.
 #pragma once
 #include <cstdint>
 

@@ -56,11 +56,20 @@ std::optional<Time> parse_duration(std::string_view text) {
   double unit = 1;
   if (!text.empty()) {
     switch (text.back()) {
-      case 's': unit = 1; break;
-      case 'm': unit = 60; break;
-      case 'h': unit = 3600; break;
-      case 'd': unit = 86400; break;
-      default: unit = 0;
+      case 's':
+        unit = 1;
+        break;
+      case 'm':
+        unit = 60;
+        break;
+      case 'h':
+        unit = 3600;
+        break;
+      case 'd':
+        unit = 86400;
+        break;
+      default:
+        unit = 0;
     }
     if (unit == 0)
       unit = 1;

@@ -1,5 +1,5 @@
-// Small pieces of text handling that every reader shares: strict number parsing (the whole string or nothing), splitting,
-// durations such as "90s", "20m", "2h".
+// Small pieces of text handling that every reader shares: strict number parsing (the whole string or nothing),
+// splitting, durations such as "90s", "20m", "2h".
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);  // 
 std::string lower(std::string_view text);
 
 std::optional<std::int64_t> parse_int(std::string_view text);
-std::optional<double> parse_double(std::string_view text);      // finite numbers only
-std::optional<Time> parse_duration(std::string_view text);      // "30" (seconds), "1.5h", "20m", "90s", "2d"
+std::optional<double> parse_double(std::string_view text);  // finite numbers only
+std::optional<Time> parse_duration(std::string_view text);  // "30" (seconds), "1.5h", "20m", "90s", "2d"
 
 // "did you mean": the candidate nearest to `text` if it is near at all, else empty.
 std::string nearest(std::string_view text, const std::vector<std::string>& candidates);

@@ -17,10 +17,12 @@ TEST(Text, NumbersAreReadWholeOrNotAtAll) {
   EXPECT_EQ(parse_int("-42"), -42);
   EXPECT_EQ(parse_int("+42"), 42);
   EXPECT_EQ(parse_int("9223372036854775807"), INT64_MAX);
-  for (const char* bad : {"", "+", "-", "+-5", "++5", "4.0", "4 ", " 4", "0x10", "9223372036854775808", "four"}) EXPECT_FALSE(parse_int(bad)) << bad;
+  for (const char* bad : {"", "+", "-", "+-5", "++5", "4.0", "4 ", " 4", "0x10", "9223372036854775808", "four"})
+    EXPECT_FALSE(parse_int(bad)) << bad;
   EXPECT_EQ(parse_double("2.5e-3"), 2.5e-3);
   EXPECT_EQ(parse_double("+.5"), 0.5);
-  for (const char* bad : {"", "inf", "nan", "-inf", "1e999", "1,5", "1.5x", "+-1", " 1"}) EXPECT_FALSE(parse_double(bad)) << bad;
+  for (const char* bad : {"", "inf", "nan", "-inf", "1e999", "1,5", "1.5x", "+-1", " 1"})
+    EXPECT_FALSE(parse_double(bad)) << bad;
 }
 
 TEST(Text, Durations) {
@@ -30,7 +32,8 @@ TEST(Text, Durations) {
   EXPECT_EQ(parse_duration("20m"), from_seconds(1200));
   EXPECT_EQ(parse_duration("2d"), from_seconds(172800));
   EXPECT_EQ(parse_duration("1e10"), from_seconds(1e10));
-  for (const char* bad : {"", "s", "m", "1w", "1 s", "1e11", "200000d", "infs"}) EXPECT_FALSE(parse_duration(bad)) << bad;
+  for (const char* bad : {"", "s", "m", "1w", "1 s", "1e11", "200000d", "infs"})
+    EXPECT_FALSE(parse_duration(bad)) << bad;
 }
 
 TEST(Text, NearestIsNearOrNothing) {

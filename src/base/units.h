@@ -12,7 +12,8 @@ inline constexpr Time kNever = Time::max();
 
 constexpr double seconds(Time t) { return double(t.count()) / 1e6; }
 constexpr double minutes(Time t) { return double(t.count()) / 60e6; }
-// Nearest microsecond of a non-negative product of times; one rule everywhere, so that fast and plain code agree to the bit.
+// Nearest microsecond of a non-negative product of times; one rule everywhere, so that fast and plain code agree to the
+// bit.
 constexpr Time rounded(double microseconds) { return Time(std::int64_t(microseconds + 0.5)); }
 inline Time from_seconds(double s) { return Time(std::llround(s * 1e6)); }
 inline Time from_minutes(double m) { return Time(std::llround(m * 60e6)); }

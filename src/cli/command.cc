@@ -1,26 +1,31 @@
 #include "cli/command.h"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 #include "base/text.h"
 
 namespace smartmig::cli {
 
 Command::Command(std::string verb, std::string synopsis, std::string summary, std::string example)
-    : verb_(std::move(verb)), synopsis_(std::move(synopsis)), summary_(std::move(summary)), example_(std::move(example)) {}
+    : verb_(std::move(verb)),
+      synopsis_(std::move(synopsis)),
+      summary_(std::move(summary)),
+      example_(std::move(example)) {}
 
 Command& Command::flag(std::string name, bool& target, std::string help) {
-  options_.push_back({std::move(name), "", "", std::move(help), "", true, [&target](std::string_view value) -> Result<Ok> {
-                        target = !(value == "0" || value == "false" || value == "no");
-                        return Ok{};
-                      }});
+  options_.push_back(
+      {std::move(name), "", "", std::move(help), "", true, [&target](std::string_view value) -> Result<Ok> {
+         target = !(value == "0" || value == "false" || value == "no");
+         return Ok{};
+       }});
   return *this;
 }
 
 Command& Command::option(std::string name, std::string& target, std::string value_name, std::string help) {
-  options_.push_back({std::move(name), "", std::move(value_name), std::move(help), target, false, [&target](std::string_view value) -> Result<Ok> {
+  options_.push_back({std::move(name), "", std::move(value_name), std::move(help), target, false,
+                      [&target](std::string_view value) -> Result<Ok> {
                         target = std::string(value);
                         return Ok{};
                       }});
@@ -75,7 +80,8 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
     std::string variable = "SMARTMIG_" + option.name.substr(2);
     for (char& c : variable) c = c == '-' ? '_' : char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     if (const char* value = std::getenv(variable.c_str()))
-      if (auto set = option.set(value); !set) return invalid("{} (from the environment variable {})", set.error().what, variable);
+      if (auto set = option.set(value); !set)
+        return invalid("{} (from the environment variable {})", set.error().what, variable);
   }
   std::size_t filled = 0;
   bool options_over = false;
@@ -110,29 +116,34 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
       std::vector<std::string> names;
       for (const Option& known : options_) names.push_back(known.name);
       const std::string near = nearest(argument, names);
-      return invalid("unknown option {}{}; see smartmig {} --help", argument, near.empty() ? "" : ", did you mean " + near + "?", verb_);
+      return invalid("unknown option {}{}; see smartmig {} --help", argument,
+                     near.empty() ? "" : ", did you mean " + near + "?", verb_);
     }
     if (option->is_flag && !has_value) {
       SMARTMIG_RETURN_IF_ERROR(option->set("1"));
       continue;
     }
     if (!has_value) {
-      if (i + 1 == arguments.size()) return invalid("{} needs a value: {} {}", option->name, option->name, option->value_name);
+      if (i + 1 == arguments.size())
+        return invalid("{} needs a value: {} {}", option->name, option->name, option->value_name);
       inline_value = arguments[++i];
     }
     SMARTMIG_RETURN_IF_ERROR(option->set(inline_value));
   }
-  if (filled < positionals_.size() && positionals_[filled].second) return invalid("an argument is missing: smartmig {} {}", verb_, synopsis_);
+  if (filled < positionals_.size() && positionals_[filled].second)
+    return invalid("an argument is missing: smartmig {} {}", verb_, synopsis_);
   return Outcome::kRun;
 }
 
 std::string Command::help() const {
-  std::string out = fmt::format("smartmig {} {}{}\n\n{}\n", verb_, synopsis_, options_.empty() ? "" : (synopsis_.empty() ? "[options]" : " [options]"), summary_);
+  std::string out = fmt::format("smartmig {} {}{}\n\n{}\n", verb_, synopsis_,
+                                options_.empty() ? "" : (synopsis_.empty() ? "[options]" : " [options]"), summary_);
   if (!options_.empty()) out += "\nOptions:\n";
   for (const Option& option : options_) {
     std::string left = option.alias.empty() ? option.name : option.alias + ", " + option.name;
     if (!option.is_flag) left += " " + option.value_name;
-    out += fmt::format("  {:<28} {}{}\n", left, option.help, option.shown_default.empty() ? "" : fmt::format(" (default {})", option.shown_default));
+    out += fmt::format("  {:<28} {}{}\n", left, option.help,
+                       option.shown_default.empty() ? "" : fmt::format(" (default {})", option.shown_default));
   }
   if (!example_.empty()) out += fmt::format("\nExample:\n  {}\n", example_);
   return out;

@@ -1,5 +1,5 @@
-// The command line of one verb: declared once, then parsed, documented (--help) and completed from the same table. Values
-// come from the command line, else from the environment (--gpus from SMARTMIG_GPUS), else the default.
+// The command line of one verb: declared once, then parsed, documented (--help) and completed from the same table.
+// Values come from the command line, else from the environment (--gpus from SMARTMIG_GPUS), else the default.
 // Conventions: "--name value" or "--name=value", "--" ends options, exit codes 0 ok, 1 failed, 2 usage.
 #pragma once
 #include <cstdint>

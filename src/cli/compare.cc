@@ -1,4 +1,7 @@
 #include <cstdio>
+#include <mutex>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,11 +15,42 @@
 
 namespace smartmig::cli {
 
+namespace {
+
+Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads) {
+  std::vector<std::optional<Result<ProvenBounds>>> days(seeds.size());
+  std::vector<double> shares(seeds.size());
+  std::mutex mutex;
+  Progress bar("bound");
+  run_parallel(seeds.size(), threads, [&](std::size_t d) {
+    const auto told = [&, d](double share, double) {
+      const std::lock_guard lock(mutex);
+      shares[d] = share;
+      bar.set(std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size()));
+    };
+    const auto day = make_day(setting, seeds[d]);
+    if (day)
+      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
+    else
+      days[d] = day.error();
+  });
+  ProvenBounds mean;
+  for (const auto& day : days) {
+    if (!*day) return day->error();
+    mean.et_sum += (*day)->et_sum / double(days.size());
+    mean.energy_wmin += (*day)->energy_wmin / double(days.size());
+    mean.tardiness_min += (*day)->tardiness_min / double(days.size());
+  }
+  return mean;
+}
+
+}  // namespace
+
 int run_compare(const Arguments& arguments) {
   RunOptions options;
   std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, seeds_text, report;
   std::int64_t days = 30, threads = default_threads();
-  bool json = false, force = false;
+  bool json = false, force = false, bound = false;
   Command command("compare", "", "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
                   "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
   options.declare(command);
@@ -27,6 +61,7 @@ int run_compare(const Arguments& arguments) {
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
   command.option("--html", report, "FILE", "write the comparison as a page");
   command.flag("--force", force, "replace an existing page");
+  command.flag("--bound", bound, "prove lower bounds for every day and print the gaps, value/bound - 1");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -55,7 +90,12 @@ int run_compare(const Arguments& arguments) {
   Progress bar("compare");
   const auto runs = run_paired(*setting, contenders, *seeds, int(threads), [&bar](double share) { bar.set(share); });
   if (!runs) return failure(runs.error());
-  const Comparison comparison = make_comparison(*setting, contenders, *runs, *seeds, base);
+  Comparison comparison = make_comparison(*setting, contenders, *runs, *seeds, base);
+  if (bound) {
+    const auto bounds = mean_bounds(*setting, *seeds, int(threads));
+    if (!bounds) return failure(bounds.error());
+    comparison.bounds = *bounds;
+  }
   if (json)
     fmt::print("{}\n", comparison_json(comparison));
   else

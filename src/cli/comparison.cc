@@ -73,16 +73,26 @@ std::string signed_percent(const Difference& d) {
 
 }  // namespace
 
+std::string gap_text(double value, double bound) { return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : ""; }
+
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format("{} on {}, {} costs, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
                                 c.workload, c.gpus, c.cost, c.power, c.seeds.size(), c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a, c.a_eff);
-  Table table({"policy", "energy kWh", "M Wmin", "tardiness min", "p99 min", "late", "ET", "ET against " + c.rows[c.baseline].label + " (95 %)"});
+  std::vector<std::string> header{"policy", "energy kWh", "M Wmin", "tardiness min", "p99 min", "late", "ET", "ET against " + c.rows[c.baseline].label + " (95 %)"};
+  if (c.bounds) header.insert(header.end(), {"ET gap", "energy gap", "tardiness gap"});
+  Table table(header);
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
     const ComparisonRow& row = c.rows[i];
-    table.add({row.label, fmt::format("{:.2f}", row.energy_kwh), fmt::format("{:.3f}", row.energy_wmin / 1e6), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.2f}", row.p99_min),
-               fmt::format("{:.1f} %", row.late_percent), fmt::format("{:.3f}", row.et), i == c.baseline ? "baseline" : signed_percent(row.et_difference)});
+    std::vector<std::string> cells{row.label, fmt::format("{:.2f}", row.energy_kwh), fmt::format("{:.3f}", row.energy_wmin / 1e6), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.2f}", row.p99_min),
+               fmt::format("{:.1f} %", row.late_percent), fmt::format("{:.3f}", row.et), i == c.baseline ? "baseline" : signed_percent(row.et_difference)};
+    if (c.bounds) cells.insert(cells.end(), {gap_text(row.et, c.bounds->et(c.a)), gap_text(row.energy_wmin, c.bounds->energy_wmin), gap_text(row.tardiness_min, c.bounds->tardiness_min)});
+    table.add(std::move(cells));
   }
-  return out + table.text();
+  out += table.text();
+  if (c.bounds)
+    out += fmt::format("\nproven lower bounds, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; gap = value/bound - 1\n", c.bounds->et(c.a), kilowatt_hours(c.bounds->energy_wmin * 60),
+                       c.bounds->energy_wmin / 1e6, c.bounds->tardiness_min);
+  return out;
 }
 
 std::string comparison_json(const Comparison& c) {
@@ -92,8 +102,10 @@ std::string comparison_json(const Comparison& c) {
     return Json{{"mean", d.mean}, {"half_width_95", number(d.half_width)}, {"percent", d.percent}, {"percent_half_width_95", number(d.percent_half_width)}};
   };
   Json json{{"workload", c.workload}, {"gpus", c.gpus}, {"cost", c.cost}, {"power", c.power}, {"a", c.a}, {"a_eff", c.a_eff}, {"seeds", c.seeds}, {"jobs_per_day", c.jobs}, {"baseline", c.rows[c.baseline].label}};
+  if (c.bounds) json["bounds"] = {{"et", c.bounds->et(c.a)}, {"energy_wmin", c.bounds->energy_wmin}, {"mean_tardiness_min", c.bounds->tardiness_min}};
+  const auto gap = [](double value, double bound) { return bound > 0 ? Json(value / bound - 1) : Json(nullptr); };
   Json rows = Json::array();
-  for (const ComparisonRow& row : c.rows)
+  for (const ComparisonRow& row : c.rows) {
     rows.push_back({{"policy", row.label},
                     {"energy_wmin", row.energy_wmin},
                     {"energy_kwh", row.energy_kwh},
@@ -107,6 +119,11 @@ std::string comparison_json(const Comparison& c) {
                     {"et_difference", difference(row.et_difference)},
                     {"energy_difference", difference(row.energy_difference)},
                     {"tardiness_difference", difference(row.tardiness_difference)}});
+    if (!c.bounds) continue;
+    rows.back()["et_gap"] = gap(row.et, c.bounds->et(c.a));
+    rows.back()["energy_gap"] = gap(row.energy_wmin, c.bounds->energy_wmin);
+    rows.back()["tardiness_gap"] = gap(row.tardiness_min, c.bounds->tardiness_min);
+  }
   json["policies"] = std::move(rows);
   return json.dump(1);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bound/certificate_make.h"
 #include "eval/experiment.h"
 #include "eval/statistics.h"
 #include "report/compare_report.h"
@@ -19,6 +20,7 @@ struct ComparisonRow {
 };
 
 struct Comparison {
+  std::optional<ProvenBounds> bounds;  // means over the days
   std::string gpus, workload, cost, power;
   double a = 0, a_eff = 0;
   std::vector<std::uint64_t> seeds;
@@ -34,6 +36,9 @@ std::string comparison_json(const Comparison& comparison);
 // The same as a page, to be given curves or written.
 smartmig::Comparison page_of(const Comparison& comparison, std::string title, std::string note);
 Result<Ok> write_comparison_page(const std::string& path, const Comparison& comparison, bool force);
+
+// "34.1 %": value / bound - 1; empty where the bound is not positive.
+std::string gap_text(double value, double bound);
 
 // "static[1,2]+cedf,none+edf" at the commas outside brackets.
 std::vector<std::string> split_policies(std::string_view text);

@@ -21,6 +21,10 @@ smartmig::Comparison page_of(const Comparison& c, std::string title, std::string
                 {"jobs a day", fmt::format("{:.0f}", c.jobs)},
                 {"a", fmt::format("{:g} per watt-minute (a_eff {:.3g})", c.a, c.a_eff)}};
   page.interval = c.seeds.size() > 1 ? fmt::format("95 % over {} paired days", c.seeds.size()) : "one day: no interval";
+  if (c.bounds) {
+    page.energy_bound_kwh = kilowatt_hours(c.bounds->energy_wmin * 60);
+    page.et_bound = c.bounds->et(c.a);
+  }
   page.version = SMARTMIG_VERSION;
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
     const ComparisonRow& row = c.rows[i];

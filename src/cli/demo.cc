@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "cli/comparison.h"
 #include "cli/progress.h"
@@ -23,9 +23,11 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   SMARTMIG_TRY(const Setting setting, options.setting());
   SMARTMIG_TRY(const Day day, make_day(setting, seed));
   std::vector<Contender> contenders;
-  for (const char* name : {"static+cedf", "none+edf", "none+cedf", "static[3]+edf", "search+cedf", "twice+cedf"}) contenders.push_back(contender_of(name, {}));
+  for (const char* name : {"static+cedf", "none+edf", "none+cedf", "static[3]+edf", "search+cedf", "twice+cedf"})
+    contenders.push_back(contender_of(name, {}));
   for (const Contender& contender : contenders) {
-    SMARTMIG_TRY(const NamedPolicy made, make_policy(contender.policy, contender.options, setting.cost, *setting.platform));
+    SMARTMIG_TRY(const NamedPolicy made,
+                 make_policy(contender.policy, contender.options, setting.cost, *setting.platform));
     SMARTMIG_RETURN_IF_ERROR(refuse_training_seeds(contender.label, made.training_seeds, {seed}));
   }
 
@@ -45,7 +47,8 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
     }
   }
   const Comparison comparison = make_comparison(setting, contenders, summaries, {seed}, 0);
-  smartmig::Comparison page = page_of(comparison, "One day of 8 emulated A100s", "The same jobs under six policies; static+cedf is the paper's static baseline.");
+  smartmig::Comparison page = page_of(comparison, "One day of 8 emulated A100s",
+                                      "The same jobs under six policies; static+cedf is the paper's static baseline.");
   for (std::size_t i = 0; i < lines.size(); ++i) {
     page.policies[i].power = power_curve(lines[i], kCurvePoints);
     page.policies[i].end_s = seconds(lines[i].end);
@@ -54,8 +57,13 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   SMARTMIG_RETURN_IF_ERROR(write_file(out + "/compare.html", compare_report(page)));
   fmt::print("{}\n", comparison_text(comparison));
   fmt::print("best here: {}\n", best_name);
-  fmt::print("{}/compare.html   the policies side by side\n{}/report.html    the best run: slices over time, power, tardiness\n{}/trace.json     the same run for the Perfetto viewer\n\n", out, out, out);
-  fmt::print("next: smartmig compare --days 30      the same with confidence intervals\n      smartmig sim --help             your own workload, fleet and policy\n");
+  fmt::print(
+      "{}/compare.html   the policies side by side\n{}/report.html    the best run: slices over time, power, "
+      "tardiness\n{}/trace.json     the same run for the Perfetto viewer\n\n",
+      out, out, out);
+  fmt::print(
+      "next: smartmig compare --days 30      the same with confidence intervals\n      smartmig sim --help             "
+      "your own workload, fleet and policy\n");
   return Ok{};
 }
 
@@ -64,7 +72,10 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
 int run_demo(const Arguments& arguments) {
   std::string out = "smartmig-demo";
   std::int64_t seed = std::int64_t(kFirstReportSeed);
-  Command command("demo", "", "One day of 8 emulated A100-40GB under six policies: a table, and a directory with two pages to look at.", "smartmig demo -o demo");
+  Command command(
+      "demo", "",
+      "One day of 8 emulated A100-40GB under six policies: a table, and a directory with two pages to look at.",
+      "smartmig demo -o demo");
   command.option("--out", out, "DIR", "where the pages go; replaced if it is there").alias("-o");
   command.option("--day", seed, "SEED", "which day");
   const auto parsed = command.parse(arguments);

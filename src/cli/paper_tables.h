@@ -1,5 +1,6 @@
-// What the SMART-MIG paper prints for static partitions, to stand beside what we measure (arXiv 2606.29775). Energy in million
-// watt-minutes or in per cent above the paper's energy bound, mean tardiness in minutes. An empty value is not printed there.
+// What the SMART-MIG paper prints for static partitions, to stand beside what we measure (arXiv 2606.29775). Energy in
+// million watt-minutes or in per cent above the paper's energy bound, mean tardiness in minutes. An empty value is not
+// printed there.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,9 +14,9 @@ struct PaperRow {
 };
 
 struct PaperTable {
-  std::string name;       // "20x"
+  std::string name;  // "20x"
   std::string title;
-  std::string workload;   // generator without its seed
+  std::string workload;  // generator without its seed
   std::string note;
   bool energy_above_bound = false;  // rows' energy is per cent above the bound
   std::vector<PaperRow> rows;

@@ -1,15 +1,18 @@
 #include "cli/progress.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
-#include <fmt/format.h>
-
 namespace smartmig::cli {
 
-Progress::Progress(std::string label) : label_(std::move(label)), terminal_(isatty(STDERR_FILENO)), begin_(std::chrono::steady_clock::now()), last_(begin_) {}
+Progress::Progress(std::string label)
+    : label_(std::move(label)),
+      terminal_(isatty(STDERR_FILENO)),
+      begin_(std::chrono::steady_clock::now()),
+      last_(begin_) {}
 
 Progress::~Progress() {
   if (terminal_) fmt::print(stderr, "\r\033[K");
@@ -25,7 +28,8 @@ void Progress::set(double share) {
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const int filled = int(share * 30);
   const std::string left = share > 0.01 ? fmt::format("{:.0f} s left", elapsed / share * (1 - share)) : "";
-  fmt::print(stderr, "\r\033[K{} [{}{}] {:3.0f} %  {}", label_, std::string(std::size_t(filled), '#'), std::string(std::size_t(30 - filled), '.'), share * 100, left);
+  fmt::print(stderr, "\r\033[K{} [{}{}] {:3.0f} %  {}", label_, std::string(std::size_t(filled), '#'),
+             std::string(std::size_t(30 - filled), '.'), share * 100, left);
   std::fflush(stderr);
 }
 

@@ -9,7 +9,7 @@ namespace smartmig::cli {
 class Progress {
  public:
   explicit Progress(std::string label);
-  ~Progress();  // clears the line
+  ~Progress();             // clears the line
   void set(double share);  // 0..1
 
  private:

@@ -4,7 +4,8 @@
 
 namespace smartmig::cli {
 
-Result<std::unique_ptr<RecordedRun>> run_recorded(const Setting& setting, const Contender& contender, std::shared_ptr<const JobTable> jobs, bool keep_journal,
+Result<std::unique_ptr<RecordedRun>> run_recorded(const Setting& setting, const Contender& contender,
+                                                  std::shared_ptr<const JobTable> jobs, bool keep_journal,
                                                   const std::function<void(double)>& progress) {
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
@@ -12,7 +13,8 @@ Result<std::unique_ptr<RecordedRun>> run_recorded(const Setting& setting, const 
   SMARTMIG_TRY(NamedPolicy named, make_policy(contender.policy, options, setting.cost, *setting.platform));
   SMARTMIG_TRY(const auto initial, initial_layouts(*setting.platform, named.initial));
   MemoryJournal journal;
-  SMARTMIG_TRY(SimResult result, simulate({setting.platform, jobs, setting.cost, initial, setting.a}, *named.policy, keep_journal ? &journal : nullptr, progress));
+  SMARTMIG_TRY(SimResult result, simulate({setting.platform, jobs, setting.cost, initial, setting.a}, *named.policy,
+                                          keep_journal ? &journal : nullptr, progress));
 
   auto run = std::make_unique<RecordedRun>(RecordedRun{named.layouts, std::move(journal), std::move(result), {}});
   const Workload& workload = jobs->workload();

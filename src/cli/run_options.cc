@@ -8,15 +8,21 @@
 namespace smartmig::cli {
 
 void RunOptions::declare(Command& command) {
-  command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file").alias("-w");
+  command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
+      .alias("-w");
   command.option("--gpus", gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
-  command.option("--layouts", layouts, "LIST|FILE", "layouts of a static policy: 1,1,2,3,3,5,5,10 or 4g+2g+1g or a layouts file");
-  command.option("--power", power, "NAME", "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option("--layouts", layouts, "LIST|FILE",
+                 "layouts of a static policy: 1,1,2,3,3,5,5,10 or 4g+2g+1g or a layouts file");
+  command.option("--power", power, "NAME",
+                 "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
   command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
-  command.option("--reshape-s", reshape_s, "X", "hardware costs: seconds per change of a GPU instead of the measured table");
+  command.option("--reshape-s", reshape_s, "X",
+                 "hardware costs: seconds per change of a GPU instead of the measured table");
   command.option("--a", a, "A", "weight of a watt-minute against a minute of mean tardiness in ET");
-  command.option("--slack", slack, "LOW-HIGH", "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
-  command.option("--deadline-cut-s", deadline_cut_s, "S", "take S seconds off every deadline: the paper charges repartitioning as 4");
+  command.option("--slack", slack, "LOW-HIGH",
+                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
+  command.option("--deadline-cut-s", deadline_cut_s, "S",
+                 "take S seconds off every deadline: the paper charges repartitioning as 4");
   command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
   command.option("--seed", policy_seed, "S", "seed of the policy's own random choices");
 }
@@ -38,7 +44,8 @@ Result<Setting> RunOptions::setting() const {
 Result<LoadOptions> RunOptions::load_options() const {
   LoadOptions options;
   options.tokens_per_s = tokens_per_s;
-  if (deadline_cut_s < 0 || deadline_cut_s > 86400) return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
+  if (deadline_cut_s < 0 || deadline_cut_s > 86400)
+    return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
   options.deadline_cut = from_seconds(deadline_cut_s);
   if (!slack.empty()) {
     SMARTMIG_TRY(const SlackRange range, parse_slack(slack));

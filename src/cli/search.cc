@@ -1,9 +1,8 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "cli/run_options.h"
 #include "cli/verbs.h"
@@ -18,7 +17,9 @@ int run_search(const Arguments& arguments) {
   std::string out, seeds_text;
   std::int64_t days = 20, threads = default_threads(), evaluations = std::int64_t(search.max_evaluations);
   bool force = false, json = false, all_shapes = false;
-  Command command("search", "", "Searches a static (or, with --twice, twice-daily) partition for a placer on training days and saves it with its seeds.",
+  Command command("search", "",
+                  "Searches a static (or, with --twice, twice-daily) partition for a placer on training days and saves "
+                  "it with its seeds.",
                   "smartmig search -w paper:20x --gpus 8xa100-40gb --placer cedf --days 20 -o mine.json");
   options.declare(command);
   command.option("--placer", search.placer, "P", "the placer the partition is for");
@@ -34,16 +35,23 @@ int run_search(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (days < 1 || days > 1000 || threads < 1 || threads > 1024 || evaluations < 1) return usage_error(invalid("--days 1 to 1000, -j 1 to 1024, --evaluations at least 1"));
-  if (!is_workload_spec(options.workload)) return usage_error(invalid("search needs a generator such as paper:20x, because it draws a day per seed"));
+  if (days < 1 || days > 1000 || threads < 1 || threads > 1024 || evaluations < 1)
+    return usage_error(invalid("--days 1 to 1000, -j 1 to 1024, --evaluations at least 1"));
+  if (!is_workload_spec(options.workload))
+    return usage_error(invalid("search needs a generator such as paper:20x, because it draws a day per seed"));
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto seeds = seeds_text.empty() ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstTrainingSeed, std::size_t(days))) : parse_seeds(seeds_text);
+  const auto seeds = seeds_text.empty()
+                         ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstTrainingSeed, std::size_t(days)))
+                         : parse_seeds(seeds_text);
   if (!seeds) return usage_error(seeds.error());
   for (const std::uint64_t seed : *seeds)
-    if (seed < kFirstTrainingSeed || seed > kLastTrainingSeed) return usage_error(invalid("seed {} is not for searching: use {} to {}", seed, kFirstTrainingSeed, kLastTrainingSeed));
+    if (seed < kFirstTrainingSeed || seed > kLastTrainingSeed)
+      return usage_error(
+          invalid("seed {} is not for searching: use {} to {}", seed, kFirstTrainingSeed, kLastTrainingSeed));
   std::error_code ignored;
-  if (!out.empty() && !force && std::filesystem::exists(out, ignored)) return usage_error(invalid("{} exists already: choose another file or add --force", out));
+  if (!out.empty() && !force && std::filesystem::exists(out, ignored))
+    return usage_error(invalid("{} exists already: choose another file or add --force", out));
 
   search.seeds = *seeds;
   search.threads = int(threads);
@@ -62,9 +70,14 @@ int run_search(const Arguments& arguments) {
     fmt::print("{}", text);
     return 0;
   }
-  fmt::print("{} partition for {} on {} with {}, {} days (seeds {})\n{} partitions tried, mean ET {:.4f} (best start {:.4f})\n", search.twice ? "twice-daily" : "static", options.workload, options.gpus,
-             search.placer, seeds->size(), seeds_in_words(*seeds), outcome->evaluations, outcome->layouts.et, outcome->start_et);
-  const auto list = [](const char* label, const std::vector<std::string>& shapes) { fmt::print("{}\n  {}\n", label, fmt::join(shapes, "\n  ")); };
+  fmt::print(
+      "{} partition for {} on {} with {}, {} days (seeds {})\n{} partitions tried, mean ET {:.4f} (best start "
+      "{:.4f})\n",
+      search.twice ? "twice-daily" : "static", options.workload, options.gpus, search.placer, seeds->size(),
+      seeds_in_words(*seeds), outcome->evaluations, outcome->layouts.et, outcome->start_et);
+  const auto list = [](const char* label, const std::vector<std::string>& shapes) {
+    fmt::print("{}\n  {}\n", label, fmt::join(shapes, "\n  "));
+  };
   list(search.twice ? "day" : "layouts", outcome->layouts.day);
   if (search.twice) {
     list("night", outcome->layouts.night);

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "bound/certificate_make.h"
+#include "cli/comparison.h"
 #include "cli/progress.h"
 #include "cli/recorded_run.h"
 #include "cli/run_options.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "report/run_dir.h"
 #include "report/summary_text.h"
@@ -16,8 +19,25 @@ namespace {
 struct SimOptions : RunOptions {
   std::string policy = "static+cedf";
   std::string out;
-  bool json = false, force = false, report = false, plain = false, journal = false;
+  bool json = false, force = false, report = false, plain = false, journal = false, bound = false;
 };
+
+// gap = value / bound - 1, where there is a positive bound.
+std::string gap_json(double value, double bound) { return bound > 0 ? fmt::format("{}", value / bound - 1) : "null"; }
+
+std::string bound_fields(const Summary& s, const ProvenBounds& b) {
+  return fmt::format(",\"et_bound\":{},\"et_gap\":{},\"energy_bound_wmin\":{},\"energy_gap\":{},\"tardiness_bound_min\":{},\"tardiness_gap\":{}", b.et(s.a), gap_json(s.et, b.et(s.a)), b.energy_wmin,
+                     gap_json(s.energy_wmin, b.energy_wmin), b.tardiness_min, gap_json(s.mean_tardiness_min, b.tardiness_min));
+}
+
+std::string bound_table(const Summary& s, const ProvenBounds& b) {
+  Table table({"proven for every policy", "this run", "lower bound", "gap"});
+  const auto add = [&](const char* name, double value, double bound) { table.add({name, fmt::format("{:.5g}", value), fmt::format("{:.5g}", bound), gap_text(value, bound)}); };
+  add("ET", s.et, b.et(s.a));
+  add("energy, kWh", s.energy_kwh, kilowatt_hours(b.energy_wmin * 60));
+  add("mean tardiness, min", s.mean_tardiness_min, b.tardiness_min);
+  return table.text();
+}
 
 Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std::shared_ptr<const JobTable> jobs) {
   Contender contender = contender_of(options.policy, options.policy_options());
@@ -30,18 +50,27 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   const SimResult& result = run->result;
   const Workload& workload = jobs->workload();
   if (result.refused > 0) fmt::print(stderr, "smartmig: {} illegal actions of the policy were refused; the last: {}\n", result.refused, result.last_refusal);
-  if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, {options.force, options.report}));
+  std::optional<ProvenBounds> bounds;
+  RunDirOptions dir{options.force, options.report, {}};
+  if (options.bound) {
+    Progress bound_bar("bound");
+    SMARTMIG_TRY(bounds, proven_bounds(*setting.platform, *jobs, setting.a, {1, [&](double share, double) { bound_bar.set(share); }}));
+    dir.extras = {kilowatt_hours(bounds->energy_wmin * 60), bounds->et(setting.a)};
+  }
+  if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, dir));
 
   const double rate = result.wall_s > 0 ? double(result.summary.events) / result.wall_s : 0;
   if (options.json) {
     std::string json = "{";
     json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy, setting.cost.name(), hash_of(workload));
     for (const auto& [key, value] : summary_fields(result.summary)) json += fmt::format(",\"{}\":{}", key, value);
+    if (bounds) json += bound_fields(result.summary, *bounds);
     json += fmt::format(",\"refused\":{},\"wall_s\":{:.6f},\"events_per_s\":{:.0f}}}\n", result.refused, result.wall_s, rate);
     fmt::print("{}", json);
     return Ok{};
   }
   fmt::print("{} on {}, {} costs, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(), setting.cost.name(), workload.source, run->layouts, summary_text(result.summary));
+  if (bounds) fmt::print("\n{}", bound_table(result.summary, *bounds));
   if (!options.out.empty()) fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");
   return Ok{};
 }
@@ -59,6 +88,7 @@ int run_sim(const Arguments& arguments) {
   command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");
   command.flag("--journal", options.journal, "with -o: keep journal and trace above 64 GPUs too");
   command.flag("--plain", options.plain, "use the plain placer, the reference of the fast one");
+  command.flag("--bound", options.bound, "prove lower bounds for this workload and print the gaps, value/bound - 1");
   command.flag("--json", options.json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdio>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/progress.h"
@@ -20,13 +20,18 @@ int run_size(const Arguments& arguments) {
   std::int64_t days = 5, most = 24, threads = default_threads();
   double target = -1;
   bool json = false;
-  Command command("size", "", "Runs a workload on 1, 2, 3, ... GPUs and says how many it needs: the knee of tardiness against the number of GPUs, or the\nfirst number that keeps a given mean tardiness.",
+  Command command("size", "",
+                  "Runs a workload on 1, 2, 3, ... GPUs and says how many it needs: the knee of tardiness against the "
+                  "number of GPUs, or the\nfirst number that keeps a given mean tardiness.",
                   "smartmig size -w paper:10x --model a100-40gb --target-min 1");
-  command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:10x or a file").alias("-w");
+  command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:10x or a file")
+      .alias("-w");
   command.option("--model", model, "GPU", "the GPU model to count");
-  command.option("--policy", policy, "R+P", "default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
+  command.option("--policy", policy, "R+P",
+                 "default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
   command.option("--max-gpus", most, "N", "the largest fleet tried");
-  command.option("--target-min", target, "T", "mean tardiness that is good enough, minutes; negative: look for the knee");
+  command.option("--target-min", target, "T",
+                 "mean tardiness that is good enough, minutes; negative: look for the knee");
   command.option("--days", days, "N", "days of a generator: report seeds from 200000 on");
   command.option("--power", options.power, "NAME", "power model");
   command.option("--cost", options.cost, "MODEL", "paper or hardware");
@@ -37,7 +42,8 @@ int run_size(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (most < 1 || most > 4096 || days < 1 || days > 1000 || threads < 1 || threads > 1024) return usage_error(invalid("--max-gpus 1 to 4096, --days 1 to 1000, -j 1 to 1024"));
+  if (most < 1 || most > 4096 || days < 1 || days > 1000 || threads < 1 || threads > 1024)
+    return usage_error(invalid("--max-gpus 1 to 4096, --days 1 to 1000, -j 1 to 1024"));
   options.gpus = "1x" + model;
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
@@ -63,15 +69,30 @@ int run_size(const Arguments& arguments) {
     using Json = nlohmann::ordered_json;
     Json rows = Json::array();
     for (const SizeRow& row : answer->rows)
-      rows.push_back({{"gpus", row.gpus}, {"energy_wmin", row.energy_wmin}, {"energy_kwh", row.energy_kwh}, {"mean_tardiness_min", row.tardiness_min}, {"late_percent", row.late_percent}, {"utilisation", row.utilisation}, {"a_eff", row.a_eff}, {"et_eff", row.et_eff}});
-    Json out{{"workload", options.workload}, {"model", model}, {"policy", policy}, {"rows", rows}, {"knee_gpus", answer->knee}, {"needed_gpus", answer->needed ? Json(*answer->needed) : Json(nullptr)}, {"rule", answer->rule}};
+      rows.push_back({{"gpus", row.gpus},
+                      {"energy_wmin", row.energy_wmin},
+                      {"energy_kwh", row.energy_kwh},
+                      {"mean_tardiness_min", row.tardiness_min},
+                      {"late_percent", row.late_percent},
+                      {"utilisation", row.utilisation},
+                      {"a_eff", row.a_eff},
+                      {"et_eff", row.et_eff}});
+    Json out{{"workload", options.workload},
+             {"model", model},
+             {"policy", policy},
+             {"rows", rows},
+             {"knee_gpus", answer->knee},
+             {"needed_gpus", answer->needed ? Json(*answer->needed) : Json(nullptr)},
+             {"rule", answer->rule}};
     fmt::print("{}\n", out.dump(1));
     return 0;
   }
   fmt::print("{} on 1 to {} {} under {}\n\n", options.workload, answer->rows.back().gpus, model, policy);
   Table table({"GPUs", "energy kWh", "tardiness min", "late", "utilisation", "a_eff e + t", ""});
   for (const SizeRow& row : answer->rows)
-    table.add({fmt::format("{}", row.gpus), fmt::format("{:.2f}", row.energy_kwh), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.1f} %", row.late_percent), fmt::format("{:.0f} %", 100 * row.utilisation), fmt::format("{:.3f}", row.et_eff),
+    table.add({fmt::format("{}", row.gpus), fmt::format("{:.2f}", row.energy_kwh),
+               fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.1f} %", row.late_percent),
+               fmt::format("{:.0f} %", 100 * row.utilisation), fmt::format("{:.3f}", row.et_eff),
                row.gpus == answer->knee ? "<- knee" : ""});
   fmt::print("{}\n{}\n", table.text(), answer->rule);
   return answer->needed ? 0 : 1;

@@ -1,4 +1,5 @@
-// Text tables for people: columns align themselves, numbers to the right, and a --json twin stands beside every one of them.
+// Text tables for people: columns align themselves, numbers to the right, and a --json twin stands beside every one of
+// them.
 #pragma once
 #include <string>
 #include <vector>

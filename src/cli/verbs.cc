@@ -14,6 +14,7 @@ std::span<const Verb> verbs() {
       {"sim", "simulate a workload under one policy", run_sim},
       {"compare", "several policies over paired days, with intervals", run_compare},
       {"search", "find a static or twice-daily partition on training days", run_search},
+      {"bound", "a proven lower bound on energy, tardiness or ET, with a certificate", run_bound},
       {"size", "how many GPUs a workload needs", run_size},
       {"reproduce", "the papers' tables beside ours", run_reproduce},
       {"decide", "layouts and placements for a state given as JSON", run_decide},

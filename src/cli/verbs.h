@@ -21,6 +21,7 @@ int run_reproduce(const Arguments&);
 int run_size(const Arguments&);
 int run_decide(const Arguments&);
 int run_demo(const Arguments&);
+int run_bound(const Arguments&);
 
 struct Verb {
   const char* name;

@@ -37,8 +37,11 @@ Result<Summary> run_day(const Setting& setting, const Contender& contender, cons
   options.rule.w = per_job_weight(setting, day.jobs->workload());
   SMARTMIG_TRY(NamedPolicy named, make_policy(contender.policy, options, setting.cost, *setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
-  SMARTMIG_TRY(SimResult result, simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, *named.policy));
-  if (result.refused > 0) return invalid("{} asked for {} illegal actions; the last: {}", contender.label, result.refused, result.last_refusal);
+  SMARTMIG_TRY(SimResult result,
+               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, *named.policy));
+  if (result.refused > 0)
+    return invalid("{} asked for {} illegal actions; the last: {}", contender.label, result.refused,
+                   result.last_refusal);
   return result.summary;
 }
 
@@ -52,8 +55,9 @@ void run_parallel(std::size_t count, int threads, const std::function<void(std::
   loop();
 }
 
-Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::uint64_t>& seeds,
-                                                     int threads, const std::function<void(double)>& progress) {
+Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders,
+                                                     const std::vector<std::uint64_t>& seeds, int threads,
+                                                     const std::function<void(double)>& progress) {
   std::vector<std::vector<Summary>> summaries(contenders.size(), std::vector<Summary>(seeds.size()));
   std::vector<std::optional<Error>> errors(seeds.size());
   std::atomic<std::size_t> done{0};

@@ -1,5 +1,5 @@
-// Policies over paired days: every policy sees the same jobs on the same day. Days run in parallel; results are stored by
-// index, so they do not depend on the number of threads.
+// Policies over paired days: every policy sees the same jobs on the same day. Days run in parallel; results are stored
+// by index, so they do not depend on the number of threads.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,12 +18,12 @@ struct Setting {
   std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
   CostModel cost;
   double a = 2e-7;
-  LoadOptions load;                    // slack, deadline cut; the seed is the day's
+  LoadOptions load;  // slack, deadline cut; the seed is the day's
 };
 
 struct Contender {
-  std::string label;       // shown; unique within a comparison
-  std::string policy;      // "static+cedf"
+  std::string label;   // shown; unique within a comparison
+  std::string policy;  // "static+cedf"
   PolicyOptions options;
 };
 
@@ -41,8 +41,9 @@ Result<Day> make_day(const Setting& setting, std::uint64_t seed);
 Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day);
 
 // [contender][day]. `progress` may be called from several threads.
-Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::uint64_t>& seeds,
-                                                     int threads, const std::function<void(double)>& progress = {});
+Result<std::vector<std::vector<Summary>>> run_paired(const Setting& setting, const std::vector<Contender>& contenders,
+                                                     const std::vector<std::uint64_t>& seeds, int threads,
+                                                     const std::function<void(double)>& progress = {});
 
 // Runs work(i) for i in [0, count) on up to `threads` threads, in order of starting.
 void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work);

@@ -10,7 +10,9 @@
 namespace smartmig {
 namespace {
 
-Setting small() { return {std::make_shared<Platform>(*Platform::parse("2xa100-40gb")), "paper:5x,hours=8-9", {}, 2e-7, {}}; }
+Setting small() {
+  return {std::make_shared<Platform>(*Platform::parse("2xa100-40gb")), "paper:5x,hours=8-9", {}, 2e-7, {}};
+}
 
 TEST(Experiment, ParallelRunsDoNotDependOnThreads) {
   const std::vector<Contender> contenders = {contender_of("none+edf", {}), contender_of("static[3]+cedf", {})};
@@ -66,7 +68,8 @@ TEST(Statistics, PairedDifferenceByHand) {
 
 TEST(Search, FindsTheWholeGpuForOneLinearJobKindAndIsDeterministic) {
   // Linear jobs with tight deadlines, one at a time: only whole GPUs are on time.
-  Setting setting{std::make_shared<Platform>(*Platform::parse("1xa100-40gb")), "fixed:rate=0.02,jobs=30,mix=linear", {}, 2e-7, {}};
+  Setting setting{
+      std::make_shared<Platform>(*Platform::parse("1xa100-40gb")), "fixed:rate=0.02,jobs=30,mix=linear", {}, 2e-7, {}};
   SearchOptions options;
   options.seeds = {1, 2};
   options.threads = 2;
@@ -94,7 +97,8 @@ TEST(Search, ImprovesOnItsStartsAndNeedsSeeds) {
 
 TEST(Sizing, KneeOfAHandDrawnCurve) {
   std::vector<SizeRow> rows;
-  for (const double tardiness : {100.0, 40.0, 5.0, 4.0, 3.0, 2.0}) rows.push_back({int(rows.size()) + 1, 0, 0, tardiness, 0, 0, 0, 0});
+  for (const double tardiness : {100.0, 40.0, 5.0, 4.0, 3.0, 2.0})
+    rows.push_back({int(rows.size()) + 1, 0, 0, tardiness, 0, 0, 0, 0});
   EXPECT_EQ(knee_of(rows), 3);
   EXPECT_EQ(knee_of({{1, 0, 0, 5, 0, 0, 0, 0}}), 1);
 }

@@ -55,7 +55,9 @@ class Search {
     std::sort(ranked.begin(), ranked.end());
     SearchOutcome outcome;
     outcome.start_et = ranked[0].first;
-    if (outcome.start_et == HUGE_VAL) return invalid("no partition of one shape runs all jobs of {}: some job needs a slice that none has", setting_.workload);
+    if (outcome.start_et == HUGE_VAL)
+      return invalid("no partition of one shape runs all jobs of {}: some job needs a slice that none has",
+                     setting_.workload);
     Candidate best;
     double best_et = HUGE_VAL;
     for (std::size_t i = 0; i < std::min(kClimbs, ranked.size()); ++i) {
@@ -148,7 +150,8 @@ class Search {
     if (candidate.night.empty())
       repartitioner = std::make_unique<FixedShapes>(shapes_of(candidate.day));
     else
-      repartitioner = std::make_unique<TwiceDaily>(TwiceDaily::Schedule{shapes_of(candidate.day), shapes_of(candidate.night), candidate.day_begin, candidate.night_begin});
+      repartitioner = std::make_unique<TwiceDaily>(TwiceDaily::Schedule{
+          shapes_of(candidate.day), shapes_of(candidate.night), candidate.day_begin, candidate.night_begin});
     SMARTMIG_TRY(auto initial, initial_layouts(*setting_.platform, repartitioner->initial()));
     PairPolicy policy(std::move(repartitioner), std::move(placer));
     const auto result = simulate({setting_.platform, day.jobs, setting_.cost, std::move(initial), setting_.a}, policy);
@@ -211,7 +214,8 @@ class Search {
     const auto texts = [&](const std::vector<int>& counts) {
       std::vector<std::string> out;
       const auto shapes = shapes_of(counts);
-      for (std::size_t g = 0; g < shapes.size(); ++g) out.push_back(to_string(*setting_.platform->model(GpuId(g)).gpu, shapes[g]));
+      for (std::size_t g = 0; g < shapes.size(); ++g)
+        out.push_back(to_string(*setting_.platform->model(GpuId(g)).gpu, shapes[g]));
       return out;
     };
     file.twice = !best.night.empty();
@@ -240,7 +244,8 @@ class Search {
 
 }  // namespace
 
-Result<SearchOutcome> search_partition(const Setting& setting, const SearchOptions& options, const std::function<void(std::size_t, double)>& tell) {
+Result<SearchOutcome> search_partition(const Setting& setting, const SearchOptions& options,
+                                       const std::function<void(std::size_t, double)>& tell) {
   if (options.seeds.empty()) return invalid("a search needs at least one training seed");
   return Search(setting, options, tell).run();
 }

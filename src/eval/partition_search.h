@@ -1,8 +1,8 @@
-// Finds a static partition, or two a day with their switch hours, for a placer on training days: local search on how many
-// GPUs have each shape. A step moves some GPUs of one model from one shape to another (large steps first), or changes one
-// switch hour; it is kept if the mean ET over the training days falls. Starts: the paper's static layout and every
-// shape alone; the best few of them are climbed from.
-// Deterministic: the same seeds give the same partition for any number of threads.
+// Finds a static partition, or two a day with their switch hours, for a placer on training days: local search on how
+// many GPUs have each shape. A step moves some GPUs of one model from one shape to another (large steps first), or
+// changes one switch hour; it is kept if the mean ET over the training days falls. Starts: the paper's static layout
+// and every shape alone; the best few of them are climbed from. Deterministic: the same seeds give the same partition
+// for any number of threads.
 #pragma once
 #include <functional>
 
@@ -14,7 +14,7 @@ namespace smartmig {
 struct SearchOptions {
   std::string placer = "cedf";
   bool twice = false;
-  bool paper_shapes_only = true;   // the papers' twelve where the model has them, else (or if false) all maximal shapes
+  bool paper_shapes_only = true;  // the papers' twelve where the model has them, else (or if false) all maximal shapes
   std::vector<std::uint64_t> seeds;
   int threads = 1;
   std::size_t max_evaluations = 2000;
@@ -23,10 +23,11 @@ struct SearchOptions {
 struct SearchOutcome {
   LayoutFile layouts;
   std::size_t evaluations = 0;
-  double start_et = 0;             // of the best starting point
+  double start_et = 0;  // of the best starting point
 };
 
 // `tell` hears (evaluations so far, best ET so far).
-Result<SearchOutcome> search_partition(const Setting& setting, const SearchOptions& options, const std::function<void(std::size_t, double)>& tell = {});
+Result<SearchOutcome> search_partition(const Setting& setting, const SearchOptions& options,
+                                       const std::function<void(std::size_t, double)>& tell = {});
 
 }  // namespace smartmig

@@ -13,7 +13,8 @@ Result<std::vector<std::uint64_t>> parse_seeds(std::string_view text) {
     const auto dash = part.find('-');
     const auto first = parse_int(part.substr(0, dash));
     const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first) return invalid("seeds '{}': write 200000-200029 or 1,2,5-9", part);
+    if (!first || !last || *first < 0 || *last < *first)
+      return invalid("seeds '{}': write 200000-200029 or 1,2,5-9", part);
     if (std::uint64_t(*last - *first) + seeds.size() >= 100'000) return invalid("seeds '{}': more than 100,000", text);
     for (std::int64_t s = *first; s <= *last; ++s) seeds.push_back(std::uint64_t(s));
   }
@@ -38,10 +39,12 @@ std::string seeds_in_words(const std::vector<std::uint64_t>& seeds) {
   return out;
 }
 
-Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std::uint64_t>& trained_on, const std::vector<std::uint64_t>& scored_on) {
+Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std::uint64_t>& trained_on,
+                                 const std::vector<std::uint64_t>& scored_on) {
   for (const std::uint64_t seed : scored_on)
     if (std::find(trained_on.begin(), trained_on.end(), seed) != trained_on.end())
-      return invalid("{} was made on seed {}, so its score there would not be fair: use report seeds ({}-{})", policy, seed, kFirstReportSeed, kLastReportSeed);
+      return invalid("{} was made on seed {}, so its score there would not be fair: use report seeds ({}-{})", policy,
+                     seed, kFirstReportSeed, kLastReportSeed);
   return Ok{};
 }
 

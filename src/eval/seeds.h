@@ -21,6 +21,7 @@ std::vector<std::uint64_t> seeds_from(std::uint64_t first, std::size_t count);
 std::string seeds_in_words(const std::vector<std::uint64_t>& seeds);
 
 // An error that names the first seed which `policy` was trained on.
-Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std::uint64_t>& trained_on, const std::vector<std::uint64_t>& scored_on);
+Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std::uint64_t>& trained_on,
+                                 const std::vector<std::uint64_t>& scored_on);
 
 }  // namespace smartmig

@@ -37,7 +37,8 @@ Result<SizingAnswer> find_size(const SizingQuestion& question, const std::functi
   SizingAnswer answer;
   for (int gpus = 1; gpus <= question.max_gpus; ++gpus) {
     SMARTMIG_TRY(Platform platform, Platform::parse(fmt::format("{}x{}", gpus, question.model), question.power));
-    const Setting setting{std::make_shared<Platform>(std::move(platform)), question.workload, question.cost, question.a, question.load};
+    const Setting setting{std::make_shared<Platform>(std::move(platform)), question.workload, question.cost, question.a,
+                          question.load};
     std::vector<std::optional<Result<Summary>>> results(days);
     run_parallel(days, question.threads, [&](std::size_t d) {
       auto jobs = JobTable::bind(workloads[d], *setting.platform);
@@ -61,7 +62,8 @@ Result<SizingAnswer> find_size(const SizingQuestion& question, const std::functi
     }
     answer.rows.push_back(row);
     if (progress) progress(double(gpus) / question.max_gpus);
-    // Enough has been seen when two sizes in a row have less than a hundredth of one GPU's tardiness, and the target is met.
+    // Enough has been seen when two sizes in a row have less than a hundredth of one GPU's tardiness, and the target is
+    // met.
     const double little = 0.01 * answer.rows.front().tardiness_min;
     if (gpus >= 3 && row.tardiness_min <= little && answer.rows[std::size_t(gpus) - 2].tardiness_min <= little &&
         (question.target_tardiness_min < 0 || row.tardiness_min <= question.target_tardiness_min))
@@ -77,10 +79,13 @@ Result<SizingAnswer> find_size(const SizingQuestion& question, const std::functi
   for (const SizeRow& row : answer.rows)
     if (row.tardiness_min <= question.target_tardiness_min) {
       answer.needed = row.gpus;
-      answer.rule = fmt::format("{} GPUs: the first number with a mean tardiness of at most {} min", row.gpus, question.target_tardiness_min);
+      answer.rule = fmt::format("{} GPUs: the first number with a mean tardiness of at most {} min", row.gpus,
+                                question.target_tardiness_min);
       return answer;
     }
-  answer.rule = fmt::format("not even {} GPUs bring the mean tardiness down to {} min; try --max-gpus or another policy", answer.rows.back().gpus, question.target_tardiness_min);
+  answer.rule =
+      fmt::format("not even {} GPUs bring the mean tardiness down to {} min; try --max-gpus or another policy",
+                  answer.rows.back().gpus, question.target_tardiness_min);
   return answer;
 }
 

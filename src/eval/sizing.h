@@ -1,6 +1,7 @@
-// How many GPUs does a workload need? Runs it on fleets of growing size and looks for the knee of mean tardiness against the
-// number of GPUs (the point of the curve farthest below the chord between its ends), or for the first fleet that keeps a
-// target. The fleet grows until tardiness is gone or max_gpus is reached. Fleets are compared with a_eff = a * 8 / (gpus * days).
+// How many GPUs does a workload need? Runs it on fleets of growing size and looks for the knee of mean tardiness
+// against the number of GPUs (the point of the curve farthest below the chord between its ends), or for the first fleet
+// that keeps a target. The fleet grows until tardiness is gone or max_gpus is reached. Fleets are compared with a_eff =
+// a * 8 / (gpus * days).
 #pragma once
 #include <functional>
 #include <optional>

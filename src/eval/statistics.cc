@@ -25,7 +25,8 @@ double student_t975(std::size_t degrees_of_freedom) {
   if (degrees_of_freedom <= 10) return kSmall[degrees_of_freedom - 1];
   // Cornish-Fisher: less than 1e-3 off from 11 on.
   const double z = 1.959963985, n = double(degrees_of_freedom), z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) + (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
 Difference paired_difference(std::span<const double> x, std::span<const double> base) {
@@ -33,7 +34,8 @@ Difference paired_difference(std::span<const double> x, std::span<const double> 
   for (std::size_t i = 0; i < x.size(); ++i) differences[i] = x[i] - base[i];
   Difference d;
   d.mean = mean_of(differences);
-  d.half_width = x.size() < 2 ? HUGE_VAL : student_t975(x.size() - 1) * deviation_of(differences) / std::sqrt(double(x.size()));
+  d.half_width =
+      x.size() < 2 ? HUGE_VAL : student_t975(x.size() - 1) * deviation_of(differences) / std::sqrt(double(x.size()));
   const double scale = std::abs(mean_of(base));
   d.percent = scale > 0 ? 100 * d.mean / scale : 0;
   d.percent_half_width = scale > 0 ? 100 * d.half_width / scale : 0;

@@ -13,7 +13,8 @@ struct Difference {
   double percent = 0;     // mean / mean of base * 100
   double percent_half_width = 0;
 };
-Difference paired_difference(std::span<const double> x, std::span<const double> base);  // REQUIRES: equal sizes, not empty
+Difference paired_difference(std::span<const double> x,
+                             std::span<const double> base);  // REQUIRES: equal sizes, not empty
 
 double student_t975(std::size_t degrees_of_freedom);
 

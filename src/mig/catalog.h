@@ -1,5 +1,5 @@
-// The GPU models this project knows, from data/gpus.csv and data/profiles.csv (embedded). A site may add its own file of the
-// same form. Models whose placements are not known at all are not in the catalogue.
+// The GPU models this project knows, from data/gpus.csv and data/profiles.csv (embedded). A site may add its own file
+// of the same form. Models whose placements are not known at all are not in the catalogue.
 #pragma once
 #include <memory>
 #include <string_view>

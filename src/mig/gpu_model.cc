@@ -8,28 +8,36 @@ namespace smartmig {
 Result<GpuModel> GpuModel::make(GpuModelSpec spec) {
   const std::string& name = spec.name;
   if (name.empty()) return invalid("a GPU model needs a name");
-  if (spec.memory_slices < 1 || spec.memory_slices > 32) return invalid("GPU model {}: {} memory slices, 1 to 32 are possible", name, spec.memory_slices);
-  if (spec.compute_slices < 1 || spec.compute_slices > 32) return invalid("GPU model {}: {} compute slices, 1 to 32 are possible", name, spec.compute_slices);
+  if (spec.memory_slices < 1 || spec.memory_slices > 32)
+    return invalid("GPU model {}: {} memory slices, 1 to 32 are possible", name, spec.memory_slices);
+  if (spec.compute_slices < 1 || spec.compute_slices > 32)
+    return invalid("GPU model {}: {} compute slices, 1 to 32 are possible", name, spec.compute_slices);
   if (spec.profiles.empty()) return invalid("GPU model {} has no profiles", name);
   std::set<std::string> names;
   std::size_t placements = 0;
   for (const Profile& p : spec.profiles) {
-    if (p.name.empty() || !names.insert(p.name).second) return invalid("GPU model {}: profile name '{}' is empty or given twice", name, p.name);
+    if (p.name.empty() || !names.insert(p.name).second)
+      return invalid("GPU model {}: profile name '{}' is empty or given twice", name, p.name);
     if (p.compute_slices < 1 || p.compute_slices > spec.compute_slices)
-      return invalid("GPU model {}, profile {}: {} compute slices on a GPU of {}", name, p.name, p.compute_slices, spec.compute_slices);
+      return invalid("GPU model {}, profile {}: {} compute slices on a GPU of {}", name, p.name, p.compute_slices,
+                     spec.compute_slices);
     if (p.memory_slices < 1 || p.memory_slices > spec.memory_slices)
-      return invalid("GPU model {}, profile {}: {} memory slices on a GPU of {}", name, p.name, p.memory_slices, spec.memory_slices);
-    if (p.max_instances < 1) return invalid("GPU model {}, profile {}: at least one instance must be possible", name, p.name);
+      return invalid("GPU model {}, profile {}: {} memory slices on a GPU of {}", name, p.name, p.memory_slices,
+                     spec.memory_slices);
+    if (p.max_instances < 1)
+      return invalid("GPU model {}, profile {}: at least one instance must be possible", name, p.name);
     if (p.starts.empty()) return invalid("GPU model {}, profile {}: its placements are not known", name, p.name);
     if (!std::is_sorted(p.starts.begin(), p.starts.end(), std::less_equal<>()) && p.starts.size() > 1)
       return invalid("GPU model {}, profile {}: starts must be increasing", name, p.name);
     if (p.starts.front() < 0 || p.starts.back() + p.memory_slices > spec.memory_slices)
-      return invalid("GPU model {}, profile {}: start {} does not fit on {} memory slices", name, p.name, p.starts.back(), spec.memory_slices);
+      return invalid("GPU model {}, profile {}: start {} does not fit on {} memory slices", name, p.name,
+                     p.starts.back(), spec.memory_slices);
     if (std::min(p.starts.size(), std::size_t(p.max_instances)) > 15)  // a Shape counts in four bits
       return invalid("GPU model {}, profile {}: more than 15 instances at once are not handled", name, p.name);
     placements += p.starts.size();
   }
-  if (spec.profiles.size() > 16) return invalid("GPU model {}: {} profiles, at most 16 are handled", name, spec.profiles.size());
+  if (spec.profiles.size() > 16)
+    return invalid("GPU model {}: {} profiles, at most 16 are handled", name, spec.profiles.size());
   if (placements > 32) return invalid("GPU model {}: {} placements, at most 32 are handled", name, placements);
   return GpuModel(std::move(spec));
 }

@@ -1,6 +1,7 @@
-// The MIG geometry of one GPU product. A GPU is an axis of memory slices; a profile may be placed at given starts and then
-// owns a contiguous run of that axis. A set of placements is valid iff the runs are disjoint, no profile exceeds its
-// max_instances, at most one media (+me) instance exists, and an all-media (+me.all) instance stands only beside no-media
+// The MIG geometry of one GPU product. A GPU is an axis of memory slices; a profile may be placed at given starts and
+// then owns a contiguous run of that axis. A set of placements is valid iff the runs are disjoint, no profile exceeds
+// its max_instances, at most one media (+me) instance exists, and an all-media (+me.all) instance stands only beside
+// no-media
 // (-me) ones. Immutable after make(). Units: MiB, counts.
 #pragma once
 #include <cstdint>
@@ -18,13 +19,13 @@ namespace smartmig {
 enum class Variant : std::uint8_t { kPlain, kDoubleMemory, kMedia, kGraphics, kAllMedia, kNoMedia };
 
 struct Profile {
-  std::string name;        // "3g.20gb"; unique within its model only
-  int nvml_id = -1;        // the profileId of NVML calls; -1 unknown
-  int nvml_enum = -1;      // the constant of nvmlDeviceGetGpuInstanceProfileInfo
+  std::string name;    // "3g.20gb"; unique within its model only
+  int nvml_id = -1;    // the profileId of NVML calls; -1 unknown
+  int nvml_enum = -1;  // the constant of nvmlDeviceGetGpuInstanceProfileInfo
   int compute_slices = 0;
-  int memory_slices = 0;   // length on the placement axis
-  int sms = 0;             // 0 unknown
-  int memory_mib = 0;      // 0 unknown
+  int memory_slices = 0;  // length on the placement axis
+  int sms = 0;            // 0 unknown
+  int memory_mib = 0;     // 0 unknown
   int max_instances = 0;
   Variant variant = Variant::kPlain;
   std::vector<int> starts;
@@ -39,13 +40,13 @@ using ProfileMask = std::uint32_t;  // bit i: profile i
 
 // What a model is made of, as read from a catalogue row or from NVML.
 struct GpuModelSpec {
-  std::string name;                        // "a100-40gb"
-  std::vector<std::string> products;       // "NVIDIA A100-SXM4-40GB"
-  std::vector<std::string> pci_ids;        // "0x20B010DE"
+  std::string name;                   // "a100-40gb"
+  std::vector<std::string> products;  // "NVIDIA A100-SXM4-40GB"
+  std::vector<std::string> pci_ids;   // "0x20B010DE"
   std::string architecture;
   int compute_slices = 0, memory_slices = 0;
-  int sms = 0, memory_mib = 0;             // 0 unknown
-  bool placements_inferred = false;        // same family, not confirmed on this board
+  int sms = 0, memory_mib = 0;       // 0 unknown
+  bool placements_inferred = false;  // same family, not confirmed on this board
   std::string source;
   std::vector<Profile> profiles;
 };

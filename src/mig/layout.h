@@ -1,6 +1,6 @@
-// A Layout is a set of placements of one GpuModel, in four bytes. Invariant: the placements are pairwise disjoint and keep
-// the model's instance limits. Only GpuModel makes a non-empty one, so an invalid layout cannot be expressed; a reshape is
-// then set algebra: destroy from - to, create to - from, keep from & to.
+// A Layout is a set of placements of one GpuModel, in four bytes. Invariant: the placements are pairwise disjoint and
+// keep the model's instance limits. Only GpuModel makes a non-empty one, so an invalid layout cannot be expressed; a
+// reshape is then set algebra: destroy from - to, create to - from, keep from & to.
 #pragma once
 #include <bit>
 #include <compare>
@@ -28,8 +28,12 @@ class Layout {
    public:
     constexpr explicit Iterator(std::uint32_t rest) : rest_(rest) {}
     constexpr PlacementId operator*() const { return PlacementId(std::countr_zero(rest_)); }
-    constexpr Iterator& operator++() { rest_ &= rest_ - 1; return *this; }
+    constexpr Iterator& operator++() {
+      rest_ &= rest_ - 1;
+      return *this;
+    }
     constexpr bool operator==(const Iterator&) const = default;
+
    private:
     std::uint32_t rest_;
   };

@@ -1,6 +1,6 @@
 // A Shape is a multiset of profiles: what a repartitioner asks for ("4g+2g+1g"), without saying where on the GPU.
-// realise() turns it into the Layout that keeps the most busy placements running. The papers number twelve shapes of the
-// 7-slice family; those numbers are accepted wherever a shape is.
+// realise() turns it into the Layout that keeps the most busy placements running. The papers number twelve shapes of
+// the 7-slice family; those numbers are accepted wherever a shape is.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -26,8 +26,8 @@ class Shape {
 };
 
 Shape shape_of(const GpuModel& model, Layout layout);
-std::string to_string(const GpuModel& model, Shape shape);   // large to small: "4g.20gb+2g.10gb+1g.10gb"
-std::string to_string(const GpuModel& model, Layout layout); // by start: "4g.20gb@0+2g.10gb@4+1g.10gb@6"
+std::string to_string(const GpuModel& model, Shape shape);    // large to small: "4g.20gb+2g.10gb+1g.10gb"
+std::string to_string(const GpuModel& model, Layout layout);  // by start: "4g.20gb@0+2g.10gb@4+1g.10gb@6"
 
 // "3" (a paper number), "4g+2g+1g", "4g.20gb+1g.10gb", "1g*7". Refuses shapes that fit no layout, and says why.
 Result<Shape> parse_shape(const GpuModel& model, std::string_view text);
@@ -43,9 +43,9 @@ class ShapeTable {
  public:
   ShapeTable(const GpuModel& model, ProfileMask profiles);
   const GpuModel& model() const { return *model_; }
-  const std::vector<Shape>& shapes() const { return shapes_; }          // increasing
-  std::vector<Shape> maximal_shapes() const;                            // those of maximal layouts
-  std::vector<Layout> layouts_of(Shape shape) const;                    // increasing bits; empty if the shape is not valid
+  const std::vector<Shape>& shapes() const { return shapes_; }  // increasing
+  std::vector<Shape> maximal_shapes() const;                    // those of maximal layouts
+  std::vector<Layout> layouts_of(Shape shape) const;            // increasing bits; empty if the shape is not valid
 
   // The layout of this shape that keeps most placements of `busy`; ties: keeps most of `current`, then lowest bits.
   // nullopt when the shape is not valid for the model.
@@ -54,7 +54,7 @@ class ShapeTable {
  private:
   const GpuModel* model_;
   std::vector<Shape> shapes_;
-  std::vector<std::uint32_t> first_;   // layouts of shapes_[i] are layouts_[first_[i] .. first_[i + 1])
+  std::vector<std::uint32_t> first_;  // layouts of shapes_[i] are layouts_[first_[i] .. first_[i + 1])
   std::vector<Layout> layouts_;
 };
 

@@ -9,8 +9,13 @@ std::uint64_t Identity::fresh() {
   return ++last;
 }
 
-Cluster::Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost, std::vector<Layout> initial)
-    : platform_(std::move(platform)), jobs_(std::move(jobs)), cost_(cost), gpus_(platform_->gpus()), states_(jobs_->size()) {
+Cluster::Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost,
+                 std::vector<Layout> initial)
+    : platform_(std::move(platform)),
+      jobs_(std::move(jobs)),
+      cost_(cost),
+      gpus_(platform_->gpus()),
+      states_(jobs_->size()) {
   SMARTMIG_CHECK(initial.size() == gpus_.size(), "{} initial layouts for {} GPUs", initial.size(), gpus_.size());
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     gpus_[g].layout = gpus_[g].target = initial[g];
@@ -30,7 +35,9 @@ void Cluster::settle(GpuState& gpu) {
 
 namespace {
 // A job's weight in the attribution of active watts.
-double weight_of(const Platform::Model& model, double added, int slices) { return model.power.is_table() || added <= 0 ? slices : added; }
+double weight_of(const Platform::Model& model, double added, int slices) {
+  return model.power.is_table() || added <= 0 ? slices : added;
+}
 }  // namespace
 
 // Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
@@ -78,7 +85,9 @@ void Cluster::apply(const Event& event) {
       news_.push_back(event);
       return;
     }
-    case EventKind::kStarted: start(event); return;
+    case EventKind::kStarted:
+      start(event);
+      return;
     case EventKind::kStopped: {
       JobState& job = states_[index(event.job)];
       job.remaining = job.finish - std::max(now_, job.since);
@@ -238,19 +247,31 @@ double Cluster::attributed_joules(JobId id) const {
 }
 
 std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gpu, PlacementId where) {
-  const std::string who = index(job) < cluster.jobs().size() ? fmt::format("job {}", cluster.jobs().workload().name_of(index(job))) : fmt::format("job #{}", index(job));
+  const std::string who = index(job) < cluster.jobs().size()
+                              ? fmt::format("job {}", cluster.jobs().workload().name_of(index(job)))
+                              : fmt::format("job #{}", index(job));
   const std::string slice = fmt::format("GPU {} placement {}", index(gpu), index(where));
   switch (refusal) {
-    case Refusal::kNone: return "allowed";
-    case Refusal::kNoSuchJob: return who + " does not exist";
-    case Refusal::kNotQueued: return who + " is not waiting";
-    case Refusal::kNotRunning: return who + " is not running";
-    case Refusal::kNotPreemptible: return who + " cannot be preempted: it has no restart cost";
-    case Refusal::kNoSuchGpu: return fmt::format("GPU {} does not exist", index(gpu));
-    case Refusal::kNoSuchSlice: return slice + " does not exist now";
-    case Refusal::kSliceGoing: return slice + " is about to be destroyed";
-    case Refusal::kSliceBusy: return slice + " is busy";
-    case Refusal::kDoesNotFit: return fmt::format("{} does not fit on {}", who, slice);
+    case Refusal::kNone:
+      return "allowed";
+    case Refusal::kNoSuchJob:
+      return who + " does not exist";
+    case Refusal::kNotQueued:
+      return who + " is not waiting";
+    case Refusal::kNotRunning:
+      return who + " is not running";
+    case Refusal::kNotPreemptible:
+      return who + " cannot be preempted: it has no restart cost";
+    case Refusal::kNoSuchGpu:
+      return fmt::format("GPU {} does not exist", index(gpu));
+    case Refusal::kNoSuchSlice:
+      return slice + " does not exist now";
+    case Refusal::kSliceGoing:
+      return slice + " is about to be destroyed";
+    case Refusal::kSliceBusy:
+      return slice + " is busy";
+    case Refusal::kDoesNotFit:
+      return fmt::format("{} does not fit on {}", who, slice);
   }
   return "unknown";
 }

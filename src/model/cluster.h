@@ -1,12 +1,12 @@
-// What is believed about the fleet: layouts, running jobs, progress, watts and joules. A pure fold over the journal's events;
-// copyable, so that a what-if or a planner works on a copy. refusal_of() alone judges whether an action is legal, for every
-// policy and every world. Not thread-safe; one owner.
+// What is believed about the fleet: layouts, running jobs, progress, watts and joules. A pure fold over the journal's
+// events; copyable, so that a what-if or a planner works on a copy. refusal_of() alone judges whether an action is
+// legal, for every policy and every world. Not thread-safe; one owner.
 //
-// Progress. A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled only when
-// the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps its finish to the
-// microsecond.
-// Energy. Each GPU is integrated lazily: watts of the interval that ended x its length, settled before anything changes.
-// A job's share of the active watts (above idle) is by weight: what it adds (additive power models), else compute slices.
+// Progress. A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled
+// only when the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps its
+// finish to the microsecond. Energy. Each GPU is integrated lazily: watts of the interval that ended x its length,
+// settled before anything changes. A job's share of the active watts (above idle) is by weight: what it adds (additive
+// power models), else compute slices.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,33 +27,33 @@ enum class JobPhase : std::uint8_t { kAbsent, kQueued, kRunning, kDone };
 
 struct JobState {
   JobPhase phase = JobPhase::kAbsent;
-  PlacementId where = kNoPlacement;  // while running
-  TypeId type = kNoType;             // of the current or last run; kNoType: never ran
-  GpuId gpu = kNoGpu;                // of the current or last run
+  PlacementId where = kNoPlacement;        // while running
+  TypeId type = kNoType;                   // of the current or last run; kNoType: never ran
+  GpuId gpu = kNoGpu;                      // of the current or last run
   JobId previous = kNoJob, next = kNoJob;  // unfinished jobs in order of arrival
-  Time remaining{};     // on `type`, when stopped; while running see finish
-  Time since{};         // when the current run began to make progress (after a restart's hold)
-  Time finish{};        // expected while running, true once done
+  Time remaining{};                        // on `type`, when stopped; while running see finish
+  Time since{};                            // when the current run began to make progress (after a restart's hold)
+  Time finish{};                           // expected while running, true once done
   Time first_start{-1};
-  double joules = 0;    // attributed active energy
+  double joules = 0;  // attributed active energy
   double meter_mark = 0;
   std::uint64_t stopped_in = 0;  // decision of the last stop
   std::uint32_t stops = 0;
 };
 
 struct GpuState {
-  Layout layout;   // instances that exist
-  Layout target;   // what it is to become; equal to layout when nothing is under way
+  Layout layout;  // instances that exist
+  Layout target;  // what it is to become; equal to layout when nothing is under way
   Layout busy;
   int busy_slices = 0;
-  double added = 0, weight = 0;   // sums over running jobs
+  double added = 0, weight = 0;  // sums over running jobs
   double watts = 0;
-  double active_per_weight = 0;   // (watts - idle) / weight
-  Time since{};                   // settled until
+  double active_per_weight = 0;  // (watts - idle) / weight
+  Time since{};                  // settled until
   double joules = 0;
-  double meter = 0;               // integral of active_per_weight
-  std::int64_t slice_us = 0;      // integral of busy_slices, microseconds
-  std::array<JobId, 32> job_at;   // by placement; kNoJob where idle
+  double meter = 0;              // integral of active_per_weight
+  std::int64_t slice_us = 0;     // integral of busy_slices, microseconds
+  std::array<JobId, 32> job_at;  // by placement; kNoJob where idle
 
   Layout usable() const { return layout & target; }
   Layout free() const { return usable() - busy; }
@@ -66,15 +66,21 @@ struct Counters {
   std::uint64_t repartitions = 0;  // changes of a GPU's layout asked for
 };
 
-// Which object this is: a copy is another one, a moved one stays itself. So a policy that keeps what it derived from a cluster
-// can tell whether it still looks at the same one. Never reaches any output.
+// Which object this is: a copy is another one, a moved one stays itself. So a policy that keeps what it derived from a
+// cluster can tell whether it still looks at the same one. Never reaches any output.
 class Identity {
  public:
   Identity() : value_(fresh()) {}
   Identity(const Identity&) : value_(fresh()) {}
   Identity(Identity&& other) noexcept : value_(std::exchange(other.value_, fresh())) {}
-  Identity& operator=(const Identity&) { value_ = fresh(); return *this; }
-  Identity& operator=(Identity&& other) noexcept { value_ = std::exchange(other.value_, fresh()); return *this; }
+  Identity& operator=(const Identity&) {
+    value_ = fresh();
+    return *this;
+  }
+  Identity& operator=(Identity&& other) noexcept {
+    value_ = std::exchange(other.value_, fresh());
+    return *this;
+  }
   std::uint64_t value() const { return value_; }
 
  private:
@@ -82,12 +88,24 @@ class Identity {
   std::uint64_t value_;
 };
 
-enum class Refusal : std::uint8_t { kNone, kNoSuchJob, kNotQueued, kNotRunning, kNotPreemptible, kNoSuchGpu, kNoSuchSlice, kSliceGoing, kSliceBusy, kDoesNotFit };
+enum class Refusal : std::uint8_t {
+  kNone,
+  kNoSuchJob,
+  kNotQueued,
+  kNotRunning,
+  kNotPreemptible,
+  kNoSuchGpu,
+  kNoSuchSlice,
+  kSliceGoing,
+  kSliceBusy,
+  kDoesNotFit
+};
 
 class Cluster {
  public:
   // Every GPU starts with `initial` layouts (one per GPU), at time 0, idle.
-  Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost, std::vector<Layout> initial);
+  Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost,
+          std::vector<Layout> initial);
 
   void apply(const Event& event);  // REQUIRES: legal, and not before now()
   Refusal refusal_of_stop(JobId job) const;
@@ -119,7 +137,8 @@ class Cluster {
   JobId first_unfinished() const { return head_; }
   JobId next_unfinished(JobId id) const { return states_[index(id)].next; }
 
-  // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it cannot.
+  // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
+  // cannot.
   Time remaining_on(JobId job, TypeId type) const;
   // When it would finish there: now + restart hold if it has progress and must resume + remaining.
   Time finish_on(JobId job, TypeId type) const;

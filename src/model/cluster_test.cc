@@ -14,26 +14,37 @@ struct Desk {
   std::shared_ptr<const Platform> platform;
   Cluster cluster;
 
-  Desk(const char* gpus, std::vector<Job> jobs, const std::vector<std::string>& layouts, CostModel cost = {}, const char* power = "auto", std::vector<std::string> kinds = {})
+  Desk(const char* gpus, std::vector<Job> jobs, const std::vector<std::string>& layouts, CostModel cost = {},
+       const char* power = "auto", std::vector<std::string> kinds = {})
       : platform(fixture::platform(gpus, power)),
-        cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost, fixture::layouts(*platform, layouts)) {}
-  void submit(double at, unsigned job) { cluster.apply({min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}}); }
-  void finish(double at, unsigned job) { cluster.apply({min(at), EventKind::kFinished, kNoPlacement, JobId(job), kNoGpu, {}}); }
-  void stop(double at, unsigned job) { cluster.apply({min(at), EventKind::kStopped, kNoPlacement, JobId(job), kNoGpu, {}}); }
+        cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost,
+                fixture::layouts(*platform, layouts)) {}
+  void submit(double at, unsigned job) {
+    cluster.apply({min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}});
+  }
+  void finish(double at, unsigned job) {
+    cluster.apply({min(at), EventKind::kFinished, kNoPlacement, JobId(job), kNoGpu, {}});
+  }
+  void stop(double at, unsigned job) {
+    cluster.apply({min(at), EventKind::kStopped, kNoPlacement, JobId(job), kNoGpu, {}});
+  }
   void start(double at, unsigned job, unsigned gpu, const char* where) {
     cluster.apply({min(at), EventKind::kStarted, fixture::slice(*platform, gpu, where), JobId(job), GpuId(gpu), {}});
   }
   const JobState& job(unsigned id) const { return cluster.state(JobId(id)); }
-  TypeId type(unsigned gpu, const char* where) const { return platform->type_of(GpuId(gpu), fixture::slice(*platform, gpu, where)); }
+  TypeId type(unsigned gpu, const char* where) const {
+    return platform->type_of(GpuId(gpu), fixture::slice(*platform, gpu, where));
+  }
 };
 
 const CostModel kHardware{CostModel::kHardware, {}};
 
 TEST(Cluster, EnergyUsesTheWattsOfTheIntervalThatEnded) {
   // The papers' table: 4 busy slices 243.9 W, 7 busy 248.5 W, 3 busy 205.3 W, none 40 W.
-  Desk d("1xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(10, 100, fixture::linear(6))}, {"4g@0+3g@4"});
+  Desk d("1xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(10, 100, fixture::linear(6))},
+         {"4g@0+3g@4"});
   d.submit(0, 0);
-  d.start(0, 0, 0, "4g@0");   // 17.5 min
+  d.start(0, 0, 0, "4g@0");  // 17.5 min
   d.submit(10, 1);
   d.start(10, 1, 0, "3g@4");  // 14 min
   EXPECT_EQ(d.job(0).finish, min(17.5));
@@ -48,7 +59,8 @@ TEST(Cluster, EnergyUsesTheWattsOfTheIntervalThatEnded) {
 }
 
 TEST(Cluster, JoulesAreRightBetweenEvents) {
-  Desk d("2xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(5, 100, fixture::linear(10))}, {"7g@0", "7g@0"});
+  Desk d("2xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(5, 100, fixture::linear(10))},
+         {"7g@0", "7g@0"});
   d.submit(0, 0);
   d.start(0, 0, 1, "7g@0");
   d.submit(5, 1);  // nothing settles here, yet the clock moved
@@ -59,7 +71,8 @@ TEST(Cluster, JoulesAreRightBetweenEvents) {
 
 TEST(Cluster, AdditivePowerSharesByWhatEachJobAdds) {
   // A job on k slices adds 30 k W; 4 + 3 slices would draw 250 W, above the cap of 220 W.
-  Desk d("1xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(0, 100, fixture::linear(6))}, {"4g@0+3g@4"}, {}, "linear:40:30:220");
+  Desk d("1xa100-40gb", {fixture::job(0, 100, fixture::linear(10)), fixture::job(0, 100, fixture::linear(6))},
+         {"4g@0+3g@4"}, {}, "linear:40:30:220");
   d.submit(0, 0);
   d.submit(0, 1);
   d.start(0, 0, 0, "4g@0");
@@ -103,7 +116,8 @@ TEST(Cluster, AJobThatStaysKeepsItsFinishToTheMicrosecond) {
   for (int i = 1; i <= 50; ++i) {  // to and fro between equal slices, at odd instants
     d.cluster.begin_decision();
     d.cluster.apply({Time(i * 17'777), EventKind::kStopped, kNoPlacement, JobId(0), kNoGpu, {}});
-    d.cluster.apply({Time(i * 17'777), EventKind::kStarted, fixture::slice(*d.platform, 0, "7g@0"), JobId(0), GpuId(i % 2), {}});
+    d.cluster.apply(
+        {Time(i * 17'777), EventKind::kStarted, fixture::slice(*d.platform, 0, "7g@0"), JobId(0), GpuId(i % 2), {}});
     ASSERT_EQ(d.job(0).finish, Time(1'000'003));
   }
   EXPECT_EQ(d.cluster.counters().moves, 50u);
@@ -160,9 +174,13 @@ TEST(Cluster, HardwareRestartHoldsTheSliceAtBusyPower) {
 
 TEST(Cluster, RefusesWhatIsIllegal) {
   Job small = fixture::job(0, 100, {10, -1, -1, -1, -1});
-  Desk d("1xa100-40gb", {small, fixture::job(0, 100, fixture::linear(1)), fixture::job(0, 100, fixture::linear(1))}, {"4g@0+1g@4"}, kHardware);
-  const PlacementId one = fixture::slice(*d.platform, 0, "1g@4"), four = fixture::slice(*d.platform, 0, "4g@0"), two = fixture::slice(*d.platform, 0, "2g@4");
-  const auto start = [&](unsigned job, unsigned gpu, PlacementId where) { return d.cluster.refusal_of_start({JobId(job), GpuId(gpu), where}); };
+  Desk d("1xa100-40gb", {small, fixture::job(0, 100, fixture::linear(1)), fixture::job(0, 100, fixture::linear(1))},
+         {"4g@0+1g@4"}, kHardware);
+  const PlacementId one = fixture::slice(*d.platform, 0, "1g@4"), four = fixture::slice(*d.platform, 0, "4g@0"),
+                    two = fixture::slice(*d.platform, 0, "2g@4");
+  const auto start = [&](unsigned job, unsigned gpu, PlacementId where) {
+    return d.cluster.refusal_of_start({JobId(job), GpuId(gpu), where});
+  };
   EXPECT_EQ(start(0, 0, one), Refusal::kNotQueued);  // not yet submitted
   d.submit(0, 0);
   d.submit(0, 1);
@@ -183,8 +201,10 @@ TEST(Cluster, RefusesWhatIsIllegal) {
   EXPECT_EQ(d.cluster.refusal_of_reshape({GpuId(0), seven}), Refusal::kNone);  // busy slices go when idle
   d.cluster.apply({min(0), EventKind::kReshapeAsked, kNoPlacement, kNoJob, GpuId(0), seven});
   EXPECT_EQ(start(1, 0, four), Refusal::kSliceGoing);
-  EXPECT_EQ(explain(d.cluster, Refusal::kSliceGoing, JobId(1), GpuId(0), four), fmt::format("GPU 0 placement {} is about to be destroyed", index(four)));
-  EXPECT_EQ(explain(d.cluster, Refusal::kNotPreemptible, JobId(0), kNoGpu, kNoPlacement), "job 0 cannot be preempted: it has no restart cost");
+  EXPECT_EQ(explain(d.cluster, Refusal::kSliceGoing, JobId(1), GpuId(0), four),
+            fmt::format("GPU 0 placement {} is about to be destroyed", index(four)));
+  EXPECT_EQ(explain(d.cluster, Refusal::kNotPreemptible, JobId(0), kNoGpu, kNoPlacement),
+            "job 0 cannot be preempted: it has no restart cost");
 
   Desk paper("1xa100-40gb", {small}, {"4g@0+1g@4"});
   paper.submit(0, 0);
@@ -234,8 +254,12 @@ TEST(ClusterDeathTest, BrokenHistoriesStopTheProgram) {
   EXPECT_DEATH(d.finish(6, 0), "finished without running");
   EXPECT_DEATH(d.start(4, 0, 0, "7g@0"), "after the clock");
   d.start(5, 0, 0, "7g@0");
-  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kDestroyed, kNoPlacement, kNoJob, GpuId(0), fixture::layout(*d.platform, 0, "7g@0")}), "busy slice was destroyed");
-  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(0), fixture::layout(*d.platform, 0, "1g@0")}), "created over another");
+  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kDestroyed, kNoPlacement, kNoJob, GpuId(0),
+                                fixture::layout(*d.platform, 0, "7g@0")}),
+               "busy slice was destroyed");
+  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(0),
+                                fixture::layout(*d.platform, 0, "1g@0")}),
+               "created over another");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What acting costs. `paper`: preemption and repartitioning are free and instantaneous, progress is carried across slice
-// sizes. `hardware`: only idle instances go, each operation takes its measured time (or `reshape` per change of a GPU), a
-// preempted job pays its restart time, and jobs without one are never preempted.
+// What acting costs. `paper`: preemption and repartitioning are free and instantaneous, progress is carried across
+// slice sizes. `hardware`: only idle instances go, each operation takes its measured time (or `reshape` per change of a
+// GPU), a preempted job pays its restart time, and jobs without one are never preempted.
 #pragma once
 #include <optional>
 #include <string_view>

@@ -1,5 +1,6 @@
-// What happened. The journal is the sequence of these, in a total order; Cluster is a fold over it. Admitted actions appear
-// as the events they cause (kStarted, kStopped, kReshapeAsked), so one kind of record serves output, replay and recovery.
+// What happened. The journal is the sequence of these, in a total order; Cluster is a fold over it. Admitted actions
+// appear as the events they cause (kStarted, kStopped, kReshapeAsked), so one kind of record serves output, replay and
+// recovery.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Small worlds for tests: a platform, a few jobs written in minutes, layouts written as text. Header only, used by tests;
-// what cannot be built stops the test with the reason.
+// Small worlds for tests: a platform, a few jobs written in minutes, layouts written as text. Header only, used by
+// tests; what cannot be built stops the test with the reason.
 #pragma once
 #include <memory>
 #include <string>
@@ -34,7 +34,8 @@ inline Job job(double submit, double deadline, const Work& work, int kind = -1) 
   return j;
 }
 
-inline std::shared_ptr<const JobTable> bind(std::vector<Job> jobs, const Platform& platform, std::vector<std::string> kinds = {}) {
+inline std::shared_ptr<const JobTable> bind(std::vector<Job> jobs, const Platform& platform,
+                                            std::vector<std::string> kinds = {}) {
   auto workload = std::make_shared<Workload>();
   workload->source = "test";
   workload->jobs = std::move(jobs);
@@ -52,7 +53,9 @@ inline std::vector<Layout> layouts(const Platform& platform, const std::vector<s
   return out;
 }
 // "3g@4" of a GPU as a placement.
-inline PlacementId slice(const Platform& platform, std::size_t gpu, std::string_view text) { return *layout(platform, gpu, text).begin(); }
+inline PlacementId slice(const Platform& platform, std::size_t gpu, std::string_view text) {
+  return *layout(platform, gpu, text).begin();
+}
 // "0:3g.20gb@4": the slice in words.
 inline std::string name(const Platform& platform, GpuId gpu, PlacementId where) {
   const GpuModel& model = *platform.model(gpu).gpu;

@@ -13,12 +13,16 @@ inline constexpr Time kCannotRun{-1};
 struct Job {
   Time submit{};
   Time deadline = kNever;  // absolute and soft; may lie before submit; kNever: none
-  // work[k - 1]: time of the whole job on a slice of k compute slices of the workload's reference model; kCannotRun where it
-  // does not run. Zero is legal.
-  std::array<Time, kMaxComputeSlices> work = [] { std::array<Time, kMaxComputeSlices> w; w.fill(kCannotRun); return w; }();
-  int kind = -1;           // index into Workload::kinds; -1: none
-  int mem_mib = -1;        // -1: unknown, then the kind's table, else fits everywhere
-  Time restart{-1};        // cost of resuming after a preemption (hardware costs); negative: never preempted
+  // work[k - 1]: time of the whole job on a slice of k compute slices of the workload's reference model; kCannotRun
+  // where it does not run. Zero is legal.
+  std::array<Time, kMaxComputeSlices> work = [] {
+    std::array<Time, kMaxComputeSlices> w;
+    w.fill(kCannotRun);
+    return w;
+  }();
+  int kind = -1;     // index into Workload::kinds; -1: none
+  int mem_mib = -1;  // -1: unknown, then the kind's table, else fits everywhere
+  Time restart{-1};  // cost of resuming after a preemption (hardware costs); negative: never preempted
 
   Time work_on(int compute_slices) const { return work[std::size_t(compute_slices - 1)]; }
 };

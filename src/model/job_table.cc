@@ -16,7 +16,8 @@ struct Scaling {
 
 int plain_profile_of_size(const GpuModel& gpu, int compute_slices) {
   for (std::size_t i = 0; i < gpu.profiles().size(); ++i)
-    if (gpu.profiles()[i].variant == Variant::kPlain && gpu.profiles()[i].compute_slices == compute_slices) return int(i);
+    if (gpu.profiles()[i].variant == Variant::kPlain && gpu.profiles()[i].compute_slices == compute_slices)
+      return int(i);
   return -1;
 }
 
@@ -36,10 +37,13 @@ Scaling scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profil
   for (std::size_t i = 0; i < reference.profiles().size(); ++i) {
     const Profile& candidate = reference.profiles()[i];
     if (candidate.variant != Variant::kPlain || candidate.sms == 0) continue;
-    if (best < 0 || std::abs(candidate.sms - profile.sms) < std::abs(reference.profiles()[std::size_t(best)].sms - profile.sms)) best = int(i);
+    if (best < 0 ||
+        std::abs(candidate.sms - profile.sms) < std::abs(reference.profiles()[std::size_t(best)].sms - profile.sms))
+      best = int(i);
   }
   if (best < 0) return {profile.compute_slices, 1};
-  return {reference.profiles()[std::size_t(best)].compute_slices, double(reference.profiles()[std::size_t(best)].sms) / profile.sms};
+  return {reference.profiles()[std::size_t(best)].compute_slices,
+          double(reference.profiles()[std::size_t(best)].sms) / profile.sms};
 }
 
 }  // namespace
@@ -84,8 +88,10 @@ Result<JobTable> JobTable::bind(std::shared_ptr<const Workload> workload, const 
       runs = true;
     }
     if (!runs)
-      return invalid("job {} ({}) fits no slice of {}: it needs {}", jobs.name_of(j), job.kind < 0 ? "no kind" : jobs.kind_of(job), platform.spec(),
-                     memory >= 0 ? fmt::format("{} MiB and a slice size its work is given for", memory) : "a slice size its work is given for");
+      return invalid("job {} ({}) fits no slice of {}: it needs {}", jobs.name_of(j),
+                     job.kind < 0 ? "no kind" : jobs.kind_of(job), platform.spec(),
+                     memory >= 0 ? fmt::format("{} MiB and a slice size its work is given for", memory)
+                                 : "a slice size its work is given for");
   }
   return table;
 }

@@ -1,9 +1,13 @@
-// The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Built once
-// and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's copies).
+// The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Built
+// once and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's
+// copies).
 //
-// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM count:
-//   1. by the kind's measured speeds:  work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model, profile)
-//   2. else by SM count:               work = work(ref, k) * SM(ref, k) / SM(profile), k the reference size nearest in SMs
+// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM
+// count:
+//   1. by the kind's measured speeds:  work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model,
+//   profile)
+//   2. else by SM count:               work = work(ref, k) * SM(ref, k) / SM(profile), k the reference size nearest in
+//   SMs
 #pragma once
 #include <memory>
 #include <span>
@@ -35,9 +39,9 @@ class JobTable {
  private:
   std::shared_ptr<const Workload> workload_;
   std::size_t types_ = 0;
-  std::vector<Time> work_;       // [job][type]
-  std::vector<double> added_;    // [kind + 1][type]; empty when every power model is a table
-  std::vector<int> mem_mib_;     // the job's own or its kind's; empty when no job has one
+  std::vector<Time> work_;     // [job][type]
+  std::vector<double> added_;  // [kind + 1][type]; empty when every power model is a table
+  std::vector<int> mem_mib_;   // the job's own or its kind's; empty when no job has one
 };
 
 }  // namespace smartmig

@@ -12,14 +12,18 @@ using fixture::min;
 
 TypeId type_named(const Platform& platform, std::string_view gpu, std::string_view profile) {
   for (std::size_t t = 0; t < platform.types().size(); ++t)
-    if (platform.models()[std::size_t(platform.types()[t].model)].gpu->name() == gpu && platform.profile(TypeId(t)).name == profile) return TypeId(t);
+    if (platform.models()[std::size_t(platform.types()[t].model)].gpu->name() == gpu &&
+        platform.profile(TypeId(t)).name == profile)
+      return TypeId(t);
   return kNoType;
 }
 
 TEST(JobTable, TimesOnTheReferenceModelAreTheJobsOwn) {
   const auto platform = fixture::platform("1xa100-40gb");
   const auto table = fixture::bind({fixture::job(0, 1, {70, 40, -1, 20, 10})}, *platform);
-  const auto work = [&](const char* profile) { return table->work(JobId(0), type_named(*platform, "a100-40gb", profile)); };
+  const auto work = [&](const char* profile) {
+    return table->work(JobId(0), type_named(*platform, "a100-40gb", profile));
+  };
   EXPECT_EQ(work("1g.5gb"), min(70));
   EXPECT_EQ(work("1g.10gb"), min(70));  // as many SMs: the same speed
   EXPECT_EQ(work("2g.10gb"), min(40));
@@ -32,7 +36,9 @@ TEST(JobTable, TimesOnTheReferenceModelAreTheJobsOwn) {
 TEST(JobTable, OtherModelsBySmsWhenTheKindIsNotMeasured) {
   const auto platform = fixture::platform("1xh200-141gb,1xa30-24gb", "linear:40:30:250");
   const auto table = fixture::bind({fixture::job(0, 1, {70, 40, 30, 20, 10})}, *platform);
-  const auto work = [&](const char* gpu, const char* profile) { return table->work(JobId(0), type_named(*platform, gpu, profile)); };
+  const auto work = [&](const char* gpu, const char* profile) {
+    return table->work(JobId(0), type_named(*platform, gpu, profile));
+  };
   // The reference has 14, 28, 42, 56 and 98 SMs; the nearest size counts.
   EXPECT_EQ(work("h200-141gb", "1g.18gb"), min(70 * 14.0 / 16));
   EXPECT_EQ(work("h200-141gb", "1g.35gb"), min(40 * 28.0 / 26));
@@ -66,7 +72,9 @@ TEST(JobTable, MemoryDecidesWhereAJobFits) {
   Job both = by_kind;
   both.mem_mib = 100;  // its own figure goes before the kind's
   const auto table = fixture::bind({own, by_kind, both}, *platform, {"bert-train-4"});
-  const auto fits = [&](unsigned job, const char* profile) { return table->work(JobId(job), type_named(*platform, "a100-40gb", profile)) >= Time{0}; };
+  const auto fits = [&](unsigned job, const char* profile) {
+    return table->work(JobId(job), type_named(*platform, "a100-40gb", profile)) >= Time{0};
+  };
   EXPECT_FALSE(fits(0, "1g.5gb"));
   EXPECT_TRUE(fits(0, "1g.10gb"));
   EXPECT_TRUE(fits(0, "2g.10gb"));
@@ -84,15 +92,19 @@ TEST(JobTable, AJobThatFitsNowhereIsNamed) {
   workload->jobs[1].mem_mib = 50000;
   const auto table = JobTable::bind(workload, *platform);
   ASSERT_FALSE(table);
-  EXPECT_EQ(table.error().what, "job huge (no kind) fits no slice of 2xa100-40gb: it needs 50000 MiB and a slice size its work is given for");
+  EXPECT_EQ(
+      table.error().what,
+      "job huge (no kind) fits no slice of 2xa100-40gb: it needs 50000 MiB and a slice size its work is given for");
 }
 
 TEST(JobTable, AddedWattsFollowTheKind) {
   const auto platform = fixture::platform("1xa100-40gb", "a100-jobs");  // 30 W per slice x utilisation
-  const auto table = fixture::bind({fixture::job(0, 1, fixture::linear(1)), fixture::job(0, 1, fixture::linear(1), 0)}, *platform, {"bert-train-2"});
-  const TypeId three = type_named(*platform, "a100-40gb", "3g.20gb"), whole = type_named(*platform, "a100-40gb", "7g.40gb");
-  EXPECT_NEAR(table->added_watts(JobId(0), three), 90, 1e-12);                // unknown kind: fully used
-  EXPECT_NEAR(40 + table->added_watts(JobId(1), whole), 160.56, 1e-9);        // what was measured for it on the whole GPU
+  const auto table = fixture::bind({fixture::job(0, 1, fixture::linear(1)), fixture::job(0, 1, fixture::linear(1), 0)},
+                                   *platform, {"bert-train-2"});
+  const TypeId three = type_named(*platform, "a100-40gb", "3g.20gb"),
+               whole = type_named(*platform, "a100-40gb", "7g.40gb");
+  EXPECT_NEAR(table->added_watts(JobId(0), three), 90, 1e-12);          // unknown kind: fully used
+  EXPECT_NEAR(40 + table->added_watts(JobId(1), whole), 160.56, 1e-9);  // what was measured for it on the whole GPU
   EXPECT_NEAR(table->added_watts(JobId(1), three), 120.56 * 3 / 7, 1e-9);
 }
 

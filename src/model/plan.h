@@ -1,6 +1,6 @@
-// What a policy asks for: a diff against what runs. Stops are carried out first, then reshapes, then starts, so two jobs
-// trade places by stopping both and starting both. A stop and start of one job in one plan is a move (same size) or a size
-// change.
+// What a policy asks for: a diff against what runs. Stops are carried out first, then reshapes, then starts, so two
+// jobs trade places by stopping both and starting both. A stop and start of one job in one plan is a move (same size)
+// or a size change.
 #pragma once
 #include <vector>
 

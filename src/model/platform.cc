@@ -18,14 +18,18 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
     const auto count = cross == part.npos ? std::nullopt : parse_int(part.substr(0, cross));
     if (!count) return invalid("GPUs '{}': write COUNTxMODEL, for example 8xa100-40gb", part);
     if (*count < 1) return invalid("GPUs '{}': at least one GPU is needed", part);
-    if (*count > kMaxGpus - std::int64_t(platform.gpus())) return invalid("GPUs '{}': more than {} GPUs", spec, kMaxGpus);
+    if (*count > kMaxGpus - std::int64_t(platform.gpus()))
+      return invalid("GPUs '{}': more than {} GPUs", spec, kMaxGpus);
     SMARTMIG_TRY(auto gpu, catalog.find(part.substr(cross + 1)));
     std::size_t at = 0;
     while (at < platform.models_.size() && platform.models_[at].gpu->name() != gpu->name()) ++at;
     if (at == platform.models_.size()) {
       SMARTMIG_TRY(PowerModel watts, PowerModel::named(power, *gpu));
-      Model model{gpu, std::move(watts), std::make_shared<ShapeTable>(*gpu, gpu->schedulable_profiles()), {}, {}, int(platform.types_.size())};
-      if (gpu->compute_slices() > kMaxComputeSlices) return invalid("GPU model {} has {} compute slices, at most {} are handled", gpu->name(), gpu->compute_slices(), kMaxComputeSlices);
+      Model model{gpu, std::move(watts),           std::make_shared<ShapeTable>(*gpu, gpu->schedulable_profiles()), {},
+                  {},  int(platform.types_.size())};
+      if (gpu->compute_slices() > kMaxComputeSlices)
+        return invalid("GPU model {} has {} compute slices, at most {} are handled", gpu->name(), gpu->compute_slices(),
+                       kMaxComputeSlices);
       for (std::size_t p = 0; p < gpu->profiles().size(); ++p) {
         const Profile& profile = gpu->profiles()[p];
         platform.types_.push_back({int(at), int(p), profile.compute_slices, profile.memory_mib});
@@ -34,7 +38,8 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
         model.type_of_placement.push_back(TypeId(model.first_type + placement.profile));
         model.slices_of_placement.push_back(std::uint8_t(gpu->profiles()[placement.profile].compute_slices));
       }
-      if (platform.types_.size() > 64) return invalid("GPUs '{}': too many different models in one fleet (at most 64 slice types)", spec);
+      if (platform.types_.size() > 64)
+        return invalid("GPUs '{}': too many different models in one fleet (at most 64 slice types)", spec);
       platform.models_.push_back(std::move(model));
     }
     platform.model_of_.insert(platform.model_of_.end(), std::size_t(*count), std::uint8_t(at));

@@ -1,5 +1,5 @@
-// The GPUs of a run: how many of which model, with their power models. Every (model, profile) of the platform is a slice
-// type with one index, so that a job's time on any slice is one table look-up, also in a mixed fleet. Immutable.
+// The GPUs of a run: how many of which model, with their power models. Every (model, profile) of the platform is a
+// slice type with one index, so that a job's time on any slice is one table look-up, also in a mixed fleet. Immutable.
 #pragma once
 #include <memory>
 #include <span>
@@ -33,7 +33,8 @@ class Platform {
   };
 
   // "8xa100-40gb", or a mixed fleet "4xa100-40gb,2xa30-24gb". `power` is a name of power.h, "auto" per model.
-  static Result<Platform> parse(std::string_view spec, std::string_view power = "auto", const Catalog& catalog = Catalog::builtin());
+  static Result<Platform> parse(std::string_view spec, std::string_view power = "auto",
+                                const Catalog& catalog = Catalog::builtin());
 
   const std::string& spec() const { return spec_; }
   const std::string& power_spec() const { return power_spec_; }
@@ -43,7 +44,9 @@ class Platform {
   const Model& model(GpuId gpu) const { return models_[model_of_[index(gpu)]]; }
   std::span<const SliceType> types() const { return types_; }
   const SliceType& type(TypeId t) const { return types_[index(t)]; }
-  const Profile& profile(TypeId t) const { return models_[std::size_t(types_[index(t)].model)].gpu->profiles()[std::size_t(types_[index(t)].profile)]; }
+  const Profile& profile(TypeId t) const {
+    return models_[std::size_t(types_[index(t)].model)].gpu->profiles()[std::size_t(types_[index(t)].profile)];
+  }
   TypeId type_of(GpuId gpu, PlacementId p) const { return model(gpu).type_of_placement[index(p)]; }
   int total_compute_slices() const;
   bool power_by_slices_only() const;  // every power model is a table: watts do not depend on which jobs run

@@ -1,8 +1,8 @@
 // Watts of a GPU given what runs on it. Two forms cover all sources:
 //   table     watts = table[busy compute slices]                               (the papers' A100; measured H100 NVL)
 //   additive  watts = idle when nothing runs, else min(cap, base + sum of what each running job adds)
-//             a job adds per_slice * slices * utilisation(kind)                (linear-to-cap A100-SXM; job-dependent A100)
-//             or the measured increment of (kind, profile)                     (H200)
+//             a job adds per_slice * slices * utilisation(kind)                (linear-to-cap A100-SXM; job-dependent
+//             A100) or the measured increment of (kind, profile)                     (H200)
 // Named models and their sources: data/power.csv, data/power_kinds.csv (embedded). Immutable.
 #pragma once
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace smartmig {
 
 class PowerModel {
  public:
-  // "auto" (the default of that GPU model), a name of the table ("paper", "a100-sxm", "a100-jobs", "h200", "h100-nvl"), or
-  // "linear:IDLE_W:W_PER_SLICE:CAP_W". Refused with the list of names, or when the GPU model has no measured table.
+  // "auto" (the default of that GPU model), a name of the table ("paper", "a100-sxm", "a100-jobs", "h200", "h100-nvl"),
+  // or "linear:IDLE_W:W_PER_SLICE:CAP_W". Refused with the list of names, or when the GPU model has no measured table.
   static Result<PowerModel> named(std::string_view name, const GpuModel& gpu);
 
   const std::string& name() const { return name_; }
@@ -42,8 +42,8 @@ class PowerModel {
   std::string name_, source_;
   std::vector<double> table_;
   double idle_ = 0, base_ = 0, per_slice_ = 0, cap_ = 0;
-  std::map<std::string, double, std::less<>> utilisation_;                            // by kind; 1 where absent
-  std::map<std::pair<std::string, int>, double> increments_;                          // by (kind, profile size)
+  std::map<std::string, double, std::less<>> utilisation_;    // by kind; 1 where absent
+  std::map<std::pair<std::string, int>, double> increments_;  // by (kind, profile size)
 };
 
 }  // namespace smartmig

@@ -17,7 +17,9 @@ double percentile99(std::vector<Time>& values) {  // nearest rank; reorders
 
 double effective_a(double a, std::size_t gpus, double days) { return a * 8 / (double(gpus) * days); }
 
-Time tardiness_of(const Job& job, Time finish) { return job.deadline == kNever ? Time{0} : std::max(Time{0}, finish - job.deadline); }
+Time tardiness_of(const Job& job, Time finish) {
+  return job.deadline == kNever ? Time{0} : std::max(Time{0}, finish - job.deadline);
+}
 
 Summary summarize(const Cluster& cluster, double a, double days) {
   Summary s;
@@ -67,8 +69,10 @@ Summary summarize(const Cluster& cluster, double a, double days) {
   s.et_sum = a * s.energy_wmin + s.mean_tardiness_min;
   s.et = s.et_sum / (a + 1);
   double busy = 0;
-  for (const GpuState& gpu : cluster.gpus()) busy += double(gpu.slice_us) + double(gpu.busy_slices) * double((cluster.now() - gpu.since).count());
-  if (cluster.now() > Time{0}) s.utilisation = busy / (double(cluster.platform().total_compute_slices()) * double(cluster.now().count()));
+  for (const GpuState& gpu : cluster.gpus())
+    busy += double(gpu.slice_us) + double(gpu.busy_slices) * double((cluster.now() - gpu.since).count());
+  if (cluster.now() > Time{0})
+    s.utilisation = busy / (double(cluster.platform().total_compute_slices()) * double(cluster.now().count()));
   s.events = cluster.counters().arrivals + cluster.counters().completions;
   s.repartitions = cluster.counters().repartitions;
   s.preemptions = cluster.counters().preemptions;

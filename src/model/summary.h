@@ -1,6 +1,6 @@
 // The figures of one run, computed from the final Cluster alone, so that a replayed journal gives the same ones.
-// Units: minutes, watt-minutes (the papers'), kWh. ET = (a e + t) / (a + 1) with a as given; a_eff = a * 8 / (GPUs * days) is the
-// weight to use when fleets or spans are compared.
+// Units: minutes, watt-minutes (the papers'), kWh. ET = (a e + t) / (a + 1) with a as given; a_eff = a * 8 / (GPUs *
+// days) is the weight to use when fleets or spans are compared.
 #pragma once
 #include <cstdint>
 
@@ -13,14 +13,14 @@ struct Summary {
   double days = 1;
   double a = 0, a_eff = 0;
   double energy_joules = 0, energy_wmin = 0, energy_kwh = 0;
-  double idle_joules = 0;           // what no job is charged for: idle watts of all boards
+  double idle_joules = 0;  // what no job is charged for: idle watts of all boards
   double mean_tardiness_min = 0, p99_tardiness_min = 0, max_tardiness_min = 0;
-  double et = 0, et_sum = 0;        // et_sum = a e + t
+  double et = 0, et_sum = 0;  // et_sum = a e + t
   double makespan_min = 0;
-  double mean_wait_min = 0;         // submit to first start
+  double mean_wait_min = 0;  // submit to first start
   double mean_turnaround_min = 0, p99_turnaround_min = 0;
-  double utilisation = 0;           // busy compute-slice time / (compute slices x makespan)
-  std::uint64_t events = 0;         // arrivals + completions
+  double utilisation = 0;    // busy compute-slice time / (compute slices x makespan)
+  std::uint64_t events = 0;  // arrivals + completions
   std::uint64_t repartitions = 0, preemptions = 0, moves = 0;
 };
 

@@ -15,7 +15,8 @@ Cluster one_by_one(std::vector<Job> jobs, std::size_t finish) {
   const auto table = fixture::bind(std::move(jobs), *platform);
   Cluster cluster(platform, table, {}, fixture::layouts(*platform, {"7g@0"}));
   Time clock{};
-  for (std::size_t j = 0; j < table->size(); ++j) cluster.apply({clock, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  for (std::size_t j = 0; j < table->size(); ++j)
+    cluster.apply({clock, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
   for (std::size_t j = 0; j < finish; ++j) {
     cluster.apply({clock, EventKind::kStarted, fixture::slice(*platform, 0, "7g@0"), JobId(j), GpuId(0), {}});
     clock = cluster.state(JobId(j)).finish;
@@ -26,7 +27,8 @@ Cluster one_by_one(std::vector<Job> jobs, std::size_t finish) {
 
 TEST(Summary, ByHand) {
   // Two jobs of 10 and 20 min; deadlines at 15 and 18: the second is 12 min late. The GPU draws 248.5 W for 30 min.
-  const Cluster cluster = one_by_one({fixture::job(0, 15, fixture::linear(10)), fixture::job(0, 18, fixture::linear(20))}, 2);
+  const Cluster cluster =
+      one_by_one({fixture::job(0, 15, fixture::linear(10)), fixture::job(0, 18, fixture::linear(20))}, 2);
   const Summary s = summarize(cluster, 1e-3, 2);
   EXPECT_EQ(s.gpus, 1u);
   EXPECT_EQ(s.jobs, 2u);
@@ -62,7 +64,8 @@ TEST(Summary, PercentilesAreNearestRank) {
 }
 
 TEST(Summary, JobsWithoutDeadlineAreNeverLateAndUnfinishedOnesDoNotCount) {
-  const Cluster cluster = one_by_one({fixture::job(0, -1, fixture::linear(10)), fixture::job(0, 1, fixture::linear(10))}, 1);
+  const Cluster cluster =
+      one_by_one({fixture::job(0, -1, fixture::linear(10)), fixture::job(0, 1, fixture::linear(10))}, 1);
   const Summary s = summarize(cluster, 2e-7, 1);
   EXPECT_EQ(s.late_jobs, 0u);
   EXPECT_EQ(s.unfinished_jobs, 1u);

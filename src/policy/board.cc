@@ -23,7 +23,9 @@ std::vector<std::uint32_t> gpus_by_mean_size(const Platform& platform, const std
   std::vector<std::pair<int, int>> mean(layouts.size());  // compute slices, count: compared by cross-multiplication
   for (std::size_t g = 0; g < layouts.size(); ++g)
     mean[g] = {platform.model(GpuId(g)).gpu->compute_used(layouts[g]), std::max(1, layouts[g].size())};
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return mean[a].first * mean[b].second > mean[b].first * mean[a].second; });
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return mean[a].first * mean[b].second > mean[b].first * mean[a].second;
+  });
   return order;
 }
 

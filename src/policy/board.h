@@ -1,5 +1,5 @@
-// The fleet as a placer sees it while it fills slices: which are still free, how full each GPU is, what has been put where.
-// Scratch space, reused from decision to decision.
+// The fleet as a placer sees it while it fills slices: which are still free, how full each GPU is, what has been put
+// where. Scratch space, reused from decision to decision.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -19,9 +19,9 @@ class Board {
  public:
   struct Gpu {
     Layout usable;
-    std::uint32_t free = 0;        // placements, by bit
-    int taken_slices = 0;          // compute slices of what has been put here
-    int total_slices = 0;          // compute slices of the layout
+    std::uint32_t free = 0;                             // placements, by bit
+    int taken_slices = 0;                               // compute slices of what has been put here
+    int total_slices = 0;                               // compute slices of the layout
     std::vector<std::pair<JobId, PlacementId>> placed;  // running jobs that stay and jobs put here
   };
 

@@ -12,7 +12,8 @@ class Dedicated : public PlacingRule {
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     const std::uint32_t gpus = std::uint32_t(board.gpus().size());
     if (gpus == 1) return first_on_time_else_earliest(cluster, board, job, ByIndex(board));
-    const std::uint32_t split = inference_gpus_ > 0 ? std::min(gpus - 1, std::uint32_t(inference_gpus_)) : std::max(1u, gpus / 4);
+    const std::uint32_t split =
+        inference_gpus_ > 0 ? std::min(gpus - 1, std::uint32_t(inference_gpus_)) : std::max(1u, gpus / 4);
     const Workload& workload = cluster.jobs().workload();
     const bool inference = workload.kind_of(workload.jobs[index(job)]).find("infer") != std::string::npos;
     own_.clear();
@@ -29,6 +30,8 @@ class Dedicated : public PlacingRule {
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_dedicated_rule(int inference_gpus) { return std::make_unique<Dedicated>(inference_gpus); }
+std::unique_ptr<PlacingRule> make_dedicated_rule(int inference_gpus) {
+  return std::make_unique<Dedicated>(inference_gpus);
+}
 
 }  // namespace smartmig

@@ -1,5 +1,5 @@
-// A fleet at one instant for tests of placing rules: jobs that arrived, some of them running, and what a rule makes of it.
-// Header only, used by tests.
+// A fleet at one instant for tests of placing rules: jobs that arrived, some of them running, and what a rule makes of
+// it. Header only, used by tests.
 #pragma once
 #include "model/fixture.h"
 #include "policy/plain_placer.h"
@@ -12,9 +12,11 @@ struct Desk {
   UsableSlices usable;
 
   // All jobs arrive at their submit time, in order; the clock stands at the last.
-  Desk(std::string_view gpus, const std::vector<std::string>& texts, std::vector<Job> jobs, CostModel cost = {}, std::vector<std::string> kinds = {}, std::string_view power = "paper")
+  Desk(std::string_view gpus, const std::vector<std::string>& texts, std::vector<Job> jobs, CostModel cost = {},
+       std::vector<std::string> kinds = {}, std::string_view power = "paper")
       : platform(fixture::platform(gpus, power)),
-        cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost, fixture::layouts(*platform, texts)) {
+        cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost,
+                fixture::layouts(*platform, texts)) {
     cluster.begin_decision();
     for (std::size_t j = 0; j < cluster.jobs().size(); ++j)
       cluster.apply({cluster.jobs().job(JobId(j)).submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
@@ -47,7 +49,8 @@ struct Desk {
     placer.place(cluster, usable, plan);
     std::vector<std::string> out;
     for (JobId job : plan.stops) out.push_back(fmt::format("stop {}", index(job)));
-    for (const Start& s : plan.starts) out.push_back(fmt::format("{}>{}", index(s.job), name(*platform, s.gpu, s.where)));
+    for (const Start& s : plan.starts)
+      out.push_back(fmt::format("{}>{}", index(s.job), name(*platform, s.gpu, s.where)));
     return out;
   }
 };

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t(1) << 63;
 constexpr std::int8_t kGone = -2;  // a seat on a slice that is about to go
-// Carrying progress to another slice type rounds to a microsecond there, so a finish on a third type may shift by a few.
+// Carrying progress to another slice type rounds to a microsecond there, so a finish on a third type may shift by a
+// few.
 constexpr Time kRoundingMargin{64};
 // Below this, times on different types may round to equal ones: it covers speeds that differ by a millionth.
 constexpr Time kLastMoments{1'000'064};
@@ -25,14 +26,17 @@ FastCedf::Key FastCedf::key_of(const Cluster& cluster, JobId job) const {
 }
 
 std::size_t FastCedf::find(Key key) const {
-  return std::size_t(std::lower_bound(scan_.begin(), scan_.end(), key, [](const Entry& e, Key k) { return e.key < k; }) - scan_.begin());
+  return std::size_t(
+      std::lower_bound(scan_.begin(), scan_.end(), key, [](const Entry& e, Key k) { return e.key < k; }) -
+      scan_.begin());
 }
 
 bool FastCedf::number_slices(const Cluster& cluster, const UsableSlices& usable) {
   types_.clear();
   slices_ = 0;
   std::vector<std::vector<PlacementId>> order;
-  for (const Platform::Model& model : cluster.platform().models()) order.push_back(placements_small_to_large(*model.gpu));
+  for (const Platform::Model& model : cluster.platform().models())
+    order.push_back(placements_small_to_large(*model.gpu));
   std::vector<std::int32_t> local(cluster.platform().types().size(), -1);
   for (const std::uint32_t g : gpus_by_mean_size(cluster.platform(), usable.layout))
     for (const PlacementId p : order[std::size_t(cluster.platform().model_index(GpuId(g)))]) {
@@ -128,7 +132,8 @@ std::size_t FastCedf::take_news(const Cluster& cluster, Counts& counts, Drift& d
 
 void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) {
   SMARTMIG_CHECK(cluster.cost().free(), "FastCedf places under paper costs only");
-  const bool anew = !ready_ || version_ != usable.version || cluster.decision() != expected_decision_ || cluster.last_plan_refused() || cluster.news().size() > 1;
+  const bool anew = !ready_ || version_ != usable.version || cluster.decision() != expected_decision_ ||
+                    cluster.last_plan_refused() || cluster.news().size() > 1;
   expected_decision_ = cluster.decision() + 1;
   version_ = usable.version;
   ready_ = true;
@@ -160,7 +165,8 @@ void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& p
   if (!unseated_.empty() || !(totals_before == totals_)) seat_all(cluster, totals_before, plan);
 }
 
-void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Drift drift, Plan& plan) {
+void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Drift drift,
+                    Plan& plan) {
   const Time now = cluster.now();
   std::size_t taken = 0;
   for (const std::uint32_t count : counts.of) taken += count;
@@ -186,7 +192,9 @@ void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, 
     const std::int8_t before = entry.type;
     if (before < 0 || entry.recheck <= now)
       evaluate(cluster, entry, counts);
-    else if ((drift.fewer & entry.watch) != 0 || ((drift.more >> before & 1) != 0 && scan_of_[std::size_t(before)][counts[std::size_t(before)]] >= entry.second))
+    else if ((drift.fewer & entry.watch) != 0 ||
+             ((drift.more >> before & 1) != 0 &&
+              scan_of_[std::size_t(before)][counts[std::size_t(before)]] >= entry.second))
       if (choose(entry, counts) != before) evaluate(cluster, entry, counts);
     if (entry.type != before) drift.change(before, entry.type);
     next_recheck_ = std::min(next_recheck_, entry.recheck);
@@ -283,20 +291,23 @@ void FastCedf::evaluate(const Cluster& cluster, Entry& entry, const Counts& coun
   for (std::size_t i = 0; i < rivals; ++i) entry.watch |= std::uint8_t(1u << (entry.by_work[i] & kTypeMask));
   if (late && end - now < kLastMoments) return choose_exactly(cluster, entry, counts);
   if (own == Time{0}) return;
-  // As long as it runs on the chosen type, finish F, its finish on a type that takes r times as long is tau + (F - tau) r at
-  // time tau; that meets the deadline d at tau = F - (d - F) / (r - 1). So for a job in time the fastest late type is the
-  // first to become on time, for a late one the slowest type in time is the first to be lost.
+  // As long as it runs on the chosen type, finish F, its finish on a type that takes r times as long is tau + (F - tau)
+  // r at time tau; that meets the deadline d at tau = F - (d - F) / (r - 1). So for a job in time the fastest late type
+  // is the first to become on time, for a late one the slowest type in time is the first to be lost.
   if (entry.on_time > 0 && deadline - last_in_time <= kRoundingMargin) entry.recheck = Time{0};
   if (late) entry.recheck = std::min(entry.recheck, end - kLastMoments);
-  const std::size_t other = late ? std::size_t(entry.on_time) - 1 : entry.on_time;  // wraps to "none" when nothing is in time
+  const std::size_t other =
+      late ? std::size_t(entry.on_time) - 1 : entry.on_time;  // wraps to "none" when nothing is in time
   if (other >= entry.runs) return;
   const double r = double(work_at(other).count()) / double(own.count());
-  // Rounding to a microsecond decides up to half of one early, which shifts tau by 1 / (r - 1) times that: one is granted.
+  // Rounding to a microsecond decides up to half of one early, which shifts tau by 1 / (r - 1) times that: one is
+  // granted.
   const double tau = double(end.count()) - double((deadline - end).count()) / (r - 1) - 1 / std::abs(r - 1);
   if (tau < double(end.count())) entry.recheck = std::min(entry.recheck, Time(std::int64_t(tau)) - kRoundingMargin);
 }
 
-// In a late job's last moments its times on types of different speed round to equal ones, and the first in scan order wins.
+// In a late job's last moments its times on types of different speed round to equal ones, and the first in scan order
+// wins.
 void FastCedf::choose_exactly(const Cluster& cluster, Entry& entry, const Counts& counts) const {
   Time earliest = kNever;
   std::uint32_t first = UINT32_MAX;
@@ -327,8 +338,8 @@ void FastCedf::get_up(Entry& entry, Plan& plan) {
   plan.stops.push_back(entry.job());
 }
 
-// The seats in use are the first totals_[t] of each type. Who sits behind them gets up; all that need a seat take the first empty
-// ones of their type, in order of choosing.
+// The seats in use are the first totals_[t] of each type. Who sits behind them gets up; all that need a seat take the
+// first empty ones of their type, in order of choosing.
 void FastCedf::seat_all(const Cluster& cluster, const Counts& before, Plan& plan) {
   for (std::size_t t = 0; t < types_.size(); ++t)
     for (std::uint32_t rank = totals_[t]; rank < before[t]; ++rank) {

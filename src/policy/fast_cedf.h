@@ -1,20 +1,23 @@
 // CEDF under paper costs, incrementally: the same answers as PlainPlacer with the CEDF rule, at a fraction of the work.
 //
-// Placing everything anew is a serial dictatorship: jobs choose in a fixed order, each the best slice left by those before it.
-// Number the slices in scan order (GPUs by mean slice size, slices small to large). Whoever chooses a slice type takes its
-// first free slice, so at any turn the slices of a type that are taken are the first ones: a job's choice depends on the past
-// through one count per type only. Each job remembers the counts before its turn and the types that are on time for it, so
-//   - a decision starts at the first job whose turn may have changed: the place in the order of a job that came or went,
-//     or a job whose set of on-time types has changed (progress on a fast slice makes a slower one sufficient; a late job
-//     loses what would have saved it; the instant is computed when the job chooses);
-//   - on the way a job is asked again only if a count that matters to it drifted from what it was at its last turn, and then
+// Placing everything anew is a serial dictatorship: jobs choose in a fixed order, each the best slice left by those
+// before it. Number the slices in scan order (GPUs by mean slice size, slices small to large). Whoever chooses a slice
+// type takes its first free slice, so at any turn the slices of a type that are taken are the first ones: a job's
+// choice depends on the past through one count per type only. Each job remembers the counts before its turn and the
+// types that are on time for it, so
+//   - a decision starts at the first job whose turn may have changed: the place in the order of a job that came or
+//   went,
+//     or a job whose set of on-time types has changed (progress on a fast slice makes a slower one sufficient; a late
+//     job loses what would have saved it; the instant is computed when the job chooses);
+//   - on the way a job is asked again only if a count that matters to it drifted from what it was at its last turn, and
+//   then
 //     compares a few slice numbers, without arithmetic on times, as long as its choice stays;
 //   - it ends where the counts are again what they were.
 // Jobs that find no slice wait in a heap behind the scan. Who of one type sits on which slice is settled afterwards, as
 // PlainPlacer does, so that jobs stay where they are if they can: the seats in use are the first ones of each type.
 //
-// Work that must be done per event: the change itself. Work done: some tens of instructions per job between the first and the
-// last changed turn, at most the number of jobs running at once.
+// Work that must be done per event: the change itself. Work done: some tens of instructions per job between the first
+// and the last changed turn, at most the number of jobs running at once.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,9 +35,10 @@ class FastCedf : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  static constexpr std::size_t kMaxTypes = 8;   // slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job
+  static constexpr std::size_t kMaxTypes =
+      8;  // slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
-  struct Counts {  // slices of each type
+  struct Counts {                               // slices of each type
     std::array<std::uint32_t, kMaxTypes> of{};
     bool operator==(const Counts&) const = default;
     std::uint32_t& operator[](std::size_t t) { return of[t]; }
@@ -43,15 +47,15 @@ class FastCedf : public Placer {
 
   struct Entry {
     Key key;
-    Counts before;            // slices of each type taken by those before it
-    Time recheck;             // its on-time types are as noted until then
-    std::uint32_t second;     // scan number of the next best slice when it last chose: its own stays best below that
-    std::int32_t rank;        // seat: the rank-th slice of seat_type; -1: none
-    std::int8_t type;         // chosen; -1: none
-    std::int8_t seat_type;    // -1: none
-    std::uint8_t runs;        // how many types it runs on
-    std::uint8_t on_time;     // how many of them, the fastest ones, are on time
-    std::uint8_t watch;       // bit per type: it may choose otherwise if one of these gets freer
+    Counts before;          // slices of each type taken by those before it
+    Time recheck;           // its on-time types are as noted until then
+    std::uint32_t second;   // scan number of the next best slice when it last chose: its own stays best below that
+    std::int32_t rank;      // seat: the rank-th slice of seat_type; -1: none
+    std::int8_t type;       // chosen; -1: none
+    std::int8_t seat_type;  // -1: none
+    std::uint8_t runs;      // how many types it runs on
+    std::uint8_t on_time;   // how many of them, the fastest ones, are on time
+    std::uint8_t watch;     // bit per type: it may choose otherwise if one of these gets freer
     std::array<std::uint8_t, kMaxTypes> by_work;  // types, fastest first; kEqual marks one as fast as its predecessor
     JobId job() const { return JobId(std::uint32_t(key)); }
   };
@@ -60,15 +64,15 @@ class FastCedf : public Placer {
     std::array<std::int8_t, kMaxTypes> by_type{};
     std::uint8_t more = 0, fewer = 0;  // bit per type
     bool none() const { return (more | fewer) == 0; }
-    void change(int from, int to);     // one slice of `from` less, of `to` more; -1: none
+    void change(int from, int to);  // one slice of `from` less, of `to` more; -1: none
   };
   struct Type {
     TypeId id;
-    std::vector<std::uint32_t> scan;        // scan number of its rank-th slice, then UINT32_MAX
-    std::vector<GpuId> gpu;                 // by rank
+    std::vector<std::uint32_t> scan;  // scan number of its rank-th slice, then UINT32_MAX
+    std::vector<GpuId> gpu;           // by rank
     std::vector<PlacementId> where;
-    std::vector<JobId> sitter;              // by rank; kNoJob: empty seat
-    std::vector<std::uint64_t> empty_seats; // bit per rank
+    std::vector<JobId> sitter;               // by rank; kNoJob: empty seat
+    std::vector<std::uint64_t> empty_seats;  // bit per rank
   };
 
   Key key_of(const Cluster& cluster, JobId job) const;
@@ -90,15 +94,15 @@ class FastCedf : public Placer {
   bool ready_ = false;
   std::uint64_t version_ = 0, expected_decision_ = 0;
   std::optional<CedfClasses> classes_;
-  std::optional<PlainPlacer> plain_;      // instead, when there are too many types or power depends on the job
+  std::optional<PlainPlacer> plain_;  // instead, when there are too many types or power depends on the job
   std::vector<Type> types_;
   std::array<const std::uint32_t*, kMaxTypes> scan_of_{};  // types_[t].scan
   std::size_t slices_ = 0;
-  Counts totals_{};                       // slices of each type taken by all
-  std::vector<Entry> scan_;               // in order of choosing: all that have a slice, and those that none suits
-  std::vector<Key> waiting_;              // min-heap: jobs behind the scan
-  Time next_recheck_ = kNever;            // no entry needs a recheck earlier
-  std::vector<std::size_t> unseated_;     // places in the scan of those that have chosen and need a seat
+  Counts totals_{};                    // slices of each type taken by all
+  std::vector<Entry> scan_;            // in order of choosing: all that have a slice, and those that none suits
+  std::vector<Key> waiting_;           // min-heap: jobs behind the scan
+  Time next_recheck_ = kNever;         // no entry needs a recheck earlier
+  std::vector<std::size_t> unseated_;  // places in the scan of those that have chosen and need a seat
 };
 
 }  // namespace smartmig

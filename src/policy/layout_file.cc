@@ -8,10 +8,13 @@ using Json = nlohmann::ordered_json;
 
 Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) return invalid("{} is not a layouts file: it is not a JSON object", name);
+  if (json.is_discarded() || !json.is_object())
+    return invalid("{} is not a layouts file: it is not a JSON object", name);
   const auto version = json.find("smartmig_layouts");
-  if (version == json.end() || !version->is_number_integer()) return invalid("{} is not a layouts file: it has no smartmig_layouts version", name);
-  if (*version != 1) return invalid("{}: layouts version {} is newer than this program reads (1)", name, version->dump());
+  if (version == json.end() || !version->is_number_integer())
+    return invalid("{} is not a layouts file: it has no smartmig_layouts version", name);
+  if (*version != 1)
+    return invalid("{}: layouts version {} is newer than this program reads (1)", name, version->dump());
 
   LayoutFile file;
   const auto text_of = [&](const char* key, std::string& to) -> Result<Ok> {
@@ -22,7 +25,8 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
   };
   const auto list_of = [&](const char* key, std::vector<std::string>& to) -> Result<Ok> {
     const auto at = json.find(key);
-    if (at == json.end() || !at->is_array() || at->empty()) return invalid("{}: '{}' must be a list of shapes", name, key);
+    if (at == json.end() || !at->is_array() || at->empty())
+      return invalid("{}: '{}' must be a list of shapes", name, key);
     for (const Json& item : *at) {
       if (!item.is_string()) return invalid("{}: '{}' must hold texts such as \"4g+2g+1g\"", name, key);
       to.push_back(item.get<std::string>());
@@ -31,7 +35,8 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
   };
   const auto hour_of = [&](const char* key, int& to) -> Result<Ok> {
     const auto at = json.find(key);
-    if (at == json.end() || !at->is_number_integer() || at->get<std::int64_t>() < 0 || at->get<std::int64_t>() > 23) return invalid("{}: '{}' must be an hour, 0 to 23", name, key);
+    if (at == json.end() || !at->is_number_integer() || at->get<std::int64_t>() < 0 || at->get<std::int64_t>() > 23)
+      return invalid("{}: '{}' must be an hour, 0 to 23", name, key);
     to = at->get<int>();
     return Ok{};
   };
@@ -47,10 +52,12 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
     SMARTMIG_RETURN_IF_ERROR(list_of("night", file.night));
     SMARTMIG_RETURN_IF_ERROR(hour_of("day_begin", file.day_begin));
     SMARTMIG_RETURN_IF_ERROR(hour_of("night_begin", file.night_begin));
-    if (file.night.size() != file.day.size()) return invalid("{}: {} day shapes and {} night shapes", name, file.day.size(), file.night.size());
+    if (file.night.size() != file.day.size())
+      return invalid("{}: {} day shapes and {} night shapes", name, file.day.size(), file.night.size());
   }
   const auto seeds = json.find("seeds");
-  if (seeds == json.end() || !seeds->is_array()) return invalid("{}: 'seeds' must list the seeds it was searched on", name);
+  if (seeds == json.end() || !seeds->is_array())
+    return invalid("{}: 'seeds' must list the seeds it was searched on", name);
   for (const Json& seed : *seeds) {
     if (!seed.is_number_unsigned()) return invalid("{}: 'seeds' must hold whole numbers", name);
     file.seeds.push_back(seed.get<std::uint64_t>());

@@ -47,9 +47,11 @@ TEST(LayoutFile, ComplaintsNameTheFileAndTheKey) {
   EXPECT_EQ(complaint(good), "accepted");
   EXPECT_EQ(complaint("[1"), "x.json is not a layouts file: it is not a JSON object");
   EXPECT_EQ(complaint("{}"), "x.json is not a layouts file: it has no smartmig_layouts version");
-  EXPECT_NE(complaint(good, "\"smartmig_layouts\": 1", "\"smartmig_layouts\": 2").find("version 2 is newer"), std::string::npos);
+  EXPECT_NE(complaint(good, "\"smartmig_layouts\": 1", "\"smartmig_layouts\": 2").find("version 2 is newer"),
+            std::string::npos);
   EXPECT_NE(complaint(good, "\"twice\"", "\"thrice\"").find("kind 'thrice'"), std::string::npos);
-  EXPECT_NE(complaint(good, "\"day_begin\": 7", "\"day_begin\": 24").find("'day_begin' must be an hour"), std::string::npos);
+  EXPECT_NE(complaint(good, "\"day_begin\": 7", "\"day_begin\": 24").find("'day_begin' must be an hour"),
+            std::string::npos);
   EXPECT_NE(complaint(good, "\"4g+3g\",", "").find("1 day shapes and 2 night shapes"), std::string::npos);
   EXPECT_NE(complaint(good, "\"4g+3g\"", "43").find("'day' must hold texts"), std::string::npos);
   EXPECT_NE(complaint(good, "18446744073709551615", "-5").find("'seeds' must hold whole numbers"), std::string::npos);

@@ -4,8 +4,8 @@
 namespace smartmig {
 namespace {
 
-// Minimum energy-tardiness. The extra energy of a job on a slice is what the GPU draws more until the job ends if nothing else
-// is added to it: the jobs already there leave one by one, each at its finish.
+// Minimum energy-tardiness. The extra energy of a job on a slice is what the GPU draws more until the job ends if
+// nothing else is added to it: the jobs already there leave one by one, each at its finish.
 class Met : public PlacingRule {
  public:
   explicit Met(double weight) : weight_(weight) {}
@@ -28,7 +28,8 @@ class Met : public PlacingRule {
         if (!(gpu.free >> index(p) & 1) || type == seen || finish[type] == kNever) continue;
         seen = type;
         const double tardiness = deadline == kNever ? 0 : minutes(std::max(Time{0}, finish[type] - deadline));
-        const double cost = (weight_ * extra_watt_minutes(cluster, gpu, GpuId(g), job, type, finish[type]) + tardiness) / (weight_ + 1);
+        const double cost =
+            (weight_ * extra_watt_minutes(cluster, gpu, GpuId(g), job, type, finish[type]) + tardiness) / (weight_ + 1);
         if (best.none() || cost < best_cost) {
           best = {GpuId(g), p};
           best_cost = cost;
@@ -50,12 +51,15 @@ class Met : public PlacingRule {
     departures_.clear();
     for (const auto& [job, where] : gpu.placed) {
       const TypeId type = cluster.platform().type_of(id, where);
-      departures_.push_back({cluster.finish_on(job, type), cluster.platform().type(type).compute_slices, cluster.jobs().added_watts(job, type)});
+      departures_.push_back({cluster.finish_on(job, type), cluster.platform().type(type).compute_slices,
+                             cluster.jobs().added_watts(job, type)});
     }
-    std::sort(departures_.begin(), departures_.end(), [](const Departure& a, const Departure& b) { return a.at < b.at; });
+    std::sort(departures_.begin(), departures_.end(),
+              [](const Departure& a, const Departure& b) { return a.at < b.at; });
   }
 
-  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, GpuId id, JobId job, TypeId type, Time end) const {
+  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, GpuId id, JobId job, TypeId type,
+                            Time end) const {
     const PowerModel& power = cluster.platform().model(id).power;
     const int own_slices = cluster.platform().type(type).compute_slices;
     const double own_added = cluster.jobs().added_watts(job, type);

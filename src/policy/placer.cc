@@ -3,7 +3,8 @@
 namespace smartmig {
 
 void PairPolicy::decide(const Cluster& cluster, Plan& plan) {
-  const bool anew = identity_ != cluster.identity() || cluster.decision() != expected_decision_ || cluster.last_plan_refused();
+  const bool anew =
+      identity_ != cluster.identity() || cluster.decision() != expected_decision_ || cluster.last_plan_refused();
   identity_ = cluster.identity();
   expected_decision_ = cluster.decision() + 1;
   bool changed = anew;
@@ -25,7 +26,8 @@ void PairPolicy::decide(const Cluster& cluster, Plan& plan) {
     if (shape_of(*model.gpu, state.target) == shape) continue;
     // Under paper costs running jobs step aside, so no placement counts as busy.
     const auto layout = model.shapes->realise(shape, state.layout, cluster.cost().free() ? Layout{} : state.busy);
-    SMARTMIG_CHECK(layout.has_value(), "a repartitioner asked GPU {} for a shape that {} cannot have", index(gpu), model.gpu->name());
+    SMARTMIG_CHECK(layout.has_value(), "a repartitioner asked GPU {} for a shape that {} cannot have", index(gpu),
+                   model.gpu->name());
     plan.reshapes.push_back({gpu, *layout});
     usable_.layout[index(gpu)] = cluster.cost().free() ? *layout : state.layout & *layout;
     changed = true;

@@ -1,5 +1,5 @@
-// The half of a policy that puts jobs on slices, and the half that chooses layouts. Any repartitioner goes with any placer;
-// PairPolicy joins them into a Policy, so "static+cedf" names a pair.
+// The half of a policy that puts jobs on slices, and the half that chooses layouts. Any repartitioner goes with any
+// placer; PairPolicy joins them into a Policy, so "static+cedf" names a pair.
 #pragma once
 #include <memory>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace smartmig {
 
-// The slices a placer may use at this decision, per GPU: under paper costs the layout the plan asks for, under hardware costs
-// what exists and is not about to go. `version` changes whenever one of them does.
+// The slices a placer may use at this decision, per GPU: under paper costs the layout the plan asks for, under hardware
+// costs what exists and is not about to go. `version` changes whenever one of them does.
 struct UsableSlices {
   std::vector<Layout> layout;
   std::uint64_t version = 0;
@@ -21,8 +21,8 @@ struct UsableSlices {
 class Placer {
  public:
   virtual ~Placer() = default;
-  // Writes stops and starts into the plan. Under paper costs every unfinished job is placed anew (a diff is written); under
-  // hardware costs waiting jobs go to free slices and nothing is stopped.
+  // Writes stops and starts into the plan. Under paper costs every unfinished job is placed anew (a diff is written);
+  // under hardware costs waiting jobs go to free slices and nothing is stopped.
   virtual void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) = 0;
 };
 

@@ -1,14 +1,13 @@
 // The placing rules by name, as the papers define them. Jobs tie by id, GPUs by index, slices go small to large, and a
 // fallback takes the first strictly earliest finish in scan order.
 //
-//   edf        jobs by deadline; GPUs by occupied fraction, descending, recomputed after every assignment; EDF's slice rule
-//   cedf       jobs by (class, deadline); GPUs by mean slice size, descending; EDF's slice rule
-//   met        jobs by deadline; the free slice with the least (a * extra watt-minutes + tardiness minutes) / (a + 1)
-//   met-w      the same with w = a_eff * n in place of a
-//   random     jobs by deadline; a random free slice
-//   fifo       jobs by arrival; slices as edf
-//   dedicated  jobs by deadline; the first GPUs take inference jobs only, the others training only; slices as edf
-//   edf-fast, edf-slow, llf-fast, llf-slow   (one GPU) jobs by deadline or least laxity, to the fastest or to the slowest
+//   edf        jobs by deadline; GPUs by occupied fraction, descending, recomputed after every assignment; EDF's slice
+//   rule cedf       jobs by (class, deadline); GPUs by mean slice size, descending; EDF's slice rule met        jobs by
+//   deadline; the free slice with the least (a * extra watt-minutes + tardiness minutes) / (a + 1) met-w      the same
+//   with w = a_eff * n in place of a random     jobs by deadline; a random free slice fifo       jobs by arrival;
+//   slices as edf dedicated  jobs by deadline; the first GPUs take inference jobs only, the others training only;
+//   slices as edf edf-fast, edf-slow, llf-fast, llf-slow   (one GPU) jobs by deadline or least laxity, to the fastest
+//   or to the slowest
 //              slice that meets the deadline, else to the earliest finish
 #pragma once
 #include <memory>
@@ -22,7 +21,8 @@ struct RuleOptions {
   double a = 2e-7;         // weight of a watt-minute against a minute of mean tardiness
   double w = 0;            // a_eff * n: weight of a watt-minute against a minute of one job's tardiness
   std::uint64_t seed = 1;  // of random choices
-  int inference_gpus = 0;  // dedicated: how many GPUs serve inference; 0: a quarter, at least one; one is left for training
+  int inference_gpus =
+      0;  // dedicated: how many GPUs serve inference; 0: a quarter, at least one; one is left for training
 };
 
 std::unique_ptr<PlacingRule> make_edf_rule();
@@ -33,9 +33,9 @@ std::unique_ptr<PlacingRule> make_fifo_rule();
 std::unique_ptr<PlacingRule> make_dedicated_rule(int inference_gpus);
 std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest);
 
-// CEDF's class of a job, 1 (gains most from large slices) to 4: 1 if thr(4) < 0.8 thr(7); else 2 if thr(2) < 0.8 thr(7);
-// else 3 if thr(1) < 0.8 thr(7); else 4. On models of other sizes: the same ladder over the plain sizes 4, 2, 1 below the whole
-// GPU; in a mixed fleet the first model decides. A size the job cannot run on counts as throughput 0.
+// CEDF's class of a job, 1 (gains most from large slices) to 4: 1 if thr(4) < 0.8 thr(7); else 2 if thr(2) < 0.8
+// thr(7); else 3 if thr(1) < 0.8 thr(7); else 4. On models of other sizes: the same ladder over the plain sizes 4, 2, 1
+// below the whole GPU; in a mixed fleet the first model decides. A size the job cannot run on counts as throughput 0.
 class CedfClasses {
  public:
   explicit CedfClasses(const Platform& platform);

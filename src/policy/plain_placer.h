@@ -1,13 +1,13 @@
-// The plain placer: at every decision, order the candidate jobs, let a rule choose a free slice for each until none is left,
-// and write the difference to what runs. This is the definition that faster placers are tested against; a new placing rule
-// is a class with two functions (docs/policies.md).
+// The plain placer: at every decision, order the candidate jobs, let a rule choose a free slice for each until none is
+// left, and write the difference to what runs. This is the definition that faster placers are tested against; a new
+// placing rule is a class with two functions (docs/policies.md).
 //
-// Under paper costs equal slices are interchangeable: which of the chosen slices of one type a job gets changes neither its
-// speed nor, with a table of watts by busy slices, any GPU's power, and everything is placed anew at the next event. So a job
-// that stays on its type keeps its slice if that slice is among the chosen ones; the others take the chosen slices that are
-// left, in order of choosing, lowest first (GPUs by mean slice size, slices small to large).
-// A job gets the very slice that the rule chose where that matters: under hardware costs (it stays for good), with power that
-// depends on the job, and for rules that keep groups of GPUs apart.
+// Under paper costs equal slices are interchangeable: which of the chosen slices of one type a job gets changes neither
+// its speed nor, with a table of watts by busy slices, any GPU's power, and everything is placed anew at the next
+// event. So a job that stays on its type keeps its slice if that slice is among the chosen ones; the others take the
+// chosen slices that are left, in order of choosing, lowest first (GPUs by mean slice size, slices small to large). A
+// job gets the very slice that the rule chose where that matters: under hardware costs (it stays for good), with power
+// that depends on the job, and for rules that keep groups of GPUs apart.
 #pragma once
 #include <memory>
 #include <vector>
@@ -42,8 +42,8 @@ class PlainPlacer : public Placer {
   Board board_;
   std::vector<JobId> jobs_;
   std::vector<std::pair<JobId, Slot>> assigned_;
-  std::vector<std::uint8_t> stays_;                 // by job
-  std::vector<std::uint32_t> chosen_;               // by GPU: placements chosen and not yet handed out
+  std::vector<std::uint8_t> stays_;    // by job
+  std::vector<std::uint32_t> chosen_;  // by GPU: placements chosen and not yet handed out
 };
 
 }  // namespace smartmig

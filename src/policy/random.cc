@@ -15,7 +15,8 @@ class Random : public PlacingRule {
     for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
       const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
       for (const PlacementId p : board.small_to_large(g))
-        if ((board.gpus()[g].free >> index(p) & 1) && cluster.jobs().work(job, types[index(p)]) >= Time{0}) candidates_.push_back({GpuId(g), p});
+        if ((board.gpus()[g].free >> index(p) & 1) && cluster.jobs().work(job, types[index(p)]) >= Time{0})
+          candidates_.push_back({GpuId(g), p});
     }
     if (candidates_.empty()) return {};
     return candidates_[Rng(mix64(seed_, cluster.decision()), index(job)).below(candidates_.size())];

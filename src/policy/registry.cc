@@ -21,7 +21,9 @@ std::string in_words(const Platform& platform, const std::vector<Shape>& shapes)
   std::string out;
   for (std::size_t g = 0; g < shapes.size(); ++g) {
     std::size_t last = g;
-    while (last + 1 < shapes.size() && shapes[last + 1] == shapes[g] && platform.model_index(GpuId(last + 1)) == platform.model_index(GpuId(g))) ++last;
+    while (last + 1 < shapes.size() && shapes[last + 1] == shapes[g] &&
+           platform.model_index(GpuId(last + 1)) == platform.model_index(GpuId(g)))
+      ++last;
     if (!out.empty()) out += ", ";
     if (last > g) out += fmt::format("{}x ", last - g + 1);
     out += to_string(*platform.model(GpuId(g)).gpu, shapes[g]);
@@ -39,7 +41,9 @@ Result<Half> from_file(const LayoutFile& file, const Platform& platform) {
   SMARTMIG_TRY(auto day, parse_shapes(platform, file.day, true));
   if (!file.twice) return Half{std::make_unique<FixedShapes>(std::move(day)), file.seeds};
   SMARTMIG_TRY(auto night, parse_shapes(platform, file.night, true));
-  return Half{std::make_unique<TwiceDaily>(TwiceDaily::Schedule{std::move(day), std::move(night), file.day_begin, file.night_begin}), file.seeds};
+  return Half{std::make_unique<TwiceDaily>(
+                  TwiceDaily::Schedule{std::move(day), std::move(night), file.day_begin, file.night_begin}),
+              file.seeds};
 }
 
 Result<LayoutFile> load_layouts(const std::string& path) {
@@ -51,17 +55,21 @@ bool is_path(std::string_view layouts) { return layouts.find('/') != layouts.npo
 
 Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& options, const Platform& platform) {
   if (name == "none") {
-    if (!options.layouts.empty()) return invalid("the policy 'none' leaves every GPU whole: drop --layouts, or use static");
+    if (!options.layouts.empty())
+      return invalid("the policy 'none' leaves every GPU whole: drop --layouts, or use static");
     return Half{std::make_unique<FixedShapes>(whole_gpus(platform)), {}};
   }
   if (name != "static" && name != "twice" && name != "search") {
     const std::string near = nearest(name, repartitioner_names());
-    return invalid("repartitioner '{}' is not known{}; there are {}", name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(repartitioner_names(), ", "));
+    return invalid("repartitioner '{}' is not known{}; there are {}", name,
+                   near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(repartitioner_names(), ", "));
   }
   if (is_path(options.layouts)) {
     SMARTMIG_TRY(const LayoutFile file, load_layouts(options.layouts));
-    if (name == "static" && file.twice) return invalid("{} holds a twice-daily partition: use the policy 'twice' or 'search'", options.layouts);
-    if (name == "twice" && !file.twice) return invalid("{} holds a static partition: use the policy 'static' or 'search'", options.layouts);
+    if (name == "static" && file.twice)
+      return invalid("{} holds a twice-daily partition: use the policy 'twice' or 'search'", options.layouts);
+    if (name == "twice" && !file.twice)
+      return invalid("{} holds a static partition: use the policy 'static' or 'search'", options.layouts);
     return from_file(file, platform);
   }
   if (name == "static") {
@@ -69,17 +77,22 @@ Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& opti
     SMARTMIG_TRY(auto shapes, parse_shapes(platform, list_of(paper ? kPaperStatic : options.layouts), paper));
     return Half{std::make_unique<FixedShapes>(std::move(shapes)), {}};
   }
-  if (!options.layouts.empty()) return invalid("the policy '{}' takes --layouts FILE, as written by smartmig search", name);
-  const std::string shipped = name == "twice" ? "layouts/twice-8xa100-40gb-20x.json" : "layouts/static-8xa100-40gb-20x.json";
+  if (!options.layouts.empty())
+    return invalid("the policy '{}' takes --layouts FILE, as written by smartmig search", name);
+  const std::string shipped =
+      name == "twice" ? "layouts/twice-8xa100-40gb-20x.json" : "layouts/static-8xa100-40gb-20x.json";
   SMARTMIG_TRY(const LayoutFile file, parse_layout_file(shipped, embedded_file(shipped)));
   return from_file(file, platform);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyOptions& options, const CostModel& cost) {
+Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyOptions& options,
+                                            const CostModel& cost) {
   const RuleOptions& rule = options.rule;
-  const auto plain = [](std::unique_ptr<PlacingRule> r) -> std::unique_ptr<Placer> { return std::make_unique<PlainPlacer>(std::move(r)); };
+  const auto plain = [](std::unique_ptr<PlacingRule> r) -> std::unique_ptr<Placer> {
+    return std::make_unique<PlainPlacer>(std::move(r));
+  };
   if (name == "cedf") return cost.free() && !options.plain ? std::make_unique<FastCedf>() : plain(make_cedf_rule());
   if (name == "edf") return plain(make_edf_rule());
   if (name == "met") return plain(make_met_rule(rule.a));
@@ -89,9 +102,11 @@ Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyO
   if (name == "dedicated") return plain(make_dedicated_rule(rule.inference_gpus));
   for (const bool laxity : {false, true})
     for (const bool fastest : {false, true})
-      if (name == fmt::format("{}-{}", laxity ? "llf" : "edf", fastest ? "fast" : "slow")) return plain(make_single_rule(laxity, fastest));
+      if (name == fmt::format("{}-{}", laxity ? "llf" : "edf", fastest ? "fast" : "slow"))
+        return plain(make_single_rule(laxity, fastest));
   const std::string near = nearest(name, placer_names());
-  return invalid("placer '{}' is not known{}; there are {}", name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(placer_names(), ", "));
+  return invalid("placer '{}' is not known{}; there are {}", name, near.empty() ? "" : " (did you mean " + near + "?)",
+                 fmt::join(placer_names(), ", "));
 }
 
 std::vector<std::string> repartitioner_names() { return {"none", "static", "twice", "search"}; }
@@ -101,7 +116,8 @@ std::vector<std::string> placer_names() {
 
 Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vector<std::string>& shapes, bool cyclic) {
   if (!cyclic && shapes.size() != 1 && shapes.size() != platform.gpus())
-    return invalid("{} layouts are given for {} GPUs: give one per GPU, or one for all", shapes.size(), platform.gpus());
+    return invalid("{} layouts are given for {} GPUs: give one per GPU, or one for all", shapes.size(),
+                   platform.gpus());
   std::vector<Shape> out;
   for (std::size_t g = 0; g < platform.gpus(); ++g) {
     SMARTMIG_TRY(const Shape shape, parse_shape(*platform.model(GpuId(g)).gpu, shapes[g % shapes.size()]));
@@ -110,7 +126,8 @@ Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vec
   return out;
 }
 
-Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost, const Platform& platform) {
+Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost,
+                                const Platform& platform) {
   const auto plus = name.find('+');
   if (plus == name.npos) return invalid("policy '{}': write REPARTITIONER+PLACER, for example static+cedf", name);
   SMARTMIG_TRY(auto half, make_repartitioner(name.substr(0, plus), options, platform));

@@ -14,9 +14,9 @@
 namespace smartmig {
 
 struct PolicyOptions {
-  std::string layouts;   // "1,1,2,3,3,5,5,10", "4g+2g+1g", or the path of a layouts file
+  std::string layouts;  // "1,1,2,3,3,5,5,10", "4g+2g+1g", or the path of a layouts file
   RuleOptions rule;
-  bool plain = false;    // the plain placer even where a fast one exists
+  bool plain = false;  // the plain placer even where a fast one exists
 };
 
 struct NamedPolicy {
@@ -27,15 +27,16 @@ struct NamedPolicy {
   std::vector<std::uint64_t> training_seeds;  // seeds it was searched or trained on
 };
 
-Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost, const Platform& platform);
+Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost,
+                                const Platform& platform);
 
 Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyOptions& options, const CostModel& cost);
 
 std::vector<std::string> repartitioner_names();
 std::vector<std::string> placer_names();
 
-// One shape per GPU from a list of shapes separated by commas; a single one serves all GPUs; with `cyclic`, a shorter list is
-// repeated over the fleet.
+// One shape per GPU from a list of shapes separated by commas; a single one serves all GPUs; with `cyclic`, a shorter
+// list is repeated over the fleet.
 Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vector<std::string>& shapes, bool cyclic);
 
 }  // namespace smartmig

@@ -1,7 +1,6 @@
 #include "policy/registry.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -41,7 +40,9 @@ TEST(Registry, StaticLayouts) {
     const auto made = make_policy("static+cedf", options, {}, *platform);
     return made ? made->layouts : made.error().what;
   };
-  EXPECT_EQ(layouts(""), "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 4g.20gb+2g.10gb+1g.10gb, 2x 3g.20gb*2, 2g.10gb*2+1g.10gb+1g.5gb*2, 7g.40gb");
+  EXPECT_EQ(
+      layouts(""),
+      "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 4g.20gb+2g.10gb+1g.10gb, 2x 3g.20gb*2, 2g.10gb*2+1g.10gb+1g.5gb*2, 7g.40gb");
   EXPECT_EQ(layouts("5"), "9x 3g.20gb*2");
   EXPECT_EQ(layouts("1,1"), "2 layouts are given for 9 GPUs: give one per GPU, or one for all");
   EXPECT_EQ(layouts("1, 2, 1, 1, 1, 1, 1, 1, 4g+3g"), "7g.40gb, 4g.20gb+3g.20gb, 6x 7g.40gb, 4g.20gb+3g.20gb");
@@ -58,7 +59,8 @@ TEST(Registry, ComplainsInWords) {
 }
 
 TEST(Registry, LayoutFiles) {
-  const std::string path = std::filesystem::temp_directory_path() / fmt::format("smartmig-registry-{}.json", ::getpid());
+  const std::string path =
+      std::filesystem::temp_directory_path() / fmt::format("smartmig-registry-{}.json", ::getpid());
   LayoutFile file;
   file.gpus = "2xa100-40gb";
   file.placer = "cedf";

@@ -30,7 +30,7 @@ class TwiceDaily : public Repartitioner {
 
  private:
   Schedule schedule_;
-  int last_ = -1;                // 1 day, 0 night
+  int last_ = -1;               // 1 day, 0 night
   std::uint64_t identity_ = 0;  // of the cluster it was asked of
 };
 

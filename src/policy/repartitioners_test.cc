@@ -55,7 +55,8 @@ TEST(TwiceDaily, AsksOnceAtEachChange) {
       cluster.apply({jobs[j].submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
       std::vector<std::pair<GpuId, Shape>> wanted;
       twice.retarget(cluster, wanted);
-      for (const auto& [gpu, what] : wanted) out.push_back(fmt::format("{} {}", minutes(cluster.now()) / 60, to_string(*platform->models()[0].gpu, what)));
+      for (const auto& [gpu, what] : wanted)
+        out.push_back(fmt::format("{} {}", minutes(cluster.now()) / 60, to_string(*platform->models()[0].gpu, what)));
     }
     return out;
   };
@@ -71,21 +72,25 @@ class Wants : public Repartitioner {
  public:
   Wants(Shape first, Shape then) : first_(first), then_(then) {}
   std::vector<Shape> initial() const override { return {first_}; }
-  void retarget(const Cluster&, std::vector<std::pair<GpuId, Shape>>& wanted) override { wanted.emplace_back(GpuId(0), then_); }
+  void retarget(const Cluster&, std::vector<std::pair<GpuId, Shape>>& wanted) override {
+    wanted.emplace_back(GpuId(0), then_);
+  }
 
  private:
   Shape first_, then_;
 };
 
 Plan decide(Desk& d, const char* want) {
-  PairPolicy policy(std::make_unique<Wants>(Shape{}, shape(*d.platform, want)), std::make_unique<PlainPlacer>(make_edf_rule()));
+  PairPolicy policy(std::make_unique<Wants>(Shape{}, shape(*d.platform, want)),
+                    std::make_unique<PlainPlacer>(make_edf_rule()));
   Plan plan;
   policy.decide(d.cluster, plan);
   return plan;
 }
 
 TEST(PairPolicy, RealiseKeepsBusyPlacementsUnderHardwareCosts) {
-  // 3g+2g+2g fits with the 3g on either half. The job on 3g@4 keeps its slice, and the job that waits gets nothing: 3g@0 goes.
+  // 3g+2g+2g fits with the 3g on either half. The job on 3g@4 keeps its slice, and the job that waits gets nothing:
+  // 3g@0 goes.
   Desk d("1xa100-40gb", {"3g@0+3g@4"}, {job(0, 100, linear(1)), job(0, 100, linear(1))}, {CostModel::kHardware, {}});
   d.start(0, 0, "3g@4");
   const Plan plan = decide(d, "3g+2g+2g");

@@ -53,6 +53,8 @@ class Single : public PlacingRule {
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest) { return std::make_unique<Single>(least_laxity, fastest); }
+std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest) {
+  return std::make_unique<Single>(least_laxity, fastest);
+}
 
 }  // namespace smartmig

@@ -22,8 +22,8 @@ class FinishByType {
   std::array<Time, 64> finish_;
 };
 
-// EDF's slice rule over GPUs in the given order: the first free slice, small to large within a GPU, that meets the deadline;
-// if there is none anywhere, the free slice with the earliest finish, the first in scan order among equals.
+// EDF's slice rule over GPUs in the given order: the first free slice, small to large within a GPU, that meets the
+// deadline; if there is none anywhere, the free slice with the earliest finish, the first in scan order among equals.
 template <class GpuOrder>
 Slot first_on_time_else_earliest(const Cluster& cluster, const Board& board, JobId job, const GpuOrder& order) {
   const FinishByType finish(cluster, job);
@@ -55,7 +55,10 @@ class ByIndex {
   struct Iterator {
     std::uint32_t at;
     std::uint32_t operator*() const { return at; }
-    Iterator& operator++() { ++at; return *this; }
+    Iterator& operator++() {
+      ++at;
+      return *this;
+    }
     bool operator==(const Iterator&) const = default;
   };
   Iterator begin() const { return {0}; }

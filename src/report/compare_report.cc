@@ -29,9 +29,11 @@ std::string table(const Comparison& c) {
   std::string out = "<div class=\"scroll\"><table><tr><th>policy</th>";
   for (const Column& column : kColumns) out += fmt::format("<th>{}</th>", column.title);
   if (late) out += "<th>late jobs</th>";
-  const bool intervals = std::any_of(c.policies.begin(), c.policies.end(), [](const PolicyResult& p) { return p.change_low && p.change_high; });
+  const bool intervals = std::any_of(c.policies.begin(), c.policies.end(),
+                                     [](const PolicyResult& p) { return p.change_low && p.change_high; });
   if (change) out += "<th>ET against baseline</th>";
-  if (intervals) out += fmt::format("<th>interval{}</th>", c.interval.empty() ? "" : " (" + html_escape(c.interval) + ")");
+  if (intervals)
+    out += fmt::format("<th>interval{}</th>", c.interval.empty() ? "" : " (" + html_escape(c.interval) + ")");
   out += "</tr>";
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
     const PolicyResult& p = c.policies[i];
@@ -50,10 +52,11 @@ std::string table(const Comparison& c) {
     out += "</tr>";
   }
   if (c.energy_bound_kwh || c.et_bound)
-    out += fmt::format("<tr><td>lower bound</td><td>{}</td><td></td><td></td><td>{}</td>{}</tr>",
-                       c.energy_bound_kwh ? fmt::format("{:.3f}", *c.energy_bound_kwh) : "",
-                       c.et_bound ? fmt::format("{:.4f}", *c.et_bound) : "",
-                       std::string(late ? "<td></td>" : "") + (change ? "<td></td>" : "") + (intervals ? "<td></td>" : ""));
+    out += fmt::format(
+        "<tr><td>lower bound</td><td>{}</td><td></td><td></td><td>{}</td>{}</tr>",
+        c.energy_bound_kwh ? fmt::format("{:.3f}", *c.energy_bound_kwh) : "",
+        c.et_bound ? fmt::format("{:.4f}", *c.et_bound) : "",
+        std::string(late ? "<td></td>" : "") + (change ? "<td></td>" : "") + (intervals ? "<td></td>" : ""));
   return out + "</table></div>";
 }
 

@@ -47,7 +47,8 @@ Axis Axis::make(double low, double high, int steps, double from, double to) {
 }
 
 namespace {
-constexpr double kRatioTicks[] = {-99, -98, -95, -90, -80, -65, -50, -35, -20, -10, 0, 10, 25, 50, 100, 200, 400, 900, 1900, 4900, 9900, 19900, 49900, 99900};
+constexpr double kRatioTicks[] = {-99, -98, -95, -90, -80, -65, -50,  -35,  -20,  -10,   0,     10,
+                                  25,  50,  100, 200, 400, 900, 1900, 4900, 9900, 19900, 49900, 99900};
 }  // namespace
 
 // Widened to the next tick on both sides.
@@ -116,8 +117,7 @@ std::string svg_x_axis(const Axis& x, double y, std::string_view title, double g
   std::string out;
   for (const double tick : x.ticks()) {
     if (grid_to >= 0) out += svg_line(x.at(tick), y, x.at(tick), grid_to, "class=\"gr\"");
-    out += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.at(tick), y + 17,
-                       x.tick(tick));
+    out += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.at(tick), y + 17, x.tick(tick));
   }
   out += svg_line(x.from, y, x.to, y, "class=\"ax\"");
   return out + fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (x.from + x.to) / 2, y + 36,
@@ -128,8 +128,7 @@ std::string svg_y_axis(const Axis& y, double x, std::string_view title, double g
   std::string out;
   for (const double tick : y.ticks()) {
     out += svg_line(x, y.at(tick), grid_to, y.at(tick), "class=\"gr\"");
-    out += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x - 8, y.at(tick) + 4,
-                       y.tick(tick));
+    out += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x - 8, y.at(tick) + 4, y.tick(tick));
   }
   return out + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", 0.0, y.to - 10, html_escape(title));
 }

@@ -18,14 +18,17 @@ struct Axis {
   enum Scale {
     kLinear,
     kLog,    // values above 0, for ranges over several powers of ten
-    kRatio,  // changes in per cent above -100, placed by the logarithm of the ratio: -50 and +100 lie equally far from 0
+    kRatio,  // changes in per cent above -100, placed by the logarithm of the ratio: -50 and +100 lie equally far from
+             // 0
   };
   double low = 0, high = 1, step = 0.2;
   double from = 0, to = 1;  // pixels
   Scale scale = kLinear;
   static Axis make(double low, double high, int steps, double from, double to);
   static Axis make_scaled(Scale scale, double low, double high, double from, double to);
-  double at(double value) const { return from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from); }
+  double at(double value) const {
+    return from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from);
+  }
   double place(double value) const;
   std::vector<double> ticks() const;
   std::string tick(double value) const;

@@ -33,7 +33,8 @@ std::string scatter_svg(const std::vector<ScatterPoint>& points, std::string_vie
   double bottom = top;
   for (const ScatterPoint& p : points) bottom = std::min(bottom, p.y);
   const bool wide = bottom > 0 && top > 20 * bottom;
-  const Axis y = wide ? Axis::make_scaled(Axis::kLog, bottom, top, kHeight - kBottom, kTop) : Axis::make(0, top * 1.05, 5, kHeight - kBottom, kTop);
+  const Axis y = wide ? Axis::make_scaled(Axis::kLog, bottom, top, kHeight - kBottom, kTop)
+                      : Axis::make(0, top * 1.05, 5, kHeight - kBottom, kTop);
   std::string out = svg_open(kWidth, kHeight, fmt::format("{} against {}", y_title, x_title));
   out += svg_y_axis(y, kLeft, y_title, kWidth - kRight) + svg_x_axis(x, kHeight - kBottom, x_title);
   if (x_bound)
@@ -78,7 +79,8 @@ std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_tit
   if (bound) low = std::min(low, *bound);
   if (bound) high = std::max(high, *bound);
   const double left = std::min(220.0, 7.4 * double(longest) + 18), bottom = kTop + row_height * double(rows.size());
-  const Axis x = high > 300 ? Axis::make_scaled(Axis::kRatio, low, high, left, kWidth - kRight) : Axis::make(low, high, 6, left, kWidth - kRight);
+  const Axis x = high > 300 ? Axis::make_scaled(Axis::kRatio, low, high, left, kWidth - kRight)
+                            : Axis::make(low, high, 6, left, kWidth - kRight);
   std::string out = svg_open(kWidth, bottom + 46, x_title) + svg_x_axis(x, bottom, x_title, kTop - 6);
   out += svg_line(x.at(0), kTop - 6, x.at(0), bottom, "stroke=\"var(--ink3)\"");
   if (bound)

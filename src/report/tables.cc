@@ -135,8 +135,9 @@ std::string config_toml(const RunRecord& run) {
     // Quoted: what TOML does not take as a number (a bare point, leading zeros), and long values such as hashes.
     const bool plain_start = !value.empty() && value[0] >= '0' && value[0] <= '9' &&
                              (value.size() == 1 || value[0] != '0' || value[1] == '.');
-    const bool bare = (value.size() < 16 || value.find('.') != value.npos) && (value == "true" || value == "false" ||
-                                            (plain_start && value.back() != '.' && parse_double(value)));
+    const bool bare =
+        (value.size() < 16 || value.find('.') != value.npos) &&
+        (value == "true" || value == "false" || (plain_start && value.back() != '.' && parse_double(value)));
     out += fmt::format("{} = {}\n", key, bare ? value : json_quote(value));
   };
   const Workload& workload = run.jobs->workload();

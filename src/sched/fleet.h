@@ -9,10 +9,11 @@ namespace smartmig {
 class Fleet {
  public:
   virtual ~Fleet() = default;
-  // The next event (sim: jumps to it; live: waits for it), after which a decision is due. False: nothing more will happen.
+  // The next event (sim: jumps to it; live: waits for it), after which a decision is due. False: nothing more will
+  // happen.
   virtual bool next(const Cluster& cluster, Event& event) = 0;
-  // Begins an admitted action that the cluster has applied already (kStarted, kStopped, kReshapeAsked). Returns at once; what
-  // takes time is reported by a later next(), what takes none is appended to `at_once`.
+  // Begins an admitted action that the cluster has applied already (kStarted, kStopped, kReshapeAsked). Returns at
+  // once; what takes time is reported by a later next(), what takes none is appended to `at_once`.
   virtual void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) = 0;
 };
 

@@ -2,8 +2,9 @@
 //
 //   while (session.advance()) { policy.decide(session.cluster(), plan); session.act(plan); plan.clear(); }
 //
-// Simulator, daemon and replay differ only in the Fleet; the trainer holds many sessions and batches the middle. Every event
-// and every admitted action goes to the journal, in order. An illegal action is refused, counted and explained, never done.
+// Simulator, daemon and replay differ only in the Fleet; the trainer holds many sessions and batches the middle. Every
+// event and every admitted action goes to the journal, in order. An illegal action is refused, counted and explained,
+// never done.
 #pragma once
 #include <string>
 #include <vector>
@@ -30,10 +31,11 @@ class MemoryJournal : public Journal {
 
 class Session {
  public:
-  Session(Fleet& fleet, Cluster cluster, Journal* journal = nullptr) : fleet_(fleet), cluster_(std::move(cluster)), journal_(journal) {}
+  Session(Fleet& fleet, Cluster cluster, Journal* journal = nullptr)
+      : fleet_(fleet), cluster_(std::move(cluster)), journal_(journal) {}
 
-  bool advance();               // applies the world's next event; false when nothing more will happen
-  void act(const Plan& plan);   // admits and begins what is legal
+  bool advance();              // applies the world's next event; false when nothing more will happen
+  void act(const Plan& plan);  // admits and begins what is legal
 
   const Cluster& cluster() const { return cluster_; }
   std::uint64_t refused() const { return refused_; }

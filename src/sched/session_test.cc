@@ -27,8 +27,10 @@ class ScriptedFleet : public Fleet {
     begun.push_back(action.kind);
     if (action.kind != EventKind::kReshapeAsked) return;
     EXPECT_EQ(cluster.gpu(action.gpu).target, action.layout);  // the cluster knows of the action already
-    at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu, cluster.gpu(action.gpu).layout - action.layout});
-    at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu, action.layout - cluster.gpu(action.gpu).layout});
+    at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu,
+                       cluster.gpu(action.gpu).layout - action.layout});
+    at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu,
+                       action.layout - cluster.gpu(action.gpu).layout});
   }
 };
 
@@ -46,13 +48,16 @@ class ScriptedPolicy : public Policy {
 
 struct World {
   std::shared_ptr<const Platform> platform = fixture::platform("1xa100-40gb");
-  std::shared_ptr<const JobTable> jobs = fixture::bind({fixture::job(0, 9, fixture::linear(5)), fixture::job(1, 9, fixture::linear(5))}, *platform);
+  std::shared_ptr<const JobTable> jobs =
+      fixture::bind({fixture::job(0, 9, fixture::linear(5)), fixture::job(1, 9, fixture::linear(5))}, *platform);
   ScriptedFleet fleet;
   MemoryJournal journal;
   Cluster cluster() const { return Cluster(platform, jobs, {}, fixture::layouts(*platform, {"7g@0"})); }
   PlacementId slice(const char* text) const { return fixture::slice(*platform, 0, text); }
   Layout layout(const char* text) const { return fixture::layout(*platform, 0, text); }
-  static Event submitted(double at, unsigned job) { return {min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}}; }
+  static Event submitted(double at, unsigned job) {
+    return {min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}};
+  }
 };
 
 TEST(Session, StopsThenReshapesThenStartsAndEverythingIsJournalled) {
@@ -79,7 +84,8 @@ TEST(Session, StopsThenReshapesThenStartsAndEverythingIsJournalled) {
   using K = EventKind;
   std::vector<K> kinds;
   for (const Event& e : w.journal.events()) kinds.push_back(e.kind);
-  EXPECT_EQ(kinds, (std::vector<K>{K::kSubmitted, K::kStarted, K::kSubmitted, K::kStopped, K::kReshapeAsked, K::kDestroyed, K::kCreated, K::kStarted, K::kStarted}));
+  EXPECT_EQ(kinds, (std::vector<K>{K::kSubmitted, K::kStarted, K::kSubmitted, K::kStopped, K::kReshapeAsked,
+                                   K::kDestroyed, K::kCreated, K::kStarted, K::kStarted}));
   EXPECT_EQ(w.fleet.begun, (std::vector<K>{K::kStarted, K::kStopped, K::kReshapeAsked, K::kStarted, K::kStarted}));
   // The cluster is the fold of its journal.
   Cluster again = w.cluster();
@@ -97,7 +103,9 @@ TEST(Session, IllegalActionsAreRefusedCountedAndExplained) {
     if (cluster.decision() == 2) return;
     plan.stops = {JobId(0), JobId(77)};
     plan.reshapes = {{GpuId(5), w.layout("7g@0")}};
-    plan.starts = {{JobId(1), GpuId(0), w.slice("7g@0")}, {JobId(0), GpuId(0), w.slice("7g@0")}, {JobId(0), GpuId(0), w.slice("7g@0")}};
+    plan.starts = {{JobId(1), GpuId(0), w.slice("7g@0")},
+                   {JobId(0), GpuId(0), w.slice("7g@0")},
+                   {JobId(0), GpuId(0), w.slice("7g@0")}};
   };
   Session session(w.fleet, w.cluster(), &w.journal);
   run(session, policy);

@@ -30,7 +30,9 @@ class CompletionHeap {
 
  private:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
-  static bool before(const Entry& a, const Entry& b) { return a.finish != b.finish ? a.finish < b.finish : index(a.job) < index(b.job); }
+  static bool before(const Entry& a, const Entry& b) {
+    return a.finish != b.finish ? a.finish < b.finish : index(a.job) < index(b.job);
+  }
 
   void put(std::size_t at, const Entry& entry) {
     heap_[at] = entry;

@@ -6,7 +6,8 @@
 
 namespace smartmig {
 
-SimFleet::SimFleet(const Cluster& cluster) : arrived_(cluster.counters().arrivals), completions_(cluster.jobs().size()) {
+SimFleet::SimFleet(const Cluster& cluster)
+    : arrived_(cluster.counters().arrivals), completions_(cluster.jobs().size()) {
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job))
     if (cluster.state(job).phase == JobPhase::kRunning) completions_.push(job, cluster.state(job).finish);
   if (cluster.cost().free()) return;
@@ -97,20 +98,28 @@ bool SimFleet::begin_operation(const Cluster& cluster, GpuId gpu, Time clock, Ev
 
 void SimFleet::begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) {
   switch (action.kind) {
-    case EventKind::kStarted: completions_.push(action.job, cluster.state(action.job).finish); return;
-    case EventKind::kStopped: completions_.remove(action.job); return;
+    case EventKind::kStarted:
+      completions_.push(action.job, cluster.state(action.job).finish);
+      return;
+    case EventKind::kStopped:
+      completions_.remove(action.job);
+      return;
     case EventKind::kReshapeAsked: {
       if (!cluster.cost().free()) {
-        if (std::find(reshaping_.begin(), reshaping_.end(), action.gpu) == reshaping_.end()) reshaping_.push_back(action.gpu);
+        if (std::find(reshaping_.begin(), reshaping_.end(), action.gpu) == reshaping_.end())
+          reshaping_.push_back(action.gpu);
         return;
       }
       const GpuState& gpu = cluster.gpu(action.gpu);
       const Layout destroys = gpu.layout - action.layout, creates = action.layout - gpu.layout;
-      if (!destroys.empty()) at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu, destroys});
-      if (!creates.empty()) at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu, creates});
+      if (!destroys.empty())
+        at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu, destroys});
+      if (!creates.empty())
+        at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu, creates});
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 

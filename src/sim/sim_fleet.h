@@ -1,13 +1,14 @@
-// The simulated world. Jobs arrive as the workload says and finish when Cluster expects them to; reshaping is instantaneous
-// (paper costs) or a sequence of timed operations per GPU (hardware costs):
-//   - operations on one GPU are sequential; a slice that goes is destroyed once idle, wanted slices are created where they fit
+// The simulated world. Jobs arrive as the workload says and finish when Cluster expects them to; reshaping is
+// instantaneous (paper costs) or a sequence of timed operations per GPU (hardware costs):
+//   - operations on one GPU are sequential; a slice that goes is destroyed once idle, wanted slices are created where
+//   they fit
 //   - an instance is unusable from the start of its destroy and usable from the end of its create
 //   - each takes its profile's measured time; with CostModel::reshape one operation does all that is possible at once
 // Events of one instant come one by one: completions (by job), then instance changes, then arrivals (by job).
 // The run ends with the last completion.
-// A world may begin in the middle of a run, from a copy of its cluster: what is running and what is still to come continue
-// exactly; of the operations under way, which a cluster does not know, the wanted ones begin anew. Copy the SimFleet, too,
-// where that matters.
+// A world may begin in the middle of a run, from a copy of its cluster: what is running and what is still to come
+// continue exactly; of the operations under way, which a cluster does not know, the wanted ones begin anew. Copy the
+// SimFleet, too, where that matters.
 #pragma once
 #include <queue>
 #include <vector>
@@ -28,17 +29,20 @@ class SimFleet : public Fleet {
     Time end;
     GpuId gpu;
     Layout creates;  // empty for a destroy
-    bool operator>(const Operation& other) const { return end != other.end ? end > other.end : index(gpu) > index(other.gpu); }
+    bool operator>(const Operation& other) const {
+      return end != other.end ? end > other.end : index(gpu) > index(other.gpu);
+    }
   };
-  // Starts the next operation of every GPU on its way to its target where one is possible; true if `event` tells of a destroy.
+  // Starts the next operation of every GPU on its way to its target where one is possible; true if `event` tells of a
+  // destroy.
   bool begin_operations(const Cluster& cluster, Time clock, Event& event);
   bool begin_operation(const Cluster& cluster, GpuId gpu, Time clock, Event& event);
 
   std::size_t arrived_ = 0;
   CompletionHeap completions_;
   std::priority_queue<Operation, std::vector<Operation>, std::greater<>> operations_;
-  std::vector<GpuId> reshaping_;          // GPUs whose layout is not their target, in order of asking
-  std::vector<std::uint8_t> in_operation_; // by GPU; empty under paper costs
+  std::vector<GpuId> reshaping_;            // GPUs whose layout is not their target, in order of asking
+  std::vector<std::uint8_t> in_operation_;  // by GPU; empty under paper costs
 };
 
 }  // namespace smartmig

@@ -11,14 +11,18 @@ Error stuck(const Cluster& cluster) {
   const JobId id = cluster.first_unfinished();
   const Workload& workload = cluster.jobs().workload();
   const int memory = cluster.jobs().mem_mib(id);
-  return invalid("{} of {} jobs never ran: no slice of the layouts takes them. The first is job {} (kind {}{}); choose layouts with a larger slice, or a repartitioner that makes one",
-                 cluster.unfinished(), workload.jobs.size(), workload.name_of(index(id)), workload.jobs[index(id)].kind < 0 ? "none" : workload.kind_of(workload.jobs[index(id)]),
-                 memory >= 0 ? fmt::format(", {} MiB", memory) : "");
+  return invalid(
+      "{} of {} jobs never ran: no slice of the layouts takes them. The first is job {} (kind {}{}); choose layouts "
+      "with a larger slice, or a repartitioner that makes one",
+      cluster.unfinished(), workload.jobs.size(), workload.name_of(index(id)),
+      workload.jobs[index(id)].kind < 0 ? "none" : workload.kind_of(workload.jobs[index(id)]),
+      memory >= 0 ? fmt::format(", {} MiB", memory) : "");
 }
 
 }  // namespace
 
-Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal, const std::function<void(double)>& progress) {
+Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal,
+                           const std::function<void(double)>& progress) {
   if (setup.jobs->size() == 0) return invalid("the workload has no jobs: there is nothing to simulate");
   Cluster cluster(setup.platform, setup.jobs, setup.cost, setup.initial);
   SimFleet fleet(cluster);
@@ -38,11 +42,13 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   if (session.cluster().unfinished() > 0) return stuck(session.cluster());
-  return SimResult{session.cluster(), summarize(session.cluster(), setup.a, setup.jobs->workload().days), wall, session.refused(), session.last_refusal()};
+  return SimResult{session.cluster(), summarize(session.cluster(), setup.a, setup.jobs->workload().days), wall,
+                   session.refused(), session.last_refusal()};
 }
 
 Result<std::vector<Layout>> initial_layouts(const Platform& platform, std::span<const Shape> shapes) {
-  if (shapes.size() != platform.gpus()) return invalid("{} layouts are given for {} GPUs: give one per GPU", shapes.size(), platform.gpus());
+  if (shapes.size() != platform.gpus())
+    return invalid("{} layouts are given for {} GPUs: give one per GPU", shapes.size(), platform.gpus());
   std::vector<Layout> layouts;
   for (std::size_t g = 0; g < shapes.size(); ++g) {
     const Platform::Model& model = platform.model(GpuId(g));

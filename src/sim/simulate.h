@@ -19,14 +19,15 @@ struct SimSetup {
 struct SimResult {
   Cluster final;
   Summary summary;
-  double wall_s = 0;            // the loop alone
-  std::uint64_t refused = 0;    // illegal actions the policy asked for
+  double wall_s = 0;          // the loop alone
+  std::uint64_t refused = 0;  // illegal actions the policy asked for
   std::string last_refusal;
 };
 
-// `progress`, if given, is told now and then what share of the jobs is done. An error if jobs are left that can never run
-// (names one and says what it needs).
-Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal = nullptr, const std::function<void(double)>& progress = {});
+// `progress`, if given, is told now and then what share of the jobs is done. An error if jobs are left that can never
+// run (names one and says what it needs).
+Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal = nullptr,
+                           const std::function<void(double)>& progress = {});
 
 // The layouts of these shapes at time 0, one per GPU.
 Result<std::vector<Layout>> initial_layouts(const Platform& platform, std::span<const Shape> shapes);

@@ -21,7 +21,8 @@ class ScriptedPolicy : public Policy {
   std::function<void(const Cluster&, Plan&)> script_;
 };
 
-SimSetup setup_of(std::shared_ptr<const Platform> platform, std::vector<Job> jobs, const std::vector<std::string>& layouts, CostModel cost = {}) {
+SimSetup setup_of(std::shared_ptr<const Platform> platform, std::vector<Job> jobs,
+                  const std::vector<std::string>& layouts, CostModel cost = {}) {
   return {platform, fixture::bind(std::move(jobs), *platform), cost, fixture::layouts(*platform, layouts), 2e-7};
 }
 
@@ -41,10 +42,12 @@ void first_free(const Cluster& cluster, Plan& plan) {
 }
 
 TEST(Simulate, TwoJobsByHand) {
-  // 4g+3g. Job 0 (17.5 min on 4g) from 0; job 1 (14 min on 3g) from 10. At 17.5 job 0 ends and job 1, 7.5 of 14 min done,
-  // moves to 4g, where it needs 10.5 min in all: 6.5 x 10.5/14 = 4.875 min more. The end is at 22.375.
+  // 4g+3g. Job 0 (17.5 min on 4g) from 0; job 1 (14 min on 3g) from 10. At 17.5 job 0 ends and job 1, 7.5 of 14 min
+  // done, moves to 4g, where it needs 10.5 min in all: 6.5 x 10.5/14 = 4.875 min more. The end is at 22.375.
   const auto platform = fixture::platform("2xa100-40gb");
-  const auto setup = setup_of(platform, {fixture::job(0, 17.5, fixture::linear(10)), fixture::job(10, 20, fixture::linear(6))}, {"4g@0+3g@4", "7g@0"});
+  const auto setup =
+      setup_of(platform, {fixture::job(0, 17.5, fixture::linear(10)), fixture::job(10, 20, fixture::linear(6))},
+               {"4g@0+3g@4", "7g@0"});
   const PlacementId four = fixture::slice(*platform, 0, "4g@0"), three = fixture::slice(*platform, 0, "3g@4");
   ScriptedPolicy policy([&](const Cluster& cluster, Plan& plan) {
     const auto decision = cluster.decision();
@@ -74,7 +77,10 @@ TEST(Simulate, EventsOfOneInstantComeOneByOne) {
   // Jobs 0 and 1 end at 10, when jobs 2 and 3 arrive: completions by id, then arrivals by id, a decision after each.
   const auto platform = fixture::platform("1xa100-40gb");
   const fixture::Work ten{10, 10, 10, 10, 10};
-  const auto setup = setup_of(platform, {fixture::job(0, 99, ten), fixture::job(0, 99, ten), fixture::job(10, 99, ten), fixture::job(10, 99, ten)}, {"1g@0+1g@1"});
+  const auto setup = setup_of(
+      platform,
+      {fixture::job(0, 99, ten), fixture::job(0, 99, ten), fixture::job(10, 99, ten), fixture::job(10, 99, ten)},
+      {"1g@0+1g@1"});
   std::vector<std::string> seen;
   ScriptedPolicy policy([&](const Cluster& cluster, Plan& plan) {
     ASSERT_EQ(cluster.news().size(), 1u);
@@ -83,12 +89,14 @@ TEST(Simulate, EventsOfOneInstantComeOneByOne) {
     first_free(cluster, plan);
   });
   ASSERT_TRUE(simulate(setup, policy));
-  EXPECT_EQ(seen, (std::vector<std::string>{"0 new0", "0 new1", "10 end0", "10 end1", "10 new2", "10 new3", "20 end2", "20 end3"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"0 new0", "0 new1", "10 end0", "10 end1", "10 new2", "10 new3", "20 end2",
+                                            "20 end3"}));
 }
 
 TEST(Simulate, JobsOfNoLengthEndWhereTheyStart) {
   const auto platform = fixture::platform("1xa100-40gb");
-  const auto setup = setup_of(platform, {fixture::job(3, 3, {0, 0, 0, 0, 0}), fixture::job(3, 2, {0, 0, 0, 0, 0})}, {"7g@0"});
+  const auto setup =
+      setup_of(platform, {fixture::job(3, 3, {0, 0, 0, 0, 0}), fixture::job(3, 2, {0, 0, 0, 0, 0})}, {"7g@0"});
   ScriptedPolicy policy(first_free);
   const auto result = simulate(setup, policy);
   ASSERT_TRUE(result);
@@ -100,7 +108,8 @@ TEST(Simulate, JobsOfNoLengthEndWhereTheyStart) {
 
 TEST(Simulate, SaysWhichJobNeverRan) {
   const auto platform = fixture::platform("1xa100-40gb");
-  const auto setup = setup_of(platform, {fixture::job(0, 9, fixture::linear(1)), fixture::job(1, 9, {-1, -1, -1, -1, 5})}, {"4g@0"});
+  const auto setup =
+      setup_of(platform, {fixture::job(0, 9, fixture::linear(1)), fixture::job(1, 9, {-1, -1, -1, -1, 5})}, {"4g@0"});
   ScriptedPolicy policy([&](const Cluster& cluster, Plan& plan) {
     if (cluster.decision() == 1) first_free(cluster, plan);
   });
@@ -140,7 +149,8 @@ TEST(Simulate, ProgressChangesNothing) {
 
 TEST(Simulate, InitialLayouts) {
   const auto platform = fixture::platform("1xa100-40gb,1xa30-24gb", "linear:40:30:250");
-  const Shape a = parse_shape(*platform->model(GpuId(0)).gpu, "4g+3g").value(), b = parse_shape(*platform->model(GpuId(1)).gpu, "2g+1g+1g").value();
+  const Shape a = parse_shape(*platform->model(GpuId(0)).gpu, "4g+3g").value(),
+              b = parse_shape(*platform->model(GpuId(1)).gpu, "2g+1g+1g").value();
   const auto layouts = initial_layouts(*platform, std::vector<Shape>{a, b});
   ASSERT_TRUE(layouts);
   EXPECT_EQ((*layouts)[0], fixture::layout(*platform, 0, "4g@0+3g@4"));

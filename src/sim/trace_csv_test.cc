@@ -71,7 +71,8 @@ TEST(TraceCsv, SlackOptionReplacesDeadlinesOfTheFile) {
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->jobs[0].deadline, std::chrono::seconds(45));
   options.slack = SlackRange{100, 100};
-  EXPECT_FALSE(read(kHeader + "9e9,9e9,1,1000,,train,,\n", options)) << "a deadline out of range is refused, not wrapped";
+  EXPECT_FALSE(read(kHeader + "9e9,9e9,1,1000,,train,,\n", options))
+      << "a deadline out of range is refused, not wrapped";
   EXPECT_EQ(read(kHeader + "5,10,1,1000,,train,,-6\n")->jobs[0].deadline, std::chrono::seconds(-1));
 }
 

@@ -21,8 +21,8 @@ struct LoadOptions {
   std::optional<std::uint64_t> seed;  // of a generator in place of its own; of the draws that fill gaps of a file
   double tokens_per_s = 0;            // for traces that record tokens instead of durations; 0: not given
   std::optional<SlackRange> slack;    // draws every deadline anew, also those a file gives
-  Time deadline_cut{};                // taken off every deadline: the paper's stand-in for the cost of repartitioning is 4 s
-  std::string gpu;                    // reference GPU of files that name none; empty: a100-40gb
+  Time deadline_cut{};  // taken off every deadline: the paper's stand-in for the cost of repartitioning is 4 s
+  std::string gpu;      // reference GPU of files that name none; empty: a100-40gb
 };
 
 struct WorkloadSpec {

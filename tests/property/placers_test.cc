@@ -1,9 +1,10 @@
-// FastCedf against its definition: PlainPlacer with the CEDF rule. Not similar: the same slices at the same microseconds.
+// FastCedf against its definition: PlainPlacer with the CEDF rule. Not similar: the same slices at the same
+// microseconds.
 #include <gtest/gtest.h>
 
 #include "policy/fast_cedf.h"
-#include "policy/plain_placer.h"
 #include "policy/placing_rules.h"
+#include "policy/plain_placer.h"
 #include "random_world.h"
 
 namespace smartmig {
@@ -36,7 +37,8 @@ std::vector<std::string> words(const MemoryJournal& journal, bool stops) {
   std::vector<std::string> out;
   for (const Event& e : journal.events())
     if ((e.kind == EventKind::kStopped) == stops)
-      out.push_back(fmt::format("{:020} kind {} job {} gpu {} where {} layout {}", e.at.count(), int(e.kind), index(e.job), index(e.gpu), index(e.where), e.layout.bits()));
+      out.push_back(fmt::format("{:020} kind {} job {} gpu {} where {} layout {}", e.at.count(), int(e.kind),
+                                index(e.job), index(e.gpu), index(e.where), e.layout.bits()));
   if (stops) std::sort(out.begin(), out.end());
   return out;
 }
@@ -47,11 +49,13 @@ void expect_same(const World& world, std::uint64_t reshape_one_in) {
   ASSERT_EQ(plain.session->refused(), 0u) << plain.session->last_refusal();
   ASSERT_EQ(fast.session->refused(), 0u) << fast.session->last_refusal();
   const auto expected = words(plain.journal, false), found = words(fast.journal, false);
-  for (std::size_t i = 0; i < std::min(expected.size(), found.size()); ++i) ASSERT_EQ(found[i], expected[i]) << "event " << i;
+  for (std::size_t i = 0; i < std::min(expected.size(), found.size()); ++i)
+    ASSERT_EQ(found[i], expected[i]) << "event " << i;
   ASSERT_EQ(found.size(), expected.size());
   ASSERT_EQ(words(fast.journal, true), words(plain.journal, true));
   const Cluster &a = plain.session->cluster(), &b = fast.session->cluster();
-  for (std::size_t j = 0; j < world.jobs->size(); ++j) ASSERT_EQ(a.states()[j].finish, b.states()[j].finish) << "job " << j;
+  for (std::size_t j = 0; j < world.jobs->size(); ++j)
+    ASSERT_EQ(a.states()[j].finish, b.states()[j].finish) << "job " << j;
   ASSERT_EQ(a.total_joules(), b.total_joules());
   ASSERT_EQ(a.counters().preemptions, b.counters().preemptions);
   ASSERT_EQ(a.counters().moves, b.counters().moves);

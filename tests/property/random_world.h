@@ -1,5 +1,5 @@
-// Random platforms, workloads and layouts for the property tests, and the invariants that hold at every event of every run.
-// A world is a pure function of its seed, which every failure prints.
+// Random platforms, workloads and layouts for the property tests, and the invariants that hold at every event of every
+// run. A world is a pure function of its seed, which every failure prints.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -25,7 +25,10 @@ struct World {
   std::shared_ptr<const JobTable> jobs;
   std::vector<Shape> shapes;  // one per GPU
   std::vector<Layout> initial;
-  std::string words() const { return fmt::format("seed {}: {} with power {}, {} jobs", seed, platform->spec(), platform->power_spec(), jobs->size()); }
+  std::string words() const {
+    return fmt::format("seed {}: {} with power {}, {} jobs", seed, platform->spec(), platform->power_spec(),
+                       jobs->size());
+  }
 };
 
 inline Shape random_shape(Rng& rng, const Platform::Model& model, bool maximal) {
@@ -34,7 +37,8 @@ inline Shape random_shape(Rng& rng, const Platform::Model& model, bool maximal) 
 }
 
 inline std::shared_ptr<const Platform> random_platform(Rng& rng) {
-  const std::uint64_t kind = rng.below(6), some = 1 + rng.below(3), few = 1 + rng.below(3), many = 1 + rng.below(9), watts = rng.below(6);
+  const std::uint64_t kind = rng.below(6), some = 1 + rng.below(3), few = 1 + rng.below(3), many = 1 + rng.below(9),
+                      watts = rng.below(6);
   const char* models[] = {"paper", "a100-sxm", "a100-jobs", "h100-nvl", "h200", "linear:50:60:250"};
   std::string spec, power = "linear:60:45:300";
   if (kind == 0) {
@@ -51,9 +55,12 @@ inline std::shared_ptr<const Platform> random_platform(Rng& rng) {
   return std::make_shared<const Platform>(std::move(Platform::parse(spec, power).value()));
 }
 
-// Time is counted in ticks of a world: whole microseconds in small numbers (many equal instants), whole seconds, or anything.
+// Time is counted in ticks of a world: whole microseconds in small numbers (many equal instants), whole seconds, or
+// anything.
 inline Job random_job(Rng& rng, double tick, double span, int kinds, const Platform& platform) {
-  const auto ticks = [&](double most) { return tick > 0 ? tick * double(rng.below(std::uint64_t(most / tick) + 1)) : rng.uniform(0, most); };
+  const auto ticks = [&](double most) {
+    return tick > 0 ? tick * double(rng.below(std::uint64_t(most / tick) + 1)) : rng.uniform(0, most);
+  };
   Job job;
   job.submit = Time(std::int64_t(ticks(span)));
   const double first = rng.below(20) == 0 ? 0 : ticks(span / 3);
@@ -70,7 +77,8 @@ inline Job random_job(Rng& rng, double tick, double span, int kinds, const Platf
     whole = work;
     if (rng.below(12) != 0) job.work[std::size_t(size - 1)] = Time(std::int64_t(work));
   }
-  if (std::all_of(job.work.begin(), job.work.end(), [](Time t) { return t < Time{0}; })) job.work[6] = Time(std::int64_t(whole));
+  if (std::all_of(job.work.begin(), job.work.end(), [](Time t) { return t < Time{0}; }))
+    job.work[6] = Time(std::int64_t(whole));
   if (platform.models()[0].gpu->compute_slices() < 7 && job.work[0] < Time{0}) job.work[0] = Time(std::int64_t(first));
   double slack = rng.below(3) == 0 ? rng.uniform(-2, 1) : rng.uniform(1, 4);
   if (curve == 4 && rng.below(2) == 0) slack = rng.uniform(0.99, 1.02);
@@ -110,8 +118,8 @@ inline World make(std::uint64_t seed) {
   return world;
 }
 
-// Changes shapes at random arrivals and completions (not at changes of instances: those would follow each other for ever);
-// what it asks depends on (seed, decision) alone.
+// Changes shapes at random arrivals and completions (not at changes of instances: those would follow each other for
+// ever); what it asks depends on (seed, decision) alone.
 class RandomShapes : public Repartitioner {
  public:
   RandomShapes(const World& world, std::uint64_t one_in) : shapes_(world.shapes), seed_(world.seed), one_in_(one_in) {}

@@ -1,5 +1,5 @@
-// Every policy in random worlds: nothing it asks is refused, the invariants of random_world.h hold at every event, what is left
-// at the end could not run, and a run continues from a copy as if nothing had happened.
+// Every policy in random worlds: nothing it asks is refused, the invariants of random_world.h hold at every event, what
+// is left at the end could not run, and a run continues from a copy as if nothing had happened.
 #include <gtest/gtest.h>
 
 #include "policy/registry.h"
@@ -10,7 +10,8 @@ namespace {
 
 using namespace random_world;
 
-std::unique_ptr<Policy> policy_of(const World& world, const std::string& placer, const CostModel& cost, std::uint64_t reshape_one_in) {
+std::unique_ptr<Policy> policy_of(const World& world, const std::string& placer, const CostModel& cost,
+                                  std::uint64_t reshape_one_in) {
   PolicyOptions options;
   options.rule.a = 1e-4;
   options.rule.w = 1e-3;
@@ -24,10 +25,14 @@ std::unique_ptr<Policy> policy_of(const World& world, const std::string& placer,
 
 CostModel cost_of(std::uint64_t seed) {
   switch (seed % 4) {
-    case 0: return {CostModel::kPaper, {}};
-    case 1: return {CostModel::kHardware, {}};
-    case 2: return {CostModel::kHardware, from_seconds(30)};
-    default: return {CostModel::kHardware, Time{0}};
+    case 0:
+      return {CostModel::kPaper, {}};
+    case 1:
+      return {CostModel::kHardware, {}};
+    case 2:
+      return {CostModel::kHardware, from_seconds(30)};
+    default:
+      return {CostModel::kHardware, Time{0}};
   }
 }
 
@@ -36,7 +41,9 @@ void expect_only_hopeless_jobs_left(const Cluster& cluster) {
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     ASSERT_EQ(cluster.state(job).phase, JobPhase::kQueued) << "job " << index(job);
     for (std::size_t g = 0; g < cluster.gpus().size(); ++g)
-      for (PlacementId p : cluster.gpus()[g].usable()) ASSERT_LT(cluster.jobs().work(job, cluster.platform().type_of(GpuId(g), p)), Time{0}) << "job " << index(job) << " waits beside GPU " << g;
+      for (PlacementId p : cluster.gpus()[g].usable())
+        ASSERT_LT(cluster.jobs().work(job, cluster.platform().type_of(GpuId(g), p)), Time{0})
+            << "job " << index(job) << " waits beside GPU " << g;
   }
 }
 
@@ -75,7 +82,8 @@ TEST(SimulationProperty, EveryPolicyKeepsTheRules) {
       ASSERT_EQ(fleet.stops(), 0);
     }
     if (placer != "dedicated") expect_only_hopeless_jobs_left(session.cluster());
-    for (std::size_t j = 0; j < world.jobs->size(); ++j) ASSERT_EQ(fleet.finished(j), session.cluster().states()[j].phase == JobPhase::kDone);
+    for (std::size_t j = 0; j < world.jobs->size(); ++j)
+      ASSERT_EQ(fleet.finished(j), session.cluster().states()[j].phase == JobPhase::kDone);
     if (HasFatalFailure()) return;
   }
 }
@@ -126,7 +134,8 @@ TEST(SimulationProperty, OnePolicyObjectServesTwoRunsInTurns) {
       return session.cluster();
     };
     PairPolicy shared(std::make_unique<FixedShapes>(world.shapes), std::move(make_placer("cedf", {}, cost).value()));
-    Cluster first(world.platform, world.jobs, cost, world.initial), second(other.platform, other.jobs, cost, other.initial);
+    Cluster first(world.platform, world.jobs, cost, world.initial),
+        second(other.platform, other.jobs, cost, other.initial);
     SimFleet first_fleet(first), second_fleet(second);
     Session a(first_fleet, std::move(first)), b(second_fleet, std::move(second));
     bool more = true;

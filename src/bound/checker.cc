@@ -1,0 +1,234 @@
+#include "bound/checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "bound/checker_job.h"
+#include "bound/checker_rounding.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Configuration {
+  std::vector<int> counts;
+  double cost = 0;  // per minute, rounded down
+};
+
+class Checker {
+ public:
+  Checker(const Certificate& certificate, const Platform& platform, const JobTable& jobs)
+      : c_(certificate), platform_(platform), jobs_(jobs) {}
+  Result<double> run();
+
+ private:
+  Result<Ok> match();
+  void weigh();
+  std::vector<Configuration> configurations(std::size_t model) const;
+  double earned(const Configuration& c, std::size_t window) const;  // what the prices pay per minute, rounded up
+  double makespan() const;
+  double all_jobs() const;
+  bool runs(std::size_t job, std::size_t type) const { return jobs_.work(JobId(job), TypeId(type)) >= Time{0}; }
+
+  const Certificate& c_;
+  const Platform& platform_;
+  const JobTable& jobs_;
+  std::size_t classes_ = 0;
+  std::vector<std::size_t> class_of_;  // by slice type
+  double energy_low_ = 0, energy_high_ = 0, tau_ = 0;
+  std::vector<double> low_, high_;  // watts added on a class, additive models
+  bool negative_ = false;           // a job that takes watts away: no minorant is proven for that
+  std::vector<bool> used_;          // does any job run on that class?
+};
+
+Result<Ok> Checker::match() {
+  if (hash_of(jobs_.workload()) != c_.workload_hash || jobs_.size() != c_.jobs)
+    return invalid(
+        "the certificate is for another workload: {} jobs with hash {:016x} ({}), not {} jobs with hash {:016x}",
+        c_.jobs, c_.workload_hash, c_.workload, jobs_.size(), hash_of(jobs_.workload()));
+  if (platform_.spec() != c_.gpus) return invalid("the certificate is for {}, not for {}", c_.gpus, platform_.spec());
+  if (c_.power_models.size() != platform_.models().size())
+    return invalid("the certificate names {} power models, the fleet has {} GPU models", c_.power_models.size(),
+                   platform_.models().size());
+  for (std::size_t m = 0; m < c_.power_models.size(); ++m)
+    if (c_.power_models[m] != platform_.models()[m].power.name())
+      return invalid("the certificate is for power model {}, not {}", c_.power_models[m],
+                     platform_.models()[m].power.name());
+  classes_ = c_.classes.size();
+  if (c_.prices.values.size() != c_.prices.windows.edges.size() * classes_)
+    return invalid("the certificate's prices do not match its windows");
+  for (const SliceType& type : platform_.types()) {
+    const std::string name =
+        fmt::format("{}/{}", platform_.models()[std::size_t(type.model)].gpu->name(), type.compute_slices);
+    const auto found = std::find(c_.classes.begin(), c_.classes.end(), name);
+    if (found == c_.classes.end()) return invalid("the certificate has no prices for {}", name);
+    class_of_.push_back(std::size_t(found - c_.classes.begin()));
+  }
+  return Ok{};
+}
+
+void Checker::weigh() {
+  const double n = double(std::max<std::size_t>(1, jobs_.size()));
+  tau_ = c_.objective == Objective::kEnergy ? 0 : 1;
+  if (c_.objective == Objective::kEnergy) energy_low_ = energy_high_ = 1;
+  if (c_.objective == Objective::kEt) energy_low_ = std::max(0.0, down(c_.a * n)), energy_high_ = up(c_.a * n);
+  low_.assign(classes_, kInfinity);
+  high_.assign(classes_, 0);
+  for (std::size_t j = 0; j < jobs_.size(); ++j)
+    for (std::size_t t = 0; t < class_of_.size(); ++t) {
+      if (!runs(j, t)) continue;
+      const double watts = jobs_.added_watts(JobId(j), TypeId(t));
+      negative_ |= watts < 0;
+      low_[class_of_[t]] = std::min(low_[class_of_[t]], watts);
+      high_[class_of_[t]] = std::max(high_[class_of_[t]], watts);
+    }
+  for (std::size_t k = 0; k < classes_; ++k) {
+    used_.push_back(low_[k] < kInfinity);
+    if (!used_[k]) low_[k] = 0;
+  }
+}
+
+std::vector<Configuration> Checker::configurations(std::size_t model) const {
+  const Platform::Model& m = platform_.models()[model];
+  std::map<std::vector<int>, int> busy_of;
+  for (const Layout layout : m.gpu->layouts(m.gpu->all_profiles())) {
+    std::vector<int> counts(classes_);
+    for (const PlacementId p : layout) ++counts[class_of_[index(m.type_of_placement[index(p)])]];
+    busy_of[counts] = m.gpu->compute_used(layout);
+  }
+  std::vector<Configuration> out;
+  for (const auto& [counts, busy] : busy_of) {
+    // A slice is busy with one job that runs on it: no more are busy than there are jobs, and none where no job runs.
+    bool possible = busy > 0 && std::size_t(std::accumulate(counts.begin(), counts.end(), 0)) <= jobs_.size();
+    for (std::size_t k = 0; k < classes_; ++k) possible = possible && (counts[k] == 0 || used_[k]);
+    if (!possible) continue;
+    double above_idle = m.power.is_table() ? down(m.power.watts(busy, 0) - m.power.idle()) : 0;
+    if (!m.power.is_table()) {
+      double y_low = 0, top_low = 0, spread_high = 0;
+      for (std::size_t k = 0; k < classes_; ++k) {
+        y_low = std::max(0.0, down(y_low + down(counts[k] * low_[k])));
+        top_low = std::max(0.0, down(top_low + down(counts[k] * high_[k])));
+        if (counts[k] > 0 && high_[k] > low_[k]) spread_high = up(spread_high + up(counts[k] * up(high_[k] - low_[k])));
+      }
+      above_idle = down(down(m.power.watts(busy, y_low)) - m.power.idle());
+      if (m.power.watts(busy, 0) >= m.power.idle())
+        above_idle = std::max(0.0, above_idle);  // jobs add watts, never take any
+      if (spread_high > 0)
+        above_idle = std::min(
+            above_idle, down(down(down(m.power.watts(busy, top_low)) - up(c_.share * spread_high)) - m.power.idle()));
+    }
+    out.push_back({counts, energy_high_ == 0 ? 0 : down((above_idle >= 0 ? energy_low_ : energy_high_) * above_idle)});
+  }
+  return out;
+}
+
+double Checker::earned(const Configuration& c, std::size_t window) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < classes_; ++k)
+    if (c.counts[k] > 0 && c_.prices.values[window * classes_ + k] > 0)
+      sum = up(sum + up(c.counts[k] * c_.prices.values[window * classes_ + k]));
+  return sum;
+}
+
+double Checker::makespan() const {
+  double last = 0, slice_minutes = 0;
+  for (std::size_t j = jobs_.size(); j-- > 0;) {
+    double least = kInfinity, fastest = kInfinity;
+    for (std::size_t t = 0; t < class_of_.size(); ++t) {
+      if (!runs(j, t)) continue;
+      const double work = minutes_low(jobs_.work(JobId(j), TypeId(t)).count());
+      fastest = std::min(fastest, work);
+      least = std::min(least, down(work * platform_.types()[t].compute_slices));
+    }
+    slice_minutes = down(slice_minutes + least);
+    const double own = std::max(fastest, down(slice_minutes / platform_.total_compute_slices()));
+    last = std::max(last, down(minutes_low(jobs_.job(JobId(j)).submit.count()) + own));
+  }
+  return last;
+}
+
+double Checker::all_jobs() const {
+  CheckedJob alone(c_.prices, classes_, tau_);
+  double sum = 0;
+  std::vector<CheckedJob::Size> sizes;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    sizes.clear();
+    bool instant = false;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      Time fastest = kNever;
+      double watts = kInfinity;
+      for (std::size_t t = 0; t < class_of_.size(); ++t) {
+        if (class_of_[t] != k || !runs(j, t)) continue;
+        fastest = std::min(fastest, jobs_.work(JobId(j), TypeId(t)));
+        watts = std::min(watts, jobs_.added_watts(JobId(j), TypeId(t)));
+      }
+      if (fastest == kNever) continue;
+      instant |= fastest == Time{0};
+      const double charge = std::max(0.0, down(energy_low_ * down(c_.share * down(watts - low_[k]))));
+      sizes.push_back({k, fastest.count(), charge});
+    }
+    if (instant) sizes.clear();
+    const Job& job = jobs_.job(JobId(j));
+    sum = down(sum + alone.least_cost(job.submit, job.deadline, sizes));
+  }
+  return sum;
+}
+
+Result<double> Checker::run() {
+  SMARTMIG_RETURN_IF_ERROR(match());
+  if (jobs_.size() == 0) return 0.0;
+  weigh();
+  if (negative_)
+    return invalid("a job of {} lowers the watts of its GPU: no bound is proven for such a power model",
+                   jobs_.workload().source);
+  double idle_watts = 0, fleet = 0;
+  std::vector<double> gpus(platform_.models().size());
+  for (std::size_t g = 0; g < platform_.gpus(); ++g) {
+    gpus[std::size_t(platform_.model_index(GpuId(g)))] += 1;
+    idle_watts = down(idle_watts + platform_.model(GpuId(g)).power.idle());
+  }
+  const std::size_t windows = c_.prices.windows.count();
+  for (std::size_t m = 0; m < platform_.models().size(); ++m) {
+    const std::vector<Configuration> all = configurations(m);
+    for (const Configuration& c : all)
+      if (c.cost < earned(c, windows))
+        return invalid(
+            "the certificate proves nothing: after its last window a GPU of {} would earn more than its energy costs, "
+            "so the bound is unbounded from below",
+            platform_.models()[m].gpu->name());
+    for (std::size_t w = 0; w < windows; ++w) {
+      double least = 0;
+      for (const Configuration& c : all) least = std::min(least, down(c.cost - earned(c, w)));
+      const double length = up(double(c_.prices.windows.edges[w + 1] - c_.prices.windows.edges[w]) / 60e6);
+      fleet = down(fleet + down(gpus[m] * down(length * least)));  // least <= 0: the longer, the smaller
+    }
+  }
+  double total = down(down(energy_low_ * down(idle_watts * makespan())) + fleet);
+  total = down(total + all_jobs());
+  if (c_.objective != Objective::kEnergy) total = down(total / double(jobs_.size()));
+  if (!std::isfinite(total)) return invalid("the certificate's numbers overflow: it proves nothing");
+  return total;
+}
+
+}  // namespace
+
+Result<double> value_at_prices(const Certificate& certificate, const Platform& platform, const JobTable& jobs) {
+  return Checker(certificate, platform, jobs).run();
+}
+
+Result<double> certified_bound(const Certificate& certificate, const Platform& platform, const JobTable& jobs) {
+  SMARTMIG_TRY(const double value, value_at_prices(certificate, platform, jobs));
+  return std::max(0.0, value);
+}
+
+Result<double> check_certificate(const Certificate& certificate, const Platform& platform, const JobTable& jobs) {
+  SMARTMIG_TRY(const double proven, certified_bound(certificate, platform, jobs));
+  if (!(certificate.bound <= proven))
+    return invalid("the certificate claims {:.12g}, its prices prove only {:.12g}", certificate.bound, proven);
+  return proven;
+}
+
+}  // namespace smartmig

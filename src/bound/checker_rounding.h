@@ -1,0 +1,14 @@
+// Outward rounding without touching the rounding mode: see the argument at the head of checker.h. up(x op y) and down(x
+// op y) bound the exact result of one IEEE operation on the doubles x and y.
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+namespace smartmig {
+
+inline double down(double x) { return x - std::fabs(x) * 0x1p-51 - 1e-290; }
+inline double up(double x) { return x + std::fabs(x) * 0x1p-51 + 1e-290; }
+inline double minutes_low(std::int64_t us) { return us == 0 ? 0 : down(double(us) / 60e6); }
+inline double minutes_high(std::int64_t us) { return us == 0 ? 0 : up(double(us) / 60e6); }
+
+}  // namespace smartmig

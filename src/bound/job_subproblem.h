@@ -1,0 +1,64 @@
+// The cheapest way to run one job alone at given prices, exactly. The job may run on one slice at a time, stop and
+// change size freely; on class k it pays price_k(window) + charge_k per minute and makes 1/work_k of progress per
+// minute; it pays the tardiness weight per minute of its completion beyond the deadline.
+//
+// For a completion time C the work is a continuous knapsack: each window offers the lower convex hull of the points
+// (speed 0, cost 0), (1/work_k, price_k); the segments of all windows up to C, cheapest per progress first, are filled
+// until progress is 1. Sweeping C forward, later windows only displace dearer segments, so a heap of the accepted ones
+// (dearest on top) suffices. Inside a window the total is convex in C with its stationary point where the marginal
+// price of progress is min_k work_k (price_k + charge_k + tardiness weight); see docs/bounds.md.
+#pragma once
+#include <vector>
+
+#include "bound/lagrangian_problem.h"
+#include "bound/windows.h"
+
+namespace smartmig {
+
+class JobSubproblem {
+ public:
+  JobSubproblem(const BoundProblem& problem, const Windows& windows);
+
+  std::uint64_t pieces() const { return count_; }  // looked at so far: a clock that does not depend on the machine
+
+  // `prices`: [window, tail last][class]. `least`: [class], below every price. Returns the job's least cost and, where
+  // `demand` is given ([window][class]), adds the minutes that its cheapest run spends there (the tail left out).
+  double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least,
+               double* demand);
+
+ private:
+  struct Segment {
+    double slope, width;
+    int from, to;  // options; from -1: not running
+  };
+  struct Accepted {
+    double slope, width;
+    bool operator<(const Accepted& other) const { return slope < other.slope; }
+  };
+  struct Piece {
+    std::size_t window;
+    double length;
+    std::size_t first, last;  // segments
+  };
+  struct Best {
+    double value = std::numeric_limits<double>::infinity();
+    double slope = 0;        // marginal price of progress
+    std::size_t pieces = 0;  // whole ones in use
+    int option = -1;         // in the piece after them: this one ...
+    std::size_t window = 0;
+    double minutes = 0;  // ... for so long
+  };
+  void add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices, double below);
+  void spread(const BoundProblem::Option* options, const Best& best, double* demand) const;
+
+  const BoundProblem& problem_;
+  const Windows& windows_;
+  std::size_t classes_;
+  std::uint64_t count_ = 0;
+  std::vector<double> edges_;
+  std::vector<Segment> segments_;
+  std::vector<Accepted> heap_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace smartmig

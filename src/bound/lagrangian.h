@@ -1,0 +1,56 @@
+// The Lagrangian bound: prices per slice class and time window, driven up from coarse windows to fine ones. For ANY
+// prices >= 0 whose tail row earns no configuration anything,
+//   value(prices) = idle cost + sum over windows of length * sum over models of GPUs * min over configurations (cost -
+//   prices)
+//                 + sum over jobs of the least cost of the job alone at those prices
+// is a lower bound for every schedule (docs/bounds.md). What is here only finds good prices: nothing that it computes
+// is trusted, the figure that is printed comes from checker.h.
+//
+// Method: gradient ascent with per-coordinate steps (Adam, Kingma and Ba 2015) whose rate falls geometrically. The
+// value is concave but has a kink exactly where it starts (prices at which a GPU just earns nothing), so the GPUs'
+// supply is taken from a soft minimum over configurations whose temperature falls with the rate; the value itself is
+// never smoothed. Work is counted in pieces of job subproblems, not in seconds: equal input gives equal bytes on every
+// machine.
+#pragma once
+#include <functional>
+
+#include "bound/job_subproblem.h"
+
+namespace smartmig {
+
+struct Prices {
+  Windows windows;
+  std::vector<double> values;  // [window, tail last][class], cost per minute of a slice
+};
+
+struct Supergradient {
+  std::vector<double> demand, supply;  // [window][class], minutes
+  std::uint64_t pieces = 0;            // of work done
+};
+// Value at the prices and, if asked for, demand and supply there; temperature 0: the supply of one cheapest
+// configuration.
+double lagrangian_value(const BoundProblem& problem, const Prices& prices, Supergradient* gradient = nullptr,
+                        double temperature = 0);
+
+struct AscentOptions {
+  int iterations = 100;
+  bool per_type = true;                        // false: one price per slice-minute in each window
+  double rate = 1;                             // first step, in units of the floor price
+  double decay = 0.01;                         // last step / first step
+  std::function<void(double value)> progress;  // after every evaluation
+};
+// Raises the prices (the tail's stay); returns the best value found, whose prices are kept.
+double ascend(const BoundProblem& problem, Prices& prices, const AscentOptions& options);
+
+struct SolveOptions {
+  double effort = 1;  // work to spend: 1 takes about 15 s for a day of 4,000 jobs
+  std::function<void(double share, double bound)> progress;
+};
+struct SolvedBound {
+  Prices prices;
+  double value = 0;  // of the solver, divided; not proven: see checker.h
+  int evaluations = 0;
+};
+SolvedBound solve_lagrangian(const BoundProblem& problem, const SolveOptions& options);
+
+}  // namespace smartmig

@@ -1,0 +1,69 @@
+// The relaxed problem that the Lagrangian bound solves, in plain numbers: minutes, watts, and costs in units of the
+// weighted sum   energy_weight * watt-minutes + tardiness_weight * minutes of tardiness summed over jobs,   divided at
+// the end.
+//   et         a n, 1, divided by n: a e + t          energy   1, 0, 1          tardiness   0, 1, divided by n
+// Reshaping, restarts and placements in time are dropped; what stays: which busy slices fit on a GPU together, the
+// watts of such a configuration, one slice at a time per job, release dates, and the time of each job on each size.
+#pragma once
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "bound/power_minorant.h"
+
+namespace smartmig {
+
+enum class Objective { kEt, kEnergy, kTardiness };
+Result<Objective> parse_objective(std::string_view text);
+const char* name_of(Objective objective);
+
+struct BoundWeights {
+  double energy = 0, tardiness = 0, divide_by = 1;
+};
+BoundWeights bound_weights(Objective objective, double a, std::size_t jobs);
+
+struct BoundProblem {
+  static constexpr double kNoDeadline = std::numeric_limits<double>::infinity();
+  struct Option {
+    double work = 0;    // minutes of the whole job on this class, by its fastest variant
+    double charge = 0;  // cost per minute that the job pays beside the price
+    int slice_class = 0;
+  };
+  struct Job {
+    double release = 0, deadline = kNoDeadline;
+    std::uint32_t first = 0, options = 0;  // into `options`; none: the job takes no time at all
+  };
+  struct Configuration {
+    std::vector<std::pair<int, double>> counts;  // (class, how many), only where not 0
+    double cost = 0;                             // per minute
+  };
+
+  BoundWeights weights;
+  std::vector<SliceClass> classes;
+  std::vector<double> gpus;                                // by model
+  std::vector<std::vector<Configuration>> configurations;  // by model; the empty one is left out
+  std::vector<Job> jobs;
+  std::vector<Option> options;
+  double idle_cost = 0;       // of all boards until no job can be unfinished
+  std::vector<double> floor;  // by class: the largest k * y for which no configuration earns anything
+  std::vector<double> tail;   // prices after the last window: like the floor, but better suited to the jobs; a hair
+                              // below what would earn
+  Time first_release{}, horizon{};  // the fleet is surely not needed long after the horizon
+  bool deadlines = false;           // does any job have one?
+
+  // kInvalid where running a job may draw less than idling: the relaxation has no floor then.
+  static Result<BoundProblem> make(const Platform& platform, const JobTable& jobs, Objective objective, double a,
+                                   double share);
+  // The same for every `step`-th job and a fleet that much smaller: prices found there suit the whole.
+  BoundProblem sample(std::size_t step) const;
+  bool windows_matter() const { return weights.tardiness > 0 && deadlines; }
+
+ private:
+  void improve_tail();
+};
+
+// Least time at which the last job can be done, in minutes: for each release r, r + (least slice-minutes of all jobs
+// released from then on) / (slices of the fleet), and each job's own fastest time.
+double least_makespan_min(const Platform& platform, const JobTable& jobs);
+
+}  // namespace smartmig

@@ -1,0 +1,243 @@
+#include "bound/tardiness_mip.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bound/linearised.h"
+
+namespace smartmig {
+namespace {
+
+constexpr const char* kName = "the paper's tardiness bound";
+
+constexpr int kPhases = 16;  // thetas of the header: more is tighter and slower
+
+struct Machines {
+  int slices = 0;
+  TypeId type{};
+  int count = 0;
+};
+
+struct LateJob {
+  double release, deadline;         // minutes
+  std::vector<double> speeds;       // shares of the job a minute, by class of machines; 0: does not run there
+  double fastest = 0, slowest = 0;  // minutes of the whole job
+  double least = 0;                 // tardiness that no schedule avoids; the deadline is moved by as much
+  // g of the header: what a share of the work done at `at` adds to the tardiness at least.
+  double price(double at, double theta) const {
+    return std::max(0.0, fastest * (std::floor((at - deadline + theta) / fastest) + 1)) - theta;
+  }
+};
+
+struct Slots {
+  std::vector<double> cuts;  // slot s is [cuts[s], cuts[s + 1]); the last cut opens the slot without end
+  std::size_t count() const { return cuts.size(); }
+  bool endless(std::size_t s) const { return s + 1 == cuts.size(); }
+  double length(std::size_t s) const { return cuts[s + 1] - cuts[s]; }
+};
+
+// An unfinished job waits only while every machine is busy, and runs at its slowest speed at least while one is not.
+// While all are busy, the sum over jobs of (share left) * slowest falls at least at `rate`.
+double safe_horizon(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines) {
+  double rate = 0, total = 0, longest = 0, last = 0;
+  for (std::size_t c = 0; c < machines.size(); ++c) {
+    double least = kMipInfinity;
+    for (const LateJob& job : jobs) least = std::min(least, job.speeds[c] * job.slowest);
+    rate += machines[c].count * least;
+  }
+  for (const LateJob& job : jobs) {
+    total += job.slowest;
+    longest = std::max(longest, job.slowest);
+    last = std::max(last, job.release);
+  }
+  return last + total / rate + longest;
+}
+
+Slots make_slots(const std::vector<LateJob>& jobs, double width, double horizon) {
+  Slots slots;
+  for (const LateJob& job : jobs) slots.cuts.push_back(job.release);
+  for (double k = 1; slots.cuts.back() < horizon; ++k) slots.cuts.push_back(jobs.front().release + k * width);
+  std::sort(slots.cuts.begin(), slots.cuts.end());
+  slots.cuts.erase(std::unique(slots.cuts.begin(), slots.cuts.end()), slots.cuts.end());
+  return slots;
+}
+
+class Program {
+ public:
+  Program(const Slots& slots, const std::vector<Machines>& machines) : slots_(slots), machines_(machines) {
+    for (std::size_t s = 0; s + 1 < slots.count(); ++s)
+      for (const Machines& m : machines) capacity_.push_back(mip_.add_row(-kMipInfinity, m.count * slots.length(s)));
+  }
+
+  void add(const LateJob& job) {
+    const int tardiness = mip_.add_column(0, kMipInfinity, 1);
+    const int by_slot = mip_.add_row(std::max(0.0, slots_.cuts.back() - job.deadline), kMipInfinity);
+    mip_.add(by_slot, tardiness, 1);
+    std::vector<int> by_work;
+    for (int phase = 0; phase < kPhases; ++phase) {
+      by_work.push_back(mip_.add_row(0, kMipInfinity));
+      mip_.add(by_work.back(), tardiness, 1);
+    }
+    const std::size_t first =
+        std::size_t(std::lower_bound(slots_.cuts.begin(), slots_.cuts.end(), job.release) - slots_.cuts.begin());
+    int worked = -1, ended = -1;  // X and z of the slot before
+    for (std::size_t s = first; s < slots_.count(); ++s) {
+      const int balance = mip_.add_row(slots_.endless(s) ? 1 : 0, slots_.endless(s) ? 1 : 0);
+      if (worked >= 0) mip_.add(balance, worked, 1);
+      if (!slots_.endless(s)) mip_.add(balance, worked = mip_.add_column(0, 1, 0), -1);
+      add_work(job, s, balance, by_work);
+      if (!may_end(job, s)) continue;
+      const int end = mip_.add_column(0, 1, 0, true), all_done = mip_.add_row(0, kMipInfinity);
+      ++binaries_;
+      mip_.add(all_done, worked, 1);
+      mip_.add(all_done, end, -1);
+      mip_.add(by_slot, end, slots_.cuts[s + 1] - std::max(slots_.cuts[s], job.deadline));
+      if (ended >= 0) {
+        const int stays = mip_.add_row(0, kMipInfinity);
+        mip_.add(stays, end, 1);
+        mip_.add(stays, ended, -1);
+      }
+      ended = end;
+    }
+  }
+
+  const MipProblem& mip() const { return mip_; }
+  std::size_t binaries() const { return binaries_; }
+
+ private:
+  // The columns of the work in slot s: minutes on each class of machines, in the endless slot the share itself.
+  void add_work(const LateJob& job, std::size_t s, int balance, const std::vector<int>& by_work) {
+    const auto add_column = [&](double most, double share) {
+      const int column = mip_.add_column(0, most, 0);
+      mip_.add(balance, column, share);
+      for (int phase = 0; phase < kPhases; ++phase)
+        if (const double price = job.price(slots_.cuts[s], job.fastest * phase / kPhases); price != 0)
+          mip_.add(by_work[std::size_t(phase)], column, -price * share);
+      return column;
+    };
+    if (slots_.endless(s)) {
+      add_column(1, 1);
+      return;
+    }
+    const int one_machine = machines_.size() > 1 ? mip_.add_row(-kMipInfinity, slots_.length(s)) : -1;
+    for (std::size_t c = 0; c < machines_.size(); ++c) {
+      const int column = add_column(std::min(slots_.length(s), 1 / job.speeds[c]), job.speeds[c]);
+      mip_.add(capacity_[s * machines_.size() + c], column, 1);
+      if (one_machine >= 0) mip_.add(one_machine, column, 1);
+    }
+  }
+
+  bool may_end(const LateJob& job, std::size_t s) const {
+    if (slots_.endless(s)) return false;  // it has ended by then
+    if (slots_.cuts[s + 1] < job.release + job.fastest - 1e-9)
+      return false;                            // rounding must not forbid what is just possible
+    return slots_.cuts[s + 1] > job.deadline;  // else the next slot costs no more and serves
+  }
+
+  const Slots& slots_;
+  const std::vector<Machines>& machines_;
+  MipProblem mip_;
+  std::vector<int> capacity_;  // by slot, class
+  std::size_t binaries_ = 0;
+};
+
+// The slices of the layouts, or the whole GPUs.
+Result<std::vector<Machines>> make_machines(const Platform& platform, const TardinessOptions& options) {
+  if (platform.models().size() != 1) return invalid("{} holds for one GPU model, not for {}", kName, platform.spec());
+  const GpuModel& gpu = *platform.models()[0].gpu;
+  if (options.layouts.empty()) {
+    if (options.own_speeds) return invalid("{} with the jobs' own speeds needs the layouts it is to hold for", kName);
+    return std::vector<Machines>{{gpu.compute_slices(), kNoType, int(platform.gpus())}};
+  }
+  if (options.layouts.size() != platform.gpus())
+    return invalid("{} needs one layout for each of {} GPUs, not {}", kName, platform.gpus(), options.layouts.size());
+  std::vector<Machines> machines;
+  for (std::size_t p = 0; p < gpu.profiles().size(); ++p) {
+    Machines m{gpu.profiles()[p].compute_slices, TypeId(p), 0};
+    for (const Shape& shape : options.layouts) m.count += shape.count(int(p));
+    const auto same = std::find_if(machines.begin(), machines.end(), [&](const Machines& other) {
+      return !options.own_speeds && other.slices == m.slices;
+    });
+    if (same != machines.end())
+      same->count += m.count;
+    else if (m.count > 0)
+      machines.push_back(m);
+  }
+  if (machines.empty()) return invalid("{}: the layouts have no slice", kName);
+  return machines;
+}
+
+// A job with its speeds on the machines; no speeds for one without work.
+Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear,
+                         const std::vector<Machines>& machines) {
+  LateJob job{minutes(jobs.job(id).submit), minutes(jobs.job(id).deadline), {}};
+  for (const Machines& m : machines) {
+    const Time own = linear ? Time{} : jobs.work(id, m.type);
+    if (own < Time{0})
+      return invalid("{} with the jobs' own speeds needs a time of job {} on every slice of the layouts", kName,
+                     jobs.workload().name_of(index(id)));
+    const double work = linear ? linear->slice_s / 60 / m.slices : minutes(own);
+    if (work <= 0) {
+      job.speeds.clear();
+      job.fastest = 0;
+      break;
+    }
+    job.fastest = job.speeds.empty() ? work : std::min(job.fastest, work);
+    job.slowest = std::max(job.slowest, work);
+    job.speeds.push_back(1 / work);
+  }
+  job.least = std::max(0.0, job.release + job.fastest - job.deadline);
+  job.deadline += job.least;
+  return job;
+}
+
+}  // namespace
+
+Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs,
+                                       const TardinessOptions& options) {
+  if (!(options.slot_min > 0)) return invalid("{} needs slots longer than 0 minutes, not {}", kName, options.slot_min);
+  SMARTMIG_TRY(const std::vector<Machines> machines, make_machines(platform, options));
+  std::vector<LinearJob> linear;
+  if (!options.own_speeds) {
+    SMARTMIG_TRY(linear, linearise(platform, jobs, kName));
+  }
+  TardinessBound result;
+  std::vector<LateJob> late;
+  double certain = 0;  // sum of what no schedule avoids
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.job(JobId(j)).deadline == kNever) continue;
+    SMARTMIG_TRY(LateJob job, make_job(jobs, JobId(j), options.own_speeds ? nullptr : &linear[j], machines));
+    certain += job.least;
+    if (!job.speeds.empty()) late.push_back(std::move(job));
+  }
+  result.proven_optimal = late.empty();
+  if (jobs.size() == 0) return result;
+  const double n = double(jobs.size());
+  result.mean_min = certain / n;
+  if (late.empty()) return result;
+
+  double horizon = safe_horizon(late, machines);
+  if (options.horizon_min > 0) horizon = std::min(horizon, options.horizon_min);
+  if ((std::max(0.0, horizon - late.front().release) / options.slot_min + double(late.size())) * double(late.size()) >
+      double(kMostTardinessBinaries))
+    return invalid(
+        "{} would need more than {} binary variables for {} jobs in slots of {} min: use fewer jobs, wider slots, or "
+        "the bound that scales",
+        kName, kMostTardinessBinaries, jobs.size(), options.slot_min);
+  const Slots slots = make_slots(late, options.slot_min, horizon);
+  result.slots = slots.count();
+  for (std::size_t s = 0; s + 1 < slots.count(); ++s) result.slot_min = std::max(result.slot_min, slots.length(s));
+  Program program(slots, machines);
+  for (const LateJob& job : late) program.add(job);
+  SMARTMIG_TRY(const MipAnswer answer, solve_mip(program.mip(), options.limits, kName));
+  result.binaries = program.binaries();
+  result.nodes = answer.nodes;
+  result.seconds = answer.seconds;
+  result.proven_optimal = answer.optimal;
+  const double safe = answer.bound - kMipTolerance * (n + std::abs(answer.bound));
+  result.mean_min = (certain + std::max(0.0, safe)) / n;
+  result.mip_gap_min = std::max(0.0, (certain + answer.incumbent) / n - result.mean_min);
+  return result;
+}
+
+}  // namespace smartmig
