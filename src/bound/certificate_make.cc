@@ -12,23 +12,24 @@ namespace {
 // Seven digits are plenty for a price, and every price proves something.
 double rounded_price(double price) { return parse_double(fmt::format("{:.7g}", price)).value_or(0); }
 
-// The share of job-dependent watts that jobs pay themselves (power_minorant.h): the one with the best bound at the
-// tail's prices.
+// The share of job-dependent watts that jobs pay themselves (power_minorant.h): of those under which no configuration
+// draws less than idle, the one with the best bound at the tail's prices.
 Result<BoundProblem> best_problem(const Platform& platform, const JobTable& jobs, Objective objective, double a,
                                   double& share) {
-  share = 1;
+  share = 0;
   SMARTMIG_TRY(BoundProblem best, BoundProblem::make(platform, jobs, objective, a, share));
-  if (!PowerMinorant(platform, jobs, best.classes, 1).charges() || best.weights.energy == 0) return best;
+  if (best.weights.energy == 0 || !PowerMinorant(platform, jobs, best.classes, 1).charges()) return best;
   Prices tail;
   tail.values = best.tail;
   double most = lagrangian_value(best, tail);
-  for (const double other : {0.75, 0.5, 0.25, 0.0}) {
-    SMARTMIG_TRY(BoundProblem problem, BoundProblem::make(platform, jobs, objective, a, other));
-    tail.values = problem.tail;
-    if (const double value = lagrangian_value(problem, tail); value > most) {
+  for (const double other : {0.25, 0.5, 0.75, 1.0}) {
+    auto problem = BoundProblem::make(platform, jobs, objective, a, other);
+    if (!problem) break;  // configurations only get cheaper with a larger share
+    tail.values = problem->tail;
+    if (const double value = lagrangian_value(*problem, tail); value > most) {
       most = value;
       share = other;
-      best = std::move(problem);
+      best = std::move(*problem);
     }
   }
   return best;

@@ -8,8 +8,8 @@
 namespace smartmig {
 namespace {
 
-// Cuts the levels (descending) by what `machines` can do in `length`: x' = min(x, max(h, x - length)), h the common height
-// at which the total cut is machines * length, or 0 when there is less to do.
+// Cuts the levels (descending) by what `machines` can do in `length`: x' = min(x, max(h, x - length)), h the common
+// height at which the total cut is machines * length, or 0 when there is less to do.
 void cut_levels(std::vector<double>& levels, int machines, double length) {
   const auto total_cut = [&](double h) {
     double cut = 0;
@@ -36,7 +36,8 @@ void cut_levels(std::vector<double>& levels, int machines, double length) {
       (total_cut(corners[middle]) > capacity ? low : high) = middle;
     }
     const double at_low = total_cut(corners[low]), at_high = total_cut(corners[high]);
-    h = at_low == at_high ? corners[high] : corners[low] + (corners[high] - corners[low]) * (at_low - capacity) / (at_low - at_high);
+    h = at_low == at_high ? corners[high]
+                          : corners[low] + (corners[high] - corners[low]) * (at_low - capacity) / (at_low - at_high);
   }
   for (double& x : levels) x = std::min(x, std::max(h, x - length));
   while (!levels.empty() && levels.back() <= 0) levels.pop_back();
@@ -54,7 +55,8 @@ double preemptive_makespan(std::span<const ReleasedJob> jobs, int machines) {
       if (!levels.empty()) cut_levels(levels, machines, job.release - now);
       now = job.release;
     }
-    if (job.processing > 0) levels.insert(std::upper_bound(levels.begin(), levels.end(), job.processing, std::greater<>()), job.processing);
+    if (job.processing > 0)
+      levels.insert(std::upper_bound(levels.begin(), levels.end(), job.processing, std::greater<>()), job.processing);
   }
   if (levels.empty()) return now;
   return now + std::max(levels.front(), std::accumulate(levels.begin(), levels.end(), 0.0) / machines);

@@ -1,10 +1,10 @@
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/comparison.h"
@@ -48,11 +48,14 @@ Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::
 
 int run_compare(const Arguments& arguments) {
   RunOptions options;
-  std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, seeds_text, report;
+  std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, seeds_text,
+              report;
   std::int64_t days = 30, threads = default_threads();
   bool json = false, force = false, bound = false;
-  Command command("compare", "", "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
-                  "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
+  Command command(
+      "compare", "",
+      "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
+      "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
   options.declare(command);
   command.option("--policies", policies, "LIST", "policies; layouts of their own in brackets: static[3]+edf");
   command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
@@ -70,12 +73,18 @@ int run_compare(const Arguments& arguments) {
   if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto seeds = seeds_text.empty() ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstReportSeed, std::size_t(days))) : parse_seeds(seeds_text);
+  const auto seeds = seeds_text.empty()
+                         ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstReportSeed, std::size_t(days)))
+                         : parse_seeds(seeds_text);
   if (!seeds) return usage_error(seeds.error());
-  if (!is_workload_spec(options.workload)) return usage_error(invalid("compare needs a generator such as paper:20x, because it draws a day per seed; for one file use sim with each policy"));
+  if (!is_workload_spec(options.workload))
+    return usage_error(
+        invalid("compare needs a generator such as paper:20x, because it draws a day per seed; for one file use sim "
+                "with each policy"));
 
   std::vector<Contender> contenders;
-  for (const std::string& name : split_policies(policies)) contenders.push_back(contender_of(name, options.policy_options()));
+  for (const std::string& name : split_policies(policies))
+    contenders.push_back(contender_of(name, options.policy_options()));
   std::size_t base = 0;
   if (!baseline.empty()) {
     while (base < contenders.size() && contenders[base].label != baseline) ++base;
@@ -84,7 +93,8 @@ int run_compare(const Arguments& arguments) {
   for (const Contender& contender : contenders) {
     const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform);
     if (!made) return usage_error(made.error());
-    if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair) return usage_error(fair.error());
+    if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
+      return usage_error(fair.error());
   }
 
   Progress bar("compare");
@@ -101,7 +111,8 @@ int run_compare(const Arguments& arguments) {
   else
     fmt::print("{}", comparison_text(comparison));
   if (!report.empty())
-    if (const auto written = write_comparison_page(report, comparison, force); !written) return failure(written.error());
+    if (const auto written = write_comparison_page(report, comparison, force); !written)
+      return failure(written.error());
   return 0;
 }
 

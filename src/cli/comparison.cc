@@ -1,8 +1,8 @@
 #include "cli/comparison.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/table.h"
@@ -23,8 +23,9 @@ std::vector<std::string> split_policies(std::string_view text) {
   return names;
 }
 
-Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::vector<Summary>>& runs,
-                           const std::vector<std::uint64_t>& seeds, std::size_t baseline) {
+Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
+                           const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
+                           std::size_t baseline) {
   Comparison out;
   out.gpus = setting.platform->spec();
   out.workload = setting.workload;
@@ -57,7 +58,8 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
     row.repartitions = mean([](const Summary& s) { return s.repartitions; });
     row.et_difference = paired_difference(column(runs[c], et_of), column(runs[baseline], et_of));
     row.energy_difference = paired_difference(column(runs[c], energy_of), column(runs[baseline], energy_of));
-    row.tardiness_difference = paired_difference(column(runs[c], tardiness_of_day), column(runs[baseline], tardiness_of_day));
+    row.tardiness_difference =
+        paired_difference(column(runs[c], tardiness_of_day), column(runs[baseline], tardiness_of_day));
     out.rows.push_back(row);
   }
   out.jobs = mean_of(column(runs[0], [](const Summary& s) { return s.jobs; }));
@@ -73,25 +75,43 @@ std::string signed_percent(const Difference& d) {
 
 }  // namespace
 
-std::string gap_text(double value, double bound) { return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : ""; }
+std::string gap_text(double value, double bound) {
+  return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : "";
+}
 
 std::string comparison_text(const Comparison& c) {
-  std::string out = fmt::format("{} on {}, {} costs, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
-                                c.workload, c.gpus, c.cost, c.power, c.seeds.size(), c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a, c.a_eff);
-  std::vector<std::string> header{"policy", "energy kWh", "M Wmin", "tardiness min", "p99 min", "late", "ET", "ET against " + c.rows[c.baseline].label + " (95 %)"};
+  std::string out = fmt::format(
+      "{} on {}, {} costs, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
+      "watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
+      c.workload, c.gpus, c.cost, c.power, c.seeds.size(), c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds),
+      c.jobs, c.a, c.a_eff);
+  std::vector<std::string> header{
+      "policy",  "energy kWh", "M Wmin", "tardiness min",
+      "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};
   if (c.bounds) header.insert(header.end(), {"ET gap", "energy gap", "tardiness gap"});
   Table table(header);
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
     const ComparisonRow& row = c.rows[i];
-    std::vector<std::string> cells{row.label, fmt::format("{:.2f}", row.energy_kwh), fmt::format("{:.3f}", row.energy_wmin / 1e6), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.2f}", row.p99_min),
-               fmt::format("{:.1f} %", row.late_percent), fmt::format("{:.3f}", row.et), i == c.baseline ? "baseline" : signed_percent(row.et_difference)};
-    if (c.bounds) cells.insert(cells.end(), {gap_text(row.et, c.bounds->et(c.a)), gap_text(row.energy_wmin, c.bounds->energy_wmin), gap_text(row.tardiness_min, c.bounds->tardiness_min)});
+    std::vector<std::string> cells{row.label,
+                                   fmt::format("{:.2f}", row.energy_kwh),
+                                   fmt::format("{:.3f}", row.energy_wmin / 1e6),
+                                   fmt::format("{:.3f}", row.tardiness_min),
+                                   fmt::format("{:.2f}", row.p99_min),
+                                   fmt::format("{:.1f} %", row.late_percent),
+                                   fmt::format("{:.3f}", row.et),
+                                   i == c.baseline ? "baseline" : signed_percent(row.et_difference)};
+    if (c.bounds)
+      cells.insert(cells.end(), {gap_text(row.et, c.bounds->et(c.a)), gap_text(row.energy_wmin, c.bounds->energy_wmin),
+                                 gap_text(row.tardiness_min, c.bounds->tardiness_min)});
     table.add(std::move(cells));
   }
   out += table.text();
   if (c.bounds)
-    out += fmt::format("\nproven lower bounds, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; gap = value/bound - 1\n", c.bounds->et(c.a), kilowatt_hours(c.bounds->energy_wmin * 60),
-                       c.bounds->energy_wmin / 1e6, c.bounds->tardiness_min);
+    out += fmt::format(
+        "\nproven lower bounds, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; "
+        "gap = value/bound - 1\n",
+        c.bounds->et(c.a), kilowatt_hours(c.bounds->energy_wmin * 60), c.bounds->energy_wmin / 1e6,
+        c.bounds->tardiness_min);
   return out;
 }
 
@@ -99,10 +119,24 @@ std::string comparison_json(const Comparison& c) {
   using Json = nlohmann::ordered_json;
   const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   const auto difference = [&](const Difference& d) {
-    return Json{{"mean", d.mean}, {"half_width_95", number(d.half_width)}, {"percent", d.percent}, {"percent_half_width_95", number(d.percent_half_width)}};
+    return Json{{"mean", d.mean},
+                {"half_width_95", number(d.half_width)},
+                {"percent", d.percent},
+                {"percent_half_width_95", number(d.percent_half_width)}};
   };
-  Json json{{"workload", c.workload}, {"gpus", c.gpus}, {"cost", c.cost}, {"power", c.power}, {"a", c.a}, {"a_eff", c.a_eff}, {"seeds", c.seeds}, {"jobs_per_day", c.jobs}, {"baseline", c.rows[c.baseline].label}};
-  if (c.bounds) json["bounds"] = {{"et", c.bounds->et(c.a)}, {"energy_wmin", c.bounds->energy_wmin}, {"mean_tardiness_min", c.bounds->tardiness_min}};
+  Json json{{"workload", c.workload},
+            {"gpus", c.gpus},
+            {"cost", c.cost},
+            {"power", c.power},
+            {"a", c.a},
+            {"a_eff", c.a_eff},
+            {"seeds", c.seeds},
+            {"jobs_per_day", c.jobs},
+            {"baseline", c.rows[c.baseline].label}};
+  if (c.bounds)
+    json["bounds"] = {{"et", c.bounds->et(c.a)},
+                      {"energy_wmin", c.bounds->energy_wmin},
+                      {"mean_tardiness_min", c.bounds->tardiness_min}};
   const auto gap = [](double value, double bound) { return bound > 0 ? Json(value / bound - 1) : Json(nullptr); };
   Json rows = Json::array();
   for (const ComparisonRow& row : c.rows) {

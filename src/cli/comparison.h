@@ -29,8 +29,9 @@ struct Comparison {
   std::vector<ComparisonRow> rows;
 };
 
-Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders, const std::vector<std::vector<Summary>>& runs,
-                           const std::vector<std::uint64_t>& seeds, std::size_t baseline);
+Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
+                           const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
+                           std::size_t baseline);
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);
 // The same as a page, to be given curves or written.

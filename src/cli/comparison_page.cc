@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "cli/comparison.h"
 #include "eval/seeds.h"
@@ -51,8 +51,10 @@ smartmig::Comparison page_of(const Comparison& c, std::string title, std::string
 
 Result<Ok> write_comparison_page(const std::string& path, const Comparison& comparison, bool force) {
   std::error_code ignored;
-  if (!force && std::filesystem::exists(path, ignored)) return io_error("{} exists already: choose another file or add --force", path);
-  return write_file(path, compare_report(page_of(comparison, "Policies compared", "Every policy saw the same jobs on the same days.")));
+  if (!force && std::filesystem::exists(path, ignored))
+    return io_error("{} exists already: choose another file or add --force", path);
+  return write_file(path, compare_report(page_of(comparison, "Policies compared",
+                                                 "Every policy saw the same jobs on the same days.")));
 }
 
 }  // namespace smartmig::cli

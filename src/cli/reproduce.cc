@@ -1,6 +1,6 @@
-#include <cstdio>
-
 #include <fmt/format.h>
+
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bound/paper_energy.h"
@@ -24,7 +24,8 @@ struct Reproduced {
   double bound_wmin = 0;  // mean of the paper's energy bound over the days
 };
 
-Result<Reproduced> reproduce_table(const PaperTable& table, const std::vector<std::uint64_t>& seeds, int threads, Progress& bar) {
+Result<Reproduced> reproduce_table(const PaperTable& table, const std::vector<std::uint64_t>& seeds, int threads,
+                                   Progress& bar) {
   RunOptions options;
   options.workload = table.workload;
   SMARTMIG_TRY(Setting setting, options.setting());
@@ -34,7 +35,8 @@ Result<Reproduced> reproduce_table(const PaperTable& table, const std::vector<st
     if (row.policy == "static[1,1,2,3,3,5,5,10]+cedf") baseline = contenders.size();
     contenders.push_back(contender_of(row.policy, {}));
   }
-  SMARTMIG_TRY(const auto runs, run_paired(setting, contenders, seeds, threads, [&bar](double share) { bar.set(share); }));
+  SMARTMIG_TRY(const auto runs,
+               run_paired(setting, contenders, seeds, threads, [&bar](double share) { bar.set(share); }));
   std::vector<Result<double>> bounds(seeds.size(), Result<double>(0.0));
   run_parallel(seeds.size(), threads, [&](std::size_t d) {
     const auto day = make_day(setting, seeds[d]);
@@ -54,19 +56,29 @@ double shown_energy(const Reproduced& r, const ComparisonRow& row) {
 
 void print_table(const Reproduced& r) {
   const PaperTable& paper = *r.printed;
-  fmt::print("{} ({}; {} days){}{}\n", paper.title, paper.workload, r.ours.seeds.size(), paper.note.empty() ? "" : "; ", paper.note);
+  fmt::print("{} ({}; {} days){}{}\n", paper.title, paper.workload, r.ours.seeds.size(), paper.note.empty() ? "" : "; ",
+             paper.note);
   const char* unit = paper.energy_above_bound ? "% above bound" : "M Wmin";
   const bool against = paper.rows.size() > 4 || paper.energy_above_bound;
-  Table table({"policy", fmt::format("energy {}: paper", unit), "ours", "tardiness min: paper", "ours", "sd", "ET", against ? "ET against " + r.ours.rows[r.ours.baseline].label : ""});
-  const auto printed = [](const std::optional<double>& value) { return value ? fmt::format("{:g}", *value) : std::string("-"); };
+  Table table({"policy", fmt::format("energy {}: paper", unit), "ours", "tardiness min: paper", "ours", "sd", "ET",
+               against ? "ET against " + r.ours.rows[r.ours.baseline].label : ""});
+  const auto printed = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:g}", *value) : std::string("-");
+  };
   for (std::size_t i = 0; i < paper.rows.size(); ++i) {
     const ComparisonRow& row = r.ours.rows[i];
     const Difference& d = row.et_difference;
-    table.add({row.label, printed(paper.rows[i].energy), fmt::format("{:.{}f}", shown_energy(r, row), paper.energy_above_bound ? 1 : 3), printed(paper.rows[i].tardiness), fmt::format("{:.3f}", row.tardiness_min),
-               fmt::format("{:.2f}", row.tardiness_deviation), fmt::format("{:.3f}", row.et), !against ? "" : i == r.ours.baseline ? "baseline" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width)});
+    table.add({row.label, printed(paper.rows[i].energy),
+               fmt::format("{:.{}f}", shown_energy(r, row), paper.energy_above_bound ? 1 : 3),
+               printed(paper.rows[i].tardiness), fmt::format("{:.3f}", row.tardiness_min),
+               fmt::format("{:.2f}", row.tardiness_deviation), fmt::format("{:.3f}", row.et),
+               !against               ? ""
+               : i == r.ours.baseline ? "baseline"
+                                      : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width)});
   }
   fmt::print("{}", table.text());
-  fmt::print("energy bound of the paper (linearised jobs, least preemptive makespan): {:.3f} M Wmin{}\n\n", r.bound_wmin / 1e6, paper.name == "20x" ? ", printed 1.995" : "");
+  fmt::print("energy bound of the paper (linearised jobs, least preemptive makespan): {:.3f} M Wmin{}\n\n",
+             r.bound_wmin / 1e6, paper.name == "20x" ? ", printed 1.995" : "");
 }
 
 Json json_of(const Reproduced& r) {
@@ -75,10 +87,24 @@ Json json_of(const Reproduced& r) {
   for (std::size_t i = 0; i < paper.rows.size(); ++i) {
     const ComparisonRow& row = r.ours.rows[i];
     const auto printed = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-    rows.push_back({{"policy", row.label}, {"printed_energy", printed(paper.rows[i].energy)}, {"energy", shown_energy(r, row)}, {"printed_tardiness_min", printed(paper.rows[i].tardiness)}, {"mean_tardiness_min", row.tardiness_min},
-                    {"tardiness_deviation_min", row.tardiness_deviation}, {"energy_wmin", row.energy_wmin}, {"et", row.et}, {"et_percent", row.et_difference.percent}, {"et_percent_half_width_95", row.et_difference.percent_half_width}});
+    rows.push_back({{"policy", row.label},
+                    {"printed_energy", printed(paper.rows[i].energy)},
+                    {"energy", shown_energy(r, row)},
+                    {"printed_tardiness_min", printed(paper.rows[i].tardiness)},
+                    {"mean_tardiness_min", row.tardiness_min},
+                    {"tardiness_deviation_min", row.tardiness_deviation},
+                    {"energy_wmin", row.energy_wmin},
+                    {"et", row.et},
+                    {"et_percent", row.et_difference.percent},
+                    {"et_percent_half_width_95", row.et_difference.percent_half_width}});
   }
-  return {{"table", paper.name}, {"title", paper.title}, {"workload", paper.workload}, {"note", paper.note}, {"energy_unit", paper.energy_above_bound ? "percent above bound" : "M watt-minutes"}, {"energy_bound_wmin", r.bound_wmin}, {"rows", rows}};
+  return {{"table", paper.name},
+          {"title", paper.title},
+          {"workload", paper.workload},
+          {"note", paper.note},
+          {"energy_unit", paper.energy_above_bound ? "percent above bound" : "M watt-minutes"},
+          {"energy_bound_wmin", r.bound_wmin},
+          {"rows", rows}};
 }
 
 }  // namespace
@@ -88,23 +114,30 @@ int run_reproduce(const Arguments& arguments) {
   std::int64_t days = 30, threads = default_threads();
   bool json = false;
   Fig11Options fig11;
-  Command command("reproduce", "a-static|a-fig11|bounds-tiny", "Prints what the SMART-MIG paper prints beside what we measure on report days: static partitions, the tardiness bound of Fig. 11; or how tight the bounds are where the optimum is known.", "smartmig reproduce a-static --days 30");
+  Command command("reproduce", "a-static|a-fig11|bounds-tiny",
+                  "Prints what the SMART-MIG paper prints beside what we measure on report days: static partitions, "
+                  "the tardiness bound of Fig. 11; or how tight the bounds are where the optimum is known.",
+                  "smartmig reproduce a-static --days 30");
   command.positional(what);
   command.option("--days", days, "N", "report seeds from 200000 on");
   command.option("--table", only, "NAME", "one table only: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10");
   command.option("--repetitions", fig11.repetitions, "N", "a-fig11: report seeds from 200000 on");
   command.option("--slot", fig11.slot_min, "MIN", "a-fig11: minutes of a slot of the program");
-  command.option("--time-limit", fig11.time_limit_s, "S", "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
+  command.option("--time-limit", fig11.time_limit_s, "S",
+                 "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (what != "a-static" && what != "a-fig11" && what != "bounds-tiny") return usage_error(invalid("'{}' is not known: a-static, a-fig11, bounds-tiny", what));
-  if (days < 2 || days > 10'000 || threads < 1 || threads > 1024) return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
+  if (what != "a-static" && what != "a-fig11" && what != "bounds-tiny")
+    return usage_error(invalid("'{}' is not known: a-static, a-fig11, bounds-tiny", what));
+  if (days < 2 || days > 10'000 || threads < 1 || threads > 1024)
+    return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
   if (what == "bounds-tiny") return reproduce_bounds_tiny(json, int(threads));
   if (what == "a-fig11") {
-    if (fig11.repetitions < 1 || fig11.repetitions > 10'000 || fig11.slot_min < 0.01 || fig11.slot_min > 60 || fig11.time_limit_s < 0)
+    if (fig11.repetitions < 1 || fig11.repetitions > 10'000 || fig11.slot_min < 0.01 || fig11.slot_min > 60 ||
+        fig11.time_limit_s < 0)
       return usage_error(invalid("--repetitions 1 to 10000, --slot 0.01 to 60 minutes, --time-limit at least 0"));
     fig11.threads = int(threads);
     fig11.json = json;
@@ -123,8 +156,12 @@ int run_reproduce(const Arguments& arguments) {
     else
       print_table(*done);
   }
-  if (!found) return usage_error(invalid("table '{}' is not known: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10", only));
-  if (json) fmt::print("{}\n", Json{{"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(days) - 1}}, {"tables", all}}.dump(1));
+  if (!found)
+    return usage_error(invalid("table '{}' is not known: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10", only));
+  if (json)
+    fmt::print(
+        "{}\n",
+        Json{{"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(days) - 1}}, {"tables", all}}.dump(1));
   return 0;
 }
 

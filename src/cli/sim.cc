@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "bound/certificate_make.h"
 #include "cli/comparison.h"
@@ -26,13 +26,18 @@ struct SimOptions : RunOptions {
 std::string gap_json(double value, double bound) { return bound > 0 ? fmt::format("{}", value / bound - 1) : "null"; }
 
 std::string bound_fields(const Summary& s, const ProvenBounds& b) {
-  return fmt::format(",\"et_bound\":{},\"et_gap\":{},\"energy_bound_wmin\":{},\"energy_gap\":{},\"tardiness_bound_min\":{},\"tardiness_gap\":{}", b.et(s.a), gap_json(s.et, b.et(s.a)), b.energy_wmin,
-                     gap_json(s.energy_wmin, b.energy_wmin), b.tardiness_min, gap_json(s.mean_tardiness_min, b.tardiness_min));
+  return fmt::format(
+      ",\"et_bound\":{},\"et_gap\":{},\"energy_bound_wmin\":{},\"energy_gap\":{},\"tardiness_bound_min\":{},"
+      "\"tardiness_gap\":{}",
+      b.et(s.a), gap_json(s.et, b.et(s.a)), b.energy_wmin, gap_json(s.energy_wmin, b.energy_wmin), b.tardiness_min,
+      gap_json(s.mean_tardiness_min, b.tardiness_min));
 }
 
 std::string bound_table(const Summary& s, const ProvenBounds& b) {
   Table table({"proven for every policy", "this run", "lower bound", "gap"});
-  const auto add = [&](const char* name, double value, double bound) { table.add({name, fmt::format("{:.5g}", value), fmt::format("{:.5g}", bound), gap_text(value, bound)}); };
+  const auto add = [&](const char* name, double value, double bound) {
+    table.add({name, fmt::format("{:.5g}", value), fmt::format("{:.5g}", bound), gap_text(value, bound)});
+  };
   add("ET", s.et, b.et(s.a));
   add("energy, kWh", s.energy_kwh, kilowatt_hours(b.energy_wmin * 60));
   add("mean tardiness, min", s.mean_tardiness_min, b.tardiness_min);
@@ -42,19 +47,23 @@ std::string bound_table(const Summary& s, const ProvenBounds& b) {
 Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std::shared_ptr<const JobTable> jobs) {
   Contender contender = contender_of(options.policy, options.policy_options());
   contender.options.plain = options.plain;
-  const bool keep_journal = !options.out.empty() && (options.journal || options.report || setting.platform->gpus() <= kMaxJournalGpus);
+  const bool keep_journal =
+      !options.out.empty() && (options.journal || options.report || setting.platform->gpus() <= kMaxJournalGpus);
   Progress bar(options.policy);
   std::function<void(double)> told;
   if (jobs->size() > 50'000) told = [&bar](double share) { bar.set(share); };
   SMARTMIG_TRY(const auto run, run_recorded(setting, contender, jobs, keep_journal, told));
   const SimResult& result = run->result;
   const Workload& workload = jobs->workload();
-  if (result.refused > 0) fmt::print(stderr, "smartmig: {} illegal actions of the policy were refused; the last: {}\n", result.refused, result.last_refusal);
+  if (result.refused > 0)
+    fmt::print(stderr, "smartmig: {} illegal actions of the policy were refused; the last: {}\n", result.refused,
+               result.last_refusal);
   std::optional<ProvenBounds> bounds;
   RunDirOptions dir{options.force, options.report, {}};
   if (options.bound) {
     Progress bound_bar("bound");
-    SMARTMIG_TRY(bounds, proven_bounds(*setting.platform, *jobs, setting.a, {1, [&](double share, double) { bound_bar.set(share); }}));
+    SMARTMIG_TRY(bounds, proven_bounds(*setting.platform, *jobs, setting.a,
+                                       {1, [&](double share, double) { bound_bar.set(share); }}));
     dir.extras = {kilowatt_hours(bounds->energy_wmin * 60), bounds->et(setting.a)};
   }
   if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, dir));
@@ -62,16 +71,20 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   const double rate = result.wall_s > 0 ? double(result.summary.events) / result.wall_s : 0;
   if (options.json) {
     std::string json = "{";
-    json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy, setting.cost.name(), hash_of(workload));
+    json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy,
+                        setting.cost.name(), hash_of(workload));
     for (const auto& [key, value] : summary_fields(result.summary)) json += fmt::format(",\"{}\":{}", key, value);
     if (bounds) json += bound_fields(result.summary, *bounds);
-    json += fmt::format(",\"refused\":{},\"wall_s\":{:.6f},\"events_per_s\":{:.0f}}}\n", result.refused, result.wall_s, rate);
+    json += fmt::format(",\"refused\":{},\"wall_s\":{:.6f},\"events_per_s\":{:.0f}}}\n", result.refused, result.wall_s,
+                        rate);
     fmt::print("{}", json);
     return Ok{};
   }
-  fmt::print("{} on {}, {} costs, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(), setting.cost.name(), workload.source, run->layouts, summary_text(result.summary));
+  fmt::print("{} on {}, {} costs, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
+             setting.cost.name(), workload.source, run->layouts, summary_text(result.summary));
   if (bounds) fmt::print("\n{}", bound_table(result.summary, *bounds));
-  if (!options.out.empty()) fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");
+  if (!options.out.empty())
+    fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");
   return Ok{};
 }
 
@@ -82,7 +95,9 @@ int run_sim(const Arguments& arguments) {
   Command command("sim", "", "Simulates a workload on a fleet under one policy and prints energy, tardiness and ET.",
                   "smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf --report -o run1");
   options.declare(command);
-  command.option("--policy", options.policy, "R+P", "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
+  command.option(
+      "--policy", options.policy, "R+P",
+      "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
   command.option("--out", options.out, "DIR", "write the run directory").alias("-o");
   command.flag("--force", options.force, "replace an existing run directory");
   command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");
@@ -98,7 +113,8 @@ int run_sim(const Arguments& arguments) {
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
   const Contender contender = contender_of(options.policy, options.policy_options());
-  if (const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform); !made) return usage_error(made.error());
+  if (const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform); !made)
+    return usage_error(made.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
     return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));

@@ -1,8 +1,8 @@
 #include "cli/verbs.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
+
+#include <cstdio>
 
 #include "base/text.h"
 
@@ -38,7 +38,8 @@ int failure(const Error& error) {
 namespace {
 
 void print_help() {
-  fmt::print("smartmig: carve MIG GPUs into slices, place jobs on them, and know how much energy and lateness it costs\n\n");
+  fmt::print(
+      "smartmig: carve MIG GPUs into slices, place jobs on them, and know how much energy and lateness it costs\n\n");
   fmt::print("Usage: smartmig VERB [options]      smartmig VERB --help says more\n\n");
   for (const Verb& verb : verbs()) fmt::print("  {:<10} {}\n", verb.name, verb.summary);
   fmt::print("\nExample:\n  smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf\n");
@@ -62,7 +63,8 @@ int main(int argc, char** argv) {
     names.emplace_back(verb.name);
   }
   const std::string near = nearest(arguments[0], names);
-  return usage_error(invalid("'{}' is not a verb{}; smartmig --help lists them", arguments[0], near.empty() ? "" : ", did you mean " + near + "?"));
+  return usage_error(invalid("'{}' is not a verb{}; smartmig --help lists them", arguments[0],
+                             near.empty() ? "" : ", did you mean " + near + "?"));
 }
 
 }  // namespace smartmig::cli

@@ -1,5 +1,5 @@
-// The verbs of smartmig, one file each (geometry.cc holds run_geometry). Each takes the arguments after the verb and returns
-// the exit code: 0 ok, 1 the work failed, 2 the call was wrong. Only this folder prints or exits.
+// The verbs of smartmig, one file each (geometry.cc holds run_geometry). Each takes the arguments after the verb and
+// returns the exit code: 0 ok, 1 the work failed, 2 the call was wrong. Only this folder prints or exits.
 #pragma once
 #include <span>
 #include <string>
@@ -32,7 +32,7 @@ std::span<const Verb> verbs();
 
 int main(int argc, char** argv);
 
-int usage_error(const Error& error);   // prints to stderr, returns 2
-int failure(const Error& error);       // prints to stderr, returns 1
+int usage_error(const Error& error);  // prints to stderr, returns 2
+int failure(const Error& error);      // prints to stderr, returns 1
 
 }  // namespace smartmig::cli

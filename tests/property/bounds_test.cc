@@ -91,12 +91,15 @@ TEST(BoundProperties, TheTwoJobSubproblemsAgree) {
     Rng rng(world.seed, 6);
     const Objective objective = rng.below(4) == 0 ? Objective::kTardiness : Objective::kEt;
     const double a = rng.uniform(1e-6, 1e-4);
-    const auto problem = BoundProblem::make(*world.platform, *world.jobs, objective, a, 1);
+    auto problem = BoundProblem::make(*world.platform, *world.jobs, objective, a, 1);
+    const bool whole = bool(problem);
+    if (!whole) problem = BoundProblem::make(*world.platform, *world.jobs, objective, a, 0);
     ASSERT_TRUE(problem) << problem.error().what;
     const std::size_t classes = problem->classes.size();
     Certificate c;
     c.objective = objective;
     c.a = a;
+    c.share = whole ? 1 : 0;
     c.gpus = world.platform->spec();
     for (const auto& model : world.platform->models()) c.power_models.push_back(model.power.name());
     c.jobs = world.jobs->size();
