@@ -115,7 +115,8 @@ TEST(Tables, EnergyAndStatesFollowTheEvents) {
 TEST(Tables, ARunWithoutItsJournalStillHasJobs) {
   TestRun run = test_run();
   run.record.events = nullptr;
-  CsvReader csv = open(jobs_csv(run.record));
+  const std::string text = jobs_csv(run.record);
+  CsvReader csv = open(text);
   ASSERT_TRUE(*csv.next());
   EXPECT_EQ(csv.text(csv.column("slice")), "7g.40gb");
   EXPECT_EQ(csv.text(csv.column("allocated_resources")), "");
