@@ -19,6 +19,14 @@ for _ in 1 2 3 4 5 6 7 8 9; do
 done
 echo "  fast $best events/s, plain $best_plain events/s, ratio $(awk "BEGIN { printf \"%.1f\", $best / $best_plain }")"
 
+echo "the same by load and layouts (ten days in one run)"
+for setting in "12x static" "16x static" "20x static" "20x search" "20x twice" "20x none"; do
+  read -r load repartitioner <<<"$setting"
+  result=$(run -w "paper:$load,seed=200000,days=10" --policy "$repartitioner+cedf")
+  events=$(figure "$result" events) changes=$(($(figure "$result" preemptions) + $(figure "$result" moves)))
+  echo "  $load $repartitioner: $(figure "$result" events_per_s) events/s, $(awk "BEGIN { printf \"%.1f\", $changes / $events }") job moves per event"
+done
+
 echo "cost per event against the number of GPUs (load in proportion, two hours of the day)"
 for gpus in 8 64 512; do
   result=$(run -w "paper:$((gpus * 5 / 2))x,seed=200000,hours=9-11" --gpus "${gpus}xa100-40gb" --policy static+cedf)
