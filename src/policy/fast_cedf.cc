@@ -91,12 +91,12 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
   Counts everything{};  // so that every sitter behind the final totals gets up
   for (std::size_t t = 0; t < types_.size(); ++t) everything[t] = std::uint32_t(types_[t].gpu.size());
   unseated_.clear();
-  pass(cluster, 0, SIZE_MAX, {}, {}, plan);
+  pass(cluster, 0, SIZE_MAX, {}, plan);
   seat_all(cluster, everything, plan);
 }
 
 // The place in the order from which turns may change, with the counts before it.
-std::size_t FastCedf::take_news(const Cluster& cluster, Counts& counts, Drift& drift) {
+std::size_t FastCedf::take_news(const Cluster& cluster, Counts& counts) {
   std::size_t from = scan_.size();
   counts = totals_;
   for (const Event& event : cluster.news()) {
@@ -109,7 +109,6 @@ std::size_t FastCedf::take_news(const Cluster& cluster, Counts& counts, Drift& d
         from = at;
         counts = scan_[at].before;
       }
-      drift.change(scan_[at].type, -1);
       leave_seat(scan_[at]);
       scan_.erase(scan_.begin() + std::ptrdiff_t(at));
     } else if (event.kind == EventKind::kSubmitted) {
@@ -142,8 +141,7 @@ void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& p
   if (anew || plain_) return;
 
   Counts counts;
-  Drift drift;
-  std::size_t from = take_news(cluster, counts, drift);
+  std::size_t from = take_news(cluster, counts);
   std::size_t last = from;  // the last place where something is known to have changed
   if (cluster.now() >= next_recheck_) {
     next_recheck_ = kNever;
@@ -161,12 +159,11 @@ void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& p
   }
   const Counts totals_before = totals_;
   unseated_.clear();
-  pass(cluster, from, last, counts, drift, plan);
+  pass(cluster, from, last, counts, plan);
   if (!unseated_.empty() || !(totals_before == totals_)) seat_all(cluster, totals_before, plan);
 }
 
-void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Drift drift,
-                    Plan& plan) {
+void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Plan& plan) {
   const Time now = cluster.now();
   std::size_t taken = 0;
   for (const std::uint32_t count : counts.of) taken += count;
@@ -187,53 +184,32 @@ void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, 
       waiting_.pop_back();
     }
     Entry& entry = scan_[i];
-    if (entry.type >= 0 && i > last && drift.none()) return;  // all later turns are as they were
+    const bool placed = entry.type >= 0;
+    if (placed && i > last && entry.before == counts) return;  // and so are all later turns
     entry.before = counts;
-    const std::int8_t before = entry.type;
-    if (before < 0 || entry.recheck <= now)
-      evaluate(cluster, entry, counts);
-    else if ((drift.fewer & entry.watch) != 0 ||
-             ((drift.more >> before & 1) != 0 &&
-              scan_of_[std::size_t(before)][counts[std::size_t(before)]] >= entry.second))
-      if (choose(entry, counts) != before) evaluate(cluster, entry, counts);
-    if (entry.type != before) drift.change(before, entry.type);
+    if (!placed || entry.recheck <= now || choose(entry, counts) != entry.type) evaluate(cluster, entry, counts);
     next_recheck_ = std::min(next_recheck_, entry.recheck);
     if (entry.type >= 0) {
       ++counts[std::size_t(entry.type)];
       ++taken;
-      if (entry.type == entry.seat_type) continue;
     }
+    if (entry.type >= 0 && entry.type == entry.seat_type) continue;
     get_up(entry, plan);
     if (entry.type >= 0) unseated_.push_back(i);
   }
   totals_ = counts;
 }
 
-void FastCedf::Drift::change(int from, int to) {
-  const auto add = [&](int type, int by) {
-    if (type < 0) return;
-    by_type[std::size_t(type)] = std::int8_t(by_type[std::size_t(type)] + by);
-    const std::uint8_t bit = std::uint8_t(1u << type);
-    more = std::uint8_t(by_type[std::size_t(type)] > 0 ? more | bit : more & ~bit);
-    fewer = std::uint8_t(by_type[std::size_t(type)] < 0 ? fewer | bit : fewer & ~bit);
-  };
-  add(from, -1);
-  add(to, 1);
-}
-
 // The first free slice of the types on time; if there is none, that of the fastest type left.
-int FastCedf::choose(Entry& entry, const Counts& counts) const {
-  std::uint32_t first = UINT32_MAX, second = UINT32_MAX;
+int FastCedf::choose(const Entry& entry, const Counts& counts) const {
+  std::uint32_t first = UINT32_MAX;
   int best = -1;
   const auto consider = [&](std::size_t i) {
     const std::size_t t = entry.by_work[i] & kTypeMask;
     const std::uint32_t scan = scan_of_[t][counts[t]];
     if (scan < first) {
-      second = first;
       first = scan;
       best = int(t);
-    } else {
-      second = std::min(second, scan);
     }
   };
   for (std::size_t i = 0; i < entry.on_time; ++i) consider(i);
@@ -242,7 +218,6 @@ int FastCedf::choose(Entry& entry, const Counts& counts) const {
     if (best >= 0)
       while (++i < entry.runs && (entry.by_work[i] & kEqual)) consider(i);
   }
-  entry.second = second;
   return best;
 }
 
@@ -284,11 +259,8 @@ void FastCedf::evaluate(const Cluster& cluster, Entry& entry, const Counts& coun
   entry.recheck = kNever;
   entry.type = std::int8_t(choose(entry, counts));
   if (entry.type < 0) return;
-  entry.watch = 0;
   const Time own = work[index(types_[std::size_t(entry.type)].id)], end = finish_on(own);
   const bool late = end > deadline;
-  const std::uint8_t rivals = late ? entry.runs : entry.on_time;
-  for (std::size_t i = 0; i < rivals; ++i) entry.watch |= std::uint8_t(1u << (entry.by_work[i] & kTypeMask));
   if (late && end - now < kLastMoments) return choose_exactly(cluster, entry, counts);
   if (own == Time{0}) return;
   // As long as it runs on the chosen type, finish F, its finish on a type that takes r times as long is tau + (F - tau)

@@ -9,9 +9,8 @@
 //   went,
 //     or a job whose set of on-time types has changed (progress on a fast slice makes a slower one sufficient; a late
 //     job loses what would have saved it; the instant is computed when the job chooses);
-//   - on the way a job is asked again only if a count that matters to it drifted from what it was at its last turn, and
-//   then
-//     compares a few slice numbers, without arithmetic on times, as long as its choice stays;
+//   - on the way a job chooses by comparing a few slice numbers, without arithmetic on times, as long as its choice
+//   stays;
 //   - it ends where the counts are again what they were.
 // Jobs that find no slice wait in a heap behind the scan. Who of one type sits on which slice is settled afterwards, as
 // PlainPlacer does, so that jobs stay where they are if they can: the seats in use are the first ones of each type.
@@ -40,31 +39,26 @@ class FastCedf : public Placer {
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
   struct Counts {                               // slices of each type
     std::array<std::uint32_t, kMaxTypes> of{};
-    bool operator==(const Counts&) const = default;
+    bool operator==(const Counts& other) const {
+      std::uint32_t difference = 0;
+      for (std::size_t t = 0; t < kMaxTypes; ++t) difference |= of[t] ^ other.of[t];
+      return difference == 0;
+    }
     std::uint32_t& operator[](std::size_t t) { return of[t]; }
     std::uint32_t operator[](std::size_t t) const { return of[t]; }
   };
 
   struct Entry {
     Key key;
-    Counts before;          // slices of each type taken by those before it
-    Time recheck;           // its on-time types are as noted until then
-    std::uint32_t second;   // scan number of the next best slice when it last chose: its own stays best below that
-    std::int32_t rank;      // seat: the rank-th slice of seat_type; -1: none
-    std::int8_t type;       // chosen; -1: none
-    std::int8_t seat_type;  // -1: none
-    std::uint8_t runs;      // how many types it runs on
-    std::uint8_t on_time;   // how many of them, the fastest ones, are on time
-    std::uint8_t watch;     // bit per type: it may choose otherwise if one of these gets freer
+    Counts before;                                // slices of each type taken by those before it
+    Time recheck;                                 // its on-time types are as noted until then
+    std::int32_t rank;                            // seat: the rank-th slice of seat_type; -1: none
+    std::int8_t type;                             // chosen; -1: none
+    std::int8_t seat_type;                        // -1: none
+    std::uint8_t runs;                            // how many types it runs on
+    std::uint8_t on_time;                         // how many of them, the fastest ones, are on time
     std::array<std::uint8_t, kMaxTypes> by_work;  // types, fastest first; kEqual marks one as fast as its predecessor
     JobId job() const { return JobId(std::uint32_t(key)); }
-  };
-  // How the counts differ from what they were at the same turn of the last decision.
-  struct Drift {
-    std::array<std::int8_t, kMaxTypes> by_type{};
-    std::uint8_t more = 0, fewer = 0;  // bit per type
-    bool none() const { return (more | fewer) == 0; }
-    void change(int from, int to);  // one slice of `from` less, of `to` more; -1: none
   };
   struct Type {
     TypeId id;
@@ -79,11 +73,11 @@ class FastCedf : public Placer {
   std::size_t find(Key key) const;  // first entry not before key
   bool number_slices(const Cluster& cluster, const UsableSlices& usable);
   void rebuild(const Cluster& cluster, const UsableSlices& usable, Plan& plan);
-  std::size_t take_news(const Cluster& cluster, Counts& counts, Drift& drift);
-  void pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Drift drift, Plan& plan);
+  std::size_t take_news(const Cluster& cluster, Counts& counts);
+  void pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Plan& plan);
   static constexpr std::uint8_t kEqual = 0x80, kTypeMask = 0x7F;
-  static Entry entry_of(Key key) { return {key, {}, Time{0}, 0, -1, -1, -1, 0, 0, 0, {}}; }
-  int choose(Entry& entry, const Counts& counts) const;  // by what the entry has noted; notes the second best
+  static Entry entry_of(Key key) { return {key, {}, Time{0}, -1, -1, -1, 0, 0, {}}; }
+  int choose(const Entry& entry, const Counts& counts) const;  // by what the entry has noted
   void sort_types(Entry& entry, std::span<const Time> work) const;
   void evaluate(const Cluster& cluster, Entry& entry, const Counts& counts) const;
   void choose_exactly(const Cluster& cluster, Entry& entry, const Counts& counts) const;
