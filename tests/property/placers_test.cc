@@ -63,7 +63,7 @@ void expect_same(const World& world, std::uint64_t reshape_one_in) {
 }
 
 TEST(PlacersProperty, FastCedfIsCedf) {
-  for (int i = 0; i < cases(400); ++i) {
+  for (int i = 0; i < cases(2000); ++i) {
     const World world = make(1000 + std::uint64_t(i));
     SCOPED_TRACE(world.words());
     expect_same(world, 0);
@@ -72,7 +72,7 @@ TEST(PlacersProperty, FastCedfIsCedf) {
 }
 
 TEST(PlacersProperty, FastCedfIsCedfWhileLayoutsChange) {
-  for (int i = 0; i < cases(200); ++i) {
+  for (int i = 0; i < cases(1000); ++i) {
     const World world = make(5000 + std::uint64_t(i));
     SCOPED_TRACE(world.words());
     expect_same(world, 1 + std::uint64_t(i) % 6);
