@@ -1,8 +1,9 @@
-# smartmig_embed(target folder): every .csv, .toml and .json file below folder becomes a string inside the program, so
+# smartmig_embed(target folder): every .csv, .toml, .json and .policy file below folder becomes a string inside the program, so
 # that one binary carries its tables. Read back with embedded_file("gpus.csv") from base/embedded.h.
 function(smartmig_embed target folder)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder}
-       ${CMAKE_SOURCE_DIR}/${folder}/*.csv ${CMAKE_SOURCE_DIR}/${folder}/*.toml ${CMAKE_SOURCE_DIR}/${folder}/*.json)
+       ${CMAKE_SOURCE_DIR}/${folder}/*.csv ${CMAKE_SOURCE_DIR}/${folder}/*.toml ${CMAKE_SOURCE_DIR}/${folder}/*.json
+       ${CMAKE_SOURCE_DIR}/${folder}/*.policy)
   list(SORT files)
   set(assembly "  .section .rodata\n")
   set(entries "")

@@ -1,50 +1,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 
 #include "base/text.h"
 #include "cli/comparison.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/verbs.h"
+#include "eval/guard.h"
 #include "eval/seeds.h"
 
 namespace smartmig::cli {
-
-namespace {
-
-Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads) {
-  std::vector<std::optional<Result<ProvenBounds>>> days(seeds.size());
-  std::vector<double> shares(seeds.size());
-  std::mutex mutex;
-  Progress bar("bound");
-  run_parallel(seeds.size(), threads, [&](std::size_t d) {
-    const auto told = [&, d](double share, double) {
-      const std::lock_guard lock(mutex);
-      shares[d] = share;
-      bar.set(std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size()));
-    };
-    const auto day = make_day(setting, seeds[d]);
-    if (day)
-      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
-    else
-      days[d] = day.error();
-  });
-  ProvenBounds mean;
-  for (const auto& day : days) {
-    if (!*day) return day->error();
-    mean.et_sum += (*day)->et_sum / double(days.size());
-    mean.energy_wmin += (*day)->energy_wmin / double(days.size());
-    mean.tardiness_min += (*day)->tardiness_min / double(days.size());
-  }
-  return mean;
-}
-
-}  // namespace
 
 int run_compare(const Arguments& arguments) {
   RunOptions options;
@@ -91,7 +57,7 @@ int run_compare(const Arguments& arguments) {
     if (base == contenders.size()) return usage_error(invalid("the baseline {} is not among the policies", baseline));
   }
   for (const Contender& contender : contenders) {
-    const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform);
+    const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform);
     if (!made) return usage_error(made.error());
     if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
       return usage_error(fair.error());

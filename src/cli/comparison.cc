@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "eval/seeds.h"
 
@@ -160,6 +164,33 @@ std::string comparison_json(const Comparison& c) {
   }
   json["policies"] = std::move(rows);
   return json.dump(1);
+}
+
+Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads) {
+  std::vector<std::optional<Result<ProvenBounds>>> days(seeds.size());
+  std::vector<double> shares(seeds.size());
+  std::mutex mutex;
+  Progress bar("bound");
+  run_parallel(seeds.size(), threads, [&](std::size_t d) {
+    const auto told = [&, d](double share, double) {
+      const std::lock_guard lock(mutex);
+      shares[d] = share;
+      bar.set(std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size()));
+    };
+    const auto day = make_day(setting, seeds[d]);
+    if (day)
+      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
+    else
+      days[d] = day.error();
+  });
+  ProvenBounds mean;
+  for (const auto& day : days) {
+    if (!*day) return day->error();
+    mean.et_sum += (*day)->et_sum / double(days.size());
+    mean.energy_wmin += (*day)->energy_wmin / double(days.size());
+    mean.tardiness_min += (*day)->tardiness_min / double(days.size());
+  }
+  return mean;
 }
 
 }  // namespace smartmig::cli

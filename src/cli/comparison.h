@@ -38,6 +38,9 @@ std::string comparison_json(const Comparison& comparison);
 smartmig::Comparison page_of(const Comparison& comparison, std::string title, std::string note);
 Result<Ok> write_comparison_page(const std::string& path, const Comparison& comparison, bool force);
 
+// Proven lower bounds of every day, and their means.
+Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads);
+
 // "34.1 %": value / bound - 1; empty where the bound is not positive.
 std::string gap_text(double value, double bound);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "eval/guard.h"
+
 namespace smartmig::cli {
 
 Result<std::unique_ptr<RecordedRun>> run_recorded(const Setting& setting, const Contender& contender,
@@ -10,7 +12,7 @@ Result<std::unique_ptr<RecordedRun>> run_recorded(const Setting& setting, const 
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
   options.rule.w = per_job_weight(setting, jobs->workload());
-  SMARTMIG_TRY(NamedPolicy named, make_policy(contender.policy, options, setting.cost, *setting.platform));
+  SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
   SMARTMIG_TRY(const auto initial, initial_layouts(*setting.platform, named.initial));
   MemoryJournal journal;
   SMARTMIG_TRY(SimResult result, simulate({setting.platform, jobs, setting.cost, initial, setting.a}, *named.policy,

@@ -7,6 +7,7 @@
 #include "cli/comparison.h"
 #include "cli/paper_tables.h"
 #include "cli/progress.h"
+#include "cli/repro_report.h"
 #include "cli/reproduce_fig11.h"
 #include "cli/run_options.h"
 #include "cli/table.h"
@@ -114,10 +115,12 @@ int run_reproduce(const Arguments& arguments) {
   std::int64_t days = 30, threads = default_threads();
   bool json = false;
   Fig11Options fig11;
-  Command command("reproduce", "a-static|a-fig11|bounds-tiny",
-                  "Prints what the SMART-MIG paper prints beside what we measure on report days: static partitions, "
-                  "the tardiness bound of Fig. 11; or how tight the bounds are where the optimum is known.",
-                  "smartmig reproduce a-static --days 30");
+  ReproOptions repro;
+  Command command("reproduce", "a|b|a-static|a-fig11|bounds-tiny",
+                  "Prints what the papers print beside what we measure on report days. a: every table and figure of "
+                  "SMART-MIG; b: one GPU through a day; a-static: static partitions only; a-fig11: the tardiness bound "
+                  "of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known.",
+                  "smartmig reproduce a --days 30 --html a.html");
   command.positional(what);
   command.option("--days", days, "N", "report seeds from 200000 on");
   command.option("--table", only, "NAME", "one table only: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10");
@@ -125,15 +128,24 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--slot", fig11.slot_min, "MIN", "a-fig11: minutes of a slot of the program");
   command.option("--time-limit", fig11.time_limit_s, "S",
                  "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
+  command.option("--bound-days", repro.bound_days, "N", "a: prove the ET bound of so many days and print the gaps");
+  command.option("--html", repro.html, "FILE", "a, b: write everything as one page");
+  command.flag("--force", repro.force, "replace an existing page");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (what != "a-static" && what != "a-fig11" && what != "bounds-tiny")
-    return usage_error(invalid("'{}' is not known: a-static, a-fig11, bounds-tiny", what));
+  if (what != "a" && what != "b" && what != "a-static" && what != "a-fig11" && what != "bounds-tiny")
+    return usage_error(invalid("'{}' is not known: a, b, a-static, a-fig11, bounds-tiny", what));
   if (days < 2 || days > 10'000 || threads < 1 || threads > 1024)
     return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
+  if (what == "a" || what == "b") {
+    repro.days = days;
+    repro.threads = threads;
+    repro.json = json;
+    return what == "a" ? reproduce_a(repro) : reproduce_b(repro);
+  }
   if (what == "bounds-tiny") return reproduce_bounds_tiny(json, int(threads));
   if (what == "a-fig11") {
     if (fig11.repetitions < 1 || fig11.repetitions > 10'000 || fig11.slot_min < 0.01 || fig11.slot_min > 60 ||

@@ -10,6 +10,7 @@
 #include "cli/run_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "eval/guard.h"
 #include "report/run_dir.h"
 #include "report/summary_text.h"
 
@@ -113,7 +114,7 @@ int run_sim(const Arguments& arguments) {
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
   const Contender contender = contender_of(options.policy, options.policy_options());
-  if (const auto made = make_policy(contender.policy, contender.options, setting->cost, *setting->platform); !made)
+  if (const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform); !made)
     return usage_error(made.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))

@@ -17,11 +17,23 @@ int run_sim(const Arguments&);
 int run_replay(const Arguments&);
 int run_compare(const Arguments&);
 int run_search(const Arguments&);
+int run_train(const Arguments&);
+int run_tune(const Arguments&);
+int run_explain(const Arguments&);
+int run_eval(const Arguments&);
 int run_reproduce(const Arguments&);
 int run_size(const Arguments&);
 int run_decide(const Arguments&);
 int run_demo(const Arguments&);
 int run_bound(const Arguments&);
+int run_gpus(const Arguments&);
+int run_plan(const Arguments&);
+int run_apply(const Arguments&);
+int run_assert(const Arguments&);
+int run_export(const Arguments&);
+int run_export_onnx(const Arguments&);  // by run_export, for --onnx
+int run_generate_config(const Arguments&);
+int run_doctor(const Arguments&);
 
 struct Verb {
   const char* name;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "eval/guard.h"
 #include "sim/simulate.h"
 
 namespace smartmig {
@@ -20,7 +21,9 @@ Contender contender_of(std::string_view text, const PolicyOptions& defaults) {
 }
 
 double per_job_weight(const Setting& setting, const Workload& workload) {
-  return effective_a(setting.a, setting.platform->gpus(), workload.days) * double(workload.jobs.size());
+  const double a =
+      setting.a_of_this_fleet ? setting.a : effective_a(setting.a, setting.platform->gpus(), workload.days);
+  return a * double(workload.jobs.size());
 }
 
 Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
@@ -35,7 +38,7 @@ Result<Summary> run_day(const Setting& setting, const Contender& contender, cons
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
   options.rule.w = per_job_weight(setting, day.jobs->workload());
-  SMARTMIG_TRY(NamedPolicy named, make_policy(contender.policy, options, setting.cost, *setting.platform));
+  SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
   SMARTMIG_TRY(SimResult result,
                simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, *named.policy));

@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "policy/fast_cedf.h"
 #include "policy/layout_file.h"
+#include "policy/meanfield.h"
+#include "policy/planner_layouts.h"
 #include "policy/repartitioners.h"
 
 namespace smartmig {
@@ -51,6 +53,19 @@ Result<LayoutFile> load_layouts(const std::string& path) {
   return parse_layout_file(path, text);
 }
 
+Result<WeightFile> planner_weights(const PolicyOptions& options) {
+  if (options.layouts.empty())
+    return parse_weight_file("policies/planner.json", embedded_file("policies/planner.json"));
+  SMARTMIG_TRY(const std::string text, read_file(options.layouts));
+  return parse_weight_file(options.layouts, text);
+}
+PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& options) {
+  PlannerOptions out;
+  out.weights = options.planner_weights ? *options.planner_weights : file.weights;
+  out.w = options.rule.w;
+  return out;
+}
+
 bool is_path(std::string_view layouts) { return layouts.find('/') != layouts.npos || layouts.ends_with(".json"); }
 
 Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& options, const Platform& platform) {
@@ -58,6 +73,14 @@ Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& opti
     if (!options.layouts.empty())
       return invalid("the policy 'none' leaves every GPU whole: drop --layouts, or use static");
     return Half{std::make_unique<FixedShapes>(whole_gpus(platform)), {}};
+  }
+  if (name == "planner") {
+    SMARTMIG_TRY(const WeightFile file, planner_weights(options));
+    return Half{std::make_unique<PlannerLayouts>(planner_options(file, options), platform), file.seeds};
+  }
+  if (name == "meanfield") {
+    SMARTMIG_TRY(auto named, make_meanfield(options.layouts, platform, options.rule.seed));
+    return Half{std::move(named.repartitioner), std::move(named.seeds)};
   }
   if (name != "static" && name != "twice" && name != "search") {
     const std::string near = nearest(name, repartitioner_names());
@@ -109,7 +132,7 @@ Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyO
                  fmt::join(placer_names(), ", "));
 }
 
-std::vector<std::string> repartitioner_names() { return {"none", "static", "twice", "search"}; }
+std::vector<std::string> repartitioner_names() { return {"none", "static", "twice", "search", "meanfield", "planner"}; }
 std::vector<std::string> placer_names() {
   return {"edf", "met", "met-w", "cedf", "random", "fifo", "dedicated", "edf-fast", "edf-slow", "llf-fast", "llf-slow"};
 }
@@ -129,7 +152,18 @@ Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vec
 Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost,
                                 const Platform& platform) {
   const auto plus = name.find('+');
-  if (plus == name.npos) return invalid("policy '{}': write REPARTITIONER+PLACER, for example static+cedf", name);
+  if (name == "planner") {
+    SMARTMIG_TRY(const WeightFile file, planner_weights(options));
+    NamedPolicy named;
+    named.name = "planner";
+    named.initial = whole_gpus(platform);
+    named.layouts = "planned with the placement at every decision";
+    if (!options.planner_weights) named.training_seeds = file.seeds;
+    named.policy = std::make_unique<Planner>(planner_options(file, options));
+    return named;
+  }
+  if (plus == name.npos)
+    return invalid("policy '{}': write REPARTITIONER+PLACER, for example static+cedf, or planner", name);
   SMARTMIG_TRY(auto half, make_repartitioner(name.substr(0, plus), options, platform));
   SMARTMIG_TRY(auto placer, make_placer(name.substr(plus + 1), options, cost));
   NamedPolicy named;

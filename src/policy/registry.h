@@ -1,13 +1,16 @@
 // Policies by name: REPARTITIONER+PLACER, for example "static+cedf" or "none+edf".
-//   repartitioners  none | static | twice | search     placers  those of placing_rules.h
+//   repartitioners  none | static | twice | search | meanfield | planner     placers  those of placing_rules.h
+// "planner" alone is a joint policy: it chooses layouts and placement together (planner.h).
 // static and twice take layouts (a list, one shape for all GPUs, or a layouts file); without one, static is the paper's
 // [1,1,2,3,3,5,5,10] repeated over the fleet, and search and twice are the shipped searched ones (data/layouts).
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/job_value.h"
 #include "policy/placing_rules.h"
 #include "sched/policy.h"
 
@@ -16,7 +19,8 @@ namespace smartmig {
 struct PolicyOptions {
   std::string layouts;  // "1,1,2,3,3,5,5,10", "4g+2g+1g", or the path of a layouts file
   RuleOptions rule;
-  bool plain = false;  // the plain placer even where a fast one exists
+  std::optional<JobWeights> planner_weights;  // instead of the file's (smartmig tune)
+  bool plain = false;                         // the plain placer even where a fast one exists
 };
 
 struct NamedPolicy {

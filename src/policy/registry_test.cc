@@ -49,7 +49,7 @@ TEST(Registry, StaticLayouts) {
 }
 
 TEST(Registry, ComplainsInWords) {
-  EXPECT_EQ(complaint("cedf"), "policy 'cedf': write REPARTITIONER+PLACER, for example static+cedf");
+  EXPECT_EQ(complaint("cedf"), "policy 'cedf': write REPARTITIONER+PLACER, for example static+cedf, or planner");
   EXPECT_NE(complaint("static+cefd").find("did you mean cedf?"), std::string::npos);
   EXPECT_NE(complaint("statik+cedf").find("did you mean static?"), std::string::npos);
   EXPECT_NE(complaint("none+edf", "2xa100-40gb", "1").find("leaves every GPU whole"), std::string::npos);

@@ -1,0 +1,122 @@
+// smartmig export --onnx: a trained controller as an ONNX model, checked against our own inference before it is kept.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/embedded.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "learn/onnx_parity.h"
+#include "learn/onnx_writer.h"
+
+namespace smartmig::cli {
+namespace {
+
+Result<PolicyFile> read_policy(const std::string& name) {
+  const std::string shipped = "policies/" + name + ".policy";
+  for (const EmbeddedFile& file : embedded_files())
+    if (shipped == file.name) return parse_policy_file(shipped, file.text());
+  return load_policy_file(name);
+}
+
+Result<const Controller*> choose(const std::string& name, const PolicyFile& file, const std::string& gpu) {
+  std::string known;
+  for (const Controller& c : file.controllers) {
+    if (c.gpu == gpu || (gpu.empty() && file.controllers.size() == 1)) return &c;
+    known += (known.empty() ? "" : ", ") + c.gpu;
+  }
+  if (gpu.empty()) return invalid("{} has several controllers: choose one of {} with --gpu", name, known);
+  return invalid("{} has no controller for {}: there are {}", name, gpu, known);
+}
+
+std::string parity_path(const std::string& model) {
+  std::filesystem::path path(model);
+  return path.replace_extension(".parity.json").string();
+}
+
+}  // namespace
+
+int run_export_onnx(const Arguments& arguments) {
+  std::string policy, output = "model.onnx", gpu;
+  std::int64_t cases = 32, seed = 1;
+  bool check = false, force = false, json = false;
+  Command cmd("export", "",
+              "Writes a trained controller as an ONNX model (opset 13): raw observation and mask in, row-stochastic "
+              "matrix over layouts and value out. The file is read back and compared with our own inference.",
+              "smartmig export --onnx best.policy -o model.onnx --check");
+  cmd.option("--onnx", policy, "POLICY",
+             "policy file of smartmig train, a checkpoint, or the name of a shipped policy");
+  cmd.option("--output-file", output, "FILE", "the model").alias("-o");
+  cmd.option("--gpu", gpu, "MODEL", "which controller, where the policy has several");
+  cmd.flag("--check", check, "print the greatest difference and write FILE.parity.json: inputs and expected outputs");
+  cmd.option("--cases", cases, "N", "observations to compare; half from a simulated day, half random");
+  cmd.option("--seed", seed, "S", "of the day and the random observations");
+  cmd.flag("--force", force, "replace existing files");
+  cmd.flag("--json", json, "print one JSON object");
+  // "--onnx --help" asks for help and names no policy.
+  const bool help =
+      std::any_of(arguments.begin(), arguments.end(), [](const std::string& a) { return a == "--help" || a == "-h"; });
+  const auto parsed = cmd.parse(help ? Arguments{"--help"} : arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (cases < 2 || cases > 10'000 || seed < 0) return usage_error(invalid("--cases 2 to 10000, --seed at least 0"));
+  const std::string parity_file = check ? parity_path(output) : "";
+  std::error_code ignored;
+  for (const std::string& path : {output, parity_file})
+    if (!path.empty() && !force && std::filesystem::exists(path, ignored))
+      return usage_error(invalid("{} exists already: choose another file or add --force", path));
+  const auto file = read_policy(policy);
+  if (!file) return usage_error(file.error());
+  const auto controller = choose(policy, *file, gpu);
+  if (!controller) return usage_error(controller.error());
+
+  const std::string bytes = to_onnx(**controller);
+  const auto model = parse_onnx(output, bytes);
+  if (!model) return failure(model.error());
+  const auto made = parity_cases(*file, **controller, int(cases / 2), int(cases - cases / 2), std::uint64_t(seed));
+  if (!made) return failure(made.error());
+  const auto parity = parity_of(*model, **controller, *made);
+  if (!parity) return failure(parity.error());
+  if (!parity->holds())
+    return failure(
+        invalid("{} is not written: the model differs from our inference by {:.2g} (matrix) and {:.2g} "
+                "(value), more than {:g}; please report this with the policy file",
+                output, parity->matrix, parity->value, kParityTolerance));
+  if (const auto ok = write_file(output, bytes); !ok) return failure(ok.error());
+  if (check) {
+    const std::string name = std::filesystem::path(output).filename().string();
+    if (const auto ok = write_file(parity_file, parity_json(name, **controller, *made)); !ok)
+      return failure(ok.error());
+  }
+  const NetworkSize& size = (*controller)->network.size();
+  if (json) {
+    const nlohmann::ordered_json out = {{"model", output},
+                                        {"parity_file", check ? nlohmann::ordered_json(parity_file) : nullptr},
+                                        {"gpu", (*controller)->gpu},
+                                        {"bytes", bytes.size()},
+                                        {"inputs", size.inputs},
+                                        {"foresight", size.foresight},
+                                        {"layouts", size.layouts},
+                                        {"cases", parity->cases},
+                                        {"recorded", parity->recorded},
+                                        {"matrix_difference", parity->matrix},
+                                        {"value_difference", parity->value},
+                                        {"tolerance", kParityTolerance}};
+    fmt::print("{}\n", out.dump(1));
+    return 0;
+  }
+  fmt::print("{}: controller of {}, {} inputs{}, {} layouts, {} bytes\n", output, (*controller)->gpu, size.inputs,
+             size.foresight > 0 ? fmt::format(" and {} of foresight for the value", size.foresight) : "", size.layouts,
+             bytes.size());
+  if (check)
+    fmt::print(
+        "greatest difference from our inference over {} observations ({} of a simulated day): matrix {:.1e}, value "
+        "{:.1e}; allowed {:g}\n{}: these observations with the expected outputs\n",
+        parity->cases, parity->recorded, parity->matrix, parity->value, kParityTolerance, parity_file);
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,83 @@
+#include "eval/queue_state.h"
+
+#include <algorithm>
+
+namespace smartmig {
+namespace {
+constexpr double kUrgentMin = 0.5;  // minutes of slack
+}
+
+const std::array<QueueFeatureName, kQueueFeatures>& queue_feature_names() {
+  static constexpr std::array<QueueFeatureName, kQueueFeatures> names = {{
+      {"hour of day", "hour", "h"},
+      {"unfinished jobs per GPU", "unfinished_per_gpu", ""},
+      {"urgent jobs per GPU", "urgent_per_gpu", ""},
+      {"late jobs per GPU", "late_per_gpu", ""},
+      {"backlog per GPU", "backlog_min_per_gpu", "min"},
+      {"mean work of a job", "mean_work_min", "min"},
+      {"sublinearity of the queue", "sublinearity", ""},
+      {"arrivals per GPU and hour", "arrivals_per_gpu_hour", ""},
+  }};
+  return names;
+}
+
+QueueProbe::QueueProbe(const Platform& platform) {
+  const Platform::Model& model = platform.models()[0];
+  const auto profiles = model.gpu->profiles();
+  for (std::size_t p = 0; p < profiles.size(); ++p) {
+    if (profiles[p].variant != Variant::kPlain) continue;
+    sizes_.emplace_back(profiles[p].compute_slices, TypeId(std::uint8_t(std::size_t(model.first_type) + p)));
+  }
+  std::sort(sizes_.begin(), sizes_.end());
+  whole_ = sizes_.back().second;
+  for (const auto& [slices, type] : sizes_) mean_slices_ += slices / double(sizes_.size());
+  for (const auto& [slices, type] : sizes_) spread_ += (slices - mean_slices_) * (slices - mean_slices_);
+  relative_.resize(sizes_.size());
+}
+
+QueueState QueueProbe::look(const Cluster& cluster) {
+  const JobTable& jobs = cluster.jobs();
+  const Time now = cluster.now();
+  const double gpus = double(cluster.gpus().size());
+  QueueState out{};
+  double work = 0, slope = 0;
+  int counted = 0, sloped = 0;
+  for (JobId id = cluster.first_unfinished(); id != kNoJob; id = cluster.next_unfinished(id)) {
+    const Time left = cluster.remaining_on(id, whole_);
+    const double minutes_left = left < Time{0} ? 0 : minutes(left);
+    const Time deadline = jobs.job(id).deadline;
+    work += minutes_left;
+    ++counted;
+    if (deadline != kNever && deadline < now)
+      ++out[kLate];
+    else if (deadline != kNever && minutes(deadline - now) - minutes_left < kUrgentMin)
+      ++out[kUrgent];
+    const auto row = jobs.work_row(id);
+    bool all = spread_ > 0;
+    for (std::size_t s = 0; all && s < sizes_.size(); ++s) {
+      const Time time = row[index(sizes_[s].second)];
+      all = time > Time{0};
+      if (all) relative_[s] = double(row[index(sizes_[0].second)].count()) / double(time.count());
+    }
+    if (!all) continue;
+    double own = 0;
+    for (std::size_t s = 0; s < sizes_.size(); ++s) own += (sizes_[s].first - mean_slices_) * relative_[s];
+    slope += own / spread_ * sizes_[0].first;
+    ++sloped;
+  }
+  out[kHour] = double(now.count() % 86'400'000'000) / 3'600e6;
+  out[kUnfinished] = double(cluster.unfinished()) / gpus;
+  out[kLate] /= gpus;
+  out[kUrgent] /= gpus;
+  out[kBacklog] = work / gpus;
+  out[kMeanWork] = counted > 0 ? work / counted : 0;
+  out[kSublinearity] = sloped > 0 ? slope / sloped : 1;
+  const auto& all = jobs.workload().jobs;
+  const auto arrived = all.begin() + std::ptrdiff_t(std::min<std::uint64_t>(cluster.counters().arrivals, all.size()));
+  const auto first = std::partition_point(all.begin(), arrived,
+                                          [&](const Job& job) { return job.submit < now - std::chrono::minutes(30); });
+  out[kArrivals] = 2 * double(arrived - first) / gpus;
+  return out;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,41 @@
+// The state of the queue in a few numbers that a person can read: what `smartmig explain` sorts a policy's decisions
+// by, and what its decision table looks at. Amounts are per GPU of the whole fleet, work is in minutes on the whole GPU
+// of the fleet's first model. One pass over the unfinished jobs. Not thread-safe; one owner.
+//
+// Sublinearity score of the queue (arXiv 2606.29775): slope of the least-squares line through the mean throughput curve
+// of the unfinished jobs (jobs per minute against compute slices), over its value on one slice; each job's curve is
+// taken relative to its own throughput on the smallest slice, so that short jobs do not drown long ones. 1: jobs that
+// run k times faster on k slices; below: they gain less.
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace smartmig {
+
+enum QueueFeature : int { kHour, kUnfinished, kUrgent, kLate, kBacklog, kMeanWork, kSublinearity, kArrivals };
+inline constexpr int kQueueFeatures = 8;
+using QueueState = std::array<double, kQueueFeatures>;
+
+struct QueueFeatureName {
+  const char* text;  // "unfinished jobs per GPU"
+  const char* key;   // "unfinished_per_gpu"
+  const char* unit;
+};
+const std::array<QueueFeatureName, kQueueFeatures>& queue_feature_names();
+
+class QueueProbe {
+ public:
+  explicit QueueProbe(const Platform& platform);
+  QueueState look(const Cluster& cluster);
+
+ private:
+  std::vector<std::pair<double, TypeId>> sizes_;  // compute slices and slice type, increasing
+  std::vector<double> relative_;                  // throughput curve under construction
+  TypeId whole_ = kNoType;
+  double mean_slices_ = 0, spread_ = 0;  // of the sizes, for the slope
+};
+
+}  // namespace smartmig

@@ -1,0 +1,41 @@
+// Lessons from a teacher: any policy by name, asked at every controller call which layouts it wants. In the first round
+// its answer is carried out; in later ones the learner drives and the teacher only says what it would have done
+// (DAgger), so that the learner also learns the way back from its own mistakes. GPUs are interchangeable: a lesson is
+// the number of GPUs per layout before and after, and the transitions are the ones that move fewest GPUs.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "learn/crew.h"
+#include "learn/env.h"
+
+namespace smartmig {
+
+struct Lessons {
+  std::size_t inputs = 0, layouts = 0;
+  std::vector<float> raw;               // [call][inputs]
+  std::vector<std::uint16_t> from, to;  // [call][layouts]
+  std::vector<float> reward;            // [call]
+  std::vector<std::uint8_t> ends;       // [call]: the last of its day
+  double day_return = 0;
+  std::size_t days = 0;
+
+  std::size_t size() const { return reward.size(); }
+  void append(const Lessons& other);
+};
+
+// Weights of the transitions from -> to, [layouts][layouts]: their sum over rows in use is 1; rows that no GPU is in
+// get `spread` in all, shared as `to` is.
+void transition_weights(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to, double spread,
+                        std::span<float> out);
+
+// Days first .. first + days - 1; with `student`, it drives.
+Result<Lessons> record_lessons(std::shared_ptr<const EnvSetup> setup, const std::string& teacher,
+                               const PolicyFile* student, std::uint64_t first, std::size_t days, std::uint64_t seed,
+                               Crew& crew);
+
+// "search+cedf", "static[1,2,3]+cedf": the policy with what stands in brackets as its layouts or file.
+Result<NamedPolicy> policy_by_name(std::string_view text, PolicyOptions options, const CostModel& cost,
+                                   const Platform& platform);
+
+}  // namespace smartmig

@@ -1,0 +1,17 @@
+// Small files that must survive a crash at any instant: written to a sibling, flushed to the disk, renamed, and the
+// directory flushed too; a reader meets the old text or the new one. For journals of intent, ledgers and quarantine.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace smartmig {
+
+Result<Ok> write_durably(const std::string& path, std::string_view text);
+Result<Ok> remove_durably(const std::string& path);  // no error where there is none
+Result<Ok> make_directories(const std::string& path);
+std::vector<std::string> files_in(const std::string& directory, std::string_view prefix, std::string_view suffix);
+
+}  // namespace smartmig

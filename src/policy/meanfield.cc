@@ -1,0 +1,148 @@
+#include "policy/meanfield.h"
+
+#include <algorithm>
+
+#include "base/embedded.h"
+#include "base/rng.h"
+#include "base/text.h"
+
+namespace smartmig {
+
+RowSampler::RowSampler(std::size_t layouts, int k, Sampling sampling)
+    : layouts_(layouts),
+      k_(std::size_t(k)),
+      sampling_(sampling),
+      columns_(layouts * k_),
+      probability_(layouts * k_),
+      offset_(layouts),
+      turn_(layouts) {}
+
+void RowSampler::draw(std::span<const float> logits, std::span<const std::uint8_t> layout_of,
+                      std::span<const int> counts, std::span<const GpuId> gpus, std::uint64_t seed,
+                      std::uint64_t decision, std::span<std::uint8_t> next) {
+  const std::uint64_t key = mix64(seed, decision);
+  for (std::size_t row = 0; row < layouts_; ++row) {
+    if (counts[row] == 0) continue;
+    top_k(logits.subspan(row * layouts_, layouts_), int(k_), columns_.data() + row * k_,
+          probability_.data() + row * k_);
+    turn_[row] = 0;
+    if (sampling_ == Sampling::kQuota) offset_[row] = Rng(key, row).uniform();
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::size_t row = layout_of[i];
+    const float* p = probability_.data() + row * k_;
+    std::size_t chosen = 0;
+    if (sampling_ == Sampling::kGreedy) {
+      for (std::size_t j = 1; j < k_; ++j)
+        if (p[j] > p[chosen]) chosen = j;
+    } else {
+      double u = sampling_ == Sampling::kSample ? Rng(key, index(gpus[i])).uniform()
+                                                : (turn_[row]++ + offset_[row]) / counts[row];
+      while (chosen + 1 < k_ && u >= p[chosen]) u -= p[chosen++];
+    }
+    next[i] = columns_[row * k_ + chosen];
+  }
+}
+
+Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(const PolicyFile& file,
+                                                                             const Platform& platform,
+                                                                             std::uint64_t seed,
+                                                                             std::optional<Sampling> sampling) {
+  std::unique_ptr<MeanFieldRepartitioner> out(new MeanFieldRepartitioner(seed, events_per_call(platform.gpus())));
+  out->initial_.resize(platform.gpus());
+  for (std::size_t m = 0; m < platform.models().size(); ++m) {
+    const GpuModel& gpu = *platform.models()[m].gpu;
+    const Controller* controller = file.for_model(gpu);
+    if (!controller) {
+      std::string known;
+      for (const Controller& c : file.controllers) known += (known.empty() ? "" : ", ") + c.gpu;
+      return invalid(
+          "the mean-field policy has no controller for {}: it was trained for {}; train one with smartmig "
+          "train",
+          gpu.name(), known);
+    }
+    std::vector<Shape> shapes;
+    if (controller->paper_shapes && controller->gpu != gpu.name()) {
+      shapes = paper_shapes(gpu);
+    } else {
+      for (const std::string& text : controller->shapes) {
+        SMARTMIG_TRY(const Shape shape, parse_shape(gpu, text));
+        shapes.push_back(shape);
+      }
+    }
+    if (shapes.size() != controller->shapes.size())
+      return invalid("the controller of {} has {} layouts and {} has {}", controller->gpu, controller->shapes.size(),
+                     gpu.name(), shapes.size());
+    std::vector<Shape> initial;
+    for (const std::string& text : controller->initial)
+      for (std::size_t i = 0; i < controller->shapes.size(); ++i)
+        if (controller->shapes[i] == text) initial.push_back(shapes[i]);
+    if (initial.size() != controller->initial.size())
+      return invalid("the controller of {} begins with a layout that is not among its own", controller->gpu);
+    Observer observer(controller->features, platform, int(m), shapes);
+    std::size_t turn = 0;
+    for (const GpuId g : observer.gpus()) out->initial_[index(g)] = initial[turn++ % initial.size()];
+    const std::size_t layouts = shapes.size(), inputs = std::size_t(observer.inputs()), gpus = observer.gpus().size();
+    out->seats_.push_back({*controller, std::move(observer),
+                           RowSampler(layouts, controller->top_k, sampling.value_or(controller->sampling)),
+                           std::vector<float>(inputs), std::vector<float>(inputs),
+                           std::vector<float>(layouts * layouts), std::vector<std::uint8_t>(gpus)});
+  }
+  return out;
+}
+
+void MeanFieldRepartitioner::count(const Cluster& cluster) {
+  for (Seat& seat : seats_) seat.observer.observe(cluster, seat.raw);
+}
+
+void MeanFieldRepartitioner::infer() {
+  for (Seat& seat : seats_) {
+    seat.controller.network.normalise(seat.raw, seat.normalised);
+    seat.controller.network.logits(seat.normalised, scratch_, seat.logits);
+  }
+}
+
+void MeanFieldRepartitioner::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
+  if (cluster.decision() % every_ != 0) return;
+  count(cluster);
+  infer();
+  for (Seat& seat : seats_) {
+    seat.sampler.draw(seat.logits, seat.observer.layout_of(), seat.observer.counts(), seat.observer.gpus(), seed_,
+                      cluster.decision(), seat.next);
+    for (std::size_t i = 0; i < seat.next.size(); ++i)
+      if (seat.next[i] != seat.observer.layout_of()[i])
+        wanted.emplace_back(seat.observer.gpus()[i], seat.observer.shapes()[seat.next[i]]);
+  }
+}
+
+Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed) {
+  std::optional<Sampling> sampling;
+  std::string path;
+  for (std::string_view piece : split(text, ',')) {
+    piece = trim(piece);
+    if (const auto word = parse_sampling(piece))
+      sampling = *word;
+    else if (path.empty())
+      path = std::string(piece);
+    else
+      return invalid("meanfield[{}]: two files are named, {} and {}", text, path, piece);
+  }
+  PolicyFile file;
+  if (!path.empty()) {
+    SMARTMIG_TRY(file, load_policy_file(path));
+  } else {
+    constexpr std::string_view kShipped = "policies/meanfield.policy";
+    const auto files = embedded_files();
+    const auto at = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.name == kShipped; });
+    if (at == files.end())
+      return not_found("this program carries no trained policy: name a file, meanfield[FILE], from smartmig train");
+    SMARTMIG_TRY(file, parse_policy_file(std::string(kShipped), at->text()));
+  }
+  NamedMeanField named;
+  SMARTMIG_TRY(named.repartitioner, MeanFieldRepartitioner::make(file, platform, seed, sampling));
+  if (file.last_seed > 0)
+    for (std::uint64_t s = file.first_seed; s <= file.last_seed; ++s) named.seeds.push_back(s);
+  return named;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,71 @@
+// SMART-MIG's controller: a network looks at distributions every ceil(5 m / 8) events (m GPUs) and answers with a
+// row-stochastic matrix over layouts; each GPU takes its next layout from the row of its layout now (Sampling). One
+// controller per GPU model; the random draw of a GPU is keyed by (seed, decision, gpu), so replays and forks agree.
+// Pure but for caches: what it does is a function of the cluster and the seed.
+#pragma once
+#include <memory>
+
+#include "policy/network_file.h"
+#include "policy/placer.h"
+
+namespace smartmig {
+
+constexpr std::uint64_t events_per_call(std::size_t gpus) { return (5 * gpus + 7) / 8; }
+
+// Next layouts of the GPUs of one controller from its logits. Fills `next` (one per GPU) and, per row in use, the
+// columns and probabilities of the cut row ([layouts][k]).
+class RowSampler {
+ public:
+  RowSampler(std::size_t layouts, int k, Sampling sampling);
+  void draw(std::span<const float> logits, std::span<const std::uint8_t> layout_of, std::span<const int> counts,
+            std::span<const GpuId> gpus, std::uint64_t seed, std::uint64_t decision, std::span<std::uint8_t> next);
+  std::span<const std::uint8_t> columns(std::size_t row) const { return {columns_.data() + row * k_, k_}; }
+  std::span<const float> probabilities(std::size_t row) const { return {probability_.data() + row * k_, k_}; }
+
+ private:
+  std::size_t layouts_, k_;
+  Sampling sampling_;
+  std::vector<std::uint8_t> columns_;
+  std::vector<float> probability_;
+  std::vector<double> offset_;       // quota: u of each row
+  std::vector<std::uint32_t> turn_;  // quota: GPUs of the row seen so far
+};
+
+class MeanFieldRepartitioner : public Repartitioner {
+ public:
+  // Refuses a platform with a model that no controller of the file is for, by name.
+  static Result<std::unique_ptr<MeanFieldRepartitioner>> make(const PolicyFile& file, const Platform& platform,
+                                                              std::uint64_t seed,
+                                                              std::optional<Sampling> sampling = std::nullopt);
+
+  std::vector<Shape> initial() const override { return initial_; }
+  void retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) override;
+
+  // The two parts of a call, for timing: counting (grows with jobs and GPUs) and the network (does not).
+  void count(const Cluster& cluster);
+  void infer();
+
+ private:
+  struct Seat {
+    Controller controller;
+    Observer observer;
+    RowSampler sampler;
+    std::vector<float> raw, normalised, logits;
+    std::vector<std::uint8_t> next;
+  };
+  MeanFieldRepartitioner(std::uint64_t seed, std::uint64_t every) : seed_(seed), every_(every) {}
+  std::uint64_t seed_, every_;
+  std::vector<Seat> seats_;
+  std::vector<Shape> initial_;
+  Network::Scratch scratch_;
+};
+
+// From what stands in brackets after "meanfield": a policy file, a sampling, both ("mine.policy,quota") or nothing:
+// then the shipped policy (data/policies/meanfield.policy).
+struct NamedMeanField {
+  std::unique_ptr<MeanFieldRepartitioner> repartitioner;
+  std::vector<std::uint64_t> seeds;  // it was trained on
+};
+Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed);
+
+}  // namespace smartmig

@@ -1,0 +1,110 @@
+// The joint planner: layouts and placement chosen together at every decision.
+//
+// Each unfinished job has a gain per minute on every slice type (JobValue), each configuration of a GPU a cost per
+// minute (w * watts); SizePlanner finds configurations and an assignment of high total gain; what is found is then
+// realised with as few changes as it takes. Re-planning at every event makes this a model-predictive controller whose
+// model of the future is the learned value of progress.
+//
+//   paper costs     everything is planned anew: all unfinished jobs, all GPUs.
+//   hardware costs  running jobs stay; a GPU's configurations are the layouts that keep its busy slices, a change costs
+//                   the time it takes; queued jobs are planned onto what is free or could be made.
+//   mean field      above `exact_jobs` unfinished jobs those of one kind with nearly equal value are one item with a
+//                   count, and re-planning comes every ceil(GPUs / 8) events (at latest after 10 s): the work of a
+//                   decision then hardly depends on the number of GPUs, beyond counting and carrying out.
+//
+// Mixed fleets: one group of GPUs per model, one market for all.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "policy/job_value.h"
+#include "policy/placer.h"
+#include "policy/size_planner.h"
+
+namespace smartmig {
+
+struct PlannerOptions {
+  JobWeights weights;
+  double w = 0;  // minutes of tardiness per watt-minute
+  std::size_t exact_jobs = 512;
+  int tries = 15;
+};
+
+class Planner : public Policy {
+ public:
+  explicit Planner(PlannerOptions options) : options_(std::move(options)) { sizes_.tries = options_.tries; }
+  void decide(const Cluster& cluster, Plan& plan) override;
+
+  // The sizes of the last plan without placement, for repartitioning with another placer: the shape each GPU would get.
+  void wanted_shapes(const Cluster& cluster, std::vector<Shape>& shapes);
+
+ private:
+  struct Choice {      // a configuration of the GPUs of one model
+    Shape shape;       // exactly its slots
+    Shape host;        // a maximal shape that has them
+    double watts = 0;  // above idle, when all its slots are busy
+  };
+  struct HardwareChoice {
+    std::array<std::uint8_t, SlotMarket::kMaxTypes> slots{};  // for queued jobs
+    Layout target;
+    double watts = 0;         // more than now
+    double reshape_cost = 0;  // per minute, as gains are
+  };
+  struct GpuKey {
+    std::uint32_t layout, target, busy, model;
+    bool operator==(const GpuKey&) const = default;
+  };
+  struct GpuKeyHash {
+    std::size_t operator()(const GpuKey& k) const {
+      std::uint64_t h = (std::uint64_t(k.layout) << 32 | k.busy) * 0x9E3779B97F4A7C15ull;
+      h ^= (std::uint64_t(k.target) << 8 | k.model) * 0xC2B2AE3D27D4EB4Full;
+      return std::size_t(h ^ h >> 29);
+    }
+  };
+
+  void meet(const Cluster& cluster);
+  bool due(const Cluster& cluster);
+  void gather(const Cluster& cluster, bool queued_only, double w);
+  void hand_out();
+  void plan_anew(const Cluster& cluster);
+  void plan_sizes(const Cluster& cluster, double w);
+  std::int64_t served() const;  // jobs with a slot
+  void assign_configurations(const Cluster& cluster);
+  void seat(const Cluster& cluster, Plan& plan);
+  void decide_hardware(const Cluster& cluster, Plan& plan);
+  void plan_around(const Cluster& cluster, bool at_any_cost);
+  const std::vector<HardwareChoice>& choices_of(const Cluster& cluster, GpuId gpu);
+  std::size_t item_of(const Cluster& cluster, JobId job, const JobValue& value);
+
+  PlannerOptions options_;
+  SizePlanner sizes_;
+  SlotMarket market_;
+  std::vector<SizeGroup> groups_;             // paper costs: by model
+  std::vector<std::vector<Choice>> choices_;  // by model
+  std::vector<int> choice_of_gpu_;
+  std::vector<int> market_type_;        // by TypeId; -1: not used
+  std::vector<TypeId> type_of_market_;  // its inverse
+  std::uint64_t identity_ = 0;
+  bool doubles_ = false;  // double-memory profiles are used: some job needs them
+  std::uint64_t events_ = 0, planned_at_ = 0;
+  Time planned_time_{-1};
+
+  std::vector<JobId> jobs_;           // of this decision
+  std::vector<std::uint32_t> item_;   // of each of them
+  std::vector<std::int8_t> seat_;     // market type given to each; -1: waits
+  std::vector<double> times_;         // [job][type, least, slack], minutes
+  std::vector<double> row_;           // gains of one job
+  std::vector<double> class_sums_;    // [class][type]: gains of its jobs
+  std::vector<std::int64_t> counts_;  // by item
+  std::unordered_map<std::uint64_t, std::uint32_t> class_of_;
+  std::vector<std::int64_t> left_;    // [item][type] still to hand out
+  std::vector<Layout> layout_;        // by GPU: planned
+  std::vector<std::uint32_t> taken_;  // by GPU: placements in use under the plan
+  std::vector<std::uint8_t> budget_;  // [gpu][market type]
+  std::unordered_map<GpuKey, std::vector<HardwareChoice>, GpuKeyHash> hardware_;
+  std::vector<SizeGroup> gpu_groups_;  // hardware costs: one per GPU
+  std::vector<const std::vector<HardwareChoice>*> offers_;
+};
+
+}  // namespace smartmig

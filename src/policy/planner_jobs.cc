@@ -1,0 +1,128 @@
+// The planner's side of the jobs: gains, classes of nearly equal jobs, and who of a class gets what.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/check.h"
+#include "policy/planner.h"
+
+namespace smartmig {
+namespace {
+
+constexpr int kValueLevels = 8, kPaceLevels = 8;  // per doubling of the value; of the pace between 0 and 1
+
+// Steps of 1 / kValueLevels of a doubling, by the bits of the number: equal on every machine.
+std::uint64_t level_of(double value) {
+  if (value <= 1e-6) return 0;
+  return std::bit_cast<std::uint64_t>(value) >> (52 - 3);
+}
+static_assert(kValueLevels == 8);
+
+}  // namespace
+
+std::size_t Planner::item_of(const Cluster& cluster, JobId job, const JobValue& value) {
+  const Job& description = cluster.jobs().job(job);
+  std::uint64_t shape = std::uint64_t(description.kind + 1);
+  if (description.kind < 0)  // no kind: jobs with nearly the same curve
+    for (const double gain : row_) shape = shape * 31 + level_of(gain < 0 ? 0 : gain);
+  std::uint64_t able = 0;
+  for (std::size_t t = 0; t < row_.size(); ++t) able |= std::uint64_t(row_[t] > SlotMarket::kImpossible) << t;
+  const std::uint64_t pace = std::uint64_t(value.pace() * kPaceLevels);
+  const std::uint64_t key = ((shape * 0x9E3779B97F4A7C15ull ^ able) * 31 + level_of(value.value())) * 31 + pace;
+  const auto [at, fresh] = class_of_.try_emplace(key, std::uint32_t(counts_.size()));
+  if (fresh) {
+    counts_.push_back(0);
+    class_sums_.resize(class_sums_.size() + row_.size(), 0);
+  }
+  return at->second;
+}
+
+void Planner::gather(const Cluster& cluster, bool queued_only, double w) {
+  const Platform& platform = cluster.platform();
+  const JobTable& table = cluster.jobs();
+  const std::size_t types = type_of_market_.size();
+  const double now = minutes(cluster.now());
+
+  jobs_.clear();
+  double late = 0;
+  for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
+    if (!queued_only || cluster.state(job).phase == JobPhase::kQueued) jobs_.push_back(job);
+  }
+  // Least remaining times come first: how many are late is part of every value.
+  times_.resize(jobs_.size() * (types + 2));
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    double* const row = &times_[j * (types + 2)];
+    double least = HUGE_VAL;
+    for (std::size_t t = 0; t < types; ++t) {
+      const Time r = cluster.remaining_on(jobs_[j], type_of_market_[t]);
+      row[t] = r == kCannotRun ? HUGE_VAL : minutes(std::max(r, Time{1}));
+      least = std::min(least, row[t]);
+    }
+    if (least == HUGE_VAL && !doubles_) {  // it needs a double-memory slice: plan with those from now on
+      doubles_ = true;
+      meet(cluster);
+      return gather(cluster, queued_only, w);
+    }
+    const Time deadline = table.job(jobs_[j]).deadline;
+    row[types] = least;
+    row[types + 1] = deadline == kNever ? HUGE_VAL : minutes(deadline) - now;
+    late += row[types + 1] < 0.5 * least;
+  }
+
+  const JobValue fresh(options_.weights, late / double(platform.total_compute_slices()));
+  market_.reset(int(types));
+  item_.resize(jobs_.size());
+  const bool exact = jobs_.size() <= options_.exact_jobs;
+  counts_.clear();
+  class_sums_.clear();
+  class_of_.clear();
+  row_.resize(types);
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    const double* const time = &times_[j * (types + 2)];
+    const double least = time[types];
+    // Linearity: work in slice-minutes on the smallest slice over that on the fastest.
+    double smallest = 0, fastest = 0, watt_minutes = HUGE_VAL;
+    int smallest_slices = 0;
+    for (std::size_t t = 0; t < types; ++t) {
+      if (time[t] == HUGE_VAL) continue;
+      const SliceType& type = platform.type(type_of_market_[t]);
+      const int slices = type.compute_slices;
+      const PowerModel& power = platform.models()[std::size_t(type.model)].power;
+      const double watts = power.is_table()
+                               ? (power.table().back() - power.idle()) * slices / (double(power.table().size()) - 1)
+                               : table.added_watts(jobs_[j], type_of_market_[t]);
+      watt_minutes = std::min(watt_minutes, watts * time[t]);
+      if (smallest_slices == 0 || slices < smallest_slices) {
+        smallest_slices = slices;
+        smallest = time[t] * slices;
+      }
+      if (time[t] == least && fastest == 0) fastest = time[t] * slices;
+    }
+    JobValue value = fresh;
+    value.look({least, time[types + 1], std::clamp(fastest > 0 ? smallest / fastest : 1.0, 0.0, 1.0),
+                least < HUGE_VAL ? w * watt_minutes / least : 0});
+    for (std::size_t t = 0; t < types; ++t) {
+      row_[t] = SlotMarket::kImpossible;
+      if (time[t] == HUGE_VAL) continue;
+      row_[t] = value.gain(least / time[t]) - w * table.added_watts(jobs_[j], type_of_market_[t]);
+    }
+    if (exact) {
+      item_[j] = std::uint32_t(market_.add_item(row_, 1));
+      continue;
+    }
+    const std::size_t item = item_of(cluster, jobs_[j], value);
+    item_[j] = std::uint32_t(item);
+    ++counts_[item];
+    for (std::size_t t = 0; t < types; ++t) class_sums_[item * types + t] += row_[t];
+  }
+  if (exact) return;
+  for (std::size_t c = 0; c < counts_.size(); ++c) {
+    for (std::size_t t = 0; t < types; ++t) {
+      const double mean = class_sums_[c * types + t] / double(counts_[c]);
+      row_[t] = mean < SlotMarket::kImpossible / 2 ? SlotMarket::kImpossible : mean;
+    }
+    market_.add_item(row_, counts_[c]);
+  }
+}
+
+}  // namespace smartmig

@@ -1,0 +1,26 @@
+#include "policy/planner_layouts.h"
+
+#include "policy/repartitioners.h"
+
+namespace smartmig {
+
+PlannerLayouts::PlannerLayouts(PlannerOptions options, const Platform& platform)
+    : planner_(std::move(options)), initial_(whole_gpus(platform)), shapes_(initial_) {}
+
+void PlannerLayouts::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
+  const std::uint64_t period = (5 * cluster.gpus().size() + 7) / 8;
+  if (identity_ != cluster.identity()) {
+    identity_ = cluster.identity();
+    shapes_ = initial_;
+    events_ = period;
+  }
+  events_ += cluster.news().size();
+  if (events_ < period) return;
+  events_ = 0;
+  const std::vector<Shape> before = shapes_;
+  planner_.wanted_shapes(cluster, shapes_);
+  for (std::size_t g = 0; g < shapes_.size(); ++g)
+    if (shapes_[g] != before[g]) wanted.emplace_back(GpuId(g), shapes_[g]);
+}
+
+}  // namespace smartmig

@@ -1,0 +1,94 @@
+#include "policy/size_planner.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace smartmig {
+namespace {
+
+constexpr double kWorthIt = 1e-7;  // per minute and GPU; below it is rounding
+
+}  // namespace
+
+// Slots come before others go: a job that changes sides is then weighed once.
+double SizePlanner::shift(SlotMarket& market, const SizeGroup& group, const Move& move, std::int64_t gpus) const {
+  const Configuration& from = group.configurations[move.from];
+  const Configuration& to = group.configurations[move.to];
+  double total = (from.cost - to.cost) * double(gpus);
+  for (int t = market.types() - 1; t >= 0; --t) {
+    const int more = int(to.slots[std::size_t(t)]) - int(from.slots[std::size_t(t)]);
+    if (more > 0) total += market.add_slots(t, more * gpus);
+  }
+  for (int t = 0; t < market.types(); ++t) {
+    const int less = int(from.slots[std::size_t(t)]) - int(to.slots[std::size_t(t)]);
+    if (less > 0) total += market.remove_slots(t, less * gpus);
+  }
+  return total;
+}
+
+void SizePlanner::rank(SlotMarket& market, const std::vector<SizeGroup>& groups) {
+  std::array<double, SlotMarket::kMaxTypes> more, less;
+  const int types = market.types();
+  for (int t = 0; t < types; ++t) {
+    more[std::size_t(t)] = market.worth_of_one_more(t);
+    less[std::size_t(t)] = market.slots(t) > 0 ? market.cost_of_one_less(t) : 0;
+  }
+  moves_.clear();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const SizeGroup& group = groups[g];
+    for (std::size_t a = 0; a < group.configurations.size(); ++a) {
+      if (group.gpus[a] == 0) continue;
+      for (std::size_t b = 0; b < group.configurations.size(); ++b) {
+        if (a == b) continue;
+        double estimate = group.configurations[a].cost - group.configurations[b].cost;
+        for (int t = 0; t < types; ++t) {
+          const int d =
+              int(group.configurations[b].slots[std::size_t(t)]) - int(group.configurations[a].slots[std::size_t(t)]);
+          if (d != 0) estimate += d > 0 ? d * more[std::size_t(t)] : -d * less[std::size_t(t)];
+        }
+        moves_.push_back({estimate, std::uint32_t(g), std::uint16_t(a), std::uint16_t(b)});
+      }
+    }
+  }
+  const std::size_t kept = std::min(moves_.size(), std::size_t(tries));
+  std::partial_sort(moves_.begin(), moves_.begin() + std::ptrdiff_t(kept), moves_.end(),
+                    [](const Move& x, const Move& y) {
+                      if (x.estimate != y.estimate) return x.estimate > y.estimate;
+                      return std::tuple(x.group, x.from, x.to) < std::tuple(y.group, y.from, y.to);
+                    });
+  moves_.resize(kept);
+}
+
+void SizePlanner::optimise(SlotMarket& market, std::vector<SizeGroup>& groups) {
+  std::array<std::int64_t, SlotMarket::kMaxTypes> slots{};
+  for (const SizeGroup& group : groups)
+    for (std::size_t c = 0; c < group.configurations.size(); ++c)
+      for (std::size_t t = 0; t < slots.size(); ++t) slots[t] += group.gpus[c] * group.configurations[c].slots[t];
+  for (int t = market.types() - 1; t >= 0; --t)
+    if (slots[std::size_t(t)] > 0) market.add_slots(t, slots[std::size_t(t)]);
+
+  for (int moved = 0; moved < max_moves; ++moved) {
+    rank(market, groups);
+    bool better = false;
+    for (const Move& move : moves_) {
+      SizeGroup& group = groups[move.group];
+      // A small fleet moves one GPU at a time; a large one as many as pay.
+      for (std::int64_t step = group.gpus[move.from] > 16 ? group.gpus[move.from] : 1; step > 0 && !better; step /= 2) {
+        const std::size_t mark = market.mark();
+        ++evaluations_;
+        if (shift(market, group, move, step) > kWorthIt * double(step)) {
+          group.gpus[move.from] -= step;
+          group.gpus[move.to] += step;
+          better = true;
+        } else {
+          market.undo(mark);
+        }
+      }
+      if (better) break;
+    }
+    if (!better) break;
+  }
+  market.forget_log();
+}
+
+}  // namespace smartmig

@@ -1,0 +1,72 @@
+// Who gets which slice size: jobs compete for slots of a few types, exactly and incrementally.
+//
+// An item is one job or a class of equal jobs (a count); gain(item, type) is what one of them is worth per minute on a
+// slot of that type, 0 while waiting. For the slots that exist the market holds an assignment of greatest total gain.
+// Types are few (the slice types of a fleet and one node for waiting), so the exchange graph between types is tiny: an
+// edge A -> B carries the best item that could leave A for B. One more slot of a type is the best path from waiting to
+// that type, one slot less the best path back; the assignment stays optimal because each step takes a longest path in a
+// graph without positive cycles (successive shortest paths of a transport problem). Counts move in bulk, so the work
+// depends on the number of items and types, not on how many jobs or slots they stand for.
+//
+// A slot may stay empty (gain 0). Not thread-safe; reused from decision to decision without allocating.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace smartmig {
+
+class SlotMarket {
+ public:
+  static constexpr int kMaxTypes = 24;
+  static constexpr double kImpossible = -1e30;  // gain of a type the item cannot run on
+
+  void reset(int types);
+  int add_item(std::span<const double> gain, std::int64_t count);  // waiting; REQUIRES: no slots yet
+
+  double add_slots(int type, std::int64_t count);     // the gain this makes possible
+  double remove_slots(int type, std::int64_t count);  // minus the gain lost; REQUIRES: so many slots exist
+
+  // What one more slot of this type would be worth, and minus what one less would cost (nothing is changed).
+  double worth_of_one_more(int type) { return path(types_, type); }
+  double cost_of_one_less(int type) { return path(type, types_); }
+
+  std::size_t mark() const { return log_.size(); }
+  void undo(std::size_t mark);
+  void forget_log() { log_.clear(); }
+
+  int types() const { return types_; }
+  std::size_t items() const { return items_; }
+  std::int64_t assigned(std::size_t item, int type) const { return held_[item * stride() + std::size_t(type)]; }
+  std::int64_t slots(int type) const { return slots_[std::size_t(type)]; }
+  double gain(std::size_t item, int type) const { return gain_[item * stride() + std::size_t(type)]; }
+
+ private:
+  static constexpr std::int32_t kEmpty = -1, kNobody = -2;
+  struct Step {
+    std::int32_t item;
+    std::int16_t from, to;
+    std::int64_t count;
+  };
+  std::size_t stride() const { return std::size_t(types_) + 1; }
+  double& best(int from, int to) { return best_[std::size_t(from) * (kMaxTypes + 1) + std::size_t(to)]; }
+  std::int32_t& mover(int from, int to) { return mover_[std::size_t(from) * (kMaxTypes + 1) + std::size_t(to)]; }
+  void refresh(int from);                 // edges out of one type
+  double path(int from, int to);          // longest; fills route_; -infinity if there is none
+  std::int64_t push(std::int64_t count);  // moves up to `count` along route_
+  void carry(std::int32_t item, int from, int to, std::int64_t count);
+
+  int types_ = 0;  // also the index of the waiting node
+  std::size_t items_ = 0;
+  std::vector<double> gain_;        // [item][type], waiting last
+  std::vector<std::int64_t> held_;  // [item][type], waiting last
+  std::array<std::int64_t, kMaxTypes + 1> empty_{}, slots_{};
+  std::array<double, (kMaxTypes + 1) * (kMaxTypes + 1)> best_;
+  std::array<std::int32_t, (kMaxTypes + 1) * (kMaxTypes + 1)> mover_;
+  std::array<int, kMaxTypes + 2> route_;
+  int route_length_ = 0;
+  std::vector<Step> log_;
+};
+
+}  // namespace smartmig
