@@ -23,7 +23,8 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   SMARTMIG_TRY(const Setting setting, options.setting());
   SMARTMIG_TRY(const Day day, make_day(setting, seed));
   std::vector<Contender> contenders;
-  for (const char* name : {"static+cedf", "none+edf", "none+cedf", "static[3]+edf", "search+cedf", "twice+cedf"})
+  for (const char* name : {"static+cedf", "none+edf", "none+cedf", "static[3]+edf", "search+cedf", "twice+cedf",
+                           "meanfield+cedf", "planner"})
     contenders.push_back(contender_of(name, {}));
   for (const Contender& contender : contenders) {
     SMARTMIG_TRY(const NamedPolicy made,
@@ -47,8 +48,9 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
     }
   }
   const Comparison comparison = make_comparison(setting, contenders, summaries, {seed}, 0);
-  smartmig::Comparison page = page_of(comparison, "One day of 8 emulated A100s",
-                                      "The same jobs under six policies; static+cedf is the paper's static baseline.");
+  smartmig::Comparison page =
+      page_of(comparison, "One day of 8 emulated A100s",
+              "The same jobs under eight policies; static+cedf is the paper's static baseline.");
   for (std::size_t i = 0; i < lines.size(); ++i) {
     page.policies[i].power = power_curve(lines[i], kCurvePoints);
     page.policies[i].end_s = seconds(lines[i].end);

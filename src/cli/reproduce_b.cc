@@ -98,8 +98,7 @@ int reproduce_b(const ReproOptions& options) {
         if (!contender) return failure(contender.error());
         contenders.push_back(std::move(*contender));
       }
-      contenders.push_back(
-          contender_of(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "a225e-7" : "a225e-8"), {}));
+      contenders.push_back(contender_of(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), {}));
       contenders.back().label = "RL (mean-field PPO, one GPU)";
       contenders.push_back(contender_of("planner", {}));
       const auto runs = run_paired(*setting, contenders, seeds, int(options.threads));

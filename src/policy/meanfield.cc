@@ -127,16 +127,17 @@ Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& pla
     else
       return invalid("meanfield[{}]: two files are named, {} and {}", text, path, piece);
   }
+  // A plain name is one that the program carries: meanfield[single-low] is policies/single-low.policy.
+  const std::string shipped = fmt::format("policies/{}.policy", path.empty() ? "meanfield" : path);
+  const auto files = embedded_files();
+  const auto at = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.name == shipped; });
   PolicyFile file;
-  if (!path.empty()) {
+  if (at != files.end()) {
+    SMARTMIG_TRY(file, parse_policy_file(shipped, at->text()));
+  } else if (!path.empty()) {
     SMARTMIG_TRY(file, load_policy_file(path));
   } else {
-    constexpr std::string_view kShipped = "policies/meanfield.policy";
-    const auto files = embedded_files();
-    const auto at = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.name == kShipped; });
-    if (at == files.end())
-      return not_found("this program carries no trained policy: name a file, meanfield[FILE], from smartmig train");
-    SMARTMIG_TRY(file, parse_policy_file(std::string(kShipped), at->text()));
+    return not_found("this program carries no trained policy: name a file, meanfield[FILE], from smartmig train");
   }
   NamedMeanField named;
   SMARTMIG_TRY(named.repartitioner, MeanFieldRepartitioner::make(file, platform, seed, sampling));

@@ -114,6 +114,10 @@ void Planner::decide(const Cluster& cluster, Plan& plan) {
   if (!cluster.cost().free()) return decide_hardware(cluster, plan);
   if (cluster.last_plan_refused()) identity_ = 0;
   if (identity_ == cluster.identity() && !due(cluster)) return;
+  replan(cluster, plan);
+}
+
+void Planner::replan(const Cluster& cluster, Plan& plan) {
   plan_anew(cluster);
   hand_out();
   seat(cluster, plan);

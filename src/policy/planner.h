@@ -36,6 +36,8 @@ class Planner : public Policy {
   explicit Planner(PlannerOptions options) : options_(std::move(options)) { sizes_.tries = options_.tries; }
   void decide(const Cluster& cluster, Plan& plan) override;
 
+  // A plan now, whether or not one is due; paper costs.
+  void replan(const Cluster& cluster, Plan& plan);
   // The sizes of the last plan without placement, for repartitioning with another placer: the shape each GPU would get.
   void wanted_shapes(const Cluster& cluster, std::vector<Shape>& shapes);
 

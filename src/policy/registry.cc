@@ -53,9 +53,9 @@ Result<LayoutFile> load_layouts(const std::string& path) {
   return parse_layout_file(path, text);
 }
 
-Result<WeightFile> planner_weights(const PolicyOptions& options) {
-  if (options.layouts.empty())
-    return parse_weight_file("policies/planner.json", embedded_file("policies/planner.json"));
+Result<WeightFile> planner_weights(const PolicyOptions& options, const CostModel& cost) {
+  const char* const shipped = cost.free() ? "policies/planner.json" : "policies/planner-hardware.json";
+  if (options.layouts.empty()) return parse_weight_file(shipped, embedded_file(shipped));
   SMARTMIG_TRY(const std::string text, read_file(options.layouts));
   return parse_weight_file(options.layouts, text);
 }
@@ -68,14 +68,15 @@ PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& opti
 
 bool is_path(std::string_view layouts) { return layouts.find('/') != layouts.npos || layouts.ends_with(".json"); }
 
-Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& options, const Platform& platform) {
+Result<Half> make_repartitioner(std::string_view name, const PolicyOptions& options, const CostModel& cost,
+                                const Platform& platform) {
   if (name == "none") {
     if (!options.layouts.empty())
       return invalid("the policy 'none' leaves every GPU whole: drop --layouts, or use static");
     return Half{std::make_unique<FixedShapes>(whole_gpus(platform)), {}};
   }
   if (name == "planner") {
-    SMARTMIG_TRY(const WeightFile file, planner_weights(options));
+    SMARTMIG_TRY(const WeightFile file, planner_weights(options, cost));
     return Half{std::make_unique<PlannerLayouts>(planner_options(file, options), platform), file.seeds};
   }
   if (name == "meanfield") {
@@ -153,7 +154,7 @@ Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& opti
                                 const Platform& platform) {
   const auto plus = name.find('+');
   if (name == "planner") {
-    SMARTMIG_TRY(const WeightFile file, planner_weights(options));
+    SMARTMIG_TRY(const WeightFile file, planner_weights(options, cost));
     NamedPolicy named;
     named.name = "planner";
     named.initial = whole_gpus(platform);
@@ -164,7 +165,7 @@ Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& opti
   }
   if (plus == name.npos)
     return invalid("policy '{}': write REPARTITIONER+PLACER, for example static+cedf, or planner", name);
-  SMARTMIG_TRY(auto half, make_repartitioner(name.substr(0, plus), options, platform));
+  SMARTMIG_TRY(auto half, make_repartitioner(name.substr(0, plus), options, cost, platform));
   SMARTMIG_TRY(auto placer, make_placer(name.substr(plus + 1), options, cost));
   NamedPolicy named;
   named.name = std::string(name);

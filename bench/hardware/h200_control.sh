@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # GPU control on a real GPU with MIG mode off; no setting of the card is changed.
-#   bench/scenarios/h200_control.sh pack BUILD DIR     collects the programs of a build folder and their libraries in DIR
-#   bench/scenarios/h200_control.sh run DIR [OUTPUT]   on the machine with the GPU, as root: checks and prints all
+#   bench/hardware/h200_control.sh pack BUILD DIR     collects the programs of a build folder and their libraries in DIR
+#   bench/hardware/h200_control.sh run DIR [OUTPUT]   on the machine with the GPU, as root: checks and prints all
 # run: the inventory against the catalogue, plan, doctor; soft slices by MPS: started, limited in SMs and memory, refused
 # a reshape while busy, stopped; at the end the card's settings are compared with those at the start.
 set -u

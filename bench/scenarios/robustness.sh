@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Policies made for 8 GPUs at 20x, as they are, where they were not made for: other loads, slack, job mixes, recorded
+# traces. Beside them none+edf, none+cedf and the partition searched on the training days.
+# The last columns: ours over the best of the three, in order. Traces span months: a_eff there. DAYS days each (default 10);
+# traces from SHARED (../shared/data).
+set -eu
+days=${DAYS:-10} shared=${SHARED:-$(dirname "$0")/../../../shared/data}
+python3 - "$days" "$shared" <<'PY'
+import json, os, subprocess, sys
+days, shared = int(sys.argv[1]), sys.argv[2]
+plain = ["none+edf", "none+cedf", "search+cedf"]
+ours = ["meanfield+cedf", "guard(meanfield+cedf)", "planner", "guard(planner)"]
+def run(*args):
+    done = subprocess.run(["smartmig", *args], capture_output=True, text=True)
+    if done.returncode: raise SystemExit(f"smartmig {' '.join(args)}: {done.stderr}")
+    return json.loads(done.stdout)
+print(f"{'setting':<34}" + "".join(f"{p:>{max(len(p), 9) + 2}}" for p in plain + ours) + "   ours against the best of three")
+def show(name, et):
+    best = min(et[p] for p in plain)
+    print(f"{name:<34}" + "".join(f"{et[p]:>{max(len(p), 9) + 2}.4f}" for p in plain + ours) + "   " +
+          ", ".join(f"{100 * (et[p] / best - 1):+.1f} %" for p in ours), flush=True)
+settings = ([(f"load {x}x", ["-w", f"paper:{x}x"]) for x in (8, 12, 16, 20, 24)] +
+            [(f"{x}x, slack {s}", ["-w", f"paper:{x}x", "--slack", s]) for s in ("1.5-3", "2-4") for x in (12, 20)] +
+            [("miso jobs, 1 per min", ["-w", "miso:rate=1,jobs=1000"]), ("parva jobs, 1 per min", ["-w", "parva:rate=1,jobs=1000"])])
+for name, args in settings:
+    result = run("compare", *args, "--seeds", f"200000-{199999 + days}", "--policies", ",".join(plain + ours), "--json")
+    show(name, {r["policy"]: r["et"] for r in result["policies"]})
+for name, file in (("Philly (ElasticFlow, deadlines)", "traces/elasticflow_philly_103959_deadline.csv"),
+                   ("Alibaba openb 2023", "traces/alibaba_openb_v2023.csv")):
+    path = os.path.join(shared, file)
+    if not os.path.exists(path):
+        print(f"{name:<34}  skipped: {path} is not there")
+        continue
+    et = {}
+    for p in plain + ours:
+        r = run("sim", "-w", path, "--policy", p, "--json")
+        et[p] = r["a_eff"] * r["energy_wmin"] + r["mean_tardiness_min"]
+    show(name, et)
+PY
