@@ -155,6 +155,8 @@ void Guard::compare(const Cluster& cluster) {
     recent.push_back(candidate->costs.back() - candidate->costs.front());
   }
   const std::size_t best = std::size_t(std::min_element(recent.begin(), recent.end()) - recent.begin());
+  next_check_ = cluster.now() + options_.check;
+  if (candidates_[0]->costs.size() <= checks / 2) return;  // half a window is too little to judge by
   // The policy keeps the wheel unless it is clearly worse, and gets it back as soon as it is level.
   std::size_t chosen = deciding_;
   if (recent[0] <= recent[best] * (1 + options_.margin))
@@ -163,7 +165,6 @@ void Guard::compare(const Cluster& cluster) {
     chosen = best;
   fallbacks_ += deciding_ == 0 && chosen != 0;
   deciding_ = chosen;
-  next_check_ = cluster.now() + options_.check;
 }
 
 void Guard::decide(const Cluster& cluster, Plan& plan) {

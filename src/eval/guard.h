@@ -1,7 +1,8 @@
 // A policy that is watched: beside the real run, it and each fallback run in shadows, simulated worlds that are fed the
-// same arrivals up to now. Every half hour their costs of the last four hours are compared, (new tardiness) + w * (new
-// energy); if the policy's shadow did worse than a fallback's by more than a margin, the fallback decides until the
-// policy's shadow is ahead again. Nothing is known before it happens: a shadow never runs past the present.
+// same arrivals up to now. Every half hour, from the second hour on, their costs of the last four hours are compared,
+// (new tardiness) + w * (new energy); if the policy's shadow did worse than a fallback's by more than a margin, the
+// fallback decides until the policy's shadow is ahead again. Nothing is known before it happens: a shadow never runs
+// past the present.
 //
 // Written guard(POLICY), for example guard(planner) or guard(meanfield+cedf). Fallbacks: none+edf, none+cedf and the
 // shipped searched partition with CEDF. Costs of watching: one simulation of each candidate.

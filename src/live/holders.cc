@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,7 +26,8 @@ std::string first_line(const std::string& path) {
 // The capability nodes of one instance: lines "gpu0/gi1/access 30" and "gpu0/gi1/ci0/access 31".
 std::vector<std::string> capability_nodes(const HolderQuery& query) {
   std::vector<std::string> nodes;
-  std::ifstream in(query.proc_root + "/driver/nvidia-caps/mig-minors");
+  const std::string& machine = query.machine;
+  std::ifstream in((machine.empty() ? query.proc_root : machine + "/proc") + "/driver/nvidia-caps/mig-minors");
   const std::string gi = fmt::format("gpu{}/gi{}/", query.minor, query.gpu_instance);
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
@@ -49,6 +51,14 @@ bool is_board_node(const std::string& target, int minor) {
 
 }  // namespace
 
+std::string emulated_machine() {
+  const char* const state = std::getenv("NVML_SIM_STATE");
+  if (!state || !*state) return "";
+  std::error_code error;
+  const fs::path whole = fs::canonical(state, error);
+  return error ? std::string(state) : whole.string();
+}
+
 std::vector<Holder> find_holders(const HolderQuery& query) {
   const bool one_instance = query.minor >= 0 && query.gpu_instance >= 0;
   const std::vector<std::string> nodes = one_instance ? capability_nodes(query) : std::vector<std::string>{};
@@ -61,8 +71,9 @@ std::vector<Holder> find_holders(const HolderQuery& query) {
     std::error_code denied;
     for (fs::directory_iterator fd(at->path() / "fd", denied), last; !denied && fd != last; fd.increment(denied)) {
       std::error_code gone;
-      const std::string target = fs::read_symlink(fd->path(), gone).string();
+      std::string target = fs::read_symlink(fd->path(), gone).string();
       if (gone) continue;
+      if (!query.machine.empty() && target.starts_with(query.machine + "/dev/")) target.erase(0, query.machine.size());
       // Without the table of minors every capability counts: better one name too many than none.
       const bool capability = target.starts_with("/dev/nvidia-caps/") &&
                               (nodes.empty() || std::find(nodes.begin(), nodes.end(), target) != nodes.end());

@@ -15,11 +15,15 @@ struct Holder {
   std::vector<std::string> nodes;  // "/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30"; sorted
 };
 
+// Where the nodes of an emulated machine lie (its NVML_SIM_STATE, with dev/ and proc/ inside); empty on a real one.
+std::string emulated_machine();
+
 struct HolderQuery {
   std::string proc_root = "/proc";
   int minor = -1;  // /dev/nvidiaN; -1 any board
   // GI and CI whose capability nodes count; -1: any node of that board
   int gpu_instance = -1, compute_instance = -1;
+  std::string machine = emulated_machine();
 };
 
 // Sorted by pid; this process is left out.

@@ -45,6 +45,23 @@ TEST(Holders, NamesWhoHoldsABoard) {
   EXPECT_TRUE(find_holders({proc.path() + "/nothing", -1, -1, -1}).empty());
 }
 
+TEST(Holders, NamesWhoHoldsAnEmulatedSlice) {
+  struct Emulated : TempDir {
+    Emulated() {
+      file("machine/proc/driver/nvidia-caps/mig-minors", "gpu0/gi1/access 30\ngpu0/gi2/access 39\n");
+      file("proc/77/comm", "smartmig-emulated-job\n");
+      link("proc/77/fd/3", path() + "/machine/dev/nvidia-caps/nvidia-cap30");
+      file("proc/78/comm", "other\n");
+      link("proc/78/fd/3", path() + "/another/dev/nvidia-caps/nvidia-cap30");
+    }
+  } const dir;
+  HolderQuery query{dir.path() + "/proc", 0, 1, -1};
+  query.machine = dir.path() + "/machine";
+  EXPECT_EQ(describe(find_holders(query)), "pid 77 (smartmig-emulated-job) through /dev/nvidia-caps/nvidia-cap30");
+  query.gpu_instance = 2;
+  EXPECT_TRUE(find_holders(query).empty());
+}
+
 TEST(ControllerLockTest, SecondOneHearsWhoHasIt) {
   const TempDir dir;
   const auto first = ControllerLock::take(dir.path(), {"GPU-a", "GPU-b"});

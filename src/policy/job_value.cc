@@ -56,9 +56,11 @@ Result<WeightFile> parse_weight_file(const std::string& name, std::string_view t
       return invalid("{}: the weight \"{}\" is {}; it must lie between 0 and 1e9", name, field.name, value);
     file.weights.*field.value = value;
   }
-  for (const auto& [key, value] : weights.items())
+  for (auto at = weights.begin(); at != weights.end(); ++at) {
+    const std::string& key = at.key();
     if (std::none_of(std::begin(kFields), std::end(kFields), [&](const WeightField& f) { return key == f.name; }))
       return invalid("{}: there is no weight \"{}\"", name, key);
+  }
   if (file.weights.ramp_min <= 0 || file.weights.long_min <= 0)
     return invalid("{}: ramp_min and long_min must be above 0", name);
   if (json.contains("source")) {
