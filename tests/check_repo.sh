@@ -75,5 +75,9 @@ for file in "${files[@]}"; do
   esac
 done
 
+# One name, one type: two of them in one namespace would be one symbol to the linker.
+twice=$(grep -hE '^(struct|class) [A-Z][A-Za-z]+( |:|$)' $(printf '%s\n' src/*/*.h | grep -v '^src/cli/') | awk '{ print $2 }' | tr -d ':{' | sort | uniq -d)
+for name in $twice; do complain "the type $name is defined in more than one header of src: $(grep -lE "^(struct|class) $name( |:|\$)" src/*/*.h | tr '\n' ' ')"; done
+
 [ "$failed" = 0 ] && echo "${#files[@]} files keep the rules"
 exit "$failed"

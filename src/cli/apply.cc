@@ -18,7 +18,7 @@ struct Applied {
 };
 
 // Mode on, reshape, mode off: each only where asked for.
-Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change, const Board& board) {
+Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change, const GpuBoard& board) {
   const auto failed = [&](const Error& error) { return Applied{false, error.what, 0}; };
   if (change.mode && *change.mode)
     if (auto set = driver.set_mig_mode(change.gpu, true); !set) return failed(set.error());
@@ -75,7 +75,7 @@ int run_apply(const Arguments& arguments) {
   for (const std::string& words : *recovered) text += words + "\n";
   int done = 0, failed = 0;
   for (const GpuChange& change : *list) {
-    const Board& board = situation->boards[index(change.gpu)];
+    const GpuBoard& board = situation->boards[index(change.gpu)];
     Applied applied{change.refusal.empty(), change.refusal, 0};
     const bool nothing =
         change.plan.steps.empty() && !change.mode && board.instances.size() == std::size_t(board.layout.size());

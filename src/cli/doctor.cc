@@ -19,7 +19,7 @@ int release(Machine& machine, const std::string& gpu) {
   if (!quarantine) return failure(quarantine.error());
   const auto boards = machine.driver().inventory();
   if (!boards) return failure(boards.error());
-  for (const Board& board : *boards) {
+  for (const GpuBoard& board : *boards) {
     if (board.uuid != gpu && std::to_string(board.index) != gpu) continue;
     if (!board.trouble.empty()) return failure(invalid("{} is not sound: {}", title(board), board.trouble));
     if (auto sound = machine.driver().health(GpuId{std::uint32_t(board.index)}); !sound) return failure(sound.error());

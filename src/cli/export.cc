@@ -30,7 +30,7 @@ int export_partition(const Arguments& arguments) {
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
   const auto boards = machine->driver().inventory();
   if (!boards) return failure(boards.error());
-  for (const Board& board : *boards)
+  for (const GpuBoard& board : *boards)
     if (!board.trouble.empty()) return failure(invalid("{}: {}", title(board), board.trouble));
   const MigConfigFile file{{exported(*boards, label, placements)}};
   const std::string text = options.json ? to_json(file) : to_yaml(file);

@@ -31,7 +31,7 @@ Result<Ok> make_busy(FakeDriver& fake, const std::string& text) {
     const auto gpu = parse_int(trim(item.substr(0, colon)));
     if (colon == item.npos || !gpu || *gpu < 0)
       return invalid("--busy needs GPU:SLICE, for example 0:3g@4, not '{}'", item);
-    SMARTMIG_TRY(const Board board, fake.read(GpuId(std::uint32_t(*gpu))));
+    SMARTMIG_TRY(const GpuBoard board, fake.read(GpuId(std::uint32_t(*gpu))));
     SMARTMIG_TRY(const Layout slices, parse_layout(*board.model, item.substr(colon + 1)));
     for (PlacementId p : slices)
       SMARTMIG_RETURN_IF_ERROR(fake.pretend_process(GpuId(std::uint32_t(*gpu)), p, {++pid, -1, "job", 0}));
@@ -120,7 +120,7 @@ Result<Machine> Machine::open(const GpuOptions& options, bool control) {
     if (control && options.emulate.empty()) {  // NvmlDriver was opened for reading: the lock is taken here
       SMARTMIG_TRY(const auto boards, machine.driver_->inventory());
       std::vector<std::string> uuids;
-      for (const Board& board : boards) uuids.push_back(board.uuid);
+      for (const GpuBoard& board : boards) uuids.push_back(board.uuid);
       SMARTMIG_TRY(machine.lock_, ControllerLock::take(default_lock_directory(), uuids));
     }
   }
@@ -130,7 +130,7 @@ Result<Machine> Machine::open(const GpuOptions& options, bool control) {
 Result<Situation> look(MigDriver& driver) {
   Situation situation;
   SMARTMIG_TRY(situation.boards, driver.inventory());
-  for (const Board& board : situation.boards) {
+  for (const GpuBoard& board : situation.boards) {
     std::vector<DeviceProcess> running;
     if (board.trouble.empty()) {
       SMARTMIG_TRY(running, driver.processes(GpuId{std::uint32_t(board.index)}));
@@ -180,7 +180,7 @@ Result<std::vector<GpuChange>> changes(const std::vector<Desired>& desired, cons
   return list;
 }
 
-std::string change_text(const GpuChange& change, const Board& board) {
+std::string change_text(const GpuChange& change, const GpuBoard& board) {
   std::string out;
   if (!change.refusal.empty()) return fmt::format("refused: {}\n", change.refusal);
   if (change.plan.steps.empty() && !change.mode)

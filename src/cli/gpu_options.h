@@ -47,7 +47,7 @@ class Machine {
 
 // Everything a plan needs, read once.
 struct Situation {
-  std::vector<Board> boards;
+  std::vector<GpuBoard> boards;
   std::vector<Layout> busy;                           // of each board
   std::vector<std::vector<DeviceProcess>> processes;  // of each board
 };
@@ -58,7 +58,7 @@ Result<std::vector<GpuChange>> changes(const std::vector<Desired>& desired, cons
                                        bool mode_only);
 
 // "keep 3g@4, destroy ..., create ..." of one board, with seconds.
-std::string change_text(const GpuChange& change, const Board& board);
+std::string change_text(const GpuChange& change, const GpuBoard& board);
 std::string mark(const MigDriver& driver);  // " (soft slices by MPS: not isolated)", or nothing
 
 }  // namespace smartmig::cli

@@ -24,7 +24,7 @@ struct Row {
   Result<double> watts{0.0}, joules{0.0};
 };
 
-Json board_json(const Board& board, const std::vector<DeviceProcess>& processes, const Row& row) {
+Json board_json(const GpuBoard& board, const std::vector<DeviceProcess>& processes, const Row& row) {
   Json json{{"index", board.index},           {"uuid", board.uuid},
             {"product", board.product},       {"bus_id", board.bus_id},
             {"pci_id", board.pci_id},         {"model", board.model ? Json(board.model->name()) : Json()},
@@ -54,7 +54,7 @@ Json board_json(const Board& board, const std::vector<DeviceProcess>& processes,
   return json;
 }
 
-std::string heal_text(const Board& board, const Fragmentation& f) {
+std::string heal_text(const GpuBoard& board, const Fragmentation& f) {
   std::vector<std::string> moves;
   for (const auto& [from, to] : f.moves)
     moves.push_back(fmt::format("{} at {}", slice_name(*board.model, from), board.model->placement(to).start));
@@ -65,7 +65,7 @@ std::string heal_text(const Board& board, const Fragmentation& f) {
 
 // What a program needs in its environment to run on one slice: "0:3g@4" or a UUID.
 int print_environment(MigDriver& driver, const Situation& situation, const std::string& wanted) {
-  for (const Board& board : situation.boards)
+  for (const GpuBoard& board : situation.boards)
     for (const Instance& i : board.instances) {
       const bool named = i.uuid == wanted || [&] {
         const auto colon = wanted.find(':');
@@ -110,7 +110,7 @@ int run_gpus(const Arguments& arguments) {
   std::string words;
   bool any_slice = false;
   for (std::size_t i = 0; i < situation->boards.size(); ++i) {
-    const Board& board = situation->boards[i];
+    const GpuBoard& board = situation->boards[i];
     Row row;
     const GpuId gpu{std::uint32_t(board.index)};
     row.watts = driver.power(gpu);

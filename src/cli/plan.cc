@@ -10,7 +10,7 @@
 
 namespace smartmig::cli {
 
-nlohmann::ordered_json change_json(const GpuChange& change, const Board& board) {
+nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& board) {
   using Json = nlohmann::ordered_json;
   Json json{{"gpu", board.index}, {"uuid", board.uuid}};
   json["mode"] = change.mode ? Json(*change.mode ? "on" : "off") : Json();
@@ -56,7 +56,7 @@ int run_plan(const Arguments& arguments) {
   Time total{};
   int changed = 0, refused = 0;
   for (const GpuChange& change : *list) {
-    const Board& board = situation->boards[index(change.gpu)];
+    const GpuBoard& board = situation->boards[index(change.gpu)];
     text += change_text(change, board);
     json["gpus"].push_back(change_json(change, board));
     refused += !change.refusal.empty();

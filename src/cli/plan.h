@@ -6,6 +6,6 @@
 
 namespace smartmig::cli {
 
-nlohmann::ordered_json change_json(const GpuChange& change, const Board& board);
+nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& board);
 
 }  // namespace smartmig::cli

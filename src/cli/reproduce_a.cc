@@ -125,7 +125,7 @@ Result<ReproSection> dynamic_section(const DynamicTable& table, const ReproOptio
                             {"et_percent_half_width_95", d.percent_half_width},
                             {"et_bound", bound},
                             {"et_on_bound_days", early}});
-    if (i != baseline && d.percent < 300)
+    if (i != baseline && d.percent < 100 && d.percent - d.percent_half_width > -100)  // the others are in the table
       whiskers.push_back(
           {row.label, "k1", d.percent, d.percent - d.percent_half_width, d.percent + d.percent_half_width});
   }

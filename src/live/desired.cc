@@ -7,14 +7,14 @@
 namespace smartmig {
 namespace {
 
-bool covers(const MigConfigEntry& entry, const Board& board) {
+bool covers(const MigConfigEntry& entry, const GpuBoard& board) {
   if (!entry.all_devices && std::find(entry.devices.begin(), entry.devices.end(), board.index) == entry.devices.end())
     return false;
   return entry.filter.empty() || std::any_of(entry.filter.begin(), entry.filter.end(),
                                              [&](const std::string& id) { return lower(id) == lower(board.pci_id); });
 }
 
-Result<Desired> from_entry(const MigConfigEntry& entry, const Board& board) {
+Result<Desired> from_entry(const MigConfigEntry& entry, const GpuBoard& board) {
   Desired desired{GpuId{std::uint32_t(board.index)}, entry.mig_enabled, {}, {}};
   if (!entry.mig_enabled) return desired;
   if (!board.model || board.mode == MigMode::kUnsupported)
@@ -44,14 +44,14 @@ std::optional<Layout> realise_pinned(const GpuModel& model, const Desired& desir
 
 }  // namespace
 
-Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<Board>& boards) {
+Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<GpuBoard>& boards) {
   std::vector<Desired> all;
   for (const MigConfigEntry& entry : config.entries)
     for (int index : entry.devices)
-      if (std::none_of(boards.begin(), boards.end(), [&](const Board& b) { return b.index == index; }))
+      if (std::none_of(boards.begin(), boards.end(), [&](const GpuBoard& b) { return b.index == index; }))
         return invalid("configuration '{}' names GPU {}, which is not there: the machine has {}", config.label, index,
                        boards.size());
-  for (const Board& board : boards) {
+  for (const GpuBoard& board : boards) {
     const MigConfigEntry* found = nullptr;
     for (const MigConfigEntry& entry : config.entries) {
       if (!covers(entry, board)) continue;
@@ -72,7 +72,7 @@ Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vect
   return all;
 }
 
-Result<Desired> desired_of(const Board& board, std::string_view text) {
+Result<Desired> desired_of(const GpuBoard& board, std::string_view text) {
   if (!board.model) return invalid("{} cannot be partitioned", title(board));
   Desired desired{GpuId{std::uint32_t(board.index)}, true, {}, {}};
   if (text.find('@') != text.npos) {
@@ -84,7 +84,7 @@ Result<Desired> desired_of(const Board& board, std::string_view text) {
   return desired;
 }
 
-std::optional<std::string> difference(const Desired& desired, const Board& board, bool mode_only) {
+std::optional<std::string> difference(const Desired& desired, const GpuBoard& board, bool mode_only) {
   const bool on = board.mode == MigMode::kOn;
   if (on != desired.mig_enabled)
     return fmt::format("{}: MIG mode is {}, {} is wanted", title(board), on ? "on" : "off",
@@ -104,7 +104,7 @@ std::optional<std::string> difference(const Desired& desired, const Board& board
   return std::nullopt;
 }
 
-GpuChange change_for(const Desired& desired, const Board& board, Layout busy, bool adopt, bool mode_only) {
+GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy, bool adopt, bool mode_only) {
   GpuChange change{desired.gpu, {}, {}, ""};
   const bool on = board.mode == MigMode::kOn;
   change.plan.from = change.plan.to = board.layout;
@@ -136,9 +136,9 @@ GpuChange change_for(const Desired& desired, const Board& board, Layout busy, bo
   return change;
 }
 
-MigConfig exported(const std::vector<Board>& boards, std::string label, bool placements) {
+MigConfig exported(const std::vector<GpuBoard>& boards, std::string label, bool placements) {
   MigConfig config{std::move(label), {}};
-  for (const Board& board : boards) {
+  for (const GpuBoard& board : boards) {
     MigConfigEntry entry;
     entry.mig_enabled = board.mode == MigMode::kOn;
     if (entry.mig_enabled && board.model) {
@@ -165,9 +165,9 @@ MigConfig exported(const std::vector<Board>& boards, std::string label, bool pla
   return config;
 }
 
-MigConfigFile generated(const std::vector<Board>& boards) {
+MigConfigFile generated(const std::vector<GpuBoard>& boards) {
   std::vector<const GpuModel*> models;
-  for (const Board& board : boards)
+  for (const GpuBoard& board : boards)
     if (board.model &&
         std::none_of(models.begin(), models.end(), [&](auto* m) { return m->name() == board.model->name(); }))
       models.push_back(board.model.get());

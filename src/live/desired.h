@@ -18,12 +18,12 @@ struct Desired {
   Layout pinned;  // of those whose start is given
 };
 
-Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<Board>& boards);
+Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<GpuBoard>& boards);
 // "4g+2g+1g" or "4g@0+3g@4" for one board.
-Result<Desired> desired_of(const Board& board, std::string_view shape_or_layout);
+Result<Desired> desired_of(const GpuBoard& board, std::string_view shape_or_layout);
 
 // Is it so already? Else the difference in words.
-std::optional<std::string> difference(const Desired& desired, const Board& board, bool mode_only);
+std::optional<std::string> difference(const Desired& desired, const GpuBoard& board, bool mode_only);
 
 struct GpuChange {
   GpuId gpu = kNoGpu;
@@ -32,11 +32,11 @@ struct GpuChange {
   std::string refusal;  // why it cannot be done now; empty: it can
 };
 // `busy` and foreign slices (unless adopted) stay.
-GpuChange change_for(const Desired& desired, const Board& board, Layout busy, bool adopt, bool mode_only);
+GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy, bool adopt, bool mode_only);
 
 // The present partition as a configuration: boards that are alike share an entry.
-MigConfig exported(const std::vector<Board>& boards, std::string label, bool placements);
+MigConfig exported(const std::vector<GpuBoard>& boards, std::string label, bool placements);
 // all-disabled, all-enabled, all-PROFILE and all-balanced for the models present.
-MigConfigFile generated(const std::vector<Board>& boards);
+MigConfigFile generated(const std::vector<GpuBoard>& boards);
 
 }  // namespace smartmig

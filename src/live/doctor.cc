@@ -35,7 +35,7 @@ void check_boards(MigDriver& driver, std::vector<Finding>& out) {
   }
   int on = 0;
   bool sound = true;
-  for (const Board& board : *boards) {
+  for (const GpuBoard& board : *boards) {
     on += board.mode == MigMode::kOn;
     if (!board.trouble.empty()) {
       sound = false;
@@ -95,7 +95,7 @@ void check_holders(MigDriver* driver, const DoctorOptions& options, std::vector<
   std::set<std::uint32_t> jobs;
   if (driver)
     if (const auto boards = driver->inventory())
-      for (const Board& board : *boards)
+      for (const GpuBoard& board : *boards)
         if (const auto running = driver->processes(GpuId{std::uint32_t(board.index)}))
           for (const DeviceProcess& p : *running) jobs.insert(p.pid);
   auto holders = find_holders({options.proc_root, -1, -1, -1});
@@ -158,7 +158,7 @@ void check_state(MigDriver* driver, const DoctorOptions& options, std::vector<Fi
   if (options.emulated || !driver) return;
   std::vector<std::string> uuids;
   if (const auto boards = driver->inventory())
-    for (const Board& board : *boards) uuids.push_back(board.uuid);
+    for (const GpuBoard& board : *boards) uuids.push_back(board.uuid);
   if (const auto lock = ControllerLock::take(options.lock_dir, uuids); lock)
     out.push_back(ok("controller", "none runs"));
   else if (lock.error().code == Error::kBusy)

@@ -6,13 +6,13 @@
 
 namespace smartmig {
 
-std::string title(const Board& board) { return fmt::format("GPU {} ({})", board.index, board.product); }
+std::string title(const GpuBoard& board) { return fmt::format("GPU {} ({})", board.index, board.product); }
 
 std::string slice_name(const GpuModel& model, PlacementId p) {
   return fmt::format("{}@{}", model.profile_of(p).name, model.placement(p).start);
 }
 
-void fold_instances(Board& board) {
+void fold_instances(GpuBoard& board) {
   board.layout = Layout{};
   if (!board.model) return;
   const GpuModel& model = *board.model;
@@ -37,7 +37,7 @@ void fold_instances(Board& board) {
   }
 }
 
-Layout busy_layout(const Board& board, const std::vector<DeviceProcess>& processes) {
+Layout busy_layout(const GpuBoard& board, const std::vector<DeviceProcess>& processes) {
   std::uint32_t bits = 0;
   for (const DeviceProcess& process : processes)
     for (const Instance& i : board.instances)
@@ -46,14 +46,14 @@ Layout busy_layout(const Board& board, const std::vector<DeviceProcess>& process
   return board.model ? board.model->subset(board.layout, bits) : Layout{};
 }
 
-Layout foreign_layout(const Board& board) {
+Layout foreign_layout(const GpuBoard& board) {
   std::uint32_t bits = 0;
   for (const Instance& i : board.instances)
     if (!i.ours && i.placement != kNoPlacement) bits |= 1u << index(i.placement);
   return board.model ? board.model->subset(board.layout, bits) : Layout{};
 }
 
-const Instance* find_instance(const Board& board, PlacementId p) {
+const Instance* find_instance(const GpuBoard& board, PlacementId p) {
   for (const Instance& i : board.instances)
     if (i.placement == p) return &i;
   return nullptr;

@@ -49,7 +49,7 @@ struct Instance {
 
 enum class MigMode : std::uint8_t { kUnsupported, kOff, kOn };
 
-struct Board {
+struct GpuBoard {
   int index = 0;  // as the driver counts; equal to GpuId
   std::string uuid, product, bus_id, pci_id;
   std::shared_ptr<const GpuModel> model;  // null where the catalogue has none
@@ -76,8 +76,8 @@ class MigDriver {
   virtual std::string name() const = 0;  // "nvml", "mps", "emulated"
   virtual bool isolated() const = 0;     // false: slices share faults, caches and bandwidth
 
-  virtual Result<std::vector<Board>> inventory() = 0;
-  virtual Result<Board> read(GpuId gpu) = 0;
+  virtual Result<std::vector<GpuBoard>> inventory() = 0;
+  virtual Result<GpuBoard> read(GpuId gpu) = 0;
   virtual Result<Instance> create(GpuId gpu, PlacementId where) = 0;
   virtual Result<Ok> destroy(GpuId gpu, const Instance& instance) = 0;  // exactly that one: GI id and UUID must match
   virtual Result<Ok> set_mig_mode(GpuId gpu, bool on) = 0;              // refused unless opened with leave
@@ -90,16 +90,16 @@ class MigDriver {
 };
 
 // "GPU 3 (NVIDIA H200)": how sentences name a board.
-std::string title(const Board& board);
+std::string title(const GpuBoard& board);
 std::string slice_name(const GpuModel& model, PlacementId p);  // "3g.20gb@4"
 
 // Sorts the instances by start and folds them into `layout`; sets `trouble` where they are no layout of the model.
-void fold_instances(Board& board);
+void fold_instances(GpuBoard& board);
 
 // The slices on which a process runs; a process on the whole board makes all of them busy.
-Layout busy_layout(const Board& board, const std::vector<DeviceProcess>& processes);
+Layout busy_layout(const GpuBoard& board, const std::vector<DeviceProcess>& processes);
 // The slices that somebody else made.
-Layout foreign_layout(const Board& board);
-const Instance* find_instance(const Board& board, PlacementId p);
+Layout foreign_layout(const GpuBoard& board);
+const Instance* find_instance(const GpuBoard& board, PlacementId p);
 
 }  // namespace smartmig

@@ -66,8 +66,8 @@ Result<Ok> FakeDriver::step(std::string_view what) {
   return Ok{};
 }
 
-Board FakeDriver::board_of(const Gpu& gpu, std::size_t i) const {
-  Board board;
+GpuBoard FakeDriver::board_of(const Gpu& gpu, std::size_t i) const {
+  GpuBoard board;
   board.index = int(i);
   board.uuid = gpu.uuid;
   board.product = gpu.model->spec().products.empty() ? gpu.model->name() : gpu.model->spec().products[0];
@@ -86,8 +86,8 @@ Board FakeDriver::board_of(const Gpu& gpu, std::size_t i) const {
   return board;
 }
 
-Result<std::vector<Board>> FakeDriver::inventory() {
-  std::vector<Board> boards;
+Result<std::vector<GpuBoard>> FakeDriver::inventory() {
+  std::vector<GpuBoard> boards;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     auto board = read(GpuId(i));
     if (!board) {
@@ -102,9 +102,9 @@ Result<std::vector<Board>> FakeDriver::inventory() {
   return boards;
 }
 
-Result<Board> FakeDriver::read(GpuId id) {
+Result<GpuBoard> FakeDriver::read(GpuId id) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
-  Board board = board_of(*gpu, index(id));
+  GpuBoard board = board_of(*gpu, index(id));
   if (strikes(*gpu, Fault::kWrongReadBack)) {
     board.instances.clear();
     board.layout = Layout{};
@@ -159,7 +159,7 @@ Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
 Result<Instance> FakeDriver::create(GpuId id, PlacementId where) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
   SMARTMIG_TRY(const Instance made, make(*gpu, where, true));
-  SMARTMIG_TRY(const Board seen, read(id));
+  SMARTMIG_TRY(const GpuBoard seen, read(id));
   const Instance* found = find_instance(seen, where);
   if (!found || found->uuid != made.uuid)
     return lost_error("{}: {} was created, but reading back does not show it", gpu->uuid,
@@ -201,7 +201,7 @@ Result<Ok> FakeDriver::destroy(GpuId id, const Instance& instance) {
   SMARTMIG_RETURN_IF_ERROR(step("destroy ci"));
   gpu->instances.erase(at);
   SMARTMIG_RETURN_IF_ERROR(step("destroy gi"));
-  SMARTMIG_TRY(const Board seen, read(id));
+  SMARTMIG_TRY(const GpuBoard seen, read(id));
   for (const Instance& i : seen.instances)
     if (i.gpu_instance == gi)
       return lost_error("{}: {} was destroyed, but reading back still shows it", gpu->uuid, slice);

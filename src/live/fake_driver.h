@@ -39,8 +39,8 @@ class FakeDriver : public MigDriver {
 
   std::string name() const override { return "emulated"; }
   bool isolated() const override { return true; }
-  Result<std::vector<Board>> inventory() override;
-  Result<Board> read(GpuId gpu) override;
+  Result<std::vector<GpuBoard>> inventory() override;
+  Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
@@ -75,7 +75,7 @@ class FakeDriver : public MigDriver {
   bool strikes(Gpu& gpu, Fault fault);
   Result<Gpu*> reach(GpuId gpu);  // refuses a lost board, waits in a hung one
   Result<Ok> step(std::string_view what);
-  Board board_of(const Gpu& gpu, std::size_t index) const;
+  GpuBoard board_of(const Gpu& gpu, std::size_t index) const;
   std::string new_uuid();
   double watts(const Gpu& gpu) const;
   Result<Instance> make(Gpu& gpu, PlacementId where, bool ours);

@@ -24,7 +24,7 @@ mig-configs:
       mig-placements: ["1g.5gb@6"]
 )";
 
-std::vector<Board> boards(const char* spec) { return *(*FakeDriver::open(spec, {}))->inventory(); }
+std::vector<GpuBoard> boards(const char* spec) { return *(*FakeDriver::open(spec, {}))->inventory(); }
 
 TEST(MigConfigTest, ReadsMigPartedFiles) {
   const auto file = parse_mig_config("f", kFile);
@@ -86,9 +86,9 @@ TEST(DesiredTest, PinnedPlacementsStand) {
 
 TEST(DesiredTest, ForeignSlicesNeedAdopt) {
   auto fake = FakeDriver::open("1xa100-40gb", {});
-  const Board empty = *(*fake)->read(GpuId{0});
+  const GpuBoard empty = *(*fake)->read(GpuId{0});
   ASSERT_TRUE((*fake)->create_foreign(GpuId{0}, *parse_layout(*empty.model, "4g@0")->begin()));
-  const Board board = *(*fake)->read(GpuId{0});
+  const GpuBoard board = *(*fake)->read(GpuId{0});
   const Desired desired = *desired_of(board, "3g+3g");
   EXPECT_NE(change_for(desired, board, {}, false, false).refusal.find("--adopt"), std::string::npos);
   EXPECT_TRUE(change_for(desired, board, {}, true, false).refusal.empty());

@@ -60,13 +60,13 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
   }
   if (driver->options_.state_dir.empty()) return invalid("the mps driver needs a state directory for its books");
   SMARTMIG_TRY(const auto list, driver->boards_->inventory());
-  for (const Board& board : list)
+  for (const GpuBoard& board : list)
     driver->controls_.emplace_back(driver->options_.control, driver->options_.pipe_root, board.uuid,
                                    driver->options_.multi_user);
   return driver;
 }
 
-Result<MpsDriver::Book> MpsDriver::read_book(const Board& board) const {
+Result<MpsDriver::Book> MpsDriver::read_book(const GpuBoard& board) const {
   const std::string path = fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid);
   Book book;
   std::error_code error;
@@ -87,7 +87,7 @@ Result<MpsDriver::Book> MpsDriver::read_book(const Board& board) const {
   return book;
 }
 
-Result<Ok> MpsDriver::write_book(const Board& board, const Book& book) const {
+Result<Ok> MpsDriver::write_book(const GpuBoard& board, const Book& book) const {
   SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));
   nlohmann::ordered_json json{{"next", book.next}, {"slices", nlohmann::ordered_json::array()}};
   for (const auto& [id, placement] : book.slices)
@@ -95,7 +95,7 @@ Result<Ok> MpsDriver::write_book(const Board& board, const Book& book) const {
   return write_durably(fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid), json.dump(1) + "\n");
 }
 
-Result<Board> MpsDriver::soften(Board board) {
+Result<GpuBoard> MpsDriver::soften(GpuBoard board) {
   const bool in_mig_mode = board.mode == MigMode::kOn;
   board.instances.clear();
   board.layout = Layout{};
@@ -126,21 +126,21 @@ Result<Board> MpsDriver::soften(Board board) {
   return board;
 }
 
-Result<std::vector<Board>> MpsDriver::inventory() {
+Result<std::vector<GpuBoard>> MpsDriver::inventory() {
   SMARTMIG_TRY(auto list, boards_->inventory());
-  for (Board& board : list) {
+  for (GpuBoard& board : list) {
     SMARTMIG_TRY(board, soften(board));
   }
   return list;
 }
 
-Result<Board> MpsDriver::read(GpuId gpu) {
-  SMARTMIG_TRY(Board board, boards_->read(gpu));
+Result<GpuBoard> MpsDriver::read(GpuId gpu) {
+  SMARTMIG_TRY(GpuBoard board, boards_->read(gpu));
   return soften(std::move(board));
 }
 
 Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (index(where) >= board.model->placements().size())
     return invalid("{} has no placement {}", title(board), index(where));
@@ -150,7 +150,7 @@ Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
   SMARTMIG_TRY(Book book, read_book(board));
   book.slices.emplace_back(book.next++, where);
   SMARTMIG_RETURN_IF_ERROR(write_book(board, book));
-  SMARTMIG_TRY(const Board after, read(gpu));
+  SMARTMIG_TRY(const GpuBoard after, read(gpu));
   const Instance* made = find_instance(after, where);
   if (!made)
     return lost_error("{}: {} is not in the books after it was written", title(board), slice_name(*board.model, where));
@@ -158,7 +158,7 @@ Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
 }
 
 Result<Ok> MpsDriver::destroy(GpuId gpu, const Instance& instance) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   SMARTMIG_TRY(Book book, read_book(board));
   const auto at = std::find_if(book.slices.begin(), book.slices.end(), [&](const auto& slice) {
     return slice.first == instance.gpu_instance && soft_uuid(board.uuid, slice.first) == instance.uuid;
@@ -175,13 +175,13 @@ Result<Ok> MpsDriver::destroy(GpuId gpu, const Instance& instance) {
 }
 
 Result<Ok> MpsDriver::set_mig_mode(GpuId gpu, bool on) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (on && board.mode == MigMode::kOn) return Ok{};
   return unsupported("{}: the mps driver has no MIG mode to change", title(board));
 }
 
 Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   std::vector<DeviceProcess> list;
   const auto clients = control(gpu).clients();
   if (!clients) return list;  // no daemon, no clients
@@ -199,7 +199,7 @@ Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
 }
 
 Result<Ok> MpsDriver::health(GpuId gpu) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (!board.instances.empty() && !control(gpu).running())
     return lost_error("{}: it has soft slices but its MPS control daemon is gone; create a slice to start it again",
@@ -208,7 +208,7 @@ Result<Ok> MpsDriver::health(GpuId gpu) {
 }
 
 Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
-  SMARTMIG_TRY(const Board board, read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
   const Instance* living = find_instance(board, instance.placement);
   if (!living || living->uuid != instance.uuid)
     return not_found("{}: soft slice {} is not there", title(board), instance.uuid);

@@ -29,8 +29,8 @@ class MpsDriver : public MigDriver {
 
   std::string name() const override { return "mps"; }
   bool isolated() const override { return false; }
-  Result<std::vector<Board>> inventory() override;
-  Result<Board> read(GpuId gpu) override;
+  Result<std::vector<GpuBoard>> inventory() override;
+  Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
@@ -54,9 +54,9 @@ class MpsDriver : public MigDriver {
   };
   MpsDriver(std::shared_ptr<MigDriver> boards, Options options)
       : boards_(std::move(boards)), options_(std::move(options)) {}
-  Result<Board> soften(Board board);  // the MIG view of a board becomes the MPS view
-  Result<Book> read_book(const Board& board) const;
-  Result<Ok> write_book(const Board& board, const Book& book) const;
+  Result<GpuBoard> soften(GpuBoard board);  // the MIG view of a board becomes the MPS view
+  Result<Book> read_book(const GpuBoard& board) const;
+  Result<Ok> write_book(const GpuBoard& board, const Book& book) const;
   MpsControl& control(GpuId gpu) { return controls_.at(index(gpu)); }
 
   std::shared_ptr<MigDriver> boards_;

@@ -53,7 +53,7 @@ struct MpsTest : ::testing::Test {
   MpsDriver::Options options;
   std::shared_ptr<FakeDriver> fake;
   std::unique_ptr<MpsDriver> driver;
-  Board board;
+  GpuBoard board;
 };
 
 TEST_F(MpsTest, SlicesAreBooksAndTheDaemonFollowsThem) {

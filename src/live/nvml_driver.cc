@@ -46,7 +46,7 @@ Result<Ok> NvmlDriver::take_control() {
 // Adopts where that was asked for, turns promises into UUIDs, removes our GPU instances that have no compute instance.
 Result<Ok> NvmlDriver::tidy(GpuId id) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
-  SMARTMIG_TRY(const Board board, read(id));
+  SMARTMIG_TRY(const GpuBoard board, read(id));
   if (!board.model) return Ok{};
   for (const Instance& instance : board.instances) {
     if (instance.placement == kNoPlacement) continue;
@@ -118,7 +118,7 @@ Result<Instance> NvmlDriver::create(GpuId id, PlacementId where) {
   const GpuModel& model = *gpu->fixed.model;
   if (index(where) >= model.placements().size())
     return invalid("{} has no placement {}", title(gpu->fixed), index(where));
-  SMARTMIG_TRY(const Board before, read(id));
+  SMARTMIG_TRY(const GpuBoard before, read(id));
   const std::string slice = slice_name(model, where);
   if (before.mode != MigMode::kOn) return unsupported("{}: MIG mode is off; switch it on first", title(before));
   if (!before.trouble.empty()) return invalid("{}: {}", title(before), before.trouble);
@@ -177,7 +177,7 @@ Result<Ok> NvmlDriver::remove(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id, in
 Result<Ok> NvmlDriver::destroy(GpuId id, const Instance& instance) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
   SMARTMIG_RETURN_IF_ERROR(require_control(*gpu));
-  SMARTMIG_TRY(const Board board, read(id));
+  SMARTMIG_TRY(const GpuBoard board, read(id));
   const auto at = std::find_if(board.instances.begin(), board.instances.end(), [&](const Instance& i) {
     return i.gpu_instance == instance.gpu_instance && i.uuid == instance.uuid;
   });
@@ -213,7 +213,7 @@ Result<Ok> NvmlDriver::destroy(GpuId id, const Instance& instance) {
 
 Result<Ok> NvmlDriver::set_mig_mode(GpuId id, bool on) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
-  SMARTMIG_TRY(const Board board, read(id));
+  SMARTMIG_TRY(const GpuBoard board, read(id));
   const MigMode wanted = on ? MigMode::kOn : MigMode::kOff;
   if (board.mode == wanted && board.pending == wanted) return Ok{};
   if (board.mode == MigMode::kUnsupported) return unsupported("{} has no MIG", title(board));
@@ -227,7 +227,7 @@ Result<Ok> NvmlDriver::set_mig_mode(GpuId id, bool on) {
     const auto code = nvml_->nvmlDeviceSetMigMode(gpu->handle, on ? 1 : 0, &activation);
     return code == NVML_SUCCESS && activation == NVML_ERROR_IN_USE ? NVML_ERROR_IN_USE : code;
   }));
-  SMARTMIG_TRY(const Board after, read(id));
+  SMARTMIG_TRY(const GpuBoard after, read(id));
   if (after.mode != wanted)
     return lost_error("{}: it is pending and needs a reset of the GPU, which smartmig never does by itself", what);
   return Ok{};

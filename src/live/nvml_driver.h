@@ -34,8 +34,8 @@ class NvmlDriver : public MigDriver {
 
   std::string name() const override { return "nvml"; }
   bool isolated() const override { return true; }
-  Result<std::vector<Board>> inventory() override;
-  Result<Board> read(GpuId gpu) override;
+  Result<std::vector<GpuBoard>> inventory() override;
+  Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
@@ -54,7 +54,7 @@ class NvmlDriver : public MigDriver {
   };
   struct Gpu {
     nvmlDevice_t handle = nullptr;
-    Board fixed;  // what does not change while the program runs
+    GpuBoard fixed;  // what does not change while the program runs
     std::vector<SeenProfile> seen;
     int minor = -1;
     std::map<int, std::vector<ComputeProfile>> compute_profiles;  // by NVML id of the GPU instance's profile
@@ -66,7 +66,7 @@ class NvmlDriver : public MigDriver {
   Result<Ok> tidy(GpuId gpu);
   Result<Gpu*> reach(GpuId gpu);
   Result<Ok> require_control(const Gpu& gpu) const;
-  Result<Ok> read_instances(Gpu& gpu, Board& board);
+  Result<Ok> read_instances(Gpu& gpu, GpuBoard& board);
   Result<Instance> read_instance(Gpu& gpu, nvmlGpuInstance_t handle);
   Result<const std::vector<ComputeProfile>*> compute_profiles(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id);
   Result<std::vector<nvmlComputeInstance_t>> compute_instances(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id);

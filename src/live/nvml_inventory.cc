@@ -201,7 +201,7 @@ Result<Instance> NvmlDriver::read_instance(Gpu& gpu, nvmlGpuInstance_t handle) {
   return instance;
 }
 
-Result<Ok> NvmlDriver::read_instances(Gpu& gpu, Board& board) {
+Result<Ok> NvmlDriver::read_instances(Gpu& gpu, GpuBoard& board) {
   for (const SeenProfile& p : gpu.seen) {
     nvmlGpuInstance_t list[kMaxInstances] = {};
     unsigned int count = kMaxInstances;
@@ -217,9 +217,9 @@ Result<Ok> NvmlDriver::read_instances(Gpu& gpu, Board& board) {
   return Ok{};
 }
 
-Result<Board> NvmlDriver::read(GpuId id) {
+Result<GpuBoard> NvmlDriver::read(GpuId id) {
   SMARTMIG_TRY(Gpu* const gpu, reach(id));
-  Board board = gpu->fixed;
+  GpuBoard board = gpu->fixed;
   unsigned int current = 0, pending = 0;
   const auto mode = nvml_->nvmlDeviceGetMigMode(gpu->handle, &current, &pending);
   if (mode == NVML_SUCCESS) {
@@ -240,8 +240,8 @@ Result<Board> NvmlDriver::read(GpuId id) {
   return board;
 }
 
-Result<std::vector<Board>> NvmlDriver::inventory() {
-  std::vector<Board> boards;
+Result<std::vector<GpuBoard>> NvmlDriver::inventory() {
+  std::vector<GpuBoard> boards;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     auto board = read(GpuId(i));
     if (board) {
@@ -296,7 +296,7 @@ Result<double> NvmlDriver::power(GpuId id) {
 }
 
 Result<Ok> NvmlDriver::health(GpuId id) {
-  SMARTMIG_TRY(const Board board, read(id));
+  SMARTMIG_TRY(const GpuBoard board, read(id));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   return Ok{};
 }

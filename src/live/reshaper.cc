@@ -13,7 +13,7 @@ Result<Reshaper> Reshaper::open(MigDriver& driver, std::string state_dir, Option
   return Reshaper(driver, std::move(state_dir), std::move(options), std::move(quarantine));
 }
 
-Result<Ok> Reshaper::allowed(const Board& board, const Move& move) const {
+Result<Ok> Reshaper::allowed(const GpuBoard& board, const Move& move) const {
   if (const auto* entry = quarantine_.find(board.uuid))
     return lost_error("{} is in quarantine: {}; release it with smartmig doctor --release {}", title(board),
                       entry->reason, board.uuid);
@@ -30,7 +30,7 @@ Result<Ok> Reshaper::allowed(const Board& board, const Move& move) const {
 }
 
 Result<ReshapeOutcome> Reshaper::execute(GpuId gpu, const ReshapePlan& plan) {
-  SMARTMIG_TRY(const Board board, driver_->read(gpu));
+  SMARTMIG_TRY(const GpuBoard board, driver_->read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (!board.model) return unsupported("{} cannot be partitioned", title(board));
   SMARTMIG_RETURN_IF_ERROR(allowed(board, plan.move));
@@ -53,7 +53,7 @@ Result<ReshapeOutcome> Reshaper::execute(GpuId gpu, const ReshapePlan& plan) {
   return outcome;
 }
 
-Result<ReshapeOutcome> Reshaper::settle(const Board& board, Layout from, Layout to) {
+Result<ReshapeOutcome> Reshaper::settle(const GpuBoard& board, Layout from, Layout to) {
   const GpuId gpu{std::uint32_t(board.index)};
   int calls = 0;
   const auto forward = converge(gpu, to, calls);
@@ -93,7 +93,7 @@ Result<Ok> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
   return last;
 }
 
-Result<Ok> Reshaper::one_round(GpuId gpu, const Board& board, Layout target, int& calls) {
+Result<Ok> Reshaper::one_round(GpuId gpu, const GpuBoard& board, Layout target, int& calls) {
   for (const Instance& i : board.instances)
     if (i.ours && i.compute_instance < 0) {
       ++calls;
@@ -115,7 +115,7 @@ Result<Ok> Reshaper::one_round(GpuId gpu, const Board& board, Layout target, int
 }
 
 // Only the slices that are not as they were, where the board can still be read; else the whole board.
-Result<ReshapeOutcome> Reshaper::give_up(const Board& board, Layout from, std::string reason, int calls) {
+Result<ReshapeOutcome> Reshaper::give_up(const GpuBoard& board, Layout from, std::string reason, int calls) {
   const GpuModel& model = *board.model;
   const auto seen = driver_->read(GpuId{std::uint32_t(board.index)});
   std::vector<std::string> slices;
@@ -139,7 +139,7 @@ Result<std::vector<std::string>> Reshaper::recover() {
   if (intents.empty()) return words;
   SMARTMIG_TRY(const auto boards, driver_->inventory());
   for (const Intent& intent : intents) {
-    const auto at = std::find_if(boards.begin(), boards.end(), [&](const Board& b) { return b.uuid == intent.gpu; });
+    const auto at = std::find_if(boards.begin(), boards.end(), [&](const GpuBoard& b) { return b.uuid == intent.gpu; });
     if (at == boards.end() || !at->model) {
       SMARTMIG_RETURN_IF_ERROR(quarantine_.add(
           {intent.gpu, "", fmt::format("it vanished during a reshape from {} to {}", intent.from, intent.to)}));

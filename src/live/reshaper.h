@@ -42,11 +42,11 @@ class Reshaper {
         state_dir_(std::move(state_dir)),
         options_(std::move(options)),
         quarantine_(std::move(quarantine)) {}
-  Result<Ok> allowed(const Board& board, const Move& move) const;
-  Result<ReshapeOutcome> settle(const Board& board, Layout from, Layout to);
+  Result<Ok> allowed(const GpuBoard& board, const Move& move) const;
+  Result<ReshapeOutcome> settle(const GpuBoard& board, Layout from, Layout to);
   Result<Ok> converge(GpuId gpu, Layout target, int& calls);
-  Result<Ok> one_round(GpuId gpu, const Board& board, Layout target, int& calls);
-  Result<ReshapeOutcome> give_up(const Board& board, Layout from, std::string reason, int calls);
+  Result<Ok> one_round(GpuId gpu, const GpuBoard& board, Layout target, int& calls);
+  Result<ReshapeOutcome> give_up(const GpuBoard& board, Layout from, std::string reason, int calls);
   void reached(std::string_view step) const {
     if (options_.checkpoint) options_.checkpoint(step);
   }

@@ -74,11 +74,11 @@ Result<T> WatchedDriver::run(std::string what, Call call) {
 std::string WatchedDriver::name() const { return worker_->inner->name(); }
 bool WatchedDriver::isolated() const { return worker_->inner->isolated(); }
 
-Result<std::vector<Board>> WatchedDriver::inventory() {
-  return run<std::vector<Board>>("reading the inventory", [](MigDriver& d) { return d.inventory(); });
+Result<std::vector<GpuBoard>> WatchedDriver::inventory() {
+  return run<std::vector<GpuBoard>>("reading the inventory", [](MigDriver& d) { return d.inventory(); });
 }
-Result<Board> WatchedDriver::read(GpuId gpu) {
-  return run<Board>(fmt::format("reading GPU {}", index(gpu)), [=](MigDriver& d) { return d.read(gpu); });
+Result<GpuBoard> WatchedDriver::read(GpuId gpu) {
+  return run<GpuBoard>(fmt::format("reading GPU {}", index(gpu)), [=](MigDriver& d) { return d.read(gpu); });
 }
 Result<Instance> WatchedDriver::create(GpuId gpu, PlacementId where) {
   return run<Instance>(fmt::format("creating an instance on GPU {}", index(gpu)),

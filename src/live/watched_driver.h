@@ -17,8 +17,8 @@ class WatchedDriver : public MigDriver {
 
   std::string name() const override;
   bool isolated() const override;
-  Result<std::vector<Board>> inventory() override;
-  Result<Board> read(GpuId gpu) override;
+  Result<std::vector<GpuBoard>> inventory() override;
+  Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;

@@ -49,7 +49,7 @@ TEST(WatchedDriverThread, ManyCallersTakeTurns) {
     });
   for (std::thread& thread : threads) thread.join();
   const auto boards = watched.inventory();
-  for (const Board& board : *boards) EXPECT_TRUE(board.instances.empty());
+  for (const GpuBoard& board : *boards) EXPECT_TRUE(board.instances.empty());
 }
 
 }  // namespace

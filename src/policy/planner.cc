@@ -47,7 +47,7 @@ void Planner::meet(const Cluster& cluster) {
     const ShapeTable table(gpu, profiles);
     const std::vector<Shape> maximal = table.maximal_shapes();
     for (const Shape& shape : table.shapes()) {
-      Configuration configuration;
+      SlotConfiguration configuration;
       for (int p = 0; p < int(gpu.profiles().size()); ++p)
         if (shape.count(p) > 0) {
           const int type = market_type_[std::size_t(model.first_type + p)];

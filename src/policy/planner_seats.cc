@@ -25,7 +25,7 @@ void Planner::seat(const Cluster& cluster, Plan& plan) {
     const Platform::Model& model = platform.model(GpuId(g));
     const GpuState& state = cluster.gpus()[g];
     const Choice& choice = choices_[m][std::size_t(choice_of_gpu_[g])];
-    const Configuration& configuration = groups_[m].configurations[std::size_t(choice_of_gpu_[g])];
+    const SlotConfiguration& configuration = groups_[m].configurations[std::size_t(choice_of_gpu_[g])];
     for (std::size_t t = 0; t < types; ++t) budget_[g * types + t] = configuration.slots[t];
     // The present layout stays if it has the slots.
     std::array<int, SlotMarket::kMaxTypes> missing{};

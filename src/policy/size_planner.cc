@@ -12,8 +12,8 @@ constexpr double kWorthIt = 1e-7;  // per minute and GPU; below it is rounding
 
 // Slots come before others go: a job that changes sides is then weighed once.
 double SizePlanner::shift(SlotMarket& market, const SizeGroup& group, const Move& move, std::int64_t gpus) const {
-  const Configuration& from = group.configurations[move.from];
-  const Configuration& to = group.configurations[move.to];
+  const SlotConfiguration& from = group.configurations[move.from];
+  const SlotConfiguration& to = group.configurations[move.to];
   double total = (from.cost - to.cost) * double(gpus);
   for (int t = market.types() - 1; t >= 0; --t) {
     const int more = int(to.slots[std::size_t(t)]) - int(from.slots[std::size_t(t)]);

@@ -16,13 +16,13 @@
 
 namespace smartmig {
 
-struct Configuration {
+struct SlotConfiguration {
   std::array<std::uint8_t, SlotMarket::kMaxTypes> slots{};  // by market type
   double cost = 0;                                          // per minute, as gains are
 };
 
 struct SizeGroup {
-  std::vector<Configuration> configurations;
+  std::vector<SlotConfiguration> configurations;
   std::vector<std::int64_t> gpus;  // in each configuration
 };
 

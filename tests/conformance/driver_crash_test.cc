@@ -65,7 +65,7 @@ TEST(CrashOfTheController, EveryStepOnTheFakeMachine) {
         const auto hook = [count](std::string_view what) { (*count)(what); };
         auto fake = FakeDriver::open("1xa100-40gb", {file, false, true, false, false, hook});
         auto reshaper = Reshaper::open(**fake, dir.path(), {4, hook});
-        const Board board = *(*fake)->read(GpuId{0});
+        const GpuBoard board = *(*fake)->read(GpuId{0});
         const auto plan = plan_reshape(*board.model, from, busy, to);
         if (!reshaper->execute(GpuId{0}, *plan)) ::_exit(3);
       });
@@ -76,7 +76,7 @@ TEST(CrashOfTheController, EveryStepOnTheFakeMachine) {
       ASSERT_TRUE(reshaper);
       const auto words = reshaper->recover();
       ASSERT_TRUE(words) << words.error().what;
-      const Board board = *(*fake)->read(GpuId{0});
+      const GpuBoard board = *(*fake)->read(GpuId{0});
       EXPECT_TRUE(board.layout == to || board.layout == from) << to_string(*board.model, board.layout);
       if (!words->empty()) {
         EXPECT_EQ(board.layout, to) << "an intent was there: the reshape is finished";

@@ -26,7 +26,7 @@ const char* words(MigMode mode) {
   return mode == MigMode::kOn ? "on" : mode == MigMode::kOff ? "off" : "not supported";
 }
 
-void check_board(NvmlDriver& driver, const Board& board) {
+void check_board(NvmlDriver& driver, const GpuBoard& board) {
   const GpuId gpu{std::uint32_t(board.index)};
   fmt::print("\nGPU {}: {}, {}, {}, {} MiB ({} used), MIG mode {} (pending {})\n", board.index, board.product,
              board.uuid, board.pci_id, board.memory_mib, board.used_mib, words(board.mode), words(board.pending));
@@ -94,9 +94,9 @@ int main(int argc, char** argv) {
   }
   fmt::print("driver {}, {} GPUs\n", (*driver)->driver_version(), boards->size());
   std::set<std::string> uuids;
-  for (const Board& board : *boards) uuids.insert(board.uuid);
+  for (const GpuBoard& board : *boards) uuids.insert(board.uuid);
   expect(!boards->empty() && uuids.size() == boards->size(), "every board has a UUID of its own");
-  for (const Board& board : *boards) check_board(**driver, board);
+  for (const GpuBoard& board : *boards) check_board(**driver, board);
   const auto last = (*driver)->inventory();
   bool same = last && last->size() == boards->size();
   for (std::size_t i = 0; same && i < last->size(); ++i)

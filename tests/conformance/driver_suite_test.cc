@@ -22,10 +22,10 @@ class Driver : public ::testing::TestWithParam<Case> {
     harness->open(opening);
   }
   MigDriver& driver() { return harness->driver(); }
-  Board board(GpuId gpu = GpuId{0}) {
+  GpuBoard board(GpuId gpu = GpuId{0}) {
     auto read = driver().read(gpu);
     EXPECT_TRUE(read) << read.error().what;
-    return read ? *read : Board{};
+    return read ? *read : GpuBoard{};
   }
   PlacementId place(const char* text) {
     const auto layout = parse_layout(*board().model, text);
@@ -41,7 +41,7 @@ TEST_P(Driver, InventoryIsTheMachine) {
   ASSERT_TRUE(boards) << boards.error().what;
   ASSERT_EQ(boards->size(), 3u);
   std::set<std::string> uuids;
-  for (const Board& b : *boards) {
+  for (const GpuBoard& b : *boards) {
     uuids.insert(b.uuid);
     EXPECT_EQ(b.mode, MigMode::kOn);
     EXPECT_TRUE(b.trouble.empty()) << b.trouble;
@@ -69,7 +69,7 @@ TEST_P(Driver, EveryPlacementIsCreatedAndDestroyed) {
       EXPECT_TRUE(made->ours);
       EXPECT_GE(made->gpu_instance, 0);
       EXPECT_GE(made->compute_instance, 0);
-      const Board after = board();
+      const GpuBoard after = board();
       ASSERT_EQ(after.layout.size(), 1);
       EXPECT_TRUE(after.layout.contains(PlacementId(i)));
       EXPECT_EQ(after.instances[0].uuid, made->uuid);
@@ -131,7 +131,7 @@ TEST_P(Driver, BusySliceStaysAndNeighboursMove) {
 TEST_P(Driver, WhatOthersMadeIsLeftAloneUnlessAdopted) {
   start("1xa100-40gb");
   harness->create_by_hand(GpuId{0}, place("2g@2"));
-  const Board before = board();
+  const GpuBoard before = board();
   ASSERT_EQ(before.instances.size(), 1u);
   EXPECT_FALSE(before.instances[0].ours);
   const auto refused = driver().destroy(GpuId{0}, before.instances[0]);
@@ -207,7 +207,7 @@ TEST_P(Driver, RandomReshapesKeepWhatIsBusy) {
   std::string busy_uuid;
   Layout busy;
   for (int i = 0; i < 40; ++i) {
-    const Board now = board();
+    const GpuBoard now = board();
     if (pid != 0 && rng.below(3) == 0) {
       harness->end_process(pid);
       pid = 0;
@@ -292,7 +292,7 @@ TEST_P(Driver, EveryTroubleEndsInRecoveryOrANamedQuarantine) {
       ASSERT_TRUE(again);
       ASSERT_TRUE(again->recover());
       ASSERT_TRUE(again->quarantine().release(board().uuid));
-      const Board now = board();
+      const GpuBoard now = board();
       ASSERT_NE(find_instance(now, busy->placement), nullptr);
       EXPECT_EQ(find_instance(now, busy->placement)->uuid, busy->uuid) << "the busy slice was touched";
       harness->end_process(pid);

@@ -120,13 +120,13 @@ TEST(SizePlannerProperty, IsNearTheBestOfAllPartitions) {
     SizeGroup group;  // slots of 1, 2 and 4 units on a GPU of 4
     for (int a = 0; a <= 4; ++a)
       for (int b = 0; a + 2 * b <= 4; ++b) {
-        Configuration configuration;
+        SlotConfiguration configuration;
         configuration.slots[0] = std::uint8_t(a);
         configuration.slots[1] = std::uint8_t(b);
         configuration.cost = 0.3 * (a + 2 * b > 0) + 0.05 * (a + 2 * b);
         group.configurations.push_back(configuration);
       }
-    Configuration whole;
+    SlotConfiguration whole;
     whole.slots[2] = 1;
     whole.cost = 0.5;
     group.configurations.push_back(whole);
