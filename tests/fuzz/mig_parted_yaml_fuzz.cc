@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   SMARTMIG_CHECK(again && to_yaml(*again) == yaml, "a configuration does not read back as it was written");
   const auto from_json = parse_mig_config("written as JSON", json);
   SMARTMIG_CHECK(from_json && to_json(*from_json) == json, "a configuration does not read back from JSON");
-  Board board;
+  GpuBoard board;
   board.model = *Catalog::builtin().find("a100-40gb");
   board.mode = MigMode::kOn;
   board.pci_id = "0x20B010DE";
