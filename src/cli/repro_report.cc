@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "base/file.h"
 #include "cli/table.h"
@@ -52,9 +51,6 @@ std::string ReproReport::html() const {
 int show(const ReproReport& report, const ReproOptions& options) {
   fmt::print("{}", options.json ? report.json() : report.text());
   if (options.html.empty()) return 0;
-  std::error_code ignored;
-  if (!options.force && std::filesystem::exists(options.html, ignored))
-    return usage_error(invalid("{} exists already: choose another file or add --force", options.html));
   if (const auto written = write_file(options.html, report.html()); !written) return failure(written.error());
   fmt::print(stderr, "page: {}\n", options.html);
   return 0;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "bound/paper_energy.h"
@@ -141,6 +142,9 @@ int run_reproduce(const Arguments& arguments) {
   if (days < 2 || days > 10'000 || threads < 1 || threads > 1024)
     return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
   if (what == "a" || what == "b") {
+    std::error_code ignored;
+    if (!repro.html.empty() && !repro.force && std::filesystem::exists(repro.html, ignored))
+      return usage_error(invalid("{} exists already: choose another file or add --force", repro.html));
     repro.days = days;
     repro.threads = threads;
     repro.json = json;
