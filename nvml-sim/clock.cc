@@ -32,7 +32,8 @@ Slot* Clock::take(int pid, int thread, std::uint32_t flags) {
   if (owner.pid == 0) return nullptr;
   for (Slot& slot : store_.header().slots) {
     if (slot.pid != 0) continue;
-    slot = {0, thread, pid == ::getpid() ? int(::getppid()) : parent_of(pid), flags, owner.started, 0, 0, slot.bell};
+    slot = {0,         thread, pid == ::getpid() ? int(::getppid()) : parent_of(pid), flags, owner.started, 0, 0, 0,
+            slot.bell, 0};
     slot.pid = pid;
     return &slot;
   }
@@ -43,10 +44,7 @@ void Clock::free_slot(Slot& slot) {
   const int parent = slot.parent;
   slot.pid = 0;
   for (Slot& other : store_.header().slots)
-    if (other.pid == parent && parent > 0 && (other.flags & NVML_SIM_WAKE_ON_CHILD)) {
-      other.woken = 1;
-      set_running(other);
-    }
+    if (other.pid == parent && parent > 0 && (other.flags & NVML_SIM_WAKE_ON_CHILD)) other.woken = 1;
 }
 
 void Clock::set_running(Slot& slot) {
@@ -61,15 +59,28 @@ void Clock::advance() {
   Header& header = store_.header();
   for (;;) {
     const std::uint64_t present = header.virtual_now.load(std::memory_order_relaxed);
-    std::uint64_t earliest = kForever;
-    bool runs = false;
+    std::uint64_t earliest = kUntilWoken;
+    bool runs = false, last = false;
+    const auto due = [&](const Slot& slot) {
+      return slot.pid != 0 && slot.wake != 0 && slot.wake != kForever &&
+             (slot.wake <= present || (slot.woken && !slot.deaf));
+    };
     for (Slot& slot : header.slots) {
       if (slot.pid == 0) continue;
-      if (slot.wake <= present) set_running(slot);
+      if (due(slot) && (slot.flags & NVML_SIM_RUN_LAST))
+        last = true;
+      else if (due(slot))
+        set_running(slot);
       runs |= slot.wake == 0;
       earliest = std::min(earliest, slot.wake);
     }
-    if (runs || earliest == kForever) return;
+    if (runs) return;
+    if (last) {
+      for (Slot& slot : header.slots)
+        if (due(slot)) set_running(slot);
+      return;
+    }
+    if (earliest == kUntilWoken) return;
     header.virtual_now.store(earliest, std::memory_order_release);
     crash_point();
   }
@@ -87,7 +98,7 @@ void Clock::drop_dead() {
     Owner owner;
     owner.pid = copy[i].pid;
     owner.started = copy[i].started;
-    if (copy[i].pid == 0 || alive(owner)) continue;
+    if (owner.pid == 0 || owner == self() || alive(owner)) continue;
     if (!dropped) forget_dead_();
     const Store::Lock lock(store_);
     if (slots[i].pid != owner.pid || slots[i].started != owner.started) continue;
@@ -107,9 +118,9 @@ void Clock::drop_dead_sometimes() {
   if (present - seen >= kPatience && last.compare_exchange_strong(seen, present)) drop_dead();
 }
 
-bool Clock::sleep_real(std::uint64_t time) {
+bool Clock::sleep_real(std::uint64_t time, bool deaf) {
   for (;;) {
-    if (take_interrupt()) return false;
+    if (!deaf && take_interrupt()) return false;
     const std::uint64_t present = now();
     if (present >= time) return true;
     const std::uint64_t step = std::min<std::uint64_t>(time - present, 20000);
@@ -118,18 +129,19 @@ bool Clock::sleep_real(std::uint64_t time) {
   }
 }
 
-bool Clock::sleep_until(std::uint64_t time) {
-  if (!is_virtual()) return sleep_real(time);
-  if (take_interrupt()) return false;
-  if (time <= now()) return true;
+bool Clock::sleep_until(std::uint64_t time, bool deaf) {
+  if (!is_virtual()) return sleep_real(time, deaf);
+  if (!deaf && take_interrupt()) return false;
   const int pid = ::getpid(), thread = thread_id();
   Slot* slot = nullptr;
-  bool temporary = false, supervises = false;
+  bool temporary = false, supervises = false, last = false;
   {
     const Store::Lock lock(store_);
     slot = find(pid, thread);
     supervises = slot && (slot->flags & NVML_SIM_WAKE_ON_CHILD);
+    last = slot && (slot->flags & NVML_SIM_RUN_LAST);
   }
+  if (time <= now() && !last) return true;
   if (supervises) drop_dead();
   {
     const Store::Lock lock(store_);
@@ -137,10 +149,8 @@ bool Clock::sleep_until(std::uint64_t time) {
     temporary = slot == nullptr;
     if (temporary) slot = take(pid, thread, 0);
     SMARTMIG_CHECK(slot != nullptr, "more than {} threads wait on the virtual clock", kMaxSlots);
-    if (slot->woken) {
-      slot->woken = 0;
-      return false;
-    }
+    if (time <= now()) slot->woken = 1;  // its time has come; it waits for the others only
+    slot->deaf = deaf;
     slot->wake = std::max<std::uint64_t>(time, 1);
     advance();
   }
@@ -148,9 +158,11 @@ bool Clock::sleep_until(std::uint64_t time) {
     std::uint32_t bell = 0;
     {
       const Store::Lock lock(store_);
-      const bool early = slot->woken != 0 || take_interrupt();
-      if (slot->wake == 0 || early) {
-        slot->woken = 0;
+      const bool interrupt = !deaf && take_interrupt();
+      if (slot->wake == 0 || interrupt) {
+        const bool early = interrupt || (!deaf && slot->woken != 0);
+        if (!deaf) slot->woken = 0;
+        slot->deaf = 0;
         slot->wake = 0;
         if (temporary) {
           slot->pid = 0;
@@ -166,13 +178,6 @@ bool Clock::sleep_until(std::uint64_t time) {
     drop_dead_sometimes();
     patience = std::min(2 * patience, kMostPatience);
   }
-}
-
-void Clock::sleep_through(std::uint64_t us) {
-  const std::uint64_t until = now() + us;
-  bool early = false;
-  while (!sleep_until(until)) early = true;
-  if (early) interrupt();  // the next sleep still learns of it
 }
 
 bool Clock::join(std::uint32_t flags) {
@@ -204,9 +209,9 @@ void Clock::block() {
   advance();
 }
 
-void Clock::unblock() {
+void Clock::unblock(int thread) {
   const Store::Lock lock(store_);
-  if (Slot* slot = find(::getpid(), thread_id())) slot->wake = 0;
+  if (Slot* slot = find(::getpid(), thread); slot && slot->wake == kForever) slot->wake = 0;
 }
 
 bool Clock::expect(int pid) {
@@ -217,13 +222,11 @@ bool Clock::expect(int pid) {
   return take(pid, 0, 0) != nullptr;
 }
 
-void Clock::wake(int pid) {
+void Clock::wake(int pid, int thread) {
   const Store::Lock lock(store_);
   for (Slot& slot : store_.header().slots)
-    if (slot.pid == pid) {
-      slot.woken = 1;
-      set_running(slot);
-    }
+    if (slot.pid == pid && (thread == 0 || slot.thread == thread)) slot.woken = 1;
+  advance();
 }
 
 }  // namespace smartmig::nvsim

@@ -173,6 +173,110 @@ TEST_F(VirtualClock, ABlockedThreadDoesNotHoldIt) {
   EXPECT_EQ(now(), 1000000u);
 }
 
+TEST_F(VirtualClock, AWakeCutsNoOperationShortAndIsRemembered) {
+  start("1xa100-40gb", "virtual");
+  nvmlSimClockJoin(0);
+  std::atomic<int> thread{0};
+  std::atomic<unsigned long long> ended{0};
+  std::atomic<bool> woken_next{false};
+  std::thread worker([&] {
+    nvmlSimClockJoin(0);
+    thread = thread_id();
+    nvmlGpuInstance_t gi = nullptr;
+    EXPECT_EQ(make_gi(gi, 14), NVML_SUCCESS);  // 0.085 s
+    ended = now();
+    woken_next = nvmlSimSleep(50000000) == NVML_ERROR_NOT_READY;
+    nvmlSimClockLeave();
+  });
+  while (thread == 0) ::usleep(100);
+  EXPECT_EQ(nvmlSimSleep(40000), NVML_SUCCESS);
+  EXPECT_EQ(nvmlSimWakeThread(unsigned(thread)), NVML_SUCCESS);
+  EXPECT_EQ(nvmlSimWake(unsigned(::getpid())), NVML_SUCCESS);
+  EXPECT_EQ(nvmlSimSleep(1000000), NVML_ERROR_NOT_READY);  // this thread was woken, too
+  nvmlSimClockBlock();
+  worker.join();
+  nvmlSimClockUnblock();
+  EXPECT_EQ(ended, 85000u);
+  EXPECT_TRUE(woken_next);
+  EXPECT_EQ(now(), 85000u);
+  nvmlSimClockLeave();
+}
+
+TEST_F(VirtualClock, AWakeDoesNotMakeABlockedThreadHoldIt) {
+  start("1xa100-40gb", "virtual");
+  nvmlSimClockJoin(0);
+  std::atomic<int> thread{0};
+  std::atomic<bool> stop{false};
+  std::thread blocked([&] {
+    nvmlSimClockJoin(0);
+    nvmlSimClockBlock();
+    thread = thread_id();
+    while (!stop) ::usleep(100);
+    nvmlSimClockLeave();
+  });
+  while (thread == 0) ::usleep(100);
+  EXPECT_EQ(nvmlSimWakeThread(unsigned(thread)), NVML_SUCCESS);
+  EXPECT_EQ(nvmlSimSleep(1000000), NVML_SUCCESS);
+  EXPECT_EQ(now(), 1000000u);
+  EXPECT_EQ(nvmlSimClockUnblockThread(unsigned(thread)), NVML_SUCCESS);  // it has something to do, says its employer
+  std::thread ends([&] {
+    ::usleep(30000);
+    EXPECT_EQ(now(), 1000000u);
+    stop = true;
+  });
+  EXPECT_EQ(nvmlSimSleep(1000000), NVML_SUCCESS);
+  EXPECT_TRUE(stop);
+  EXPECT_EQ(now(), 2000000u);
+  ends.join();
+  blocked.join();
+  nvmlSimClockLeave();
+}
+
+TEST_F(VirtualClock, TheLastToRunFindsItsInstantDone) {
+  start("1xa100-40gb", "virtual");
+  nvmlSimClockJoin(NVML_SIM_RUN_LAST);
+  constexpr int kThreads = 6, kRounds = 50;
+  std::atomic<int> joined{0}, done{0};
+  const int owner = thread_id();
+  std::vector<std::thread> workers;
+  for (int i = 0; i < kThreads; ++i)
+    workers.emplace_back([&] {
+      nvmlSimClockJoin(0);
+      ++joined;
+      for (int round = 0; round < kRounds; ++round) {
+        nvmlSimSleep(1000000);
+        if (round % 7 == 0) ::usleep(300);
+        ++done;
+        nvmlSimWakeThread(unsigned(owner));
+      }
+      nvmlSimClockLeave();
+    });
+  while (joined < kThreads) ::usleep(100);
+  for (int round = 1; round <= kRounds; ++round) {
+    // Woken by the workers, or by a time of its own that is the same instant: either way all of them are through.
+    nvmlSimSleep(round % 2 ? NVML_SIM_UNTIL_WOKEN : 1000000);
+    EXPECT_EQ(now(), round * 1000000ull);
+    EXPECT_EQ(done, round * kThreads);
+  }
+  nvmlSimClockLeave();
+  for (auto& worker : workers) worker.join();
+}
+
+TEST_F(VirtualClock, ASleepWithoutEndDoesNotMoveIt) {
+  start("1xa100-40gb", "virtual");
+  nvmlSimClockJoin(0);
+  const int thread = thread_id();
+  std::thread other([&] {
+    ::usleep(20000);
+    EXPECT_EQ(now(), 0u);
+    nvmlSimWakeThread(unsigned(thread));
+  });
+  EXPECT_EQ(nvmlSimSleep(NVML_SIM_UNTIL_WOKEN), NVML_ERROR_NOT_READY);
+  EXPECT_EQ(now(), 0u);
+  other.join();
+  nvmlSimClockLeave();
+}
+
 TEST_F(VirtualClock, RealAndZeroClocksFollowTheHost) {
   start("1xa100-40gb", "real");
   unsigned mode = 9;

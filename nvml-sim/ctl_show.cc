@@ -9,8 +9,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFaults[] = {"in-use-lag",  "fail",         "slow",     "hang",         "wrong-readback",
-                                   "create-lies", "destroy-lies", "gpu-lost", "leaked-handle"};
+constexpr const char* kFaults[] = {"in-use-lag",     "fail",        "slow",         "hang",
+                                   "wrong-readback", "create-lies", "destroy-lies", "gpu-lost",
+                                   "leaked-handle",  "xid",         "ecc"};
 
 Json process_json(const State& state, const Process& process) {
   Json out{{"pid", process.owner.pid},

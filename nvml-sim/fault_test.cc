@@ -171,5 +171,34 @@ TEST_F(Faults, TheDriverMayLie) {
   EXPECT_EQ(instances(), 0);
 }
 
+TEST_F(Faults, XidsAndMemoryErrorsAreTold) {
+  start("2xa100-40gb");
+  nvmlEventSet_t set = nullptr;
+  ASSERT_EQ(nvmlEventSetCreate(&set), NVML_SUCCESS);
+  ASSERT_EQ(nvmlDeviceRegisterEvents(board(1), nvmlEventTypeXidCriticalError, set), NVML_SUCCESS);
+  nvmlSimFault_t xid = fault(NVML_SIM_FAULT_XID);
+  xid.code = 74;
+  EXPECT_EQ(nvmlSimInjectFault(&xid), NVML_ERROR_INVALID_ARGUMENT) << "of one board";
+  xid.gpu = 1;
+  EXPECT_EQ(nvmlSimInjectFault(&xid), NVML_SUCCESS);
+  nvmlSimFault_t ecc = fault(NVML_SIM_FAULT_ECC, "", 3);
+  ecc.gpu = 1;
+  EXPECT_EQ(nvmlSimInjectFault(&ecc), NVML_SUCCESS);
+  nvmlEventData_t event{};
+  ASSERT_EQ(nvmlEventSetWait_v2(set, &event, 0), NVML_SUCCESS);
+  EXPECT_EQ(event.eventData, 74u);
+  ASSERT_EQ(nvmlEventSetWait_v2(set, &event, 0), NVML_SUCCESS);
+  EXPECT_EQ(event.eventData, 48u);
+  EXPECT_EQ(nvmlEventSetWait_v2(set, &event, 0), NVML_ERROR_TIMEOUT);
+  unsigned long long errors = 0;
+  ASSERT_EQ(nvmlDeviceGetTotalEccErrors(board(1), NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &errors),
+            NVML_SUCCESS);
+  EXPECT_EQ(errors, 3u);
+  ASSERT_EQ(nvmlDeviceGetTotalEccErrors(board(1), NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &errors),
+            NVML_SUCCESS);
+  EXPECT_EQ(errors, 0u);
+  nvmlEventSetFree(set);
+}
+
 }  // namespace
 }  // namespace smartmig::nvsim

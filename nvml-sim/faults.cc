@@ -63,7 +63,7 @@ nvmlReturn_t Machine::before_call(const char* name, int gpu) {
         read([&](const State& state) { hangs = state.hangs_cleared == cleared; });
         if (hangs) store_->wait(bell, 100000);
       }
-      clock_.unblock();
+      clock_.unblock(thread_id());
     }
     if (code != NVML_SUCCESS) return code;
     if (delay > 0 || cleared != kForever) read([&](const State& state) { lost = gpu >= 0 && state.gpus[gpu].lost; });

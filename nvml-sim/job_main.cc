@@ -119,7 +119,10 @@ Result<Place> find_place(const Options& options) {
   place.slices = int(slice.computeSlices);
   place.memory = slice.memoryBytes;
   place.uuid = slice.uuid;
-  if (const nvmlReturn_t status = nvmlSimRegisterProcess(slice.uuid, options.kind.c_str()); status != NVML_SUCCESS)
+  const nvmlReturn_t status = nvmlSimRegisterProcess(slice.uuid, options.kind.c_str());
+  if (status == NVML_ERROR_IN_USE) {  // by who started us
+    if (!options.kind.empty()) nvmlSimSetKind(options.kind.c_str());
+  } else if (status != NVML_SUCCESS)
     return not_found("CUDA error: {} cannot be used: {}", slice.uuid, nvmlErrorString(status));
   return place;
 }

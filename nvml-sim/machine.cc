@@ -94,7 +94,7 @@ void Machine::refresh() {
     for (const Holder& holder : state.holders) owners.push_back(holder.owner);
     for (const Gpu& gpu : state.gpus) owners.push_back(gpu.changing);
   });
-  std::erase_if(owners, [](const Owner& owner) { return owner.pid == 0 || owner == self(); });
+  std::erase_if(owners, [me = self()](const Owner& owner) { return owner.pid == 0 || owner == me; });
   std::sort(owners.begin(), owners.end(),
             [](const Owner& a, const Owner& b) { return std::pair(a.pid, a.started) < std::pair(b.pid, b.started); });
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());

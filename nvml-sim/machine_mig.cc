@@ -32,7 +32,9 @@ std::uint32_t next_id(Gpu& gpu, int size_class) {
   return 0;
 }
 
-Time half(Time whole) { return whole / 2; }
+// A GPU instance takes the first half of the time, its compute instance the rest.
+Time first_half(Time whole) { return whole / 2; }
+Time second_half(Time whole) { return whole - whole / 2; }
 
 }  // namespace
 
@@ -105,7 +107,7 @@ nvmlReturn_t Machine::create_gpu_instance(int gpu, unsigned profile_id, const nv
   if (profile < 0) return NVML_ERROR_INVALID_ARGUMENT;
   int start = 0;
   return timed(
-      gpu, half(reconfig_time(board(gpu).model(), profile).create),
+      gpu, first_half(reconfig_time(board(gpu).model(), profile).create),
       [&](const State& state) { return check_create(state, gpu, profile, placement, start); },
       [&](State& state) {
         generation = state.next_generation++;
@@ -128,7 +130,7 @@ nvmlReturn_t Machine::destroy_gpu_instance(int gpu, std::uint64_t generation) {
   Time duration{};
   read([&](const State& state) {
     if (const GpuInstance* gi = find_gpu_instance(state, gpu, generation))
-      duration = half(reconfig_time(board(gpu).model(), gi->profile).destroy);
+      duration = first_half(reconfig_time(board(gpu).model(), gi->profile).destroy);
   });
   return timed(
       gpu, duration,
@@ -162,7 +164,7 @@ nvmlReturn_t Machine::create_compute_instance(int gpu, std::uint64_t gpu_instanc
   if (profile == profiles.end()) return NVML_ERROR_INVALID_ARGUMENT;
   int start = 0;
   return timed(
-      gpu, half(reconfig_time(board(gpu).model(), of).create),
+      gpu, second_half(reconfig_time(board(gpu).model(), of).create),
       [&](const State& state) {
         const GpuInstance* gi = find_gpu_instance(state, gpu, gpu_instance);
         if (!gi) return NVML_ERROR_INVALID_ARGUMENT;
@@ -209,8 +211,8 @@ nvmlReturn_t Machine::destroy_compute_instance(int gpu, std::uint64_t generation
   Time duration{};
   read([&](const State& state) {
     if (const ComputeInstance* ci = find_compute_instance(state, gpu, generation))
-      duration =
-          half(reconfig_time(board(gpu).model(), find_gpu_instance(state, gpu, ci->gpu_instance)->profile).destroy);
+      duration = second_half(
+          reconfig_time(board(gpu).model(), find_gpu_instance(state, gpu, ci->gpu_instance)->profile).destroy);
   });
   return timed(
       gpu, duration,

@@ -207,8 +207,12 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* curren
 }
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t error, nvmlEccCounterType_t counter,
                                          unsigned long long* count) {
-  return on_board(__func__, device, [&](Machine&, int) {
-    return unsigned(error) > 1 || unsigned(counter) > 1 ? NVML_ERROR_INVALID_ARGUMENT : put(count, 0ull);
+  return on_board(__func__, device, [&](Machine& m, int gpu) {
+    if (unsigned(error) > 1 || unsigned(counter) > 1) return NVML_ERROR_INVALID_ARGUMENT;
+    unsigned long long errors = 0;
+    if (error == NVML_MEMORY_ERROR_TYPE_UNCORRECTED)
+      m.read([&](const State& state) { errors = state.gpus[gpu].ecc_errors; });
+    return put(count, errors);
   });
 }
 // The emulated boards have no NVLink.

@@ -123,6 +123,11 @@ std::shared_ptr<Machine> machine() {
 }
 
 const char* last_error() { return session().error.c_str(); }
+void set_last_error(std::string sentence) {
+  Session& s = session();
+  const std::lock_guard lock(s.mutex);
+  s.error = std::move(sentence);
+}
 const char* state_directory() { return session().directory.c_str(); }
 
 void open_nodes(const std::string& directory, const std::vector<std::string>& names) {

@@ -15,6 +15,7 @@ nvmlReturn_t attach();
 nvmlReturn_t detach();
 std::shared_ptr<Machine> machine();  // nullptr before nvmlInit
 const char* last_error();
+void set_last_error(std::string sentence);
 const char* state_directory();
 // Device files that a registered process keeps open until `close_nodes`.
 void open_nodes(const std::string& directory, const std::vector<std::string>& names);

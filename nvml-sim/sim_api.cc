@@ -44,76 +44,59 @@ nvmlReturn_t find_device(Machine& m, const char* device, Handle& out) {
   return out.kind == Kind::kBoard && mig ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
-Process* mine(State& state) {
+Process* mine(State& state, unsigned token) {
+  const Owner me = self();
   for (Process& process : state.processes)
-    if (process.owner == self()) return &process;
+    if (process.owner == me && process.token == token) return &process;
   return nullptr;
 }
 
 template <class F>
-nvmlReturn_t change_mine(F&& edit) {
+nvmlReturn_t change_mine(unsigned token, F&& edit) {
   return attached([&](Machine& m) {
     nvmlReturn_t status = NVML_ERROR_NOT_FOUND;
     m.change([&](State& state) {
-      if (Process* process = mine(state)) status = edit(m, state, *process);
+      if (Process* process = mine(state, token)) status = edit(m, state, *process);
       return status == NVML_SUCCESS;
     });
     return status;
   });
 }
 
-}  // namespace
-
-nvmlReturn_t nvmlSimRegisterProcess(const char* device, const char* kind) {
-  return attached([&](Machine& m) {
-    m.refresh();
-    Handle h;
-    if (const nvmlReturn_t status = find_device(m, device, h); status != NVML_SUCCESS) return status;
-    if (!m.clock().join(0)) return NVML_ERROR_INSUFFICIENT_RESOURCES;
-    nvmlReturn_t status = NVML_SUCCESS;
-    std::vector<std::string> nodes = {"nvidiactl", board_node(h.gpu)};
-    m.change([&](State& state) {
-      const auto* ci = find_compute_instance(state, h.gpu, h.generation);
-      if (h.kind == Kind::kMigDevice && !ci) status = NVML_ERROR_NOT_FOUND;
-      if (mine(state)) status = NVML_ERROR_IN_USE;
-      const auto free = std::find_if(std::begin(state.processes), std::end(state.processes),
-                                     [](const Process& process) { return process.owner.pid == 0; });
-      if (free == std::end(state.processes)) status = NVML_ERROR_INSUFFICIENT_RESOURCES;
-      if (status != NVML_SUCCESS) return false;
-      *free = {};
-      free->owner = self();
-      crash_point();
-      free->gpu = h.gpu;
-      free->compute_instance = h.generation;
-      put_name(kind ? kind : "", free->kind, sizeof free->kind);
-      if (ci) {
-        const unsigned gi = find_gpu_instance(state, h.gpu, ci->gpu_instance)->id;
-        nodes.push_back(gpu_instance_node(h.gpu, gi));
-        nodes.push_back(compute_instance_node(h.gpu, gi, ci->id));
-      }
-      return true;
-    });
-    if (status == NVML_SUCCESS)
-      open_nodes(m.store().directory(), nodes);
-    else if (status != NVML_ERROR_IN_USE)
-      m.clock().leave();
-    return status;
+// Lists a job on a device, and appends the names of the device files that a process on it would open.
+nvmlReturn_t enter(Machine& m, const char* device, const char* kind, unsigned token, std::vector<std::string>& nodes) {
+  m.refresh();
+  Handle h;
+  if (const nvmlReturn_t status = find_device(m, device, h); status != NVML_SUCCESS) return status;
+  nvmlReturn_t status = NVML_SUCCESS;
+  nodes.push_back(board_node(h.gpu));
+  m.change([&](State& state) {
+    const auto* ci = find_compute_instance(state, h.gpu, h.generation);
+    if (h.kind == Kind::kMigDevice && !ci) status = NVML_ERROR_NOT_FOUND;
+    if (mine(state, token)) status = NVML_ERROR_IN_USE;
+    const auto free = std::find_if(std::begin(state.processes), std::end(state.processes),
+                                   [](const Process& process) { return process.owner.pid == 0; });
+    if (free == std::end(state.processes)) status = NVML_ERROR_INSUFFICIENT_RESOURCES;
+    if (status != NVML_SUCCESS) return false;
+    *free = {};
+    free->owner = self();
+    crash_point();
+    free->gpu = h.gpu;
+    free->token = token;
+    free->compute_instance = h.generation;
+    put_name(kind ? kind : "", free->kind, sizeof free->kind);
+    if (ci) {
+      const unsigned gi = find_gpu_instance(state, h.gpu, ci->gpu_instance)->id;
+      nodes.push_back(gpu_instance_node(h.gpu, gi));
+      nodes.push_back(compute_instance_node(h.gpu, gi, ci->id));
+    }
+    return true;
   });
-}
-
-nvmlReturn_t nvmlSimUnregisterProcess(void) {
-  close_nodes();
-  const nvmlReturn_t status = change_mine([](Machine& m, State& state, Process& process) {
-    m.remove_process(state, process, m.store().now());
-    return NVML_SUCCESS;
-  });
-  if (status == NVML_SUCCESS)
-    if (const auto m = machine()) m->clock().leave();
   return status;
 }
 
-nvmlReturn_t nvmlSimSetMemory(unsigned long long bytes) {
-  return change_mine([&](Machine& m, State& state, Process& process) {
+nvmlReturn_t set_memory(unsigned token, unsigned long long bytes) {
+  return change_mine(token, [&](Machine& m, State& state, Process& process) {
     const auto* ci = find_compute_instance(state, process.gpu, process.compute_instance);
     const auto* gi = ci ? find_gpu_instance(state, process.gpu, ci->gpu_instance) : nullptr;
     const Board& board = m.board(process.gpu);
@@ -125,15 +108,64 @@ nvmlReturn_t nvmlSimSetMemory(unsigned long long bytes) {
   });
 }
 
+}  // namespace
+
+nvmlReturn_t nvmlSimRegisterProcess(const char* device, const char* kind) {
+  return attached([&](Machine& m) {
+    Handle h;
+    if (const nvmlReturn_t status = find_device(m, device, h); status != NVML_SUCCESS) return status;
+    if (!m.clock().join(0)) return NVML_ERROR_INSUFFICIENT_RESOURCES;
+    std::vector<std::string> nodes = {"nvidiactl"};
+    const nvmlReturn_t status = enter(m, device, kind, 0, nodes);
+    if (status == NVML_SUCCESS)
+      open_nodes(m.store().directory(), nodes);
+    else if (status != NVML_ERROR_IN_USE)
+      m.clock().leave();
+    return status;
+  });
+}
+
+nvmlReturn_t nvmlSimStandIn(const char* device, const char* kind, unsigned int token) {
+  return attached([&](Machine& m) {
+    std::vector<std::string> nodes;
+    return token == 0 ? NVML_ERROR_INVALID_ARGUMENT : enter(m, device, kind, token, nodes);
+  });
+}
+
+nvmlReturn_t nvmlSimStandDown(unsigned int token) {
+  if (token == 0) return NVML_ERROR_INVALID_ARGUMENT;
+  return change_mine(token, [](Machine& m, State& state, Process& process) {
+    m.remove_process(state, process, m.store().now());
+    return NVML_SUCCESS;
+  });
+}
+
+nvmlReturn_t nvmlSimStandInMemory(unsigned int token, unsigned long long bytes) {
+  return token == 0 ? NVML_ERROR_INVALID_ARGUMENT : set_memory(token, bytes);
+}
+
+nvmlReturn_t nvmlSimUnregisterProcess(void) {
+  close_nodes();
+  const nvmlReturn_t status = change_mine(0, [](Machine& m, State& state, Process& process) {
+    m.remove_process(state, process, m.store().now());
+    return NVML_SUCCESS;
+  });
+  if (status == NVML_SUCCESS)
+    if (const auto m = machine()) m->clock().leave();
+  return status;
+}
+
+nvmlReturn_t nvmlSimSetMemory(unsigned long long bytes) { return set_memory(0, bytes); }
+
 nvmlReturn_t nvmlSimSetKind(const char* kind) {
-  return change_mine([&](Machine&, State&, Process& process) {
+  return change_mine(0, [&](Machine&, State&, Process& process) {
     put_name(kind ? kind : "", process.kind, sizeof process.kind);
     return NVML_SUCCESS;
   });
 }
 
 nvmlReturn_t nvmlSimSetActive(int active) {
-  return change_mine([&](Machine&, State&, Process& process) {
+  return change_mine(0, [&](Machine&, State&, Process& process) {
     process.active = active != 0;
     return NVML_SUCCESS;
   });
@@ -193,21 +225,28 @@ nvmlReturn_t nvmlSimClockBlock(void) {
   return attached([](Machine& m) { return m.clock().block(), NVML_SUCCESS; });
 }
 nvmlReturn_t nvmlSimClockUnblock(void) {
-  return attached([](Machine& m) { return m.clock().unblock(), NVML_SUCCESS; });
+  return attached([](Machine& m) { return m.clock().unblock(thread_id()), NVML_SUCCESS; });
+}
+nvmlReturn_t nvmlSimClockUnblockThread(unsigned int thread) {
+  return attached([&](Machine& m) { return m.clock().unblock(int(thread)), NVML_SUCCESS; });
 }
 nvmlReturn_t nvmlSimExpectProcess(unsigned int pid) {
   return attached([&](Machine& m) { return m.clock().expect(int(pid)) ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND; });
 }
 nvmlReturn_t nvmlSimWake(unsigned int pid) {
-  return attached([&](Machine& m) { return m.clock().wake(int(pid)), NVML_SUCCESS; });
+  return attached([&](Machine& m) { return m.clock().wake(int(pid), 0), NVML_SUCCESS; });
+}
+nvmlReturn_t nvmlSimWakeThread(unsigned int thread) {
+  if (thread == 0) return NVML_ERROR_INVALID_ARGUMENT;
+  return attached([&](Machine& m) { return m.clock().wake(::getpid(), int(thread)), NVML_SUCCESS; });
 }
 void nvmlSimInterrupt(void) { Clock::interrupt(); }
 
 nvmlReturn_t nvmlSimInjectFault(const nvmlSimFault_t* fault) {
   return attached([&](Machine& m) {
-    if (!fault || fault->kind < NVML_SIM_FAULT_IN_USE_LAG || fault->kind > NVML_SIM_FAULT_LEAKED_HANDLE)
+    if (!fault || fault->kind < NVML_SIM_FAULT_IN_USE_LAG || fault->kind > NVML_SIM_FAULT_ECC)
       return NVML_ERROR_INVALID_ARGUMENT;
-    const bool on_one = fault->kind == NVML_SIM_FAULT_GPU_LOST || fault->kind == NVML_SIM_FAULT_LEAKED_HANDLE;
+    const bool on_one = fault->kind >= NVML_SIM_FAULT_GPU_LOST;
     if (fault->gpu < (on_one ? 0 : -1) || fault->gpu >= m.gpu_count() || (!on_one && fault->count == 0))
       return NVML_ERROR_INVALID_ARGUMENT;
     const Owner holder = fault->kind == NVML_SIM_FAULT_LEAKED_HANDLE ? owner_of(int(fault->pid)) : Owner{};
@@ -216,6 +255,13 @@ nvmlReturn_t nvmlSimInjectFault(const nvmlSimFault_t* fault) {
       if (fault->kind == NVML_SIM_FAULT_GPU_LOST) {
         state.gpus[fault->gpu].lost = 1;
         m.send_event(state, fault->gpu, nvmlEventTypeXidCriticalError, 79, NVML_NO_INSTANCE_ID, NVML_NO_INSTANCE_ID);
+        return true;
+      }
+      if (fault->kind == NVML_SIM_FAULT_XID || fault->kind == NVML_SIM_FAULT_ECC) {
+        const bool ecc = fault->kind == NVML_SIM_FAULT_ECC;
+        if (ecc) state.gpus[fault->gpu].ecc_errors += fault->count == NVML_SIM_UNTIL_CLEARED ? 1 : fault->count;
+        m.send_event(state, fault->gpu, nvmlEventTypeXidCriticalError, ecc ? 48 : fault->code, NVML_NO_INSTANCE_ID,
+                     NVML_NO_INSTANCE_ID);
         return true;
       }
       if (fault->kind == NVML_SIM_FAULT_LEAKED_HANDLE) {
@@ -253,7 +299,7 @@ nvmlReturn_t nvmlSimInjectFault(const nvmlSimFault_t* fault) {
 
 nvmlReturn_t nvmlSimClearFaults(unsigned int kind, int gpu) {
   return attached([&](Machine& m) {
-    if (kind > NVML_SIM_FAULT_LEAKED_HANDLE || gpu < -1 || gpu >= m.gpu_count()) return NVML_ERROR_INVALID_ARGUMENT;
+    if (kind > NVML_SIM_FAULT_ECC || gpu < -1 || gpu >= m.gpu_count()) return NVML_ERROR_INVALID_ARGUMENT;
     const auto wanted = [&](unsigned of, int on) { return (kind == 0 || kind == of) && (gpu == -1 || gpu == on); };
     m.change([&](State& state) {
       for (Fault& fault : state.faults)
@@ -273,6 +319,36 @@ nvmlReturn_t nvmlSimClearFaults(unsigned int kind, int gpu) {
 nvmlReturn_t nvmlSimResetGpu(unsigned int gpu) {
   return attached(
       [&](Machine& m) { return gpu < unsigned(m.gpu_count()) ? m.reset(int(gpu)) : NVML_ERROR_INVALID_ARGUMENT; });
+}
+
+nvmlReturn_t nvmlSimMakeMachine(const char* directory, const char* gpus, const char* clock, const char* power,
+                                unsigned long long seed, int* made_now) {
+  if (!directory || !*directory) return NVML_ERROR_INVALID_ARGUMENT;
+  MachineSpec spec;
+  if (gpus) spec.gpus = gpus;
+  if (clock) spec.clock = clock;
+  if (power) spec.power = power;
+  spec.seed = seed;
+  auto made = Store::remove_of_earlier_boot(directory);
+  const bool there = ::access((std::string(directory) + "/state").c_str(), F_OK) == 0;
+  if (made) made = Store::create(directory, spec);
+  if (made_now) *made_now = made && !there;
+  if (made) return NVML_SUCCESS;
+  set_last_error(made.error().what);
+  return made.error().code == Error::kInvalid || made.error().code == Error::kNotFound ? NVML_ERROR_INVALID_ARGUMENT
+                                                                                       : NVML_ERROR_UNKNOWN;
+}
+
+nvmlReturn_t nvmlSimGetBoards(char* text, unsigned int length) {
+  return attached([&](Machine& m) {
+    std::string boards;
+    for (int gpu = 0, same = 1; gpu < m.gpu_count(); ++gpu, ++same) {
+      if (gpu + 1 < m.gpu_count() && m.board(gpu + 1).name() == m.board(gpu).name()) continue;
+      boards += fmt::format("{}{}x{}", boards.empty() ? "" : ",", same, m.board(gpu).name());
+      same = 0;
+    }
+    return put_text(boards, text, length);
+  });
 }
 
 const char* nvmlSimLastError(void) { return last_error(); }

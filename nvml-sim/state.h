@@ -14,7 +14,7 @@ namespace smartmig::nvsim {
 
 inline constexpr int kMaxGpus = 32, kMaxInstances = 8, kMaxProcesses = 256, kMaxClients = 256, kMaxHolders = 32;
 inline constexpr int kMaxFaults = 32, kMaxEvents = 64, kMaxSlots = 256;
-inline constexpr std::uint64_t kForever = ~std::uint64_t(0);
+inline constexpr std::uint64_t kForever = ~std::uint64_t(0), kUntilWoken = kForever - 1;
 
 // A process, safe against reuse of its number.
 struct Owner {
@@ -50,6 +50,7 @@ struct Gpu {
   std::int32_t changing_thread = 0;
   std::uint32_t reserved = 0;
   std::uint64_t changing_until = 0;  // and when it will be done
+  std::uint64_t ecc_errors = 0;      // not corrected, since the machine was made
   double watts = 0;
   std::uint64_t energy_uj = 0, energy_at = 0;
   GpuInstance gpu_instances[kMaxInstances];
@@ -62,6 +63,8 @@ struct Process {
   std::uint32_t active = 1;
   std::uint64_t compute_instance = 0;  // 0: the whole board
   std::uint64_t memory = 0;
+  std::uint32_t token = 0;  // 0: the process itself; else one of its stand-ins
+  std::uint32_t reserved = 0;
   char kind[64] = {};
 };
 
@@ -103,9 +106,11 @@ struct Slot {
   std::int32_t pid, thread, parent;
   std::uint32_t flags;
   std::uint64_t started;
-  std::uint64_t wake;   // 0: runs, and holds the clock; kForever: blocked elsewhere
-  std::uint32_t woken;  // its sleep was ended from outside
+  std::uint64_t wake;   // 0: runs, and holds the clock; kForever: blocked elsewhere; kUntilWoken: no time of its own
+  std::uint32_t woken;  // its sleep, or the next one, is ended from outside
+  std::uint32_t deaf;   // its present sleep cannot be ended so
   std::uint32_t bell;   // a futex, rung when it is set running: each sleeper has its own
+  std::uint32_t reserved;
 };
 
 struct Header {

@@ -23,7 +23,7 @@
 namespace smartmig::nvsim {
 namespace {
 
-constexpr char kMagic[16] = "smartmig-nvml-3";
+constexpr char kMagic[16] = "smartmig-nvml-4";
 
 std::string boot_id() {
   const auto text = read_file("/proc/sys/kernel/random/boot_id");
@@ -108,6 +108,23 @@ Result<std::shared_ptr<Store>> Store::open(const std::string& directory) {
                    directory);
   }
   return std::shared_ptr<Store>(new Store(directory, shared));
+}
+
+Result<Ok> Store::remove_of_earlier_boot(const std::string& directory) {
+  const std::string path = path_of(directory);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Ok{};
+  Header header;
+  const bool whole = ::pread(fd, static_cast<void*>(&header), sizeof header, 0) == ssize_t(sizeof header);
+  ::close(fd);
+  const std::string_view magic(kMagic);
+  const bool ours = whole && std::memcmp(header.magic, kMagic, magic.find_last_of('-')) == 0;  // of any version
+  if (!ours || boot_id() == std::string_view(header.boot_id, ::strnlen(header.boot_id, sizeof header.boot_id)))
+    return Ok{};
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    return io_error("{} is from before the last start of this host and cannot be removed: {}", path,
+                    std::strerror(errno));
+  return Ok{};
 }
 
 Result<std::shared_ptr<Store>> Store::make_private(const MachineSpec& spec) {

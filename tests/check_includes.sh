@@ -18,7 +18,7 @@ may[eval]="$down policy sim bound"
 may[learn]="$down policy sim"
 may[live]=$down
 may[slurm]="$down live"
-may[serve]=$down
+may[serve]="$down policy sim report bound eval live"
 may[cli]="$down policy sim report bound eval learn live serve"
 may[main.cc]='cli'
 

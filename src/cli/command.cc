@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -14,43 +15,63 @@ Command::Command(std::string verb, std::string synopsis, std::string summary, st
       summary_(std::move(summary)),
       example_(std::move(example)) {}
 
+void Command::add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
+                  Setter set) {
+  Option& option = options_.emplace_back();
+  option.name = std::move(name);
+  option.value_name = std::move(value_name);
+  option.help = std::move(help);
+  option.shown_default = std::move(shown_default);
+  option.is_flag = is_flag;
+  option.set = std::move(set);
+}
+
 Command& Command::flag(std::string name, bool& target, std::string help) {
-  options_.push_back(
-      {std::move(name), "", "", std::move(help), "", true, [&target](std::string_view value) -> Result<Ok> {
-         target = !(value == "0" || value == "false" || value == "no");
-         return Ok{};
-       }});
+  add(std::move(name), "", std::move(help), "", true, [&target](std::string_view value) -> Result<Ok> {
+    target = !(value == "0" || value == "false" || value == "no");
+    return Ok{};
+  });
+  return *this;
+}
+
+Command& Command::flag(std::string name, Setter set, std::string help) {
+  add(std::move(name), "", std::move(help), "", true, std::move(set));
+  return *this;
+}
+
+Command& Command::option(std::string name, Setter set, std::string value_name, std::string help) {
+  add(std::move(name), std::move(value_name), std::move(help), "", false, std::move(set));
   return *this;
 }
 
 Command& Command::option(std::string name, std::string& target, std::string value_name, std::string help) {
-  options_.push_back({std::move(name), "", std::move(value_name), std::move(help), target, false,
-                      [&target](std::string_view value) -> Result<Ok> {
-                        target = std::string(value);
-                        return Ok{};
-                      }});
+  add(std::move(name), std::move(value_name), std::move(help), target, false,
+      [&target](std::string_view value) -> Result<Ok> {
+        target = std::string(value);
+        return Ok{};
+      });
   return *this;
 }
 
 Command& Command::option(std::string name, double& target, std::string value_name, std::string help) {
-  options_.push_back({name, "", std::move(value_name), std::move(help), fmt::format("{}", target), false,
-                      [&target, name](std::string_view value) -> Result<Ok> {
-                        const auto number = parse_double(value);
-                        if (!number) return invalid("{} needs a finite number, not '{}'", name, value);
-                        target = *number;
-                        return Ok{};
-                      }});
+  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false,
+      [&target, name](std::string_view value) -> Result<Ok> {
+        const auto number = parse_double(value);
+        if (!number) return invalid("{} needs a finite number, not '{}'", name, value);
+        target = *number;
+        return Ok{};
+      });
   return *this;
 }
 
 Command& Command::option(std::string name, std::int64_t& target, std::string value_name, std::string help) {
-  options_.push_back({name, "", std::move(value_name), std::move(help), fmt::format("{}", target), false,
-                      [&target, name](std::string_view value) -> Result<Ok> {
-                        const auto number = parse_int(value);
-                        if (!number) return invalid("{} needs a whole number, not '{}'", name, value);
-                        target = *number;
-                        return Ok{};
-                      }});
+  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false,
+      [&target, name](std::string_view value) -> Result<Ok> {
+        const auto number = parse_int(value);
+        if (!number) return invalid("{} needs a whole number, not '{}'", name, value);
+        target = *number;
+        return Ok{};
+      });
   return *this;
 }
 
@@ -64,6 +85,18 @@ Command& Command::positionals(std::vector<std::string>& target) {
   return *this;
 }
 
+Command& Command::command_line(std::vector<std::string>& target, bool& dashed) {
+  rest_ = &target;
+  rest_is_command_ = true;
+  dashed_ = &dashed;
+  return *this;
+}
+
+Command& Command::also(std::string name) {
+  options_.back().also.push_back(std::move(name));
+  return *this;
+}
+
 Command& Command::alias(std::string short_name) {
   options_.back().alias = std::move(short_name);
   return *this;
@@ -71,11 +104,23 @@ Command& Command::alias(std::string short_name) {
 
 Command::Option* Command::find(std::string_view name) {
   for (Option& option : options_)
-    if (option.name == name || (!option.alias.empty() && option.alias == name)) return &option;
+    if (option.name == name || (!option.alias.empty() && option.alias == name) ||
+        std::find(option.also.begin(), option.also.end(), name) != option.also.end())
+      return &option;
   return nullptr;
 }
 
+namespace {
+std::vector<Command::Description>* describing = nullptr;
+}
+
+void Command::describe_into(std::vector<Description>* into) { describing = into; }
+
 Result<Command::Outcome> Command::parse(const std::vector<std::string>& arguments) {
+  if (describing) {
+    describing->push_back({verb_, synopsis_, summary_, example_, {options_.begin(), options_.end()}, rest_is_command_});
+    return Outcome::kHelpShown;
+  }
   for (Option& option : options_) {
     std::string variable = "SMARTMIG_" + option.name.substr(2);
     for (char& c : variable) c = c == '-' ? '_' : char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
@@ -89,9 +134,11 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
     std::string_view argument = arguments[i];
     if (!options_over && argument == "--") {
       options_over = true;
+      if (dashed_) *dashed_ = true;
       continue;
     }
     if (options_over || argument.size() < 2 || argument[0] != '-') {
+      if (rest_is_command_ && filled == positionals_.size()) options_over = true;
       if (filled < positionals_.size())
         *positionals_[filled++].first = std::string(argument);
       else if (rest_)
@@ -112,6 +159,12 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
       has_value = true;
     }
     Option* option = find(argument);
+    if (!option && argument.size() > 2 && argument[1] != '-')  // "-c4"
+      if (Option* attached = find(argument.substr(0, 2)); attached && !attached->is_flag) {
+        option = attached;
+        inline_value = argument.substr(2);
+        has_value = true;
+      }
     if (!option) {
       std::vector<std::string> names;
       for (const Option& known : options_) names.push_back(known.name);
@@ -136,8 +189,10 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
 }
 
 std::string Command::help() const {
-  std::string out = fmt::format("smartmig {} {}{}\n\n{}\n", verb_, synopsis_,
-                                options_.empty() ? "" : (synopsis_.empty() ? "[options]" : " [options]"), summary_);
+  const char* options = options_.empty() ? "" : "[options]";
+  const char* space = options_.empty() || synopsis_.empty() ? "" : " ";
+  std::string out = fmt::format("smartmig {} {}{}{}\n\n{}\n", verb_, rest_is_command_ ? options : synopsis_, space,
+                                rest_is_command_ ? synopsis_ : options, summary_);
   if (!options_.empty()) out += "\nOptions:\n";
   for (const Option& option : options_) {
     std::string left = option.alias.empty() ? option.name : option.alias + ", " + option.name;

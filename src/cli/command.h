@@ -21,26 +21,49 @@ class Command {
   Command& option(std::string name, std::string& target, std::string value_name, std::string help);
   Command& option(std::string name, double& target, std::string value_name, std::string help);
   Command& option(std::string name, std::int64_t& target, std::string value_name, std::string help);
+  // Called for each time the option is given, in order.
+  using Setter = std::function<Result<Ok>(std::string_view)>;
+  Command& option(std::string name, Setter set, std::string value_name, std::string help);
+  Command& flag(std::string name, Setter set, std::string help);
   Command& positional(std::string& target, bool required = true);
   Command& positionals(std::vector<std::string>& target);
+  // Options end at the first other argument or at "--"; all from there on is taken as it is. `dashed`: "--" was given.
+  Command& command_line(std::vector<std::string>& target, bool& dashed);
   // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
   Command& alias(std::string short_name);
+  Command& also(std::string name);  // another name that is understood and not listed: "--job-name" for "--name"
 
   enum class Outcome { kRun, kHelpShown };
   Result<Outcome> parse(const std::vector<std::string>& arguments);  // prints the help for -h and --help
   std::string help() const;
 
- private:
-  struct Option {
+  // What a command line is, as text: for the manual page and shell completion.
+  struct OptionText {
     std::string name, alias, value_name, help, shown_default;
     bool is_flag = false;
-    std::function<Result<Ok>(std::string_view)> set;
   };
+  struct Description {
+    std::string verb, synopsis, summary, example;
+    std::vector<OptionText> options;
+    bool options_first = false;  // they end where the synopsis begins
+  };
+  // While set, parse() adds the command's description there, reads nothing and reports kHelpShown. One thread.
+  static void describe_into(std::vector<Description>* into);
+
+ private:
+  struct Option : OptionText {
+    std::vector<std::string> also;
+    Setter set;
+  };
+  void add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
+           Setter set);
   Option* find(std::string_view name);
   std::string verb_, synopsis_, summary_, example_;
   std::vector<Option> options_;
   std::vector<std::pair<std::string*, bool>> positionals_;
   std::vector<std::string>* rest_ = nullptr;
+  bool rest_is_command_ = false;
+  bool* dashed_ = nullptr;
 };
 
 }  // namespace smartmig::cli

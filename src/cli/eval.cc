@@ -1,21 +1,20 @@
 // One policy against every baseline that a fair table needs: a thin front of compare.
-#include <fmt/format.h>
-
 #include <filesystem>
 
+#include "cli/command.h"
 #include "cli/verbs.h"
 
 namespace smartmig::cli {
 
 int run_eval(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "-h" || arguments[0] == "--help" || arguments[0].starts_with("-")) {
-    fmt::print(
-        "smartmig eval POLICY|FILE|RUN_DIR [options of compare]\n\n"
-        "Scores a policy on report days against none+edf, none+cedf, the paper's static layouts, the searched static "
-        "and "
-        "the searched\ntwice-daily partition. FILE is a trained network, RUN_DIR what smartmig train wrote (its best "
-        "policy). --bound adds the\nproven gap; smartmig compare --help lists the options.\n\n"
-        "Example:\n  smartmig eval planner --days 30 --bound\n");
+    Command cmd(
+        "eval", "POLICY|FILE|RUN_DIR [options of compare]",
+        "Scores a policy on report days against none+edf, none+cedf, the paper's static layouts, the searched "
+        "static and the searched\ntwice-daily partition. FILE is a trained network, RUN_DIR what smartmig train "
+        "wrote (its best policy). --bound adds the\nproven gap; smartmig compare --help lists the options.",
+        "smartmig eval planner --days 30 --bound");
+    if (const auto shown = cmd.parse({"--help"}); !shown) return usage_error(shown.error());
     return arguments.empty() ? 2 : arguments[0].starts_with("-h") || arguments[0] == "--help" ? 0 : 2;
   }
   std::string policy = arguments[0];

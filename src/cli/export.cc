@@ -16,7 +16,8 @@ int export_partition(const Arguments& arguments) {
   bool placements = false;
   Command cmd("export", "",
               "Prints the present partition as a mig-parted configuration. Changes nothing.\n"
-              "With --onnx POLICY: a trained policy as an ONNX model, see smartmig export --onnx --help.",
+              "With --onnx POLICY: a trained policy as an ONNX model, see smartmig export --onnx --help.\n"
+              "With --journal: the daemon's journal as JSON lines, see smartmig export --journal --help.",
               "smartmig export --emulate 8xa100-40gb --state machine --placements");
   cmd.option("--config-label", label, "NAME", "name of the configuration").alias("-c");
   cmd.option("--output-file", output, "FILE", "write there instead of printing").alias("-o");
@@ -45,7 +46,10 @@ int export_partition(const Arguments& arguments) {
 
 int run_export(const Arguments& arguments) {
   for (const std::string& argument : arguments)
-    if (argument == "--onnx" || argument.starts_with("--onnx=")) return run_export_onnx(arguments);
+    if (argument == "--onnx" || argument.starts_with("--onnx="))
+      return run_export_onnx(arguments);
+    else if (argument == "--journal")
+      return run_export_journal(arguments);
   return export_partition(arguments);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/repro_report.h"
 #include "cli/reproduce_fig11.h"
+#include "cli/reproduce_memory.h"
 #include "cli/run_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -113,14 +114,16 @@ Json json_of(const Reproduced& r) {
 
 int run_reproduce(const Arguments& arguments) {
   std::string what, only;
-  std::int64_t days = 30, threads = default_threads();
+  std::int64_t days = 30, cases = 60, threads = default_threads();
   bool json = false;
   Fig11Options fig11;
   ReproOptions repro;
-  Command command("reproduce", "a|b|a-static|a-fig11|bounds-tiny",
+  Command command("reproduce", "a|b|a-static|a-fig11|bounds-tiny|memory",
                   "Prints what the papers print beside what we measure on report days. a: every table and figure of "
                   "SMART-MIG; b: one GPU through a day; a-static: static partitions only; a-fig11: the tardiness bound "
-                  "of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known.",
+                  "of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; memory: foreseeing "
+                  "that a job will not "
+                  "fit its slice.",
                   "smartmig reproduce a --days 30 --html a.html");
   command.positional(what);
   command.option("--days", days, "N", "report seeds from 200000 on");
@@ -130,6 +133,7 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--time-limit", fig11.time_limit_s, "S",
                  "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
   command.option("--bound-days", repro.bound_days, "N", "a: prove the ET bound of so many days and print the gaps");
+  command.option("--cases", cases, "N", "memory: jobs of each family of curves");
   command.option("--html", repro.html, "FILE", "a, b: write everything as one page");
   command.flag("--force", repro.force, "replace an existing page");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
@@ -137,8 +141,9 @@ int run_reproduce(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (what != "a" && what != "b" && what != "a-static" && what != "a-fig11" && what != "bounds-tiny")
-    return usage_error(invalid("'{}' is not known: a, b, a-static, a-fig11, bounds-tiny", what));
+  if (what != "a" && what != "b" && what != "a-static" && what != "a-fig11" && what != "bounds-tiny" &&
+      what != "memory")
+    return usage_error(invalid("'{}' is not known: a, b, a-static, a-fig11, bounds-tiny, memory", what));
   if (days < 2 || days > 10'000 || threads < 1 || threads > 1024)
     return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
   if (what == "a" || what == "b") {
@@ -151,6 +156,10 @@ int run_reproduce(const Arguments& arguments) {
     return what == "a" ? reproduce_a(repro) : reproduce_b(repro);
   }
   if (what == "bounds-tiny") return reproduce_bounds_tiny(json, int(threads));
+  if (what == "memory") {
+    if (cases < 1 || cases > 100'000) return usage_error(invalid("--cases 1 to 100000"));
+    return reproduce_memory({cases, int(threads), json});
+  }
   if (what == "a-fig11") {
     if (fig11.repetitions < 1 || fig11.repetitions > 10'000 || fig11.slot_min < 0.01 || fig11.slot_min > 60 ||
         fig11.time_limit_s < 0)

@@ -8,8 +8,27 @@
 
 namespace smartmig::cli {
 
-std::span<const Verb> verbs() {
-  static const Verb table[] = {
+std::span<const VerbGroup> verb_groups() {
+  static const Verb queue[] = {
+      {"serve", "the daemon: a durable queue of ordinary commands on slices carved as needed", run_serve},
+      {"submit", "put a command, a script or a list of commands into the queue", run_submit},
+      {"run", "submit, follow, and end with the job's exit code", run_run},
+      {"queue", "what waits and runs, with deadlines and joules", run_queue},
+      {"log", "what a job wrote; -f follows it", run_log},
+      {"wait", "wait for jobs; 0 only if all succeeded", run_wait},
+      {"cancel", "cancel jobs", run_cancel},
+      {"requeue", "put jobs back into the queue", run_requeue},
+      {"why", "why a job waits, what would change it, at what price", run_why},
+      {"eta", "when a job will start and end, as an interval", run_eta},
+      {"whatif", "the live queue with another policy, more GPUs or one more job", run_whatif},
+      {"top", "GPUs drawn as slices, watts and the queue, in the terminal", run_top},
+      {"drain", "let a GPU run empty", run_drain},
+      {"pause", "start nothing new", run_pause},
+      {"resume", "let a GPU or the queue take work again", run_resume},
+      {"backup", "a copy of the daemon's queue and journal", run_backup},
+      {"restore", "put a backup in its place, while no daemon runs", run_restore},
+  };
+  static const Verb simulate[] = {
       {"demo", "one day of 8 emulated A100s under several policies, with an HTML report", run_demo},
       {"sim", "simulate a workload under one policy", run_sim},
       {"compare", "several policies over paired days, with intervals", run_compare},
@@ -23,16 +42,34 @@ std::span<const Verb> verbs() {
       {"reproduce", "the papers' tables beside ours", run_reproduce},
       {"decide", "layouts and placements for a state given as JSON", run_decide},
       {"workload", "generate, convert and check workloads", run_workload},
+      {"replay", "the figures of a recorded journal", run_replay},
+  };
+  static const Verb gpus[] = {
       {"gpus", "the GPUs of this machine, their slices and what is busy", run_gpus},
       {"plan", "what apply would destroy, keep and create, with seconds", run_plan},
       {"apply", "make the partition what a configuration says, around what runs", run_apply},
       {"assert", "is the partition what a configuration says?", run_assert},
-      {"export", "the present partition as a configuration, or with --onnx a trained policy as a model", run_export},
+      {"export", "the present partition as a configuration; --journal: the daemon's; --onnx: a policy as a model",
+       run_export},
       {"generate-config", "a configuration file for the GPUs of this machine", run_generate_config},
       {"doctor", "is this machine fit to be controlled? one remedy for each complaint", run_doctor},
       {"geometry", "MIG models, profiles, layouts and moves", run_geometry},
-      {"replay", "the figures of a recorded journal", run_replay},
+      {"estimate", "the memory a job will need, and the tightest slice that has it", run_estimate},
   };
+  static const Verb others[] = {
+      {"completion", "completion for bash, zsh or fish", run_completion},
+      {"man", "the manual page", run_man},
+  };
+  static const VerbGroup groups[] = {
+      {"Queue", queue}, {"Simulate and learn", simulate}, {"GPUs", gpus}, {"This program", others}};
+  return groups;
+}
+
+std::span<const Verb> verb_aliases() {
+  static const Verb table[] = {{"status", "queue", run_queue},
+                               {"follow", "log -f", run_follow},
+                               {"kill", "cancel", run_cancel},
+                               {"restart", "requeue", run_requeue}};
   return table;
 }
 
@@ -52,7 +89,14 @@ void print_help() {
   fmt::print(
       "smartmig: carve MIG GPUs into slices, place jobs on them, and know how much energy and lateness it costs\n\n");
   fmt::print("Usage: smartmig VERB [options]      smartmig VERB --help says more\n\n");
-  for (const Verb& verb : verbs()) fmt::print("  {:<15} {}\n", verb.name, verb.summary);
+  for (const VerbGroup& group : verb_groups()) {
+    fmt::print("{}:\n", group.title);
+    for (const Verb& verb : group.verbs) fmt::print("  {:<15} {}\n", verb.name, verb.summary);
+    fmt::print("\n");
+  }
+  fmt::print("Also:");
+  for (const Verb& alias : verb_aliases()) fmt::print(" {} ({})", alias.name, alias.summary);
+  fmt::print("\n");
   fmt::print("\nExample:\n  smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf\n");
 }
 
@@ -69,10 +113,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const Verb& verb : verbs()) {
-    if (arguments[0] == verb.name) return verb.run(Arguments(arguments.begin() + 1, arguments.end()));
-    names.emplace_back(verb.name);
-  }
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  for (const VerbGroup& group : verb_groups())
+    for (const Verb& verb : group.verbs) {
+      if (arguments[0] == verb.name) return verb.run(rest);
+      names.emplace_back(verb.name);
+    }
+  for (const Verb& alias : verb_aliases())
+    if (arguments[0] == alias.name) return alias.run(rest);
   const std::string near = nearest(arguments[0], names);
   return usage_error(invalid("'{}' is not a verb{}; smartmig --help lists them", arguments[0],
                              near.empty() ? "" : ", did you mean " + near + "?"));

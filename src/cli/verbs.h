@@ -31,16 +31,44 @@ int run_plan(const Arguments&);
 int run_apply(const Arguments&);
 int run_assert(const Arguments&);
 int run_export(const Arguments&);
-int run_export_onnx(const Arguments&);  // by run_export, for --onnx
+int run_export_onnx(const Arguments&);     // by run_export, for --onnx
+int run_export_journal(const Arguments&);  // by run_export, for --journal
 int run_generate_config(const Arguments&);
 int run_doctor(const Arguments&);
+int run_estimate(const Arguments&);
+
+int run_serve(const Arguments&);
+int run_submit(const Arguments&);
+int run_run(const Arguments&);
+int run_queue(const Arguments&);
+int run_log(const Arguments&);
+int run_follow(const Arguments&);
+int run_wait(const Arguments&);
+int run_cancel(const Arguments&);
+int run_requeue(const Arguments&);
+int run_why(const Arguments&);
+int run_eta(const Arguments&);
+int run_whatif(const Arguments&);
+int run_top(const Arguments&);
+int run_drain(const Arguments&);
+int run_resume(const Arguments&);
+int run_pause(const Arguments&);
+int run_backup(const Arguments&);
+int run_restore(const Arguments&);
+int run_completion(const Arguments&);
+int run_man(const Arguments&);
 
 struct Verb {
   const char* name;
   const char* summary;
   int (*run)(const Arguments&);
 };
-std::span<const Verb> verbs();
+struct VerbGroup {
+  const char* title;
+  std::span<const Verb> verbs;
+};
+std::span<const VerbGroup> verb_groups();
+std::span<const Verb> verb_aliases();  // other names: "status" for queue
 
 int main(int argc, char** argv);
 

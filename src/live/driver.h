@@ -3,7 +3,8 @@
 // Instance is not a Placement: the abstract place outlives the living slice, whose UUID changes at each re-creation.
 // Invariants: create() and destroy() return only after the device was read back; a driver never changes MIG mode,
 // resets a board or touches an instance that it did not make unless it was opened with leave to do so. Units: MiB, W,
-// J. Thread rule: one thread at a time; WatchedDriver gives a driver a thread of its own.
+// J. Thread rule: one call at a time for each GPU, different GPUs in parallel; inventory() and environment() at any time,
+// also while a GPU is being changed. WatchedDriver and GpuLanes give each GPU a thread of its own.
 #pragma once
 #include <memory>
 #include <string>

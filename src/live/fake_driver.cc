@@ -48,13 +48,10 @@ bool FakeDriver::strikes(Gpu& gpu, Fault fault) {
   return left > 0 && left-- > 0;
 }
 
-Result<FakeDriver::Gpu*> FakeDriver::reach(GpuId id) {
+Result<FakeDriver::Gpu*> FakeDriver::reach(Lock& lock, GpuId id) {
   if (index(id) >= gpus_.size()) return not_found("there is no GPU {}: this machine has {}", index(id), gpus_.size());
   Gpu& gpu = gpus_[index(id)];
-  {
-    std::unique_lock lock(hang_mutex_);
-    hang_over_.wait(lock, [&] { return gpu.faults[int(Fault::kHang)] <= 0; });
-  }
+  hang_over_.wait(lock, [&] { return gpu.faults[int(Fault::kHang)] <= 0; });
   if (gpu.faults[int(Fault::kLost)] > 0)
     return lost_error("GPU {} ({}) does not answer: it is lost; reset it or restart the machine", index(id), gpu.uuid);
   return &gpu;
@@ -88,8 +85,9 @@ GpuBoard FakeDriver::board_of(const Gpu& gpu, std::size_t i) const {
 
 Result<std::vector<GpuBoard>> FakeDriver::inventory() {
   std::vector<GpuBoard> boards;
+  Lock lock(mutex_);
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    auto board = read(GpuId(i));
+    auto board = see(lock, GpuId(i));
     if (!board) {
       boards.push_back(board_of(gpus_[i], i));
       boards.back().instances.clear();
@@ -103,7 +101,12 @@ Result<std::vector<GpuBoard>> FakeDriver::inventory() {
 }
 
 Result<GpuBoard> FakeDriver::read(GpuId id) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  return see(lock, id);
+}
+
+Result<GpuBoard> FakeDriver::see(Lock& lock, GpuId id) {
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   GpuBoard board = board_of(*gpu, index(id));
   if (strikes(*gpu, Fault::kWrongReadBack)) {
     board.instances.clear();
@@ -139,7 +142,7 @@ Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
                                           [&](const Instance& i) { return i.gpu_instance == made.gpu_instance; });)
     ++made.gpu_instance;
   gpu.instances.push_back(made);
-  advance(reconfig_time(*gpu.model, gpu.model->placement(where).profile).create);
+  pass(reconfig_time(*gpu.model, gpu.model->placement(where).profile).create);
   SMARTMIG_RETURN_IF_ERROR(step("create gi"));
   if (strikes(gpu, Fault::kLeftover))
     return lost_error("{}: {} has no compute instance and could not be removed: GPU instance {} is left over", gpu.uuid,
@@ -157,9 +160,10 @@ Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
 }
 
 Result<Instance> FakeDriver::create(GpuId id, PlacementId where) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   SMARTMIG_TRY(const Instance made, make(*gpu, where, true));
-  SMARTMIG_TRY(const GpuBoard seen, read(id));
+  SMARTMIG_TRY(const GpuBoard seen, see(lock, id));
   const Instance* found = find_instance(seen, where);
   if (!found || found->uuid != made.uuid)
     return lost_error("{}: {} was created, but reading back does not show it", gpu->uuid,
@@ -168,13 +172,15 @@ Result<Instance> FakeDriver::create(GpuId id, PlacementId where) {
 }
 
 Result<Ok> FakeDriver::create_foreign(GpuId id, PlacementId where) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   SMARTMIG_RETURN_IF_ERROR(make(*gpu, where, false));
   return Ok{};
 }
 
 Result<Ok> FakeDriver::destroy(GpuId id, const Instance& instance) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   const auto at = std::find_if(gpu->instances.begin(), gpu->instances.end(), [&](const Instance& i) {
     return i.gpu_instance == instance.gpu_instance && i.uuid == instance.uuid;
   });
@@ -192,16 +198,16 @@ Result<Ok> FakeDriver::destroy(GpuId id, const Instance& instance) {
   for (int retry = 0; strikes(*gpu, Fault::kInUseLag); ++retry) {
     if (retry == kInUseRetries)
       return busy_error("{}: {} stays in use and no process shows as its holder", gpu->uuid, slice);
-    advance(kRetryPause);
+    pass(kRetryPause);
   }
-  advance(reconfig_time(*gpu->model, gpu->model->placement(at->placement).profile).destroy);
+  pass(reconfig_time(*gpu->model, gpu->model->placement(at->placement).profile).destroy);
   at->compute_instance = -1;
   at->uuid.clear();
   const int gi = at->gpu_instance;
   SMARTMIG_RETURN_IF_ERROR(step("destroy ci"));
   gpu->instances.erase(at);
   SMARTMIG_RETURN_IF_ERROR(step("destroy gi"));
-  SMARTMIG_TRY(const GpuBoard seen, read(id));
+  SMARTMIG_TRY(const GpuBoard seen, see(lock, id));
   for (const Instance& i : seen.instances)
     if (i.gpu_instance == gi)
       return lost_error("{}: {} was destroyed, but reading back still shows it", gpu->uuid, slice);
@@ -209,7 +215,8 @@ Result<Ok> FakeDriver::destroy(GpuId id, const Instance& instance) {
 }
 
 Result<Ok> FakeDriver::set_mig_mode(GpuId id, bool on) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   if (gpu->mig_on == on) return Ok{};
   if (!options_.allow_mode_change)
     return no_permission("{}: MIG mode is {}; --allow-mode-change lets smartmig change it", gpu->uuid,
@@ -234,37 +241,57 @@ double FakeDriver::watts(const Gpu& gpu) const {
 }
 
 void FakeDriver::advance(Time by) {
+  const Lock lock(mutex_);
+  pass(by);
+}
+
+Time FakeDriver::now() const {
+  const Lock lock(mutex_);
+  return now_;
+}
+
+void FakeDriver::pass(Time by) {
   for (Gpu& gpu : gpus_) gpu.joules += joules(watts(gpu), by);
   now_ += by;
 }
 
 Result<double> FakeDriver::energy(GpuId id) {
-  SMARTMIG_TRY(const Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(const Gpu* const gpu, reach(lock, id));
   return gpu->joules;
 }
 
 Result<double> FakeDriver::power(GpuId id) {
-  SMARTMIG_TRY(const Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(const Gpu* const gpu, reach(lock, id));
   return watts(*gpu);
 }
 
 Result<std::vector<DeviceProcess>> FakeDriver::processes(GpuId id) {
-  SMARTMIG_TRY(const Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_TRY(const Gpu* const gpu, reach(lock, id));
   return gpu->processes;
 }
 
 Result<Ok> FakeDriver::health(GpuId id) {
-  SMARTMIG_RETURN_IF_ERROR(reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_RETURN_IF_ERROR(reach(lock, id));
   return Ok{};
 }
 
 Result<Environment> FakeDriver::environment(GpuId id, const Instance& instance, std::uint32_t) {
-  SMARTMIG_RETURN_IF_ERROR(reach(id));
+  Lock lock(mutex_);
+  SMARTMIG_RETURN_IF_ERROR(reach(lock, id));
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 
 Result<Ok> FakeDriver::start_process(GpuId id, PlacementId where, DeviceProcess process) {
-  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  Lock lock(mutex_);
+  return enter_process(lock, id, where, std::move(process));
+}
+
+Result<Ok> FakeDriver::enter_process(Lock& lock, GpuId id, PlacementId where, DeviceProcess process) {
+  SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   for (const Instance& i : gpu->instances)
     if (i.placement == where) {
       process.gpu_instance = i.gpu_instance;
@@ -275,22 +302,24 @@ Result<Ok> FakeDriver::start_process(GpuId id, PlacementId where, DeviceProcess 
 }
 
 Result<Ok> FakeDriver::pretend_process(GpuId id, PlacementId where, DeviceProcess process) {
+  Lock lock(mutex_);
   pretended_.insert(process.pid);
-  return start_process(id, where, std::move(process));
+  return enter_process(lock, id, where, std::move(process));
 }
 
 void FakeDriver::end_process(std::uint32_t pid) {
+  const Lock lock(mutex_);
   for (Gpu& gpu : gpus_) std::erase_if(gpu.processes, [&](const DeviceProcess& p) { return p.pid == pid; });
 }
 
 void FakeDriver::inject(Fault fault, GpuId gpu, int count) {
-  std::lock_guard lock(hang_mutex_);
+  const Lock lock(mutex_);
   gpus_.at(index(gpu)).faults[int(fault)] = count;
 }
 
 void FakeDriver::clear_faults() {
   {
-    std::lock_guard lock(hang_mutex_);
+    const Lock lock(mutex_);
     for (Gpu& gpu : gpus_) std::fill(std::begin(gpu.faults), std::end(gpu.faults), 0);
   }
   hang_over_.notify_all();

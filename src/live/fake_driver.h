@@ -2,6 +2,7 @@
 // use, UUIDs that change on re-creation, refusal while a process runs), a clock of its own that moves by the measured
 // seconds of each operation, watts from the power model, and faults on request. With a file it survives the process, so
 // that a crash half-way leaves what a real GPU would keep: `--emulate` and the crash tests stand on it. Deterministic.
+// Thread rule: any thread may call; calls take turns, except that one which hangs lets the others pass.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -58,7 +59,7 @@ class FakeDriver : public MigDriver {
   Result<Ok> create_foreign(GpuId gpu, PlacementId where);  // as nvidia-smi by hand would
   void inject(Fault fault, GpuId gpu, int count = 1 << 30);
   void clear_faults();
-  Time now() const { return now_; }
+  Time now() const;
 
  private:
   struct Gpu {
@@ -72,8 +73,12 @@ class FakeDriver : public MigDriver {
     int faults[8] = {};  // by Fault: how many times it will still strike
   };
   explicit FakeDriver(Options options) : options_(std::move(options)) {}
+  using Lock = std::unique_lock<std::mutex>;
   bool strikes(Gpu& gpu, Fault fault);
-  Result<Gpu*> reach(GpuId gpu);  // refuses a lost board, waits in a hung one
+  Result<Gpu*> reach(Lock& lock, GpuId gpu);  // refuses a lost board, waits in a hung one
+  Result<GpuBoard> see(Lock& lock, GpuId gpu);
+  Result<Ok> enter_process(Lock& lock, GpuId gpu, PlacementId where, DeviceProcess process);
+  void pass(Time by);
   Result<Ok> step(std::string_view what);
   GpuBoard board_of(const Gpu& gpu, std::size_t index) const;
   std::string new_uuid();
@@ -88,7 +93,7 @@ class FakeDriver : public MigDriver {
   Time now_{};
   std::uint64_t made_ = 0;
   std::set<std::uint32_t> pretended_;
-  std::mutex hang_mutex_;
+  mutable std::mutex mutex_;  // of all that changes
   std::condition_variable hang_over_;
 };
 

@@ -40,7 +40,28 @@ Result<Ledger> Ledger::parse(std::string path, std::string_view text) {
   return ledger;
 }
 
+bool Ledger::owns(const std::string& uuid) const {
+  const auto guard = lock();
+  return owned_.contains(uuid);
+}
+bool Ledger::promised(const std::string& gpu, const std::string& slice) const {
+  const auto guard = lock();
+  return promised_.contains({gpu, slice});
+}
+std::set<std::string> Ledger::owned() const {
+  const auto guard = lock();
+  return owned_;
+}
+std::set<std::pair<std::string, std::string>> Ledger::promises() const {
+  const auto guard = lock();
+  return promised_;
+}
 std::string Ledger::text() const {
+  const auto guard = lock();
+  return written();
+}
+
+std::string Ledger::written() const {
   nlohmann::ordered_json json;
   json["owned"] = owned_;
   json["promised"] = nlohmann::ordered_json::array();
@@ -48,28 +69,33 @@ std::string Ledger::text() const {
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<Ok> Ledger::save() const { return path_.empty() ? Result<Ok>(Ok{}) : write_durably(path_, text()); }
+Result<Ok> Ledger::save() const { return path_.empty() ? Result<Ok>(Ok{}) : write_durably(path_, written()); }
 
 Result<Ok> Ledger::promise(const std::string& gpu, const std::string& slice) {
+  const auto guard = lock();
   return promised_.emplace(gpu, slice).second ? save() : Result<Ok>(Ok{});
 }
 
 Result<Ok> Ledger::keep(const std::string& gpu, const std::string& slice, const std::string& uuid) {
+  const auto guard = lock();
   promised_.erase({gpu, slice});
   owned_.insert(uuid);
   return save();
 }
 
 Result<Ok> Ledger::drop_promise(const std::string& gpu, const std::string& slice) {
+  const auto guard = lock();
   return promised_.erase({gpu, slice}) > 0 ? save() : Result<Ok>(Ok{});
 }
 
 Result<Ok> Ledger::forget(const std::string& gpu, const std::string& slice, const std::string& uuid) {
+  const auto guard = lock();
   const auto promises = promised_.erase({gpu, slice}), uuids = owned_.erase(uuid);
   return promises + uuids > 0 ? save() : Result<Ok>(Ok{});
 }
 
 Result<Ok> Ledger::retain_only(const std::set<std::string>& living) {
+  const auto guard = lock();
   const std::size_t before = owned_.size();
   std::erase_if(owned_, [&](const std::string& uuid) { return !living.contains(uuid); });
   return owned_.size() != before ? save() : Result<Ok>(Ok{});

@@ -1,7 +1,10 @@
 // Which living instances are ours. One file in the state directory, written before a create (as a promise: GPU and
 // placement) and after it (as a UUID), so that an instance whose maker was killed in between is still known as ours and
 // one made by hand never is. Written durably; a promise that no instance fulfils is dropped when the driver opens.
+// Thread rule: any thread may call; the GPUs of a machine share one ledger.
 #pragma once
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,10 +19,10 @@ class Ledger {
   static Result<Ledger> open(std::string path);
   static Result<Ledger> parse(std::string path, std::string_view text);
 
-  bool owns(const std::string& uuid) const { return owned_.contains(uuid); }
-  bool promised(const std::string& gpu, const std::string& slice) const { return promised_.contains({gpu, slice}); }
-  const std::set<std::string>& owned() const { return owned_; }
-  const std::set<std::pair<std::string, std::string>>& promises() const { return promised_; }
+  bool owns(const std::string& uuid) const;
+  bool promised(const std::string& gpu, const std::string& slice) const;
+  std::set<std::string> owned() const;
+  std::set<std::pair<std::string, std::string>> promises() const;
 
   Result<Ok> promise(const std::string& gpu, const std::string& slice);
   Result<Ok> keep(const std::string& gpu, const std::string& slice, const std::string& uuid);  // promise becomes UUID
@@ -30,7 +33,10 @@ class Ledger {
   std::string text() const;
 
  private:
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(*mutex_); }
+  std::string written() const;
   Result<Ok> save() const;
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // apart, so that a ledger can be moved
   std::string path_;
   std::set<std::string> owned_;
   std::set<std::pair<std::string, std::string>> promised_;

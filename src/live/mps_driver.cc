@@ -63,7 +63,20 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
   for (const GpuBoard& board : list)
     driver->controls_.emplace_back(driver->options_.control, driver->options_.pipe_root, board.uuid,
                                    driver->options_.multi_user);
+  driver->log_read_.resize(list.size());
+  driver->turns_ = std::make_unique<std::recursive_mutex[]>(list.size());
   return driver;
+}
+
+Result<std::unique_lock<std::recursive_mutex>> MpsDriver::turn(GpuId gpu) {
+  if (index(gpu) >= controls_.size())
+    return not_found("there is no GPU {}: NVML knows {}", index(gpu), controls_.size());
+  return std::unique_lock(turns_[index(gpu)]);
+}
+
+Result<Ok> MpsDriver::stop(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  return control(gpu).stop();
 }
 
 Result<MpsDriver::Book> MpsDriver::read_book(const GpuBoard& board) const {
@@ -140,6 +153,7 @@ Result<GpuBoard> MpsDriver::read(GpuId gpu) {
 }
 
 Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (index(where) >= board.model->placements().size())
@@ -158,6 +172,7 @@ Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
 }
 
 Result<Ok> MpsDriver::destroy(GpuId gpu, const Instance& instance) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   SMARTMIG_TRY(Book book, read_book(board));
   const auto at = std::find_if(book.slices.begin(), book.slices.end(), [&](const auto& slice) {
@@ -181,6 +196,7 @@ Result<Ok> MpsDriver::set_mig_mode(GpuId gpu, bool on) {
 }
 
 Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   std::vector<DeviceProcess> list;
   const auto clients = control(gpu).clients();
@@ -199,6 +215,7 @@ Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
 }
 
 Result<Ok> MpsDriver::health(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (!board.instances.empty() && !control(gpu).running())
@@ -208,6 +225,7 @@ Result<Ok> MpsDriver::health(GpuId gpu) {
 }
 
 Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   const Instance* living = find_instance(board, instance.placement);
   if (!living || living->uuid != instance.uuid)
@@ -234,6 +252,7 @@ Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, 
 }
 
 Result<std::optional<MpsFault>> MpsDriver::fault(GpuId gpu, const std::vector<std::uint32_t>& clients) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_RETURN_IF_ERROR(boards_->read(gpu));
   const std::string log = text_of(control(gpu).log_directory() + "/server.log");
   std::size_t& seen = log_read_[index(gpu)];

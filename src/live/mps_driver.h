@@ -4,9 +4,9 @@
 // faults; isolated() is false and every listing says so. create() and destroy() only keep books (a durable file per
 // GPU); the limits reach a job through environment(): pipe directory, thread percentage, pinned memory limit.
 // One daemon per GPU, started with the first slice and stopped with the last. One user at a time unless multi_user.
-// Thread rule: one thread.
+// Thread rule: as MigDriver; calls for one GPU take turns, since environment() may start its daemon.
 #pragma once
-#include <map>
+#include <mutex>
 
 #include "live/driver.h"
 #include "live/mps_control.h"
@@ -42,7 +42,7 @@ class MpsDriver : public MigDriver {
 
   // The fault that the server's log tells of since the last call, if any; the log is read from where it was left.
   Result<std::optional<MpsFault>> fault(GpuId gpu, const std::vector<std::uint32_t>& clients);
-  Result<Ok> stop(GpuId gpu) { return control(gpu).stop(); }
+  Result<Ok> stop(GpuId gpu);
   // Integer per cent of the SMs: rounded up, as MPS rounds the SMs down to what the hardware can give.
   static int thread_percentage(const GpuModel& model, int profile);
   static int memory_limit_mib(const GpuModel& model, int profile, int board_memory_mib);
@@ -57,13 +57,15 @@ class MpsDriver : public MigDriver {
   Result<GpuBoard> soften(GpuBoard board);  // the MIG view of a board becomes the MPS view
   Result<Book> read_book(const GpuBoard& board) const;
   Result<Ok> write_book(const GpuBoard& board, const Book& book) const;
-  MpsControl& control(GpuId gpu) { return controls_.at(index(gpu)); }
+  Result<std::unique_lock<std::recursive_mutex>> turn(GpuId gpu);
+  MpsControl& control(GpuId gpu) { return controls_[index(gpu)]; }
 
   std::shared_ptr<MigDriver> boards_;
   Options options_;
   std::shared_ptr<const GpuModel> like_;
   std::vector<MpsControl> controls_;
-  std::map<std::uint32_t, std::size_t> log_read_;  // by GPU: bytes seen
+  std::vector<std::size_t> log_read_;              // by GPU: bytes seen
+  std::unique_ptr<std::recursive_mutex[]> turns_;  // by GPU
 };
 
 }  // namespace smartmig

@@ -22,6 +22,9 @@ Result<std::unique_ptr<NvmlApi>> NvmlApi::open(const std::string& library) {
     return Error{Error::kUnsupported, fmt::format("{} has no {}: a driver of R520 or later is needed", library, #name)};
   SMARTMIG_NVML_FUNCTIONS(SMARTMIG_NVML_LOAD)
 #undef SMARTMIG_NVML_LOAD
+#define SMARTMIG_NVML_LOAD(name) api->name = reinterpret_cast<decltype(api->name)>(::dlsym(api->handle_, #name));
+  SMARTMIG_NVML_OPTIONAL(SMARTMIG_NVML_LOAD)
+#undef SMARTMIG_NVML_LOAD
   if (const nvmlReturn_t code = api->nvmlInit_v2(); code != NVML_SUCCESS)
     return api->error(code, fmt::format("NVML of {} does not start", library));
   api->ready_ = true;

@@ -1,6 +1,6 @@
 // libnvidia-ml.so.1 as a table of functions, opened at run time: nothing of CUDA is needed to build, and a machine
 // without a driver gets a sentence instead of a loader error. nvmlInit at open, nvmlShutdown at the end.
-// Thread rule: as NVML; the driver above serialises its calls.
+// What not every driver has is null there. Thread rule: as NVML's own, any thread.
 #pragma once
 #include <nvml_abi.h>
 
@@ -43,6 +43,13 @@
   X(nvmlComputeInstanceGetInfo_v2)                 \
   X(nvmlComputeInstanceDestroy)
 
+#define SMARTMIG_NVML_OPTIONAL(X) \
+  X(nvmlEventSetCreate)           \
+  X(nvmlDeviceRegisterEvents)     \
+  X(nvmlEventSetWait_v2)          \
+  X(nvmlEventSetFree)             \
+  X(nvmlDeviceGetTotalEccErrors)
+
 namespace smartmig {
 
 class NvmlApi {
@@ -54,6 +61,7 @@ class NvmlApi {
 
 #define SMARTMIG_NVML_MEMBER(name) decltype(&::name) name = nullptr;
   SMARTMIG_NVML_FUNCTIONS(SMARTMIG_NVML_MEMBER)
+  SMARTMIG_NVML_OPTIONAL(SMARTMIG_NVML_MEMBER)
 #undef SMARTMIG_NVML_MEMBER
 
   // The code as an Error: what was tried, the library's own words, and what to do about it.

@@ -21,6 +21,7 @@ Result<std::unique_ptr<NvmlDriver>> NvmlDriver::open(Options options) {
   const std::string& state = driver->options_.state_dir;
   SMARTMIG_TRY(driver->ledger_, Ledger::open(state.empty() ? "" : state + "/ledger.json"));
   if (driver->options_.control) SMARTMIG_RETURN_IF_ERROR(driver->take_control());
+  for (Gpu& gpu : driver->gpus_) driver->watch(gpu);
   return driver;
 }
 

@@ -3,10 +3,12 @@
 // names of whoever holds the device. A GPU instance that got no compute instance is removed again, at once or at the
 // next opening. Opened to read, it locks and changes nothing; opened to control, it takes the lock of every GPU.
 // It never resets a GPU; MIG mode and foreign instances are touched only with allow_mode_change and adopt.
-// Thread rule: one thread; calls may take seconds.
+// health() also tells of Xids and memory errors since it was last asked, each once.
+// Thread rule: as MigDriver; calls may take seconds, and one that hangs holds no lock that another GPU needs.
 #pragma once
 #include <functional>
 #include <map>
+#include <mutex>
 
 #include "base/units.h"
 #include "live/controller_lock.h"
@@ -31,6 +33,7 @@ class NvmlDriver : public MigDriver {
     const Catalog* catalog = nullptr;  // null: the built-in one
   };
   static Result<std::unique_ptr<NvmlDriver>> open(Options options);
+  ~NvmlDriver() override;
 
   std::string name() const override { return "nvml"; }
   bool isolated() const override { return true; }
@@ -58,9 +61,13 @@ class NvmlDriver : public MigDriver {
     std::vector<SeenProfile> seen;
     int minor = -1;
     std::map<int, std::vector<ComputeProfile>> compute_profiles;  // by NVML id of the GPU instance's profile
+    nvmlEventSet_t events = nullptr;                              // null: not watched, or not to be had
+    unsigned long long memory_errors = 0;                         // that health() has told of
   };
   explicit NvmlDriver(Options options) : options_(std::move(options)) {}
   Result<Ok> find_gpus();
+  void watch(Gpu& gpu);
+  std::string news(Gpu& gpu);  // Xids and memory errors since the last call; empty: none that harms the board
   Result<std::vector<SeenProfile>> see_profiles(nvmlDevice_t device, const std::string& title);
   Result<Ok> take_control();
   Result<Ok> tidy(GpuId gpu);
@@ -82,6 +89,7 @@ class NvmlDriver : public MigDriver {
   ControllerLock lock_;
   Ledger ledger_;
   std::vector<Gpu> gpus_;
+  std::mutex profiles_mutex_;  // of compute_profiles: what is in there stays, so pointers into it do
   std::string driver_version_;
   std::vector<std::string> tidied_;
 };

@@ -109,7 +109,10 @@ Result<NvmlDriver::Gpu*> NvmlDriver::reach(GpuId id) {
 
 Result<const std::vector<NvmlDriver::ComputeProfile>*> NvmlDriver::compute_profiles(Gpu& gpu, nvmlGpuInstance_t gi,
                                                                                     int profile_id) {
-  if (const auto at = gpu.compute_profiles.find(profile_id); at != gpu.compute_profiles.end()) return &at->second;
+  {
+    const std::lock_guard lock(profiles_mutex_);
+    if (const auto at = gpu.compute_profiles.find(profile_id); at != gpu.compute_profiles.end()) return &at->second;
+  }
   std::vector<ComputeProfile> found;
   for (unsigned int i = 0; i < kMaxProfiles; ++i) {
     nvmlComputeInstanceProfileInfo_t info{};
@@ -121,7 +124,8 @@ Result<const std::vector<NvmlDriver::ComputeProfile>*> NvmlDriver::compute_profi
       return nvml_->error(code, fmt::format("{}: reading compute instance profile {}", title(gpu.fixed), i));
     found.push_back({info.id, info.sliceCount, info.multiprocessorCount});
   }
-  return &(gpu.compute_profiles[profile_id] = std::move(found));
+  const std::lock_guard lock(profiles_mutex_);
+  return &gpu.compute_profiles.emplace(profile_id, std::move(found)).first->second;
 }
 
 Result<std::vector<nvmlComputeInstance_t>> NvmlDriver::compute_instances(Gpu& gpu, nvmlGpuInstance_t gi,
@@ -293,12 +297,6 @@ Result<double> NvmlDriver::power(GpuId id) {
   if (const auto code = nvml_->nvmlDeviceGetPowerUsage(gpu->handle, &milliwatts); code != NVML_SUCCESS)
     return nvml_->error(code, fmt::format("{}: reading its power", title(gpu->fixed)));
   return double(milliwatts) / 1000;
-}
-
-Result<Ok> NvmlDriver::health(GpuId id) {
-  SMARTMIG_TRY(const GpuBoard board, read(id));
-  if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
-  return Ok{};
 }
 
 Result<Environment> NvmlDriver::environment(GpuId id, const Instance& instance, std::uint32_t) {

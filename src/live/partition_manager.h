@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "live/reach_table.h"
 #include "mig/moves.h"
+#include "mig/reach_table.h"
 #include "mig/shape.h"
 
 namespace smartmig {

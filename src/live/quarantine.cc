@@ -38,27 +38,40 @@ Result<Quarantine> Quarantine::parse(std::string path, std::string_view text) {
   return quarantine;
 }
 
-std::string Quarantine::text() const {
+std::string Quarantine::written() const {
   auto json = nlohmann::ordered_json::array();
   for (const Entry& e : entries_) json.push_back({{"gpu", e.gpu}, {"slice", e.slice}, {"reason", e.reason}});
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-const Quarantine::Entry* Quarantine::find(const std::string& gpu, const std::string& slice) const {
+std::string Quarantine::text() const {
+  const auto guard = lock();
+  return written();
+}
+
+std::vector<Quarantine::Entry> Quarantine::entries() const {
+  const auto guard = lock();
+  return entries_;
+}
+
+std::optional<Quarantine::Entry> Quarantine::find(const std::string& gpu, const std::string& slice) const {
+  const auto guard = lock();
   for (const Entry& e : entries_)
-    if (e.gpu == gpu && e.slice == slice) return &e;
-  return nullptr;
+    if (e.gpu == gpu && e.slice == slice) return e;
+  return std::nullopt;
 }
 
 Result<Ok> Quarantine::add(Entry entry) {
+  const auto guard = lock();
   std::erase_if(entries_, [&](const Entry& e) { return e.gpu == entry.gpu && e.slice == entry.slice; });
   entries_.push_back(std::move(entry));
-  return write_durably(path_, text());
+  return write_durably(path_, written());
 }
 
 Result<int> Quarantine::release(const std::string& gpu) {
+  const auto guard = lock();
   const auto released = int(std::erase_if(entries_, [&](const Entry& e) { return e.gpu == gpu; }));
-  if (released > 0) SMARTMIG_RETURN_IF_ERROR(write_durably(path_, text()));
+  if (released > 0) SMARTMIG_RETURN_IF_ERROR(write_durably(path_, written()));
   return released;
 }
 

@@ -1,6 +1,10 @@
 // GPUs and slices that could not be repaired: who (GPU UUID, and a slice or nothing for the whole board) and why, kept
 // in one durable file until a person releases them. Nothing is created or destroyed where an entry stands.
+// Thread rule: any thread may call.
 #pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +20,16 @@ class Quarantine {
   static Result<Quarantine> open(std::string path);  // no file yet: empty
   static Result<Quarantine> parse(std::string path, std::string_view text);
 
-  const std::vector<Entry>& entries() const { return entries_; }
-  const Entry* find(const std::string& gpu, const std::string& slice = "") const;
+  std::vector<Entry> entries() const;
+  std::optional<Entry> find(const std::string& gpu, const std::string& slice = "") const;
   Result<Ok> add(Entry entry);                  // replaces the reason of an old entry
   Result<int> release(const std::string& gpu);  // all entries of a GPU; how many there were
   std::string text() const;
 
  private:
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(*mutex_); }
+  std::string written() const;
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // apart, so that a quarantine can be moved
   std::string path_;
   std::vector<Entry> entries_;
 };

@@ -14,7 +14,7 @@ Result<Reshaper> Reshaper::open(MigDriver& driver, std::string state_dir, Option
 }
 
 Result<Ok> Reshaper::allowed(const GpuBoard& board, const Move& move) const {
-  if (const auto* entry = quarantine_.find(board.uuid))
+  if (const auto entry = quarantine_.find(board.uuid))
     return lost_error("{} is in quarantine: {}; release it with smartmig doctor --release {}", title(board),
                       entry->reason, board.uuid);
   for (const auto& entry : quarantine_.entries()) {
@@ -29,17 +29,45 @@ Result<Ok> Reshaper::allowed(const GpuBoard& board, const Move& move) const {
   return Ok{};
 }
 
-Result<ReshapeOutcome> Reshaper::execute(GpuId gpu, const ReshapePlan& plan) {
-  SMARTMIG_TRY(const GpuBoard board, driver_->read(gpu));
+Result<GpuBoard> Reshaper::sound_board(GpuId gpu) {
+  SMARTMIG_TRY(GpuBoard board, driver_->read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
   if (!board.model) return unsupported("{} cannot be partitioned", title(board));
+  return board;
+}
+
+Result<ReshapeOutcome> Reshaper::execute(GpuId gpu, const ReshapePlan& plan) {
+  SMARTMIG_TRY(const GpuBoard board, sound_board(gpu));
+  return execute(board, plan);
+}
+
+Result<ReshapeOutcome> Reshaper::apply(GpuId gpu, Operation operation) {
+  SMARTMIG_TRY(const GpuBoard board, sound_board(gpu));
+  const PlacementId p = operation.placement;
+  if (index(p) >= board.model->placements().size()) return invalid("{} has no placement {}", title(board), index(p));
+  Layout to = board.layout;
+  if (operation.kind == Operation::kCreate && !to.contains(p)) {
+    const auto larger = board.model->with(to, p);
+    if (!larger)
+      return busy_error("{}: no room for {} beside {}", title(board), slice_name(*board.model, p),
+                        to_string(*board.model, to));
+    to = *larger;
+  } else if (operation.kind == Operation::kDestroy) {
+    to = to - *board.model->with(Layout{}, p);
+  }
+  SMARTMIG_TRY(const ReshapePlan plan, plan_reshape(*board.model, board.layout, Layout{}, to));
+  return execute(board, plan);
+}
+
+Result<ReshapeOutcome> Reshaper::execute(const GpuBoard& board, const ReshapePlan& plan) {
+  const GpuId gpu{std::uint32_t(board.index)};
   SMARTMIG_RETURN_IF_ERROR(allowed(board, plan.move));
   const bool leftover = std::any_of(board.instances.begin(), board.instances.end(),
                                     [](const Instance& i) { return i.ours && i.compute_instance < 0; });
   if (board.layout != plan.from)
     return busy_error("{} has changed since the plan was made: it was {}, now it is {}; plan again", title(board),
                       to_string(*board.model, plan.from), to_string(*board.model, board.layout));
-  if (plan.steps.empty() && !leftover) return ReshapeOutcome{ReshapeOutcome::kDone, board.layout, 0, ""};
+  if (plan.steps.empty() && !leftover) return ReshapeOutcome{ReshapeOutcome::kDone, board.layout, 0, "", board};
   SMARTMIG_TRY(const auto running, driver_->processes(gpu));
   SMARTMIG_RETURN_IF_ERROR(plan_reshape(*board.model, board.layout, busy_layout(board, running), plan.to));
   const Intent intent{board.uuid, board.model->name(), to_string(*board.model, plan.from),
@@ -57,21 +85,22 @@ Result<ReshapeOutcome> Reshaper::settle(const GpuBoard& board, Layout from, Layo
   const GpuId gpu{std::uint32_t(board.index)};
   int calls = 0;
   const auto forward = converge(gpu, to, calls);
-  if (forward) return ReshapeOutcome{ReshapeOutcome::kDone, to, calls, ""};
+  if (forward) return ReshapeOutcome{ReshapeOutcome::kDone, to, calls, "", *forward};
   const auto back = converge(gpu, from, calls);
   if (back)
     return ReshapeOutcome{
         ReshapeOutcome::kRolledBack, from, calls,
-        fmt::format("{}; {} is as it was: {}", forward.error().what, title(board), to_string(*board.model, from))};
+        fmt::format("{}; {} is as it was: {}", forward.error().what, title(board), to_string(*board.model, from)),
+        *back};
   return give_up(board, from, fmt::format("{}; going back failed too: {}", forward.error().what, back.error().what),
                  calls);
 }
 
 // Reads, compares, repairs; until the device shows the target or the rounds are used up.
-Result<Ok> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
+Result<GpuBoard> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
   Error last{Error::kLost, "the device never showed the wanted layout"};
   for (int round = 0; round <= options_.rounds; ++round) {
-    const auto board = driver_->read(gpu);
+    auto board = driver_->read(gpu);
     if (!board) {
       if (board.error().code == Error::kLost || board.error().code == Error::kTimeout) return board.error();
       last = board.error();
@@ -83,7 +112,7 @@ Result<Ok> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
       last = Error{Error::kLost, fmt::format("{}: {}", title(*board), board->trouble)};
       continue;
     }
-    if (board->layout == target && !leftover) return Ok{};
+    if (board->layout == target && !leftover) return std::move(*board);
     if (round == options_.rounds) break;
     const auto tried = one_round(gpu, *board, target, calls);
     if (tried) continue;
@@ -130,7 +159,8 @@ Result<ReshapeOutcome> Reshaper::give_up(const GpuBoard& board, Layout from, std
   if (slices.empty()) SMARTMIG_RETURN_IF_ERROR(quarantine_.add({board.uuid, "", reason}));
   return ReshapeOutcome{ReshapeOutcome::kQuarantined, seen ? seen->layout : Layout{}, calls,
                         fmt::format("{}{} is in quarantine: {}", title(board),
-                                    slices.empty() ? "" : fmt::format(", {}", fmt::join(slices, " ")), reason)};
+                                    slices.empty() ? "" : fmt::format(", {}", fmt::join(slices, " ")), reason),
+                        seen ? *seen : board};
 }
 
 Result<std::vector<std::string>> Reshaper::recover() {

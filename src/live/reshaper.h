@@ -3,7 +3,7 @@
 // between is answered in this order: go on to the wanted layout, go back to the old one, quarantine with name and
 // reason. recover() does the same at the next start for every intent that a dead process left behind.
 // Invariant: an instance on which a process runs is never destroyed, also not to go forward or back.
-// Thread rule: one thread, the owner of the driver.
+// Thread rule: as MigDriver: one call at a time for each GPU, GPUs in parallel; recover() before all others.
 #pragma once
 #include <functional>
 
@@ -17,6 +17,7 @@ struct ReshapeOutcome {
   Layout layout;      // what the device shows now; meaningless when quarantined
   int calls = 0;      // creates and destroys that the driver was asked for
   std::string words;  // empty when done; else what failed and where things stand
+  GpuBoard board{};   // as last read
 };
 
 class Reshaper {
@@ -30,6 +31,8 @@ class Reshaper {
 
   // The plan must start from what the device shows. An error means that nothing was changed.
   Result<ReshapeOutcome> execute(GpuId gpu, const ReshapePlan& plan);
+  // One step from whatever the device shows; done at once if it shows the outcome already.
+  Result<ReshapeOutcome> apply(GpuId gpu, Operation operation);
   // Finishes what a dead process began; one sentence for each intent.
   Result<std::vector<std::string>> recover();
 
@@ -42,9 +45,11 @@ class Reshaper {
         state_dir_(std::move(state_dir)),
         options_(std::move(options)),
         quarantine_(std::move(quarantine)) {}
+  Result<GpuBoard> sound_board(GpuId gpu);
+  Result<ReshapeOutcome> execute(const GpuBoard& board, const ReshapePlan& plan);
   Result<Ok> allowed(const GpuBoard& board, const Move& move) const;
   Result<ReshapeOutcome> settle(const GpuBoard& board, Layout from, Layout to);
-  Result<Ok> converge(GpuId gpu, Layout target, int& calls);
+  Result<GpuBoard> converge(GpuId gpu, Layout target, int& calls);
   Result<Ok> one_round(GpuId gpu, const GpuBoard& board, Layout target, int& calls);
   Result<ReshapeOutcome> give_up(const GpuBoard& board, Layout from, std::string reason, int calls);
   void reached(std::string_view step) const {

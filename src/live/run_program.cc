@@ -73,13 +73,17 @@ Result<ProgramResult> run_program(const ProgramRun& run) {
   in.close(0);
   out.close(1);
   failed.close(1);
-  // The input is a line or two: it fits into the pipe. A program that does not read it must not kill us.
-  struct sigaction ignore {
-  }, before{};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, &before);
-  [[maybe_unused]] const auto written = ::write(in.ends[1], run.input.data(), run.input.size());
-  ::sigaction(SIGPIPE, &before, nullptr);
+  // The input is a line or two: it fits into the pipe. A program that does not read it must not kill us; the signal is
+  // held back and taken for this thread alone, since others may be doing the same.
+  sigset_t broken_pipe, before;
+  ::sigemptyset(&broken_pipe);
+  ::sigaddset(&broken_pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  if (::write(in.ends[1], run.input.data(), run.input.size()) < 0 && errno == EPIPE) {
+    const timespec at_once{};
+    ::sigtimedwait(&broken_pipe, nullptr, &at_once);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   in.close(1);
 
   ProgramResult result;

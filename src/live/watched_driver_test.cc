@@ -52,5 +52,29 @@ TEST(WatchedDriverThread, ManyCallersTakeTurns) {
   for (const GpuBoard& board : *boards) EXPECT_TRUE(board.instances.empty());
 }
 
+TEST(WatchedDriverThread, OneGpuThatHangsLeavesTheOthersAndTheInventory) {
+  std::shared_ptr<FakeDriver> fake = std::move(*FakeDriver::open("3xa100-40gb", {}));
+  WatchedDriver watched(fake, Time(100'000));
+  ASSERT_EQ(watched.inventory()->size(), 3u);
+  fake->inject(FakeDriver::Fault::kHang, GpuId{1});
+  std::vector<std::thread> threads;
+  std::vector<int> worked(3);
+  for (std::uint32_t g = 0; g < 3; ++g)
+    threads.emplace_back([&, g] {
+      for (int i = 0; i < 10; ++i)
+        if (const auto made = watched.create(GpuId{g}, PlacementId{0}); made && watched.destroy(GpuId{g}, *made))
+          ++worked[g];
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(worked[0], 10);
+  EXPECT_EQ(worked[1], 0);
+  EXPECT_EQ(worked[2], 10);
+  const auto boards = watched.inventory();
+  ASSERT_TRUE(boards);
+  EXPECT_TRUE((*boards)[0].trouble.empty());
+  EXPECT_NE((*boards)[1].trouble.find("hangs in"), std::string::npos) << (*boards)[1].trouble;
+  fake->clear_faults();
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -3,6 +3,9 @@
 #include <atomic>
 
 namespace smartmig {
+namespace {
+constexpr Time kLeastOverrun{1'000'000};
+}
 
 std::uint64_t Identity::fresh() {
   static std::atomic<std::uint64_t> last{0};
@@ -90,7 +93,7 @@ void Cluster::apply(const Event& event) {
       return;
     case EventKind::kStopped: {
       JobState& job = states_[index(event.job)];
-      job.remaining = job.finish - std::max(now_, job.since);
+      job.remaining = std::max(Time{0}, job.finish - std::max(now_, job.since));  // late by then: about to finish
       leave_slice(event.job, job);
       job.phase = JobPhase::kQueued;
       job.stopped_in = decision_;
@@ -120,7 +123,74 @@ void Cluster::apply(const Event& event) {
       news_.push_back(event);
       return;
     }
+    case EventKind::kWithdrawn: {
+      JobState& job = states_[index(event.job)];
+      SMARTMIG_CHECK(job.phase == JobPhase::kRunning || job.phase == JobPhase::kQueued, "job {} withdrawn twice",
+                     index(event.job));
+      if (job.phase == JobPhase::kRunning) leave_slice(event.job, job);
+      job.phase = JobPhase::kWithdrawn;
+      job.finish = now_;
+      remove_unfinished(event.job);
+      identity_ = Identity();
+      news_.push_back(event);
+      return;
+    }
+    case EventKind::kOverrun: {
+      JobState& job = states_[index(event.job)];
+      SMARTMIG_CHECK(job.phase == JobPhase::kRunning, "job {} overran without running", index(event.job));
+      job.finish = now_ + std::max(kLeastOverrun, (now_ - job.since) / 2);
+      identity_ = Identity();
+      news_.push_back(event);
+      return;
+    }
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
+      gpus_[index(event.gpu)].blocked = event.kind == EventKind::kBlocked;
+      identity_ = Identity();
+      news_.push_back(event);
+      return;
   }
+}
+
+void Cluster::resume_at(Time now) {
+  SMARTMIG_CHECK(now_ == Time{0} && unfinished_ == 0, "a cluster that has lived cannot be resumed");
+  now_ = now;
+  for (GpuState& gpu : gpus_) gpu.since = now;
+}
+
+void Cluster::resume_running(JobId id, GpuId gpu, PlacementId where, Time left, Time first_start) {
+  start({now_, EventKind::kStarted, where, id, gpu, {}});
+  JobState& job = states_[index(id)];
+  job.remaining = left;
+  job.finish = now_ + left;
+  job.first_start = first_start;
+  identity_ = Identity();
+}
+
+Cluster Cluster::renumbered(std::shared_ptr<const JobTable> jobs, std::span<const JobId> keep) const {
+  Cluster out = *this;
+  out.jobs_ = std::move(jobs);
+  out.states_.assign(out.jobs_->size(), {});
+  out.news_.clear();
+  std::vector<JobId> now_called(states_.size(), kNoJob);
+  out.head_ = out.tail_ = kNoJob;
+  std::size_t unfinished = 0;
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const JobId id{std::uint32_t(i)};
+    JobState& job = out.states_[i] = states_[index(keep[i])];
+    now_called[index(keep[i])] = id;
+    job.previous = job.next = kNoJob;
+    if (job.phase != JobPhase::kQueued && job.phase != JobPhase::kRunning) continue;
+    job.previous = out.tail_;
+    (out.tail_ == kNoJob ? out.head_ : out.states_[index(out.tail_)].next) = id;
+    out.tail_ = id;
+    ++unfinished;
+  }
+  SMARTMIG_CHECK(unfinished == unfinished_, "{} of {} unfinished jobs are kept", unfinished, unfinished_);
+  for (GpuState& gpu : out.gpus_)
+    for (JobId& job : gpu.job_at)
+      if (job != kNoJob) job = now_called[index(job)];
+  return out;
 }
 
 void Cluster::start(const Event& event) {
@@ -190,6 +260,7 @@ Refusal Cluster::refusal_of_reshape(const Reshape& reshape) const {
   if (index(reshape.gpu) >= gpus_.size()) return Refusal::kNoSuchGpu;
   // With free repartitioning the change is instantaneous: what goes must be idle by now.
   const GpuState& gpu = gpus_[index(reshape.gpu)];
+  if (gpu.blocked) return Refusal::kGpuBlocked;
   if (cost_.free() && !reshape.to.contains(gpu.busy)) return Refusal::kSliceBusy;
   return Refusal::kNone;
 }
@@ -199,6 +270,7 @@ Refusal Cluster::refusal_of_start(const Start& start) const {
   if (index(start.gpu) >= gpus_.size()) return Refusal::kNoSuchGpu;
   if (states_[index(start.job)].phase != JobPhase::kQueued) return Refusal::kNotQueued;
   const GpuState& gpu = gpus_[index(start.gpu)];
+  if (gpu.blocked) return Refusal::kGpuBlocked;
   if (index(start.where) >= 32 || !gpu.layout.contains(start.where)) return Refusal::kNoSuchSlice;
   if (!gpu.target.contains(start.where)) return Refusal::kSliceGoing;
   if (gpu.busy.contains(start.where)) return Refusal::kSliceBusy;
@@ -272,6 +344,8 @@ std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gp
       return slice + " is busy";
     case Refusal::kDoesNotFit:
       return fmt::format("{} does not fit on {}", who, slice);
+    case Refusal::kGpuBlocked:
+      return fmt::format("GPU {} takes no new work: it is drained or in quarantine", index(gpu));
   }
   return "unknown";
 }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@
 
 namespace smartmig {
 
-enum class JobPhase : std::uint8_t { kAbsent, kQueued, kRunning, kDone };
+enum class JobPhase : std::uint8_t { kAbsent, kQueued, kRunning, kDone, kWithdrawn };
 
 struct JobState {
   JobPhase phase = JobPhase::kAbsent;
@@ -54,8 +55,9 @@ struct GpuState {
   double meter = 0;              // integral of active_per_weight
   std::int64_t slice_us = 0;     // integral of busy_slices, microseconds
   std::array<JobId, 32> job_at;  // by placement; kNoJob where idle
+  bool blocked = false;
 
-  Layout usable() const { return layout & target; }
+  Layout usable() const { return blocked ? Layout{} : layout & target; }
   Layout free() const { return usable() - busy; }
 };
 
@@ -98,7 +100,8 @@ enum class Refusal : std::uint8_t {
   kNoSuchSlice,
   kSliceGoing,
   kSliceBusy,
-  kDoesNotFit
+  kDoesNotFit,
+  kGpuBlocked
 };
 
 class Cluster {
@@ -108,6 +111,14 @@ class Cluster {
           std::vector<Layout> initial);
 
   void apply(const Event& event);  // REQUIRES: legal, and not before now()
+
+  // For a world that has been running for a while (a restarted daemon): the clock at `now`, and a queued job that is
+  // found running, with what it has left. Under way to `target` continues to be.
+  void resume_at(Time now);
+  void resume_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start);
+  // The same belief over another table: its job i is keep[i] of this one, all else is forgotten. A table that grows is
+  // so kept to the size of what is alive. REQUIRES: every unfinished job is kept, in order of arrival.
+  Cluster renumbered(std::shared_ptr<const JobTable> jobs, std::span<const JobId> keep) const;
   Refusal refusal_of_stop(JobId job) const;
   Refusal refusal_of_reshape(const Reshape& reshape) const;
   Refusal refusal_of_start(const Start& start) const;
@@ -166,7 +177,7 @@ class Cluster {
   Counters counters_;
   std::uint64_t decision_ = 0;
   bool refused_ = false;
-  Identity identity_;
+  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, overruns, blocks
 };
 
 // A sentence for a person: which action was refused and why.

@@ -18,6 +18,11 @@ enum class EventKind : std::uint8_t {
   kReshapeAsked,  // gpu should become `layout`; slices outside it take no new job
   kDestroyed,     // gpu lost the idle placements of `layout`
   kCreated,       // gpu gained the placements of `layout`
+  // Live worlds only: what a simulation never meets.
+  kWithdrawn,  // job leaves without having finished: cancelled, failed, out of memory, its GPU lost
+  kOverrun,    // a running job has passed its expected finish: half of what it has run is added
+  kBlocked,    // gpu takes no new job and no reshape; what runs there runs on
+  kUnblocked,  // gpu
 };
 
 struct Event {

@@ -8,12 +8,6 @@
 namespace smartmig {
 namespace {
 
-// How a slice type's time follows from the reference model's, for one kind.
-struct Scaling {
-  int compute_slices = 0;  // of the reference size to start from
-  double factor = 1;       // work on the type = work on that size * factor
-};
-
 int plain_profile_of_size(const GpuModel& gpu, int compute_slices) {
   for (std::size_t i = 0; i < gpu.profiles().size(); ++i)
     if (gpu.profiles()[i].variant == Variant::kPlain && gpu.profiles()[i].compute_slices == compute_slices)
@@ -21,7 +15,10 @@ int plain_profile_of_size(const GpuModel& gpu, int compute_slices) {
   return -1;
 }
 
-Scaling scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profile& profile, const std::string& kind) {
+}  // namespace
+
+JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profile& profile,
+                                        const std::string& kind) {
   const int same = plain_profile_of_size(reference, profile.compute_slices);
   if (gpu.name() == reference.name() && same >= 0 && reference.profiles()[std::size_t(same)].sms == profile.sms)
     return {profile.compute_slices, 1};
@@ -46,54 +43,78 @@ Scaling scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profil
           double(reference.profiles()[std::size_t(best)].sms) / profile.sms};
 }
 
-}  // namespace
+void JobTable::add_kind(const std::string& kind, const Platform& platform) {
+  kind_memory_.push_back(kind.empty() ? -1 : SpeedTable::builtin().mem_mib(kind).value_or(-1));
+  for (std::size_t t = 0; t < types_; ++t) {
+    const Platform::Model& model = platform.models()[std::size_t(platform.types()[t].model)];
+    const Profile& profile = platform.profile(TypeId(t));
+    scaling_.push_back(scaling_for(*reference_, *model.gpu, profile, kind));
+    if (additive_) added_.push_back(model.power.is_table() ? 0 : model.power.added(kind, profile));
+  }
+}
+
+Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
+  const Workload& jobs = *workload_;
+  const Job& job = jobs.jobs[row];
+  const int memory = job.mem_mib >= 0 ? job.mem_mib : kind_memory_[std::size_t(job.kind + 1)];
+  if (memory >= 0 && mem_mib_.empty()) mem_mib_.resize(jobs.jobs.size(), -1);
+  if (!mem_mib_.empty()) mem_mib_[row] = memory;
+  bool runs = false;
+  for (std::size_t t = 0; t < types_; ++t) {
+    const SliceType& type = platform.types()[t];
+    const Scaling& s = scaling_[std::size_t(job.kind + 1) * types_ + t];
+    const Time base = job.work_on(s.compute_slices);
+    if (base < Time{0}) continue;
+    if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
+    work_[row * types_ + t] = s.factor == 1 ? base : Time(std::llround(double(base.count()) * s.factor));
+    runs = true;
+  }
+  if (!runs)
+    return invalid("job {} ({}) fits no slice of {}: it needs {}", jobs.name_of(row),
+                   job.kind < 0 ? "no kind" : jobs.kind_of(job), platform.spec(),
+                   memory >= 0 ? fmt::format("{} MiB and a slice size its work is given for", memory)
+                               : "a slice size its work is given for");
+  return Ok{};
+}
 
 Result<JobTable> JobTable::bind(std::shared_ptr<const Workload> workload, const Platform& platform) {
-  SMARTMIG_TRY(const auto reference, Catalog::builtin().find(workload->reference_gpu));
   JobTable table;
+  SMARTMIG_TRY(table.reference_, Catalog::builtin().find(workload->reference_gpu));
   table.workload_ = std::move(workload);
   const Workload& jobs = *table.workload_;
-  const std::size_t types = table.types_ = platform.types().size(), kinds = jobs.kinds.size() + 1;
-
-  std::vector<Scaling> scaling(kinds * types);
-  std::vector<int> kind_memory(kinds, -1);
-  bool additive = false;
-  for (const Platform::Model& model : platform.models()) additive |= !model.power.is_table();
-  if (additive) table.added_.resize(kinds * types);
-  for (std::size_t k = 0; k < kinds; ++k) {
-    const std::string kind = k == 0 ? std::string() : jobs.kinds[k - 1];
-    if (k > 0) kind_memory[k] = SpeedTable::builtin().mem_mib(kind).value_or(-1);
-    for (std::size_t t = 0; t < types; ++t) {
-      const Platform::Model& model = platform.models()[std::size_t(platform.types()[t].model)];
-      const Profile& profile = platform.profile(TypeId(t));
-      scaling[k * types + t] = scaling_for(*reference, *model.gpu, profile, kind);
-      if (additive && !model.power.is_table()) table.added_[k * types + t] = model.power.added(kind, profile);
-    }
-  }
-
-  table.work_.resize(jobs.jobs.size() * types, kCannotRun);
-  for (std::size_t j = 0; j < jobs.jobs.size(); ++j) {
-    const Job& job = jobs.jobs[j];
-    const int memory = job.mem_mib >= 0 ? job.mem_mib : kind_memory[std::size_t(job.kind + 1)];
-    if (memory >= 0 && table.mem_mib_.empty()) table.mem_mib_.resize(jobs.jobs.size(), -1);
-    if (memory >= 0) table.mem_mib_[j] = memory;
-    bool runs = false;
-    for (std::size_t t = 0; t < types; ++t) {
-      const SliceType& type = platform.types()[t];
-      const Scaling& s = scaling[std::size_t(job.kind + 1) * types + t];
-      const Time base = job.work_on(s.compute_slices);
-      if (base < Time{0}) continue;
-      if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
-      table.work_[j * types + t] = s.factor == 1 ? base : Time(std::llround(double(base.count()) * s.factor));
-      runs = true;
-    }
-    if (!runs)
-      return invalid("job {} ({}) fits no slice of {}: it needs {}", jobs.name_of(j),
-                     job.kind < 0 ? "no kind" : jobs.kind_of(job), platform.spec(),
-                     memory >= 0 ? fmt::format("{} MiB and a slice size its work is given for", memory)
-                                 : "a slice size its work is given for");
-  }
+  table.types_ = platform.types().size();
+  for (const Platform::Model& model : platform.models()) table.additive_ |= !model.power.is_table();
+  table.add_kind("", platform);
+  for (const std::string& kind : jobs.kinds) table.add_kind(kind, platform);
+  table.work_.resize(jobs.jobs.size() * table.types_, kCannotRun);
+  for (std::size_t j = 0; j < jobs.jobs.size(); ++j) SMARTMIG_RETURN_IF_ERROR(table.fill(j, platform));
   return table;
+}
+
+Result<JobTable> JobTable::growing(const Platform& platform, std::string reference_gpu, std::size_t capacity) {
+  auto own = std::make_shared<Workload>();
+  own->reference_gpu = std::move(reference_gpu);
+  own->source = "live";
+  SMARTMIG_TRY(JobTable table, bind(own, platform));
+  own->jobs.resize(capacity);
+  own->names.resize(capacity);
+  table.work_.resize(capacity * table.types_, kCannotRun);
+  table.own_ = std::move(own);
+  return table;
+}
+
+Result<Ok> JobTable::put(JobId id, const Job& job, std::string name, const std::string& kind,
+                         const Platform& platform) {
+  SMARTMIG_CHECK(own_ && index(id) < size(), "row {} of a table of {} that {}", index(id), size(),
+                 own_ ? "grows" : "does not grow");
+  const std::size_t row = index(id), kinds = own_->kinds.size();
+  own_->jobs[row] = job;
+  own_->jobs[row].kind = kind.empty() ? -1 : own_->add_kind(kind);
+  if (own_->kinds.size() > kinds) add_kind(kind, platform);
+  own_->names[row] = std::move(name);
+  auto filled = fill(row, platform);
+  if (!filled) own_->jobs[row] = Job{};
+  return filled;
 }
 
 }  // namespace smartmig

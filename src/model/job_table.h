@@ -25,6 +25,12 @@ class JobTable {
   // kInvalid when a job fits no slice of the platform: names the job and what it needs.
   static Result<JobTable> bind(std::shared_ptr<const Workload> workload, const Platform& platform);
 
+  // A table that fills while it is in use (a daemon's): `capacity` rows of jobs that have not come yet. A row is put
+  // before its job is submitted and never changed after; who shares the table with another thread must copy it.
+  static Result<JobTable> growing(const Platform& platform, std::string reference_gpu, std::size_t capacity);
+  // kInvalid when the job fits no slice: names it and what it needs, and the row stays empty.
+  Result<Ok> put(JobId id, const Job& job, std::string name, const std::string& kind, const Platform& platform);
+
   std::size_t size() const { return workload_->jobs.size(); }
   const Workload& workload() const { return *workload_; }
   const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
@@ -37,7 +43,23 @@ class JobTable {
   int mem_mib(JobId id) const { return mem_mib_.empty() ? -1 : mem_mib_[index(id)]; }
 
  private:
+  void add_kind(const std::string& kind, const Platform& platform);
+  Result<Ok> fill(std::size_t row, const Platform& platform);
+
   std::shared_ptr<const Workload> workload_;
+  std::shared_ptr<Workload> own_;  // the same, where the table grows
+  // How a slice type's time follows from the reference model's, for one kind: from the time on `compute_slices`, times
+  // `factor`.
+  struct Scaling {
+    int compute_slices = 0;
+    double factor = 1;
+  };
+  static Scaling scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profile& profile,
+                             const std::string& kind);
+  std::shared_ptr<const GpuModel> reference_;
+  std::vector<Scaling> scaling_;  // [kind + 1][type]
+  std::vector<int> kind_memory_;  // [kind + 1]; -1 unknown
+  bool additive_ = false;
   std::size_t types_ = 0;
   std::vector<Time> work_;     // [job][type]
   std::vector<double> added_;  // [kind + 1][type]; empty when every power model is a table

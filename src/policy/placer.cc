@@ -22,6 +22,7 @@ void PairPolicy::decide(const Cluster& cluster, Plan& plan) {
   repartitioner_->retarget(cluster, wanted_);
   for (const auto& [gpu, shape] : wanted_) {
     const GpuState& state = cluster.gpu(gpu);
+    if (state.blocked) continue;
     const Platform::Model& model = cluster.platform().model(gpu);
     if (shape_of(*model.gpu, state.target) == shape) continue;
     // Under paper costs running jobs step aside, so no placement counts as busy.

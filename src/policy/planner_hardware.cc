@@ -29,7 +29,7 @@ const std::vector<Planner::HardwareChoice>& Planner::choices_of(const Cluster& c
   const GpuState& state = cluster.gpu(id);
   const bool changing = state.layout != state.target;
   const GpuKey key{state.layout.bits(), state.target.bits(), state.busy.bits(),
-                   std::uint32_t(cluster.platform().model_index(id))};
+                   2 * std::uint32_t(cluster.platform().model_index(id)) + state.blocked};
   const auto [at, fresh] = hardware_.try_emplace(key);
   if (!fresh) return at->second;
 
@@ -54,7 +54,7 @@ const std::vector<Planner::HardwareChoice>& Planner::choices_of(const Cluster& c
       if (part == 0) break;
     }
   };
-  if (changing) {
+  if (changing || state.blocked) {
     offer(state.target, state.free());
   } else {
     offer(state.layout, state.free());

@@ -5,6 +5,7 @@
 #include "policy/fast_cedf.h"
 #include "policy/layout_file.h"
 #include "policy/meanfield.h"
+#include "policy/migm.h"
 #include "policy/planner_layouts.h"
 #include "policy/repartitioners.h"
 
@@ -161,6 +162,18 @@ Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& opti
     named.layouts = "planned with the placement at every decision";
     if (!options.planner_weights) named.training_seeds = file.seeds;
     named.policy = std::make_unique<Planner>(planner_options(file, options));
+    return named;
+  }
+  if (name == "migm-a" || name == "migm-b") {
+    if (cost.free())
+      return invalid("policy '{}' repartitions idle slices of a real GPU, in its time: add --cost hardware", name);
+    if (!options.layouts.empty())
+      return invalid("policy '{}' starts from whole GPUs and repartitions them itself: drop --layouts", name);
+    NamedPolicy named;
+    named.name = std::string(name);
+    named.initial = whole_gpus(platform);
+    named.layouts = "the tightest slice for each job, by fusion and fission of idle ones";
+    named.policy = std::make_unique<Migm>(name == "migm-a");
     return named;
   }
   if (plus == name.npos)

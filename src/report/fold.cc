@@ -8,6 +8,10 @@ bool begins_decision(const CostModel& cost, EventKind kind) {
   switch (kind) {
     case EventKind::kSubmitted:
     case EventKind::kFinished:
+    case EventKind::kWithdrawn:
+    case EventKind::kOverrun:
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
       return true;
     case EventKind::kDestroyed:
     case EventKind::kCreated:
@@ -85,6 +89,21 @@ std::string objection_to(const Cluster& cluster, const Event& event) {
         return fmt::format("GPU {} has busy slices that the new layout does not keep", index(event.gpu));
       return refused(r, kNoJob, kNoPlacement);
     }
+    case EventKind::kWithdrawn:
+      if (!known) return refused(Refusal::kNoSuchJob, event.job, kNoPlacement);
+      if (const JobPhase phase = cluster.state(event.job).phase;
+          phase != JobPhase::kQueued && phase != JobPhase::kRunning)
+        return refused(Refusal::kNotQueued, event.job, kNoPlacement);
+      return {};
+    case EventKind::kOverrun:
+      if (!known) return refused(Refusal::kNoSuchJob, event.job, kNoPlacement);
+      return cluster.state(event.job).phase == JobPhase::kRunning
+                 ? std::string()
+                 : refused(Refusal::kNotRunning, event.job, kNoPlacement);
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
+      if (index(event.gpu) >= cluster.gpus().size()) return fmt::format("GPU {} does not exist", index(event.gpu));
+      return {};
     case EventKind::kDestroyed:
     case EventKind::kCreated:
       return objection_to_instances(cluster, event);

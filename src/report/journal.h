@@ -3,6 +3,8 @@
 // the fields. The reader is strict: an unknown or missing field, a time that runs backwards, a job that finishes before
 // it starts are errors that name file, line and field. It never stops the program, whatever the bytes.
 #pragma once
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,25 @@ namespace smartmig {
 inline constexpr int kJournalVersion = 1;
 
 std::string journal_text(const RunRecord& run);  // REQUIRES: run.events
+
+// The lines one by one, for a world that goes on: each ends without a newline. Keeps references to the platform.
+class JournalWriter {
+ public:
+  JournalWriter(const Platform& platform, const std::vector<std::string>& kinds);
+  std::string header(const RunRecord& run) const;  // of its platform, kinds, initial layouts and config
+  // `number` is the job's in this journal: jobs are counted as they are submitted. An arrival needs the job itself.
+  std::string event(std::size_t seq, const Event& event, std::size_t number, const Job* job,
+                    const std::string* name) const;
+
+ private:
+  using Buffer = fmt::memory_buffer;
+  void put_layout(Buffer& out, std::size_t gpu, Layout slices) const;  // by start
+  void put_job(Buffer& out, const Job& job, const std::string* name) const;
+
+  const Platform& platform_;
+  std::vector<std::vector<std::string>> names_;  // quoted, by model and placement
+  std::vector<std::string> kinds_;               // quoted
+};
 
 // A journal as read: every event was checked against the fleet it meets.
 struct ReplayedRun {

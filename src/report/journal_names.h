@@ -10,8 +10,9 @@
 
 namespace smartmig {
 
-inline constexpr std::array<std::string_view, 7> kEventNames = {"submitted", "finished",  "started", "stopped",
-                                                                "reshape",   "destroyed", "created"};
+inline constexpr std::array<std::string_view, 11> kEventNames = {"submitted", "finished",  "started",  "stopped",
+                                                                 "reshape",   "destroyed", "created",  "withdrawn",
+                                                                 "overrun",   "blocked",   "unblocked"};
 
 inline std::string_view name_of(EventKind kind) { return kEventNames[std::size_t(kind)]; }
 

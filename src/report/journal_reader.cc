@@ -166,6 +166,8 @@ class Reader {
       }
       case EventKind::kFinished:
       case EventKind::kStopped:
+      case EventKind::kWithdrawn:
+      case EventKind::kOverrun:
         SMARTMIG_RETURN_IF_ERROR(read_job_id(line, event));
         break;
       case EventKind::kReshapeAsked:
@@ -174,6 +176,11 @@ class Reader {
         SMARTMIG_TRY(event.gpu, gpu_in(line));
         SMARTMIG_TRY(const json* slices, line.array("slices"));
         SMARTMIG_TRY(event.layout, layout_in(line, "slices", *slices, event.gpu));
+        break;
+      }
+      case EventKind::kBlocked:
+      case EventKind::kUnblocked: {
+        SMARTMIG_TRY(event.gpu, gpu_in(line));
         break;
       }
     }

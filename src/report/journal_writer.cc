@@ -9,141 +9,140 @@
 namespace smartmig {
 namespace {
 
-using Buffer = fmt::memory_buffer;
+template <class... Args>
+void put(fmt::memory_buffer& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
 
-class Writer {
- public:
-  explicit Writer(const RunRecord& run) : run_(run) {
-    for (const Platform::Model& model : run.platform->models()) {
-      names_.emplace_back();
-      for (std::size_t p = 0; p < model.gpu->placements().size(); ++p)
-        names_.back().push_back(json_quote(placement_name(*model.gpu, PlacementId(p))));
-    }
-    for (const std::string& kind : run.jobs->workload().kinds) kinds_.push_back(json_quote(kind));
-  }
-
-  std::string text() {
-    header();
-    for (std::size_t seq = 0; seq < run_.events->size(); ++seq) event(seq, (*run_.events)[seq]);
-    return fmt::to_string(out_);
-  }
-
- private:
-  template <class... Args>
-  void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-  }
-
-  const std::string& name(std::size_t gpu, PlacementId p) const {
-    return names_[std::size_t(run_.platform->model_index(GpuId(gpu)))][index(p)];
-  }
-
-  void layout(std::size_t gpu, Layout slices) {  // by start
-    const GpuModel& model = *run_.platform->model(GpuId(gpu)).gpu;
-    const char* separator = "";
-    put("[");
-    for (int start = 0; start < model.memory_slices(); ++start)
-      for (PlacementId p : slices)
-        if (model.placement(p).start == start) {
-          put("{}{}", separator, name(gpu, p));
-          separator = ",";
-        }
-    put("]");
-  }
-
-  void header() {
-    const Workload& workload = run_.jobs->workload();
-    put("{{\"smartmig_journal\":{},\"version\":{},\"platform\":{},\"power\":{},\"cost\":\"{}\",\"reshape\":",
-        kJournalVersion, json_quote(run_.version), json_quote(run_.platform->spec()),
-        json_quote(run_.platform->power_spec()), run_.cost.name());
-    time_or_null(run_.cost.reshape.value_or(Time{-1}));
-    put(",\"a\":{},\"days\":{},\"workload\":{},\"reference_gpu\":{},\"kinds\":[{}],\"config\":[", run_.summary.a,
-        run_.summary.days, json_quote(workload.source), json_quote(workload.reference_gpu), fmt::join(kinds_, ","));
-    const char* separator = "";
-    for (const auto& [key, value] : run_.config) {
-      put("{}[{},{}]", separator, json_quote(key), json_quote(value));
-      separator = ",";
-    }
-    put("],\"initial\":[");
-    for (std::size_t first = 0, next = 0; first < run_.initial.size(); first = next) {  // runs of equal GPUs
-      while (next < run_.initial.size() && run_.initial[next] == run_.initial[first] &&
-             run_.platform->model_index(GpuId(next)) == run_.platform->model_index(GpuId(first)))
-        ++next;
-      put("{}[{},", first == 0 ? "" : ",", next - first);
-      layout(first, run_.initial[first]);
-      put("]");
-    }
-    put("]}}\n");
-  }
-
-  void time_or_null(Time t) {
-    if (t < Time{0})
-      put("null");
-    else
-      put("{}", t.count());
-  }
-
-  void job(JobId id) {
-    const Workload& workload = run_.jobs->workload();
-    const Job& job = run_.jobs->job(id);
-    if (!workload.names.empty()) put(",\"name\":{}", json_quote(workload.names[index(id)]));
-    put(",\"deadline\":");
-    if (job.deadline == kNever)
-      put("null");
-    else
-      put("{}", job.deadline.count());
-    put(",\"kind\":{},\"work\":[", job.kind < 0 ? "null" : kinds_[std::size_t(job.kind)].c_str());
-    std::size_t sizes = job.work.size();
-    while (sizes > 0 && job.work[sizes - 1] < Time{0}) --sizes;
-    for (std::size_t k = 0; k < sizes; ++k) {
-      if (k > 0) put(",");
-      time_or_null(job.work[k]);
-    }
-    put("],\"mem\":");
-    if (job.mem_mib < 0)
-      put("null");
-    else
-      put("{}", job.mem_mib);
-    put(",\"restart\":");
-    time_or_null(job.restart);
-  }
-
-  void event(std::size_t seq, const Event& event) {
-    put("{{\"t\":{},\"seq\":{},\"ev\":\"{}\"", event.at.count(), seq, name_of(event.kind));
-    switch (event.kind) {
-      case EventKind::kSubmitted:
-        put(",\"job\":{}", index(event.job));
-        job(event.job);
-        break;
-      case EventKind::kStarted:
-        put(",\"job\":{},\"gpu\":{},\"slice\":{}", index(event.job), index(event.gpu),
-            name(index(event.gpu), event.where));
-        break;
-      case EventKind::kFinished:
-      case EventKind::kStopped:
-        put(",\"job\":{}", index(event.job));
-        break;
-      case EventKind::kReshapeAsked:
-      case EventKind::kDestroyed:
-      case EventKind::kCreated:
-        put(",\"gpu\":{},\"slices\":", index(event.gpu));
-        layout(index(event.gpu), event.layout);
-        break;
-    }
-    put("}}\n");
-  }
-
-  const RunRecord& run_;
-  Buffer out_;
-  std::vector<std::vector<std::string>> names_;  // quoted, by model and placement
-  std::vector<std::string> kinds_;               // quoted
-};
+void put_time_or_null(fmt::memory_buffer& out, Time t) {
+  if (t < Time{0})
+    put(out, "null");
+  else
+    put(out, "{}", t.count());
+}
 
 }  // namespace
 
+JournalWriter::JournalWriter(const Platform& platform, const std::vector<std::string>& kinds) : platform_(platform) {
+  for (const Platform::Model& model : platform.models()) {
+    names_.emplace_back();
+    for (std::size_t p = 0; p < model.gpu->placements().size(); ++p)
+      names_.back().push_back(json_quote(placement_name(*model.gpu, PlacementId(p))));
+  }
+  for (const std::string& kind : kinds) kinds_.push_back(json_quote(kind));
+}
+
+void JournalWriter::put_layout(Buffer& out, std::size_t gpu, Layout slices) const {
+  const GpuModel& model = *platform_.model(GpuId(gpu)).gpu;
+  const auto& names = names_[std::size_t(platform_.model_index(GpuId(gpu)))];
+  const char* separator = "";
+  put(out, "[");
+  for (int start = 0; start < model.memory_slices(); ++start)
+    for (PlacementId p : slices)
+      if (model.placement(p).start == start) {
+        put(out, "{}{}", separator, names[index(p)]);
+        separator = ",";
+      }
+  put(out, "]");
+}
+
+std::string JournalWriter::header(const RunRecord& run) const {
+  const Workload& workload = run.jobs->workload();
+  Buffer out;
+  put(out, "{{\"smartmig_journal\":{},\"version\":{},\"platform\":{},\"power\":{},\"cost\":\"{}\",\"reshape\":",
+      kJournalVersion, json_quote(run.version), json_quote(run.platform->spec()),
+      json_quote(run.platform->power_spec()), run.cost.name());
+  put_time_or_null(out, run.cost.reshape.value_or(Time{-1}));
+  put(out, ",\"a\":{},\"days\":{},\"workload\":{},\"reference_gpu\":{},\"kinds\":[{}],\"config\":[", run.summary.a,
+      run.summary.days, json_quote(workload.source), json_quote(workload.reference_gpu), fmt::join(kinds_, ","));
+  const char* separator = "";
+  for (const auto& [key, value] : run.config) {
+    put(out, "{}[{},{}]", separator, json_quote(key), json_quote(value));
+    separator = ",";
+  }
+  put(out, "],\"initial\":[");
+  for (std::size_t first = 0, next = 0; first < run.initial.size(); first = next) {  // runs of equal GPUs
+    while (next < run.initial.size() && run.initial[next] == run.initial[first] &&
+           run.platform->model_index(GpuId(next)) == run.platform->model_index(GpuId(first)))
+      ++next;
+    put(out, "{}[{},", first == 0 ? "" : ",", next - first);
+    put_layout(out, first, run.initial[first]);
+    put(out, "]");
+  }
+  put(out, "]}}");
+  return fmt::to_string(out);
+}
+
+void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name) const {
+  if (name) put(out, ",\"name\":{}", json_quote(*name));
+  put(out, ",\"deadline\":");
+  if (job.deadline == kNever)
+    put(out, "null");
+  else
+    put(out, "{}", job.deadline.count());
+  put(out, ",\"kind\":{},\"work\":[", job.kind < 0 ? "null" : kinds_[std::size_t(job.kind)].c_str());
+  std::size_t sizes = job.work.size();
+  while (sizes > 0 && job.work[sizes - 1] < Time{0}) --sizes;
+  for (std::size_t k = 0; k < sizes; ++k) {
+    if (k > 0) put(out, ",");
+    put_time_or_null(out, job.work[k]);
+  }
+  put(out, "],\"mem\":");
+  if (job.mem_mib < 0)
+    put(out, "null");
+  else
+    put(out, "{}", job.mem_mib);
+  put(out, ",\"restart\":");
+  put_time_or_null(out, job.restart);
+}
+
+std::string JournalWriter::event(std::size_t seq, const Event& event, std::size_t number, const Job* job,
+                                 const std::string* name) const {
+  Buffer out;
+  put(out, "{{\"t\":{},\"seq\":{},\"ev\":\"{}\"", event.at.count(), seq, name_of(event.kind));
+  switch (event.kind) {
+    case EventKind::kSubmitted:
+      put(out, ",\"job\":{}", number);
+      put_job(out, *job, name);
+      break;
+    case EventKind::kStarted:
+      put(out, ",\"job\":{},\"gpu\":{},\"slice\":{}", number, index(event.gpu),
+          names_[std::size_t(platform_.model_index(event.gpu))][index(event.where)]);
+      break;
+    case EventKind::kFinished:
+    case EventKind::kStopped:
+    case EventKind::kWithdrawn:
+    case EventKind::kOverrun:
+      put(out, ",\"job\":{}", number);
+      break;
+    case EventKind::kReshapeAsked:
+    case EventKind::kDestroyed:
+    case EventKind::kCreated:
+      put(out, ",\"gpu\":{},\"slices\":", index(event.gpu));
+      put_layout(out, index(event.gpu), event.layout);
+      break;
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
+      put(out, ",\"gpu\":{}", index(event.gpu));
+      break;
+  }
+  put(out, "}}");
+  return fmt::to_string(out);
+}
+
 std::string journal_text(const RunRecord& run) {
   SMARTMIG_CHECK(run.events, "a run without its journal cannot be written as one");
-  return Writer(run).text();
+  const Workload& workload = run.jobs->workload();
+  const JournalWriter writer(*run.platform, workload.kinds);
+  std::string text = writer.header(run) + "\n";
+  for (std::size_t seq = 0; seq < run.events->size(); ++seq) {
+    const Event& event = (*run.events)[seq];
+    const bool arrival = event.kind == EventKind::kSubmitted;
+    text += writer.event(seq, event, index(event.job), arrival ? &run.jobs->job(event.job) : nullptr,
+                         arrival && !workload.names.empty() ? &workload.names[index(event.job)] : nullptr);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace smartmig

@@ -29,6 +29,8 @@ const char* state_name(JobPhase phase) {
       return "RUNNING";
     case JobPhase::kDone:
       return "COMPLETED_SUCCESSFULLY";
+    case JobPhase::kWithdrawn:
+      return "COMPLETED_KILLED";
   }
   return "";
 }

@@ -15,6 +15,12 @@ bool Session::advance() {
   return true;
 }
 
+void Session::found_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start) {
+  apply({cluster_.now(), EventKind::kSubmitted, kNoPlacement, job, kNoGpu, {}});
+  if (journal_) journal_->append({cluster_.now(), EventKind::kStarted, where, job, gpu, {}});
+  cluster_.resume_running(job, gpu, where, left, first_start);
+}
+
 void Session::begin(const Event& action) {
   apply(action);
   fleet_.begin(cluster_, action, at_once_);

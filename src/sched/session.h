@@ -37,6 +37,12 @@ class Session {
   bool advance();              // applies the world's next event; false when nothing more will happen
   void act(const Plan& plan);  // admits and begins what is legal
 
+  // A live world: a job that was running before this session began, with what it has left; and the same belief over
+  // another job table.
+  void found_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start);
+  void look_again() { cluster_.begin_decision(); }  // a decision without news: time has passed, limits have changed
+  void replace(Cluster cluster) { cluster_ = std::move(cluster); }
+
   const Cluster& cluster() const { return cluster_; }
   std::uint64_t refused() const { return refused_; }
   const std::string& last_refusal() const { return last_refusal_; }  // in words; empty if none

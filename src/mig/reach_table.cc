@@ -1,4 +1,4 @@
-#include "live/reach_table.h"
+#include "mig/reach_table.h"
 
 #include <bit>
 

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "mig/catalog.h"
+#include "mig/choose.h"
+#include "model/memory_estimate.h"
+
+namespace smartmig::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "1.3b", "350m", "7000000000"
+Result<double> parse_count(std::string_view text) {
+  double factor = 1;
+  std::string_view digits = text;
+  if (!text.empty()) {
+    const char unit = lower(text.substr(text.size() - 1))[0];
+    factor = unit == 'k' ? 1e3 : unit == 'm' ? 1e6 : unit == 'b' ? 1e9 : unit == 't' ? 1e12 : 1;
+    if (factor != 1) digits.remove_suffix(1);
+  }
+  const auto number = parse_double(digits);
+  if (!number || *number <= 0) return invalid("'{}' is no number of parameters: 1.3b, 350m", text);
+  return *number * factor;
+}
+
+int list_presets(bool json) {
+  Table table({"model", "parameters", "layers", "hidden", "heads", "kv-heads", "vocabulary", "context"});
+  Json rows = Json::array();
+  for (const ModelShape& m : model_presets()) {
+    const auto size = [](int n) { return n ? std::to_string(n) : std::string("-"); };
+    table.add({m.name, fmt::format("{:.1f} M", m.params / 1e6), size(m.layers), size(m.hidden), size(m.heads),
+               size(m.kv_heads), size(m.vocabulary), size(m.usual_context)});
+    rows.push_back({{"model", m.name},
+                    {"parameters", m.params},
+                    {"layers", m.layers},
+                    {"hidden", m.hidden},
+                    {"heads", m.heads},
+                    {"kv_heads", m.kv_heads},
+                    {"vocabulary", m.vocabulary},
+                    {"context", m.usual_context}});
+  }
+  fmt::print("{}", json ? Json{{"models", rows}}.dump(2) + "\n" : table.text());
+  return 0;
+}
+
+}  // namespace
+
+int run_estimate(const Arguments& arguments) {
+  MemoryQuestion q;
+  std::string model, task = "train", precision, optimiser = "adamw", gpu = "a100-40gb";
+  double params = 0, margin = 10;
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, vocabulary = 0;
+  bool json = false, list = false;
+  Command command(
+      "estimate", "[MODEL]",
+      "Estimates the GPU memory of a training or inference job and names the tightest slice that has it. "
+      "MODEL is a known one (--list), or\ngive its numbers; both together change the known one. Formulas and "
+      "sources: docs/memory.md.",
+      "smartmig estimate llama3-8b --task infer --precision int8 --batch 4 --context 4096 --gpu a100-40gb");
+  command.positional(model, false);
+  command.option("--task", task, "WHAT", "train or infer");
+  command.option("--precision", precision, "P", "fp32, fp16, bf16 (mixed where training), int8, int4; default bf16");
+  command.option("--optimizer", optimiser, "O", "sgd, momentum, adam, adamw, adam-8bit, adafactor");
+  command.option("--batch", q.batch, "N", "samples of one step, or requests at once");
+  command.option("--accumulate", q.accumulate, "N", "micro-batches a step is split into");
+  command.option("--context", q.context, "TOKENS", "tokens per sample; 0: the model's usual number");
+  command.flag("--checkpointing", q.checkpointing, "activations are recomputed layer by layer");
+  command.flag("--plain-attention", q.plain_attention, "attention scores are kept: no fused kernel");
+  command.option(
+      "--params",
+      [&](std::string_view text) -> Result<Ok> {
+        SMARTMIG_TRY(params, parse_count(text));
+        return Ok{};
+      },
+      "N", "parameters: 1.3b, 350m");
+  command.option("--layers", layers, "N", "transformer layers");
+  command.option("--hidden", hidden, "N", "hidden size");
+  command.option("--heads", heads, "N", "attention heads");
+  command.option("--kv-heads", kv_heads, "N", "heads of keys and values; default: as many as heads");
+  command.option("--vocabulary", vocabulary, "N", "size of the output vocabulary");
+  command.option("--overhead-mib", q.overhead_mib, "MIB", "CUDA context and libraries; an assumption");
+  command.option("--margin", margin, "PERCENT", "spare memory that the slice must have");
+  command.option("--gpu", gpu, "MODEL", "GPU model whose slices are looked at");
+  command.flag("--list", list, "list the known models");
+  command.flag("--json", json, "print one JSON object");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (list) return list_presets(json);
+
+  if (model.empty() && params == 0)
+    return usage_error(invalid("name a model or give --params; smartmig estimate --list shows the known ones"));
+  if (!model.empty()) {
+    auto found = find_model(model);
+    if (!found) return usage_error(found.error());
+    q.model = *found;
+  }
+  constexpr std::int64_t kMost = 10'000'000;
+  for (const std::int64_t n : {layers, hidden, heads, kv_heads, vocabulary})
+    if (n < 0 || n > kMost) return usage_error(invalid("{}: sizes from 1 to {} are possible", n, kMost));
+  if (params > 0) q.model.params = params;
+  if (layers > 0) q.model.layers = int(layers);
+  if (hidden > 0) q.model.hidden = int(hidden);
+  if (heads > 0) q.model.heads = q.model.kv_heads = int(heads);
+  if (kv_heads > 0) q.model.kv_heads = int(kv_heads);
+  if (vocabulary > 0) q.model.vocabulary = int(vocabulary);
+  if (task != "train" && task != "infer") return usage_error(invalid("--task '{}': train or infer", task));
+  q.training = task == "train";
+  const auto read_precision = parse_precision(precision.empty() ? "bf16" : precision);
+  if (!read_precision) return usage_error(read_precision.error());
+  q.precision = *read_precision;
+  const auto read_optimiser = parse_optimiser(optimiser);
+  if (!read_optimiser) return usage_error(read_optimiser.error());
+  q.optimiser = *read_optimiser;
+  if (!(margin >= 0 && margin <= 1000)) return usage_error(invalid("--margin {:g}: 0 to 1000 % are possible", margin));
+  const auto gpu_model = Catalog::builtin().find(gpu);
+  if (!gpu_model) return usage_error(gpu_model.error());
+  const auto parts = estimate_memory(q);
+  if (!parts) return usage_error(parts.error());
+
+  const double needed = std::ceil(parts->total_mib() * (1 + margin / 100));
+  const auto profile = needed > 2e9 ? Result<int>(invalid("{:g} MiB are more than any GPU has", needed))
+                                    : choose_profile(**gpu_model, int(needed), 0);
+  const std::pair<const char*, double> rows[] = {{"weights", parts->weights},     {"gradients", parts->gradients},
+                                                 {"optimiser", parts->optimiser}, {"activations", parts->activations},
+                                                 {"kv-cache", parts->kv_cache},   {"logits", parts->logits},
+                                                 {"slack", parts->slack},         {"overhead", parts->overhead}};
+  const auto mib = [](double bytes) { return bytes / 1048576; };
+  if (json) {
+    Json out{{"model", q.model.name},
+             {"task", task},
+             {"precision", name_of(q.precision)},
+             {"optimizer", q.training ? Json(name_of(q.optimiser)) : Json(nullptr)},
+             {"batch", q.batch},
+             {"context", q.context > 0 ? q.context : q.model.usual_context},
+             {"parameters", q.model.params}};
+    for (const auto& [name, bytes] : rows) out["mib"][name] = std::round(mib(bytes));
+    out["total_mib"] = std::round(parts->total_mib());
+    out["margin_percent"] = margin;
+    out["needed_mib"] = needed;
+    out["gpu"] = (*gpu_model)->name();
+    out["profile"] = profile ? Json((*gpu_model)->profiles()[std::size_t(*profile)].name) : Json(nullptr);
+    if (!profile) out["reason"] = profile.error().what;
+    fmt::print("{}\n", out.dump(2));
+    return profile ? 0 : 1;
+  }
+  Table table({"part", "MiB"});
+  for (const auto& [name, bytes] : rows)
+    if (bytes > 0) table.add({name, fmt::format("{:.0f}", mib(bytes))});
+  table.add({"total", fmt::format("{:.0f}", parts->total_mib())});
+  fmt::print("{}", table.text());
+  if (!profile) return failure(profile.error());
+  const Profile& slice = (*gpu_model)->profiles()[std::size_t(*profile)];
+  fmt::print("With {:g} % spare: {:.0f} MiB. The tightest slice of {}: {} ({} MiB).\n", margin, needed,
+             (*gpu_model)->name(), slice.name, slice.memory_mib);
+  return 0;
+}
+
+}  // namespace smartmig::cli

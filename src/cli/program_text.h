@@ -1,0 +1,23 @@
+// Everything the program's help says, as data: for the manual page and shell completion. Made by asking each verb to
+// describe its command line, so that the three never disagree.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+
+struct VerbText {
+  std::string group, name, summary;
+  Command::Description command;
+};
+std::vector<VerbText> describe_verbs();
+
+std::string bash_completion(const std::vector<VerbText>& verbs);
+std::string zsh_completion(const std::vector<VerbText>& verbs);
+std::string fish_completion(const std::vector<VerbText>& verbs);
+std::string manual_page(const std::vector<VerbText>& verbs, const std::string& version);  // roff, section 1
+
+}  // namespace smartmig::cli

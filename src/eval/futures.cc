@@ -1,0 +1,270 @@
+#include "eval/futures.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "eval/guard.h"
+#include "eval/past.h"
+#include "policy/bounded_overtaking.h"
+#include "sched/session.h"
+#include "sim/sim_fleet.h"
+
+namespace smartmig {
+namespace {
+
+// A fixed partition states its shapes for time 0 only: here they are asked for at the first decision.
+class TakesHold : public Policy {
+ public:
+  TakesHold(std::unique_ptr<Policy> inner, std::vector<Shape> shapes)
+      : inner_(std::move(inner)), shapes_(std::move(shapes)) {}
+  void decide(const Cluster& cluster, Plan& plan) override {
+    inner_->decide(cluster, plan);
+    if (std::exchange(done_, true)) return;
+    for (std::size_t g = 0; g < shapes_.size(); ++g) {
+      const GpuState& gpu = cluster.gpus()[g];
+      const Platform::Model& model = cluster.platform().model(GpuId(g));
+      if (gpu.blocked || shape_of(*model.gpu, gpu.target) == shapes_[g]) continue;
+      const auto layout = model.shapes->realise(shapes_[g], gpu.layout, gpu.busy);
+      if (!layout) continue;
+      plan.reshapes.push_back({GpuId(g), *layout});
+      std::erase_if(plan.starts, [&](const Start& s) { return index(s.gpu) == g && !layout->contains(s.where); });
+    }
+  }
+
+ private:
+  std::unique_ptr<Policy> inner_;
+  std::vector<Shape> shapes_;
+  bool done_ = false;
+};
+
+bool holds_shapes(std::string_view name) {
+  return name.starts_with("none+") || name.starts_with("static+") || name.starts_with("search+");
+}
+
+double factor_of(const ForkJob& job, const std::optional<Noise>& noise) {
+  if (!noise || job.sigma <= 0) return 1;
+  Rng rng(mix64(noise->seed, noise->future), hash_text(job.name, std::uint64_t(job.job.submit.count())));
+  return std::clamp(rng.lognormal(0, job.sigma), 0.02, 50.0);
+}
+
+void scale(Job& job, double factor) {
+  if (factor == 1) return;
+  for (Time& work : job.work)
+    if (work >= Time{0})
+      work = rounded(std::min(double(work.count()) * factor, double(from_seconds(kMaxSeconds).count())));
+}
+
+Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
+  auto workload = std::make_shared<Workload>();
+  workload->source = "future";
+  workload->reference_gpu = fork.reference_gpu;
+  workload->kinds = fork.kinds;
+  workload->jobs = std::move(jobs);
+  for (const ForkJob& job : fork.jobs) workload->names.push_back(job.name);
+  return JobTable::bind(std::move(workload), *fork.platform);
+}
+
+Result<Past> past_of(const Fork& fork, const std::optional<Noise>& noise) {
+  std::vector<Job> jobs;
+  for (const ForkJob& job : fork.jobs) jobs.push_back(job.job);
+  Past past{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
+  SMARTMIG_TRY(const JobTable plain, table_of(fork, jobs));
+  for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
+    const ForkJob& job = fork.jobs[j];
+    Past::Progress progress{job.remaining, job.gpu, job.where};
+    double factor = factor_of(job, noise);
+    if (job.gpu != kNoGpu) {
+      // What is left is told by the expected finish, which an overrun may have moved beyond the whole job.
+      const double whole = double(plain.work(JobId(j), fork.platform->type_of(job.gpu, job.where)).count());
+      const double left = double(job.left.count());
+      progress.remaining = whole > 0 ? std::min(1.0, left / whole) : 0;
+      if (whole > 0 && left > whole) factor *= left / whole;
+    }
+    scale(jobs[j], factor);
+    past.progress.push_back(progress);
+  }
+  SMARTMIG_TRY(JobTable table, table_of(fork, jobs));
+  past.jobs = std::make_shared<const JobTable>(std::move(table));
+  SMARTMIG_TRY(const Time shift, days_to_make_room(past));
+  if (shift == Time{0}) return past;
+  past.now += shift;
+  for (Job& job : jobs) {
+    job.submit += shift;
+    if (job.deadline != kNever) job.deadline += shift;
+  }
+  SMARTMIG_TRY(JobTable moved, table_of(fork, jobs));
+  past.jobs = std::make_shared<const JobTable>(std::move(moved));
+  return past;
+}
+
+Error never_ends(const Cluster& cluster, const std::string& policy, bool reshapes) {
+  const JobId job = cluster.first_unfinished();
+  const std::string name = cluster.jobs().workload().name_of(index(job));
+  if (reshapes)
+    return invalid(
+        "policy {} goes on changing layouts while {} jobs wait, the first of them {}: this future has no end", policy,
+        cluster.unfinished(), name);
+  return invalid(
+      "policy {} never starts {} of the jobs, the first of them {}: no GPU that takes work has or gets a slice "
+      "for it",
+      policy, cluster.unfinished(), name);
+}
+
+Time at_rank(const std::vector<Time>& sorted, double share) {
+  return sorted[std::min(sorted.size() - 1, std::size_t(share * double(sorted.size())))];
+}
+Spread spread_of(std::vector<Time> times) {
+  std::sort(times.begin(), times.end());
+  return {at_rank(times, 0.1), at_rank(times, 0.5), at_rank(times, 0.9)};
+}
+
+}  // namespace
+
+Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) {
+  const Workload& workload = cluster.jobs().workload();
+  Fork out{std::make_shared<const Platform>(cluster.platform()),
+           cluster.cost(),
+           cluster.now(),
+           workload.reference_gpu,
+           workload.kinds,
+           {},
+           {},
+           {},
+           {}};
+  for (const GpuState& gpu : cluster.gpus()) {
+    out.layouts.push_back(gpu.layout);
+    out.targets.push_back(gpu.target);
+    out.blocked.push_back(gpu.blocked);
+  }
+  for (JobId id = cluster.first_unfinished(); id != kNoJob; id = cluster.next_unfinished(id)) {
+    const JobState& state = cluster.state(id);
+    ForkJob job{id, cluster.jobs().job(id), workload.name_of(index(id))};
+    const ForkFacts known = facts ? facts(id) : ForkFacts{job.job.deadline};
+    job.declared = known.declared;
+    job.sigma = known.sigma;
+    job.started = state.first_start;
+    if (state.phase == JobPhase::kRunning) {
+      job.gpu = state.gpu;
+      job.where = state.where;
+      job.left = std::max(Time{0}, state.finish - cluster.now());
+    } else if (state.type != kNoType) {
+      const Time whole = cluster.jobs().work(id, state.type);
+      job.remaining =
+          whole > Time{0} ? std::clamp(double(state.remaining.count()) / double(whole.count()), 0.0, 1.0) : 1;
+    }
+    out.jobs.push_back(std::move(job));
+  }
+  std::stable_sort(out.jobs.begin(), out.jobs.end(),
+                   [](const ForkJob& a, const ForkJob& b) { return a.job.submit < b.job.submit; });
+  return out;
+}
+
+Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::string name, ForkFacts facts) {
+  ForkJob added{kNoJob, job, std::move(name), facts.declared, facts.sigma};
+  added.job.submit = std::max(fork.now, fork.jobs.empty() ? Time{0} : fork.jobs.back().job.submit);
+  added.job.kind = -1;
+  if (!kind.empty()) {
+    const auto at = std::find(fork.kinds.begin(), fork.kinds.end(), kind);
+    added.job.kind = int(at - fork.kinds.begin());
+    if (at == fork.kinds.end()) fork.kinds.push_back(kind);
+  }
+  fork.jobs.push_back(std::move(added));
+  std::vector<Job> jobs;
+  for (const ForkJob& j : fork.jobs) jobs.push_back(j.job);
+  SMARTMIG_TRY(const JobTable table, table_of(fork, std::move(jobs)));
+  return fork;
+}
+
+Result<Fork> with_gpus(Fork fork, std::string_view more) {
+  SMARTMIG_TRY(Platform larger,
+               Platform::parse(fmt::format("{},{}", fork.platform->spec(), more), fork.platform->power_spec()));
+  if (fork.platform->gpus() >= larger.gpus()) return invalid("'{}' adds no GPU", more);
+  fork.platform = std::make_shared<const Platform>(std::move(larger));
+  for (std::size_t g = fork.layouts.size(); g < fork.platform->gpus(); ++g) {
+    const GpuModel& model = *fork.platform->model(GpuId(g)).gpu;
+    Layout whole;
+    for (std::size_t p = 0; p < model.placements().size(); ++p)
+      if (model.profile_of(PlacementId(p)).variant == Variant::kPlain &&
+          model.profile_of(PlacementId(p)).compute_slices == model.compute_slices())
+        whole = *model.with(Layout{}, PlacementId(p));
+    fork.layouts.push_back(whole);
+    fork.targets.push_back(whole);
+    fork.blocked.push_back(false);
+  }
+  return fork;
+}
+
+PolicyMaker named_policy(std::string name, PolicyOptions options, CostModel cost) {
+  return [=](std::shared_ptr<const Platform> platform) -> Result<NamedPolicy> {
+    SMARTMIG_TRY(NamedPolicy named, make_any_policy(name, options, cost, std::move(platform)));
+    if (holds_shapes(name)) named.policy = std::make_unique<TakesHold>(std::move(named.policy), named.initial);
+    named.policy = std::make_unique<BoundedOvertaking>(std::move(named.policy));
+    return named;
+  };
+}
+
+Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise) {
+  SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
+  Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
+  if (fork.jobs.empty()) return out;
+  SMARTMIG_TRY(const Past past, past_of(fork, noise));
+  Cluster cluster = cluster_after(past);
+  for (std::size_t g = 0; g < fork.blocked.size(); ++g)
+    if (fork.blocked[g]) cluster.apply({past.now, EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(g), {}});
+  const double before = cluster.total_joules();
+  const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
+
+  SimFleet fleet(cluster);
+  Session session(fleet, std::move(cluster));
+  Plan plan;
+  policy.policy->decide(session.cluster(), plan);
+  session.act(plan);
+  for (std::uint64_t events = 0; plan.clear(), session.advance(); ++events) {
+    if (events > most_events) return never_ends(session.cluster(), policy.name, true);
+    policy.policy->decide(session.cluster(), plan);
+    session.act(plan);
+  }
+  const Cluster& end = session.cluster();
+  if (end.unfinished() > 0) return never_ends(end, policy.name, false);
+
+  const Time shift = past.now - fork.now;
+  out.energy_j = end.total_joules() - before;
+  std::size_t counted = 0;
+  for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
+    const ForkJob& job = fork.jobs[j];
+    const JobState& state = end.state(JobId(j));
+    JobOutcome one{job.live, job.started >= Time{0} ? job.started : state.first_start - shift, state.finish - shift, 0};
+    if (job.declared != kNever) {
+      one.late_s = std::max(0.0, seconds(one.finish - job.declared));
+      out.late_s += one.late_s;
+      out.late_jobs += one.late_s > 0;
+      ++counted;
+    }
+    out.last_finish = std::max(out.last_finish, one.finish);
+    out.jobs.push_back(one);
+  }
+  out.mean_late_s = counted > 0 ? out.late_s / double(counted) : 0;
+  return out;
+}
+
+Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed) {
+  SMARTMIG_CHECK(futures > 0, "{} futures", futures);
+  std::vector<std::vector<Time>> starts(fork.jobs.size()), finishes(fork.jobs.size());
+  std::vector<int> on_time(fork.jobs.size(), 0);
+  for (int f = 0; f < futures; ++f) {
+    SMARTMIG_TRY(const Outcome outcome, run_future(fork, policy, Noise{seed, std::uint64_t(f)}));
+    for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
+      starts[j].push_back(outcome.jobs[j].start);
+      finishes[j].push_back(outcome.jobs[j].finish);
+      on_time[j] += outcome.jobs[j].late_s <= 0;
+    }
+  }
+  std::vector<Eta> out;
+  for (std::size_t j = 0; j < fork.jobs.size(); ++j)
+    out.push_back({fork.jobs[j].live, spread_of(std::move(starts[j])), spread_of(std::move(finishes[j])),
+                   fork.jobs[j].declared, double(on_time[j]) / futures});
+  return out;
+}
+
+}  // namespace smartmig

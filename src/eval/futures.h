@@ -1,0 +1,97 @@
+// Futures of a living fleet: its state is forked into the simulator and run to the end. Answers `eta` (many futures
+// with uncertain run times), `whatif` (another policy, more GPUs, one more job) and the priced alternatives of `why`.
+//
+// A fork holds the unfinished jobs of a cluster only, renumbered in order of submit, and leads a Cluster of its own to
+// the present by a made-up past (eval/past.h), so the live one is never touched and may be a growing table. Running
+// jobs keep their slices and what they have left; reshapes under way begin anew; nothing new arrives. Clocks too young
+// for that past are moved by whole days inside; every time that comes out is on the live clock. Uncertainty: in a
+// future with noise every job's remaining work is multiplied by a factor of its own, lognormal with median 1 and the
+// job's sigma; same seed, same future. A policy that leaves jobs waiting for ever, or reshapes for ever, gives an Error
+// with a sentence. Thread rule: pure functions; a Fork may be shared, read only, by threads.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/prices.h"
+#include "policy/registry.h"
+
+namespace smartmig {
+
+struct ForkJob {
+  JobId live = kNoJob;  // kNoJob: added to the fork
+  Job job;
+  std::string name;
+  Time declared = kNever;  // the deadline that lateness is counted by; kNever: none
+  double sigma = 0.3;      // spread of the logarithm of its run time
+  double remaining = 1;    // share of the whole job
+  Time left{};             // while running: until its expected finish
+  Time started{-1};        // first start, where it has had one
+  GpuId gpu = kNoGpu;      // while running
+  PlacementId where = kNoPlacement;
+};
+
+struct Fork {
+  std::shared_ptr<const Platform> platform;
+  CostModel cost;
+  Time now{};
+  std::string reference_gpu;
+  std::vector<std::string> kinds;
+  std::vector<ForkJob> jobs;  // in order of submit
+  std::vector<Layout> layouts, targets;
+  std::vector<bool> blocked;
+};
+
+// What the daemon knows of a job beyond the cluster; without it the job's deadline is the declared one.
+struct ForkFacts {
+  Time declared = kNever;
+  double sigma = 0.3;
+};
+Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts = {});
+// A job that comes now. kInvalid: it fits no slice.
+Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::string name, ForkFacts facts = {});
+// "1xa100-40gb" beside the GPUs that are there, whole and idle.
+Result<Fork> with_gpus(Fork fork, std::string_view more);
+
+// Makes the policy of a future; called once per future, for the fork's platform.
+using PolicyMaker = std::function<Result<NamedPolicy>(std::shared_ptr<const Platform>)>;
+// By name (make_any_policy), bounded overtaking around it; a fixed partition takes hold in the fork, too.
+PolicyMaker named_policy(std::string name, PolicyOptions options, CostModel cost);
+
+struct JobOutcome {
+  JobId live = kNoJob;
+  Time start{}, finish{};  // start: the first one
+  double late_s = 0;
+};
+
+struct Outcome {
+  std::string policy;
+  double energy_j = 0;  // of all boards, from now to the last finish
+  double late_s = 0, mean_late_s = 0;
+  std::size_t late_jobs = 0;
+  Time last_finish{};
+  std::vector<JobOutcome> jobs;  // as in the fork
+  double cost(const EnergyPrices& prices) const { return prices.cost(energy_j, late_s); }
+};
+
+struct Noise {
+  std::uint64_t seed = 0;
+  std::uint64_t future = 0;
+};
+Result<Outcome> run_future(const Fork& fork, const PolicyMaker& policy, std::optional<Noise> noise = {});
+
+struct Spread {
+  Time p10{}, p50{}, p90{};
+};
+struct Eta {
+  JobId live = kNoJob;
+  Spread start, finish;
+  Time deadline = kNever;
+  double on_time_ratio = 1;  // share of the futures in which it is not late
+};
+// Of every job of the fork, in its order.
+Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed);
+
+}  // namespace smartmig

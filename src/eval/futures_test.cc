@@ -1,0 +1,181 @@
+#include "eval/futures.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/rng.h"
+#include "model/fixture.h"
+#include "sched/session.h"
+#include "sim/sim_fleet.h"
+
+namespace smartmig {
+namespace {
+
+using namespace fixture;
+constexpr CostModel kHardware{CostModel::kHardware, {}};
+
+struct World {
+  std::shared_ptr<const Platform> fleet;
+  std::shared_ptr<const JobTable> jobs;
+};
+
+World world(std::string_view spec, int count, double spread_min, std::uint64_t seed = 5) {
+  World out{platform(spec), nullptr};
+  Rng rng(seed);
+  std::vector<Job> list;
+  double at = 0;
+  for (int i = 0; i < count; ++i) {
+    const double minutes = rng.uniform(1, 20);
+    list.push_back(job(at, at + minutes * 3, linear(minutes)));
+    at += rng.uniform(0, spread_min);
+  }
+  out.jobs = bind(std::move(list), *out.fleet);
+  return out;
+}
+
+PolicyMaker bare(std::string name) {
+  return [name](std::shared_ptr<const Platform> p) { return make_policy(name, {}, kHardware, *p); };
+}
+
+// The run of a simulation, stopped after its last arrival: the future of the fork is the rest of that run.
+TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
+  for (const char* name : {"planner", "static+cedf", "none+edf"}) {
+    SCOPED_TRACE(name);
+    const World w = world("4xa100-40gb", 60, 2);
+    auto named = make_policy(name, {}, kHardware, *w.fleet);
+    std::vector<Layout> initial;
+    for (std::size_t g = 0; g < w.fleet->gpus(); ++g)
+      initial.push_back(*w.fleet->model(GpuId(g)).shapes->realise(named->initial[g], {}, {}));
+    Cluster cluster(w.fleet, w.jobs, kHardware, initial);
+    SimFleet fleet(cluster);
+    Session session(fleet, std::move(cluster));
+    std::optional<Fork> middle;
+    double joules_then = 0;
+    for (Plan plan; session.advance(); plan.clear()) {
+      named->policy->decide(session.cluster(), plan);
+      session.act(plan);
+      // At rest, so that no operation under way is cut short.
+      const auto& gpus = session.cluster().gpus();
+      if (!middle && session.cluster().counters().arrivals == 60 && session.cluster().unfinished() < 30 &&
+          std::all_of(gpus.begin(), gpus.end(), [](const GpuState& g) { return g.layout == g.target; })) {
+        middle = fork(session.cluster());
+        joules_then = session.cluster().total_joules();
+      }
+    }
+    ASSERT_TRUE(middle.has_value());
+    const auto outcome = run_future(*middle, bare(name));
+    ASSERT_TRUE(bool(outcome)) << outcome.error().what;
+    ASSERT_GT(outcome->jobs.size(), 5u);
+    double late = 0;
+    for (const JobOutcome& one : outcome->jobs) {
+      const Time truth = session.cluster().state(one.live).finish;
+      EXPECT_NEAR(seconds(one.finish), seconds(truth), 1e-4) << "job " << index(one.live);
+      EXPECT_NEAR(seconds(one.start), seconds(session.cluster().state(one.live).first_start), 1e-4);
+      late += std::max(0.0, seconds(truth - w.jobs->job(one.live).deadline));
+    }
+    EXPECT_NEAR(outcome->late_s, late, 1e-2);
+    EXPECT_NEAR(outcome->energy_j, session.cluster().total_joules() - joules_then, 1e-6 * outcome->energy_j);
+  }
+}
+
+Fork busy_fork(const World& w, std::string_view layout) {
+  Cluster cluster(w.fleet, w.jobs, kHardware,
+                  std::vector<Layout>(w.fleet->gpus(), fixture::layout(*w.fleet, 0, layout)));
+  cluster.begin_decision();
+  for (std::size_t j = 0; j < w.jobs->size(); ++j)
+    cluster.apply({w.jobs->job(JobId(j)).submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  std::uint32_t next = 0;
+  for (std::size_t g = 0; g < w.fleet->gpus() && next < w.jobs->size(); ++g)
+    cluster.apply({cluster.now(), EventKind::kStarted, *cluster.gpus()[g].layout.begin(), JobId(next++), GpuId(g), {}});
+  cluster.apply({cluster.now() + min(0.25), EventKind::kOverrun, kNoPlacement, JobId(0), kNoGpu, {}});
+  return fork(cluster);
+}
+
+TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
+  const World w = world("2xa100-40gb", 30, 0.1);
+  const Fork now = busy_fork(w, "7g@0");
+  const PolicyMaker planner = named_policy("planner", {}, kHardware);
+  const auto as_is = run_future(now, planner);
+  ASSERT_TRUE(bool(as_is)) << as_is.error().what;
+  EXPECT_GE(as_is->last_finish, now.now);
+  const auto more = with_gpus(now, "1xa100-40gb");
+  ASSERT_TRUE(bool(more));
+  const auto larger = run_future(*more, planner);
+  ASSERT_TRUE(bool(larger)) << larger.error().what;
+  EXPECT_LT(larger->late_s, as_is->late_s);
+  const auto fixed = run_future(now, named_policy("static+cedf", {}, kHardware));
+  ASSERT_TRUE(bool(fixed)) << fixed.error().what;
+  EXPECT_NE(fixed->last_finish, as_is->last_finish);
+  Job extra = job(0, 60, linear(30));
+  extra.deadline = now.now + min(30);
+  const auto one_more = with_job(now, extra, "bert-train", "extra", {extra.deadline, 0.2});
+  ASSERT_TRUE(bool(one_more));
+  const auto crowded = run_future(*one_more, planner);
+  ASSERT_TRUE(bool(crowded)) << crowded.error().what;
+  EXPECT_GT(crowded->energy_j, as_is->energy_j);
+  EXPECT_EQ(crowded->jobs.back().live, kNoJob);
+  const EnergyPrices prices{0.3, 10};
+  EXPECT_DOUBLE_EQ(as_is->cost(prices), as_is->energy_j / 3.6e6 * 0.3 + as_is->late_s / 3600 * 10);
+  EXPECT_FALSE(bool(with_gpus(now, "many")));
+  Job huge = extra;
+  huge.mem_mib = 1 << 30;
+  EXPECT_FALSE(bool(with_job(now, huge, "", "huge")));
+}
+
+TEST(Futures, EtaIsAnIntervalAndRepeats) {
+  const World w = world("2xa100-40gb", 20, 0.1);
+  const Fork now = busy_fork(w, "7g@0");
+  const PolicyMaker planner = named_policy("planner", {}, kHardware);
+  const auto first = eta(now, planner, 20, 1), again = eta(now, planner, 20, 1), other = eta(now, planner, 20, 2);
+  ASSERT_TRUE(bool(first)) << first.error().what;
+  bool differs = false;
+  for (std::size_t j = 0; j < first->size(); ++j) {
+    const Eta& e = (*first)[j];
+    EXPECT_LE(e.start.p10, e.start.p50);
+    EXPECT_LE(e.finish.p10, e.finish.p50);
+    EXPECT_LT(e.finish.p10, e.finish.p90);
+    EXPECT_LE(e.start.p50, e.finish.p50);
+    EXPECT_GE(e.on_time_ratio, 0);
+    EXPECT_LE(e.on_time_ratio, 1);
+    EXPECT_EQ(e.finish.p50, (*again)[j].finish.p50);
+    EXPECT_EQ(e.on_time_ratio, (*again)[j].on_time_ratio);
+    differs |= e.finish.p50 != (*other)[j].finish.p50;
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(Futures, APolicyThatNeverStartsAJobIsASentence) {
+  const auto fleet = platform("1xa100-40gb");
+  const World w{fleet, bind({job(0, 10, {-1, -1, -1, -1, 5})}, *fleet)};
+  class Idle : public Policy {
+    void decide(const Cluster&, Plan&) override {}
+  };
+  const auto outcome = run_future(busy_fork(w, "7g@0"), [](std::shared_ptr<const Platform>) -> Result<NamedPolicy> {
+    return NamedPolicy{"idle", std::make_unique<Idle>(), {}, {}, {}};
+  });
+  ASSERT_TRUE(bool(outcome)) << "what runs ends by itself";
+  Cluster cluster(fleet, w.jobs, kHardware, layouts(*fleet, {"3g@0+3g@4"}));
+  cluster.begin_decision();
+  cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(0), kNoGpu, {}});
+  const auto waits = run_future(fork(cluster), bare("static+cedf"));
+  ASSERT_FALSE(bool(waits));
+  EXPECT_NE(waits.error().what.find("never starts 1 of the jobs"), std::string::npos) << waits.error().what;
+  cluster.apply({Time{0}, EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(0), {}});
+  EXPECT_FALSE(bool(run_future(fork(cluster), named_policy("planner", {}, kHardware)))) << "its only GPU is drained";
+}
+
+TEST(Futures, TwentyFuturesOfTwoHundredJobs) {
+  const World w = world("8xa100-40gb", 200, 0.01);
+  const Fork now = busy_fork(w, "4g@0+3g@4");
+  for (const char* name : {"planner", "static+cedf"}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto answer = eta(now, named_policy(name, {}, kHardware), 20, 1);
+    ASSERT_TRUE(bool(answer)) << answer.error().what;
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::printf("[ futures ] 20 of 8 GPUs and 200 jobs, %s: %.2f s\n", name, took);
+  }
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,56 @@
+// Control groups of jobs, version 1, version 2 or both at once (hybrid machines have the controllers in v1 and the
+// killing in v2). The daemon finds out once what the machine offers and writes down, for each attempt, which
+// directories to make and what to write where; the supervisor only carries it out. Jobs must outlive the daemon and
+// must not stand in the way of its restart, so v2 groups lie beside the daemon's own group, never inside it: in the
+// delegated group above it if the daemon runs in a subgroup "daemon" (DelegateSubgroup= of systemd), else in /smartmig
+// for root. Where nothing is offered there are no limits, and words() says so. Thread rule: free.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace smartmig {
+
+struct CgroupPlan {
+  std::vector<std::string> directories;
+  std::vector<std::pair<std::string, std::string>> settings;  // file, text; in this order
+  std::string kill_file, freezer_file, peak_file, oom_file;   // empty: there is none
+};
+struct CgroupLimits {
+  double cpus = 0;                        // 0: none
+  int host_mem_mib = 0;                   // 0: none
+  int processes = 0;                      // 0: none
+  std::vector<std::string> device_nodes;  // empty: every device
+};
+
+class Cgroups {
+ public:
+  Cgroups() = default;    // offers nothing
+  static Cgroups find();  // of this machine; makes the directories above the jobs' where it may
+  // The same from the text of /proc/self/mounts and /proc/self/cgroup; touches nothing.
+  static Cgroups from(const std::string& mounts, const std::string& self, bool root);
+
+  CgroupPlan plan(const std::string& name, const CgroupLimits& limits) const;
+  bool limits_devices() const { return !base_of("devices").empty(); }
+  bool limits_memory() const { return has("memory"); }
+  std::string words() const;  // "cgroups: cpu, devices, memory; killing by cgroup" or what is missing
+
+ private:
+  struct Place {
+    std::string controller, base, mount;  // base: the directory above the jobs'
+  };
+  std::string base_of(const std::string& controller) const;
+  bool has(const std::string& controller) const;
+  std::vector<Place> v1_;
+  std::string v2_;  // directory above the jobs'; empty: no v2
+  std::vector<std::string> v2_controllers_;
+};
+
+// Kills what lives in these groups and removes them; for a job whose supervisor is gone. False: something is left.
+bool kill_cgroups(const std::vector<std::string>& directories);
+// Kills processes whose environment holds SMARTMIG_ATTEMPT_TOKEN=TOKEN for one of the tokens; how many it met.
+int kill_by_token(const std::vector<std::string>& tokens);
+
+}  // namespace smartmig

@@ -1,0 +1,61 @@
+// What the daemon calls now, and how its threads wait. One thread, the owner, decides and waits with wait_until; others
+// wake it. Worker threads (a lane for each GPU) tell when they have nothing to do: on the host's clock that means
+// nothing, on a virtual one time may only jump when the owner and every busy worker wait. Two rules make that safe:
+//   - who gives a worker something to do marks it busy itself, under the lock of the worker's queue, so the clock
+//   cannot
+//     jump before the worker has noticed;
+//   - a worker wakes the owner before it goes idle.
+// Instants are microseconds since the clock's zero: Unix time for RealClock, the making of the machine for SimClock.
+// Thread rule: wait_until from the owner's thread alone; all else from any thread.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "base/units.h"
+
+namespace smartmig {
+
+class LiveClock {
+ public:
+  virtual ~LiveClock() = default;
+  virtual Time now() const = 0;  // never runs backwards
+  // True: that instant has come. False: woken before. kNever waits until woken. A wake that comes while nobody waits
+  // ends the next wait at once.
+  virtual bool wait_until(Time instant) = 0;
+  virtual void wake() = 0;
+  virtual void sleep(Time time) = 0;  // of the calling thread; nothing ends it early
+  virtual bool is_virtual() const { return false; }
+
+  using Worker = int;  // a thread
+  virtual Worker this_worker() const { return 0; }
+  virtual void worker_joins() {}       // the calling thread, now busy
+  virtual void worker_leaves() {}      // the calling thread
+  virtual void worker_idle() {}        // the calling thread waits for something that is not the clock
+  virtual void worker_busy(Worker) {}  // it has something to do again; no effect on one that is not idle
+};
+
+// The host's time of day on a slope: it follows CLOCK_REALTIME but never jumps and never runs backwards. Where the two
+// differ (someone set the clock, the host slept) it runs up to 10 % faster or slower until they agree, so that no
+// duration measured with it is off by more than that.
+class RealClock : public LiveClock {
+ public:
+  using Source = std::function<Time()>;
+  RealClock();
+  RealClock(Source time_of_day, Source steady);  // for tests
+
+  Time now() const override;
+  bool wait_until(Time instant) override;
+  void wake() override;
+  void sleep(Time time) override;
+
+ private:
+  Source time_of_day_, steady_;
+  mutable std::mutex mutex_;
+  mutable Time now_{}, steady_then_{};
+  std::mutex wake_mutex_;
+  std::condition_variable wake_up_;
+  bool woken_ = false;
+};
+
+}  // namespace smartmig

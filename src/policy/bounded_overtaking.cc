@@ -1,0 +1,354 @@
+#include "policy/bounded_overtaking.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "model/reconfig.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kSlip{60'000'000};  // a reservation that is later than promised by more than this may move
+
+bool schedulable(const Profile& profile) {
+  return profile.variant == Variant::kPlain || profile.variant == Variant::kDoubleMemory;
+}
+
+}  // namespace
+
+const BoundedOvertaking::Reservation* BoundedOvertaking::reservation_of(JobId job) const {
+  const auto at = std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.job == job; });
+  return at == reservations_.end() ? nullptr : &*at;
+}
+
+const BoundedOvertaking::Reservation* BoundedOvertaking::reservation_on(GpuId gpu) const {
+  const auto at = std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.gpu == gpu; });
+  return at == reservations_.end() ? nullptr : &*at;
+}
+
+std::uint64_t BoundedOvertaking::name_hash(JobId job) const {
+  const Workload& workload = cluster_->jobs().workload();
+  const std::uint64_t name = workload.names.empty() ? index(job) : hash_text(workload.names[index(job)]);
+  return mix64(name, std::uint64_t(workload.jobs[index(job)].submit.count()));
+}
+
+bool BoundedOvertaking::waits(JobId job) const { return cluster_->state(job).phase == JobPhase::kQueued; }
+
+// A cluster that is not the one of the last decision: the same world after a withdrawal or with its jobs renumbered,
+// or another world. Jobs are recognised by name; a clock that went back says that it is another.
+void BoundedOvertaking::meet() {
+  identity_ = cluster_->identity();
+  const std::size_t gpus = cluster_->gpus().size();
+  if (cluster_->now() < last_now_ || wish_.size() != gpus) {
+    rows_.clear();
+    asked_.clear();
+    reservations_.clear();
+    to_put_back_.clear();
+    wish_.resize(gpus);
+    for (std::size_t g = 0; g < gpus; ++g) wish_[g] = cluster_->gpus()[g].target;
+  }
+  std::unordered_map<std::uint64_t, Row> known;
+  for (const Row& row : rows_)
+    if (row.name != 0) known.emplace(row.name, row);
+  std::vector<Row> before = std::move(rows_);
+  std::unordered_map<std::uint64_t, JobId> now_called;
+  rows_.assign(cluster_->states().size(), {});
+  for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
+    const std::uint64_t name = name_hash(job);
+    const auto found = known.find(name);
+    rows_[index(job)] = found == known.end() ? Row{name} : found->second;
+    now_called.emplace(name, job);
+  }
+  const auto find = [&](std::uint64_t name) {
+    const auto found = now_called.find(name);
+    return found == now_called.end() ? kNoJob : found->second;
+  };
+  for (Asked& asked : asked_) asked.start.job = find(asked.name);
+  for (Reservation& r : reservations_) r.job = find(before[index(r.job)].name);
+}
+
+void BoundedOvertaking::count_starts() {
+  std::vector<Asked> started;
+  for (const Asked& asked : asked_)
+    if (asked.start.job == kNoJob || !waits(asked.start.job)) started.push_back(asked);
+  asked_.clear();
+  if (started.empty()) return;
+  for (const Asked& s : started)
+    if (s.start.job != kNoJob) rows_[index(s.start.job)] = {rows_[index(s.start.job)].name};
+  std::sort(started.begin(), started.end(), [](const Asked& a, const Asked& b) { return a.order < b.order; });
+  const Platform& platform = cluster_->platform();
+  for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
+    if (!waits(job)) continue;
+    Row& row = rows_[index(job)];
+    auto later = std::upper_bound(started.begin(), started.end(), order(job),
+                                  [](const Order& o, const Asked& s) { return o < s.order; });
+    if (!row.due) {
+      row.overtaken += std::uint32_t(started.end() - later);
+    } else {
+      const Reservation* r = reservation_of(job);
+      for (; later != started.end(); ++later) {
+        const Start& start = later->start;
+        if (r == nullptr)
+          row.overtaken += cluster_->jobs().work(job, platform.type_of(start.gpu, start.where)) >= Time{0};
+        else if (r->gpu == start.gpu)
+          row.overtaken += (platform.model(r->gpu).gpu->placement(r->where).mask &
+                            platform.model(r->gpu).gpu->placement(start.where).mask) != 0;
+      }
+    }
+    most_ = std::max(most_, row.overtaken);
+  }
+}
+
+// No GPU that takes work has or is to have a slice for it, though one could.
+bool BoundedOvertaking::needs_reshape(JobId job) const {
+  bool possible = false;
+  for (std::size_t g = 0; g < cluster_->gpus().size(); ++g) {
+    const GpuState& gpu = cluster_->gpus()[g];
+    if (gpu.blocked) continue;
+    const Platform::Model& model = cluster_->platform().model(GpuId(g));
+    for (std::size_t p = 0; p < model.type_of_placement.size(); ++p) {
+      if (cluster_->jobs().work(job, model.type_of_placement[p]) < Time{0}) continue;
+      if (gpu.target.contains(PlacementId(p))) return false;
+      possible |= schedulable(model.gpu->profile_of(PlacementId(p)));
+    }
+  }
+  return possible;
+}
+
+void BoundedOvertaking::find_due() {
+  due_.clear();
+  const Time now = cluster_->now();
+  for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
+    if (!waits(job)) continue;
+    Row& row = rows_[index(job)];
+    if (!row.due) {
+      const bool patient = options_.patience == kNever || now - cluster_->jobs().job(job).submit < options_.patience;
+      row.due = (options_.bound != kNoBound && row.overtaken >= options_.bound) ||
+                (!patient && (row.overtaken > 0 || needs_reshape(job)));
+    }
+    if (row.due) due_.push_back(job);
+  }
+  std::sort(due_.begin(), due_.end(), [&](JobId a, JobId b) { return order(a) < order(b); });
+}
+
+void BoundedOvertaking::release_reservations() {
+  std::erase_if(reservations_, [&](const Reservation& r) {
+    const bool over = r.job == kNoJob || !waits(r.job) || cluster_->gpu(r.gpu).blocked;
+    if (over && options_.put_back) to_put_back_.push_back(r.gpu);
+    return over;
+  });
+}
+
+void BoundedOvertaking::see_wishes(const Plan& plan) {
+  target_.resize(cluster_->gpus().size());
+  for (std::size_t g = 0; g < target_.size(); ++g) target_[g] = cluster_->gpus()[g].target;
+  for (const Reshape& reshape : plan.reshapes)
+    if (index(reshape.gpu) < target_.size() && !cluster_->gpu(reshape.gpu).blocked)
+      target_[index(reshape.gpu)] = wish_[index(reshape.gpu)] = reshape.to;
+}
+
+// Jobs that the plan starts and that came before it keep their slices.
+bool BoundedOvertaking::keeps_slice(const Start& start, JobId job) const { return order(start.job) < order(job); }
+
+// Whether the GPU can be made to hold `where` without taking such a start's slice.
+bool BoundedOvertaking::spares_starts(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const {
+  Layout target;
+  for (const Start& start : plan.starts) {
+    if (start.gpu != gpu || !keeps_slice(start, job)) continue;
+    if (target.empty()) target = target_with(gpu, where);
+    if (start.where == where || !target.contains(start.where)) return false;
+  }
+  return true;
+}
+
+Time BoundedOvertaking::idle_from(JobId job, GpuId gpu, PlacementId slice, const Plan& plan) const {
+  const Time now = cluster_->now();
+  const JobId occupant = cluster_->gpu(gpu).job_at[index(slice)];
+  if (occupant != kNoJob) return std::max(now, cluster_->state(occupant).finish);
+  for (const Start& start : plan.starts)
+    if (start.gpu == gpu && start.where == slice && keeps_slice(start, job))
+      return cluster_->finish_on(start.job, cluster_->platform().type_of(gpu, slice));
+  return now;
+}
+
+bool BoundedOvertaking::available(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const {
+  const GpuState& state = cluster_->gpu(gpu);
+  return state.layout.contains(where) && !state.busy.contains(where) &&
+         idle_from(job, gpu, where, plan) == cluster_->now();
+}
+
+// kNever: cannot come about.
+Time BoundedOvertaking::start_estimate(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const {
+  const GpuState& state = cluster_->gpu(gpu);
+  const GpuModel& model = *cluster_->platform().model(gpu).gpu;
+  if (state.layout.contains(where)) return idle_from(job, gpu, where, plan);
+  std::vector<std::pair<Time, PlacementId>> others;
+  Layout kept = state.layout;
+  Time ready = cluster_->now(), operations{0};
+  const auto remove = [&](Time idle, PlacementId slice) {
+    kept = kept.without(slice);
+    ready = std::max(ready, idle);
+    operations += reconfig_time(model, model.placement(slice).profile).destroy;
+  };
+  for (const PlacementId slice : state.layout) {
+    const Time idle = idle_from(job, gpu, slice, plan);
+    if (model.placement(slice).mask & model.placement(where).mask)
+      remove(idle, slice);
+    else
+      others.emplace_back(idle, slice);
+  }
+  // Limits on the number of instances may ask for more than the room.
+  std::sort(others.begin(), others.end());
+  for (std::size_t i = 0; i < others.size() && !model.fits(kept, where); ++i) remove(others[i].first, others[i].second);
+  if (!model.fits(kept, where)) return kNever;
+  operations += reconfig_time(model, model.placement(where).profile).create;
+  return ready + cluster_->cost().reshape.value_or(operations);
+}
+
+// job kNoJob: there is no place for it now.
+BoundedOvertaking::Reservation BoundedOvertaking::soonest(JobId job, const Plan& plan) const {
+  Reservation best;
+  Time best_start = kNever, best_finish = kNever;
+  for (std::size_t g = 0; g < cluster_->gpus().size(); ++g) {
+    const GpuState& gpu = cluster_->gpus()[g];
+    if (gpu.blocked) continue;
+    const Reservation* other = reservation_on(GpuId(g));
+    if (other && other->job == job) other = nullptr;
+    const Platform::Model& model = cluster_->platform().model(GpuId(g));
+    for (std::size_t p = 0; p < model.gpu->placements().size(); ++p) {
+      const PlacementId where{std::uint8_t(p)};
+      const TypeId type = model.type_of_placement[p];
+      if (!schedulable(model.gpu->profile_of(where)) || cluster_->jobs().work(job, type) < Time{0}) continue;
+      if (!spares_starts(job, GpuId(g), where, plan)) continue;
+      const Time start = start_estimate(job, GpuId(g), where, plan);
+      // Beside another's reservation only what is there and free.
+      if (other && (other->where == where || !target_[g].contains(where) || !available(job, GpuId(g), where, plan)))
+        continue;
+      if (start == kNever || start > best_start) continue;
+      const Time finish = start + (cluster_->finish_on(job, type) - cluster_->now());
+      if (start == best_start && finish >= best_finish) continue;
+      best = {job, GpuId(g), where, start};
+      best_start = start;
+      best_finish = finish;
+    }
+  }
+  return best;
+}
+
+Layout BoundedOvertaking::target_with(GpuId id, PlacementId where) const {
+  const Layout wanted = target_[index(id)];
+  if (wanted.contains(where)) return wanted;
+  const GpuState& gpu = cluster_->gpu(id);
+  const GpuModel& model = *cluster_->platform().model(id).gpu;
+  Layout target = *model.with(Layout{}, where);
+  const auto add = [&](Layout more) {
+    for (const PlacementId p : more)
+      if (const auto next = model.with(target, p)) target = *next;
+  };
+  add(wanted);
+  add(gpu.busy);
+  add(gpu.layout);
+  // What is left of the GPU is not to lie idle: the largest plain slices that fit.
+  std::vector<PlacementId> plain;
+  for (std::size_t p = 0; p < model.placements().size(); ++p)
+    if (model.profile_of(PlacementId(p)).variant == Variant::kPlain) plain.push_back(PlacementId(p));
+  std::stable_sort(plain.begin(), plain.end(), [&](PlacementId a, PlacementId b) {
+    return model.profile_of(a).compute_slices > model.profile_of(b).compute_slices;
+  });
+  for (const PlacementId p : plain)
+    if (const auto next = model.with(target, p)) target = *next;
+  return target;
+}
+
+void BoundedOvertaking::hold(GpuId gpu, PlacementId where, JobId job, Plan& plan) {
+  const Layout target = target_[index(gpu)] = target_with(gpu, where);
+  std::erase_if(plan.starts, [&](const Start& start) {
+    return start.gpu == gpu && start.job != job && (start.where == where || !target.contains(start.where));
+  });
+}
+
+void BoundedOvertaking::serve(JobId job, Plan& plan) {
+  if (std::any_of(plan.starts.begin(), plan.starts.end(), [&](const Start& s) { return s.job == job; })) return;
+  const Reservation best = soonest(job, plan);
+  const auto mine =
+      std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.job == job; });
+  Reservation place = best;
+  if (mine != reservations_.end()) {
+    const Time expected = start_estimate(job, mine->gpu, mine->where, plan);
+    const bool move = best.start < expected && expected > mine->start + kSlip;
+    if (!(best.job == job && available(job, best.gpu, best.where, plan)) && !move)
+      place = {job, mine->gpu, mine->where, mine->start};
+  }
+  if (place.job == kNoJob) return;
+  if (available(job, place.gpu, place.where, plan)) {
+    hold(place.gpu, place.where, job, plan);
+    plan.starts.push_back({job, place.gpu, place.where});
+    // The reservation stays until the job is seen to run: another guard may hold the start back.
+    if (mine == reservations_.end() || (mine->gpu != place.gpu && reservation_on(place.gpu))) return;
+  }
+  if (mine == reservations_.end()) {
+    ++drains_;
+    reservations_.push_back(place);
+  } else {
+    if (mine->gpu != place.gpu && options_.put_back) to_put_back_.push_back(mine->gpu);
+    *mine = place;
+  }
+}
+
+void BoundedOvertaking::put_back(Plan& plan) {
+  std::erase_if(to_put_back_, [&](GpuId gpu) {
+    if (reservation_on(gpu)) return true;  // its release will come
+    if (cluster_->gpu(gpu).blocked) return false;
+    const Layout wish = wish_[index(gpu)];
+    if (target_[index(gpu)] == wish) return true;
+    target_[index(gpu)] = wish;
+    std::erase_if(plan.starts, [&](const Start& s) { return s.gpu == gpu && !wish.contains(s.where); });
+    return true;
+  });
+}
+
+void BoundedOvertaking::write_reshapes(Plan& plan) const {
+  plan.reshapes.clear();
+  for (std::size_t g = 0; g < target_.size(); ++g)
+    if (target_[g] != cluster_->gpus()[g].target) plan.reshapes.push_back({GpuId(g), target_[g]});
+}
+
+void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
+  inner_->decide(cluster, plan);
+  if (cluster.cost().free()) return;
+  cluster_ = &cluster;
+  if (identity_ != cluster.identity()) meet();
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kSubmitted) rows_[index(event.job)] = {name_hash(event.job)};
+  last_now_ = cluster.now();
+  count_starts();
+  find_due();
+  release_reservations();
+  see_wishes(plan);
+  if (!due_.empty() || !to_put_back_.empty()) {
+    std::erase_if(plan.starts, [&](const Start& s) { return index(s.job) >= rows_.size(); });
+    put_back(plan);
+    for (const Reservation& r : reservations_) hold(r.gpu, r.where, r.job, plan);
+    for (const JobId job : due_) {
+      serve(job, plan);
+      if (const Reservation* r = reservation_of(job)) hold(r->gpu, r->where, job, plan);
+    }
+    std::stable_partition(plan.starts.begin(), plan.starts.end(),
+                          [&](const Start& start) { return rows_[index(start.job)].due; });
+    std::sort(reservations_.begin(), reservations_.end(),
+              [&](const Reservation& a, const Reservation& b) { return order(a.job) < order(b.job); });
+    write_reshapes(plan);
+  }
+  // The inner policy may not have noticed yet that its slices were given up.
+  if (drains_ > 0)
+    std::erase_if(plan.starts, [&](const Start& s) {
+      return index(s.gpu) < target_.size() && index(s.where) < 32 && !target_[index(s.gpu)].contains(s.where);
+    });
+  for (const Start& start : plan.starts)
+    if (index(start.job) < rows_.size()) asked_.push_back({start, order(start.job), rows_[index(start.job)].name});
+  cluster_ = nullptr;
+}
+
+}  // namespace smartmig

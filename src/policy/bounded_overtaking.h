@@ -1,0 +1,108 @@
+// No starvation: a policy around any other that lets no queued job be overtaken for ever. A planner that fills small
+// slices first may let a job that needs the whole GPU wait as long as small ones keep coming; here such a job becomes
+// due, and one GPU drains for it.
+//
+//   overtaking  a job starts while one that came before it (submit, then id) waits; counted for the one that waits
+//   due         overtaken `bound` times; or waiting for `patience` and overtaken, or in need of a slice that no GPU has
+//               or is to have
+//   drain       oldest due job first: the GPU and placement where it can start soonest (expected finishes of what is in
+//               the way, then the instance operations) is reserved. Starts of others on what overlaps it are dropped,
+//               the GPU's target is made to hold the placement, and the job starts once its slice exists. One
+//               reservation per GPU; due jobs that find none take free slices before any later job does.
+//   after       with `put_back`, the GPU's target becomes again what the inner policy last wanted.
+//
+// Starts elsewhere go on: they do not delay a due job. So once a job is due only those starts count that take what is
+// reserved for it or, without a reservation, a slice that it could have used: its count stays within bound + the starts
+// of one plan (tests/property/overtaking_test.cc). Where nothing is due the plan is the inner policy's, untouched.
+// Hardware costs only: under paper costs a plan passes as it is. Counts follow a job through renumbered tables by its
+// name. Cost: O(unfinished jobs) per decision.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sched/policy.h"
+
+namespace smartmig {
+
+struct OvertakingOptions {
+  std::uint32_t bound = 64;               // kNoBound: never due by count
+  Time patience = std::chrono::hours(4);  // kNever: never due by waiting
+  bool put_back = true;                   // restore the inner policy's layout once the due job has started
+};
+inline constexpr std::uint32_t kNoBound = 0xFFFFFFFF;
+
+class BoundedOvertaking : public Policy {
+ public:
+  explicit BoundedOvertaking(std::unique_ptr<Policy> inner, OvertakingOptions options = {})
+      : inner_(std::move(inner)), options_(options) {}
+  void decide(const Cluster& cluster, Plan& plan) override;
+  Policy& inner() { return *inner_; }
+
+  // As of the last decision.
+  std::uint32_t overtaken(JobId job) const { return index(job) < rows_.size() ? rows_[index(job)].overtaken : 0; }
+  std::uint32_t most_overtaken() const { return most_; }  // of any job so far
+  const std::vector<JobId>& due() const { return due_; }  // waiting, oldest first
+  struct Reservation {
+    JobId job = kNoJob;
+    GpuId gpu = kNoGpu;
+    PlacementId where = kNoPlacement;
+    Time start{};  // expected
+  };
+  const std::vector<Reservation>& reservations() const { return reservations_; }  // oldest job first
+  const Reservation* reservation_of(JobId job) const;
+  const Reservation* reservation_on(GpuId gpu) const;
+  std::uint64_t drains() const { return drains_; }  // reservations made so far
+
+ private:
+  using Order = std::pair<Time, std::uint32_t>;  // of arrival
+  struct Row {
+    std::uint64_t name = 0;  // a hash that survives renumbering
+    std::uint32_t overtaken = 0;
+    bool due = false;
+  };
+  struct Asked {
+    Start start;
+    Order order;
+    std::uint64_t name = 0;
+  };
+
+  Order order(JobId job) const { return {cluster_->jobs().job(job).submit, index(job)}; }
+  std::uint64_t name_hash(JobId job) const;
+  bool waits(JobId job) const;
+  void meet();
+  void count_starts();
+  void find_due();
+  bool needs_reshape(JobId job) const;
+  void release_reservations();
+  void see_wishes(const Plan& plan);
+  void serve(JobId job, Plan& plan);
+  bool keeps_slice(const Start& start, JobId job) const;
+  bool spares_starts(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;
+  Reservation soonest(JobId job, const Plan& plan) const;
+  Time start_estimate(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;
+  Time idle_from(JobId job, GpuId gpu, PlacementId slice, const Plan& plan) const;
+  bool available(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;  // there and idle
+  void hold(GpuId gpu, PlacementId where, JobId job, Plan& plan);
+  Layout target_with(GpuId gpu, PlacementId where) const;
+  void put_back(Plan& plan);
+  void write_reshapes(Plan& plan) const;
+
+  std::unique_ptr<Policy> inner_;
+  OvertakingOptions options_;
+  const Cluster* cluster_ = nullptr;  // during decide
+  std::uint64_t identity_ = 0;
+  Time last_now_{};
+  std::vector<Row> rows_;     // by job
+  std::vector<Asked> asked_;  // starts of the last plan, not yet seen to have happened
+  std::vector<JobId> due_;
+  std::vector<Reservation> reservations_;
+  std::vector<Layout> wish_;        // by GPU: what the inner policy last wanted
+  std::vector<Layout> target_;      // by GPU: what this plan makes of it
+  std::vector<GpuId> to_put_back_;  // their due jobs have started
+  std::uint32_t most_ = 0;
+  std::uint64_t drains_ = 0;
+};
+
+}  // namespace smartmig

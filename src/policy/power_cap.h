@@ -1,0 +1,75 @@
+// Caps on watts as a constraint: a policy around any other that holds back the starts of a plan which would take a
+// board or the fleet above its cap, by the power model. Starts are judged in the order of the plan, after its stops, so
+// modelled watts never exceed a cap that the idle fleet keeps. What runs already is left alone: a cap that is lowered
+// below the present watts holds back every start until enough has finished.
+//
+// No starvation: a job held back in `bound` decisions is judged first, and while it has no room the later-arrived ones
+// wait with it (those of its board, or all when the fleet's cap is the obstacle). Jobs that fit under the caps nowhere,
+// even alone, hold nobody up; never_fits() names them.
+// The inner policy does not know the caps: a job that may run on small slices only because of them must be bound with
+// those sizes (limit_sizes), or it may be planned for a large one again and again. While starts are held back a GPU is
+// reshaped at most once between two starts or completions of the fleet: layouts do not churn for jobs that cannot
+// start. Goes around BoundedOvertaking, not inside it: what that one starts must keep the caps, too. A job that the
+// plan stops and whose new start is held back stays stopped. Watts; kNoCap: none.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "sched/policy.h"
+
+namespace smartmig {
+
+inline constexpr double kNoCap = std::numeric_limits<double>::infinity();
+
+struct PowerCaps {
+  double board_w = kNoCap, fleet_w = kNoCap;
+  std::uint32_t bound = 64;
+  bool none() const { return board_w == kNoCap && fleet_w == kNoCap; }
+};
+
+// Marks the slice sizes on which the job would exceed a cap even alone on the idle fleet as sizes it cannot run on (in
+// a mixed fleet: on every model that has the size). False: none is left, and the job is unchanged.
+bool limit_sizes(Job& job, const std::string& kind, const Platform& platform, const PowerCaps& caps);
+
+class PowerCap : public Policy {
+ public:
+  PowerCap(std::unique_ptr<Policy> inner, PowerCaps caps) : inner_(std::move(inner)), caps_(caps) {}
+  void decide(const Cluster& cluster, Plan& plan) override;
+  void set_caps(PowerCaps caps) { caps_ = caps; }
+  const PowerCaps& caps() const { return caps_; }
+  Policy& inner() { return *inner_; }
+
+  // By the last decision.
+  bool held_back(JobId job) const;
+  std::uint64_t held_back_starts() const { return held_starts_; }  // of all decisions
+  // Above a cap even alone on an idle fleet, on every slice it fits.
+  bool never_fits(const Cluster& cluster, JobId job) const;
+
+ private:
+  struct Watts {
+    double added = 0, watts = 0;
+    int busy_slices = 0;
+  };
+  struct Row {
+    std::uint64_t name = 0;
+    std::uint32_t times = 0;  // held back
+  };
+  enum Obstacle { kNothing, kBoard, kFleet };
+  void look(const Cluster& cluster, const Plan& plan);
+  Obstacle admit(const Cluster& cluster, const Start& start);  // adds its watts where there is none
+  std::uint32_t& times(const Cluster& cluster, JobId job);
+  void calm_reshapes(const Cluster& cluster, Plan& plan);
+
+  std::unique_ptr<Policy> inner_;
+  PowerCaps caps_;
+  std::vector<Watts> boards_;
+  double fleet_w_ = 0;
+  std::vector<Row> rows_;    // by job
+  std::vector<JobId> held_;  // by the last decision
+  std::uint64_t held_starts_ = 0;
+  std::vector<std::uint64_t> reshaped_at_;  // by GPU: the fleet's progress when it was last reshaped, plus 1
+};
+
+}  // namespace smartmig

@@ -1,0 +1,99 @@
+// Which queued jobs the policy sees, in which order, and with which deadline: fairness between users in front of any
+// policy. A policy minimises lateness, so a user who declares tight deadlines would get everything; here a deadline is
+// presented no earlier than the user's fair share could serve it.
+//
+//   active users   n: those with a queued job that is not held, or with running slices
+//   fair share     F / n, F the compute slices of the fleet
+//   virtual finish of a user's k-th job, in the user's own order (priority, deadline, submit, id):
+//                  V_k = max(submitted_k, V_{k-1}) + estimate_k * slices of a GPU * n / F
+//                  V_0 is the user's account: what was started before, charged in the same way by charge()
+//   presented      max(declared, V_k); with one active user the declared one
+//   no deadline    submitted + slack * estimate, not counted as late
+//   priority       root-set, higher first: where jobs of two priorities are shown, the higher one's deadline is
+//   presented
+//                  no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
+//   window         at most `window` jobs are shown; users take turns, so each has its most urgent ones among them.
+//                  Order: priority, presented deadline, turn, submit, id.
+//   caps           a user whose running slices reach the cap is shown nothing, else jobs up to the cap by their least
+//                  slices. A policy may choose larger slices: keep_starts() drops what would exceed the cap.
+//
+// An account runs ahead of the clock while a user takes more than the share; that debt is forgiven beyond `debt`, so
+// that using idle GPUs is never held against anyone for long. O(n log n). Not thread-safe; one owner. Times are of the
+// queue's clock, in microseconds.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/units.h"
+
+namespace smartmig {
+
+struct AdmissionLimits {
+  int user_slices = 0;       // running compute slices of one user; 0: no cap
+  int user_queued = 0;       // queued jobs of one user; 0: no cap
+  std::size_t window = 512;  // visible jobs
+  double slack = 2;          // of a job without a deadline
+  Time debt = std::chrono::hours(1);
+};
+
+struct AdmissionJob {
+  std::uint64_t id = 0;
+  std::uint32_t uid = 0;
+  int priority = 0;
+  std::optional<Time> deadline;
+  Time submitted{};
+  Time estimate{};  // on the whole GPU
+  int min_slices = 1;
+  bool held = false;  // by a dependency, its array's limit, its user's wish
+};
+
+struct UserLoad {
+  std::uint32_t uid = 0;
+  int running_slices = 0;
+};
+
+struct AdmittedJob {
+  std::uint64_t id = 0;
+  Time deadline{};  // presented
+  bool counts_late = true;
+  bool operator==(const AdmittedJob&) const = default;
+};
+
+struct AdmissionAnswer {
+  std::vector<AdmittedJob> visible;      // in order
+  std::vector<std::uint64_t> user_full;  // waiting only for their user's running slices
+  std::size_t active_users = 0;
+};
+
+class Admission {
+ public:
+  // `fleet_slices`: compute slices of the GPUs that take work; `gpu_slices`: of one GPU.
+  AdmissionAnswer admit(std::span<const AdmissionJob> jobs, std::span<const UserLoad> users,
+                        const AdmissionLimits& limits, int fleet_slices, int gpu_slices, Time now);
+
+  // A job has started: its user's account moves on.
+  void charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices);
+  Time account(std::uint32_t uid) const;
+  void set_account(std::uint32_t uid, Time value) { accounts_[uid] = value; }  // after a restart
+  const std::unordered_map<std::uint32_t, Time>& accounts() const { return accounts_; }
+
+ private:
+  std::unordered_map<std::uint32_t, Time> accounts_;
+};
+
+// May this user submit `more` jobs while `queued` of theirs wait? Empty: yes, else the sentence.
+std::string refusal_of_submit(std::uint32_t uid, std::size_t queued, std::size_t more, const AdmissionLimits& limits);
+
+// Starts of a plan, in its order: which may go so that no user's running slices exceed the cap.
+struct UserStart {
+  std::uint32_t uid = 0;
+  int slices = 0;
+};
+std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
+                              const AdmissionLimits& limits);
+
+}  // namespace smartmig

@@ -1,0 +1,67 @@
+// What the HTTP interface asks of the daemon; the daemon implements it, tests fake it. Answers are JSON as documented
+// in docs/api.md. Every method may be called from any thread and answers when the owner thread has (durably) done it.
+// Who asks is always known: a Unix socket tells the peer's uid, a TCP client has shown a token.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace smartmig {
+
+struct Caller {
+  std::uint32_t uid = 0xFFFFFFFF, gid = 0xFFFFFFFF;
+  bool operator_rights = false;  // root, the daemon's own user, or the operator token
+};
+
+struct JobQuery {
+  std::optional<std::uint32_t> uid;
+  std::string state;  // "", "active" (not final), "final", or a status name
+  std::uint64_t after = 0;
+  int limit = 1000;  // newest first for final ones, oldest first for active ones
+};
+
+class Service {
+ public:
+  using Json = nlohmann::json;
+  virtual ~Service() = default;
+  // Body: a job spec, or {"jobs": [spec, ...]} (all or none). Answer: {"ids":[...],"jobs":[...],"warnings":[...]}.
+  virtual Result<Json> submit(const Caller& caller, const Json& body) = 0;
+  virtual Result<Json> jobs(const Caller& caller, const JobQuery& query) = 0;
+  virtual Result<Json> job(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> cancel(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> requeue(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;
+  virtual Result<Json> gpus(const Caller& caller) = 0;
+  virtual Result<Json> status(const Caller& caller) = 0;
+  virtual Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) = 0;
+  virtual Result<Json> set_queue(const Caller& caller, bool pause) = 0;
+  virtual Result<Json> reload(const Caller& caller) = 0;
+  virtual Result<Json> backup(const Caller& caller, const std::string& path) = 0;
+  // Where the log of an attempt lies, after the caller's right to read it was checked. attempt 0: the last one.
+  struct Log {
+    std::string path;
+    bool ended = false;
+  };
+  virtual Result<Log> log(const Caller& caller, std::uint64_t id, int attempt) = 0;
+  // Journal lines after position `after`, waiting up to `wait_s` for the first; `last` is the position of the last one.
+  struct Lines {
+    std::vector<std::pair<std::uint64_t, std::string>> lines;
+    bool closing = false;  // the daemon is going down
+  };
+  virtual Result<Lines> events(const Caller& caller, std::uint64_t after, int limit, double wait_s) = 0;
+  virtual std::string metrics() = 0;  // Prometheus text
+  struct Health {
+    bool alive = true, ready = true;
+    std::string words;
+  };
+  virtual Health health() = 0;
+};
+
+}  // namespace smartmig

@@ -1,0 +1,60 @@
+// Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
+// live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
+//   disk_full, queue_paused, held_dependency, held_array_limit, user_queue_cap, user_slices_cap, no_gpu_fits,
+//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slices_busy, policy_waits
+// Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/futures.h"
+#include "policy/bounded_overtaking.h"
+
+namespace smartmig {
+
+struct WhyInput {
+  const Cluster* cluster = nullptr;
+  JobId job = kNoJob;  // kNoJob: not among the jobs that the policy sees
+  std::string name;    // "job 12"
+  int mem_mib = -1, min_slices = 1;
+
+  std::string disk;  // what is wrong with the disk; empty: nothing
+  bool paused = false;
+  std::string dependency;   // what it waits for: "job 11 to end well"; empty: nothing
+  std::string array_limit;  // "4 tasks of array 7 run, at most 4 may"; empty: no
+  bool user_queue_full = false, user_slices_full = false;
+  int user_running = 0, user_slices_cap = 0, user_queued = 0, user_queue_cap = 0;
+  double cpus = 0, free_cpus = -1;  // free below 0: not known
+  int host_mem_mib = 0, free_host_mem_mib = -1;
+  bool power_held = false, power_never = false;
+  double board_cap_w = 0, fleet_cap_w = 0, fleet_w = 0;  // caps: 0 none
+  const BoundedOvertaking* overtaking = nullptr;
+  std::string policy = "the policy";
+};
+
+struct Alternative {
+  std::string what;
+  Time start{}, finish{};
+  double late_s = 0;    // of this job
+  double energy_j = 0;  // of the whole fleet until all is done
+  std::optional<double> cost;
+};
+
+struct Why {
+  std::string code, sentence;
+  std::vector<std::string> to_change;
+  std::vector<Alternative> alternatives;
+};
+
+Why why_waiting(const WhyInput& input);
+
+// As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
+// is left out. `live` is the job's id in the cluster that was forked.
+std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
+                                             const std::optional<EnergyPrices>& prices);
+
+nlohmann::json to_json(std::uint64_t job, const Why& why);
+
+}  // namespace smartmig

@@ -1,0 +1,19 @@
+// States of the energy meter: never crashes, and what is accepted is written and read again alike, and goes on
+// metering.
+#include <cstddef>
+#include <cstdint>
+
+#include "live/energy_meter.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  EnergyMeter meter;
+  if (!meter.restore({reinterpret_cast<const char*>(data), size})) return 0;
+  EnergyMeter again;
+  const auto result = again.restore(meter.state());
+  SMARTMIG_CHECK(bool(result), "{}", result.error().what);
+  SMARTMIG_CHECK(again.state() == meter.state(), "written differently");
+  for (const auto& [uuid, board] : meter.boards())
+    again.board(uuid, {50, 1000, Time(60'000'000)}).sample({Time(200'000'000'000'000'000), 1e6, 100.0, 100});
+  return 0;
+}

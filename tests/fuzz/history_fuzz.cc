@@ -1,0 +1,19 @@
+// Histories of past runs: never crashes, and what is accepted is written and read again alike.
+#include <cstddef>
+#include <cstdint>
+
+#include "serve/history.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  signature_of({std::string(text.substr(0, size / 2)), std::string(text.substr(size / 2))}, text);
+  auto history = History::parse("fuzz", text);
+  if (!history) return 0;
+  auto again = History::parse("again", history->to_json());
+  SMARTMIG_CHECK(bool(again), "{}", again.error().what);
+  SMARTMIG_CHECK(again->to_json() == history->to_json(), "written differently");
+  again->merge(*history);
+  again->forecast("x");
+  return 0;
+}

@@ -1,0 +1,17 @@
+// Job specs of others: never a crash; what is accepted is written and read again as the same.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "live/job_spec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  const auto spec = parse_job_spec({reinterpret_cast<const char*>(data), size}, Time(1'000'000));
+  if (!spec) return 0;
+  const std::string text = to_json(*spec);
+  const auto again = parse_job_spec(text, Time(2'000'000));
+  SMARTMIG_CHECK(bool(again), "{}", again.error().what);
+  SMARTMIG_CHECK(to_json(*again) == text, "a job changes when it is read back");
+  return 0;
+}

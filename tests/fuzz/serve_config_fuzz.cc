@@ -1,0 +1,16 @@
+// Configurations of the daemon: never a crash; what is accepted is written back and read again as the same.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "serve/config.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace smartmig;
+  const auto config = parse_serve_config("fuzz", {reinterpret_cast<const char*>(data), size});
+  if (!config) return 0;
+  const auto again = parse_serve_config("again", to_toml(*config, size % 2 == 0));
+  SMARTMIG_CHECK(bool(again), "{}", again.error().what);
+  SMARTMIG_CHECK(*again == *config, "a configuration changes when it is read back");
+  return 0;
+}
