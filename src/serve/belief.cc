@@ -57,6 +57,8 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
     const Time known = kind.empty() ? Time{-1} : restart_of(kind);
     job.restart = known < Time{0} ? kUnknownRestart : known;
   }
+  // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
+  if (!caps_.none()) limit_sizes(job, kind, *platform_, caps_);
   return job;
 }
 

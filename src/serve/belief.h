@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "model/cluster.h"
+#include "policy/power_cap.h"
 #include "serve/job_record.h"
 
 namespace smartmig {
@@ -34,6 +35,8 @@ class Belief {
   // The cluster over a fresh table with the visible rows only.
   Cluster compacted(const Cluster& cluster);
 
+  void set_caps(const PowerCaps& caps) { caps_ = caps; }  // sizes that would exceed them are not offered
+  Job job_of(const JobRecord& record, Time presented_deadline) const;
   // Would it run anywhere? Without taking a row.
   Result<Ok> fits(const JobRecord& record) const;
   // Its whole time on a slice of this many compute slices of the first model; kCannotRun where it does not run.
@@ -41,11 +44,10 @@ class Belief {
   int largest_memory_mib() const;
 
  private:
-  Job job_of(const JobRecord& record, Time presented_deadline) const;
-
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<JobTable> table_;
   Time origin_;
+  PowerCaps caps_;
   std::size_t capacity_, used_ = 0;
   std::map<std::uint64_t, JobId> row_of_;
   std::vector<std::uint64_t> record_of_;  // by row

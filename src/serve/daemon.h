@@ -33,15 +33,19 @@
 #include "policy/power_cap.h"
 #include "policy/registry.h"
 #include "serve/admission.h"
+#include "serve/advisor.h"
 #include "serve/belief.h"
+#include "serve/guarded_policy.h"
 #include "serve/history.h"
 #include "serve/hook_queue.h"
+#include "serve/job_mapping.h"
 #include "serve/live_journal.h"
 #include "serve/metrics_text.h"
 #include "serve/service.h"
 #include "serve/settings.h"
 #include "serve/start_filter.h"
 #include "serve/store.h"
+#include "serve/why.h"
 
 namespace smartmig {
 
@@ -55,6 +59,14 @@ struct DaemonWorld {
   JobRunner& runner;
   Store& store;
   bool emulated = false;  // jobs are registered on their slices with their kind's watts
+};
+
+// The fleet at one moment, for futures. ids[i] is the queue's number of fork.jobs[i].
+struct LiveFork {
+  Fork fork;
+  std::vector<std::uint64_t> ids;
+  Time origin{};
+  std::optional<EnergyPrices> prices;
 };
 
 class Daemon {
@@ -95,6 +107,7 @@ class Daemon {
   struct GpuFacts {
     GpuBoard board;
     double watts = 0;
+    int dead_mib = 0;              // held by processes that do not exist
     std::string drained, trouble;  // why it takes no work; empty: it does
     bool by_operator = false;
     std::vector<DeviceProcess> processes;
@@ -129,6 +142,11 @@ class Daemon {
   DaemonWorld& world() { return world_; }
   Time started_at() const { return started_at_; }
   std::string instance_device(int gpu, PlacementId where) const;
+  LiveFork fork_now(std::uint64_t id);
+  PolicyMaker policy_maker(const std::string& name) const;
+  std::string plain_policy_name() const;  // without guard(...)
+  Result<Why> why_now(std::uint64_t id);
+  JobRecord as_record(const Caller& caller, JobSpec spec);  // as submit would take it
   MetricsInput metrics(const std::string& version) const;
   EnergyTotals board_energy(std::size_t gpu) const;
   double watts_of(GpuId gpu, PlacementId where) const;  // of the job there, by the power model
@@ -138,6 +156,7 @@ class Daemon {
  private:
   using Request = std::pair<std::function<void()>, std::function<void(const Error*)>>;  // work, answer
   using SliceKey = std::pair<std::uint32_t, std::uint32_t>;                             // GPU, placement
+  static constexpr const char* kPlainPolicies[] = {"none+edf", "none+cedf"};
   Daemon(DaemonWorld world, DaemonSettings settings) : world_(world), settings_(std::move(settings)) {}
   // daemon_start.cc
   Result<Ok> find_gpus();
@@ -147,6 +166,8 @@ class Daemon {
   Result<Ok> find_running();
   void resume(JobRecord& job);
   Result<Ok> make_policies();
+  PolicyOptions policy_options() const;
+  PowerCaps power_caps() const;
   void ask_for_initial_layouts();
   // daemon_jobs.cc
   void take_exits();
@@ -191,6 +212,11 @@ class Daemon {
   std::string gate(const Cluster& cluster, const Start& start);
   void host_share(const JobRecord& job, int slices, double& cpus, int& mem_mib) const;
   void save_values();
+  void map_jobs();
+  // daemon_futures.cc
+  void watch();
+  void consult();
+  void heed(const Advisor::Answer& answer);
   void prune();
 
   DaemonWorld world_;
@@ -209,6 +235,13 @@ class Daemon {
   std::unique_ptr<PowerCap> power_cap_;  // holds overtaking_, which holds the policy
   BoundedOvertaking* overtaking_ = nullptr;
   std::unique_ptr<StartFilter> filter_;
+  GuardedPolicy* guarded_ = nullptr;  // within the chain; null: no guard
+  std::unique_ptr<Policy> shadow_;
+  Plan shadow_plan_;
+  Json shadow_report_;
+  std::unique_ptr<Advisor> advisor_;
+  std::optional<JobMapping> mapping_;
+  std::string mapping_trouble_;
   Plan first_plan_, plan_;
   std::string fleet_changed_;
 
@@ -229,13 +262,12 @@ class Daemon {
   std::map<std::uint64_t, JobRecord> settling_;  // ended; the last joules are still to come
   std::set<std::uint64_t> energy_dirty_;         // jobs whose joules have grown since the last commit
   bool energy_due_ = false;
-  std::set<std::uint32_t> dead_;  // processes of the last samples that hold GPU memory and do not exist
   StoreBatch batch_;
   HookQueue hooks_;
   std::uint64_t last_id_ = 0;
   bool admission_due_ = true, decide_anyway_ = false, paused_ = false;
   std::string disk_trouble_;
-  Time next_tick_{}, next_sample_{}, next_save_{}, next_prune_{}, next_retry_{}, started_at_{};
+  Time next_tick_{}, next_advice_{}, next_sample_{}, next_save_{}, next_prune_{}, next_retry_{}, started_at_{};
   Counts counts_;
   std::vector<double> decision_times_;
   std::size_t decision_at_ = 0;

@@ -1,5 +1,8 @@
 // What the GPUs tell: ends of operations, samples, trouble; and what operators say about them.
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "serve/daemon.h"
 #include "serve/job_json.h"
@@ -57,7 +60,11 @@ void Daemon::sample_done(const LaneResult& result) {
   GpuFacts& facts = gpus_[index(result.gpu)];
   const GpuSample& sample = result.sample;
   facts.sampled = result.ended;
+  facts.dead_mib = 0;
   facts.processes = sample.processes;
+  for (const DeviceProcess& process : facts.processes)  // it holds memory, and there is no such process
+    if (process.memory_mib > 0 && ::kill(pid_t(process.pid), 0) < 0 && errno == ESRCH)
+      facts.dead_mib += process.memory_mib;
   if (sample.watts) facts.watts = *sample.watts;
   const int gpu = int(index(result.gpu));
   const EnergyInterval interval =

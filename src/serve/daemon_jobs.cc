@@ -66,17 +66,8 @@ Result<std::vector<std::uint64_t>> Daemon::submit(const Caller& caller, std::vec
       SMARTMIG_TRY(const auto row, world_.store.job(d.job));
       if (!row) return not_found("the job that is to come first, {}, is not known", d.job);
     }
-    JobRecord base;
-    base.uid = caller.uid;
-    base.gid = caller.gid;
-    base.user = user_name(caller.uid);
-    base.submitted = now();
-    base.mem_mib = spec.mem_mib.value_or(-1);
     const std::vector<int> array = std::exchange(spec.array, {});
-    base.spec = std::move(spec);
-    if (const auto at = settings_.priorities.find(base.user); at != settings_.priorities.end())
-      base.spec.priority += at->second;
-    estimate(base);
+    JobRecord base = as_record(caller, std::move(spec));
     if (const auto fits = belief_->fits(base); !fits) return fits.error();
     if (array.empty()) {
       records.push_back(std::move(base));

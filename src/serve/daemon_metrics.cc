@@ -34,8 +34,7 @@ MetricsInput Daemon::metrics(const std::string& version) const {
     board.unattributed_joules = totals.unattributed_j;
     board.fragmentation = fragmentation.score;
     board.largest_free_slices = fragmentation.largest_free;
-    for (const DeviceProcess& process : facts.processes)
-      if (dead_.count(process.pid)) board.dead_process_bytes += double(process.memory_mib) * (1 << 20);
+    board.dead_process_bytes = double(facts.dead_mib) * (1 << 20);
     out.boards.push_back(std::move(board));
     for (const PlacementId p : state.layout) {
       const Instance* instance = find_instance(facts.board, p);

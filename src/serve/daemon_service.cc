@@ -134,11 +134,11 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
   });
 }
 
-Result<Json> DaemonService::job(const Caller&, std::uint64_t id) {
+Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     const auto at = d.live_jobs().find(id);
-    return shown(d, at == d.live_jobs().end() ? found : at->second, true);
+    return shown(d, at == d.live_jobs().end() ? found : at->second, may_touch(caller, found));  // scripts hold secrets
   });
 }
 

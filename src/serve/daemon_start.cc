@@ -49,7 +49,10 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, DaemonSettings s
   return daemon;
 }
 
-Daemon::~Daemon() { lanes_.reset(); }
+Daemon::~Daemon() {
+  advisor_.reset();
+  lanes_.reset();
+}
 
 Result<Ok> Daemon::find_gpus() {
   SMARTMIG_TRY(auto boards, world_.driver.inventory());
@@ -97,6 +100,14 @@ Result<Ok> Daemon::load_values(const StoreStart& start) {
       gpus_[std::size_t(*gpu)].by_operator = true;
       gpus_[std::size_t(*gpu)].drained = "drained by the operator";
     }
+  if (const std::string text = value("accounts"); !text.empty())
+    for (const std::string_view item : split(text, ',')) {
+      const auto colon = item.find(':');
+      const auto uid = parse_int(item.substr(0, colon));
+      const auto us = colon == item.npos ? std::nullopt : parse_int(item.substr(colon + 1));
+      if (uid && us) admission_.set_account(std::uint32_t(*uid), Time(*us));
+    }
+  advisor_ = std::make_unique<Advisor>(world_.clock.is_virtual(), [clock = &world_.clock] { clock->wake(); });
   if (const std::string text = value("history"); !text.empty()) {
     SMARTMIG_TRY(history_, History::parse("stored history", text));
   }
@@ -219,28 +230,59 @@ void Daemon::resume(JobRecord& job) {
       belief_->inside(job.first_started));
 }
 
+std::string Daemon::plain_policy_name() const {
+  const std::string& name = settings_.policy;
+  return name.starts_with("guard(") && name.ends_with(")") ? name.substr(6, name.size() - 7) : name;
+}
+
+// The chain: policy (guarded), bounded overtaking, power caps, the gate of users and host. Nothing is replaced unless
+// all of it can be made.
 Result<Ok> Daemon::make_policies() {
-  PolicyOptions options;
-  options.layouts = settings_.layouts;
-  options.rule.seed = settings_.seed;
-  if (settings_.prices)
-    options.rule.w = settings_.prices->weight();
-  else
-    options.rule.w = kPaperWeight;
-  SMARTMIG_TRY(named_, make_any_policy(settings_.policy, options, cost_, platform_));
-  const bool plans_layouts =
-      named_.name.find("planner") != std::string::npos || named_.name.find("meanfield") != std::string::npos;
+  const PolicyOptions options = policy_options();
+  const std::string name = plain_policy_name();
+  SMARTMIG_TRY(NamedPolicy named, make_any_policy(name, options, cost_, platform_));
+  const bool learned = name.find("meanfield") != std::string::npos;
+  std::unique_ptr<Policy> policy = std::move(named.policy);
+  GuardedPolicy* guarded = nullptr;
+  if (settings_.guard || learned || name != settings_.policy) {
+    PolicyOptions plain = options;
+    plain.layouts.clear();
+    SMARTMIG_TRY(NamedPolicy fallback, make_any_policy(kPlainPolicies[0], plain, cost_, platform_));
+    auto both = std::make_unique<GuardedPolicy>(std::move(policy), std::move(fallback.policy));
+    guarded = both.get();
+    policy = std::move(both);
+  }
+  std::unique_ptr<Policy> shadow;
+  if (!settings_.shadow.empty()) {
+    PolicyOptions other = options;
+    other.layouts.clear();
+    SMARTMIG_TRY(NamedPolicy made, make_any_policy(settings_.shadow, other, cost_, platform_));
+    shadow = std::move(made.policy);
+  }
+  const bool plans_layouts = learned || name.find("planner") != std::string::npos;
   auto overtaking = std::make_unique<BoundedOvertaking>(
-      std::move(named_.policy),
-      OvertakingOptions{settings_.overtaking_bound, settings_.overtaking_patience, !plans_layouts});
+      std::move(policy), OvertakingOptions{settings_.overtaking_bound, settings_.overtaking_patience, !plans_layouts});
+  named.name = settings_.policy;
+  named_ = std::move(named);
+  guarded_ = guarded;
+  shadow_ = std::move(shadow);
   overtaking_ = overtaking.get();
-  const auto cap = [](double w) { return w > 0 ? w : kNoCap; };
-  power_cap_ = std::make_unique<PowerCap>(std::move(overtaking),
-                                          PowerCaps{cap(settings_.board_cap_w), cap(settings_.fleet_cap_w)});
+  const PowerCaps caps = power_caps();
+  belief_->set_caps(caps);
+  power_cap_ = std::make_unique<PowerCap>(std::move(overtaking), caps);
   filter_ = std::make_unique<StartFilter>(
       *power_cap_, [this](const Cluster& cluster, const Start& start) { return gate(cluster, start); },
       [this] { count_running(); });
+  mapping_.reset();
+  if (!settings_.mapping_dir.empty()) {
+    SMARTMIG_TRY(mapping_, JobMapping::open(settings_.mapping_dir));
+  }
   return Ok{};
+}
+
+PowerCaps Daemon::power_caps() const {
+  const auto cap = [](double w) { return w > 0 ? w : kNoCap; };
+  return PowerCaps{cap(settings_.board_cap_w), cap(settings_.fleet_cap_w)};
 }
 
 // A fixed partition states its layouts for time 0 only: they are asked for once, where nothing else is.
@@ -267,7 +309,5 @@ Result<Ok> Daemon::set_settings(DaemonSettings settings) {
   admission_due_ = decide_anyway_ = true;
   return Ok{};
 }
-
-nlohmann::json Daemon::shadow_json() const { return {{"policy", settings_.shadow}}; }
 
 }  // namespace smartmig

@@ -1,8 +1,10 @@
 // One step of the owner: gather, decide, write down, do, answer.
 #include <pwd.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "live/run_program.h"
 #include "serve/daemon.h"
@@ -38,6 +40,16 @@ Environment variables_of(const JobRecord& job) {
     out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array_index)});
   }
   return out;
+}
+
+// For tests of crashes: with SMARTMIG_TEST_KILL_AT=N the daemon kills itself when it comes here for the N-th time, which
+// is before and after each commit and after each effect.
+void crash_point() {
+  static int left = [] {
+    const char* text = std::getenv("SMARTMIG_TEST_KILL_AT");
+    return text ? std::atoi(text) : 0;
+  }();
+  if (left > 0 && --left == 0) ::raise(SIGKILL);
 }
 
 }  // namespace
@@ -96,11 +108,13 @@ void Daemon::step() {
   if (now() >= next_sample_) sample_all();
   if (admission_due_ && !paused_) admit();
   if (disk_trouble_.empty()) decide_all();
+  consult();
   if (now() >= next_save_) save_values();
   const bool stored = commit();
   if (stored) {
     carry_out();
     after_ends();
+    map_jobs();
   }
   const Error failed = io_error("{}", disk_trouble_);
   for (auto& answer : answers_) answer(stored ? nullptr : &failed);
@@ -139,6 +153,7 @@ void Daemon::decide_all() {
   }
   for (const LiveFleet::Effect& effect : fleet_->take_effects()) prepare(effect);
   counts_.refused = session_->refused();
+  counts_.fallbacks = guarded_ ? guarded_->falls() : 0;
 }
 
 void Daemon::decide() {
@@ -152,6 +167,7 @@ void Daemon::decide() {
   decision_times_[decision_at_++ % kDecisionTimes] = took;
   counts_.decision_s.observe(took);
   ++counts_.decisions;
+  if (!paused_) watch();
   session_->act(plan_);
   for (const LiveFleet::Effect& effect : fleet_->take_effects()) prepare(effect);
 }
@@ -325,7 +341,24 @@ std::string Daemon::gate(const Cluster&, const Start& start) {
 void Daemon::save_values() {
   next_save_ = now() + std::chrono::seconds(60);
   batch_.values["history"] = history_.to_json();
+  std::string accounts;
+  for (const auto& [uid, account] : admission_.accounts())
+    accounts += fmt::format("{}{}:{}", accounts.empty() ? "" : ",", uid, account.count());
+  batch_.values["accounts"] = accounts;
   energy_due_ = true;
+}
+
+// The files that tell dcgm-exporter whose slice it is.
+void Daemon::map_jobs() {
+  if (!mapping_) return;
+  std::map<JobMapping::Slice, std::uint64_t> jobs;
+  for (const auto& [slice, id] : occupied_)
+    if (const Instance* instance = find_instance(gpus_[slice.first].board, PlacementId(slice.second)))
+      jobs[{int(slice.first), instance->gpu_instance}] = id;
+  if (const auto written = mapping_->set(jobs); !written && written.error().what != mapping_trouble_) {
+    mapping_trouble_ = written.error().what;
+    journal_->note(belief_->inside(now()), "mapping", "\"words\":" + Json(mapping_trouble_).dump());
+  }
 }
 
 void Daemon::prune() {
@@ -350,7 +383,9 @@ bool Daemon::commit() {
     if (const JobRecord* job = find(id)) batch_.jobs.push_back(to_row(*job, fresh_.count(id) > 0));
   for (EventRow& row : journal_->take()) batch_.events.push_back(std::move(row));
   if (batch_.empty()) return disk_trouble_.empty();
+  crash_point();
   const auto stored = world_.store.commit(batch_);
+  crash_point();
   if (stored) {
     if (!disk_trouble_.empty()) {
       disk_trouble_.clear();
@@ -418,6 +453,7 @@ void Daemon::carry_out() {
       case LiveFleet::Effect::kStop:
         break;
     }
+    crash_point();
   }
 }
 
@@ -441,6 +477,7 @@ void Daemon::start_job(const LiveFleet::Effect& effect) {
     launch.slice = std::move(*slice);
     for (auto& variable : variables_of(*job)) launch.slice.push_back(std::move(variable));
     launch.device = job->device;
+    launch.device_nodes = lanes_->device_nodes(effect.gpu, *instance);
     host_share(*job, platform_->model(effect.gpu).slices_of_placement[index(effect.where)], launch.cpus,
                launch.host_mem_mib);
     if (world_.emulated) launch.emulated_kind = job->spec.kind.empty() ? "unknown" : job->spec.kind;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "live/temp_dir.h"
 #include "serve/job_json.h"
 #include "serve/station.h"
@@ -164,6 +166,104 @@ TEST(Daemon, ADrainedGpuRunsOutAndComesBack) {
   EXPECT_FALSE(q.daemon().cluster().gpu(GpuId(0)).busy.empty());
   EXPECT_FALSE(q.daemon().drain(7, true));
   q.run();
+}
+
+// The service asks the owner from another thread; here the owner answers in between.
+template <class T>
+Result<T> answered(Queue& q, std::function<Result<T>(DaemonService&)> question) {
+  auto answer = std::async(std::launch::async, [&] { return question(q.station->service()); });
+  while (answer.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) q.daemon().step();
+  return answer.get();
+}
+
+TEST(Daemon, WhyEtaAndWhatifLookIntoTheFuture) {
+  Queue q;
+  q.submit(q.alice, 60, [](JobSpec& s) { s.min_slices = 7; });
+  q.run(1);
+  const auto waits = q.submit(q.bob, 30, [&](JobSpec& s) {
+    s.min_slices = 7;
+    s.deadline = q.daemon().now() + from_minutes(40);
+  });
+  q.run(1);
+  using J = Service::Json;
+  const auto why = answered<J>(q, [&](DaemonService& s) { return s.why(q.bob, waits); });
+  ASSERT_TRUE(why) << why.error().what;
+  EXPECT_EQ((*why)["code"], "slices_busy") << why->dump();
+  EXPECT_GE((*why)["alternatives"].size(), 2u);
+  const auto eta = answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, waits); });
+  ASSERT_TRUE(eta) << eta.error().what;
+  const double start = (*eta)["start_at"]["p50"].get<double>();
+  EXPECT_NEAR(start, seconds(q.daemon().now()) + 58 * 60, 30 * 60) << eta->dump();
+  EXPECT_LE((*eta)["start_at"]["p10"].get<double>(), start);
+  EXPECT_LT((*eta)["on_time_ratio"].get<double>(), 0.5);
+  const auto more = answered<J>(q, [&](DaemonService& s) { return s.whatif(q.bob, {{"add_gpus", "1xa100-40gb"}}); });
+  ASSERT_TRUE(more) << more.error().what;
+  EXPECT_LT((*more)["then"]["late_s"].get<double>(), (*more)["now"]["late_s"].get<double>());
+  const auto job = answered<J>(q, [&](DaemonService& s) {
+    return s.whatif(q.bob, {{"job", {{"command", {"x"}}, {"directory", "/"}, {"estimate_s", 60}}}});
+  });
+  ASSERT_TRUE(job) << job.error().what;
+  EXPECT_EQ((*job)["jobs"].size(), 3u);
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.whatif(q.bob, {{"polic", "x"}}); }));
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, 999); }));
+}
+
+TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
+  Queue q;
+  const auto id = q.submit(q.alice, 10);
+  using J = Service::Json;
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, id); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, id); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<Service::Log>(q, [&](DaemonService& s) { return s.log(q.bob, id, 0); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_gpu(q.alice, 0, true); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_queue(q.alice, true); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.backup(q.alice, "/tmp/x"); }).error().code,
+            Error::kNoPermission);
+  JobSpec high;
+  high.command = {"x"};
+  high.directory = "/";
+  high.priority = 5;
+  EXPECT_EQ(q.daemon().submit(q.alice, {high}, q.warnings).error().code, Error::kNoPermission);
+  EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, id); }));
+}
+
+TEST(Daemon, PowerCapsHold) {
+  Queue q("2xa100-40gb", [](StationOptions& o) { o.config.fleet_cap_w = 330; });
+  for (int i = 0; i < 12; ++i) q.submit(q.alice, 5);
+  q.daemon().step();
+  while (!q.daemon().live_jobs().empty()) {
+    double watts = 0;
+    for (const GpuState& gpu : q.daemon().cluster().gpus()) watts += gpu.watts;
+    ASSERT_LE(watts, 330);
+    q.station->clock().wait_until(q.daemon().next_due());
+    q.daemon().step();
+  }
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 12u);
+}
+
+TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
+  Queue q("2xa100-40gb", [](StationOptions& o) {
+    o.config.shadow = "none+edf";
+    o.config.energy_per_kwh = 0.3;
+    o.config.late_per_hour = 1;
+  });
+  for (int i = 0; i < 40; ++i) q.submit(q.alice, 5 + i % 9);
+  q.run();
+  EXPECT_GT(q.daemon().counts().shadow_differences, 0u);
+  const Json report = q.daemon().shadow_json();
+  EXPECT_GT(report["compared"]["shadow"]["cost"].get<double>(), 0) << report.dump();
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 40u);
+}
+
+TEST(Daemon, ALearnedPolicyIsGuarded) {
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.policy = "guard(meanfield+cedf)"; });
+  for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
+  q.run();
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);
+  EXPECT_EQ(q.daemon().policy().name, "guard(meanfield+cedf)");
 }
 
 }  // namespace
