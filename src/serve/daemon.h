@@ -29,6 +29,7 @@
 #include "live/live_fleet.h"
 #include "live/reshaper.h"
 #include "live/runner.h"
+#include "model/memory_projection.h"
 #include "policy/bounded_overtaking.h"
 #include "policy/power_cap.h"
 #include "policy/registry.h"
@@ -100,7 +101,7 @@ class Daemon {
   Result<std::vector<std::uint64_t>> submit(const Caller& caller, std::vector<JobSpec> specs,
                                             std::vector<std::string>& warnings);
   Result<Ok> cancel(std::uint64_t id, const std::string& why);
-  Result<Ok> requeue(std::uint64_t id);
+  Result<Ok> requeue(std::uint64_t id, bool by_operator = true);
   Result<Ok> drain(int gpu, bool on);
   void pause(bool on);
 
@@ -115,7 +116,8 @@ class Daemon {
     EnergySource source = EnergySource::kModel;
   };
   struct Counts {
-    std::uint64_t decisions = 0, refused = 0, fallbacks = 0, shadow_differences = 0, oom_restarts = 0;
+    std::uint64_t decisions = 0, refused = 0, fallbacks = 0, shadow_differences = 0, oom_restarts = 0,
+                  early_restarts = 0;
     std::uint64_t submitted = 0, preemptions = 0;
     std::array<std::uint64_t, kJobStatuses> ended{};
     double ended_tardiness_s = 0, ended_joules = 0;
@@ -183,12 +185,17 @@ class Daemon {
   void after_ends();
   void changed(const JobRecord& job) { dirty_.insert(job.id); }
   JobRecord* find(std::uint64_t id);
+  Result<Ok> room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const;
   // daemon_gpus.cc
   void take_lane_results();
   void operation_done(const LaneResult& result);
   void sample_done(const LaneResult& result);
   void set_trouble(int gpu, std::string words);
+  // daemon_memory.cc
   void see_memory(int gpu);
+  void project(JobRecord& job, int used_mib);
+  int memory_after_failure(const JobRecord& job, int had) const;
+  void watch_dead(int gpu);
   int slice_memory_mib(int gpu, const std::string& slice) const;
   void sample_all();
   void find_overruns();
@@ -199,6 +206,7 @@ class Daemon {
   void admit();
   AdmissionLimits admission_limits() const;
   void decide_all();
+  bool worth_deciding() const;
   void decide();
   void prepare(const LiveFleet::Effect& effect);
   void begin_attempt(JobRecord& job, const LiveFleet::Effect& effect);
@@ -250,7 +258,11 @@ class Daemon {
   std::map<AttemptId, std::uint64_t> attempts_;                  // under way
   std::map<SliceKey, std::uint64_t> occupied_;                   // whose processes are there, or about to be
   std::map<std::uint64_t, LiveFleet::Effect> postponed_;         // starts that wait for a process to leave, by job
-  std::vector<AttemptExit> found_ended_;                         // while no daemon was there
+  std::map<std::uint64_t, MemoryProjection> projections_;        // of running jobs
+  std::map<SliceKey, std::uint64_t> phantoms_;                   // slices that dead processes hold
+  std::map<SliceKey, int> dead_seen_;
+  std::uint64_t last_phantom_ = 0;
+  std::vector<AttemptExit> found_ended_;  // while no daemon was there
   Admission admission_;
   std::size_t active_users_ = 1;
   std::map<std::uint32_t, int> user_slices_;  // running, and started by the plan under way

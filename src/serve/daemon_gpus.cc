@@ -1,8 +1,5 @@
 // What the GPUs tell: ends of operations, samples, trouble; and what operators say about them.
-#include <signal.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "serve/daemon.h"
 #include "serve/job_json.h"
@@ -60,11 +57,7 @@ void Daemon::sample_done(const LaneResult& result) {
   GpuFacts& facts = gpus_[index(result.gpu)];
   const GpuSample& sample = result.sample;
   facts.sampled = result.ended;
-  facts.dead_mib = 0;
   facts.processes = sample.processes;
-  for (const DeviceProcess& process : facts.processes)  // it holds memory, and there is no such process
-    if (process.memory_mib > 0 && ::kill(pid_t(process.pid), 0) < 0 && errno == ESRCH)
-      facts.dead_mib += process.memory_mib;
   if (sample.watts) facts.watts = *sample.watts;
   const int gpu = int(index(result.gpu));
   const EnergyInterval interval =
@@ -76,26 +69,9 @@ void Daemon::sample_done(const LaneResult& result) {
   if (!interval.words.empty())
     journal_->note(belief_->inside(now()), "energy",
                    fmt::format("\"gpu\":{},\"words\":{}", gpu, Json(interval.words).dump()));
-  see_memory(int(index(result.gpu)));
+  see_memory(gpu);
+  watch_dead(gpu);
   if (!sample.trouble.empty() && sample.code == Error::kLost) set_trouble(int(index(result.gpu)), sample.trouble);
-}
-
-// The most memory that a job's slice was seen to hold.
-void Daemon::see_memory(int gpu) {
-  const GpuFacts& facts = gpus_[std::size_t(gpu)];
-  for (const auto& [slice, id] : occupied_) {
-    if (int(slice.first) != gpu) continue;
-    JobRecord* job = find(id);
-    const Instance* instance = find_instance(facts.board, PlacementId(slice.second));
-    if (!job || !instance) continue;
-    int used = 0;
-    for (const DeviceProcess& process : facts.processes)
-      if (process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
-    if (used > job->peak_mib) {
-      job->peak_mib = used;
-      changed(*job);
-    }
-  }
 }
 
 // The GPU takes no work until a person says so; what runs there is stopped and goes elsewhere, where it may.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLogTail = 64 * 1024;
 constexpr int kMostOomRestarts = 8;
+constexpr double kPeakMargin = 1.25;
 
 std::string tail_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -35,6 +36,16 @@ bool satisfied(Dependency::When when, JobStatus status) {
   return false;
 }
 
+// Deadlines are soft, so one that cannot be kept is no error; its owner should know. A guess is no ground for words.
+std::string deadline_warning(const JobRecord& job) {
+  if (!job.spec.deadline) return {};
+  const Time left = *job.spec.deadline - job.submitted;
+  if (left <= Time{0}) return fmt::format("the deadline passed {:.0f} s ago: the job will be late", -seconds(left));
+  if (job.estimate_source == EstimateSource::kGuess || job.estimate <= left) return {};
+  return fmt::format("the deadline is in {:.0f} s, and on a whole GPU the job takes {:.0f} s: it will be late",
+                     seconds(left), seconds(job.estimate));
+}
+
 }  // namespace
 
 JobRecord* Daemon::find(std::uint64_t id) {
@@ -42,18 +53,26 @@ JobRecord* Daemon::find(std::uint64_t id) {
   return at == jobs_.end() ? nullptr : &at->second;
 }
 
-Result<std::vector<std::uint64_t>> Daemon::submit(const Caller& caller, std::vector<JobSpec> specs,
-                                                  std::vector<std::string>& warnings) {
-  if (!disk_trouble_.empty()) return io_error("no new work is accepted: {}", disk_trouble_);
-  std::size_t tasks = 0, mine = 0;
-  for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
-  for (const auto& entry : jobs_) mine += entry.second.uid == caller.uid;
+Result<Ok> Daemon::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
   if (settings_.queue > 0 && jobs_.size() + tasks > std::size_t(settings_.queue))
     return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended", jobs_.size(),
                       settings_.queue);
-  if (settings_.user_queued > 0 && !caller.operator_rights && mine + tasks > std::size_t(settings_.user_queued))
-    return busy_error("you have {} jobs in the queue, and may have {}; try again when some have ended", mine,
-                      settings_.user_queued);
+  if (settings_.user_queued <= 0 || by_operator) return Ok{};
+  std::size_t waiting = 0;
+  for (const auto& [id, job] : jobs_)
+    waiting += job.uid == uid && (job.status == JobStatus::kQueued || job.status == JobStatus::kHeld);
+  if (waiting + tasks > std::size_t(settings_.user_queued))
+    return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
+                      settings_.user_queued, tasks);
+  return Ok{};
+}
+
+Result<std::vector<std::uint64_t>> Daemon::submit(const Caller& caller, std::vector<JobSpec> specs,
+                                                  std::vector<std::string>& warnings) {
+  if (!disk_trouble_.empty()) return io_error("no new work is accepted: {}", disk_trouble_);
+  std::size_t tasks = 0;
+  for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
+  SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
   std::vector<JobRecord> records;
   for (JobSpec& spec : specs) {
     if (spec.priority > 0 && !caller.operator_rights)
@@ -68,6 +87,9 @@ Result<std::vector<std::uint64_t>> Daemon::submit(const Caller& caller, std::vec
     }
     const std::vector<int> array = std::exchange(spec.array, {});
     JobRecord base = as_record(caller, std::move(spec));
+    // As wide as a job may ask for: a stored row must be readable by the next daemon.
+    base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
+    if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
     if (const auto fits = belief_->fits(base); !fits) return fits.error();
     if (array.empty()) {
       records.push_back(std::move(base));
@@ -215,6 +237,9 @@ void Daemon::back_to_queue(JobRecord& job, std::string reason, double remaining)
   job.reason = std::move(reason);
   job.wish = JobRecord::kNothing;
   job.remaining = remaining;
+  // A slice that was too large is not asked for again: what was seen, with room for what was not.
+  if (!job.spec.mem_mib && job.oom_restarts == 0 && job.peak_mib > 0)
+    job.mem_mib = std::min(belief_->largest_memory_mib(), int(kPeakMargin * job.peak_mib));
   job.started = Time{-1};
   job.gpu = -1;
   job.slice.clear();
@@ -241,6 +266,7 @@ void Daemon::take_exits() {
     if (at == attempts_.end()) continue;
     attempts_.erase(at);
     if (JobRecord* job = find(exit.id.job); job && job->attempt == exit.id.attempt) attempt_ended(*job, exit);
+    projections_.erase(exit.id.job);
   }
   // Who waited for a slice to be left, or to leave one, can go now.
   for (auto it = postponed_.begin(); it != postponed_.end();) {
@@ -309,7 +335,7 @@ void Daemon::attempt_ended(JobRecord& job, const AttemptExit& exit) {
       job.ended = Time{-1};
       ++job.oom_restarts;
       ++counts_.oom_restarts;
-      job.mem_mib = had + 1;
+      job.mem_mib = memory_after_failure(job, had);
       PastRun run;
       run.peak_mib = job.peak_mib;
       run.out_of_memory_mib = had;
@@ -375,7 +401,7 @@ Result<Ok> Daemon::cancel(std::uint64_t id, const std::string& why) {
 }
 
 // A job that has ended comes back under its number, with a new attempt.
-Result<Ok> Daemon::requeue(std::uint64_t id) {
+Result<Ok> Daemon::requeue(std::uint64_t id, bool by_operator) {
   if (JobRecord* job = find(id)) {
     if (job->status == JobStatus::kHeld || job->status == JobStatus::kQueued)
       return busy_error("job {} is waiting already", id);
@@ -387,6 +413,7 @@ Result<Ok> Daemon::requeue(std::uint64_t id) {
   SMARTMIG_TRY(const auto row, world_.store.job(id));
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
+  SMARTMIG_RETURN_IF_ERROR(room_for(1, job.uid, by_operator));
   job.ended = job.started = Time{-1};
   job.exit_code = -1;
   job.exit_signal = 0;

@@ -51,6 +51,9 @@ Result<JobRecord> DaemonService::record(std::uint64_t id) {
 }
 
 Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
+  if (facts_.only_uid && caller.uid != *facts_.only_uid)
+    return no_permission("this daemon belongs to {} and can run that user's jobs only; root's runs everybody's",
+                         user_name(*facts_.only_uid));
   std::vector<JobSpec> specs;
   const Time now = daemon_.now();
   const auto add = [&](const Json& one) -> Result<Ok> {
@@ -159,7 +162,7 @@ Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
 Result<Json> DaemonService::requeue(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
-  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.requeue(id); }, true));
+  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.requeue(id, caller.operator_rights); }, true));
   (void)done;
   return job(caller, id);
 }

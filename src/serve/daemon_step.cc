@@ -42,8 +42,8 @@ Environment variables_of(const JobRecord& job) {
   return out;
 }
 
-// For tests of crashes: with SMARTMIG_TEST_KILL_AT=N the daemon kills itself when it comes here for the N-th time, which
-// is before and after each commit and after each effect.
+// For tests of crashes: with SMARTMIG_TEST_KILL_AT=N the daemon kills itself when it comes here for the N-th time,
+// which is before and after each commit and after each effect.
 void crash_point() {
   static int left = [] {
     const char* text = std::getenv("SMARTMIG_TEST_KILL_AT");
@@ -139,21 +139,33 @@ void Daemon::compact_if_needed() {
 
 void Daemon::decide_all() {
   if (now() >= next_tick_) decide_anyway_ = true;
-  if (paused_) decide_anyway_ = false;
   while (session_->advance()) {
     while ((fleet_->withdrawals() || (!settings_.decide_each_arrival && fleet_->arrival_next())) &&
            session_->advance()) {
     }
-    decide();
+    if (worth_deciding()) decide();
+  }
+  if (decide_anyway_ && (paused_ || cluster().unfinished() == 0)) {  // nor does time alone
+    decide_anyway_ = false;
+    next_tick_ = settings_.tick == kNever ? kNever : now() + settings_.tick;
   }
   if (decide_anyway_) {
     session_->look_again();
     decide();
-    while (session_->advance()) decide();
+    while (session_->advance())
+      if (worth_deciding()) decide();
   }
   for (const LiveFleet::Effect& effect : fleet_->take_effects()) prepare(effect);
   counts_.refused = session_->refused();
   counts_.fallbacks = guarded_ ? guarded_->falls() : 0;
+}
+
+// A fleet without jobs stays as it is: the slices that come and go there give no reason to change them again, or a policy
+// that draws layouts by chance would reshape for ever.
+bool Daemon::worth_deciding() const {
+  if (cluster().unfinished() > 0 || cluster().news().empty()) return true;
+  const EventKind last = cluster().news().back().kind;
+  return last != EventKind::kCreated && last != EventKind::kDestroyed;
 }
 
 void Daemon::decide() {
@@ -477,7 +489,7 @@ void Daemon::start_job(const LiveFleet::Effect& effect) {
     launch.slice = std::move(*slice);
     for (auto& variable : variables_of(*job)) launch.slice.push_back(std::move(variable));
     launch.device = job->device;
-    launch.device_nodes = lanes_->device_nodes(effect.gpu, *instance);
+    if (world_.runner.fences_devices()) launch.device_nodes = lanes_->device_nodes(effect.gpu, *instance);
     host_share(*job, platform_->model(effect.gpu).slices_of_placement[index(effect.where)], launch.cpus,
                launch.host_mem_mib);
     if (world_.emulated) launch.emulated_kind = job->spec.kind.empty() ? "unknown" : job->spec.kind;

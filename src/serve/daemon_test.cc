@@ -230,6 +230,58 @@ TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
   EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, id); }));
 }
 
+TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
+  Queue q;
+  using J = Service::Json;
+  const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.script = "#!/bin/sh\npassword=1\n"; });
+  const auto seen = [&](const Caller& who) { return answered<J>(q, [&](DaemonService& s) { return s.job(who, id); }); };
+  EXPECT_TRUE(seen(q.alice)->contains("spec"));
+  EXPECT_TRUE(seen({0, 0, true})->contains("spec"));
+  ASSERT_TRUE(seen(q.bob));
+  EXPECT_EQ(seen(q.bob)->dump().find("password"), std::string::npos);
+}
+
+TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.user_queued = 2; });
+  const auto done = q.submit(q.alice, 1);
+  q.run();
+  q.daemon().pause(true);
+  q.submit(q.alice, 1);
+  q.submit(q.alice, 1);
+  JobSpec third;
+  third.command = {"x"};
+  third.directory = "/";
+  EXPECT_EQ(q.daemon().submit(q.alice, {third}, q.warnings).error().code, Error::kBusy);
+  EXPECT_EQ(q.daemon().requeue(done, false).error().code, Error::kBusy);
+  EXPECT_TRUE(q.daemon().submit(q.bob, {third}, q.warnings)) << "another user's";
+  EXPECT_TRUE(q.daemon().requeue(done)) << "the operator's";
+}
+
+TEST(Daemon, SaysThatADeadlineCannotBeKept) {
+  Queue q;
+  const auto due = [&](double minutes) {
+    return [&q, minutes](JobSpec& spec) { spec.deadline = q.daemon().now() + from_minutes(minutes); };
+  };
+  q.submit(q.alice, 10, due(20));
+  EXPECT_TRUE(q.warnings.empty());
+  q.submit(q.alice, 10, due(5));
+  ASSERT_EQ(q.warnings.size(), 1u);
+  EXPECT_EQ(q.warnings[0], "the deadline is in 300 s, and on a whole GPU the job takes 600 s: it will be late");
+  q.submit(q.alice, 10, [](JobSpec& spec) { spec.deadline = Time{0}; });
+  ASSERT_EQ(q.warnings.size(), 2u);
+  EXPECT_NE(q.warnings[1].find("passed"), std::string::npos);
+}
+
+TEST(Daemon, APrioritySurvivesARestartHoweverItAddsUp) {
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.priorities["1001"] = -10; });
+  q.daemon().pause(true);
+  q.submit(q.alice, 10, [](JobSpec& spec) { spec.priority = -1'000'000; });
+  q.daemon().step();
+  q.station.reset();
+  q.open("1xa100-40gb");
+  EXPECT_EQ(q.daemon().live_jobs().size(), 1u);
+}
+
 TEST(Daemon, PowerCapsHold) {
   Queue q("2xa100-40gb", [](StationOptions& o) { o.config.fleet_cap_w = 330; });
   for (int i = 0; i < 12; ++i) q.submit(q.alice, 5);
