@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -33,7 +34,7 @@ Result<double> parse_count(std::string_view text) {
 int list_presets(bool json) {
   Table table({"model", "parameters", "layers", "hidden", "heads", "kv-heads", "vocabulary", "context"});
   Json rows = Json::array();
-  for (const ModelShape& m : model_presets()) {
+  for (const NeuralModel& m : model_presets()) {
     const auto size = [](int n) { return n ? std::to_string(n) : std::string("-"); };
     table.add({m.name, fmt::format("{:.1f} M", m.params / 1e6), size(m.layers), size(m.hidden), size(m.heads),
                size(m.kv_heads), size(m.vocabulary), size(m.usual_context)});
@@ -156,6 +157,7 @@ int run_estimate(const Arguments& arguments) {
     if (bytes > 0) table.add({name, fmt::format("{:.0f}", mib(bytes))});
   table.add({"total", fmt::format("{:.0f}", parts->total_mib())});
   fmt::print("{}", table.text());
+  std::fflush(stdout);
   if (!profile) return failure(profile.error());
   const Profile& slice = (*gpu_model)->profiles()[std::size_t(*profile)];
   fmt::print("With {:g} % spare: {:.0f} MiB. The tightest slice of {}: {} ({} MiB).\n", margin, needed,

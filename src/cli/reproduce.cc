@@ -9,6 +9,7 @@
 #include "cli/paper_tables.h"
 #include "cli/progress.h"
 #include "cli/repro_report.h"
+#include "cli/reproduce_c.h"
 #include "cli/reproduce_fig11.h"
 #include "cli/reproduce_memory.h"
 #include "cli/run_options.h"
@@ -118,9 +119,11 @@ int run_reproduce(const Arguments& arguments) {
   bool json = false;
   Fig11Options fig11;
   ReproOptions repro;
-  Command command("reproduce", "a|b|a-static|a-fig11|bounds-tiny|memory",
+  SystemCOptions system_c;
+  Command command("reproduce", "a|b|c|a-static|a-fig11|bounds-tiny|memory",
                   "Prints what the papers print beside what we measure on report days. a: every table and figure of "
-                  "SMART-MIG; b: one GPU through a day; a-static: static partitions only; a-fig11: the tardiness bound "
+                  "SMART-MIG; b: one GPU through a day; c: MIGM's batches of unknown memory, through the daemon "
+                  "on emulated A100s; a-static: static partitions only; a-fig11: the tardiness bound "
                   "of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; memory: foreseeing "
                   "that a job will not "
                   "fit its slice.",
@@ -134,6 +137,10 @@ int run_reproduce(const Arguments& arguments) {
                  "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
   command.option("--bound-days", repro.bound_days, "N", "a: prove the ET bound of so many days and print the gaps");
   command.option("--cases", cases, "N", "memory: jobs of each family of curves");
+  command.option("--gpus", system_c.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
+  command.option("--batch", system_c.batch, "NAME", "c: one batch or group only: general, ml, llm, ...");
+  command.option("--batches", system_c.batches, "N", "c: batches of each kind, report seeds from 200000 on");
+  command.option("--batch-jobs", system_c.jobs, "N", "c: jobs of a batch");
   command.option("--html", repro.html, "FILE", "a, b: write everything as one page");
   command.flag("--force", repro.force, "replace an existing page");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
@@ -141,9 +148,9 @@ int run_reproduce(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (what != "a" && what != "b" && what != "a-static" && what != "a-fig11" && what != "bounds-tiny" &&
+  if (what != "a" && what != "b" && what != "c" && what != "a-static" && what != "a-fig11" && what != "bounds-tiny" &&
       what != "memory")
-    return usage_error(invalid("'{}' is not known: a, b, a-static, a-fig11, bounds-tiny, memory", what));
+    return usage_error(invalid("'{}' is not known: a, b, c, a-static, a-fig11, bounds-tiny, memory", what));
   if (days < 2 || days > 10'000 || threads < 1 || threads > 1024)
     return usage_error(invalid("--days 2 to 10000, -j 1 to 1024"));
   if (what == "a" || what == "b") {
@@ -154,6 +161,12 @@ int run_reproduce(const Arguments& arguments) {
     repro.threads = threads;
     repro.json = json;
     return what == "a" ? reproduce_a(repro) : reproduce_b(repro);
+  }
+  if (what == "c") {
+    if (system_c.batches < 1 || system_c.batches > 1000 || system_c.jobs < 1 || system_c.jobs > 1000)
+      return usage_error(invalid("--batches 1 to 1000, --batch-jobs 1 to 1000"));
+    system_c.json = json;
+    return reproduce_c(system_c);
   }
   if (what == "bounds-tiny") return reproduce_bounds_tiny(json, int(threads));
   if (what == "memory") {

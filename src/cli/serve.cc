@@ -1,12 +1,17 @@
 // The daemon in the foreground: opens the station, listens, and runs the queue on this thread until a signal ends it.
 // Jobs are not children of the queue: they go on when it ends, and the next daemon finds them.
 #include <fmt/format.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <sstream>
 #include <thread>
 
 #include "base/file.h"
@@ -79,22 +84,33 @@ class Signals {
   std::thread thread_;
 };
 
+Result<Ok> keep_secret(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return io_error("{}: {}", path, std::strerror(errno));
+  if ((file.st_mode & (S_IRWXO | S_IWGRP)) != 0)
+    return invalid("{} is a secret and others can read it or write it: chmod 600 {}", path, path);
+  return Ok{};
+}
+
+// One a line: "TOKEN USER" speaks for that user, "TOKEN" alone for the operator, whose jobs run as the daemon's user.
 Result<std::vector<HttpToken>> tokens_of(const ServeConfig& config) {
   std::vector<HttpToken> tokens;
+  SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_token_file));
   SMARTMIG_TRY(const std::string text, read_file(config.tcp_token_file));
-  std::size_t begin = 0;
-  while (begin < text.size()) {  // one a line
-    std::size_t end = text.find('\n', begin);
-    if (end == text.npos) end = text.size();
-    std::string token = text.substr(begin, end - begin);
-    while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back()))) token.pop_back();
-    begin = end + 1;
-    if (token.empty()) continue;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
     HttpToken one;
-    one.token = std::move(token);
-    one.caller.uid = ::geteuid();
-    one.caller.gid = ::getegid();
-    one.caller.operator_rights = true;
+    std::string user, more;
+    if (!(words >> one.token)) continue;
+    one.caller = {::geteuid(), ::getegid(), true};
+    if (words >> user) {
+      const passwd* const entry = ::getpwnam(user.c_str());
+      if (!entry || words >> more)
+        return invalid("{}: a line is TOKEN or TOKEN USER; this machine knows no user '{}{}{}'", config.tcp_token_file,
+                       user, more.empty() ? "" : " ", more);
+      one.caller = {entry->pw_uid, entry->pw_gid, entry->pw_uid == 0 || entry->pw_uid == ::geteuid()};
+    }
     tokens.push_back(std::move(one));
   }
   if (tokens.empty()) return invalid("{} holds no token: write one of 16 bytes or more", config.tcp_token_file);
@@ -113,7 +129,10 @@ Result<std::unique_ptr<HttpServer>> listen_tcp(Api& api, const ServeConfig& conf
   options.key_file = config.tcp_key;
   options.plain = !config.tcp_tls;
   options.origins = config.tcp_allowed_origins;
+  options.hosts = config.tcp_hosts;
+  if (char name[256] = {}; ::gethostname(name, sizeof name - 1) == 0) options.hosts.emplace_back(name);
   SMARTMIG_TRY(options.tokens, tokens_of(config));
+  if (!config.tcp_key.empty()) SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_key));
   return HttpServer::start(api, options);
 }
 
@@ -177,6 +196,7 @@ int run_serve(const Arguments& arguments) {
   station_options.power = power;
   station_options.reread = read;
 
+  if (::geteuid() == 0) ::umask(022);  // jobs of all users meet what is not made private by name
   const sigset_t signals = Signals::block();
   auto station = Station::open(std::move(station_options));
   if (!station) return failure(station.error());

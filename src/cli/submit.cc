@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <iostream>
 #include <thread>
 
@@ -33,8 +34,19 @@ void say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", note);
 }
 
+// A daemon that was started a moment ago, or restarts, is there in another.
+void await_daemon(DaemonClient& client) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() < patience) {
+    const auto health = client.get("/healthz");
+    if (health || health.error().code != Error::kLost) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 // All accepted jobs. Each request is all or nothing; when a later one is refused, the error says what was taken before.
 Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
+  await_daemon(client);
   Json ids = Json::array(), jobs = Json::array(), warnings = Json::array();
   for (std::size_t next = 0; next < specs.size();) {
     Json batch = Json::array();

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "model/site_tables.h"
 
 namespace smartmig::cli {
 
@@ -42,7 +43,8 @@ std::span<const VerbGroup> verb_groups() {
       {"reproduce", "the papers' tables beside ours", run_reproduce},
       {"decide", "layouts and placements for a state given as JSON", run_decide},
       {"workload", "generate, convert and check workloads", run_workload},
-      {"replay", "the figures of a recorded journal", run_replay},
+      {"replay", "the figures of a recorded journal, and of other policies on the same day", run_replay},
+      {"calibrate", "fit speeds and watts to what jobs took, and report the error", run_calibrate},
   };
   static const Verb gpus[] = {
       {"gpus", "the GPUs of this machine, their slices and what is busy", run_gpus},
@@ -54,6 +56,7 @@ std::span<const VerbGroup> verb_groups() {
       {"generate-config", "a configuration file for the GPUs of this machine", run_generate_config},
       {"doctor", "is this machine fit to be controlled? one remedy for each complaint", run_doctor},
       {"geometry", "MIG models, profiles, layouts and moves", run_geometry},
+      {"profile", "run a command on each slice size and write its rows for the speed and power tables", run_profile},
       {"estimate", "the memory a job will need, and the tightest slice that has it", run_estimate},
   };
   static const Verb others[] = {
@@ -112,6 +115,7 @@ int main(int argc, char** argv) {
     fmt::print("smartmig {}\n", SMARTMIG_VERSION);
     return 0;
   }
+  if (const auto tables = check_site_tables(); !tables) return usage_error(tables.error());
   std::vector<std::string> names;
   const Arguments rest(arguments.begin() + 1, arguments.end());
   for (const VerbGroup& group : verb_groups())

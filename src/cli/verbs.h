@@ -36,6 +36,8 @@ int run_export_journal(const Arguments&);  // by run_export, for --journal
 int run_generate_config(const Arguments&);
 int run_doctor(const Arguments&);
 int run_estimate(const Arguments&);
+int run_profile(const Arguments&);
+int run_calibrate(const Arguments&);
 
 int run_serve(const Arguments&);
 int run_submit(const Arguments&);

@@ -88,6 +88,8 @@ class MigDriver {
   virtual Result<Ok> health(GpuId gpu) = 0;
   // What a child of this user needs in its environment to run on that slice and no other.
   virtual Result<Environment> environment(GpuId gpu, const Instance& instance, std::uint32_t uid) = 0;
+  // The nodes that such a child opens: a device fence lets these through and no other GPU's. Empty: not known, no fence.
+  virtual std::vector<std::string> device_nodes(GpuId, const Instance&) { return {}; }
 };
 
 // "GPU 3 (NVIDIA H200)": how sentences name a board.

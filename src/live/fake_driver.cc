@@ -292,6 +292,10 @@ Result<Ok> FakeDriver::start_process(GpuId id, PlacementId where, DeviceProcess 
 
 Result<Ok> FakeDriver::enter_process(Lock& lock, GpuId id, PlacementId where, DeviceProcess process) {
   SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
+  if (where == kNoPlacement) {  // on the whole board
+    gpu->processes.push_back(std::move(process));
+    return step("process");
+  }
   for (const Instance& i : gpu->instances)
     if (i.placement == where) {
       process.gpu_instance = i.gpu_instance;

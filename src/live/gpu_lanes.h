@@ -61,6 +61,9 @@ class GpuLanes {
   Result<Environment> environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
     return driver_.environment(gpu, instance, uid);
   }
+  std::vector<std::string> device_nodes(GpuId gpu, const Instance& instance) {
+    return driver_.device_nodes(gpu, instance);
+  }
 
  private:
   struct Request {

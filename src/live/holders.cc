@@ -30,10 +30,11 @@ std::vector<std::string> capability_nodes(const HolderQuery& query) {
   std::ifstream in((machine.empty() ? query.proc_root : machine + "/proc") + "/driver/nvidia-caps/mig-minors");
   const std::string gi = fmt::format("gpu{}/gi{}/", query.minor, query.gpu_instance);
   for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(gi)) continue;
     std::istringstream words(line);
     std::string path;
     int minor = -1;
-    if (!(words >> path >> minor) || !path.starts_with(gi)) continue;
+    if (!(words >> path >> minor)) continue;
     if (query.compute_instance >= 0 && path.starts_with(gi + "ci") &&
         !path.starts_with(fmt::format("{}ci{}/", gi, query.compute_instance)))
       continue;
@@ -88,6 +89,15 @@ std::vector<Holder> find_holders(const HolderQuery& query) {
   }
   std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) { return a.pid < b.pid; });
   return holders;
+}
+
+std::vector<std::string> nodes_of_slice(const HolderQuery& query) {
+  std::vector<std::string> nodes = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+                                    fmt::format("/dev/nvidia{}", query.minor)};
+  if (query.gpu_instance >= 0)
+    for (std::string& node : capability_nodes(query)) nodes.push_back(std::move(node));
+  for (std::string& node : nodes) node.insert(0, query.machine);
+  return nodes;
 }
 
 std::string describe(const std::vector<Holder>& holders) {

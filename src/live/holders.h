@@ -28,6 +28,8 @@ struct HolderQuery {
 
 // Sorted by pid; this process is left out.
 std::vector<Holder> find_holders(const HolderQuery& query);
+// What a job on that slice opens: the driver's common nodes, its board's and its capabilities.
+std::vector<std::string> nodes_of_slice(const HolderQuery& query);
 std::string describe(const std::vector<Holder>& holders);  // "pid 812 (dcgmi) through /dev/nvidia0"; empty if none
 
 }  // namespace smartmig

@@ -45,6 +45,20 @@ TEST(Holders, NamesWhoHoldsABoard) {
   EXPECT_TRUE(find_holders({proc.path() + "/nothing", -1, -1, -1}).empty());
 }
 
+TEST(Holders, NamesTheNodesThatAJobOnASliceOpens) {
+  const Proc proc;
+  HolderQuery query{proc.path(), 0, 1, 0, ""};
+  using Nodes = std::vector<std::string>;
+  const Nodes common = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0"};
+  Nodes slice = common;
+  slice.insert(slice.end(), {"/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"});
+  EXPECT_EQ(nodes_of_slice(query), slice) << "and no other slice's";
+  query.gpu_instance = -1;
+  EXPECT_EQ(nodes_of_slice(query), common);
+  query.machine = "/machine";
+  EXPECT_EQ(nodes_of_slice(query)[3], "/machine/dev/nvidia0");
+}
+
 TEST(Holders, NamesWhoHoldsAnEmulatedSlice) {
   struct Emulated : TempDir {
     Emulated() {

@@ -1,12 +1,16 @@
 // Jobs without processes: each ends its predicted time after its start, on the daemon's clock, and meanwhile stands on
-// its emulated slice as busy, of its kind, with its memory. For emulation at scale and for runs on a virtual clock that
-// must repeat to the microsecond. Nothing of it outlives the daemon: after a restart all that ran is reported as ended.
+// its emulated slice as busy, of its kind, with its memory. A job with a script (emulated_script.h) takes the script's
+// time and memory instead: its memory on the slice is brought up to date by every poll(), and it fails at the instant
+// at which it would pass what the slice has. For emulation at scale and for runs on a virtual clock that must repeat to
+// the microsecond. Nothing of it outlives the daemon: after a restart all that ran is reported as ended.
 // Exits of one instant come by job id. Thread rule: as JobRunner.
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
+#include "live/emulated_script.h"
 #include "live/live_clock.h"
 #include "live/runner.h"
 #include "live/sim_library.h"
@@ -36,8 +40,16 @@ class InProcessRunner : public JobRunner {
   struct Running {
     unsigned int token = 0;  // of its stand-in; 0: none
     Time started{}, due{};
+    std::optional<EmulatedScript> script;
+    double done = 0;        // share of the work behind it when it started
+    double whole_s = 0;     // of the whole job here
+    double shown_mib = -1;  // on the slice
+    double lacks_mib = 0;   // above 0: it fails when due, and this is what it needs by then
   };
+  Result<Ok> follow_script(const Launch& launch, Running& job) const;
+  void show_memory(Running& job, Time now);
   void end(std::map<AttemptId, Running>::iterator at, Time when, int code, int signal, std::string words);
+  void end_as_due(std::map<AttemptId, Running>::iterator at);
 
   LiveClock& clock_;
   std::shared_ptr<SimLibrary> sim_;

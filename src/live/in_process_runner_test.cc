@@ -114,5 +114,49 @@ TEST(InProcessRunnerTest, AJobStandsOnItsSliceAtItsKindsWatts) {
   EXPECT_TRUE(world.driver->processes(GpuId{0})->empty()) << "it left with its runner";
 }
 
+// 2g.10gb has 9984 MiB; the job grows by 90 MiB a second from 1000 MiB there.
+TEST(InProcessRunnerTest, AScriptedJobGrowsOnItsSliceAndFailsWhereItEnds) {
+  SimWorld world("1xa100-40gb");
+  const auto slice = world.driver->create(GpuId{0}, world.place(GpuId{0}, "2g@0"));
+  ASSERT_TRUE(slice);
+  const auto used = [&] { return world.driver->read(GpuId{0})->instances[0].used_mib; };
+  InProcessRunner runner(*world.clock, world.machine->sim());
+  Launch grows = launch(1, Time(5'000'000), slice->uuid, "unknown");
+  grows.spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:19000", "SMARTMIG_EMULATED_SECONDS=2:200,7:80"};
+  const Time begin = world.clock->now();
+  ASSERT_TRUE(runner.start(grows));
+  EXPECT_EQ(used(), 1000);
+  EXPECT_NEAR(seconds(runner.next_due() - begin), 8984.0 / 90, 1e-5) << "when 9984 MiB are passed, not when predicted";
+  world.clock->wait_until(begin + from_seconds(50));
+  EXPECT_TRUE(runner.poll().empty());
+  EXPECT_EQ(used(), 5500);
+  world.clock->wait_until(runner.next_due());
+  const auto exits = runner.poll();
+  ASSERT_EQ(exits.size(), 1u);
+  EXPECT_TRUE(exits[0].gpu_oom);
+  EXPECT_EQ(exits[0].code, 1);
+  EXPECT_NE(exits[0].words.find("out of memory"), std::string::npos);
+  EXPECT_EQ(used(), 0) << "it left";
+
+  Launch rest = grows;  // a quarter is left after a checkpoint
+  rest.id.attempt = 2;
+  rest.remaining = 0.25;
+  rest.spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:9000", "SMARTMIG_EMULATED_SECONDS=2:200"};
+  const Time second = world.clock->now();
+  ASSERT_TRUE(runner.start(rest));
+  EXPECT_EQ(used(), 7000);
+  EXPECT_EQ(runner.next_due(), second + from_seconds(50));
+  ASSERT_TRUE(runner.stop({1, 2}, SIGTERM, Time(0)));
+  EXPECT_FALSE(runner.poll().at(0).gpu_oom) << "it was stopped";
+
+  rest.id.attempt = 3;
+  rest.spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:10000"};
+  ASSERT_TRUE(runner.start(rest));
+  EXPECT_TRUE(runner.poll().at(0).gpu_oom) << "at once";
+  rest.id.attempt = 4;
+  rest.spec.environment = {"SMARTMIG_EMULATED_MEMORY=much"};
+  EXPECT_FALSE(runner.start(rest));
+}
+
 }  // namespace
 }  // namespace smartmig

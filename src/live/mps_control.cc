@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/text.h"
 #include "live/driver.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int kPolls = 100;         // of kPollPause each: how long a daemon may take to start or stop
 constexpr int kPollPause = 50'000;  // us
+constexpr int kQuestions = 3;       // a daemon that is busy with a new client may leave a question unanswered
+constexpr Time kAnswer{3'000'000};
 
 std::vector<std::uint32_t> pids_in(std::string_view text) {
   std::vector<std::uint32_t> pids;
@@ -41,7 +44,10 @@ ProgramRun MpsControl::prepared() const {
 Result<std::string> MpsControl::ask(const std::string& command) const {
   ProgramRun run = prepared();
   run.input = command + "\n";
-  SMARTMIG_TRY(ProgramResult result, run_program(run));
+  run.limit = kAnswer;
+  auto answer = run_program(run);
+  for (int i = 1; i < kQuestions && !answer && answer.error().code == Error::kTimeout; ++i) answer = run_program(run);
+  SMARTMIG_TRY(const ProgramResult result, std::move(answer));
   if (result.status != 0)
     return lost_error(
         "the MPS control daemon of {} does not answer '{}': {}", gpu_, command,
@@ -50,6 +56,26 @@ Result<std::string> MpsControl::ask(const std::string& command) const {
 }
 
 bool MpsControl::running() const { return bool(ask("get_server_list")); }
+
+bool MpsControl::running_still() const {
+  for (int i = 0; i < kQuestions; ++i) {
+    if (running()) return true;
+    ::usleep(kPollPause);
+  }
+  return false;
+}
+
+// One that has ended may stay as a zombie where nobody waits for it.
+bool MpsControl::process_lives() const {
+  std::ifstream file(pipe_ + "/nvidia-cuda-mps-control.pid");
+  int pid = 0;
+  if (!(file >> pid) || pid <= 0) return false;
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(stat, line)) return false;
+  const auto name_end = line.rfind(") ");
+  return name_end != line.npos && name_end + 2 < line.size() && line[name_end + 2] != 'Z';
+}
 
 Result<Ok> MpsControl::start() {
   if (running()) return Ok{};
@@ -73,8 +99,9 @@ Result<Ok> MpsControl::start() {
 Result<Ok> MpsControl::stop() {
   if (!running()) return Ok{};
   SMARTMIG_RETURN_IF_ERROR(ask("quit"));
+  // It removes its pipes as it ends: a new one must not be started in the same place before that.
   for (int i = 0; i < kPolls; ++i) {
-    if (!running()) return Ok{};
+    if (!running() && !process_lives()) return Ok{};
     ::usleep(kPollPause);
   }
   return timeout_error("the MPS control daemon of {} does not stop: a client may still run", gpu_);

@@ -20,6 +20,7 @@ class MpsControl {
   Result<Ok> start();  // no effect while it runs
   Result<Ok> stop();   // no effect while it does not; waits until it is gone
   bool running() const;
+  bool running_still() const;  // asks again before it says no
   Result<std::string> ask(const std::string& command) const;
   Result<std::vector<std::uint32_t>> clients() const;  // pids; empty without a server
   const std::string& pipe_directory() const { return pipe_; }
@@ -27,6 +28,7 @@ class MpsControl {
 
  private:
   ProgramRun prepared() const;
+  bool process_lives() const;
   std::string program_, gpu_, pipe_, log_;
   bool multi_user_;
 };

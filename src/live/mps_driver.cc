@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -32,7 +33,7 @@ std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
   std::size_t at = 0;
   while (at < all.size()) {
     const std::string_view entry = all.c_str() + at;
-    if (entry.starts_with("SMARTMIG_SLICE=")) return std::string(entry.substr(15));
+    if (entry.starts_with("SMARTMIG_DEVICE=")) return std::string(entry.substr(16));
     at += entry.size() + 1;
   }
   return "";
@@ -201,9 +202,13 @@ Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
   std::vector<DeviceProcess> list;
   const auto clients = control(gpu).clients();
   if (!clients) return list;  // no daemon, no clients
+  std::map<std::uint32_t, int> held;
+  if (const auto seen = boards_->processes(gpu))
+    for (const DeviceProcess& p : *seen) held[p.pid] = p.memory_mib;
   for (std::uint32_t pid : *clients) {
     DeviceProcess process;
     process.pid = pid;
+    if (const auto at = held.find(pid); at != held.end()) process.memory_mib = at->second;
     std::ifstream comm(fmt::format("{}/{}/comm", options_.proc_root, pid));
     std::getline(comm, process.name);
     const std::string slice = slice_of(options_.proc_root, pid);
@@ -218,11 +223,15 @@ Result<Ok> MpsDriver::health(GpuId gpu) {
   SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
-  if (!board.instances.empty() && !control(gpu).running())
-    return lost_error("{}: it has soft slices but its MPS control daemon is gone; create a slice to start it again",
-                      title(board));
+  // Soft slices are books: what runs goes on under its server, and a new control daemon serves who comes next.
+  if (!board.instances.empty() && !control(gpu).running_still())
+    if (const auto again = control(gpu).start(); !again)
+      return lost_error("{}: it has soft slices, its MPS control daemon is gone and does not start again: {}",
+                        title(board), again.error().what);
   return Ok{};
 }
+
+std::vector<std::string> MpsDriver::device_nodes(GpuId gpu, const Instance&) { return boards_->device_nodes(gpu, {}); }
 
 Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
   SMARTMIG_TRY(const auto mine, turn(gpu));
@@ -248,7 +257,7 @@ Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, 
                      {"CUDA_MPS_LOG_DIRECTORY", control(gpu).log_directory()},
                      {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(thread_percentage(*board.model, profile))},
                      {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", fmt::format("0={}M", living->memory_mib)},
-                     {"SMARTMIG_SLICE", living->uuid}};
+                     {"SMARTMIG_DEVICE", living->uuid}};
 }
 
 Result<std::optional<MpsFault>> MpsDriver::fault(GpuId gpu, const std::vector<std::uint32_t>& clients) {

@@ -39,6 +39,7 @@ class MpsDriver : public MigDriver {
   Result<std::vector<DeviceProcess>> processes(GpuId gpu) override;
   Result<Ok> health(GpuId gpu) override;
   Result<Environment> environment(GpuId gpu, const Instance& instance, std::uint32_t uid) override;
+  std::vector<std::string> device_nodes(GpuId gpu, const Instance& instance) override;  // of the whole board
 
   // The fault that the server's log tells of since the last call, if any; the log is read from where it was left.
   Result<std::optional<MpsFault>> fault(GpuId gpu, const std::vector<std::uint32_t>& clients);

@@ -47,7 +47,7 @@ struct MpsTest : ::testing::Test {
     std::ofstream(pipe() + "/clients", std::ios::app) << pid << "\n";
     dir.file(fmt::format("proc/{}/comm", pid), "trainer\n");
     dir.file(fmt::format("proc/{}/environ", pid),
-             std::string("A=b\0SMARTMIG_SLICE=", 19) + slice + std::string("\0", 1));
+             std::string("A=b\0SMARTMIG_SLICE=1g@0\0SMARTMIG_DEVICE=", 40) + slice + std::string("\0", 1));
   }
   TempDir dir;
   MpsDriver::Options options;
@@ -86,7 +86,7 @@ TEST_F(MpsTest, ChildGetsItsLimits) {
   EXPECT_EQ(e["CUDA_MPS_PIPE_DIRECTORY"], pipe());
   EXPECT_EQ(e["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "46");  // 60 of 132 SMs
   EXPECT_EQ(e["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=71424M");
-  EXPECT_EQ(e["SMARTMIG_SLICE"], made->uuid);
+  EXPECT_EQ(e["SMARTMIG_DEVICE"], made->uuid);
 }
 
 TEST_F(MpsTest, PercentagesGiveAtLeastTheSmsOfTheProfile) {
@@ -120,6 +120,27 @@ TEST_F(MpsTest, BusySliceStaysAndOneUserAtATime) {
   options.multi_user = true;
   driver = std::move(*MpsDriver::open(fake, options));
   EXPECT_TRUE(driver->environment(GpuId{0}, *other, ::getuid() + 1));
+}
+
+TEST_F(MpsTest, ControlDaemonThatIsGoneIsStartedAgain) {
+  ASSERT_TRUE(driver->create(GpuId{0}, place("3g@4")));
+  ASSERT_TRUE(driver->health(GpuId{0}));
+  std::filesystem::remove(pipe() + "/daemon");
+  const auto healed = driver->health(GpuId{0});
+  EXPECT_TRUE(healed) << healed.error().what;
+  EXPECT_TRUE(std::filesystem::exists(pipe() + "/daemon"));
+  std::filesystem::remove(pipe() + "/daemon");
+  std::filesystem::remove(options.control);
+  EXPECT_FALSE(driver->health(GpuId{0})) << "no program to start it with";
+}
+
+TEST_F(MpsTest, ClientsBringTheMemoryThatTheBoardKnows) {
+  const auto made = driver->create(GpuId{0}, place("3g@4"));
+  ASSERT_TRUE(made);
+  client(5001, made->uuid);
+  EXPECT_EQ((*driver->processes(GpuId{0}))[0].memory_mib, 0);
+  ASSERT_TRUE(fake->pretend_process(GpuId{0}, kNoPlacement, {5001, -1, "trainer", 4711}));
+  EXPECT_EQ((*driver->processes(GpuId{0}))[0].memory_mib, 4711);
 }
 
 TEST_F(MpsTest, FatalFaultIsAttributedAndNeighboursAreCollateral) {

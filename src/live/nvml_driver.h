@@ -47,6 +47,7 @@ class NvmlDriver : public MigDriver {
   Result<std::vector<DeviceProcess>> processes(GpuId gpu) override;
   Result<Ok> health(GpuId gpu) override;
   Result<Environment> environment(GpuId gpu, const Instance& instance, std::uint32_t uid) override;
+  std::vector<std::string> device_nodes(GpuId gpu, const Instance& instance) override;
 
   const std::string& driver_version() const { return driver_version_; }
   const std::vector<std::string>& tidied() const { return tidied_; }  // what opening cleaned up, in words

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <thread>
 
+#include "live/holders.h"
 #include "live/nvml_driver.h"
 
 namespace smartmig {
@@ -302,6 +303,11 @@ Result<double> NvmlDriver::power(GpuId id) {
 Result<Environment> NvmlDriver::environment(GpuId id, const Instance& instance, std::uint32_t) {
   SMARTMIG_RETURN_IF_ERROR(reach(id));
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+}
+
+std::vector<std::string> NvmlDriver::device_nodes(GpuId id, const Instance& instance) {
+  if (index(id) >= gpus_.size() || gpus_[index(id)].minor < 0) return {};
+  return nodes_of_slice({options_.proc_root, gpus_[index(id)].minor, instance.gpu_instance, instance.compute_instance});
 }
 
 void NvmlDriver::pause(Time t) const {

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/text.h"
 #include "live/launch_block.h"
 
 namespace smartmig {
@@ -341,6 +342,15 @@ std::size_t ProcessRunner::watched() const {
 std::string ProcessRunner::log_path(AttemptId id) const {
   const std::string path = spool_.directory(id) + "/log";
   return ::access(path.c_str(), F_OK) == 0 ? path : "";
+}
+
+std::uint64_t ProcessRunner::last_job() const {
+  std::uint64_t last = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(options_.spool, error), end; !error && at != end; at.increment(error))
+    if (const auto number = parse_int(at->path().filename().string()); number && *number > 0)
+      last = std::max(last, std::uint64_t(*number));
+  return last;
 }
 
 void ProcessRunner::forget(AttemptId id) {

@@ -43,6 +43,8 @@ class ProcessRunner : public JobRunner {
   void forget(AttemptId id) override;                 // not while it runs
 
   // "devices": a job opens its slice's nodes and no other GPU's. "cooperative": it is asked to by its environment.
+  std::uint64_t last_job() const override;
+  bool fences_devices() const override { return cgroups_.limits_devices(); }
   std::string isolation() const { return cgroups_.limits_devices() ? "devices" : "cooperative"; }
   std::string words() const { return cgroups_.words(); }
   std::size_t watched() const;

@@ -32,6 +32,7 @@ struct Launch {
   int host_mem_mib = 0;                   // 0: no limit
   std::string emulated_kind;              // not empty: register the job on its emulated slice as busy, of this kind
   Time predicted{};                       // run time expected; what an in-process runner takes
+  double remaining = 1;                   // share of the job's work that is left, as of its last checkpoint
 };
 
 struct AttemptExit {
@@ -40,6 +41,7 @@ struct AttemptExit {
   int signal = 0;  // that killed it
   Time started{}, ended{};
   bool host_oom = false;       // the kernel killed it for host memory
+  bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
   bool timed_out = false;  // its time limit passed; the supervisor stopped it
   bool never_started = false;  // the command could not be executed; `words` says why
   int peak_host_mib = -1;
@@ -67,7 +69,10 @@ class JobRunner {
   virtual Time next_due() const { return kNever; }  // when poll() will have something by itself (in-process runners)
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
-  virtual void forget(AttemptId id) = 0;  // its spool may be removed
+  virtual void forget(AttemptId id) = 0;                 // its spool may be removed
+  virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
+  // The largest job number of which something is left here: after an old store was restored, new jobs count from there.
+  virtual std::uint64_t last_job() const { return 0; }
 };
 
 }  // namespace smartmig

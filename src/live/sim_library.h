@@ -29,6 +29,7 @@
   X(nvmlSimStandIn)               \
   X(nvmlSimStandDown)             \
   X(nvmlSimStandInMemory)         \
+  X(nvmlSimGetSlice)              \
   X(nvmlSimInjectFault)           \
   X(nvmlSimClearFaults)           \
   X(nvmlSimResetGpu)

@@ -33,6 +33,9 @@ class WatchedDriver : public MigDriver {
   Result<std::vector<DeviceProcess>> processes(GpuId gpu) override;
   Result<Ok> health(GpuId gpu) override;
   Result<Environment> environment(GpuId gpu, const Instance& instance, std::uint32_t uid) override;
+  std::vector<std::string> device_nodes(GpuId gpu, const Instance& instance) override {
+    return inner_->device_nodes(gpu, instance);  // asks no GPU
+  }
 
  private:
   struct Worker;

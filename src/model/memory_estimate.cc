@@ -73,9 +73,9 @@ Result<Ok> check(const MemoryQuestion& q) {
 
 }  // namespace
 
-std::span<const ModelShape> model_presets() {
+std::span<const NeuralModel> model_presets() {
   // Sizes of the published checkpoints; see docs/memory.md.
-  static const std::vector<ModelShape> presets = {
+  static const std::vector<NeuralModel> presets = {
       {"bert-base", 110.1e6, 12, 768, 12, 12, 30522, 0, 0, 128},
       {"bert-large", 336.2e6, 24, 1024, 16, 16, 30522, 0, 0, 128},
       {"gpt2", 124.4e6, 12, 768, 12, 12, 50257, 0, 0, 1024},
@@ -96,9 +96,9 @@ std::span<const ModelShape> model_presets() {
   return presets;
 }
 
-Result<ModelShape> find_model(std::string_view name) {
+Result<NeuralModel> find_model(std::string_view name) {
   std::vector<std::string> names;
-  for (const ModelShape& model : model_presets()) {
+  for (const NeuralModel& model : model_presets()) {
     if (lower(name) == model.name) return model;
     names.push_back(model.name);
   }
@@ -122,7 +122,7 @@ const char* name_of(Precision precision) { return kPrecisions[int(precision)].na
 
 Result<MemoryParts> estimate_memory(const MemoryQuestion& q) {
   SMARTMIG_RETURN_IF_ERROR(check(q));
-  const ModelShape& m = q.model;
+  const NeuralModel& m = q.model;
   const bool mixed = q.training && q.precision != Precision::kFp32;
   const double wide = q.precision == Precision::kFp32 ? 2 : 1;  // activations against 16 bit
   const double context = q.context > 0 ? q.context : m.usual_context, micro = std::ceil(q.batch / q.accumulate);

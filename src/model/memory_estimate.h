@@ -12,7 +12,7 @@
 
 namespace smartmig {
 
-struct ModelShape {
+struct NeuralModel {
   std::string name;
   double params = 0;
   int layers = 0, hidden = 0, heads = 0, kv_heads = 0;  // 0: not a transformer
@@ -21,8 +21,8 @@ struct ModelShape {
   double transient = 0;                                 // convolutional: values alive at once per sample without one
   int usual_context = 0;
 };
-std::span<const ModelShape> model_presets();
-Result<ModelShape> find_model(std::string_view name);  // the error lists near names
+std::span<const NeuralModel> model_presets();
+Result<NeuralModel> find_model(std::string_view name);  // the error lists near names
 
 enum class Optimiser : std::uint8_t { kSgd, kMomentum, kAdam, kAdamW, kAdam8bit, kAdafactor };
 enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kInt8, kInt4 };
@@ -32,7 +32,7 @@ const char* name_of(Optimiser optimiser);
 const char* name_of(Precision precision);
 
 struct MemoryQuestion {
-  ModelShape model;
+  NeuralModel model;
   bool training = true;
   Optimiser optimiser = Optimiser::kAdamW;
   Precision precision = Precision::kBf16;  // training in 16 bit is mixed: 32-bit master weights

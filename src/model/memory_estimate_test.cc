@@ -69,7 +69,7 @@ TEST(MemoryEstimate, GrowsWithEverythingThatIsMore) {
     EXPECT_GT(total, last);
     last = total;
   }
-  for (const ModelShape& model : model_presets())
+  for (const NeuralModel& model : model_presets())
     for (const bool training : {true, false}) {
       MemoryQuestion q;
       q.model = model;

@@ -4,6 +4,7 @@
 #include "base/embedded.h"
 #include "base/text.h"
 #include "mig/catalog.h"
+#include "model/site_tables.h"
 
 namespace smartmig {
 namespace {
@@ -18,13 +19,63 @@ struct Row {
 struct KindRow {
   std::string model, kind, profile;
   double watts = 0;
+  int slices = 0;  // compute slices of the profile
 };
 struct Tables {
   std::vector<Row> rows;
   std::vector<KindRow> kinds;
 };
 
-Result<Tables> read_tables() {
+Result<int> slices_of(const Row& row, std::string_view profile) {
+  if (row.form == "measured") {
+    SMARTMIG_TRY(const auto gpu, Catalog::builtin().find(row.default_for.front()));
+    const int found = gpu->find_profile(profile);
+    if (found < 0 || gpu->profiles()[std::size_t(found)].name != profile)
+      return invalid("{} has no profile '{}'", gpu->name(), profile);
+    return gpu->profiles()[std::size_t(found)].compute_slices;
+  }
+  const auto slices = parse_int(profile.substr(0, profile.find('g')));
+  if (!slices || *slices < 1 || *slices > row.compute_slices)
+    return invalid("'{}' is not a profile of a GPU of {} compute slices", profile, row.compute_slices);
+  return int(*slices);
+}
+
+// Adds the rows of a file of the form of power_kinds.csv; a row for the same model, kind and profile takes the place of
+// the earlier one.
+Result<Ok> add_kinds(Tables& tables, LineReader lines) {
+  SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines)));
+  SMARTMIG_TRY(const int of, csv.require("model"));
+  SMARTMIG_TRY(const int kind, csv.require("kind"));
+  SMARTMIG_TRY(const int profile, csv.require("profile"));
+  SMARTMIG_TRY(const int watts, csv.require("watts"));
+  for (;;) {
+    SMARTMIG_TRY(const bool more, csv.next());
+    if (!more) return Ok{};
+    KindRow row{std::string(csv.text(of)), std::string(csv.text(kind)), std::string(csv.text(profile)), 0, 0};
+    SMARTMIG_TRY(row.watts, csv.number(watts));
+    if (row.watts <= 0 || row.watts > 1e5) return csv.error(watts, "must be above 0 W and at most 100,000 W");
+    if (row.kind.empty()) return csv.error(kind, "must not be empty");
+    const auto model =
+        std::find_if(tables.rows.begin(), tables.rows.end(), [&](const Row& r) { return r.model == row.model; });
+    if (model == tables.rows.end())
+      return csv.error(of, fmt::format("'{}' is not a power model; data/power.csv lists them", row.model));
+    if (model->form == "table")
+      return csv.error(of,
+                       fmt::format("'{}' is a table by busy slices: a kind has no watts of its own there", row.model));
+    const auto slices = slices_of(*model, row.profile);
+    if (!slices) return csv.error(profile, slices.error().what);
+    row.slices = *slices;
+    const auto same = std::find_if(tables.kinds.begin(), tables.kinds.end(), [&](const KindRow& k) {
+      return k.model == row.model && k.kind == row.kind && k.profile == row.profile;
+    });
+    if (same == tables.kinds.end())
+      tables.kinds.push_back(std::move(row));
+    else
+      *same = std::move(row);
+  }
+}
+
+Result<Tables> read_tables(const std::vector<std::string>& site) {
   Tables tables;
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(LineReader::over("power.csv", embedded_file("power.csv"))));
   SMARTMIG_TRY(const int model, csv.require("model"));
@@ -66,26 +117,16 @@ Result<Tables> read_tables() {
       if (!gpu.empty()) row.default_for.emplace_back(gpu);
     tables.rows.push_back(std::move(row));
   }
-  SMARTMIG_TRY(CsvReader kinds, CsvReader::open(LineReader::over("power_kinds.csv", embedded_file("power_kinds.csv"))));
-  SMARTMIG_TRY(const int of, kinds.require("model"));
-  SMARTMIG_TRY(const int kind, kinds.require("kind"));
-  SMARTMIG_TRY(const int profile, kinds.require("profile"));
-  SMARTMIG_TRY(const int watts, kinds.require("watts"));
-  for (;;) {
-    SMARTMIG_TRY(const bool more, kinds.next());
-    if (!more) return tables;
-    SMARTMIG_TRY(const double value, kinds.number(watts));
-    tables.kinds.push_back(
-        {std::string(kinds.text(of)), std::string(kinds.text(kind)), std::string(kinds.text(profile)), value});
+  SMARTMIG_RETURN_IF_ERROR(add_kinds(tables, LineReader::over("power_kinds.csv", embedded_file("power_kinds.csv"))));
+  for (const std::string& file : site) {
+    SMARTMIG_TRY(LineReader lines, LineReader::open(file));
+    SMARTMIG_RETURN_IF_ERROR(add_kinds(tables, std::move(lines)));
   }
+  return tables;
 }
 
-const Tables& tables() {
-  static const Tables read = [] {
-    auto result = read_tables();
-    SMARTMIG_CHECK(result, "{}", result.error().what);
-    return std::move(*result);
-  }();
+const Result<Tables>& tables() {
+  static const Result<Tables> read = read_tables(site_files(kPowerVariable));
   return read;
 }
 
@@ -121,9 +162,10 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
     power.cap_ = linear.cap;
     return power;
   }
+  if (!tables()) return tables().error();
   std::vector<std::string> names;
   const Row* row = nullptr;
-  for (const Row& candidate : tables().rows) {
+  for (const Row& candidate : tables()->rows) {
     names.push_back(candidate.model);
     const auto& defaults = candidate.default_for;
     if (name == "auto" ? std::find(defaults.begin(), defaults.end(), gpu.name()) != defaults.end()
@@ -148,10 +190,18 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   power.per_slice_ = row->per_slice;
   power.cap_ = row->cap;
   std::map<int, std::pair<double, int>> sums;  // over the measured kinds, by profile size
-  for (const KindRow& kind : tables().kinds) {
+  std::map<std::string, int> largest;          // additive: the size that a kind's utilisation is taken from
+  for (const KindRow& kind : tables()->kinds) {
     if (kind.model != row->model) continue;
     if (row->form == "additive") {
-      power.utilisation_[kind.kind] = (kind.watts - row->idle) / (row->cap - row->idle);
+      if (kind.slices < row->compute_slices)
+        power.increments_[{kind.kind, size_key(kind.slices, false)}] = std::max(0.0, kind.watts - row->base);
+      int& size = largest[kind.kind];
+      if (kind.slices < size) continue;
+      size = kind.slices;
+      power.utilisation_[kind.kind] = kind.slices == row->compute_slices
+                                          ? (kind.watts - row->idle) / (row->cap - row->idle)
+                                          : std::max(0.0, kind.watts - row->base) / (row->per_slice * kind.slices);
       continue;
     }
     SMARTMIG_CHECK(!row->default_for.empty(), "power.csv: {} names no GPU model", row->model);
@@ -176,15 +226,19 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
 
 double PowerModel::added(std::string_view kind, const Profile& profile) const {
   if (!table_.empty()) return 0;
-  if (increments_.empty()) {
-    const auto found = utilisation_.find(kind);
-    return per_slice_ * profile.compute_slices * (found == utilisation_.end() ? 1 : found->second);
-  }
   const int key = size_key(profile.compute_slices, profile.variant == Variant::kDoubleMemory);
-  auto found = increments_.find({std::string(kind), key});
-  if (found == increments_.end()) found = increments_.find({std::string(), key});
-  SMARTMIG_CHECK(found != increments_.end(), "power model {} has no measurement for {}", name_, profile.name);
-  return found->second;
+  if (!increments_.empty()) {
+    auto found = increments_.find({std::string(kind), key});
+    if (found == increments_.end()) found = increments_.find({std::string(), key});  // of measured models alone
+    if (found != increments_.end()) return found->second;
+  }
+  const auto share = utilisation_.find(kind);
+  return per_slice_ * profile.compute_slices * (share == utilisation_.end() ? 1 : share->second);
+}
+
+Result<Ok> check_power_files(const std::vector<std::string>& files) {
+  SMARTMIG_RETURN_IF_ERROR(read_tables(files));
+  return Ok{};
 }
 
 }  // namespace smartmig

@@ -4,6 +4,8 @@
 
 #include "base/csv.h"
 #include "base/embedded.h"
+#include "mig/catalog.h"
+#include "model/site_tables.h"
 
 namespace smartmig {
 
@@ -36,6 +38,7 @@ Result<SpeedTable> SpeedTable::parse(LineReader lines) {
       row.mem_mib = int(mib);
     }
     row.source = csv.text(source);
+    row.line = csv.line();
     if (table.throughput(row.kind, row.gpu, row.profile))
       return csv.error(profile, fmt::format("{} on {} {} is given twice", row.kind, row.gpu, row.profile));
     table.kinds_[row.kind].push_back(table.rows_.size());
@@ -43,10 +46,40 @@ Result<SpeedTable> SpeedTable::parse(LineReader lines) {
   }
 }
 
+Result<SpeedTable> SpeedTable::with_files(const std::vector<std::string>& files) {
+  SMARTMIG_TRY(SpeedTable table, parse(LineReader::over("data/speeds.csv", embedded_file("speeds.csv"))));
+  for (const std::string& file : files) {
+    SMARTMIG_TRY(LineReader lines, LineReader::open(file));
+    SMARTMIG_TRY(const SpeedTable site, parse(std::move(lines)));
+    for (const Row& row : site.rows_) {
+      const auto gpu = Catalog::builtin().find(row.gpu);
+      if (!gpu) return invalid("{} line {}: {}", file, row.line, gpu.error().what);
+      const int profile = (*gpu)->find_profile(row.profile);
+      if (profile < 0 || (*gpu)->profiles()[std::size_t(profile)].name != row.profile)
+        return invalid("{} line {}: {} has no profile '{}'; smartmig geometry {} lists them", file, row.line, row.gpu,
+                       row.profile, row.gpu);
+    }
+    table.replace_by(site);
+  }
+  return table;
+}
+
+void SpeedTable::replace_by(const SpeedTable& later) {
+  std::erase_if(rows_, [&](const Row& row) {
+    const auto kind = later.kinds_.find(row.kind);
+    return kind != later.kinds_.end() && std::any_of(kind->second.begin(), kind->second.end(),
+                                                     [&](std::size_t i) { return later.rows_[i].gpu == row.gpu; });
+  });
+  rows_.insert(rows_.end(), later.rows_.begin(), later.rows_.end());
+  kinds_.clear();
+  for (std::size_t i = 0; i < rows_.size(); ++i) kinds_[rows_[i].kind].push_back(i);
+}
+
 const SpeedTable& SpeedTable::builtin() {
   static const SpeedTable table = [] {
-    auto parsed = parse(LineReader::over("data/speeds.csv", embedded_file("speeds.csv")));
-    return std::move(parsed.value());
+    auto read = with_files(site_files(kSpeedsVariable));
+    SMARTMIG_CHECK(read, "{}", read.error().what);
+    return std::move(read.value());
   }();
   return table;
 }

@@ -1,5 +1,6 @@
 // Measured speeds: throughput of a job kind on a (GPU model, profile), with the memory it needs. From data/speeds.csv
-// (embedded), each row with its source. Kinds are written model-phase-batch, for example "bert-train-8".
+// (embedded), each row with its source, and from a site's own files (SMARTMIG_SPEEDS=FILE[:FILE], site_tables.h). Kinds
+// are written model-phase-batch, for example "bert-train-8".
 #pragma once
 #include <map>
 #include <optional>
@@ -19,9 +20,17 @@ class SpeedTable {
     std::string unit;
     int mem_mib = -1;
     std::string source;
+    std::int64_t line = 0;  // of its file
   };
   static Result<SpeedTable> parse(LineReader lines);
+  // The embedded table and what a site has measured, read at the first use. What SMARTMIG_SPEEDS names is checked by
+  // check_site_tables() when the program starts; a library's user who names an unreadable file is stopped here.
   static const SpeedTable& builtin();
+  // The embedded table with these files over it, in their order. The error names file and line.
+  static Result<SpeedTable> with_files(const std::vector<std::string>& files);
+
+  // All rows of a kind on a GPU go when `later` has any: throughputs compare only where they were measured together.
+  void replace_by(const SpeedTable& later);
 
   std::optional<double> throughput(std::string_view kind, std::string_view gpu, std::string_view profile) const;
   std::optional<int> mem_mib(std::string_view kind) const;

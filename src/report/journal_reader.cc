@@ -33,6 +33,7 @@ class Reader {
       SMARTMIG_TRY(const auto line, lines_.next());
       if (!line) break;
       SMARTMIG_TRY(JsonLine object, JsonLine::parse(*line, lines_.name(), lines_.line()));
+      if (object.has("note")) continue;  // a daemon's words beside the run
       SMARTMIG_RETURN_IF_ERROR(read_event(object));
     }
     return replay(a);
@@ -169,6 +170,8 @@ class Reader {
       case EventKind::kWithdrawn:
       case EventKind::kOverrun:
         SMARTMIG_RETURN_IF_ERROR(read_job_id(line, event));
+        if ((event.kind == EventKind::kFinished || event.kind == EventKind::kWithdrawn) && !written_names_.empty())
+          bearers_[written_names_[index(event.job)]].gone = true;
         break;
       case EventKind::kReshapeAsked:
       case EventKind::kDestroyed:
@@ -186,6 +189,7 @@ class Reader {
     }
     SMARTMIG_RETURN_IF_ERROR(line.end());
     events_.push_back(event);
+    event_lines_.push_back(lines_.line());
     return Ok{};
   }
 
@@ -195,6 +199,15 @@ class Reader {
       return line.error("job", fmt::format("job {} was not submitted before this line", id));
     event.job = JobId(std::uint32_t(id));
     return Ok{};
+  }
+
+  // A daemon's job that was put back into the queue comes again under its name: the second of them is called NAME#2.
+  std::string name_for(std::string name) {
+    Bearers& bearers = bearers_[name];
+    written_names_.push_back(name);
+    const bool returns = std::exchange(bearers.gone, false);
+    ++bearers.count;
+    return returns ? fmt::format("{}#{}", name, bearers.count) : name;
   }
 
   Result<Ok> read_job(JsonLine& line, Event& event) {
@@ -212,7 +225,7 @@ class Reader {
       return line.error("name", "is to be given for every job or for none");
     if (line.has("name")) {
       SMARTMIG_TRY(std::string name, line.text("name"));
-      workload_.names.push_back(std::move(name));
+      workload_.names.push_back(name_for(std::move(name)));
     }
     SMARTMIG_TRY(const std::int64_t deadline, line.integer_or_null("deadline", -kMaxTime, kMaxTime, kNone));
     if (deadline != kNone) job.deadline = Time(deadline);
@@ -252,7 +265,8 @@ class Reader {
     for (std::size_t i = 0; i < events_.size(); ++i) {
       const Event& event = events_[i];
       if (const std::string objection = objection_to(cluster, event); !objection.empty())
-        return invalid("{} line {}: '{}' cannot happen here: {}", lines_.name(), i + 2, name_of(event.kind), objection);
+        return invalid("{} line {}: '{}' cannot happen here: {}", lines_.name(), event_lines_[i], name_of(event.kind),
+                       objection);
       fold(cluster, event);
     }
     cluster.end_decision(false);
@@ -268,7 +282,14 @@ class Reader {
   RunRecord record_;
   Workload workload_;
   std::vector<Event> events_;
+  std::vector<std::int64_t> event_lines_;
   std::map<std::string, int, std::less<>> kind_index_;
+  struct Bearers {
+    int count = 0;
+    bool gone = false;  // the last of them
+  };
+  std::map<std::string, Bearers> bearers_;
+  std::vector<std::string> written_names_;  // by job, as the journal has them
 };
 
 }  // namespace

@@ -170,6 +170,25 @@ TEST(Journal, RefusesWhatCannotBeAndSaysWhere) {
   EXPECT_FALSE(replay("{}"));
 }
 
+// A daemon writes notes between the events, and a job that it put back into its queue comes again under its name.
+TEST(Journal, NotesArePassedOverAndAJobMayComeBack) {
+  const std::string original = journal_text(test_run().record);
+  std::string text = original;
+  text.insert(text.find('\n') + 1, "{\"at\":1.5,\"note\":\"repaired\",\"words\":\"t\"}\n");
+  const auto plain = replay(original);
+  auto noted = replay(text);
+  ASSERT_TRUE(plain && noted) << noted.error().what;
+  EXPECT_EQ((*plain)->events.size(), (*noted)->events.size());
+  const std::size_t begin = text.find("\"ev\":\"submitted\",\"job\":0,") + 24;
+  const std::string rest = text.substr(begin, text.find('\n', begin) - begin);
+  const std::string again =
+      fmt::format("{{\"t\":{},\"seq\":{},\"ev\":\"submitted\",\"job\":{}{}\n", (*plain)->events.back().at.count(),
+                  (*plain)->events.size(), (*plain)->record.jobs->size(), rest);
+  noted = replay(text + again);
+  ASSERT_TRUE(noted) << noted.error().what;
+  EXPECT_EQ((*noted)->record.jobs->workload().names.back(), (*noted)->record.jobs->workload().names.front() + "#2");
+}
+
 TEST(Journal, NamesOfAnyBytesAreKept) {
   TestRun run = test_run();
   Workload workload = test_workload();

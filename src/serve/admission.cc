@@ -91,7 +91,8 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
             [&](const Entry& a, const Entry& b) { return window_order(a) < window_order(b); });
   std::size_t size = 0;
   std::int64_t wanted = 0;
-  while (size < shown.size() && size < limits.window) {
+  const std::int64_t enough = answer.active_users > 1 ? 2 * std::int64_t(fleet_slices) : INT64_MAX;
+  while (size < shown.size() && size < limits.window && wanted < enough) {
     if (size > 0 && shown[size].job->priority != shown[size - 1].job->priority && wanted >= fleet_slices) break;
     wanted += shown[size++].job->min_slices;
   }

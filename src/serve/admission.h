@@ -13,6 +13,8 @@
 //   presented
 //                  no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
 //   window         at most `window` jobs are shown; users take turns, so each has its most urgent ones among them.
+//                  With several users no more than would fill the fleet twice: a policy that saves energy has no
+//                  preference among jobs that can wait, and takes them in the order of arrival.
 //                  Order: priority, presented deadline, turn, submit, id.
 //   caps           a user whose running slices reach the cap is shown nothing, else jobs up to the cap by their least
 //                  slices. A policy may choose larger slices: keep_starts() drops what would exceed the cap.

@@ -58,6 +58,13 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
     job.restart = known < Time{0} ? kUnknownRestart : known;
   }
   // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
+  const auto small_enough = [&](const Profile& p) {
+    return p.compute_slices <= user_slices_ && p.compute_slices >= record.spec.min_slices &&
+           p.memory_mib >= record.mem_mib;
+  };
+  if (user_slices_ > 0 && record.gpu < 0 &&
+      std::any_of(reference.profiles().begin(), reference.profiles().end(), small_enough))
+    for (int k = user_slices_ + 1; k <= kMaxComputeSlices; ++k) job.work[std::size_t(k - 1)] = kCannotRun;
   if (!caps_.none()) limit_sizes(job, kind, *platform_, caps_);
   return job;
 }

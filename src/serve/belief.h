@@ -35,7 +35,8 @@ class Belief {
   // The cluster over a fresh table with the visible rows only.
   Cluster compacted(const Cluster& cluster);
 
-  void set_caps(const PowerCaps& caps) { caps_ = caps; }  // sizes that would exceed them are not offered
+  void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
+  void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
   Job job_of(const JobRecord& record, Time presented_deadline) const;
   // Would it run anywhere? Without taking a row.
   Result<Ok> fits(const JobRecord& record) const;
@@ -48,6 +49,7 @@ class Belief {
   std::shared_ptr<JobTable> table_;
   Time origin_;
   PowerCaps caps_;
+  int user_slices_ = 0;
   std::size_t capacity_, used_ = 0;
   std::map<std::uint64_t, JobId> row_of_;
   std::vector<std::uint64_t> record_of_;  // by row

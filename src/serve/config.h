@@ -52,7 +52,7 @@ struct ServeConfig {
   std::string tcp_listen;  // "0.0.0.0:7443"; empty: the Unix socket alone
   std::string tcp_token_file, tcp_certificate, tcp_key;
   bool tcp_tls = true;
-  std::vector<std::string> tcp_allowed_origins;
+  std::vector<std::string> tcp_hosts, tcp_allowed_origins;
 
   std::string on_finish;  // a program, run as the daemon's user with the job's JSON on its standard input; empty: none
   std::vector<std::string> oom_patterns = DaemonSettings().oom_patterns;

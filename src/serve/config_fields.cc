@@ -200,6 +200,7 @@ std::vector<ServeField> serve_fields(ServeConfig& c) {
       fixed(text("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp_certificate)),
       fixed(text("tcp.key", "PEM file of the certificate's private key", c.tcp_key)),
       fixed(flag("tcp.tls", "false only behind a proxy that speaks TLS", c.tcp_tls)),
+      fixed(texts("tcp.hosts", "names by which clients call this machine, besides its own and addresses", c.tcp_hosts)),
       fixed(texts("tcp.allowed_origins", "web pages that may call the interface: [\"https://ops.example.org\"]",
                   c.tcp_allowed_origins)),
       text("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none", c.on_finish),

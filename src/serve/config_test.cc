@@ -32,6 +32,7 @@ TEST(ServeConfig, EveryFieldTakesAnotherValueAndKeepsIt) {
   c.host_cpus = 3.5;
   c.host_mem_mib = 1000;
   c.priorities = {{"anna", 10}, {"o'brien x", -3}};
+  c.tcp_hosts = {"gpu1.example.org"};
   c.tcp_allowed_origins = {"https://a.example", "https://b.example"};
   c.on_finish = "/opt/größe/fertig";
   c.priorities["jörg"] = 2;

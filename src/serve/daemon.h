@@ -161,7 +161,7 @@ class Daemon {
   static constexpr const char* kPlainPolicies[] = {"none+edf", "none+cedf"};
   Daemon(DaemonWorld world, DaemonSettings settings) : world_(world), settings_(std::move(settings)) {}
   // daemon_start.cc
-  Result<Ok> find_gpus();
+  Result<Ok> find_gpus(const StoreStart& start);
   Result<Ok> load_values(const StoreStart& start);
   Result<Ok> load_jobs(const StoreStart& start);
   void begin_session(std::uint64_t last_event);

@@ -152,8 +152,7 @@ void Daemon::credit(const EnergyInterval& interval) {
       at = settling_.emplace(id, std::move(*job)).first;
     }
     at->second.joules += joules;
-    batch_.jobs.push_back(to_row(at->second, false));
-    settling_.erase(at);
+    batch_.jobs.push_back(to_row(at->second, false));  // and stays until the sample that covers its end (sample_done)
   }
 }
 

@@ -250,6 +250,7 @@ void Daemon::back_to_queue(JobRecord& job, std::string reason, double remaining)
 
 bool Daemon::out_of_memory(const AttemptExit& exit) const {
   if (exit.code == 0 || exit.never_started) return false;
+  if (exit.gpu_oom) return true;
   const std::string tail = tail_of(world_.runner.log_path(exit.id));
   return std::any_of(settings_.oom_patterns.begin(), settings_.oom_patterns.end(),
                      [&](const std::string& pattern) { return tail.find(pattern) != tail.npos; });
@@ -309,8 +310,10 @@ void Daemon::attempt_ended(JobRecord& job, const AttemptExit& exit) {
       }
       return back_to_queue(job, "preempted", left);
     case JobRecord::kLarger:
+      if (exit.code == 0 && !checkpoints) break;  // it ended by itself meanwhile
       return back_to_queue(job, job.reason, left);
     case JobRecord::kQuarantine: {
+      if (exit.code == 0 && !checkpoints) break;  // it ended by itself before it was stopped
       const std::string why = fmt::format("GPU {} failed: {}", job.gpu, gpus_[std::size_t(job.gpu)].trouble);
       if (job.spec.preemptible()) return back_to_queue(job, "requeued: " + why, left);
       job.ended = exit.ended;
@@ -409,7 +412,9 @@ Result<Ok> Daemon::requeue(std::uint64_t id, bool by_operator) {
     stop_job(*job, JobRecord::kRequeue);
     return Ok{};
   }
-  if (!disk_trouble_.empty()) return io_error("no new work is accepted: {}", disk_trouble_);
+  // It may have ended, or got its last joules, within this step: what is read below must hold that.
+  if (!disk_trouble_.empty() || !commit()) return io_error("no new work is accepted: {}", disk_trouble_);
+  settling_.erase(id);
   SMARTMIG_TRY(const auto row, world_.store.job(id));
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "model/speed.h"
 #include "serve/daemon.h"
 #include "sim/kind_curve.h"
 
@@ -44,9 +45,12 @@ void Daemon::project(JobRecord& job, int used_mib) {
   MemoryProjection& projection = projections_[job.id];
   const double elapsed = seconds(gpus_[std::size_t(job.gpu)].sampled - job.started);
   projection.add(elapsed, used_mib);
-  if (limit <= 0 || limit >= largest || job.wish != JobRecord::kNothing) return;
+  if (limit <= 0 || limit >= largest || used_mib <= 0 || job.wish != JobRecord::kNothing) return;
   // Who declared a size and may not be stopped is left alone: it ends as it ends.
   if (job.spec.mem_mib && !job.spec.preemptible()) return;
+  // A kind whose memory is on record and fits is believed until it takes more.
+  if (const auto known = SpeedTable::builtin().mem_mib(job.spec.kind); known && *known <= limit && used_mib <= *known)
+    return;
   const auto finish = expected_finish(job);
   const double total = finish ? seconds(*finish - job.started) : 0;
   const Time known = restart_of(job.spec.kind);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "eval/guard.h"
 #include "eval/json_object.h"
+#include "mig/catalog.h"
 #include "serve/daemon.h"
 #include "serve/job_json.h"
 
@@ -37,7 +38,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, DaemonSettings s
   std::unique_ptr<Daemon> daemon(new Daemon(world, std::move(settings)));
   SMARTMIG_TRY(const auto repaired, world.reshaper.recover());
   SMARTMIG_TRY(const StoreStart start, world.store.start());
-  SMARTMIG_RETURN_IF_ERROR(daemon->find_gpus());
+  SMARTMIG_RETURN_IF_ERROR(daemon->find_gpus(start));
   SMARTMIG_RETURN_IF_ERROR(daemon->load_values(start));
   SMARTMIG_RETURN_IF_ERROR(daemon->load_jobs(start));
   SMARTMIG_RETURN_IF_ERROR(daemon->make_policies());
@@ -54,13 +55,34 @@ Daemon::~Daemon() {
   lanes_.reset();
 }
 
-Result<Ok> Daemon::find_gpus() {
+Result<Ok> Daemon::find_gpus(const StoreStart& start) {
   SMARTMIG_TRY(auto boards, world_.driver.inventory());
   if (boards.empty()) return not_found("this machine has no GPU; try smartmig serve --emulate 8xa100-40gb");
+  // A board that is lost cannot say what it is: it is what was in its place before, and out of service.
+  const auto kept = start.values.find("boards");
+  const Json known = kept == start.values.end() ? Json::array() : Json::parse(kept->second, nullptr, false);
+  for (std::size_t i = 0; i < boards.size() && known.is_array() && i < known.size(); ++i) {
+    GpuBoard& board = boards[i];
+    if (board.model || board.trouble.empty() || !known[i].is_object()) continue;
+    if (!board.uuid.empty() && board.uuid != known[i].value("uuid", "")) continue;
+    const auto model = Catalog::builtin().find(known[i].value("model", ""));
+    if (!model) continue;
+    board.uuid = known[i].value("uuid", "");
+    board.product = known[i].value("product", "");
+    board.model = *model;
+  }
+  Json seen = Json::array();
+  for (const GpuBoard& board : boards)
+    seen.push_back(
+        {{"uuid", board.uuid}, {"product", board.product}, {"model", board.model ? board.model->name() : ""}});
+  batch_.values["boards"] = seen.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string spec;
   for (std::size_t i = 0, next = 0; i < boards.size(); i = next) {
     if (!boards[i].model)
-      return Error{Error::kUnsupported, fmt::format("{} is not in the catalogue of GPU models", title(boards[i]))};
+      return Error{Error::kUnsupported,
+                   boards[i].trouble.empty()
+                       ? fmt::format("{} is not in the catalogue of GPU models", title(boards[i]))
+                       : fmt::format("{}, and what it is was never seen: repair or remove it", boards[i].trouble)};
     while (next < boards.size() && boards[next].model && boards[next].model->name() == boards[i].model->name()) ++next;
     spec += fmt::format("{}{}x{}", spec.empty() ? "" : ",", next - i, boards[i].model->name());
   }
@@ -122,7 +144,7 @@ Result<Ok> Daemon::load_values(const StoreStart& start) {
 }
 
 Result<Ok> Daemon::load_jobs(const StoreStart& start) {
-  last_id_ = start.last_job;
+  last_id_ = std::max(start.last_job, world_.runner.last_job());
   for (const JobRow& row : start.live) {
     SMARTMIG_TRY(JobRecord job, from_row(row));
     for (const Dependency& d : job.spec.dependencies) waiting_[d.job].push_back(job.id);
@@ -198,7 +220,12 @@ Result<Ok> Daemon::find_running() {
     if (job.status == JobStatus::kStarting) job.status = JobStatus::kRunning;
     meter_of(job.gpu).started(job.id, weight_of(job), job.started);
     changed(job);
-    if (job.status == JobStatus::kStopping && alive.count(id)) to_stop_.push_back(job.id);
+    if (!alive.count(id)) continue;
+    if (job.status == JobStatus::kStopping)
+      to_stop_.push_back(job.id);
+    else if (const GpuFacts& facts = gpus_[std::size_t(std::clamp(job.gpu, 0, int(gpus_.size()) - 1))];
+             !facts.board.trouble.empty() || world_.reshaper.quarantine().find(facts.board.uuid))
+      stop_job(job, JobRecord::kQuarantine);  // the GPU failed while no daemon was there
   }
   for (auto& [id, exit] : ended) found_ended_.push_back(std::move(exit));
   // Held and queued ones: what they wait for may have ended while nobody looked.
@@ -269,6 +296,7 @@ Result<Ok> Daemon::make_policies() {
   overtaking_ = overtaking.get();
   const PowerCaps caps = power_caps();
   belief_->set_caps(caps);
+  belief_->set_user_slices(settings_.user_slices);
   power_cap_ = std::make_unique<PowerCap>(std::move(overtaking), caps);
   filter_ = std::make_unique<StartFilter>(
       *power_cap_, [this](const Cluster& cluster, const Start& start) { return gate(cluster, start); },

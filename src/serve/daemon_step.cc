@@ -197,7 +197,7 @@ void Daemon::prepare(const LiveFleet::Effect& effect) {
     begin_attempt(*job, effect);
   } else if (effect.what == LiveFleet::Effect::kStop) {
     JobRecord* job = find(belief_->record(effect.job));
-    if (job) stop_job(*job, JobRecord::kPreempt);
+    if (job && job->wish == JobRecord::kNothing) stop_job(*job, JobRecord::kPreempt);  // else it is stopping already
     return;
   }
   effects_.push_back(effect);
@@ -494,6 +494,7 @@ void Daemon::start_job(const LiveFleet::Effect& effect) {
                launch.host_mem_mib);
     if (world_.emulated) launch.emulated_kind = job->spec.kind.empty() ? "unknown" : job->spec.kind;
     launch.predicted = cluster().state(effect.job).finish - cluster().now();
+    launch.remaining = job->remaining;
     started = world_.runner.start(launch);
     if (!started && started.error().code == Error::kBusy)
       started = Ok{};  // it runs already: an earlier daemon began it

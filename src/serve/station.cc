@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <fstream>
+#include <filesystem>
 
 #include "live/durable_file.h"
 #include "live/in_process_runner.h"
@@ -16,6 +16,7 @@
 namespace smartmig {
 namespace {
 
+namespace fs = std::filesystem;
 constexpr Time kCallLimit = Time(60'000'000);
 constexpr std::string_view kEmulate = "emulate:";
 
@@ -42,6 +43,7 @@ Result<std::unique_ptr<Station>> Station::open(StationOptions options) {
   DaemonService::Facts facts;
   facts.version = station->options_.version;
   facts.isolation = station->isolation_;
+  if (::geteuid() != 0 && !station->options_.in_process) facts.only_uid = ::geteuid();
   if (station->options_.reread)
     facts.reload = [s = station.get()]() -> Result<DaemonSettings> {
       SMARTMIG_TRY(const ServeConfig wanted, s->options_.reread());
@@ -76,6 +78,11 @@ Result<Ok> Station::open_driver() {
     emulated.seed = options_.emulation_seed;
     SMARTMIG_TRY(EmulatedMachine machine, EmulatedMachine::open(std::move(emulated)));
     machine_ = std::make_unique<EmulatedMachine>(std::move(machine));
+    if (::geteuid() == 0) {  // jobs of other users find the machine through the state directory, and list nothing in it
+      std::error_code failed;
+      fs::permissions(state_dir_, fs::perms::others_exec, fs::perm_options::add, failed);
+      if (failed) return io_error("cannot let jobs pass through {}: {}", state_dir_, failed.message());
+    }
     nvml.library = machine_->library();
     nvml.lock_dir = machine_->directory();
     if (options_.clock == "virtual") {

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# A batch of real CUDA jobs through the queue on a real GPU (mps driver), against one at a time and against a plain script.
+#   bench/hardware/h200_queue.sh pack BUILD DIR             programs of a build folder and their libraries: DIR/queue.tar.xz
+#   bench/hardware/h200_queue.sh run DIR OUTPUT [RUN...]    on the machine with the GPU, as root; see runs() for names
+# Needs python3 with PyTorch there. No setting of the card is changed. Afterwards: h200_queue_report.py OUTPUT
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+jobs=$here/h200_jobs.py report=$here/h200_queue_report.py
+say() { printf '\n== %s %s\n' "$(date -u +%T)" "$*"; }
+now() { date +%s.%N; }
+
+pack() {  # BUILD DIR
+  local stage=$2/stage
+  rm -rf -- "$stage" && mkdir -p "$stage/lib" || exit 1
+  cp "$1/smartmig" "$stage/" && cp "$1/supervisor/smartmig-supervisor" "$stage/" || exit 1
+  strip "$stage/smartmig" "$stage/smartmig-supervisor"
+  # All but glibc: the machine's own must be at least as new as the one here.
+  ldd "$1/smartmig" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
+    grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -r -I{} cp -Ln {} "$stage/lib/"
+  tar -C "$stage" -cJf "$2/queue.tar.xz" . && rm -rf -- "$stage"
+  ls -l "$2/queue.tar.xz"
+}
+
+settings() { nvidia-smi --query-gpu=uuid,mig.mode.current,compute_mode,persistence_mode,power.limit,ecc.mode.current,clocks.max.sm --format=csv,noheader; }
+mig() { LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" "$@"; }
+began() { run=$1 H200_RESULTS=$out/$1.jobs.jsonl; export H200_RESULTS; sleep 2; say "$1"; t0=$(now); }
+ended() { local t1; t1=$(now); echo "$run,$t0,$t1,\"$1\"" >>"$out/runs.csv"; printf '%s: %.1f s (%s)\n' "$run" "$(awk "BEGIN{print $t1-$t0}")" "$1"; }
+
+mps_quit() {  # PIPE: and waits for the end, since it removes its pipes last. A container without an init keeps zombies.
+  CUDA_MPS_PIPE_DIRECTORY=$1 CUDA_MPS_LOG_DIRECTORY=$1/../log timeout 10 "$control" <<<quit >/dev/null 2>&1
+  for _ in $(seq 50); do pgrep -r R,S,D,T nvidia-cuda-mps >/dev/null || return; sleep 0.2; done
+  echo "$run: an MPS process is left"
+}
+
+one() {  # every job alone on the whole GPU, without MPS
+  rm -f "$out/one.jobs.jsonl"
+  began one
+  while read -r name kind steps; do
+    python3 "$jobs" job "$name" "$kind" "$steps" >"$out/log/one.$name" 2>&1 </dev/null || echo "one: $name failed"
+  done <"$out/batch"
+  ended "one at a time, whole GPU"
+}
+
+script() {  # NAME AT_A_TIME PERCENT MIB: so many at a time on fixed shares, in the order of the list
+  local pipe=$work/s$2/pipe
+  mkdir -p "$pipe" "$work/s$2/log"
+  CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_LOG_DIRECTORY=$work/s$2/log "$control" -d
+  began "$1"
+  CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$3 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=$4M" \
+    xargs -P "$2" -L 1 sh -c 'exec python3 "$0" job "$@" >"'"$out/log/$1"'.$1" 2>&1 </dev/null' "$jobs" <"$out/batch" || echo "$1: a job failed"
+  ended "plain script, $2 at a time on $3 % of the SMs"
+  mps_quit "$pipe"
+}
+
+serve() {  # POLICY LAYOUTS: a daemon of its own; its socket in $socket
+  state=$work/state.$run socket=$work/$run.sock
+  export SMARTMIG_MPS_DIR=$work/m.$run
+  mkdir -p "$state"
+  printf '%s\n' "policy = \"$1\"" ${2:+"layouts = \"$2\""} '[energy]' 'sample = "0.5s"' >"$state/serve.toml"
+  # Not by mig(): $! must be the daemon itself, not a shell above it.
+  env LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" serve --config "$state/serve.toml" \
+    --driver mps --like h200-141gb --state "$state" --socket "$socket" >"$out/log/$run.daemon" 2>&1 &
+  daemon=$!
+  export SMARTMIG_SOCKET=$socket
+  for _ in $(seq 100); do [ -S "$socket" ] && mig queue >/dev/null 2>&1 && return; sleep 0.1; done
+  echo "$run: no daemon"; cat "$out/log/$run.daemon"; return 1
+}
+
+leave() {  # what the daemon knows, then its end
+  sleep 1
+  python3 "$report" ask "$socket" /v1/status >"$out/$run.status.json"
+  python3 "$report" ask "$socket" '/v1/jobs?state=final' >"$out/$run.final.json"
+  python3 "$report" ask "$socket" /v1/journal >"$out/$run.journal.jsonl"
+  now >"$out/$run.left"
+  kill "$daemon"
+  wait "$daemon"
+  mps_quit "$(ls -d "$SMARTMIG_MPS_DIR"/*/pipe | head -n 1)"
+  tail -n 400 "$SMARTMIG_MPS_DIR"/*/log/control.log >"$out/log/$run.mps" 2>/dev/null
+  unset SMARTMIG_SOCKET
+}
+
+send() { mig submit --export "ALL,LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}" "$@"; }
+
+ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINES as h200_queue_report.py plan knows them
+  run=$1
+  serve "$2" "$3" || return
+  now >"$out/$1.served"
+  python3 "$report" plan "$out" "$4" >"$work/plan" || return
+  began "$1"
+  mig pause >/dev/null
+  while read -r name kind steps options; do
+    # shellcheck disable=SC2086
+    send --name "$name" $options -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
+  done <"$work/plan"
+  mig resume >/dev/null
+  mig wait --timeout 200s >"$out/log/$1.wait" 2>&1 || tail -n 3 "$out/log/$1.wait"
+  ended "smartmig $2 ${3:-} deadlines $4"
+  leave
+}
+
+restart() {  # NAME COMMAND...: one job that does not fit the smallest slice, memory unknown to the queue
+  run=$1; shift
+  serve migm-b "" || return
+  now >"$out/$run.served"
+  began "$run"
+  send --name "$run" ${estimate:+--requeue --estimate "$estimate"} -- python3 "$jobs" "$@" </dev/null
+  for _ in $(seq 120); do
+    python3 "$report" ask "$socket" /v1/jobs/1 | tee "$work/job" | grep -qE '"state": ?"(done|failed|cancelled)"' && break
+    sed -n 's/.*\("attempt": *[0-9]*\).*/\1/p; s/.*\("reason": *"[^"]*"\).*/\1/p; s/.*\("slice": *"[^"]*"\).*/\1/p' "$work/job" | paste -sd' ' >>"$out/log/$run.states"
+    sleep 0.5
+  done
+  ended "$*"
+  uniq -c "$out/log/$run.states"
+  for attempt in 1 2 3; do python3 "$report" ask "$socket" "/v1/jobs/1/log?attempt=$attempt" 2>/dev/null | tail -n 4 | cut -c1-300; done
+  leave
+}
+
+runs() {
+  case $1 in
+    one) one ;;
+    script7) script script7 7 13 16384 ;;
+    script4) script script4 4 25 33280 ;;
+    planner) ours planner planner "" none ;;
+    planner-common) ours planner-common planner "" common ;;
+    planner-longest) ours planner-longest planner "" longest ;;
+    planner-unknown) ours planner-unknown planner "" unknown ;;
+    migm-b) ours migm-b migm-b "" none ;;
+    migm-longest) ours migm-longest migm-b "" longest ;;
+    seven) ours seven static+llf-slow 1g+1g+1g+1g+1g+1g+1g.35gb common ;;
+    seven-order) ours seven-order static+edf-fast 1g+1g+1g+1g+1g+1g+1g.35gb order ;;
+    mixed) ours mixed static+edf-fast 3g+1g+1g+1g+1g order ;;
+    four) ours four static+edf-fast 1g.35gb+1g.35gb+1g.35gb+1g.35gb order ;;
+    halves) ours halves static+edf-fast 3g+3g order ;;
+    oom) restart oom oom 20 3 ;;
+    grow) estimate=45s@1g restart grow grow 700 24 ;;
+    *) echo "no run is called $1" ;;
+  esac
+}
+
+run_all() {  # DIR OUTPUT RUN...
+  out=$2 work=$(mktemp -d /tmp/q.XXXX)
+  mkdir -p "$out/log" "$work/programs" && tar -C "$work/programs" -xJf "$1/queue.tar.xz" || exit 1
+  [ ! -e "$1/one.jobs.jsonl" ] || earlier=$1/one.jobs.jsonl  # whole-GPU times of an earlier measurement, for estimates
+  shift 2
+  control=$(command -v nvidia-cuda-mps-control || ls /usr/local/nvidia/bin/nvidia-cuda-mps-control)
+  export SMARTMIG_MPS_CONTROL=$control SMARTMIG_LOCK_DIR=$work PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1
+  say machine
+  { date -u +%FT%TZ; uname -r; nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader; echo "$(nproc --all) cores"
+    python3 -c 'import torch; print("torch", torch.__version__)'; df -h /dev/shm | tail -n 1; } | tee "$out/machine"
+  settings >"$out/settings"
+  python3 "$jobs" batch >"$out/batch"
+  python3 "$jobs" meter "$out/meter.csv" & meter=$!
+  say "each kind once, a few steps"
+  for kind in bert-train-32 resnet50-infer-8 resnet50-train-64 llm-decode-8; do
+    python3 "$jobs" job warm "$kind" 40 2>&1 </dev/null | tail -n 1 | cut -c1-400 & warm="${warm-} $!"
+  done
+  wait $warm  # not for the meter
+  [ -z "${earlier-}" ] || cp "$earlier" "$out/one.jobs.jsonl"
+  [ -e "$out/runs.csv" ] || echo "run,begin_s,end_s,what" >"$out/runs.csv"
+  for name in "$@"; do
+    runs "$name"
+    if [ "$(settings)" = "$(cat "$out/settings")" ]; then echo "settings of the card are as they were"; else echo "SETTINGS OF THE CARD DIFFER"; settings; fi
+  done
+  kill "$meter"
+  rm -rf -- "$work"
+  python3 "$report" "$out"
+}
+
+case ${1-} in
+  '') echo "skipped: needs a real GPU; see $0 --help" ;;  # as bench/run calls it
+  pack) [ $# = 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2; }; pack "$2" "$3" ;;
+  run)
+    [ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2; }
+    dir=$2 output=$3; shift 3
+    [ $# -gt 0 ] || set -- one script7 seven seven-order planner planner-longest migm-b mixed four oom grow
+    run_all "$dir" "$output" "$@" ;;
+  --help | -h) sed -n '2,5s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac

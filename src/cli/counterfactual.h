@@ -1,0 +1,25 @@
+// smartmig replay --policies: a recorded day under other policies, beside what was recorded, and how far the simulator
+// can be believed.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "eval/counterfactual.h"
+#include "model/prices.h"
+#include "report/journal.h"
+
+namespace smartmig::cli {
+
+struct CounterfactualOptions {
+  std::string policies, layouts, cost;  // cost empty: the journal's
+  std::string jobs;                     // a file of `queue --all --json`: joules as measured; else the journal's notes
+  std::optional<EnergyPrices> prices;
+  std::string title;  // what is replayed, in words
+  bool json = false;
+};
+// Attributed joules of ended jobs, by the name they have in a journal.
+Result<std::map<std::string, double>> read_job_joules(const std::string& path);
+int print_counterfactual(const ReplayedRun& run, const std::map<std::string, double>& noted_joules,
+                         const CounterfactualOptions& options);
+
+}  // namespace smartmig::cli

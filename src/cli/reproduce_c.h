@@ -1,0 +1,18 @@
+// `smartmig reproduce c`: MIGM's experiment on emulated A100s, through the whole daemon. See reproduce.cc,
+// serve/system_c.h and serve/batch_experiment.h.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace smartmig::cli {
+
+struct SystemCOptions {
+  std::string gpus = "1xa100-40gb";
+  std::string batch;         // one only
+  std::int64_t batches = 5;  // seeds
+  std::int64_t jobs = 28;    // of a batch
+  bool json = false;
+};
+int reproduce_c(const SystemCOptions& options);
+
+}  // namespace smartmig::cli

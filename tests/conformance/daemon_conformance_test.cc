@@ -1,0 +1,234 @@
+// The same jobs under the same policy give the same journal in the simulator (hardware costs) and in the daemon over
+// emulated GPUs on a virtual clock, to the byte; with real processes on a real clock, the same order of starts.
+// SMARTMIG_PROPERTY_CASES scales the number of seeds.
+#include <cstdlib>
+#include <filesystem>
+
+#include "daemon_harness.h"
+
+namespace smartmig::daemon_conformance {
+namespace {
+
+int seeds(int base) {
+  const char* factor = std::getenv("SMARTMIG_PROPERTY_CASES");
+  return std::max(1, int(base * (factor ? std::atof(factor) : 1)));
+}
+
+void compare(const Setting& setting, Lived* out = nullptr) {
+  SCOPED_TRACE(setting.words());
+  DaemonRun run(setting);
+  ASSERT_TRUE(run.ok());
+  const Lived lived = run.live(asks_of(setting));
+  expect_same(lived, simulate_rows(setting, lived));
+  if (out) *out = lived;
+}
+
+class DaemonConformance : public testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(DaemonConformance, TheJournalIsThatOfTheSimulation) {
+  const auto& [policy, gpus] = GetParam();
+  for (int i = 0; i < seeds(2); ++i) {
+    Setting setting;
+    setting.policy = policy;
+    setting.gpus = gpus;
+    setting.jobs = gpus == 8 ? 60 : 30;
+    setting.seed = std::uint64_t(100 * gpus + i);
+    setting.coarse = i % 2 == 1;
+    setting.load = i % 2 ? 2 : 1.2;
+    setting.demanding = policy == "planner";
+    setting.begin = std::chrono::hours(7);  // the day of `twice` begins on the way
+    compare(setting);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, DaemonConformance,
+                         testing::Combine(testing::Values("planner", "none+edf", "static+cedf", "search+cedf",
+                                                          "twice+cedf", "meanfield+cedf"),
+                                          testing::Values(1, 2, 8)),
+                         [](const auto& one) {
+                           std::string name = std::get<0>(one.param) + "_" + std::to_string(std::get<1>(one.param));
+                           std::replace(name.begin(), name.end(), '+', '_');
+                           return name;
+                         });
+
+// The bound on overtaking acts, and acts alike.
+TEST(DaemonConformanceBound, DrainsForTheOvertakenAlike) {
+  std::uint64_t drains = 0;
+  for (const char* policy : {"planner", "static+cedf", "search+cedf"})
+    for (int i = 0; i < seeds(2); ++i) {
+      Setting setting;
+      setting.policy = policy;
+      setting.gpus = 2;
+      setting.jobs = 60;
+      setting.seed = std::uint64_t(900 + i);
+      setting.load = 3;
+      setting.overtaking = 4;
+      setting.demanding = policy == std::string("planner");
+      Lived lived;
+      compare(setting, &lived);
+      if (testing::Test::HasFatalFailure()) return;
+      drains += lived.drains;
+    }
+  EXPECT_GT(drains, 0u) << "nothing was overtaken: the case tests nothing";
+}
+
+// The belief's rows are renumbered in the middle of the run; nobody can tell from what is decided. Not so the
+// mean-field controller: its arrival rates come from the rows of the last hour, and those of jobs that have ended are
+// gone.
+TEST(DaemonConformanceRows, RenumberingChangesNothing) {
+  for (const char* policy : {"static+cedf", "none+edf", "planner"}) {
+    Setting setting;
+    setting.policy = policy;
+    setting.gpus = 2;
+    setting.jobs = 700;
+    setting.window = 96;
+    setting.load = 0.8;
+    setting.seed = 5;
+    compare(setting);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// How often the boards are read has no part in what is decided.
+TEST(DaemonConformanceSamples, SamplingAddsNoDecision) {
+  Setting setting;
+  setting.gpus = 2;
+  setting.seed = 11;
+  std::vector<std::string> lines[2];
+  std::uint64_t decisions[2];
+  for (int i = 0; i < 2; ++i) {
+    setting.sample = i == 0 ? Time(std::chrono::minutes(30)) : Time(7'300'000);
+    setting.begin = std::chrono::hours(1);
+    DaemonRun run(setting);
+    ASSERT_TRUE(run.ok());
+    std::vector<Ask> asks = asks_of(setting);
+    for (Ask& ask : asks) ask.spec.mem_mib = 3000;  // else later ones get what earlier ones were seen to hold
+    const Lived lived = run.live(asks);
+    lines[i] = lived.lines;
+    decisions[i] = lived.decisions;
+  }
+  for (std::size_t e = 0; e < std::min(lines[0].size(), lines[1].size()); ++e) ASSERT_EQ(lines[0][e], lines[1][e]) << e;
+  EXPECT_EQ(lines[0].size(), lines[1].size());
+  EXPECT_EQ(decisions[0], decisions[1]);
+  EXPECT_FALSE(lines[0].empty());
+}
+
+// A policy that draws layouts would reshape for ever if its own operations made it decide again.
+TEST(DaemonConformanceIdle, AFleetWithoutJobsStaysAsItIs) {
+  Setting setting;
+  setting.policy = "meanfield+cedf";
+  DaemonRun run(setting);
+  ASSERT_TRUE(run.ok());
+  DaemonSettings settings = run.daemon().settings();
+  settings.tick = from_seconds(10);
+  ASSERT_TRUE(run.daemon().set_settings(settings));
+  run.settle();
+  const std::size_t lines = run.lines_after(0).size();
+  run.until(run.daemon().now() + std::chrono::hours(1));
+  EXPECT_EQ(run.lines_after(0).size(), lines);
+  EXPECT_EQ(run.daemon().counts().decisions, 0u);
+}
+
+// A tick that finds the queue paused is over: the owner sleeps until the next.
+TEST(DaemonConformanceIdle, APausedQueueWaitsForItsNextTick) {
+  Setting setting;
+  DaemonRun run(setting);
+  ASSERT_TRUE(run.ok());
+  DaemonSettings settings = run.daemon().settings();
+  settings.tick = from_seconds(10);
+  ASSERT_TRUE(run.daemon().set_settings(settings));
+  run.settle();
+  std::vector<std::string> warnings;
+  run.daemon().pause(true);
+  ASSERT_TRUE(run.daemon().submit({1001, 1001, false}, {asks_of(setting)[0].spec}, warnings));
+  run.daemon().step();
+  run.until(run.daemon().now() + std::chrono::minutes(1));
+  for (int i = 0; i < 20; ++i) {
+    run.daemon().step();
+    EXPECT_GT(run.daemon().next_due(), run.daemon().now());
+    run.advance(kNever);
+  }
+}
+
+// ---- with processes
+
+std::vector<std::string> starts_of(const std::vector<std::string>& lines) {
+  std::vector<std::string> starts;
+  for (const std::string& line : lines)
+    if (const auto at = line.find("\"started\""); at != line.npos) starts.push_back(line.substr(at));
+  return starts;
+}
+
+std::vector<Ask> short_jobs(std::uint64_t seed, int jobs) {
+  static const char* kinds[] = {"bert-train", "resnet50-infer", "linear", "sublinear"};
+  Rng rng(seed, 3);
+  std::vector<Ask> asks;
+  for (int i = 0; i < jobs; ++i) {
+    Ask ask;
+    ask.spec.kind = kinds[rng.below(std::size(kinds))];
+    const double work_s = rng.uniform(0.4, 3);
+    ask.spec.directory = "/";
+    ask.spec.mem_mib = 1000;
+    ask.spec.estimate = from_seconds(work_s);
+    ask.spec.deadline = from_seconds(work_s * rng.uniform(2, 20));
+    ask.spec.command = {"true"};
+    asks.push_back(std::move(ask));
+  }
+  return asks;
+}
+
+// The shortest time between two instants at which something happens: what a slow host may be late by.
+Time closest(const std::vector<Event>& events) {
+  Time least = kNever, last = events.front().at;
+  for (const Event& event : events)
+    if (event.at != std::exchange(last, event.at)) least = std::min(least, event.at - std::prev(&event)->at);
+  return least;
+}
+
+class DaemonProcesses : public testing::TestWithParam<std::string> {};
+
+// All jobs come at once. A workload is chosen in which no two ends are close to each other; then the host's delays
+// cannot change who is next.
+TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
+  std::error_code ignored;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const char* named = std::getenv("SMARTMIG_NVML_SIM");
+  const auto program = (named ? std::filesystem::path(named) : here / "nvml-sim") / "smartmig-emulated-job";
+  if (!std::filesystem::exists(program)) GTEST_SKIP() << "no " << program;
+  Setting setting;
+  setting.policy = GetParam();
+  setting.jobs = 14;
+  if (GetParam().starts_with("static")) setting.layouts = "3g+2g+1g+1g";
+  std::vector<std::string> expected;
+  std::vector<Ask> asks;
+  for (std::uint64_t seed = 1; expected.empty() && seed < 60; ++seed) {
+    asks = short_jobs(seed, setting.jobs);
+    DaemonRun run(setting);
+    ASSERT_TRUE(run.ok());
+    const Lived lived = run.live(asks);
+    const Simulated simulated = simulate_rows(setting, lived);
+    expect_same(lived, simulated);
+    if (HasFatalFailure()) return;
+    if (closest(simulated.events) >= Time(120'000)) expected = starts_of(lived.lines);
+  }
+  ASSERT_FALSE(expected.empty()) << "in no workload are the ends far enough apart";
+  for (Ask& ask : asks)
+    ask.spec.command = {
+        program.string(), "--kind", ask.spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*ask.spec.estimate)),
+        "--steps",        "1"};
+  DaemonRun run(setting, [&](StationOptions& o) {
+    o.clock = "real";
+    o.in_process = false;
+    o.config.energy_sample = from_seconds(1);
+  });
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(starts_of(run.live(asks).lines), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, DaemonProcesses, testing::Values("static+cedf", "planner"), [](const auto& one) {
+  return one.param.starts_with("static") ? std::string("static_cedf") : one.param;
+});
+
+}  // namespace
+}  // namespace smartmig::daemon_conformance

@@ -1,0 +1,236 @@
+#!/usr/bin/env bash
+# The README's tour as a newcomer takes it, then every verb of the queue against the same daemon, on emulated GPUs:
+#   tests/e2e/tour.sh BUILD-DIRECTORY [PAGE]      PAGE: where the tour stands, else README.md
+# Fails with the command that did not do what it should. Leaves no process and no file behind.
+set -u
+[ -x "${1-}/smartmig" ] || { echo "usage: $0 BUILD-DIRECTORY [PAGE]" >&2; exit 2; }
+build=$(cd "$1" && pwd)
+root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+page=${2-$root/README.md}
+work=$(mktemp -d "${TMPDIR:-/tmp}/smartmig-tour-XXXXXX") || exit 1
+for name in $(compgen -e SMARTMIG_); do unset "$name"; done
+export SMARTMIG_SOCKET=$work/socket SMARTMIG_STATE=$work/state NO_COLOR=1
+ln -s "$build/smartmig" "$work/smartmig"
+cd "$work" || exit 1
+
+daemon_pid() { tr -dc 0-9 <"$work/state/queue.lock" 2>/dev/null; }
+end_daemon() {
+  local pid
+  pid=$(daemon_pid)
+  [ -n "$pid" ] && kill "$pid" 2>/dev/null || return 0
+  for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.05; done
+  kill -9 "$pid"
+}
+leave() {
+  local status=$? fd child pid
+  ./smartmig cancel --all >/dev/null 2>&1
+  sleep 0.3
+  end_daemon
+  for fd in /proc/[0-9]*/fd/5; do  # supervisors outlive a daemon: none of ours may stay
+    case $(readlink "$fd" 2>/dev/null) in "$work"/*)
+      pid=${fd#/proc/} pid=${pid%%/*}
+      for child in $(cat "/proc/$pid/task/$pid/children" 2>/dev/null); do kill -9 -- "-$child" 2>/dev/null; done
+      kill -9 "$pid" 2>/dev/null ;;
+    esac
+  done
+  cd / && rm -rf "$work"
+  exit "$status"
+}
+trap leave EXIT
+trap 'exit 1' INT TERM
+
+now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
+checks=0
+fail() { echo "FAILED: $*"; exit 1; }
+# CODE PATTERN COMMAND...: the command ends with CODE and says PATTERN (grep -E, in either output); it is left in $said.
+expect() {
+  local code=$1 pattern=$2 status
+  shift 2
+  said=$(timeout 60 "$@" 2>&1 </dev/null)
+  status=$?
+  [ "$status" = "$code" ] || fail "'$*' ended with $status, not $code: $said"
+  [[ -z $pattern ]] || grep -qE -- "$pattern" <<<"$said" || fail "'$*' does not say '$pattern': $said"
+  checks=$((checks + 1))
+}
+json() { python3 -c 'import json, sys
+value = json.load(sys.stdin)
+assert eval(sys.argv[1]), (sys.argv[1], value)' "$1" || fail "$2"; checks=$((checks + 1)); }
+# EXPRESSION COMMAND...: standard output is JSON for which it is true; standard error may hold words.
+expect_json() { local test=$1; shift; timeout 60 "$@" </dev/null 2>"$work/words" >"$work/json" || fail "'$*' ended with $?: $(cat "$work/words")"
+  json "$test" "'$*' --json: $(head -c 400 "$work/json")" <"$work/json"; }
+until_true() { for _ in $(seq 400); do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; fail "not within 20 s: $*"; }
+
+# ---- the tour, as it stands on the page
+awk '/^```/ { if (inside && hit) { printf "%s", block; exit } inside = !inside; block = ""; hit = 0; next }
+     inside { block = block $0 "\n"; if ($0 ~ /smartmig serve --emulate 8xa100-40gb &/) hit = 1 }' "$page" >tour
+[ -s tour ] || fail "$page has no block with 'smartmig serve --emulate 8xa100-40gb &'"
+began=$(now_ms)
+line_number=0
+while IFS= read -r line; do
+  [ -n "$line" ] || continue
+  line_number=$((line_number + 1))
+  step=$(now_ms)
+  if [[ $line == *'serve --emulate'* ]]; then
+    # shellcheck disable=SC2086
+    eval "$line" >serve.log 2>&1
+    status=$?
+  else
+    ( eval "$line" ) >"out.$line_number" 2>&1 </dev/null
+    status=$?
+  fi
+  printf '%6.1f s  %s\n' "$(($(now_ms) - step))e-3" "$line"
+  [ "$status" = 0 ] || fail "line $line_number of the tour ended with $status: $(cat "out.$line_number" serve.log)"
+done <tour
+took=$(($(now_ms) - began))
+printf 'the tour of %s took %d.%d s\n' "${page##*/}" $((took / 1000)) $((took % 1000 / 100))
+[ "$took" -lt 120000 ] || fail "the tour took longer than two minutes"
+cat out.* >all
+grep -qE 'job 1 .*queued' all || fail "the tour shows no accepted job"
+grep -qE 'a100-40gb +[0-9]+ W \|' all || fail "the tour shows no GPUs"
+grep -qE '[0-9.]+ k?J attributed' all || fail "the tour shows no joules"
+grep -q 'epoch 3' all || fail "the tour shows no log"
+expect 0 '' ./smartmig wait
+expect_json 'len(value["jobs"]) >= 3 and all(j["state"] == "done" and j["energy"]["joules_j"] > 0 for j in value["jobs"])' \
+  ./smartmig queue --all --json
+
+# ---- every verb; jobs that are due at once, so that no policy lets them wait
+export SMARTMIG_ESTIMATE=2s SMARTMIG_DEADLINE=10s
+curl_() { curl -sS --max-time 20 --unix-socket "$work/socket" "$@"; }
+id_of() { ./smartmig submit --parsable "$@"; }
+
+cat >job.sh <<'SCRIPT'
+#!/bin/bash
+#SBATCH --job-name=headed --time=00:01:00 --partition=gpu
+#SMARTMIG --mem 4G --estimate 1s
+echo "script $1 in $PWD on $CUDA_VISIBLE_DEVICES as $SLURM_JOB_ID"
+SCRIPT
+expect 0 'headed: queued' ./smartmig submit job.sh argument
+grep -q 'partition' <<<"$said" || fail "no word about the ignored --partition: $said"
+headed=$(grep -oE 'job [0-9]+' <<<"$said" | cut -d' ' -f2)
+expect 0 'headed: done' ./smartmig wait "$headed"
+expect 0 "^script argument in $work on MIG-.* as $headed" ./smartmig log "$headed"
+
+said=$(printf '# a list\necho one\n\necho two\n' | ./smartmig submit --parsable -) || fail "a list: $said"
+read -r -d '' first second <<<"$said"
+expect 0 'done' ./smartmig wait "$first" "$second"
+expect 0 '^two' ./smartmig log "$second"
+
+array=$(id_of --array 1-4%2 -- sh -c 'echo task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID')
+[ "$(wc -l <<<"$array")" = 4 ] || fail "an array of 4 has the numbers $array"
+# shellcheck disable=SC2086
+expect 0 'done' ./smartmig wait $array
+expect 0 "^task 4 of ${array%%$'\n'*}" ./smartmig log "$(tail -n 1 <<<"$array")"
+
+before=$(id_of --name before -- sh -c 'sleep 0.5; exit 3')
+after=$(id_of --dependency "afterok:$before" -- true)
+other=$(id_of --dependency "afternotok:$before" -- true)
+expect 1 'exit code 3' ./smartmig wait "$before"
+expect 1 'cancelled' ./smartmig wait "$after"
+expect 0 'done' ./smartmig wait "$other"
+
+expect 7 'out' ./smartmig run -- sh -c 'echo out; exit 7'
+expect 137 '' ./smartmig run -- sh -c 'kill -9 $$'
+expect 0 '^following$' ./smartmig run -- sh -c 'sleep 0.3; echo following'
+expect 143 'time limit' ./smartmig run --time 1s -- sleep 30
+
+long=$(id_of --name long --requeue -- sh -c 'echo begun; trap "echo told; exit 0" TERM; for i in 1 2 3 4 5 6 7 8 9; do sleep 2; done')
+until_true sh -c "./smartmig queue --only running --ids | grep -qx $long"
+expect 0 'long +root|long' ./smartmig queue
+expect 0 'long' ./smartmig top --once
+expect 0 "job $long long: " ./smartmig requeue "$long"
+until_true sh -c "./smartmig queue $long --json | grep -q '\"attempt\":2'"
+until_true sh -c "./smartmig queue --only running --ids | grep -qx $long"
+( sleep 1; ./smartmig cancel "$long" >cancelled 2>&1 ) &
+expect 0 'begun' ./smartmig log -f "$long"
+wait $!
+expect 1 'cancelled' ./smartmig wait "$long"
+expect 1 'has ended already' ./smartmig cancel "$long"
+expect 0 'begun' ./smartmig log "$long" --attempt-no 1
+
+expect 0 'GPU 3 drains' ./smartmig drain 3
+curl_ http://localhost/v1/gpus | json 'value["gpus"][3]["state"] == "drained"' "GPU 3 is not drained"
+expect 0 'GPU 3 takes work' ./smartmig resume 3
+expect 1 '' ./smartmig drain 99
+expect 0 'paused' ./smartmig pause
+held=$(id_of -- true)
+sleep 0.5
+expect 0 "^ *$held .*queued" ./smartmig queue
+expect 0 'starts work again' ./smartmig resume
+expect 0 'done' ./smartmig wait "$held"
+
+kill -HUP "$(daemon_pid)"
+until_true grep -q 'configuration read again' serve.log
+
+waiting=$(id_of --name waits --min-slices 7 --dependency "afterany:$(id_of -- sleep 4)" -- true)
+expect 0 '.' ./smartmig why "$waiting"
+expect 0 '.' ./smartmig eta "$waiting"
+expect 0 'J|kJ|MJ|kWh' ./smartmig whatif --add-gpus 1xa100-40gb
+expect 0 '.' ./smartmig whatif -- sleep 60
+expect 0 'done' ./smartmig wait "$waiting"
+
+# --json of all
+one=$(id_of -- sleep 5)
+expect_json "value['code'] and value['sentence']" ./smartmig why "$one" --json
+expect_json "'finish_at' in value" ./smartmig eta "$one" --json
+expect_json "'now' in value and 'then' in value" ./smartmig whatif --add-gpus 1xa100-40gb --json
+expect_json "value['ids'] and value['jobs'][0]['state']" ./smartmig submit --json -- true
+expect_json "value['state'] == 'done'" ./smartmig run --json -- true
+expect_json "len(value['jobs']) >= 1" ./smartmig queue --all --json
+expect_json "len(value['gpus']) == 8" ./smartmig top --once --json
+expect_json "value" ./smartmig wait "$one" --json
+expect_json "value" ./smartmig log "$headed" --json
+expect_json "value[0]['state'] == 'drained'" ./smartmig drain 2 --json
+expect_json "value[0]['state'] == 'ok'" ./smartmig resume 2 --json
+expect_json "value[0]['paused']" ./smartmig pause --json
+sleeper=$(id_of -- true)
+expect_json "value[0]['state'] == 'cancelled'" ./smartmig cancel "$sleeper" --json
+expect_json "value[0]['state'] in ('queued', 'held')" ./smartmig requeue "$sleeper" --json
+expect_json "not value[0]['paused']" ./smartmig resume --json
+expect 0 'done' ./smartmig wait "$sleeper"
+
+# the interface itself
+curl_ http://localhost/v1/openapi.json | json 'value["openapi"].startswith("3.1") and "/v1/jobs" in value["paths"]' "the OpenAPI document"
+curl_ http://localhost/metrics >metrics
+grep -qE '^smartmig_board_power_watts\{gpu="0",UUID="GPU-[^"]+"\} [0-9.]+$' metrics || fail "/metrics has no watts"
+grep -qE '^smartmig_.*joules_total' metrics || fail "/metrics has no joules"
+curl -sS -N --max-time 1 --unix-socket "$work/socket" 'http://localhost/v1/events?after=0' >events 2>/dev/null
+grep -q '^event: started' events || fail "/v1/events shows no start: $(head -c 300 events)"
+last=$(grep '^id: ' events | tail -n 1 | cut -d' ' -f2)
+curl -sS -N --max-time 1 -H "Last-Event-ID: $((last - 1))" --unix-socket "$work/socket" http://localhost/v1/events >rest 2>/dev/null
+[ "$(grep -m 1 '^id: ' rest)" = "id: $last" ] || fail "the stream does not go on after $((last - 1)): $(head -c 300 rest)"
+curl_ http://localhost/healthz | json 'value["alive"]' healthz
+curl_ http://localhost/readyz | json 'value["ready"]' readyz
+
+# the record, and the simulator's reading of it
+./smartmig export --journal >journal 2>words || fail "export --journal: $(cat words)"
+grep -q '"smartmig_journal":1' journal || fail "the journal has no head: $(head -c 200 journal)"
+./smartmig replay - <journal >replayed 2>&1 || fail "replay of the daemon's journal: $(cat replayed)"
+grep -qE 'kWh|J|energy' replayed || fail "replay shows no energy: $(cat replayed)"
+
+# backup, restore
+expect 0 'saved in' ./smartmig backup copy.db
+expect 1 '' ./smartmig backup copy.db
+expect_json "value[0]['path'].endswith('/second.db')" ./smartmig backup second.db --json
+expect 1 'running|open|daemon' ./smartmig restore copy.db --state "$work/state"
+known=$(./smartmig queue --all --ids | sort -n | tail -n 1)
+gone=$(id_of -- true)
+expect 0 'done' ./smartmig wait "$gone"
+end_daemon
+expect 1 'socket|daemon|connect' ./smartmig queue
+expect 0 'is restored' ./smartmig restore copy.db --state "$work/state"
+./smartmig serve --emulate 8xa100-40gb >serve.log 2>&1 &
+until_true ./smartmig queue
+expect 0 '' ./smartmig queue "$known"
+expect 1 'no job' ./smartmig queue "$gone"
+expect 0 'done' ./smartmig run -- true
+
+# this program
+for shell in bash zsh fish; do expect 0 'submit' ./smartmig completion "$shell"; done
+bash -n <(./smartmig completion bash) || fail "completion bash is no bash"
+expect 0 '^\.SH NAME' ./smartmig man
+for verb in serve submit run queue log wait cancel requeue why eta whatif top drain pause resume backup restore; do
+  expect 0 'Example:' ./smartmig "$verb" --help
+done
+expect 2 'did you mean' ./smartmig submit --dedline 2h -- true
+expect 2 '' ./smartmig submit
+echo "tour: $checks checks passed"
