@@ -101,8 +101,8 @@ JobSpec some_job(std::uint64_t number) {
   Rng rng(number, 5);
   JobSpec spec;
   spec.command = {"python3", "train.py", "--run", std::to_string(number % 50)};
-  spec.directory = "/home/user/project";
-  spec.environment = {"HOME=/home/user", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
+  spec.directory = "/srv/project";
+  spec.environment = {"HOME=/srv", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
   spec.kind = kinds[rng.below(std::size(kinds))];
   spec.estimate = from_seconds(60 + rng.exponential(300));
   if (rng.below(20) == 0) spec.min_slices = 7;

@@ -35,7 +35,7 @@ OrderedJson json_of(const Row& row, const std::optional<EnergyPrices>& prices) {
   return out;
 }
 
-OrderedJson json_of(const Fidelity& f) {
+OrderedJson json_of(const ReplayFidelity& f) {
   return {{"finish_mean_s", f.mean_s},
           {"finish_p90_s", f.p90_s},
           {"finish_mean_of_turnaround", f.finish.mean},
@@ -67,7 +67,7 @@ std::string text_of(const std::vector<Row>& rows, const std::optional<EnergyPric
   return table.text();
 }
 
-void add_fidelity(Table& table, const char* label, const Fidelity& f) {
+void add_fidelity(Table& table, const char* label, const ReplayFidelity& f) {
   table.add({label, fmt::format("{:.1f} s", f.mean_s), fmt::format("{:.1f} s", f.p90_s),
              fmt::format("{:.2f} %", 100 * f.finish.mean), fmt::format("{:.2f} %", 100 * f.finish.p90),
              fmt::format("{:.2f} %", 100 * f.energy.mean), fmt::format("{:.2f} %", 100 * f.energy.p90),
@@ -137,7 +137,7 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
     rows.push_back({name, result->summary});
   }
 
-  std::optional<Fidelity> measured, expected;
+  std::optional<ReplayFidelity> measured, expected;
   std::string why = "the journal names no policy";
   if (!policy.empty()) {
     ReplayOptions same = with;

@@ -135,8 +135,8 @@ Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTa
   return result;
 }
 
-Fidelity fidelity_of(const RecordedDay& day, const SimResult& simulated,
-                     const std::map<std::string, double>& measured_joules) {
+ReplayFidelity fidelity_of(const RecordedDay& day, const SimResult& simulated,
+                           const std::map<std::string, double>& measured_joules) {
   std::vector<double> relative, in_seconds, energy;
   const Workload& workload = day.measured->workload();
   for (std::size_t i = 0; i < day.finish.size(); ++i) {
@@ -149,7 +149,7 @@ Fidelity fidelity_of(const RecordedDay& day, const SimResult& simulated,
     if (const double joules = told == measured_joules.end() ? day.joules[i] : told->second; joules > 0)
       energy.push_back(std::abs(state.joules - joules) / joules);
   }
-  Fidelity out;
+  ReplayFidelity out;
   out.finish = error_figures(std::move(relative));
   out.energy = error_figures(std::move(energy));
   const ErrorFigures plain = error_figures(std::move(in_seconds));

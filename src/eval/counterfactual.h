@@ -49,13 +49,13 @@ Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTa
 
 // Of the finish times: error relative to the recorded turnaround, and in seconds. Of energy: of each job that has
 // `measured` joules by name (else the record's own attribution), and of the fleet's total against the record's.
-struct Fidelity {
+struct ReplayFidelity {
   ErrorFigures finish, energy;
   double mean_s = 0, p90_s = 0;
   double total_energy = 0;  // simulated / recorded - 1
   double mean_tardiness_min = 0;
 };
-Fidelity fidelity_of(const RecordedDay& day, const SimResult& simulated,
-                     const std::map<std::string, double>& measured_joules);
+ReplayFidelity fidelity_of(const RecordedDay& day, const SimResult& simulated,
+                           const std::map<std::string, double>& measured_joules);
 
 }  // namespace smartmig

@@ -55,7 +55,7 @@ TEST(Counterfactual, TheRecordedPolicyGivesTheRecord) {
       EXPECT_EQ(day->recorded.late_jobs, recorded.result->summary.late_jobs);
       const auto again = live_again(*day, day->measured, policy, {{}, {}, true});
       ASSERT_TRUE(again) << again.error().what;
-      const Fidelity fidelity = fidelity_of(*day, *again, {});
+      const ReplayFidelity fidelity = fidelity_of(*day, *again, {});
       EXPECT_EQ(fidelity.finish.mean, 0);
       EXPECT_EQ(fidelity.p90_s, 0);
       EXPECT_NEAR(fidelity.total_energy, 0, 1e-12);

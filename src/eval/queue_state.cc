@@ -73,7 +73,12 @@ QueueState QueueProbe::look(const Cluster& cluster) {
   out[kMeanWork] = counted > 0 ? work / counted : 0;
   out[kSublinearity] = sloped > 0 ? slope / sloped : 1;
   const auto& all = jobs.workload().jobs;
-  const auto arrived = all.begin() + std::ptrdiff_t(std::min<std::uint64_t>(cluster.counters().arrivals, all.size()));
+  // Rows of jobs that have not come are at the end, also in a table that grows and is compacted.
+  const auto& states = cluster.states();
+  const auto arrived =
+      all.begin() + (std::partition_point(states.begin(), states.end(),
+                                          [](const JobState& s) { return s.phase != JobPhase::kAbsent; }) -
+                     states.begin());
   const auto first = std::partition_point(all.begin(), arrived,
                                           [&](const Job& job) { return job.submit < now - std::chrono::minutes(30); });
   out[kArrivals] = 2 * double(arrived - first) / gpus;

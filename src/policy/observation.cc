@@ -204,7 +204,12 @@ void Observer::rich(const Cluster& cluster, std::span<float> out) {
   put(log1p_of(double(cluster.running()) / gpus));
   put(double(busy) / (double(compute_slices_) * double(gpus_.size())));
   const auto& all = jobs.workload().jobs;
-  const auto arrived = all.begin() + std::ptrdiff_t(std::min<std::uint64_t>(cluster.counters().arrivals, all.size()));
+  // Rows of jobs that have not come are at the end, also in a table that grows and is compacted.
+  const auto& states = cluster.states();
+  const auto arrived =
+      all.begin() + (std::partition_point(states.begin(), states.end(),
+                                          [](const JobState& s) { return s.phase != JobPhase::kAbsent; }) -
+                     states.begin());
   for (const int span : {10, 60}) {
     const Time since = now - std::chrono::minutes(span);
     const auto first = std::partition_point(all.begin(), arrived, [&](const Job& job) { return job.submit < since; });
