@@ -10,18 +10,12 @@
 #include "live/mps_driver.h"
 #include "live/nvml_driver.h"
 #include "live/watched_driver.h"
+#include "serve/places.h"
 
 namespace smartmig::cli {
 namespace {
 
 constexpr Time kCallLimit = Time(60'000'000);  // of one driver call, its retries included
-
-std::string default_state_dir() {
-  if (::geteuid() == 0) return "/var/lib/smartmig";
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state && *state) return std::string(state) + "/smartmig";
-  const char* home = std::getenv("HOME");
-  return std::string(home && *home ? home : "/tmp") + "/.local/state/smartmig";
-}
 
 // "0:3g@4,1:1g@6": emulated processes on these slices, so that a plan around them can be looked at.
 Result<Ok> make_busy(FakeDriver& fake, const std::string& text) {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "serve/http_types.h"
+#include "serve/places.h"
 
 namespace smartmig {
 namespace {
@@ -159,12 +160,7 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
-std::string HttpClient::default_socket() {
-  if (::geteuid() == 0) return "/run/smartmig/smartmig.sock";
-  const std::string runtime = variable("XDG_RUNTIME_DIR");
-  if (!runtime.empty()) return runtime + "/smartmig/smartmig.sock";
-  return fmt::format("/tmp/smartmig-{}/smartmig.sock", ::geteuid());
-}
+std::string HttpClient::default_socket() { return smartmig::default_socket(); }
 
 Result<ClientTarget> HttpClient::target(const std::string& socket, const std::string& server,
                                         const std::string& token_file, const std::string& cacert) {
