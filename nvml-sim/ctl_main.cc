@@ -27,7 +27,8 @@ constexpr const char* kHelp = R"(nvml-sim-ctl VERB DIR [options]: emulated machi
   show DIR [--json]
   fault DIR KIND [--gpu N] [--count N] [--ms X] [--call NAME] [--code N] [--pid P] [--gi ID]
       KIND: in-use-lag (--ms), fail (--code, --call), slow (--ms, --call), hang (--call), wrong-readback, create-lies,
-      destroy-lies, gpu-lost (--gpu), leaked-handle (--gpu, --pid, --gi), xid (--gpu, --code), ecc (--gpu, --count);
+      destroy-lies, gpu-lost (--gpu), leaked-handle (--gpu, --pid, --gi), xid (--gpu, --code), ecc (--gpu, --count),
+      stuck-memory (a process that dies with memory stays listed with it until this is cleared);
       also create-fail, ci-refused and destroy-fail (--code). --gpu: every board without it. --count: until cleared without it. --call: how the name begins.
   clear DIR [KIND] [--gpu N]
   hold DIR --gpu N [--gi ID]
@@ -79,7 +80,8 @@ Result<nvmlSimFault_t> fault_from(std::string_view kind, const Options& options)
   if (options.count == 0 || options.count < -1 || options.count >= NVML_SIM_UNTIL_CLEARED)
     return invalid("--count {}: at least 1", options.count);
   if (options.ms < 0 || options.ms > 1e9) return invalid("--ms {}: from 0 to 1000000000", options.ms);
-  if (options.gpu < 0 && fault.kind >= NVML_SIM_FAULT_GPU_LOST) return invalid("fault {} needs --gpu", kind);
+  if (options.gpu < 0 && fault.kind >= NVML_SIM_FAULT_GPU_LOST && fault.kind <= NVML_SIM_FAULT_ECC)
+    return invalid("fault {} needs --gpu", kind);
   fault.gpu = int(options.gpu);
   fault.count = options.count < 0 ? NVML_SIM_UNTIL_CLEARED : unsigned(options.count);
   fault.code = unsigned(*number);

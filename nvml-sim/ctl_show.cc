@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFaults[] = {"in-use-lag",     "fail",        "slow",         "hang",
                                    "wrong-readback", "create-lies", "destroy-lies", "gpu-lost",
-                                   "leaked-handle",  "xid",         "ecc"};
+                                   "leaked-handle",  "xid",         "ecc",          "stuck-memory"};
 
 Json process_json(const State& state, const Process& process) {
   Json out{{"pid", process.owner.pid},
@@ -19,6 +19,7 @@ Json process_json(const State& state, const Process& process) {
            {"kind", process.kind},
            {"active", process.active != 0},
            {"memory_mib", process.memory >> 20}};
+  if (process.stuck) out["dead"] = true;
   if (const auto* ci = find_compute_instance(state, process.gpu, process.compute_instance)) {
     out["gpu_instance"] = find_gpu_instance(state, process.gpu, ci->gpu_instance)->id;
     out["compute_instance"] = ci->id;

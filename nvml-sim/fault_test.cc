@@ -6,8 +6,6 @@
 namespace smartmig::nvsim {
 namespace {
 
-constexpr unsigned k1g = 19, k2g = 14;
-
 class Faults : public MachineTest {
  protected:
   static nvmlSimFault_t fault(nvmlSimFaultKind_t kind, const char* call = "", unsigned count = NVML_SIM_UNTIL_CLEARED) {
@@ -84,6 +82,40 @@ TEST_F(Faults, ALeakedHandleKeepsAnInstanceUntilItsHolderDies) {
   EXPECT_EQ(nvmlComputeInstanceDestroy(held_slice.ci), NVML_ERROR_IN_USE);
   monitor.kill();
   EXPECT_EQ(nvmlComputeInstanceDestroy(held_slice.ci), NVML_SUCCESS);
+}
+
+TEST_F(Faults, MemoryOfADeadProcessStaysUntilItIsClearedOrTheBoardIsReset) {
+  start("1xa100-40gb");
+  const Slice slice = make_slice(k1g, 0), other = make_slice(k1g, 0);
+  nvmlSimFault_t stick = fault(NVML_SIM_FAULT_STUCK_MEMORY);
+  stick.gpu = 0;
+  stick.count = 2;
+  ASSERT_EQ(nvmlSimInjectFault(&stick), NVML_SUCCESS);
+  occupy(other.uuid, "", 0)->kill();  // held nothing: nothing stays
+  EXPECT_EQ(nvmlComputeInstanceDestroy(other.ci), NVML_SUCCESS);
+  const auto leaves_memory = [&] {
+    const auto job = occupy(slice.uuid, "bert-train-8", 1000);
+    const unsigned pid = unsigned(job->pid());
+    job->kill();
+    nvmlProcessInfo_t infos[4];
+    unsigned count = 4;
+    EXPECT_EQ(nvmlDeviceGetComputeRunningProcesses_v3(slice.device, &count, infos), NVML_SUCCESS);
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ(infos[0].pid, pid);
+    EXPECT_EQ(infos[0].usedGpuMemory, 1000ull << 20);
+    EXPECT_EQ(nvmlComputeInstanceDestroy(slice.ci), NVML_ERROR_IN_USE);
+  };
+  leaves_memory();
+  ASSERT_EQ(nvmlSimClearFaults(NVML_SIM_FAULT_STUCK_MEMORY, 0), NVML_SUCCESS);
+  unsigned count = 0;
+  EXPECT_EQ(nvmlDeviceGetComputeRunningProcesses_v3(slice.device, &count, nullptr), NVML_SUCCESS);
+  EXPECT_EQ(count, 0u);
+  ASSERT_EQ(nvmlSimInjectFault(&stick), NVML_SUCCESS);
+  leaves_memory();
+  EXPECT_EQ(nvmlSimResetGpu(0), NVML_SUCCESS);
+  nvmlMemory_t memory{};
+  EXPECT_EQ(nvmlDeviceGetMemoryInfo(board(0), &memory), NVML_SUCCESS);
+  EXPECT_LT(memory.used, 1000ull << 20);
 }
 
 TEST_F(Faults, ALostBoardAnswersNothingElseAndSendsAnXid) {

@@ -31,6 +31,15 @@ std::uint64_t take_lag(State& state, int gpu) {
   return delay;
 }
 
+bool keep_memory(State& state, Process& process) {
+  Fault* fault = process.memory > 0 ? find_fault(state, NVML_SIM_FAULT_STUCK_MEMORY, process.gpu) : nullptr;
+  if (!fault) return false;
+  spend(*fault);
+  process.stuck = 1;
+  process.active = 0;
+  return true;
+}
+
 nvmlReturn_t Machine::before_call(const char* name, int gpu) {
   const auto matches = [&](const Fault& fault) {
     return (fault.kind == NVML_SIM_FAULT_FAIL || fault.kind == NVML_SIM_FAULT_SLOW ||

@@ -89,7 +89,8 @@ std::uint64_t Machine::memory_used(const State& state, int gpu, const GpuInstanc
 void Machine::refresh() {
   std::vector<Owner> owners;
   read([&](const State& state) {
-    for (const Process& process : state.processes) owners.push_back(process.owner);
+    for (const Process& process : state.processes)
+      if (!process.stuck) owners.push_back(process.owner);
     for (const Owner& client : state.clients) owners.push_back(client);
     for (const Holder& holder : state.holders) owners.push_back(holder.owner);
     for (const Gpu& gpu : state.gpus) owners.push_back(gpu.changing);
@@ -103,7 +104,8 @@ void Machine::refresh() {
   const auto dead = [&](const Owner& owner) { return std::find(owners.begin(), owners.end(), owner) != owners.end(); };
   change([&](State& state) {
     for (Process& process : state.processes)
-      if (dead(process.owner)) remove_process(state, process, store_->now());
+      if (dead(process.owner) && !process.stuck && !keep_memory(state, process))
+        remove_process(state, process, store_->now());
     for (Owner& client : state.clients)
       if (dead(client)) client = {};
     for (Holder& holder : state.holders)

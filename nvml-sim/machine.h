@@ -82,5 +82,6 @@ Fault* find_fault(State& state, std::uint32_t kind, int gpu);
 void spend(Fault& fault);
 // The delay of an IN_USE lag that now starts on this board; 0 without such a fault.
 std::uint64_t take_lag(State& state, int gpu);
+bool keep_memory(State& state, Process& process);  // a dead one's entry stays, by a fault
 
 }  // namespace smartmig::nvsim

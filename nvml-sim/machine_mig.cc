@@ -263,6 +263,8 @@ nvmlReturn_t Machine::reset(int gpu) {
   nvmlReturn_t result = NVML_SUCCESS;
   change([&](State& state) {
     Gpu& board_state = state.gpus[gpu];
+    for (Process& process : state.processes)
+      if (process.stuck && process.gpu == gpu) process = {};
     if (any_process(state, gpu) || board_state.changing.pid != 0) {
       result = NVML_ERROR_IN_USE;
       return false;

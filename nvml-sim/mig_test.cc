@@ -5,8 +5,6 @@
 namespace smartmig::nvsim {
 namespace {
 
-constexpr unsigned k1g = 19, k1g_media = 20, k2g = 14, k3g = 9, k4g = 5, k7g = 0;
-
 class Mig : public MachineTest {};
 
 TEST_F(Mig, NothingWorksBeforeInitAndAfterTheLastShutdown) {

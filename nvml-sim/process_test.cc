@@ -6,8 +6,6 @@
 namespace smartmig::nvsim {
 namespace {
 
-constexpr unsigned k1g = 19, k2g = 14, k3g = 9;
-
 class Processes : public MachineTest {};
 
 TEST_F(Processes, AProcessOnASliceIsSeenByOthersAndKeepsItInUse) {

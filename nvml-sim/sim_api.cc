@@ -244,9 +244,9 @@ void nvmlSimInterrupt(void) { Clock::interrupt(); }
 
 nvmlReturn_t nvmlSimInjectFault(const nvmlSimFault_t* fault) {
   return attached([&](Machine& m) {
-    if (!fault || fault->kind < NVML_SIM_FAULT_IN_USE_LAG || fault->kind > NVML_SIM_FAULT_ECC)
+    if (!fault || fault->kind < NVML_SIM_FAULT_IN_USE_LAG || fault->kind > NVML_SIM_FAULT_STUCK_MEMORY)
       return NVML_ERROR_INVALID_ARGUMENT;
-    const bool on_one = fault->kind >= NVML_SIM_FAULT_GPU_LOST;
+    const bool on_one = fault->kind >= NVML_SIM_FAULT_GPU_LOST && fault->kind <= NVML_SIM_FAULT_ECC;
     if (fault->gpu < (on_one ? 0 : -1) || fault->gpu >= m.gpu_count() || (!on_one && fault->count == 0))
       return NVML_ERROR_INVALID_ARGUMENT;
     const Owner holder = fault->kind == NVML_SIM_FAULT_LEAKED_HANDLE ? owner_of(int(fault->pid)) : Owner{};
@@ -299,7 +299,7 @@ nvmlReturn_t nvmlSimInjectFault(const nvmlSimFault_t* fault) {
 
 nvmlReturn_t nvmlSimClearFaults(unsigned int kind, int gpu) {
   return attached([&](Machine& m) {
-    if (kind > NVML_SIM_FAULT_ECC || gpu < -1 || gpu >= m.gpu_count()) return NVML_ERROR_INVALID_ARGUMENT;
+    if (kind > NVML_SIM_FAULT_STUCK_MEMORY || gpu < -1 || gpu >= m.gpu_count()) return NVML_ERROR_INVALID_ARGUMENT;
     const auto wanted = [&](unsigned of, int on) { return (kind == 0 || kind == of) && (gpu == -1 || gpu == on); };
     m.change([&](State& state) {
       for (Fault& fault : state.faults)
@@ -307,6 +307,8 @@ nvmlReturn_t nvmlSimClearFaults(unsigned int kind, int gpu) {
           fault = {};
       for (Holder& holder : state.holders)
         if (wanted(NVML_SIM_FAULT_LEAKED_HANDLE, holder.gpu)) holder = {};
+      for (Process& process : state.processes)
+        if (process.stuck && wanted(NVML_SIM_FAULT_STUCK_MEMORY, process.gpu)) process = {};
       for (int on = 0; on < state.gpu_count; ++on)
         if (wanted(NVML_SIM_FAULT_GPU_LOST, on)) state.gpus[on].lost = 0;
       if (kind == 0 || kind == NVML_SIM_FAULT_HANG) ++state.hangs_cleared;

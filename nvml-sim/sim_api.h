@@ -74,7 +74,8 @@ typedef enum {
   NVML_SIM_FAULT_GPU_LOST = 8,        // the board answers GPU_IS_LOST to everything; Xid 79
   NVML_SIM_FAULT_LEAKED_HANDLE = 9,   // process `pid` holds the board, or its GPU instance `gpuInstanceId`
   NVML_SIM_FAULT_XID = 10,            // an event Xid `code` on the board
-  NVML_SIM_FAULT_ECC = 11             // `count` memory errors that could not be corrected, told by Xid 48
+  NVML_SIM_FAULT_ECC = 11,            // `count` memory errors that could not be corrected, told by Xid 48
+  NVML_SIM_FAULT_STUCK_MEMORY = 12    // a process that dies with memory stays listed with it until this is cleared
 } nvmlSimFaultKind_t;
 #define NVML_SIM_UNTIL_CLEARED 0xFFFFFFFFu
 typedef struct {

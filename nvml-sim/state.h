@@ -64,7 +64,7 @@ struct Process {
   std::uint64_t compute_instance = 0;  // 0: the whole board
   std::uint64_t memory = 0;
   std::uint32_t token = 0;  // 0: the process itself; else one of its stand-ins
-  std::uint32_t reserved = 0;
+  std::uint32_t stuck = 0;  // 1: the owner is dead and its memory stays
   char kind[64] = {};
 };
 

@@ -23,6 +23,9 @@
 
 namespace smartmig::nvsim {
 
+// Profile ids of the A100, as its driver gives them.
+inline constexpr unsigned k1g = 19, k1g_media = 20, k2g = 14, k3g = 9, k4g = 5, k7g = 0;
+
 inline std::string scratch_directory() {
   std::string name = ::testing::TempDir() + "nvml_sim_XXXXXX";
   return ::mkdtemp(name.data());

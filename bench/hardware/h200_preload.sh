@@ -3,7 +3,8 @@
 #   bench/hardware/h200_preload.sh pack BUILD DIR     builds the library and its test program in BUILD, copies them to DIR
 #   bench/hardware/h200_preload.sh run DIR [OUTPUT]   on the machine with the GPU: checks and prints all
 # run: every way to ask the driver for memory, and the runtime of PyTorch where it is there; what a call costs; PyTorch
-# (TORCH_PYTHON, default /opt/torch/.venv/bin/python) with each of its three allocators, and out of memory.
+# (TORCH_PYTHON, default /opt/torch/.venv/bin/python) with each of its three allocators (or those in TORCH_ALLOCATORS), and
+# out of memory.
 set -u
 failed=0
 say() { printf '\n== %s\n' "$*"; }
@@ -109,7 +110,7 @@ run() {  # DIR
   echo "with it, reporting:  $(SMARTMIG_MEMORY_DIR=$reports LD_PRELOAD=$dir/libsmartmig-preload.so "$dir/preload_gpu_client" cost)"
 
   if [ -x "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
-    for allocator in expandable_segments:False expandable_segments:True backend:cudaMallocAsync; do
+    for allocator in ${TORCH_ALLOCATORS:-expandable_segments:False expandable_segments:True backend:cudaMallocAsync}; do
       say "PyTorch, $allocator"
       fresh
       torch_checks "$allocator"; check $? "PyTorch, $allocator"
@@ -124,10 +125,10 @@ run() {  # DIR
 
 case ${1-} in
   '') echo "skipped: needs a real GPU; see $0 --help" ;;  # as bench/run calls it
-  pack) [ $# = 3 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }; pack "$2" "$3" ;;
+  pack) [ $# = 3 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }; pack "$2" "$3" ;;
   run)
-    [ $# = 2 ] || [ $# = 3 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }
+    [ $# = 2 ] || [ $# = 3 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
     if [ $# = 3 ]; then set -o pipefail; run "$2" 2>&1 | tee "$3"; else run "$2"; fi ;;
-  --help | -h) sed -n '2,6s/^# \{0,1\}//p' "$0" ;;
-  *) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  --help | -h) sed -n '2,7s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -12,7 +12,8 @@ now() { date +%s.%N; }
 pack() {  # BUILD DIR
   local stage=$2/stage
   rm -rf -- "$stage" && mkdir -p "$stage/lib" || exit 1
-  cp "$1/smartmig" "$stage/" && cp "$1/supervisor/smartmig-supervisor" "$stage/" || exit 1
+  mkdir "$stage/preload"
+  cp "$1/smartmig" "$stage/" && cp "$1/supervisor/smartmig-supervisor" "$stage/" && cp "$1/preload/libsmartmig-preload.so" "$stage/preload/" || exit 1
   strip "$stage/smartmig" "$stage/smartmig-supervisor"
   # All but glibc: the machine's own must be at least as new as the one here.
   ldd "$1/smartmig" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
@@ -103,7 +104,8 @@ restart() {  # NAME COMMAND...: one job that does not fit the smallest slice, me
   serve migm-b "" || return
   now >"$out/$run.served"
   began "$run"
-  send --name "$run" ${estimate:+--requeue --estimate "$estimate"} -- python3 "$jobs" "$@" </dev/null
+  # shellcheck disable=SC2086
+  send --name "$run" ${estimate:+--requeue --estimate "$estimate"} ${exact-} -- python3 "$jobs" "$@" </dev/null
   for _ in $(seq 120); do
     python3 "$report" ask "$socket" /v1/jobs/1 | tee "$work/job" | grep -qE '"state": ?"(done|failed|cancelled)"' && break
     sed -n 's/.*\("attempt": *[0-9]*\).*/\1/p; s/.*\("reason": *"[^"]*"\).*/\1/p; s/.*\("slice": *"[^"]*"\).*/\1/p' "$work/job" | paste -sd' ' >>"$out/log/$run.states"
@@ -126,12 +128,18 @@ runs() {
     planner-unknown) ours planner-unknown planner "" unknown ;;
     migm-b) ours migm-b migm-b "" none ;;
     migm-longest) ours migm-longest migm-b "" longest ;;
+    batch) ours batch batch "" none ;;  # the weight of energy: none
+    batch-25) ours batch-25 batch:0.25 "" none ;;
+    batch-50) ours batch-50 batch:0.5 "" none ;;
+    batch-75) ours batch-75 batch:0.75 "" none ;;
+    batch-100) ours batch-100 batch:1 "" none ;;
     seven) ours seven static+llf-slow 1g+1g+1g+1g+1g+1g+1g.35gb common ;;
     seven-order) ours seven-order static+edf-fast 1g+1g+1g+1g+1g+1g+1g.35gb order ;;
     mixed) ours mixed static+edf-fast 3g+1g+1g+1g+1g order ;;
     four) ours four static+edf-fast 1g.35gb+1g.35gb+1g.35gb+1g.35gb order ;;
     halves) ours halves static+edf-fast 3g+3g order ;;
     oom) restart oom oom 20 3 ;;
+    oom-exact) exact=--exact-memory restart oom-exact oom 40 3 ;;
     grow) estimate=45s@1g restart grow grow 700 24 ;;
     *) echo "no run is called $1" ;;
   esac
@@ -140,6 +148,8 @@ runs() {
 run_all() {  # DIR OUTPUT RUN...
   out=$2 work=$(mktemp -d /tmp/q.XXXX)
   mkdir -p "$out/log" "$work/programs" && tar -C "$work/programs" -xJf "$1/queue.tar.xz" || exit 1
+  # What earlier measurements said of these kinds (h200_queue_report.py calibrate): the queue plans by it.
+  [ ! -e "$1/speeds.csv" ] || export SMARTMIG_SPEEDS=$(realpath "$1/speeds.csv") SMARTMIG_POWER_KINDS=$(realpath "$1/watts.csv")
   [ ! -e "$1/one.jobs.jsonl" ] || earlier=$1/one.jobs.jsonl  # whole-GPU times of an earlier measurement, for estimates
   shift 2
   control=$(command -v nvidia-cuda-mps-control || ls /usr/local/nvidia/bin/nvidia-cuda-mps-control)
@@ -172,7 +182,7 @@ case ${1-} in
   run)
     [ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2; }
     dir=$2 output=$3; shift 3
-    [ $# -gt 0 ] || set -- one script7 seven seven-order planner planner-longest migm-b mixed four oom grow
+    [ $# -gt 0 ] || set -- one script7 batch batch-50 batch-100 seven-order planner migm-b mixed oom oom-exact grow
     run_all "$dir" "$output" "$@" ;;
   --help | -h) sed -n '2,5s/^# \{0,1\}//p' "$0" ;;
   *) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 2 ;;

@@ -3,9 +3,10 @@
 
     h200_queue_report.py OUTPUT [EARLIER]     ratios against one at a time, energy books, rows.csv (kind, profile, seconds, joules);
                                               where OUTPUT has no run `one`, its script7 stands for EARLIER's
-    h200_queue_report.py predict OUTPUT EARLIER SMARTMIG
-                                              the simulator calibrated by script7 of OUTPUT (seconds on 1g, watts of a busy slice)
-                                              and `one` of EARLIER (seconds on 7g), against what was measured
+    h200_queue_report.py calibrate FOLDER SMARTMIG OUTPUT...
+                                              runs.csv of these outputs, and speeds.csv and watts.csv that smartmig calibrate makes of it
+    h200_queue_report.py predict OUTPUT FOLDER SMARTMIG
+                                              the simulator with the tables in FOLDER, against what was measured in OUTPUT
     h200_queue_report.py plan OUTPUT MODE     the batch as NAME KIND STEPS SUBMIT-OPTIONS; MODE: what the queue is told besides the kind:
                                               none, common (one deadline for all), unknown (no kind), all with the run time on the
                                               whole GPU as the run `one` had it; longest (deadlines that longer jobs just keep), order
@@ -80,44 +81,86 @@ def spent(out, name):
     return None
 
 
-# The runs whose choices do not depend on a belief that the simulator lacks: policy, layouts, what the deadlines were.
-KNOWN = {"script7": ("static+fifo", "1g+1g+1g+1g+1g+1g+1g", "none"), "seven": ("static+llf-slow", "1g+1g+1g+1g+1g+1g+1g.35gb", "common"),
-         "seven-order": ("static+edf-fast", "1g+1g+1g+1g+1g+1g+1g.35gb", "order"), "mixed": ("static+edf-fast", "3g+1g+1g+1g+1g", "order"),
-         "migm-b": ("migm-b", "", "none")}
+def measured_runs(folders):
+    """What the jobs of these outputs took, as `smartmig calibrate --runs` reads it. Joules are above idle; a job's share is the
+    mean of 1 / how many ran beside it, itself counted."""
+    for folder in folders:
+        rows = [r for r in csv.DictReader(open(f"{folder}/rows.csv")) if r["run"] not in ("oom", "oom-exact", "grow")]
+        stay = lambda r: (float(r["begin_s"]), float(r["begin_s"]) + float(r["seconds"]))
+        for r in rows:
+            begin, end = stay(r)
+            beside = [stay(q) for q in rows if q["run"] == r["run"] and stay(q)[0] < end and stay(q)[1] > begin]
+            share, running, last = 0, 0, begin
+            for at, change in sorted([(max(begin, b), 1) for b, _ in beside] + [(min(end, e), -1) for _, e in beside]):
+                if running: share += (at - last) / running
+                last, running = at, running + change
+            plain = r["run"] in ("one", "script7")  # seen from inside the process, which takes half a second to go
+            joules = float(r["joules"]) - (IDLE * float(r["seconds"]) if r["run"] == "one" else 0) if r["joules"] else ""
+            yield {"kind": r["kind"], "gpu": GPU, "profile": "1g.18gb" if r["run"] == "script7" else r["profile"],
+                   "seconds": round(float(r["seconds"]) + 0.5 * plain, 3), "joules": joules and round(joules, 1), "work": r["steps"], "task": "",
+                   "mem_mib": r["peak_mib"], "share": round(share / (end - begin), 4)}
 
 
-def predict(out, earlier, smartmig):
-    speeds = {}
-    here = os.path.dirname(os.path.abspath(__file__))
-    for r in csv.reader(l for l in open(f"{here}/../../data/speeds.csv") if not l.startswith("#")):
-        if r[1] == "h200-141gb": speeds.setdefault(r[0], {})[r[2]] = float(r[3])
-    whole = {j["name"]: j for j in lines(f"{earlier}/one.jobs.jsonl")}
-    small = {j["name"]: j for j in lines(f"{out}/script7.jobs.jsonl")}
-    span, joules = spent(out, "script7")
-    idle, busy = 88.2, sum(j["end"] - j["begin"] + 0.5 for j in small.values())  # W without a context: data/power.csv
-    watts = (joules - idle * span) / busy
-    print(f"calibrated: {watts:.1f} W for a busy 1g slice above {idle} W")
+def calibrate(into, smartmig, folders):
+    """Writes runs.csv and, by smartmig calibrate, speeds.csv and watts.csv into a folder."""
+    os.makedirs(into, exist_ok=True)
+    found = list(measured_runs(folders))
+    with open(f"{into}/runs.csv", "w", newline="") as f:
+        w = csv.DictWriter(f, found[0])
+        w.writeheader()
+        w.writerows(found)
+    for name in ("speeds.csv", "watts.csv"):
+        if os.path.exists(f"{into}/{name}"): os.remove(f"{into}/{name}")
+    return subprocess.run([smartmig, "calibrate", "--runs", f"{into}/runs.csv", "--power", "h200", "-o", f"{into}/speeds.csv", "--watts", f"{into}/watts.csv",
+                           "--source", "smartmig calibrate, jobs of bench/hardware/h200_queue.sh"]).returncode
+
+
+GPU, IDLE = "h200-141gb", 88.2  # W without a CUDA context: data/power.csv
+SIZES = ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
+SEVEN = "1g+1g+1g+1g+1g+1g+1g"
+# Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times.
+KNOWN = {"one": ("none+fifo", ""), "script7": ("static+fifo", SEVEN), "seven": ("static+llf-slow", SEVEN + ".35gb"), "migm-b": ("migm-b", ""),
+         "seven-order": ("static+edf-fast", SEVEN + ".35gb"), "mixed": ("static+edf-fast", "3g+1g+1g+1g+1g"), "batch": ("batch", ""),
+         "batch-25": ("batch:0.25", ""), "batch-50": ("batch:0.5", ""), "batch-75": ("batch:0.75", ""), "batch-100": ("batch:1", "")}
+
+
+def predict(out, tables, smartmig):
+    """The simulator with the speeds and watts of `tables` (calibrate's), against what was measured."""
+    speed, launch = {}, {}
+    for r in csv.DictReader(open(f"{tables}/speeds.csv")):
+        speed.setdefault(r["kind"], {})[r["profile"]] = float(r["throughput"])
+        launch[r["kind"]] = float(r["launch_s"] or 0)
+    pace = {}  # seconds of a step at throughput 1
+    for r in csv.DictReader(open(f"{tables}/runs.csv")):
+        if r["profile"] in speed[r["kind"]]:
+            pace.setdefault(r["kind"], []).append((float(r["seconds"]) - launch[r["kind"]]) / float(r["work"]) * speed[r["kind"]][r["profile"]])
+    pace = {kind: sorted(all)[len(all) // 2] for kind, all in pace.items()}
+    environment = dict(os.environ, SMARTMIG_SPEEDS=f"{tables}/speeds.csv", SMARTMIG_POWER_KINDS=f"{tables}/watts.csv")
     print(f"{'run':12} {'seconds':>8} {'predicted':>10} {'':>7} {'kJ':>7} {'predicted':>10}")
-    for name, (policy, layouts, mode) in KNOWN.items():
+    for name, (policy, layouts) in KNOWN.items():
         measured = spent(out, name)
         if not measured: continue
-        with open(f"{out}/{name}.calibrated.csv", "w") as f:
-            f.write("# gpu=h200-141gb\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
-            for job, kind, _ in batch(out):
-                a, b, t = small[job], whole[job], speeds[kind]
-                begin1, loop1, loop7 = a["ready"] - a["begin"] + 0.5, a["end"] - a["ready"], b["end"] - b["ready"]
-                curve = lambda p: (1 / t[p] - 1 / t["7g.141gb"]) / (1 / t["1g.18gb"] - 1 / t["7g.141gb"])
-                work = [begin1 + loop7 + (loop1 - loop7) * curve(p) for p in ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")]
-                deadline = {"none": b["end"] - b["begin"] + 0.5 if policy == "migm-b" else "", "common": 0.8 * span, "order": 200 - work[0]}[mode]
-                f.write(",".join([job, "0", str(deadline), kind, *(f"{w:.3f}" for w in work), "", ""]) + "\n")
-        command = [smartmig, "sim", "-w", f"{out}/{name}.calibrated.csv", "--gpus", "1xh200-141gb", "--cost", "hardware", "--reshape-s", "0.1",
-                   "--policy", policy, "--power", f"linear:{idle}:{watts:.2f}:700", "--json", *(["--layouts", layouts] if layouts else [])]
-        got = subprocess.run(command, capture_output=True, text=True)
-        if got.returncode: sys.exit(got.stderr)
-        said = json.loads(got.stdout)
-        seconds, energy = 60 * said["makespan_min"], said["energy_joules"]
-        print(f"{name:12} {measured[0]:8.1f} {seconds:8.1f} s {100 * (seconds / measured[0] - 1):+6.1f}% {measured[1] / 1000:7.2f} {energy / 1000:7.2f} kJ "
-              f"{100 * (energy / measured[1] - 1):+6.1f}%")
+        # All jobs are there when the first decision is made: a job of one second keeps the GPU until then.
+        hold = 1.0
+        with open(f"{out}/{name}.predicted.csv", "w") as f:
+            f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
+            if not layouts and policy != "none+fifo": f.write(f"hold,0,1,,,,,,{hold},,\n")
+            for job, kind, steps in batch(out):
+                times = [f"{launch[kind] + int(steps) * pace[kind] / speed[kind][p]:.3f}" if p in speed[kind] else "" for p in SIZES]
+                due = f"{200 - float(times[0]):.1f}" if "edf" in policy else f"{0.8 * 75:.1f}" if "llf" in policy else ""
+                f.write(f"{job},0.5,{due},{kind},{','.join(times)},,\n")
+        command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
+                   "--policy", policy, "--json"] + (["--layouts", layouts] if layouts else [])
+        got = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if got.returncode:
+            print(f"{name:12} {got.stderr.strip()[:200]}")
+            continue
+        told = json.loads(got.stdout)
+        before = hold if not layouts and policy != "none+fifo" else 0.5
+        seconds = told["makespan_min"] * 60 - before
+        joules = told["energy_joules"] - IDLE * before
+        print(f"{name:12} {measured[0]:8.1f} {seconds:8.1f} s {100 * (seconds / measured[0] - 1):+6.1f}% {measured[1] / 1000:7.2f} {joules / 1000:7.2f} kJ "
+              f"{100 * (joules / measured[1] - 1):+6.1f}%")
     return 0
 
 
@@ -130,7 +173,7 @@ def report(out, earlier=None):
     print(open(f"{out}/machine").read().replace("\n", "; "))
     print(f"\n{'run':16} {'jobs':>4} {'seconds':>8} {'kJ':>7} {'mean W':>7} {'throughput':>10} {'work per J':>10}  what")
     for r in runs(out):
-        if r["run"] in ("oom", "grow"): continue
+        if r["run"] in ("oom", "oom-exact", "grow"): continue
         begin, end = float(r["begin_s"]), float(r["end_s"])
         seconds, joules = end - begin, meter.between(begin, end)
         done = lines(f"{out}/{r['run']}.jobs.jsonl")
@@ -176,7 +219,7 @@ def report(out, earlier=None):
         mean = lambda i: sum(g[i] for g in got) / len(got)
         energy = "" if any(g[3] == "" for g in got) else f"{mean(3):8.0f} J"
         print(f"{run:16} {kind:18} {profile:10} {mean(0):7.2f} s ({mean(1):5.2f} s / {mean(2):8.1f}) {energy:>10}  {len(got)}")
-    for name in ("oom", "grow"):
+    for name in ("oom", "oom-exact", "grow"):
         final = f"{out}/{name}.final.json"
         if os.path.exists(final):
             for j in json.load(open(final))["jobs"]:
@@ -188,6 +231,7 @@ if __name__ == "__main__":
     a = sys.argv[1:]
     if len(a) == 3 and a[0] == "ask": sys.exit(ask(a[1], a[2]))
     if len(a) == 3 and a[0] == "plan": sys.exit(plan(a[1], a[2]))
+    if len(a) > 3 and a[0] == "calibrate": sys.exit(calibrate(a[1], a[2], a[3:]))
     if len(a) == 4 and a[0] == "predict": sys.exit(predict(a[1], a[2], a[3]))
     if len(a) in (1, 2) and not a[0].startswith("-"): sys.exit(report(*a))
     sys.exit(__doc__)

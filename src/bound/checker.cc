@@ -11,9 +11,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Configuration {
+struct CheckedMix {
   std::vector<int> counts;
   double cost = 0;  // per minute, rounded down
 };
@@ -27,8 +25,8 @@ class Checker {
  private:
   Result<Ok> match();
   void weigh();
-  std::vector<Configuration> configurations(std::size_t model) const;
-  double earned(const Configuration& c, std::size_t window) const;  // what the prices pay per minute, rounded up
+  std::vector<CheckedMix> configurations(std::size_t model) const;
+  double earned(const CheckedMix& c, std::size_t window) const;  // what the prices pay per minute, rounded up
   double makespan() const;
   double all_jobs() const;
   bool runs(std::size_t job, std::size_t type) const { return jobs_.work(JobId(job), TypeId(type)) >= Time{0}; }
@@ -91,7 +89,7 @@ void Checker::weigh() {
   }
 }
 
-std::vector<Configuration> Checker::configurations(std::size_t model) const {
+std::vector<CheckedMix> Checker::configurations(std::size_t model) const {
   const Platform::Model& m = platform_.models()[model];
   std::map<std::vector<int>, int> busy_of;
   for (const Layout layout : m.gpu->layouts(m.gpu->all_profiles())) {
@@ -99,7 +97,7 @@ std::vector<Configuration> Checker::configurations(std::size_t model) const {
     for (const PlacementId p : layout) ++counts[class_of_[index(m.type_of_placement[index(p)])]];
     busy_of[counts] = m.gpu->compute_used(layout);
   }
-  std::vector<Configuration> out;
+  std::vector<CheckedMix> out;
   for (const auto& [counts, busy] : busy_of) {
     // A slice is busy with one job that runs on it: no more are busy than there are jobs, and none where no job runs.
     bool possible = busy > 0 && std::size_t(std::accumulate(counts.begin(), counts.end(), 0)) <= jobs_.size();
@@ -125,7 +123,7 @@ std::vector<Configuration> Checker::configurations(std::size_t model) const {
   return out;
 }
 
-double Checker::earned(const Configuration& c, std::size_t window) const {
+double Checker::earned(const CheckedMix& c, std::size_t window) const {
   double sum = 0;
   for (std::size_t k = 0; k < classes_; ++k)
     if (c.counts[k] > 0 && c_.prices.values[window * classes_ + k] > 0)
@@ -192,8 +190,8 @@ Result<double> Checker::run() {
   }
   const std::size_t windows = c_.prices.windows.count();
   for (std::size_t m = 0; m < platform_.models().size(); ++m) {
-    const std::vector<Configuration> all = configurations(m);
-    for (const Configuration& c : all)
+    const std::vector<CheckedMix> all = configurations(m);
+    for (const CheckedMix& c : all)
       if (c.cost < earned(c, windows))
         return invalid(
             "the certificate proves nothing: after its last window a GPU of {} would earn more than its energy costs, "
@@ -201,7 +199,7 @@ Result<double> Checker::run() {
             platform_.models()[m].gpu->name());
     for (std::size_t w = 0; w < windows; ++w) {
       double least = 0;
-      for (const Configuration& c : all) least = std::min(least, down(c.cost - earned(c, w)));
+      for (const CheckedMix& c : all) least = std::min(least, down(c.cost - earned(c, w)));
       const double length = up(double(c_.prices.windows.edges[w + 1] - c_.prices.windows.edges[w]) / 60e6);
       fleet = down(fleet + down(gpus[m] * down(length * least)));  // least <= 0: the longer, the smaller
     }

@@ -5,9 +5,6 @@
 #include "bound/checker_rounding.h"
 
 namespace smartmig {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}
 
 CheckedJob::CheckedJob(const Prices& prices, std::size_t classes, double tau)
     : prices_(prices), classes_(classes), tau_(tau), least_after_(prices.values) {

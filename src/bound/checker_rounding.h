@@ -3,8 +3,11 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace smartmig {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline double down(double x) { return x - std::fabs(x) * 0x1p-51 - 1e-290; }
 inline double up(double x) { return x + std::fabs(x) * 0x1p-51 + 1e-290; }

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kName = "the exact optimum";
+constexpr const char* kExactName = "the exact optimum";
 constexpr std::size_t kMostColumns = 400'000;
 
 struct TinyJob {
@@ -16,11 +16,11 @@ struct TinyJob {
   bool has_deadline = false;
 };
 
-class Program {
+class ExactProgram {
  public:
   enum Side { kLower, kUpper };
-  Program(const std::vector<TinyJob>& jobs, const std::vector<Configuration>& configurations,
-          const std::vector<double>& cuts, const ExactOptions& options, Side side)
+  ExactProgram(const std::vector<TinyJob>& jobs, const std::vector<Configuration>& configurations,
+               const std::vector<double>& cuts, const ExactOptions& options, Side side)
       : jobs_(jobs),
         configurations_(configurations),
         cuts_(cuts),
@@ -131,9 +131,9 @@ class Program {
 
 Result<ExactOptimum> exact_optimum(const Platform& platform, const JobTable& jobs, const ExactOptions& options) {
   if (!(options.slot_min > 0) || options.energy_weight < 0 || options.tardiness_weight < 0)
-    return invalid("{} needs slots longer than 0 minutes and weights of at least 0", kName);
+    return invalid("{} needs slots longer than 0 minutes and weights of at least 0", kExactName);
   if (jobs.size() > kMostExactJobs || platform.gpus() > kMostExactGpus)
-    return invalid("{} is for at most {} jobs on {} GPUs, not for {} on {}: use a bound", kName, kMostExactJobs,
+    return invalid("{} is for at most {} jobs on {} GPUs, not for {} on {}: use a bound", kExactName, kMostExactJobs,
                    kMostExactGpus, jobs.size(), platform.gpus());
   ExactOptimum result;
   std::vector<TinyJob> tiny;
@@ -156,7 +156,8 @@ Result<ExactOptimum> exact_optimum(const Platform& platform, const JobTable& job
   for (double k = 1; cuts.back() < last + in_turn - 1e-9; ++k) {
     cuts.push_back(k * options.slot_min);
     if (k > double(kMostColumns))
-      return invalid("{}: slots of {} min are too short for {} min of work", kName, options.slot_min, last + in_turn);
+      return invalid("{}: slots of {} min are too short for {} min of work", kExactName, options.slot_min,
+                     last + in_turn);
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -164,18 +165,19 @@ Result<ExactOptimum> exact_optimum(const Platform& platform, const JobTable& job
   result.slots = cuts.size();
   result.configurations = all.size();
   if (cuts.size() * all.size() > kMostColumns)
-    return invalid("{}: {} configurations in {} slots are too many: take fewer jobs or slots longer than {} min", kName,
-                   all.size(), cuts.size(), options.slot_min);
-  SMARTMIG_TRY(const MipAnswer lower,
-               solve_mip(Program(tiny, all, cuts, options, Program::kLower).mip(), options.limits, kName));
+    return invalid("{}: {} configurations in {} slots are too many: take fewer jobs or slots longer than {} min",
+                   kExactName, all.size(), cuts.size(), options.slot_min);
+  SMARTMIG_TRY(const MipAnswer lower, solve_mip(ExactProgram(tiny, all, cuts, options, ExactProgram::kLower).mip(),
+                                                options.limits, kExactName));
   result.lower = certain + std::max(0.0, lower.bound - kMipTolerance * (1 + std::abs(lower.bound)));
   result.seconds = lower.seconds;
   result.upper = certain;
   if (cuts.size() > 1) {
-    SMARTMIG_TRY(const MipAnswer upper,
-                 solve_mip(Program(tiny, all, cuts, options, Program::kUpper).mip(), options.limits, kName));
+    SMARTMIG_TRY(const MipAnswer upper, solve_mip(ExactProgram(tiny, all, cuts, options, ExactProgram::kUpper).mip(),
+                                                  options.limits, kExactName));
     if (upper.values.empty())
-      return Error{Error::kTimeout, fmt::format("{}: no schedule was found in {} s", kName, options.limits.seconds)};
+      return Error{Error::kTimeout,
+                   fmt::format("{}: no schedule was found in {} s", kExactName, options.limits.seconds)};
     result.upper += upper.incumbent + kMipTolerance * (1 + std::abs(upper.incumbent));
     result.seconds += upper.seconds;
   }

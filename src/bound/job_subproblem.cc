@@ -4,7 +4,7 @@
 
 namespace smartmig {
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr double kFull = 1 - 1e-12;
 }  // namespace
 
@@ -21,7 +21,7 @@ void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t 
   double speed = 0, cost = 0;
   int at = -1;
   for (;;) {
-    double best = kInfinity, best_speed = 0, best_cost = 0;
+    double best = kEndless, best_speed = 0, best_cost = 0;
     int to = -1;
     for (std::uint32_t k = 0; k < count; ++k) {
       const double s = 1 / options[k].work;
@@ -75,10 +75,10 @@ void JobSubproblem::spread(const BoundProblem::Option* options, const Best& best
 double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices,
                             const double* least, double* demand) {
   const double tau = problem_.weights.tardiness;
-  const double deadline = tau > 0 ? job.deadline : kInfinity;
+  const double deadline = tau > 0 ? job.deadline : kEndless;
   if (job.options == 0) return job.release > deadline ? tau * (job.release - deadline) : 0;
   const BoundProblem::Option* options = problem_.options.data() + job.first;
-  double least_fill = kInfinity;
+  double least_fill = kEndless;
   for (std::uint32_t k = 0; k < job.options; ++k)
     least_fill = std::min(least_fill, options[k].work * (least[options[k].slice_class] + options[k].charge));
 
@@ -105,16 +105,16 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
 
   for (std::size_t w = first_window;;) {
     const bool tail = w >= windows_.count();
-    const double window_end = tail ? kInfinity : edges_[w + 1];
+    const double window_end = tail ? kEndless : edges_[w + 1];
     const bool late = at >= deadline;
     const double end = late ? window_end : std::min(window_end, deadline);
     const double late_cost = late ? tau * (at - deadline) : 0;
     if (late_cost + least_fill >= best.value) break;
-    const double marginal = total >= kFull ? heap_.front().slope : kInfinity;
+    const double marginal = total >= kFull ? heap_.front().slope : kEndless;
     if (marginal <= least_fill) break;
     const double length = end - at;
     const double* row = prices + w * classes_;
-    double cheapest = kInfinity, stationary = kInfinity;
+    double cheapest = kEndless, stationary = kEndless;
     int cheapest_option = -1, stationary_option = -1;
     for (std::uint32_t k = 0; k < job.options; ++k) {
       const double price = row[options[k].slice_class] + options[k].charge;
@@ -139,7 +139,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
           push(last);
         }
       }
-      if (end == kInfinity) {
+      if (end == kEndless) {
         if (late) break;  // the stationary point was the best of the tail
         while (!heap_.empty() && heap_.front().slope > cheapest) pop();
         const double value = cost + (1 - total) * cheapest;
@@ -162,7 +162,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
       const double value = cost + (end > deadline ? tau * (end - deadline) : 0);
       if (value < best.value) best = {value, heap_.front().slope, pieces_.size(), -1, 0, 0};
     }
-    if (end == kInfinity) break;
+    if (end == kEndless) break;
     at = end;
     if (at >= window_end) ++w;
   }

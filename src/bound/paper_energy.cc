@@ -8,24 +8,25 @@
 namespace smartmig {
 namespace {
 
-constexpr std::string_view kName = "the paper's energy bound";
+constexpr std::string_view kEnergyName = "the paper's energy bound";
 
 }  // namespace
 
 Result<double> paper_energy_bound_joules(const Platform& platform, const JobTable& jobs) {
-  if (platform.models().size() != 1) return invalid("{} holds for one GPU model, not for {}", kName, platform.spec());
+  if (platform.models().size() != 1)
+    return invalid("{} holds for one GPU model, not for {}", kEnergyName, platform.spec());
   const GpuModel& gpu = *platform.models()[0].gpu;
   const PowerModel& power = platform.models()[0].power;
   if (!power.is_table())
-    return invalid("{} needs a power table by busy slices; '{}' depends on the job", kName, power.name());
+    return invalid("{} needs a power table by busy slices; '{}' depends on the job", kEnergyName, power.name());
   const int slices = gpu.compute_slices();
   const double idle = power.table()[0], full = power.table()[std::size_t(slices)];
   for (int k = 1; k < slices; ++k)
     if (power.table()[std::size_t(k)] < idle + (full - idle) * k / slices)
-      return invalid("{} does not hold: {} busy slices draw {} W, below the chord from idle to full", kName, k,
+      return invalid("{} does not hold: {} busy slices draw {} W, below the chord from idle to full", kEnergyName, k,
                      power.table()[std::size_t(k)]);
 
-  SMARTMIG_TRY(const std::vector<LinearJob> linear, linearise(platform, jobs, kName));
+  SMARTMIG_TRY(const std::vector<LinearJob> linear, linearise(platform, jobs, kEnergyName));
   std::vector<ReleasedJob> whole;  // on all slices of a GPU
   double total = 0;
   for (const LinearJob& job : linear) {

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kName = "the paper's tardiness bound";
+constexpr const char* kTardinessName = "the paper's tardiness bound";
 
 constexpr int kPhases = 16;  // thetas of the header: more is tighter and slower
 
@@ -62,9 +62,9 @@ Slots make_slots(const std::vector<LateJob>& jobs, double width, double horizon)
   return slots;
 }
 
-class Program {
+class TardinessProgram {
  public:
-  Program(const Slots& slots, const std::vector<Machines>& machines) : slots_(slots), machines_(machines) {
+  TardinessProgram(const Slots& slots, const std::vector<Machines>& machines) : slots_(slots), machines_(machines) {
     for (std::size_t s = 0; s + 1 < slots.count(); ++s)
       for (const Machines& m : machines) capacity_.push_back(mip_.add_row(-kMipInfinity, m.count * slots.length(s)));
   }
@@ -143,14 +143,17 @@ class Program {
 
 // The slices of the layouts, or the whole GPUs.
 Result<std::vector<Machines>> make_machines(const Platform& platform, const TardinessOptions& options) {
-  if (platform.models().size() != 1) return invalid("{} holds for one GPU model, not for {}", kName, platform.spec());
+  if (platform.models().size() != 1)
+    return invalid("{} holds for one GPU model, not for {}", kTardinessName, platform.spec());
   const GpuModel& gpu = *platform.models()[0].gpu;
   if (options.layouts.empty()) {
-    if (options.own_speeds) return invalid("{} with the jobs' own speeds needs the layouts it is to hold for", kName);
+    if (options.own_speeds)
+      return invalid("{} with the jobs' own speeds needs the layouts it is to hold for", kTardinessName);
     return std::vector<Machines>{{gpu.compute_slices(), kNoType, int(platform.gpus())}};
   }
   if (options.layouts.size() != platform.gpus())
-    return invalid("{} needs one layout for each of {} GPUs, not {}", kName, platform.gpus(), options.layouts.size());
+    return invalid("{} needs one layout for each of {} GPUs, not {}", kTardinessName, platform.gpus(),
+                   options.layouts.size());
   std::vector<Machines> machines;
   for (std::size_t p = 0; p < gpu.profiles().size(); ++p) {
     Machines m{gpu.profiles()[p].compute_slices, TypeId(p), 0};
@@ -163,7 +166,7 @@ Result<std::vector<Machines>> make_machines(const Platform& platform, const Tard
     else if (m.count > 0)
       machines.push_back(m);
   }
-  if (machines.empty()) return invalid("{}: the layouts have no slice", kName);
+  if (machines.empty()) return invalid("{}: the layouts have no slice", kTardinessName);
   return machines;
 }
 
@@ -174,8 +177,8 @@ Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear
   for (const Machines& m : machines) {
     const Time own = linear ? Time{} : jobs.work(id, m.type);
     if (own < Time{0})
-      return invalid("{} with the jobs' own speeds needs a time of job {} on every slice of the layouts", kName,
-                     jobs.workload().name_of(index(id)));
+      return invalid("{} with the jobs' own speeds needs a time of job {} on every slice of the layouts",
+                     kTardinessName, jobs.workload().name_of(index(id)));
     const double work = linear ? linear->slice_s / 60 / m.slices : minutes(own);
     if (work <= 0) {
       job.speeds.clear();
@@ -195,11 +198,12 @@ Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear
 
 Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs,
                                        const TardinessOptions& options) {
-  if (!(options.slot_min > 0)) return invalid("{} needs slots longer than 0 minutes, not {}", kName, options.slot_min);
+  if (!(options.slot_min > 0))
+    return invalid("{} needs slots longer than 0 minutes, not {}", kTardinessName, options.slot_min);
   SMARTMIG_TRY(const std::vector<Machines> machines, make_machines(platform, options));
   std::vector<LinearJob> linear;
   if (!options.own_speeds) {
-    SMARTMIG_TRY(linear, linearise(platform, jobs, kName));
+    SMARTMIG_TRY(linear, linearise(platform, jobs, kTardinessName));
   }
   TardinessBound result;
   std::vector<LateJob> late;
@@ -223,13 +227,13 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
     return invalid(
         "{} would need more than {} binary variables for {} jobs in slots of {} min: use fewer jobs, wider slots, or "
         "the bound that scales",
-        kName, kMostTardinessBinaries, jobs.size(), options.slot_min);
+        kTardinessName, kMostTardinessBinaries, jobs.size(), options.slot_min);
   const Slots slots = make_slots(late, options.slot_min, horizon);
   result.slots = slots.count();
   for (std::size_t s = 0; s + 1 < slots.count(); ++s) result.slot_min = std::max(result.slot_min, slots.length(s));
-  Program program(slots, machines);
+  TardinessProgram program(slots, machines);
   for (const LateJob& job : late) program.add(job);
-  SMARTMIG_TRY(const MipAnswer answer, solve_mip(program.mip(), options.limits, kName));
+  SMARTMIG_TRY(const MipAnswer answer, solve_mip(program.mip(), options.limits, kTardinessName));
   result.binaries = program.binaries();
   result.nodes = answer.nodes;
   result.seconds = answer.seconds;

@@ -1,6 +1,7 @@
 // smartmig calibrate: speeds and watts fitted to what jobs took, with the error before and after.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/daemon_options.h"
@@ -12,6 +13,43 @@
 namespace smartmig::cli {
 namespace {
 
+double start_of(const Json& job) { return number_at(job, "started_at").value_or(0); }
+double end_of(const Json& job) { return number_at(job, "ended_at").value_or(0); }
+
+// How many jobs ran on a board, as the integral of 1 / that over time: the share of a job that ran from a to b is the
+// mean of 1 / n, n counting itself.
+class BoardShare {
+ public:
+  void add(double begin, double end) {
+    if (end <= begin) return;
+    changes_.emplace_back(begin, 1);
+    changes_.emplace_back(end, -1);
+  }
+  void integrate() {
+    std::sort(changes_.begin(), changes_.end());
+    int running = 0;
+    for (const auto& [at, change] : changes_) {
+      if (!at_.empty() && running > 0)
+        sum_.push_back(sum_.back() + (at - at_.back()) / running);
+      else
+        sum_.push_back(sum_.empty() ? 0 : sum_.back());
+      at_.push_back(at);
+      running += change;
+    }
+  }
+  double share(double begin, double end) const {
+    if (end <= begin) return 1;
+    const auto until = [&](double t) {
+      return sum_[std::size_t(std::lower_bound(at_.begin(), at_.end(), t) - at_.begin())];
+    };
+    return std::clamp((until(end) - until(begin)) / (end - begin), 0.0, 1.0);  // both are among the changes
+  }
+
+ private:
+  std::vector<std::pair<double, int>> changes_;
+  std::vector<double> at_, sum_;
+};
+
 // Jobs that ran once, to a good end. Those of the same command are taken to have done the same work.
 Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_t& passed_over) {
   SMARTMIG_TRY(const Json answer, client.get("/v1/gpus"));
@@ -19,6 +57,10 @@ Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_
   for (const Json& board : list_at(answer, "gpus"))
     models[int(number_at(board, "index").value_or(-1))] = text_at(board, "model");
   SMARTMIG_TRY(const Json jobs, all_jobs(client, "state=done"));
+  std::map<int, BoardShare> boards;
+  const auto board_of = [](const Json& job) { return int(number_at(job, "gpu").value_or(-1)); };
+  for (const Json& job : jobs) boards[board_of(job)].add(start_of(job), end_of(job));
+  for (auto& [gpu, board] : boards) board.integrate();
   std::vector<MeasuredRun> runs;
   for (const Json& job : jobs) {
     MeasuredRun run;
@@ -26,10 +68,10 @@ Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_
     run.kind = text_at(job, "kind");
     if (run.kind.empty() && !command.empty() && command[0].is_string())
       run.kind = std::filesystem::path(command[0].get<std::string>()).filename().string();
-    const auto model = models.find(int(number_at(job, "gpu").value_or(-1)));
+    const auto model = models.find(board_of(job));
     const std::string slice = text_at(job, "slice");
     run.profile = slice.substr(0, slice.find('@'));
-    run.seconds = number_at(job, "ended_at").value_or(0) - number_at(job, "started_at").value_or(0);
+    run.seconds = end_of(job) - start_of(job);
     if (run.kind.empty() || model == models.end() || run.profile.empty() || run.seconds < 1e-3 ||
         number_at(job, "attempt").value_or(1) > 1) {
       ++passed_over;
@@ -39,14 +81,15 @@ Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_
     run.task = command.dump(-1, ' ', false, Json::error_handler_t::replace);
     run.joules = number_at(object_at(job, "energy"), "joules_j").value_or(-1);
     if (const auto peak = number_at(job, "peak_mib"); peak && *peak > 0) run.mem_mib = int(*peak);
+    run.share = boards[board_of(job)].share(start_of(job), end_of(job));
     runs.push_back(std::move(run));
   }
   return runs;
 }
 
-Json to_json(const ErrorFigures& e) { return {{"runs", e.runs}, {"mean", e.mean}, {"p90", e.p90}}; }
+Json calibration_json(const ErrorFigures& e) { return {{"runs", e.runs}, {"mean", e.mean}, {"p90", e.p90}}; }
 
-Json to_json(const Calibration& c) {
+Json calibration_json(const Calibration& c) {
   Json kinds = Json::array();
   for (const KindFit& kind : c.kinds) {
     Json profiles = Json::array();
@@ -64,10 +107,11 @@ Json to_json(const Calibration& c) {
                      {"mem_mib", kind.mem_mib < 0 ? Json() : Json(kind.mem_mib)},
                      {"profiles", profiles}});
   }
-  return {{"kinds", kinds},
-          {"time_error", {{"before", to_json(c.time_before)}, {"after", to_json(c.time_after)}}},
-          {"energy_error", {{"before", to_json(c.energy_before)}, {"after", to_json(c.energy_after)}}},
-          {"notes", c.notes}};
+  return {
+      {"kinds", kinds},
+      {"time_error", {{"before", calibration_json(c.time_before)}, {"after", calibration_json(c.time_after)}}},
+      {"energy_error", {{"before", calibration_json(c.energy_before)}, {"after", calibration_json(c.energy_after)}}},
+      {"notes", c.notes}};
 }
 
 void print_text(const Calibration& c) {
@@ -102,7 +146,7 @@ int run_calibrate(const Arguments& arguments) {
               "Fits speeds by slice size, launch time and watts to jobs that have ended, by kind, and says how far "
               "predictions were off\nbefore and are off after, each run predicted from the others. Takes the done jobs "
               "of the daemon (those of one command\nhave the same work), or a table with the columns kind, gpu, "
-              "profile, seconds and, where known, joules, work, task, mem_mib.",
+              "profile, seconds and, where known, joules, work, task, mem_mib, share.",
               "smartmig calibrate --runs runs.csv --power a100-jobs -o speeds.csv --watts watts.csv");
   cmd.option("--runs", runs_file, "FILE", "a table of runs instead of the daemon's jobs; - is standard input");
   cmd.option("--kind", kind, "NAME", "this kind alone");
@@ -147,7 +191,7 @@ int run_calibrate(const Arguments& arguments) {
       return failure(written.error());
   }
   if (options.json) {
-    Json out = to_json(*fit);
+    Json out = calibration_json(*fit);
     out["runs"] = runs.size();
     out["passed_over"] = passed_over;
     print_json(out);

@@ -14,6 +14,8 @@
 
 namespace smartmig::cli {
 
+using OrderedJson = nlohmann::ordered_json;
+
 std::vector<std::string> split_policies(std::string_view text) {
   std::vector<std::string> names(1);
   int depth = 0;
@@ -70,14 +72,10 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
   return out;
 }
 
-namespace {
-
 std::string signed_percent(const Difference& d) {
   if (!std::isfinite(d.percent_half_width)) return fmt::format("{:+.1f} %", d.percent);
   return fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width);
 }
-
-}  // namespace
 
 std::string gap_text(double value, double bound) {
   return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : "";
@@ -120,29 +118,30 @@ std::string comparison_text(const Comparison& c) {
 }
 
 std::string comparison_json(const Comparison& c) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  const auto number = [](double v) { return std::isfinite(v) ? OrderedJson(v) : OrderedJson(nullptr); };
   const auto difference = [&](const Difference& d) {
-    return Json{{"mean", d.mean},
-                {"half_width_95", number(d.half_width)},
-                {"percent", d.percent},
-                {"percent_half_width_95", number(d.percent_half_width)}};
+    return OrderedJson{{"mean", d.mean},
+                       {"half_width_95", number(d.half_width)},
+                       {"percent", d.percent},
+                       {"percent_half_width_95", number(d.percent_half_width)}};
   };
-  Json json{{"workload", c.workload},
-            {"gpus", c.gpus},
-            {"cost", c.cost},
-            {"power", c.power},
-            {"a", c.a},
-            {"a_eff", c.a_eff},
-            {"seeds", c.seeds},
-            {"jobs_per_day", c.jobs},
-            {"baseline", c.rows[c.baseline].label}};
+  OrderedJson json{{"workload", c.workload},
+                   {"gpus", c.gpus},
+                   {"cost", c.cost},
+                   {"power", c.power},
+                   {"a", c.a},
+                   {"a_eff", c.a_eff},
+                   {"seeds", c.seeds},
+                   {"jobs_per_day", c.jobs},
+                   {"baseline", c.rows[c.baseline].label}};
   if (c.bounds)
     json["bounds"] = {{"et", c.bounds->et(c.a)},
                       {"energy_wmin", c.bounds->energy_wmin},
                       {"mean_tardiness_min", c.bounds->tardiness_min}};
-  const auto gap = [](double value, double bound) { return bound > 0 ? Json(value / bound - 1) : Json(nullptr); };
-  Json rows = Json::array();
+  const auto gap = [](double value, double bound) {
+    return bound > 0 ? OrderedJson(value / bound - 1) : OrderedJson(nullptr);
+  };
+  OrderedJson rows = OrderedJson::array();
   for (const ComparisonRow& row : c.rows) {
     rows.push_back({{"policy", row.label},
                     {"energy_wmin", row.energy_wmin},

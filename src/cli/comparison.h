@@ -32,6 +32,7 @@ struct Comparison {
 Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
                            const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
                            std::size_t baseline);
+std::string signed_percent(const Difference& difference);  // "+1.2 ± 0.3 %"
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);
 // The same as a page, to be given curves or written.

@@ -16,7 +16,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-struct Row {
+struct ReplayRow {
   std::string label;
   Summary summary;
 };
@@ -25,7 +25,7 @@ double cost_of(const Summary& s, const EnergyPrices& prices) {
   return prices.cost(s.energy_joules, s.mean_tardiness_min * 60 * double(s.jobs));
 }
 
-OrderedJson json_of(const Row& row, const std::optional<EnergyPrices>& prices) {
+OrderedJson replay_json(const ReplayRow& row, const std::optional<EnergyPrices>& prices) {
   const Summary& s = row.summary;
   OrderedJson out{
       {"policy", row.label},         {"energy_kwh", s.energy_kwh},     {"mean_tardiness_min", s.mean_tardiness_min},
@@ -35,7 +35,7 @@ OrderedJson json_of(const Row& row, const std::optional<EnergyPrices>& prices) {
   return out;
 }
 
-OrderedJson json_of(const ReplayFidelity& f) {
+OrderedJson replay_json(const ReplayFidelity& f) {
   return {{"finish_mean_s", f.mean_s},
           {"finish_p90_s", f.p90_s},
           {"finish_mean_of_turnaround", f.finish.mean},
@@ -45,7 +45,7 @@ OrderedJson json_of(const ReplayFidelity& f) {
           {"fleet_energy", f.total_energy}};
 }
 
-std::string text_of(const std::vector<Row>& rows, const std::optional<EnergyPrices>& prices) {
+std::string replay_text(const std::vector<ReplayRow>& rows, const std::optional<EnergyPrices>& prices) {
   std::vector<std::string> header{"policy",    "energy kWh",   "against recorded", "lateness min",
                                   "late jobs", "makespan min", "changes"};
   if (prices) header.push_back("cost");
@@ -129,7 +129,7 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
   with.policy.layouts = options.layouts;
 
   const std::string policy = record.config_value("policy");
-  std::vector<Row> rows{{"recorded", day->recorded}};
+  std::vector<ReplayRow> rows{{"recorded", day->recorded}};
   if (!policy.empty()) rows[0].label += ": " + policy;
   for (const std::string& name : split_policies(options.policies)) {
     const auto result = live_again(other, other.measured, name, with);
@@ -164,10 +164,10 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
   if (options.json) {
     OrderedJson out{{"gpus", record.platform->spec()}, {"cost", other.cost.name()}, {"jobs", day->finish.size()},
                     {"left_out", day->left_out},       {"returned", day->returned}, {"metered_jobs", metered}};
-    for (const Row& row : rows) out["policies"].push_back(json_of(row, options.prices));
+    for (const ReplayRow& row : rows) out["policies"].push_back(replay_json(row, options.prices));
     out["fidelity"] = measured ? OrderedJson{{"policy", policy},
-                                             {"times_measured", json_of(*measured)},
-                                             {"times_expected", json_of(*expected)}}
+                                             {"times_measured", replay_json(*measured)},
+                                             {"times_expected", replay_json(*expected)}}
                                : OrderedJson{{"why_not", why}};
     fmt::print("{}\n", out.dump(1));
     return 0;
@@ -179,7 +179,7 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
     fmt::print(
         "{} jobs were withdrawn and came again: they count from their first arrival, with the time of their last\n",
         day->returned);
-  fmt::print("\n{}", text_of(rows, options.prices));
+  fmt::print("\n{}", replay_text(rows, options.prices));
   if (!measured) {
     fmt::print("\nNo fidelity report: {}\n", why);
     return 0;

@@ -63,18 +63,18 @@ class TableDaemon : public HttpHandler {
   std::unique_ptr<HttpServer> server_;  // last: answers until the table goes
 };
 
-struct Outcome {
+struct VerbOutcome {
   int code = -1;
   std::string out, err;
 };
 
 class Verbs : public testing::Test {
  protected:
-  Outcome call(int (*verb)(const Arguments&), Arguments arguments) {
+  VerbOutcome call(int (*verb)(const Arguments&), Arguments arguments) {
     arguments.insert(arguments.begin(), {"--socket", daemon_.socket()});
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    Outcome outcome;
+    VerbOutcome outcome;
     outcome.code = verb(arguments);
     std::fflush(stdout);
     outcome.out = testing::internal::GetCapturedStdout();

@@ -15,7 +15,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // "1.3b", "350m", "7000000000"
 Result<double> parse_count(std::string_view text) {
@@ -33,7 +33,7 @@ Result<double> parse_count(std::string_view text) {
 
 int list_presets(bool json) {
   Table table({"model", "parameters", "layers", "hidden", "heads", "kv-heads", "vocabulary", "context"});
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   for (const NeuralModel& m : model_presets()) {
     const auto size = [](int n) { return n ? std::to_string(n) : std::string("-"); };
     table.add({m.name, fmt::format("{:.1f} M", m.params / 1e6), size(m.layers), size(m.hidden), size(m.heads),
@@ -47,7 +47,7 @@ int list_presets(bool json) {
                     {"vocabulary", m.vocabulary},
                     {"context", m.usual_context}});
   }
-  fmt::print("{}", json ? Json{{"models", rows}}.dump(2) + "\n" : table.text());
+  fmt::print("{}", json ? OrderedJson{{"models", rows}}.dump(2) + "\n" : table.text());
   return 0;
 }
 
@@ -135,19 +135,19 @@ int run_estimate(const Arguments& arguments) {
                                                  {"slack", parts->slack},         {"overhead", parts->overhead}};
   const auto mib = [](double bytes) { return bytes / 1048576; };
   if (json) {
-    Json out{{"model", q.model.name},
-             {"task", task},
-             {"precision", name_of(q.precision)},
-             {"optimizer", q.training ? Json(name_of(q.optimiser)) : Json(nullptr)},
-             {"batch", q.batch},
-             {"context", q.context > 0 ? q.context : q.model.usual_context},
-             {"parameters", q.model.params}};
+    OrderedJson out{{"model", q.model.name},
+                    {"task", task},
+                    {"precision", name_of(q.precision)},
+                    {"optimizer", q.training ? OrderedJson(name_of(q.optimiser)) : OrderedJson(nullptr)},
+                    {"batch", q.batch},
+                    {"context", q.context > 0 ? q.context : q.model.usual_context},
+                    {"parameters", q.model.params}};
     for (const auto& [name, bytes] : rows) out["mib"][name] = std::round(mib(bytes));
     out["total_mib"] = std::round(parts->total_mib());
     out["margin_percent"] = margin;
     out["needed_mib"] = needed;
     out["gpu"] = (*gpu_model)->name();
-    out["profile"] = profile ? Json((*gpu_model)->profiles()[std::size_t(*profile)].name) : Json(nullptr);
+    out["profile"] = profile ? OrderedJson((*gpu_model)->profiles()[std::size_t(*profile)].name) : OrderedJson(nullptr);
     if (!profile) out["reason"] = profile.error().what;
     fmt::print("{}\n", out.dump(2));
     return profile ? 0 : 1;

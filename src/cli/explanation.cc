@@ -6,12 +6,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/comparison.h"
 #include "cli/table.h"
 #include "eval/seeds.h"
 #include "report/explain_page.h"
 
 namespace smartmig::cli {
 namespace {
+
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kShown = 0.0005;  // layouts below this share of the GPU time have no column of their own
 
@@ -25,11 +28,6 @@ bool has_paper(const Explanation& e) {  // a fleet of one model that has the pap
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-std::string signed_percent(const Difference& d) {
-  if (!std::isfinite(d.percent_half_width)) return fmt::format("{:+.1f} %", d.percent);
-  return fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width);
-}
 
 std::string sum_of(const std::vector<double>& share, std::size_t from, std::size_t to) {
   double sum = 0;
@@ -146,28 +144,28 @@ std::string explanation_text(const ExplainedRun& run, const Explanation& e) {
 }
 
 std::string explanation_json(const ExplainedRun& run, const Explanation& e) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  const auto number = [](double v) { return std::isfinite(v) ? OrderedJson(v) : OrderedJson(nullptr); };
   const auto difference = [&](const Difference& d) {
-    return Json{{"mean_min", d.mean},
-                {"half_width_95_min", number(d.half_width)},
-                {"percent", d.percent},
-                {"percent_half_width_95", number(d.percent_half_width)}};
+    return OrderedJson{{"mean_min", d.mean},
+                       {"half_width_95_min", number(d.half_width)},
+                       {"percent", d.percent},
+                       {"percent_half_width_95", number(d.percent_half_width)}};
   };
   const auto fidelity = [](const Fidelity& f) {
-    return Json{{"agreement", f.agreement}, {"mean_absolute_error", f.mean_error}, {"explained_variance", f.explained}};
+    return OrderedJson{
+        {"agreement", f.agreement}, {"mean_absolute_error", f.mean_error}, {"explained_variance", f.explained}};
   };
-  Json json{{"policy", e.policy},
-            {"workload", run.workload},
-            {"gpus", run.gpus},
-            {"cost", run.cost},
-            {"a", run.a},
-            {"seeds", run.seeds},
-            {"fit_seeds", run.fit_seeds},
-            {"reshapes_per_gpu_hour", e.reshapes}};
+  OrderedJson json{{"policy", e.policy},
+                   {"workload", run.workload},
+                   {"gpus", run.gpus},
+                   {"cost", run.cost},
+                   {"a", run.a},
+                   {"seeds", run.seeds},
+                   {"fit_seeds", run.fit_seeds},
+                   {"reshapes_per_gpu_hour", e.reshapes}};
   json["sublinearity"] = {{"mean", e.sublinearity}, {"p5", e.sublinearity_low}, {"p95", e.sublinearity_high}};
   const bool paper = has_paper(e);
-  json["layouts"] = Json::array();
+  json["layouts"] = OrderedJson::array();
   for (std::size_t l = 0; l < e.layouts.size(); ++l) {
     json["layouts"].push_back({{"label", label_of(e, l)},
                                {"slices", e.names[l]},
@@ -177,14 +175,14 @@ std::string explanation_json(const ExplainedRun& run, const Explanation& e) {
   }
   if (paper) json["paper_fig13_percent_8_to_12"] = kPaperShares[7];
   for (const ShareTable& table : e.tables) {
-    Json bins = Json::array();
+    OrderedJson bins = OrderedJson::array();
     for (const ShareBin& bin : table.bins)
       bins.push_back({{"bin", bin.label}, {"gpu_hours_per_day", bin.gpu_hours}, {"share", bin.share}});
     json["by_" + table.key] = std::move(bins);
   }
-  Json nodes = Json::array();
+  OrderedJson nodes = OrderedJson::array();
   for (const DecisionTable::Node& node : e.table.nodes) {
-    Json item{{"samples", node.samples}, {"share", node.share}};
+    OrderedJson item{{"samples", node.samples}, {"share", node.share}};
     if (node.feature >= 0) {
       item["feature"] = queue_feature_names()[std::size_t(node.feature)].key;
       item["threshold"] = node.threshold;

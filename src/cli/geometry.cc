@@ -15,7 +15,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Options {
   std::string model, busy, from, to;
@@ -26,11 +26,11 @@ struct Options {
 // What is printed, in both forms; each section adds to both.
 struct Output {
   std::string text;
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
 };
 
 std::string known(int value) { return value > 0 ? std::to_string(value) : "-"; }
-Json known_json(int value) { return value > 0 ? Json(value) : Json(); }
+OrderedJson known_json(int value) { return value > 0 ? OrderedJson(value) : OrderedJson(); }
 
 int maximal_count(const GpuModel& model, ProfileMask profiles) {
   const auto all = model.layouts(profiles);
@@ -60,7 +60,7 @@ const char* variant_name(Variant variant) {
 void list_models(Output& out) {
   out.text += fmt::format("{:<28} {:>6} {:>5} {:>10} {:>9} {:>8} {:>8} {:>6}  {}\n", "model", "slices", "SMs",
                           "memory MiB", "profiles", "layouts", "maximal", "paper", "placements");
-  out.json["models"] = Json::array();
+  out.json["models"] = OrderedJson::array();
   for (const auto& model : Catalog::builtin().models()) {
     int memory = model->spec().memory_mib;
     for (const Profile& p : model->profiles())
@@ -104,7 +104,7 @@ void list_profiles(const GpuModel& model, ProfileMask shown, Output& out) {
   out.json["memory_slices"] = model.memory_slices();
   out.json["placements"] = provenance(model);
   out.json["source"] = model.spec().source;
-  out.json["profiles"] = Json::array();
+  out.json["profiles"] = OrderedJson::array();
   for (std::size_t i = 0; i < model.profiles().size(); ++i) {
     if (!(shown >> i & 1)) continue;
     const Profile& p = model.profiles()[i];
@@ -115,7 +115,7 @@ void list_profiles(const GpuModel& model, ProfileMask shown, Output& out) {
                     known(p.memory_mib), p.max_instances, seconds(time.create), seconds(time.destroy),
                     fmt::format("{}", fmt::join(p.starts, " ")), variant_name(p.variant));
     out.json["profiles"].push_back({{"name", p.name},
-                                    {"nvml_id", p.nvml_id < 0 ? Json() : Json(p.nvml_id)},
+                                    {"nvml_id", p.nvml_id < 0 ? OrderedJson() : OrderedJson(p.nvml_id)},
                                     {"kind", variant_name(p.variant)},
                                     {"compute_slices", p.compute_slices},
                                     {"memory_slices", p.memory_slices},
@@ -139,7 +139,7 @@ std::vector<std::pair<std::string, ProfileMask>> profile_sets(const GpuModel& mo
 
 void count_reach(const GpuModel& model, Layout busy, const char* key, Output& out) {
   out.text += fmt::format("{:<26} {:>8} {:>8} {:>8}\n", "profiles", "layouts", "maximal", "shapes");
-  out.json[key] = Json::array();
+  out.json[key] = OrderedJson::array();
   for (const auto& [name, profiles] : profile_sets(model)) {
     const Reach found = reach(model, busy, profiles);
     out.text += fmt::format("{:<26} {:>8} {:>8} {:>8}\n", name, found.layouts, found.maximal, found.shapes);
@@ -148,7 +148,7 @@ void count_reach(const GpuModel& model, Layout busy, const char* key, Output& ou
   }
 }
 
-std::string label(const Profile& p) {
+std::string profile_label(const Profile& p) {
   return p.variant == Variant::kPlain ? p.name.substr(0, p.name.find('.')) : p.name;
 }
 
@@ -159,7 +159,7 @@ class Drawing {
     for (Layout layout : layouts)
       for (PlacementId p : layout) {
         const Profile& profile = model.profile_of(p);
-        cell_ = std::max(cell_, (label(profile).size() + 2 + std::size_t(profile.memory_slices) - 1) /
+        cell_ = std::max(cell_, (profile_label(profile).size() + 2 + std::size_t(profile.memory_slices) - 1) /
                                     std::size_t(profile.memory_slices));
       }
   }
@@ -174,7 +174,8 @@ class Drawing {
     for (PlacementId p : layout) {
       const Profile& profile = model_.profile_of(p);
       const std::size_t width = cell_ * std::size_t(profile.memory_slices);
-      line.replace(cell_ * model_.placement(p).start, width, fmt::format("[{:<{}}]", label(profile), width - 2));
+      line.replace(cell_ * model_.placement(p).start, width,
+                   fmt::format("[{:<{}}]", profile_label(profile), width - 2));
     }
     return trimmed(line);
   }
@@ -188,7 +189,7 @@ class Drawing {
 void draw(const GpuModel& model, const std::vector<Layout>& layouts, const char* key, Output& out) {
   const Drawing drawing(model, layouts);
   out.text += fmt::format("{:>4}  {}\n", "", drawing.axis());
-  out.json[key] = Json::array();
+  out.json[key] = OrderedJson::array();
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     out.text += fmt::format("{:>4}  {}\n", i + 1, drawing(layouts[i]));
     out.json[key].push_back({{"number", i + 1},
@@ -221,14 +222,14 @@ void show_busy(const GpuModel& model, Layout busy, Output& out) {
   out.json["busy"] = to_string(model, busy);
   count_reach(model, busy, "reachable", out);
   out.text += "\nBest start of one more instance (keeps most layouts reachable):\n";
-  out.json["best_start"] = Json::object();
+  out.json["best_start"] = OrderedJson::object();
   for (std::size_t i = 0; i < model.profiles().size(); ++i) {
     if (!(model.schedulable_profiles() >> i & 1)) continue;
     const auto best = best_placement(model, busy, int(i), model.schedulable_profiles());
     const std::string& name = model.profiles()[i].name;
     out.text +=
         fmt::format("  {:<14} {}\n", name, best ? std::to_string(model.placement(*best).start) : "does not fit");
-    out.json["best_start"][name] = best ? Json(model.placement(*best).start) : Json();
+    out.json["best_start"][name] = best ? OrderedJson(model.placement(*best).start) : OrderedJson();
   }
 }
 
@@ -260,7 +261,7 @@ Result<Ok> show_move(const GpuModel& model, Layout from, Layout to, Layout busy,
                       {"destroy", to_string(model, move.destroy)},
                       {"keep", to_string(model, move.keep)},
                       {"create", to_string(model, move.create)},
-                      {"operations", Json::array()}};
+                      {"operations", OrderedJson::array()}};
   Time total{};
   for (const Operation& op : operations(model, move)) {
     const ReconfigTime time = reconfig_time(model, model.placement(op.placement).profile);

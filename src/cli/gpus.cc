@@ -13,43 +13,45 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 const char* mode_name(MigMode mode) { return mode == MigMode::kOn ? "on" : mode == MigMode::kOff ? "off" : "none"; }
 
 std::string reading(const Result<double>& value) { return value ? fmt::format("{:.0f}", *value) : "-"; }
 
-struct Row {
+struct GpuRow {
   Fragmentation fragmentation;
   Result<double> watts{0.0}, joules{0.0};
 };
 
-Json board_json(const GpuBoard& board, const std::vector<DeviceProcess>& processes, const Row& row) {
-  Json json{{"index", board.index},           {"uuid", board.uuid},
-            {"product", board.product},       {"bus_id", board.bus_id},
-            {"pci_id", board.pci_id},         {"model", board.model ? Json(board.model->name()) : Json()},
-            {"mig", mode_name(board.mode)},   {"mig_pending", mode_name(board.pending)},
-            {"memory_mib", board.memory_mib}, {"used_mib", board.used_mib}};
-  json["power_w"] = row.watts ? Json(*row.watts) : Json();
-  json["energy_j"] = row.joules ? Json(*row.joules) : Json();
-  json["trouble"] = board.trouble.empty() ? Json() : Json(board.trouble);
+OrderedJson board_json(const GpuBoard& board, const std::vector<DeviceProcess>& processes, const GpuRow& row) {
+  OrderedJson json{
+      {"index", board.index},           {"uuid", board.uuid},
+      {"product", board.product},       {"bus_id", board.bus_id},
+      {"pci_id", board.pci_id},         {"model", board.model ? OrderedJson(board.model->name()) : OrderedJson()},
+      {"mig", mode_name(board.mode)},   {"mig_pending", mode_name(board.pending)},
+      {"memory_mib", board.memory_mib}, {"used_mib", board.used_mib}};
+  json["power_w"] = row.watts ? OrderedJson(*row.watts) : OrderedJson();
+  json["energy_j"] = row.joules ? OrderedJson(*row.joules) : OrderedJson();
+  json["trouble"] = board.trouble.empty() ? OrderedJson() : OrderedJson(board.trouble);
   json["notes"] = board.notes;
-  json["layout"] = board.model ? Json(to_string(*board.model, board.layout)) : Json();
+  json["layout"] = board.model ? OrderedJson(to_string(*board.model, board.layout)) : OrderedJson();
   json["fragmentation"] = row.fragmentation.score;
   json["largest_free_slices"] = row.fragmentation.largest_free;
-  json["slices"] = Json::array();
+  json["slices"] = OrderedJson::array();
   for (const Instance& i : board.instances) {
-    Json pids = Json::array();
+    OrderedJson pids = OrderedJson::array();
     for (const DeviceProcess& p : processes)
       if (p.gpu_instance == i.gpu_instance) pids.push_back(p.pid);
-    json["slices"].push_back({{"slice", i.placement == kNoPlacement ? "?" : slice_name(*board.model, i.placement)},
-                              {"gpu_instance", i.gpu_instance},
-                              {"compute_instance", i.compute_instance < 0 ? Json() : Json(i.compute_instance)},
-                              {"uuid", i.uuid},
-                              {"memory_mib", i.memory_mib},
-                              {"used_mib", i.used_mib},
-                              {"ours", i.ours},
-                              {"pids", pids}});
+    json["slices"].push_back(
+        {{"slice", i.placement == kNoPlacement ? "?" : slice_name(*board.model, i.placement)},
+         {"gpu_instance", i.gpu_instance},
+         {"compute_instance", i.compute_instance < 0 ? OrderedJson() : OrderedJson(i.compute_instance)},
+         {"uuid", i.uuid},
+         {"memory_mib", i.memory_mib},
+         {"used_mib", i.used_mib},
+         {"ours", i.ours},
+         {"pids", pids}});
   }
   return json;
 }
@@ -106,12 +108,12 @@ int run_gpus(const Arguments& arguments) {
 
   Table boards({"gpu", "product", "MIG", "memory MiB", "used MiB", "power W", "energy J", "fragmentation"});
   Table slices({"slice", "GI", "CI", "memory MiB", "used MiB", "made by", "pids", "UUID"});
-  Json json{{"driver", driver.name()}, {"isolated", driver.isolated()}, {"gpus", Json::array()}};
+  OrderedJson json{{"driver", driver.name()}, {"isolated", driver.isolated()}, {"gpus", OrderedJson::array()}};
   std::string words;
   bool any_slice = false;
   for (std::size_t i = 0; i < situation->boards.size(); ++i) {
     const GpuBoard& board = situation->boards[i];
-    Row row;
+    GpuRow row;
     const GpuId gpu{std::uint32_t(board.index)};
     row.watts = driver.power(gpu);
     row.joules = driver.energy(gpu);
@@ -141,7 +143,7 @@ int run_gpus(const Arguments& arguments) {
     if (!board.trouble.empty()) words += fmt::format("GPU {}: {}\n", board.index, board.trouble);
     for (const std::string& note : board.notes) words += fmt::format("GPU {}: {}\n", board.index, note);
   }
-  json["quarantine"] = Json::array();
+  json["quarantine"] = OrderedJson::array();
   for (const auto& entry : quarantine->entries()) {
     json["quarantine"].push_back({{"gpu", entry.gpu}, {"slice", entry.slice}, {"reason", entry.reason}});
     words +=

@@ -10,14 +10,15 @@
 
 namespace smartmig::cli {
 
+using OrderedJson = nlohmann::ordered_json;
+
 nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& board) {
-  using Json = nlohmann::ordered_json;
-  Json json{{"gpu", board.index}, {"uuid", board.uuid}};
-  json["mode"] = change.mode ? Json(*change.mode ? "on" : "off") : Json();
-  json["from"] = board.model ? Json(to_string(*board.model, change.plan.from)) : Json();
-  json["to"] = board.model ? Json(to_string(*board.model, change.plan.to)) : Json();
-  json["refused"] = change.refusal.empty() ? Json() : Json(change.refusal);
-  for (const char* key : {"keep", "destroy", "create"}) json[key] = Json::array();
+  OrderedJson json{{"gpu", board.index}, {"uuid", board.uuid}};
+  json["mode"] = change.mode ? OrderedJson(*change.mode ? "on" : "off") : OrderedJson();
+  json["from"] = board.model ? OrderedJson(to_string(*board.model, change.plan.from)) : OrderedJson();
+  json["to"] = board.model ? OrderedJson(to_string(*board.model, change.plan.to)) : OrderedJson();
+  json["refused"] = change.refusal.empty() ? OrderedJson() : OrderedJson(change.refusal);
+  for (const char* key : {"keep", "destroy", "create"}) json[key] = OrderedJson::array();
   if (change.refusal.empty() && board.model) {
     for (PlacementId p : change.plan.move.keep) json["keep"].push_back(slice_name(*board.model, p));
     for (const ReshapeStep& step : change.plan.steps)

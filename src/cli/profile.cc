@@ -29,9 +29,11 @@ namespace {
 
 constexpr int kTries = 3;
 
-double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double profile_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-struct Plan {
+struct ProfilePlan {
   Json spec;  // but memory and slices
   std::string pattern;
   int repeat = 1;
@@ -49,11 +51,11 @@ Result<Json> watch(DaemonClient& client, std::uint64_t id, ProgressMeter& meter)
       attempt = last;
       const auto read =
           client.stream(fmt::format("{}/log?attempt={}&offset=0&follow=1", path, attempt), [&](std::string_view piece) {
-            meter.feed(clock_s(), piece);
+            meter.feed(profile_clock_s(), piece);
             return true;
           });
       if (!read && read.error().code != Error::kNotFound) return read.error();
-      meter.finish(clock_s());
+      meter.finish(profile_clock_s());
       continue;
     }
     if (ended) return job;
@@ -75,7 +77,7 @@ Result<Json> settled(DaemonClient& client, std::uint64_t id) {
 
 class Profiling {
  public:
-  Profiling(const Plan& plan, std::vector<std::string>& notes) : plan_(plan), notes_(notes) {}
+  Profiling(const ProfilePlan& plan, std::vector<std::string>& notes) : plan_(plan), notes_(notes) {}
 
   Result<Ok> size(DaemonClient& client, const Profile& wanted) {
     int wrong = 0;
@@ -150,6 +152,7 @@ class Profiling {
     if (const auto speed = meter.speed()) {
       run.per_s = speed->per_s;
       run.unit = speed->unit;
+      if (speed->total && speed->per_s > 0) run.launch_s = std::max(0.0, run.seconds - *speed->total / speed->per_s);
     }
     if (run.seconds <= 0) return invalid("job {} took no time: there is nothing to measure", id);
     runs_.push_back(std::move(run));
@@ -165,7 +168,7 @@ class Profiling {
     return not_found("the daemon names no GPU {}", gpu);
   }
 
-  const Plan& plan_;
+  const ProfilePlan& plan_;
   std::vector<std::string>& notes_;
   std::vector<ProfileRun> runs_;
   bool given_up_ = false;
@@ -173,7 +176,7 @@ class Profiling {
   std::atomic<std::uint64_t> job_{0};  // that runs
 };
 
-Result<std::vector<Profile>> sizes_of(DaemonClient& client, const std::string& text) {
+Result<std::vector<Profile>> profiles_of(DaemonClient& client, const std::string& text) {
   SMARTMIG_TRY(const Json answer, client.get("/v1/gpus"));
   const Json& boards = list_at(answer, "gpus");
   if (boards.empty()) return not_found("the daemon has no GPU");
@@ -203,7 +206,7 @@ std::string measured_here() {
                      date.tm_mon + 1, date.tm_mday);
 }
 
-Json to_json(const ProfileResult& r) {
+Json profile_json(const ProfileResult& r) {
   return {{"gpu", r.gpu},
           {"profile", r.profile},
           {"runs", r.runs},
@@ -212,6 +215,7 @@ Json to_json(const ProfileResult& r) {
           {"unit", r.unit},
           {"spread", r.spread},
           {"peak_mib", r.peak_mib < 0 ? Json() : Json(r.peak_mib)},
+          {"launch_s", r.launch_s < 0 ? Json() : Json(r.launch_s)},
           {"joules_j", r.joules},
           {"active_w", r.active_w}};
 }
@@ -219,13 +223,14 @@ Json to_json(const ProfileResult& r) {
 std::string table_of(const std::vector<ProfileResult>& results) {
   double best = 0;
   for (const ProfileResult& r : results) best = std::max(best, r.throughput);
-  Table table({"profile", "runs", "seconds", "throughput", "of the best", "spread", "peak MiB", "J attributed",
-               "W above idle"});
+  Table table({"profile", "runs", "seconds", "throughput", "of the best", "spread", "launch s", "peak MiB",
+               "J attributed", "W above idle"});
   for (const ProfileResult& r : results)
     table.add({r.profile, fmt::format("{}", r.runs), fmt::format("{:.2f}", r.seconds),
                fmt::format("{:.4g} {}", r.throughput, r.unit), fmt::format("{:.1f} %", 100 * r.throughput / best),
-               fmt::format("{:.1f} %", 100 * r.spread), r.peak_mib < 0 ? "-" : fmt::format("{}", r.peak_mib),
-               fmt::format("{:.1f}", r.joules), fmt::format("{:.1f}", r.active_w)});
+               fmt::format("{:.1f} %", 100 * r.spread), r.launch_s < 0 ? "-" : fmt::format("{:.2f}", r.launch_s),
+               r.peak_mib < 0 ? "-" : fmt::format("{}", r.peak_mib), fmt::format("{:.1f}", r.joules),
+               fmt::format("{:.1f}", r.active_w)});
   return table.text();
 }
 
@@ -234,7 +239,7 @@ std::string table_of(const std::vector<ProfileResult>& results) {
 int run_profile(const Arguments& arguments) {
   DaemonOptions options;
   Words words;
-  Plan plan;
+  ProfilePlan plan;
   std::string sizes, kind, output, watts_file, power = "auto", source, emulate, driver, like;
   std::int64_t repeat = 1;
   bool adopt = false;
@@ -283,7 +288,7 @@ int run_profile(const Arguments& arguments) {
   if (emulate.empty() && driver.empty()) {
     auto client = options.connect();
     if (!client) return failure(client.error());
-    const auto wanted = sizes_of(*client, sizes);
+    const auto wanted = profiles_of(*client, sizes);
     if (!wanted) return failure(wanted.error());
     OnInterrupt guard([&] { profiling.give_up(options.connect()); });
     for (const Profile& p : *wanted) {
@@ -301,7 +306,7 @@ int run_profile(const Arguments& arguments) {
     OnInterrupt guard([&] { profiling.give_up(daemon->connect()); });
     auto client = daemon->start("policy = \"none+edf\"\n");
     if (!client) return failure(client.error());
-    const auto wanted = sizes_of(*client, sizes);
+    const auto wanted = profiles_of(*client, sizes);
     if (!wanted) return failure(wanted.error());
     for (const Profile& p : *wanted) {
       client = daemon->start(fmt::format("policy = \"static+edf\"\nlayouts = \"{}\"\n", p.name));
@@ -326,7 +331,7 @@ int run_profile(const Arguments& arguments) {
   }
   if (options.json) {
     Json rows = Json::array();
-    for (const ProfileResult& r : results) rows.push_back(to_json(r));
+    for (const ProfileResult& r : results) rows.push_back(profile_json(r));
     print_json({{"kind", kind}, {"source", source}, {"results", rows}, {"notes", notes}});
     return 0;
   }

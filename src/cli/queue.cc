@@ -22,6 +22,8 @@ std::string summary_line(const Json& status) {
                        energy_words(number_at(energy, "idle_j").value_or(0)));
   out += fmt::format("; policy {}", text_at(status, "policy", "?"));
   if (yes_at(status, "paused")) out += "; the queue is PAUSED";
+  for (const Json& slice : list_at(status, "quarantined"))
+    if (slice.is_string()) out += "\nOUT OF SERVICE: " + slice.get<std::string>();
   if (const std::string disk = text_at(status, "disk", "ok"); disk != "ok") out += fmt::format("; DISK: {}", disk);
   return out;
 }

@@ -20,7 +20,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Reproduced {
   const PaperTable* printed;
@@ -58,7 +58,7 @@ double shown_energy(const Reproduced& r, const ComparisonRow& row) {
   return r.printed->energy_above_bound ? 100 * (row.energy_wmin / r.bound_wmin - 1) : row.energy_wmin / 1e6;
 }
 
-void print_table(const Reproduced& r) {
+void print_reproduced(const Reproduced& r) {
   const PaperTable& paper = *r.printed;
   fmt::print("{} ({}; {} days){}{}\n", paper.title, paper.workload, r.ours.seeds.size(), paper.note.empty() ? "" : "; ",
              paper.note);
@@ -85,12 +85,14 @@ void print_table(const Reproduced& r) {
              r.bound_wmin / 1e6, paper.name == "20x" ? ", printed 1.995" : "");
 }
 
-Json json_of(const Reproduced& r) {
+OrderedJson reproduced_json(const Reproduced& r) {
   const PaperTable& paper = *r.printed;
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   for (std::size_t i = 0; i < paper.rows.size(); ++i) {
     const ComparisonRow& row = r.ours.rows[i];
-    const auto printed = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+    const auto printed = [](const std::optional<double>& value) {
+      return value ? OrderedJson(*value) : OrderedJson(nullptr);
+    };
     rows.push_back({{"policy", row.label},
                     {"printed_energy", printed(paper.rows[i].energy)},
                     {"energy", shown_energy(r, row)},
@@ -139,7 +141,8 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--cases", cases, "N", "memory: jobs of each family of curves");
   command.option("--gpus", system_c.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
   command.option("--batch", system_c.batch, "NAME", "c: one batch or group only: general, ml, llm, ...");
-  command.option("--batches", system_c.batches, "N", "c: batches of each kind, report seeds from 200000 on");
+  command.option("--batches", system_c.batches, "N", "c: batches of each kind");
+  command.option("--first-seed", system_c.first_seed, "S", "c: seed of the first batch");
   command.option("--batch-jobs", system_c.jobs, "N", "c: jobs of a batch");
   command.option("--html", repro.html, "FILE", "a, b: write everything as one page");
   command.flag("--force", repro.force, "replace an existing page");
@@ -181,7 +184,7 @@ int run_reproduce(const Arguments& arguments) {
     fig11.json = json;
     return reproduce_fig11(fig11);
   }
-  Json all = Json::array();
+  OrderedJson all = OrderedJson::array();
   bool found = false;
   for (const PaperTable& table : paper_static_tables()) {
     if (!only.empty() && table.name != only) continue;
@@ -190,16 +193,17 @@ int run_reproduce(const Arguments& arguments) {
     const auto done = reproduce_table(table, seeds_from(kFirstReportSeed, std::size_t(days)), int(threads), bar);
     if (!done) return failure(done.error());
     if (json)
-      all.push_back(json_of(*done));
+      all.push_back(reproduced_json(*done));
     else
-      print_table(*done);
+      print_reproduced(*done);
   }
   if (!found)
     return usage_error(invalid("table '{}' is not known: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10", only));
   if (json)
     fmt::print(
         "{}\n",
-        Json{{"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(days) - 1}}, {"tables", all}}.dump(1));
+        OrderedJson{{"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(days) - 1}}, {"tables", all}}.dump(
+            1));
   return 0;
 }
 

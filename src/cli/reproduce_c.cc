@@ -16,25 +16,27 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-struct Contender {
+struct Scheduler {
   const char *label, *policy;
   bool profiled;
 };
 // The first is what the others are measured against.
-constexpr Contender kContenders[] = {{"one at a time", "none+edf", false},
+constexpr Scheduler kSchedulers[] = {{"one at a time", "none+edf", false},
                                      {"migm-a", "migm-a", false},
                                      {"migm-b", "migm-b", false},
-                                     {"ours", "planner", false},
-                                     {"ours, jobs profiled", "planner", true}};
+                                     {"ours: planner", "planner", false},
+                                     {"ours: planner, jobs profiled", "planner", true},
+                                     {"ours: batch", "batch", false},
+                                     {"ours: batch, jobs profiled", "batch", true}};
 
 struct Ratio {
   double mean = 0, half_width = 0;
 };
 
-struct Row {
-  const Contender* who = nullptr;
+struct BatchRow {
+  const Scheduler* who = nullptr;
   std::vector<BatchOutcome> runs;
   Ratio throughput, work_per_joule, work_per_joule_by_speed;
 
@@ -50,13 +52,13 @@ struct Row {
   }
 };
 
-struct Section {
+struct BatchSection {
   const BatchKind* batch = nullptr;
   double bound = 0;
-  std::vector<Row> rows;
+  std::vector<BatchRow> rows;
 };
 
-Ratio ratio_of(const Row& base, const Row& row, double BatchOutcome::*what) {
+Ratio ratio_of(const BatchRow& base, const BatchRow& row, double BatchOutcome::*what) {
   std::vector<double> values;
   for (std::size_t i = 0; i < row.runs.size(); ++i) values.push_back(base.runs[i].*what / (row.runs[i].*what));
   Ratio out{mean_of(values), 0};
@@ -65,17 +67,17 @@ Ratio ratio_of(const Row& base, const Row& row, double BatchOutcome::*what) {
   return out;
 }
 
-Result<Section> measure(const BatchKind& batch, const SystemCOptions& options, const GpuModel& model, Progress& bar,
-                        double from, double share) {
-  Section section;
+Result<BatchSection> measure(const BatchKind& batch, const SystemCOptions& options, const GpuModel& model,
+                             Progress& bar, double from, double share) {
+  BatchSection section;
   section.batch = &batch;
-  for (const Contender& who : kContenders) section.rows.push_back({&who, {}, {}, {}, {}});
-  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.batches));
+  for (const Scheduler& who : kSchedulers) section.rows.push_back({&who, {}, {}, {}, {}});
+  const auto seeds = seeds_from(std::uint64_t(options.first_seed), std::size_t(options.batches));
   double runs = 0;
   for (const std::uint64_t seed : seeds) {
     SMARTMIG_TRY(const std::vector<BatchJob> jobs, make_batch(batch.name, seed, int(options.jobs)));
     section.bound += throughput_bound(jobs, model) / double(seeds.size());
-    for (Row& row : section.rows) {
+    for (BatchRow& row : section.rows) {
       BatchSetting setting;
       setting.gpus = options.gpus;
       setting.policy = row.who->policy;
@@ -85,7 +87,7 @@ Result<Section> measure(const BatchKind& batch, const SystemCOptions& options, c
       bar.set(from + share * ++runs / double(seeds.size() * section.rows.size()));
     }
   }
-  for (Row& row : section.rows) {
+  for (BatchRow& row : section.rows) {
     row.throughput = ratio_of(section.rows[0], row, &BatchOutcome::makespan_s);
     row.work_per_joule = ratio_of(section.rows[0], row, &BatchOutcome::joules);
     row.work_per_joule_by_speed = ratio_of(section.rows[0], row, &BatchOutcome::joules_by_speed);
@@ -93,18 +95,18 @@ Result<Section> measure(const BatchKind& batch, const SystemCOptions& options, c
   return section;
 }
 
-Json json_of(const Ratio& ratio) { return {{"mean", ratio.mean}, {"half_width_95", ratio.half_width}}; }
+OrderedJson batch_json(const Ratio& ratio) { return {{"mean", ratio.mean}, {"half_width_95", ratio.half_width}}; }
 
-Json json_of(const Section& section) {
-  Json rows = Json::array();
-  for (const Row& row : section.rows) {
+OrderedJson batch_json(const BatchSection& section) {
+  OrderedJson rows = OrderedJson::array();
+  for (const BatchRow& row : section.rows) {
     int done = 0, failed = 0;
     for (const BatchOutcome& run : row.runs) done += run.done, failed += run.failed;
     rows.push_back({{"scheduler", row.who->label},
                     {"policy", row.who->policy},
-                    {"throughput", json_of(row.throughput)},
-                    {"work_per_joule_by_speed", json_of(row.work_per_joule_by_speed)},
-                    {"work_per_joule_by_slices", json_of(row.work_per_joule)},
+                    {"throughput", batch_json(row.throughput)},
+                    {"work_per_joule_by_speed", batch_json(row.work_per_joule_by_speed)},
+                    {"work_per_joule_by_slices", batch_json(row.work_per_joule)},
                     {"makespan_s", row.mean(&BatchOutcome::makespan_s)},
                     {"joules_by_speed", row.mean(&BatchOutcome::joules_by_speed)},
                     {"joules_by_slices", row.mean(&BatchOutcome::joules)},
@@ -124,14 +126,14 @@ Json json_of(const Section& section) {
           {"rows", rows}};
 }
 
-void print(const Section& section) {
+void print(const BatchSection& section) {
   const BatchKind& batch = *section.batch;
   fmt::print("{}: {}. Printed for {}: {:.2f}x / {:.2f}x. The curves allow {:.2f}x.\n", batch.name, batch.words,
              batch.group, batch.printed_throughput, batch.printed_energy, section.bound);
   Table table({"scheduler", "throughput", "work per J, by speed", "by slices", "makespan s", "kJ, by speed",
                "by slices", "out of memory", "early", "operations", "lost s"});
   const auto words = [](const Ratio& r) { return fmt::format("{:.2f}x ± {:.2f}", r.mean, r.half_width); };
-  for (const Row& row : section.rows)
+  for (const BatchRow& row : section.rows)
     table.add({row.who->label, words(row.throughput), words(row.work_per_joule_by_speed), words(row.work_per_joule),
                fmt::format("{:.0f}", row.mean(&BatchOutcome::makespan_s)),
                fmt::format("{:.1f}", row.mean(&BatchOutcome::joules_by_speed) / 1e3),
@@ -142,7 +144,7 @@ void print(const Section& section) {
                fmt::format("{:.0f}", row.mean(&BatchOutcome::lost_s))});
   fmt::print("{}", table.text());
   int failed = 0;
-  for (const Row& row : section.rows)
+  for (const BatchRow& row : section.rows)
     for (const BatchOutcome& run : row.runs) failed += run.failed;
   fmt::print("{}\n\n", failed ? fmt::format("{} jobs FAILED", failed) : "every job done under every scheduler");
 }
@@ -161,7 +163,7 @@ int reproduce_c(const SystemCOptions& options) {
   for (const BatchKind& batch : batch_kinds())
     if (options.batch.empty() || options.batch == batch.name || options.batch == batch.group) wanted.push_back(&batch);
   if (wanted.empty()) return usage_error(make_batch(options.batch, 0, 1).error());
-  std::vector<Section> sections;
+  std::vector<BatchSection> sections;
   {
     Progress bar("batches");
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -172,12 +174,12 @@ int reproduce_c(const SystemCOptions& options) {
     }
   }
   if (options.json) {
-    Json batches = Json::array();
-    for (const Section& section : sections) batches.push_back(json_of(section));
-    fmt::print("{}\n", Json{{"gpus", options.gpus},
-                            {"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(options.batches) - 1}},
-                            {"jobs", options.jobs},
-                            {"batches", batches}}
+    OrderedJson batches = OrderedJson::array();
+    for (const BatchSection& section : sections) batches.push_back(batch_json(section));
+    fmt::print("{}\n", OrderedJson{{"gpus", options.gpus},
+                                   {"seeds", {options.first_seed, options.first_seed + options.batches - 1}},
+                                   {"jobs", options.jobs},
+                                   {"batches", batches}}
                            .dump(1));
     return 0;
   }
@@ -186,8 +188,8 @@ int reproduce_c(const SystemCOptions& options) {
       "and "
       "95 % interval\nof the ratio to one job at a time on the whole GPU. printed: the paper's best batch of a "
       "group.\n\n",
-      options.gpus, options.batches, options.jobs, kFirstReportSeed);
-  for (const Section& section : sections) print(section);
+      options.gpus, options.batches, options.jobs, options.first_seed);
+  for (const BatchSection& section : sections) print(section);
   fmt::print(
       "by speed: a job's watts above idle are the whole GPU's in proportion to its speed, as measured on an H200 for "
       "decoding (seven at once: 1.65x the\nthroughput, 1.72x the watts above idle). by slices: the boards' counters, "

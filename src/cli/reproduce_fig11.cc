@@ -17,7 +17,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kPolicy = "static[8]+edf";
 constexpr const char* kGpus = "4xa100-40gb";
@@ -32,16 +32,16 @@ enum Kind { kAnyLayout, kLayout, kOwnSpeeds, kKinds };
 constexpr const char* kNames[] = {"linearised, any layouts", "linearised, layout 8", "own speeds, layout 8"};
 constexpr const char* kKeys[] = {"linearised_any_layouts", "linearised_layout_8", "own_speeds_layout_8"};
 
-struct Instance {
+struct MixInstance {
   double tardiness = 0;
   TardinessBound bounds[kKinds];
 };
 
-Result<Instance> run_instance(const Setting& setting, std::uint64_t seed, const Fig11Options& options) {
+Result<MixInstance> run_instance(const Setting& setting, std::uint64_t seed, const Fig11Options& options) {
   SMARTMIG_TRY(const Day day, make_day(setting, seed));
   SMARTMIG_TRY(const Summary summary, run_day(setting, contender_of(kPolicy, {}), day));
   SMARTMIG_TRY(const Shape shape, parse_shape(*setting.platform->models()[0].gpu, "8"));
-  Instance instance;
+  MixInstance instance;
   instance.tardiness = summary.mean_tardiness_min;
   for (int kind = 0; kind < kKinds; ++kind) {
     TardinessOptions bound;
@@ -54,20 +54,20 @@ Result<Instance> run_instance(const Setting& setting, std::uint64_t seed, const 
   return instance;
 }
 
-Result<std::vector<Instance>> run_mix(const Mix& mix, const Fig11Options& options) {
+Result<std::vector<MixInstance>> run_mix(const Mix& mix, const Fig11Options& options) {
   Setting setting;
   SMARTMIG_TRY(Platform platform, Platform::parse(kGpus));
   setting.platform = std::make_shared<Platform>(std::move(platform));
   setting.workload = fmt::format("fixed:rate=8,jobs=50,mix={}", mix.name);
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.repetitions));
-  std::vector<Result<Instance>> results(seeds.size(), Result<Instance>(Instance{}));
+  std::vector<Result<MixInstance>> results(seeds.size(), Result<MixInstance>(MixInstance{}));
   Progress bar(fmt::format("Fig. 11, {}", mix.name));
   std::atomic<std::size_t> done{0};
   run_parallel(seeds.size(), options.threads, [&](std::size_t i) {
     results[i] = run_instance(setting, seeds[i], options);
     bar.set(double(done.fetch_add(1) + 1) / double(seeds.size()));
   });
-  std::vector<Instance> instances;
+  std::vector<MixInstance> instances;
   for (auto& result : results) {
     if (!result) return result.error();
     instances.push_back(std::move(*result));
@@ -76,15 +76,15 @@ Result<std::vector<Instance>> run_mix(const Mix& mix, const Fig11Options& option
 }
 
 // Over the repetitions. Ratios of single instances explode where a bound is near 0, so per cents are of means.
-struct Row {
+struct MixRow {
   double edf = 0, bound = 0, above = 0, median_above = 0, error = 0, seconds = 0, longest_seconds = 0, binaries = 0;
   std::size_t solved = 0;
 };
-Row row_of(const std::vector<Instance>& instances, int kind) {
-  Row row;
+MixRow row_of(const std::vector<MixInstance>& instances, int kind) {
+  MixRow row;
   std::vector<double> ratios;
   const double n = double(instances.size());
-  for (const Instance& instance : instances) {
+  for (const MixInstance& instance : instances) {
     const TardinessBound& b = instance.bounds[kind];
     row.edf += instance.tardiness / n;
     row.bound += b.mean_min / n;
@@ -106,13 +106,13 @@ Row row_of(const std::vector<Instance>& instances, int kind) {
 int reproduce_fig11(const Fig11Options& options) {
   Table table(
       {"jobs", "bound", "bound min", "EDF min", "EDF above bound", "median", "paper", "solver s", "longest", "solved"});
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   double error = 0;
   for (const Mix& mix : kMixes) {
     const auto instances = run_mix(mix, options);
     if (!instances) return failure(instances.error());
     for (int kind = 0; kind < kKinds; ++kind) {
-      const Row row = row_of(*instances, kind);
+      const MixRow row = row_of(*instances, kind);
       error = std::max(error, row.error);
       table.add({mix.name, kNames[kind], fmt::format("{:.3f}", row.bound), fmt::format("{:.3f}", row.edf),
                  fmt::format("{:.1f} %", row.above), fmt::format("{:.1f} %", row.median_above),
@@ -124,7 +124,7 @@ int reproduce_fig11(const Fig11Options& options) {
                       {"mean_edf_min", row.edf},
                       {"edf_above_bound_percent", row.above},
                       {"median_above_bound_percent", row.median_above},
-                      {"printed_percent", kind == kLayout ? Json(mix.printed) : Json(nullptr)},
+                      {"printed_percent", kind == kLayout ? OrderedJson(mix.printed) : OrderedJson(nullptr)},
                       {"mean_solver_s", row.seconds},
                       {"longest_solver_s", row.longest_seconds},
                       {"solved", row.solved},
@@ -134,17 +134,17 @@ int reproduce_fig11(const Fig11Options& options) {
   }
   const std::uint64_t last = kFirstReportSeed + std::uint64_t(options.repetitions) - 1;
   if (options.json) {
-    fmt::print("{}\n", Json{{"figure", "11"},
-                            {"policy", kPolicy},
-                            {"gpus", kGpus},
-                            {"jobs", 50},
-                            {"rate_per_min", 8},
-                            {"repetitions", options.repetitions},
-                            {"seeds", {kFirstReportSeed, last}},
-                            {"slot_min", options.slot_min},
-                            {"slot_error_min", error},
-                            {"time_limit_s", options.time_limit_s},
-                            {"rows", rows}}
+    fmt::print("{}\n", OrderedJson{{"figure", "11"},
+                                   {"policy", kPolicy},
+                                   {"gpus", kGpus},
+                                   {"jobs", 50},
+                                   {"rate_per_min", 8},
+                                   {"repetitions", options.repetitions},
+                                   {"seeds", {kFirstReportSeed, last}},
+                                   {"slot_min", options.slot_min},
+                                   {"slot_error_min", error},
+                                   {"time_limit_s", options.time_limit_s},
+                                   {"rows", rows}}
                            .dump(1));
     return 0;
   }

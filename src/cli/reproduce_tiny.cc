@@ -17,7 +17,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kA = 1e-3;  // so that energy and tardiness of a few jobs weigh about the same
 constexpr double kSlotMin = 0.25;
@@ -130,7 +130,7 @@ int reproduce_bounds_tiny(bool json, int threads) {
   }
   Table table({"case", "goal", "optimum from", "to", "paper's bound", "of optimum at least", "best static policy",
                "value", "above optimum at most"});
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) return failure(results[i].error());
     const Enclosed& e = *results[i];
@@ -151,7 +151,7 @@ int reproduce_bounds_tiny(bool json, int threads) {
                     {"policy_value", e.policy}});
   }
   if (json) {
-    fmt::print("{}\n", Json{{"a", kA}, {"slot_min", kSlotMin}, {"rows", rows}}.dump(1));
+    fmt::print("{}\n", OrderedJson{{"a", kA}, {"slot_min", kSlotMin}, {"rows", rows}}.dump(1));
     return 0;
   }
   fmt::print("Bounds where the optimum is known, paper costs; energy in Wmin, tardiness in min, a = {:g}\n", kA);

@@ -13,6 +13,8 @@
 
 namespace smartmig::cli {
 
+using OrderedJson = nlohmann::ordered_json;
+
 int run_size(const Arguments& arguments) {
   RunOptions options;
   options.workload = "paper:8x";
@@ -66,8 +68,7 @@ int run_size(const Arguments& arguments) {
   if (!answer) return failure(answer.error());
 
   if (json) {
-    using Json = nlohmann::ordered_json;
-    Json rows = Json::array();
+    OrderedJson rows = OrderedJson::array();
     for (const SizeRow& row : answer->rows)
       rows.push_back({{"gpus", row.gpus},
                       {"energy_wmin", row.energy_wmin},
@@ -77,13 +78,13 @@ int run_size(const Arguments& arguments) {
                       {"utilisation", row.utilisation},
                       {"a_eff", row.a_eff},
                       {"et_eff", row.et_eff}});
-    Json out{{"workload", options.workload},
-             {"model", model},
-             {"policy", policy},
-             {"rows", rows},
-             {"knee_gpus", answer->knee},
-             {"needed_gpus", answer->needed ? Json(*answer->needed) : Json(nullptr)},
-             {"rule", answer->rule}};
+    OrderedJson out{{"workload", options.workload},
+                    {"model", model},
+                    {"policy", policy},
+                    {"rows", rows},
+                    {"knee_gpus", answer->knee},
+                    {"needed_gpus", answer->needed ? OrderedJson(*answer->needed) : OrderedJson(nullptr)},
+                    {"rule", answer->rule}};
     fmt::print("{}\n", out.dump(1));
     return 0;
   }

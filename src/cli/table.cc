@@ -6,7 +6,7 @@
 
 namespace smartmig::cli {
 namespace {
-std::size_t width_of(const std::string& text) {  // code points, so that ± and – count once
+std::size_t text_width(const std::string& text) {  // code points, so that ± and – count once
   return std::size_t(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
@@ -16,7 +16,7 @@ std::string Table::text() const {
   std::vector<std::size_t> width;
   const auto measure = [&](const std::vector<std::string>& row) {
     width.resize(std::max(width.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], text_width(row[i]));
   };
   measure(header_);
   for (const auto& row : rows_) measure(row);
@@ -24,7 +24,7 @@ std::string Table::text() const {
   const auto line = [&](const std::vector<std::string>& row) {
     std::string text;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(width[i] - width_of(row[i]), ' ');
+      const std::string pad(width[i] - text_width(row[i]), ' ');
       if (i > 0) text += "  ";
       text += i == 0 ? row[i] + pad : pad + row[i];
     }

@@ -15,10 +15,10 @@
 namespace smartmig::cli {
 namespace {
 
-termios before;                   // valid while `taken`
-volatile sig_atomic_t taken = 0;  // read by handlers
-volatile sig_atomic_t asked = 0;  // to end
-volatile sig_atomic_t stop = 0;   // Ctrl-Z
+termios terminal_before;                   // valid while `terminal_taken`
+volatile sig_atomic_t terminal_taken = 0;  // read by handlers
+volatile sig_atomic_t asked = 0;           // to end
+volatile sig_atomic_t stop = 0;            // Ctrl-Z
 struct sigaction old_actions[NSIG];
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -35,22 +35,22 @@ void write_all(const char* text, std::size_t size) {  // safe in a handler
 }
 
 void take() {
-  termios raw = before;
+  termios raw = terminal_before;
   raw.c_lflag &= tcflag_t(~(ICANON | ECHO));
   raw.c_cc[VMIN] = 1;
   raw.c_cc[VTIME] = 0;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  taken = 1;
+  terminal_taken = 1;
   const char* text = "\x1b[?1049h\x1b[?25l\x1b[2J";
   write_all(text, std::strlen(text));
 }
 
 void give() {
-  if (!taken) return;
-  taken = 0;
+  if (!terminal_taken) return;
+  terminal_taken = 0;
   constexpr char text[] = "\x1b[0m\x1b[?25h\x1b[?1049l";
   write_all(text, sizeof text - 1);
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
 }
 
 void on_ending(int signal) { asked = signal; }
@@ -72,7 +72,7 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 Result<Terminal> Terminal::open() {
-  if (!::isatty(STDIN_FILENO) || !::isatty(STDOUT_FILENO) || ::tcgetattr(STDIN_FILENO, &before) != 0)
+  if (!::isatty(STDIN_FILENO) || !::isatty(STDOUT_FILENO) || ::tcgetattr(STDIN_FILENO, &terminal_before) != 0)
     return Error{Error::kUnsupported, "standard input and output are not a terminal: --once prints one frame"};
   asked = 0;
   stop = 0;

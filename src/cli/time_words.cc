@@ -55,15 +55,15 @@ std::optional<double> unit_list(std::string_view text) {
   return total;
 }
 
-struct Clock {
+struct ClockTime {
   int hour = 0, minute = 0, second = 0;
 };
-std::optional<Clock> read_clock(std::string_view text) {
+std::optional<ClockTime> read_clock(std::string_view text) {
   const auto pieces = split(text, ':');
   if (pieces.size() < 2 || pieces.size() > 3) return std::nullopt;
   for (const std::string_view piece : pieces)
     if (!digits(piece) || piece.size() > 2) return std::nullopt;
-  Clock out{number(pieces[0]), number(pieces[1]), pieces.size() == 3 ? number(pieces[2]) : 0};
+  ClockTime out{number(pieces[0]), number(pieces[1]), pieces.size() == 3 ? number(pieces[2]) : 0};
   if (out.hour > 23 || out.minute > 59 || out.second > 59) return std::nullopt;
   return out;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHistory = 600, kJobsShown = 5000;
 
-Result<TopState> look(DaemonClient& client) {
+Result<TopState> look_at_daemon(DaemonClient& client) {
   TopState state;
   SMARTMIG_TRY(const Json gpus, client.get("/v1/gpus"));
   state.gpus = list_at(gpus, "gpus");
@@ -106,7 +106,7 @@ class View {
   }
 
   void refresh() {
-    auto state = look(client_);
+    auto state = look_at_daemon(client_);
     if (!state) {
       frame_.message = state.error().what;
       return;
@@ -177,7 +177,7 @@ int run_top(const Arguments& arguments) {
   if (!every) return usage_error(invalid("--interval: {}", every.error().what));
   auto client = options.connect();
   if (!client) return failure(client.error());
-  auto state = look(*client);
+  auto state = look_at_daemon(*client);
   if (!state) return failure(state.error());
   if (options.json) {
     print_json({{"gpus", state->gpus}, {"jobs", state->jobs}, {"status", state->status}});

@@ -77,6 +77,11 @@ std::vector<Box> boxes_of(const Json& gpu, const Json& jobs, int axis) {
       box.fill = '=';
       box.style = Style::kBusy;
     }
+    if (text_at(slice, "state") == "quarantined") {
+      box.label = "dead memory";
+      box.fill = 'x';
+      box.style = Style::kBad;
+    }
     if (leaving) {
       box.fill = '~';
       box.style = Style::kLeaving;

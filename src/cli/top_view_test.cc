@@ -67,6 +67,20 @@ TEST(TopView, NoLineIsWiderAndNoFrameHigherThanTheTerminal) {
       }
 }
 
+TEST(TopView, ASliceOutOfServiceIsShown) {
+  Json one = gpu(0);
+  one["target"] = "3g.20gb@0+2g.10gb@4+1g.5gb@6";
+  one["slices"][1]["state"] = "quarantined";
+  one["slices"][1]["job"] = nullptr;
+  std::string text;
+  bool bad = false;
+  for (const Span& span : gpu_bar(one, Json::array(), 120)) {
+    text += span.text;
+    bad |= span.style == Style::kBad && span.text.starts_with("dead memory");
+  }
+  EXPECT_TRUE(bad) << text;
+}
+
 TEST(TopView, EightGpusAndTheQueueFit80x24) {
   TopFrame frame;
   frame.now = 2000;

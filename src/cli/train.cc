@@ -18,7 +18,7 @@
 namespace smartmig::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using TrainClock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 double unix_time() {
@@ -27,7 +27,7 @@ double unix_time() {
                  .count()) /
          1e3;
 }
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double since(TrainClock::time_point begin) { return std::chrono::duration<double>(TrainClock::now() - begin).count(); }
 
 struct TrainArguments {
   std::string config, resume, out;
@@ -63,7 +63,7 @@ Result<TrainConfig> read_config(const std::string& name) {
   return parse_train_config(name, *text);
 }
 
-Result<Ok> apply(const TrainArguments& a, TrainConfig& config) {
+Result<Ok> apply_arguments(const TrainArguments& a, TrainConfig& config) {
   for (const auto& [name, value] : a.dotted) SMARTMIG_RETURN_IF_ERROR(set_field(config, name, value));
   if (a.total_jobs >= 0) config.total_jobs = a.total_jobs;
   if (a.num_envs >= 0) config.num_envs = a.num_envs;
@@ -107,7 +107,7 @@ class Run {
 
   Result<Ok> go(bool fresh) {
     const TrainConfig& config = trainer_->config();
-    begin_ = Clock::now();
+    begin_ = TrainClock::now();
     SMARTMIG_TRY(TrainLog log, TrainLog::open(directory_, unix_time()));
     if (fresh) {
       SMARTMIG_RETURN_IF_ERROR(trainer_->start([&](const LessonReport& r) {
@@ -122,7 +122,7 @@ class Run {
       if (eval_) display_.show("start: " + in_words(*eval_, config), true);
       SMARTMIG_RETURN_IF_ERROR(save("last.ckpt"));
     }
-    const auto loop_begin = Clock::now();
+    const auto loop_begin = TrainClock::now();
     first_update_ = trainer_->updates_done();
     const double jobs_before = double(trainer_->jobs_done()), steps_before = double(trainer_->steps_done());
     while (!trainer_->finished()) {
@@ -185,7 +185,7 @@ class Run {
  private:
   Result<Ok> evaluate() {
     if (trainer_->config().eval_days == 0) return Ok{};
-    const auto begin = Clock::now();
+    const auto begin = TrainClock::now();
     SMARTMIG_TRY(eval_, trainer_->evaluate(parse_sampling(trainer_->config().sampling).value()));
     eval_s_ += since(begin);
     baseline_et_ = eval_->baseline_et;
@@ -216,7 +216,7 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::string directory_;
   Display display_;
-  Clock::time_point begin_ = Clock::now();
+  TrainClock::time_point begin_ = TrainClock::now();
   std::optional<EvalReport> eval_;
   UpdateReport last_;
   std::uint64_t first_update_ = 0;
@@ -259,7 +259,8 @@ int run_train(const Arguments& arguments) {
     const std::string path = a.resume + "/last.ckpt";
     const auto bytes = read_file(path);
     if (!bytes) return failure(bytes.error());
-    auto trainer = Trainer::resume(path, *bytes, int(a.threads), [&](TrainConfig& config) { return apply(a, config); });
+    auto trainer =
+        Trainer::resume(path, *bytes, int(a.threads), [&](TrainConfig& config) { return apply_arguments(a, config); });
     if (!trainer) return failure(trainer.error());
     Run run(a, std::move(*trainer), a.resume);
     if (const auto done = run.go(false); !done) return failure(done.error());
@@ -269,7 +270,7 @@ int run_train(const Arguments& arguments) {
 
   auto config = read_config(a.config);
   if (!config) return usage_error(config.error());
-  if (const auto good = apply(a, *config); !good) return usage_error(good.error());
+  if (const auto good = apply_arguments(a, *config); !good) return usage_error(good.error());
   if (a.gen_config) {
     fmt::print("{}", to_toml(*config, true));
     return 0;

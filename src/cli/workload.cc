@@ -15,6 +15,8 @@
 namespace smartmig::cli {
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;
+
 struct KindSummary {
   std::string kind;
   std::size_t jobs = 0;
@@ -22,7 +24,7 @@ struct KindSummary {
   double mean_s() const { return jobs == 0 ? 0 : total_s / double(jobs); }
 };
 
-struct Summary {
+struct WorkloadSummary {
   std::array<std::size_t, 24> by_hour{};
   std::vector<KindSummary> kinds;  // most frequent first
   std::vector<double> slack;       // (deadline - submit) / whole-GPU time, increasing
@@ -36,8 +38,8 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::size_t(q * double(sorted.size() - 1))];
 }
 
-Summary summarise(const Workload& workload) {
-  Summary out;
+WorkloadSummary summarise(const Workload& workload) {
+  WorkloadSummary out;
   out.kinds.resize(workload.kinds.size() + 1);
   for (std::size_t k = 0; k < out.kinds.size(); ++k) out.kinds[k].kind = k == 0 ? "(none)" : workload.kinds[k - 1];
   for (const Job& job : workload.jobs) {
@@ -62,7 +64,7 @@ Summary summarise(const Workload& workload) {
   return out;
 }
 
-void print_table(const Workload& workload, const Summary& summary) {
+void print_summary(const Workload& workload, const WorkloadSummary& summary) {
   fmt::print("{}\n", workload.source);
   fmt::print("  jobs            {}\n", workload.jobs.size());
   fmt::print("  submitted       {:.2f} h to {:.2f} h, counted as {:.4g} days\n", summary.first_s / 3600,
@@ -89,26 +91,25 @@ void print_table(const Workload& workload, const Summary& summary) {
   for (const std::string& rule : workload.rules) fmt::print("  - {}\n", rule);
 }
 
-void print_json(const Workload& workload, const Summary& summary) {
-  using Json = nlohmann::ordered_json;
-  Json out = {{"source", workload.source},
-              {"jobs", workload.jobs.size()},
-              {"reference_gpu", workload.reference_gpu},
-              {"days", workload.days},
-              {"first_submit_s", summary.first_s},
-              {"last_submit_s", summary.last_s},
-              {"whole_gpu_s", summary.total_s},
-              {"hash", fmt::format("{:016x}", hash_of(workload))},
-              {"arrivals_by_hour", summary.by_hour}};
-  out["kinds"] = Json::array();
+void print_summary_json(const Workload& workload, const WorkloadSummary& summary) {
+  OrderedJson out = {{"source", workload.source},
+                     {"jobs", workload.jobs.size()},
+                     {"reference_gpu", workload.reference_gpu},
+                     {"days", workload.days},
+                     {"first_submit_s", summary.first_s},
+                     {"last_submit_s", summary.last_s},
+                     {"whole_gpu_s", summary.total_s},
+                     {"hash", fmt::format("{:016x}", hash_of(workload))},
+                     {"arrivals_by_hour", summary.by_hour}};
+  out["kinds"] = OrderedJson::array();
   for (const KindSummary& kind : summary.kinds)
     out["kinds"].push_back({{"kind", kind.kind}, {"jobs", kind.jobs}, {"mean_whole_gpu_s", kind.mean_s()}});
-  out["slack"] = Json::object();
+  out["slack"] = OrderedJson::object();
   if (!summary.slack.empty())
     for (const double q : kQuantiles) out["slack"][fmt::format("p{:.0f}", q * 100)] = quantile(summary.slack, q);
   out["without_deadline"] = summary.without_deadline;
   out["rules"] = workload.rules;
-  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", out.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 }  // namespace
@@ -160,11 +161,11 @@ int run_workload(const Arguments& arguments) {
     }
     if (const auto written = write_file(output, *csv); !written) return failure(written.error());
   }
-  const Summary summary = summarise(*workload);
+  const WorkloadSummary summary = summarise(*workload);
   if (json)
-    print_json(*workload, summary);
+    print_summary_json(*workload, summary);
   else
-    print_table(*workload, summary);
+    print_summary(*workload, summary);
   return 0;
 }
 

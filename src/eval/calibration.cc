@@ -95,6 +95,16 @@ double fitted_watts(const Group& group, std::size_t size, std::size_t left_out) 
   return tt > 0 ? jt / tt : -1;
 }
 
+double mean_share(const Group& group, std::size_t size) {
+  double sum = 0, all = 0;
+  for (std::size_t i = 0; i < group.runs.size(); ++i) {
+    if (group.points[i].size != size || group.runs[i]->joules < 0) continue;
+    sum += group.runs[i]->share * group.runs[i]->seconds;
+    all += group.runs[i]->seconds;
+  }
+  return all > 0 ? sum / all : 1;
+}
+
 struct Errors {
   std::vector<double> time_before, time_after, energy_before, energy_after;
 };
@@ -140,7 +150,7 @@ Result<std::vector<MeasuredRun>> read_measured_runs(LineReader lines) {
   SMARTMIG_TRY(const int profile, csv.require("profile"));
   SMARTMIG_TRY(const int seconds_column, csv.require("seconds"));
   const int joules_column = csv.column("joules"), work = csv.column("work"), task = csv.column("task"),
-            memory = csv.column("mem_mib");
+            memory = csv.column("mem_mib"), share = csv.column("share");
   std::vector<MeasuredRun> runs;
   for (;;) {
     SMARTMIG_TRY(const bool more, csv.next());
@@ -163,6 +173,9 @@ Result<std::vector<MeasuredRun>> read_measured_runs(LineReader lines) {
       if (mib < 0 || mib > 1 << 30) return csv.error(memory, "must be between 0 and 2^30 MiB");
       run.mem_mib = int(mib);
     }
+    SMARTMIG_TRY(const auto part, csv.optional_number(share));
+    if (part && !(*part >= 0 && *part <= 1)) return csv.error(share, "must be between 0 and 1");
+    run.share = part.value_or(1);
     const auto known = Catalog::builtin().find(run.gpu);
     if (!known) return csv.error(gpu, known.error().what);
     if ((*known)->find_profile(run.profile) < 0)
@@ -198,6 +211,7 @@ Result<Calibration> calibrate(const std::vector<MeasuredRun>& runs, const std::s
           int(std::count_if(group.points.begin(), group.points.end(), [&](const FitPoint& f) { return f.size == s; }));
       row.speed = deterministic_exp(fit.log_speed[s] - fit.log_speed.back());
       row.watts = fitted_watts(group, s, group.runs.size());
+      row.share = mean_share(group, s);
       if (SpeedTable::builtin().throughput(kind.kind, kind.gpu, p.name)) {
         row.table_speed = deterministic_exp(believed.log_speed[s] - believed.log_speed.back());
         kind.in_table = true;
@@ -231,15 +245,16 @@ std::string csv_field(std::string_view text) {
 }
 
 std::string speed_rows(const Calibration& calibration, const std::string& source) {
-  std::string out = "kind,gpu,profile,throughput,unit,mem_mib,source\n";
+  std::string out = "kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\n";
   for (const KindFit& kind : calibration.kinds) {
     double scale = 1;
     for (const ProfileFit& row : kind.profiles)
       if (const auto known = SpeedTable::builtin().throughput(kind.kind, kind.gpu, row.profile))
         scale = *known / row.speed;
     for (const ProfileFit& row : kind.profiles)
-      out += fmt::format("{},{},{},{:.6g},relative,{},{}\n", csv_field(kind.kind), kind.gpu, row.profile,
-                         row.speed * scale, kind.mem_mib < 0 ? "" : std::to_string(kind.mem_mib), csv_field(source));
+      out += fmt::format("{},{},{},{:.6g},relative,{},{},{}\n", csv_field(kind.kind), kind.gpu, row.profile,
+                         row.speed * scale, kind.mem_mib < 0 ? "" : std::to_string(kind.mem_mib),
+                         kind.launch_known ? fmt::format("{:.3f}", kind.launch_s) : "", csv_field(source));
   }
   return out;
 }
@@ -257,7 +272,8 @@ Result<std::string> power_rows(const Calibration& calibration, const std::string
     for (const ProfileFit& row : kind.profiles)
       if (row.watts > 0)
         out += fmt::format("{},{},{},{:.2f},{}\n", model.name(), csv_field(kind.kind), row.profile,
-                           model.idle() + row.watts, csv_field(source));
+                           model.idle() + row.watts + (1 - row.share) * (model.watts(1, 0) - model.idle()),
+                           csv_field(source));
   }
   return out;
 }

@@ -22,8 +22,9 @@ struct MeasuredRun {
   double joules = -1;  // attributed: above idle; negative: not known
   double work = 1;     // in units of its task
   int mem_mib = -1;    // peak
+  double share = 1;    // of what a board draws beyond idle as soon as anything runs on it; 1: it was alone there
 };
-// CSV: kind,gpu,profile,seconds, and where known joules,work,task,mem_mib. The error names file, line and column.
+// CSV: kind,gpu,profile,seconds, and where known joules,work,task,mem_mib,share. The error names file, line and column.
 Result<std::vector<MeasuredRun>> read_measured_runs(LineReader lines);
 
 struct ErrorFigures {
@@ -37,6 +38,7 @@ struct ProfileFit {
   int compute_slices = 0, runs = 0;
   double speed = 1;                           // relative to the largest profile seen
   double watts = -1;                          // above idle; negative: no joules were given
+  double share = 1;                           // mean over the runs that gave joules
   double table_speed = -1, table_watts = -1;  // of the tables in force, likewise; negative: none
 };
 struct KindFit {

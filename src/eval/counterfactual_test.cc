@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-struct Recorded {
+struct RecordedDay {
   std::shared_ptr<const Platform> platform;
   std::shared_ptr<const JobTable> jobs;
   MemoryJournal journal;
@@ -22,8 +22,8 @@ struct Recorded {
 Workload small_day() { return std::move(load_workload("paper:2x,seed=5,hours=9-11").value()); }
 
 // `true_times`: what the jobs really take; the journal speaks of `jobs`, as a daemon's does of its estimates.
-Recorded record(const std::string& policy, CostModel cost, const Workload& workload) {
-  Recorded out;
+RecordedDay record(const std::string& policy, CostModel cost, const Workload& workload) {
+  RecordedDay out;
   out.platform = std::make_shared<const Platform>(*Platform::parse("2xa100-40gb"));
   out.jobs = std::make_shared<const JobTable>(
       std::move(JobTable::bind(std::make_shared<const Workload>(workload), *out.platform).value()));
@@ -45,7 +45,7 @@ TEST(Counterfactual, TheRecordedPolicyGivesTheRecord) {
   for (const char* policy : {"none+edf", "static+cedf", "planner"})
     for (const CostModel cost : {CostModel{}, CostModel{CostModel::kHardware, {}}}) {
       SCOPED_TRACE(std::string(policy) + " " + cost.name());
-      const Recorded recorded = record(policy, cost, small_day());
+      const RecordedDay recorded = record(policy, cost, small_day());
       const auto day = recorded_day(recorded.platform, *recorded.jobs, cost, recorded.initial, 2e-7,
                                     recorded.journal.events(), recorded.result->final);
       ASSERT_TRUE(day) << day.error().what;
@@ -71,7 +71,7 @@ TEST(Counterfactual, MeasuredTimesForetellWhatExpectedOnesMiss) {
     for (Time& work : job.work)
       if (work > Time{0}) work = rounded(1.5 * double(work.count()));
   const CostModel cost{CostModel::kHardware, {}};
-  const Recorded recorded = record("none+edf", cost, longer);
+  const RecordedDay recorded = record("none+edf", cost, longer);
   const auto jobs = JobTable::bind(std::make_shared<const Workload>(expected), *recorded.platform);
   ASSERT_TRUE(jobs) << jobs.error().what;
   const auto day = recorded_day(recorded.platform, *jobs, cost, recorded.initial, 2e-7, recorded.journal.events(),

@@ -18,7 +18,7 @@ struct Split {
 };
 
 // To three significant digits, as it is printed.
-double rounded(double x) { return parse_double(fmt::format("{:.3g}", x)).value_or(x); }
+double three_digits(double x) { return parse_double(fmt::format("{:.3g}", x)).value_or(x); }
 
 class Fitter {
  public:
@@ -53,7 +53,7 @@ class Fitter {
     const Split split = depth < options_.depth ? best(rows) : Split{};
     if (split.feature < 0 || split.gain < options_.least_gain * root_error_) return at;
     Rows below, above;
-    for (const double threshold : {rounded(split.threshold), split.threshold}) {
+    for (const double threshold : {three_digits(split.threshold), split.threshold}) {
       below.clear();
       above.clear();
       for (const std::size_t r : rows)

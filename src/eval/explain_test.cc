@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-Setting small() {
+Setting explained_setting() {
   Setting setting;
   setting.platform = std::make_shared<const Platform>(Platform::parse("8xa100-40gb").value());
   setting.workload = "paper:20x,hours=6-10";
@@ -63,7 +63,7 @@ TEST(DecisionTable, NoiseIsNotSplit) {
 }
 
 TEST(Explain, AFixedPartitionIsItsOwnTable) {
-  const auto e = explain_policy(small(), contender_of("static[1,1,2,3,3,5,5,10]+cedf", {}), few_days());
+  const auto e = explain_policy(explained_setting(), contender_of("static[1,1,2,3,3,5,5,10]+cedf", {}), few_days());
   ASSERT_TRUE(e) << e.error().what;
   EXPECT_EQ(e->table.leaves(), 1u);
   EXPECT_NEAR(e->fidelity.agreement, 1, 1e-6);
@@ -79,7 +79,7 @@ TEST(Explain, AFixedPartitionIsItsOwnTable) {
 }
 
 TEST(Explain, SharesAddUpAndTheHourExplainsTwiceDaily) {
-  const auto e = explain_policy(small(), contender_of("twice+cedf", {}), few_days());
+  const auto e = explain_policy(explained_setting(), contender_of("twice+cedf", {}), few_days());
   ASSERT_TRUE(e) << e.error().what;
   EXPECT_NEAR(std::accumulate(e->time_share.begin(), e->time_share.end(), 0.0), 1, 1e-9);
   for (const ShareTable& table : e->tables) {
@@ -98,8 +98,8 @@ TEST(Explain, SharesAddUpAndTheHourExplainsTwiceDaily) {
 }
 
 TEST(Explain, ParallelDaysGiveTheSameNumbers) {
-  const auto one = explain_policy(small(), contender_of("twice+cedf", {}), few_days(1));
-  const auto two = explain_policy(small(), contender_of("twice+cedf", {}), few_days(3));
+  const auto one = explain_policy(explained_setting(), contender_of("twice+cedf", {}), few_days(1));
+  const auto two = explain_policy(explained_setting(), contender_of("twice+cedf", {}), few_days(3));
   ASSERT_TRUE(one && two);
   EXPECT_EQ(one->time_share, two->time_share);
   EXPECT_EQ(one->et, two->et);
@@ -107,7 +107,7 @@ TEST(Explain, ParallelDaysGiveTheSameNumbers) {
 }
 
 TEST(Explain, AMixedFleetKeepsItsModelsApart) {
-  Setting setting = small();
+  Setting setting = explained_setting();
   setting.platform =
       std::make_shared<const Platform>(Platform::parse("6xa100-40gb,2xa30-24gb", "linear:30:20:300").value());
   setting.workload = "paper:12x,hours=6-8";
@@ -122,7 +122,7 @@ TEST(Explain, AMixedFleetKeepsItsModelsApart) {
 
 TEST(QueueProbe, SublinearityOfLinearAndCappedJobs) {
   for (const auto& [mix, low, high] : {std::tuple{"linear", 0.99, 1.01}, std::tuple{"capped", 0.2, 0.5}}) {
-    Setting setting = small();
+    Setting setting = explained_setting();
     setting.workload = std::string("fixed:rate=8,jobs=200,mix=") + mix;
     const auto day = make_day(setting, 1);
     ASSERT_TRUE(day) << day.error().what;

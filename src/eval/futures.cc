@@ -48,7 +48,7 @@ double factor_of(const ForkJob& job, const std::optional<Noise>& noise) {
   return std::clamp(rng.lognormal(0, job.sigma), 0.02, 50.0);
 }
 
-void scale(Job& job, double factor) {
+void scale_work(Job& job, double factor) {
   if (factor == 1) return;
   for (Time& work : job.work)
     if (work >= Time{0})
@@ -81,7 +81,7 @@ Result<Past> past_of(const Fork& fork, const std::optional<Noise>& noise) {
       progress.remaining = whole > 0 ? std::min(1.0, left / whole) : 0;
       if (whole > 0 && left > whole) factor *= left / whole;
     }
-    scale(jobs[j], factor);
+    scale_work(jobs[j], factor);
     past.progress.push_back(progress);
   }
   SMARTMIG_TRY(JobTable table, table_of(fork, jobs));

@@ -16,6 +16,7 @@ namespace smartmig {
 namespace {
 
 constexpr std::size_t kEvery = 4;    // points of the curve between two samples
+constexpr double kLoaded = 0.25;     // of the slice: below that a job is being loaded
 constexpr std::size_t kRecent = 30;  // samples of the recent line
 
 struct Answer {
@@ -80,12 +81,14 @@ void Foresight::add(const Foresight& o) {
   cases += o.cases;
   doomed += o.doomed;
   fitting += o.fitting;
-  sudden += o.sudden;
+  heralded += o.heralded;
   missed += o.missed;
+  missed_heralded += o.missed_heralded;
   false_restarts += o.false_restarts;
   over += o.over;
   saved_share += o.saved_share;
   lost_s += o.lost_s;
+  oracle_s += o.oracle_s;
 }
 
 std::vector<double> memory_ladder() {
@@ -124,6 +127,19 @@ MemoryCase make_case(const std::string& family, CurveFamily::Group group, const 
   return job;
 }
 
+bool heralded(const MemoryCurve& curve, std::size_t failure, double limit_mib) {
+  std::size_t begin = kEvery - 1;
+  while (begin < failure && curve.mib[begin] < kLoaded * limit_mib) begin += kEvery;
+  double half_way = 0, highest = 0;
+  int seen = 0;
+  for (std::size_t i = begin; i < failure; i += kEvery) {
+    ++seen;
+    highest = std::max(highest, curve.mib[i]);
+    if (2 * i <= begin + failure) half_way = highest;
+  }
+  return seen >= kSudden && highest - half_way >= (limit_mib - half_way) / 2;
+}
+
 Foresight judge(const MemoryCase& job, ForesightMethod method) {
   const std::vector<double> ladder = memory_ladder();
   Foresight result;
@@ -137,14 +153,15 @@ Foresight judge(const MemoryCase& job, ForesightMethod method) {
     while (failure < job.curve.mib.size() && job.curve.mib[failure] <= limit) ++failure;
     const bool doomed = failure < job.curve.mib.size();
     ++(doomed ? result.doomed : result.fitting);
+    const bool announced = doomed && heralded(job.curve, failure, limit);
+    result.heralded += announced;
+    if (doomed && attempt == 0) result.oracle_s = job.restart_s;
     Foreseer foreseer(method, job);
     Rng gaps(mix64(job.seed, attempt), 73);
     Answer answer;
     std::size_t at = 0;
-    int looks = 0;
     for (; at < failure && slice + 1 < ladder.size(); ++at) {
       if (at % kEvery != kEvery - 1 || gaps.uniform() < job.missing) continue;
-      ++looks;
       answer = foreseer.look(job.curve.at(at), job.curve.mib[at], limit);
       if (answer.restart) break;
     }
@@ -154,7 +171,7 @@ Foresight judge(const MemoryCase& job, ForesightMethod method) {
       if (doomed) result.saved_share += 1 - job.curve.at(at) / job.curve.at(failure);
     } else {
       ++result.missed;
-      result.sudden += looks < kSudden;
+      result.missed_heralded += announced;
       answer.needs_mib = foreseer.needs_after_failure(limit);
     }
     result.lost_s += (answer.restart ? job.curve.at(at) : job.curve.at(failure)) + job.restart_s;

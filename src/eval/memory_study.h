@@ -19,7 +19,7 @@ enum class ForesightMethod : std::uint8_t {
   kWait         // no foresight: restart after the failure
 };
 inline constexpr int kForesightMethods = 4;
-inline constexpr int kSudden = 10;
+inline constexpr int kSudden = 10;  // samples a failure must leave to be foreseeable
 const char* name_of(ForesightMethod method);
 
 struct MemoryCase {
@@ -34,12 +34,14 @@ struct MemoryCase {
 
 struct Foresight {                         // sums over cases
   int cases = 0, doomed = 0, fitting = 0;  // attempts on a slice that is too small, or large enough
-  int sudden = 0;                          // doomed ones that fail before kSudden samples: beyond any foresight
+  int heralded = 0;                        // doomed ones whose failure the curve announces, see heralded()
   int missed = 0;                          // doomed attempts that ran into the failure
+  int missed_heralded = 0;                 // of the heralded ones
   int false_restarts = 0;                  // fitting attempts that were restarted
   int over = 0;                            // restarts that went to a larger slice than needed
   double saved_share = 0;                  // over foreseen failures: share of the doomed attempt not run
   double lost_s = 0;                       // work and restart seconds lost
+  double oracle_s = 0;                     // what is lost by who knows the peak and restarts a doomed job at once
   void add(const Foresight& other);
 };
 
@@ -59,6 +61,11 @@ struct MemoryStudyOptions {
 std::vector<double> memory_ladder();
 MemoryCase make_case(const std::string& family, CurveFamily::Group group, const MemoryCurve* recorded,
                      std::uint64_t seed);
+// Whether a failure can be seen coming, from the curve alone and for every method alike. From when the job held a
+// quarter of the slice (before that it is being loaded) there are kSudden samples or more, and they show at least half
+// of the way from the highest memory at half of that time up to the limit. A plateau that does not fit, a spike and a
+// first large step have no herald; steady growth has one, and so has the second of two equal steps.
+bool heralded(const MemoryCurve& curve, std::size_t failure, double limit_mib);
 Foresight judge(const MemoryCase& job, ForesightMethod method);
 Result<std::vector<FamilyForesight>> study_memory(const MemoryStudyOptions& options);
 

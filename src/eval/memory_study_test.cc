@@ -47,7 +47,27 @@ TEST(MemoryStudy, WaitingMissesAllAndNeverRestartsForNothing) {
     EXPECT_EQ(f.false_restarts, 0);
     EXPECT_EQ(f.fitting, 1);
     EXPECT_EQ(f.lost_s > 0, f.doomed > 0);
+    EXPECT_EQ(f.missed_heralded, f.heralded);
+    EXPECT_LE(f.heralded, f.doomed);
+    EXPECT_EQ(f.oracle_s, f.doomed ? job.restart_s : 0);
   }
+}
+
+TEST(MemoryStudy, AHeraldIsInTheCurveAndLoadingIsNone) {
+  MemoryCurve curve{"made", 1600, std::vector<double>(kFinePoints)};
+  const auto announced = [&curve](auto&& mib, double limit) {
+    std::size_t failure = kFinePoints;
+    for (std::size_t i = kFinePoints; i-- > 0;)
+      if ((curve.mib[i] = mib(double(i))) > limit) failure = i;
+    EXPECT_LT(failure, kFinePoints);
+    return heralded(curve, failure, limit);
+  };
+  EXPECT_TRUE(announced([](double i) { return 1000 + i; }, 2000));
+  EXPECT_TRUE(announced([](double i) { return i < 800 ? 0 : i; }, 1200));  // starts late, then grows
+  EXPECT_TRUE(announced([](double i) { return i < 700 ? 500 : i < 1000 ? 1000 : 1500; }, 1400));
+  EXPECT_FALSE(announced([](double i) { return i < 700 ? 500 : 1500; }, 1400));           // its first step
+  EXPECT_FALSE(announced([](double i) { return i == 900 ? 1500 : 1000; }, 1400));         // a spike
+  EXPECT_FALSE(announced([](double i) { return i < 800 ? 2 : 100 * (i - 800); }, 2000));  // loaded within samples
 }
 
 TEST(MemoryStudy, OursLosesLeast) {
@@ -69,6 +89,8 @@ TEST(MemoryStudy, OursLosesLeast) {
   EXPECT_LT(lost[ours], lost[wait]);
   EXPECT_LT(false_restarts[ours] * 2, false_restarts[line]);
   EXPECT_LT(missed[ours], missed[wait]);
+  for (const FamilyForesight& family : *families)
+    EXPECT_LE(family.by_method[ours].oracle_s, family.by_method[wait].lost_s);
 }
 
 TEST(MemoryStudy, ThreadsDoNotMatter) {

@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kClimbs = 4;  // from the best starts
 
 // How many GPUs of each model have each candidate shape, by day and by night.
-struct Candidate {
+struct PartitionChoice {
   std::vector<int> day, night;  // by option; night empty for a static partition
   int day_begin = 8, night_begin = 20;
-  auto operator<=>(const Candidate&) const = default;
+  auto operator<=>(const PartitionChoice&) const = default;
 };
 
 struct Option {
@@ -44,7 +44,7 @@ class Search {
     }
     for (std::size_t g = 0; g < platform.gpus(); ++g) ++gpus_of_model_[std::size_t(platform.model_index(GpuId(g)))];
 
-    std::vector<Candidate> starts;
+    std::vector<PartitionChoice> starts;
     for (std::size_t i = 0; i < choices_.size(); ++i) starts.push_back(all_in(i));
     if (const auto paper = paper_static()) starts.push_back(*paper);
     std::vector<std::pair<double, std::size_t>> ranked;
@@ -58,10 +58,10 @@ class Search {
     if (outcome.start_et == HUGE_VAL)
       return invalid("no partition of one shape runs all jobs of {}: some job needs a slice that none has",
                      setting_.workload);
-    Candidate best;
+    PartitionChoice best;
     double best_et = HUGE_VAL;
     for (std::size_t i = 0; i < std::min(kClimbs, ranked.size()); ++i) {
-      Candidate top = starts[ranked[i].second];
+      PartitionChoice top = starts[ranked[i].second];
       double et = ranked[i].first;
       SMARTMIG_RETURN_IF_ERROR(climb(top, et));
       if (et < best_et) {
@@ -79,8 +79,8 @@ class Search {
   }
 
  private:
-  Candidate all_in(std::size_t choice) const {
-    Candidate c;
+  PartitionChoice all_in(std::size_t choice) const {
+    PartitionChoice c;
     c.day.assign(choices_.size(), 0);
     for (std::size_t m = 0; m < gpus_of_model_.size(); ++m) {
       std::size_t at = choice;
@@ -94,10 +94,10 @@ class Search {
   }
 
   // The paper's [1,1,2,3,3,5,5,10] over the fleet, where all GPUs know these numbers.
-  std::optional<Candidate> paper_static() const {
+  std::optional<PartitionChoice> paper_static() const {
     const auto shapes = parse_shapes(*setting_.platform, {"1", "1", "2", "3", "3", "5", "5", "10"}, true);
     if (!shapes) return std::nullopt;
-    Candidate c;
+    PartitionChoice c;
     c.day.assign(choices_.size(), 0);
     for (std::size_t g = 0; g < shapes->size(); ++g) {
       const int model = setting_.platform->model_index(GpuId(g));
@@ -122,7 +122,7 @@ class Search {
     return shapes;
   }
 
-  Result<double> score(const Candidate& candidate) {
+  Result<double> score(const PartitionChoice& candidate) {
     if (const auto known = known_.find(candidate); known != known_.end()) return known->second;
     std::vector<double> et(days_.size());
     std::vector<std::optional<Error>> errors(days_.size());
@@ -141,7 +141,7 @@ class Search {
     return known_[candidate] = sum / double(days_.size());
   }
 
-  Result<double> score_day(const Candidate& candidate, const Day& day) const {
+  Result<double> score_day(const PartitionChoice& candidate, const Day& day) const {
     PolicyOptions options;
     options.rule.a = setting_.a;
     options.rule.w = per_job_weight(setting_, day.jobs->workload());
@@ -160,26 +160,26 @@ class Search {
   }
 
   // All steps from a candidate: moves of `step` GPUs between two shapes of a model, by day or night, and of the hours.
-  std::vector<Candidate> neighbours(const Candidate& from, int step) const {
-    std::vector<Candidate> out;
-    const auto moves = [&](std::vector<int> Candidate::*counts) {
+  std::vector<PartitionChoice> neighbours(const PartitionChoice& from, int step) const {
+    std::vector<PartitionChoice> out;
+    const auto moves = [&](std::vector<int> PartitionChoice::*counts) {
       for (std::size_t i = 0; i < choices_.size(); ++i) {
         if ((from.*counts)[i] < step) continue;
         for (std::size_t j = 0; j < choices_.size(); ++j) {
           if (i == j || choices_[i].model != choices_[j].model) continue;
-          Candidate next = from;
+          PartitionChoice next = from;
           (next.*counts)[i] -= step;
           (next.*counts)[j] += step;
           out.push_back(std::move(next));
         }
       }
     };
-    moves(&Candidate::day);
+    moves(&PartitionChoice::day);
     if (from.night.empty()) return out;
-    moves(&Candidate::night);
+    moves(&PartitionChoice::night);
     if (step > 1) return out;
     for (const int by : {-1, 1, -2, 2, -4, 4}) {
-      Candidate earlier = from, later = from;
+      PartitionChoice earlier = from, later = from;
       earlier.day_begin = (from.day_begin + by + 24) % 24;
       later.night_begin = (from.night_begin + by + 24) % 24;
       out.push_back(earlier);
@@ -188,12 +188,12 @@ class Search {
     return out;
   }
 
-  Result<Ok> climb(Candidate& best, double& best_et) {
+  Result<Ok> climb(PartitionChoice& best, double& best_et) {
     int step = 1;
     for (const int gpus : gpus_of_model_) step = std::max(step, gpus / 4);
     for (;;) {
       bool improved = false;
-      for (const Candidate& next : neighbours(best, step)) {
+      for (const PartitionChoice& next : neighbours(best, step)) {
         if (evaluations_ >= options_.max_evaluations) return Ok{};
         SMARTMIG_TRY(const double et, score(next));
         if (tell_) tell_(evaluations_, std::min(et, best_et));
@@ -209,7 +209,7 @@ class Search {
     }
   }
 
-  LayoutFile to_file(const Candidate& best, double et) const {
+  LayoutFile to_file(const PartitionChoice& best, double et) const {
     LayoutFile file;
     const auto texts = [&](const std::vector<int>& counts) {
       std::vector<std::string> out;
@@ -238,7 +238,7 @@ class Search {
   std::vector<Day> days_;
   std::vector<Option> choices_;
   std::vector<int> gpus_of_model_;
-  std::map<Candidate, double> known_;
+  std::map<PartitionChoice, double> known_;
   std::size_t evaluations_ = 0;
 };
 

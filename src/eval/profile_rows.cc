@@ -5,19 +5,11 @@
 
 #include "base/csv.h"
 #include "eval/calibration.h"
+#include "eval/statistics.h"
 #include "mig/catalog.h"
 #include "model/power.h"
 
 namespace smartmig {
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-}  // namespace
 
 std::vector<ProfileResult> profile_results(const std::vector<ProfileRun>& runs) {
   const bool progress = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const ProfileRun& run) {
@@ -28,7 +20,7 @@ std::vector<ProfileResult> profile_results(const std::vector<ProfileRun>& runs) 
     if (std::any_of(out.begin(), out.end(),
                     [&](const ProfileResult& r) { return r.gpu == first.gpu && r.profile == first.profile; }))
       continue;
-    std::vector<double> seconds, joules, rates, watts;
+    std::vector<double> seconds, joules, rates, watts, launches;
     ProfileResult result{first.gpu, first.profile};
     for (const ProfileRun& run : runs) {
       if (run.gpu != first.gpu || run.profile != first.profile) continue;
@@ -36,16 +28,18 @@ std::vector<ProfileResult> profile_results(const std::vector<ProfileRun>& runs) 
       joules.push_back(run.joules);
       watts.push_back(run.joules / run.seconds);
       rates.push_back(progress ? run.per_s : 1 / run.seconds);
+      if (progress && run.launch_s >= 0) launches.push_back(run.launch_s);
       result.peak_mib = std::max(result.peak_mib, run.peak_mib);
     }
     result.runs = seconds.size();
     result.unit = progress ? first.unit : "runs/s";
-    result.throughput = median(rates);
+    result.throughput = median_of(rates);
     result.spread = (*std::max_element(rates.begin(), rates.end()) - *std::min_element(rates.begin(), rates.end())) /
                     result.throughput;
-    result.seconds = median(std::move(seconds));
-    result.joules = median(std::move(joules));
-    result.active_w = median(std::move(watts));
+    result.seconds = median_of(std::move(seconds));
+    result.joules = median_of(std::move(joules));
+    result.active_w = median_of(std::move(watts));
+    if (!launches.empty()) result.launch_s = median_of(std::move(launches));
     out.push_back(std::move(result));
   }
   return out;
@@ -53,10 +47,14 @@ std::vector<ProfileResult> profile_results(const std::vector<ProfileRun>& runs) 
 
 std::string profile_speed_rows(const std::string& kind, const std::vector<ProfileResult>& results,
                                const std::string& source) {
-  std::string out = "kind,gpu,profile,throughput,unit,mem_mib,source\n";
+  std::vector<double> launches;
   for (const ProfileResult& r : results)
-    out += fmt::format("{},{},{},{:.6g},{},{},{}\n", csv_field(kind), r.gpu, r.profile, r.throughput, csv_field(r.unit),
-                       r.peak_mib < 0 ? "" : std::to_string(r.peak_mib), csv_field(source));
+    if (r.launch_s >= 0) launches.push_back(r.launch_s);
+  const std::string launch = launches.empty() ? "" : fmt::format("{:.3f}", median_of(std::move(launches)));
+  std::string out = "kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\n";
+  for (const ProfileResult& r : results)
+    out += fmt::format("{},{},{},{:.6g},{},{},{},{}\n", csv_field(kind), r.gpu, r.profile, r.throughput,
+                       csv_field(r.unit), r.peak_mib < 0 ? "" : std::to_string(r.peak_mib), launch, csv_field(source));
   return out;
 }
 

@@ -15,6 +15,7 @@ struct ProfileRun {  // one job that ended well on the size asked for
   int peak_mib = -1;
   double per_s = 0;  // by its progress; 0: it showed none
   std::string unit;
+  double launch_s = -1;  // what its steps at that rate leave of its seconds; negative: it did not say how many
 };
 
 struct ProfileResult {  // medians of the runs of one size; the peak is the largest
@@ -25,6 +26,7 @@ struct ProfileResult {  // medians of the runs of one size; the peak is the larg
   std::string unit;
   double joules = 0, active_w = 0;  // attributed: above idle
   int peak_mib = -1;
+  double launch_s = -1;
 };
 // By size, in the order of first appearance. The unit is that of the progress where every run of every size shows it in
 // the same unit, else all go by wall time, as runs/s: throughputs of two sorts do not compare.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "eval/statistics.h"
 
 namespace smartmig {
 namespace {
@@ -15,12 +16,6 @@ constexpr auto kSyntax = std::regex::ECMAScript | std::regex::icase | std::regex
 const char* kNumber = R"(([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?))";
 const char* kThings =
     "(it|iters?|iterations?|steps?|samples?|images?|imgs?|tokens?|tok|seqs?|sequences?|examples?|batch|batches|ex)";
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 }  // namespace
 
@@ -101,7 +96,7 @@ std::optional<ProgressMeter::Speed> ProgressMeter::speed() const {
     if (!seen.rates.empty() && (!best || seen.rates.size() > best->rates.size())) best = &seen;
   if (best) {
     std::vector<double> settled(best->rates.begin() + std::ptrdiff_t(best->rates.size() / 3), best->rates.end());
-    return Speed{median(std::move(settled)), best->unit, best->rates.size(), std::nullopt};
+    return Speed{median_of(std::move(settled)), best->unit, best->rates.size(), std::nullopt};
   }
   for (const Readings& seen : readings_)
     if (seen.counts > 1 && seen.last_s - seen.first_s >= kShortest_s && seen.last_count > seen.first_count)

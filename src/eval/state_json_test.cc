@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-const CostModel kPaper{CostModel::kPaper, {}}, kHardware{CostModel::kHardware, {}};
+const CostModel kPaperCost{CostModel::kPaper, {}}, kHardwareCost{CostModel::kHardware, {}};
 
 // One GPU cut in 4g@0 2g@4 1g@6: a runs half done on 4g, b waits untouched, c waits with a quarter left, d runs on 1g.
 Json hand_made() {
@@ -21,7 +21,7 @@ Json hand_made() {
       {"id": "d", "submit_s": 50, "deadline_s": null, "kind": "bert-infer", "work_s": {"1g": 30}, "mem_mib": 1000, "gpu": 0, "slice": "1g@6"}]})");
 }
 
-Result<FleetState> parse(const Json& json, const CostModel& cost = kPaper) {
+Result<FleetState> parse(const Json& json, const CostModel& cost = kPaperCost) {
   return parse_state("state", json.dump(), cost);
 }
 
@@ -34,7 +34,7 @@ JobId job(const FleetState& state, std::string_view name) {
 }
 
 TEST(StateJson, HandMadeState) {
-  for (const CostModel& cost : {kPaper, kHardware}) {
+  for (const CostModel& cost : {kPaperCost, kHardwareCost}) {
     const auto state = parse(hand_made(), cost);
     ASSERT_TRUE(state) << state.error().what;
     const Cluster& cluster = state->cluster;
@@ -109,13 +109,13 @@ TEST(StateJson, EstimateFollowsTheKind) {
 TEST(StateJson, TargetUnderHardwareCosts) {
   Json json = hand_made();
   json["gpus"][0]["target"] = "4g@0+3g@4";
-  const auto state = parse(json, kHardware);
+  const auto state = parse(json, kHardwareCost);
   ASSERT_TRUE(state) << state.error().what;
   EXPECT_EQ(to_string(*state->cluster.platform().model(GpuId(0)).gpu, state->cluster.gpu(GpuId(0)).usable()),
             "4g.20gb@0");
-  EXPECT_FALSE(parse(json, kPaper));
+  EXPECT_FALSE(parse(json, kPaperCost));
   json["gpus"][0]["target"] = "4g+2g+1g";
-  EXPECT_TRUE(parse(json, kPaper)) << "the layout itself";
+  EXPECT_TRUE(parse(json, kPaperCost)) << "the layout itself";
 }
 
 struct Broken {
@@ -223,7 +223,7 @@ TEST(StateJson, EstimateNeedsAMeasuredKind) {
 
 TEST(StateJson, MalformedText) {
   const auto says = [](std::string_view text) {
-    const auto state = parse_state("x.json", text, kPaper);
+    const auto state = parse_state("x.json", text, kPaperCost);
     return state ? std::string("accepted") : state.error().what;
   };
   EXPECT_EQ(says(""), "x.json is not valid JSON: line 1, column 1");

@@ -1,5 +1,6 @@
 #include "eval/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -17,6 +18,12 @@ double deviation_of(std::span<const double> values) {
   double squares = 0;
   for (double v : values) squares += (v - mean) * (v - mean);
   return std::sqrt(squares / double(values.size() - 1));
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 double student_t975(std::size_t degrees_of_freedom) {

@@ -1,11 +1,14 @@
 // Means and 95 % intervals of paired days. An interval is Student's t on the differences day by day.
 #pragma once
 #include <span>
+#include <vector>
 
 namespace smartmig {
 
 double mean_of(std::span<const double> values);
 double deviation_of(std::span<const double> values);  // sample standard deviation; 0 for fewer than two
+
+double median_of(std::vector<double> values);  // REQUIRES: not empty
 
 struct Difference {
   double mean = 0;        // of x - base

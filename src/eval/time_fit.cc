@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/math.h"
+#include "eval/statistics.h"
 
 namespace smartmig {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 constexpr int kRounds = 12;
 constexpr double kUnequal = 1.25;  // works of this ratio tell launch from work
 constexpr int kLaunchSteps = 48;
-
-double median(std::vector<double>& values) {
-  const std::size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(middle), values.end());
-  const double upper = values[middle];
-  if (values.size() % 2 == 1) return upper;
-  return (upper + *std::max_element(values.begin(), values.begin() + std::ptrdiff_t(middle))) / 2;
-}
 
 double log_rate(const FitPoint& point, double launch_s) {
   return deterministic_log(point.work / std::max(point.seconds - launch_s, 1e-3 * point.seconds));
@@ -70,7 +63,7 @@ TimeFit paced(const std::vector<FitPoint>& points, std::size_t tasks, TimeFit fi
     seen[point.task].push_back(log_rate(point, fit.launch_s) - fit.log_speed[point.size]);
   fit.log_pace.assign(tasks, std::nullopt);
   for (std::size_t t = 0; t < tasks; ++t)
-    if (!seen[t].empty()) fit.log_pace[t] = median(seen[t]);
+    if (!seen[t].empty()) fit.log_pace[t] = median_of(seen[t]);
   return fit;
 }
 
@@ -87,7 +80,7 @@ TimeFit fit_speeds(const std::vector<FitPoint>& points, std::size_t tasks, const
     std::vector<double> weights(start.size());
     for (std::size_t s = 0; s < start.size(); ++s) {
       weights[s] = double(seen[s].size());
-      if (!seen[s].empty()) fit.log_speed[s] = median(seen[s]);
+      if (!seen[s].empty()) fit.log_speed[s] = median_of(seen[s]);
     }
     make_monotone(fit.log_speed, weights);
   }

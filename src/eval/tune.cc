@@ -9,14 +9,14 @@
 namespace smartmig {
 namespace {
 
-struct TrainingDay {
+struct TuningDay {
   Setting setting;
   Day day;
   double start_et = 1;
 };
 
 // ET of each day under these weights.
-Result<std::vector<double>> score_days(const std::vector<TrainingDay>& days, const JobWeights& weights, int threads) {
+Result<std::vector<double>> score_days(const std::vector<TuningDay>& days, const JobWeights& weights, int threads) {
   Contender contender{"planner", "planner", {}};
   contender.options.planner_weights = weights;
   std::vector<Result<Summary>> results(days.size(), Result<Summary>(invalid("not run")));
@@ -30,7 +30,7 @@ Result<std::vector<double>> score_days(const std::vector<TrainingDay>& days, con
   return ets;
 }
 
-struct Candidate {
+struct Weighing {
   double score;
   std::vector<double> x;
 };
@@ -39,7 +39,7 @@ struct Candidate {
 
 Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& options,
                                  const std::function<void(int, double, const JobWeights&)>& tell) {
-  std::vector<TrainingDay> days;
+  std::vector<TuningDay> days;
   for (const std::string& workload : options.workloads)
     for (const std::uint64_t seed : options.seeds) {
       Setting own = setting;
@@ -94,9 +94,9 @@ Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& opti
     if (tell) tell(outcome.evaluations, outcome.score, outcome.weights);
   };
   while (outcome.evaluations < options.evaluations) {
-    std::vector<Candidate> all;
+    std::vector<Weighing> all;
     for (int p = 0; p < options.population; ++p) {
-      Candidate candidate{0, std::vector<double>(free.size())};
+      Weighing candidate{0, std::vector<double>(free.size())};
       for (std::size_t k = 0; k < free.size(); ++k)
         candidate.x[k] = mean[k] + step * std::sqrt(variance[k]) * rng.normal();
       SMARTMIG_TRY(candidate.score, score(candidate.x));
@@ -104,7 +104,7 @@ Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& opti
       consider(candidate.x, candidate.score);
       all.push_back(std::move(candidate));
     }
-    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+    std::stable_sort(all.begin(), all.end(), [](const Weighing& a, const Weighing& b) { return a.score < b.score; });
     const std::vector<double> before = mean;
     double norm = 0;
     for (std::size_t k = 0; k < free.size(); ++k) {

@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-TrainConfig small(const char* gpus = "8xa100-40gb", const char* cost = "paper") {
+TrainConfig small_env(const char* gpus = "8xa100-40gb", const char* cost = "paper") {
   TrainConfig config;
   config.gpus = gpus;
   config.cost = cost;
@@ -69,10 +69,12 @@ void expect_return_is_minus_et(const TrainConfig& config) {
   EXPECT_NEAR(-sum, run->summary.et, 1e-9 * run->summary.et);
 }
 
-TEST(Env, TheSumOfRewardsIsMinusEt) { expect_return_is_minus_et(small()); }
-TEST(Env, TheSumOfRewardsIsMinusEtUnderHardwareCosts) { expect_return_is_minus_et(small("8xa100-40gb", "hardware")); }
+TEST(Env, TheSumOfRewardsIsMinusEt) { expect_return_is_minus_et(small_env()); }
+TEST(Env, TheSumOfRewardsIsMinusEtUnderHardwareCosts) {
+  expect_return_is_minus_et(small_env("8xa100-40gb", "hardware"));
+}
 TEST(Env, TheSumOfRewardsIsMinusEtForOtherFleets) {
-  TrainConfig config = small("3xa30-24gb");
+  TrainConfig config = small_env("3xa30-24gb");
   config.initial = "4g.24gb";
   config.workload = "paper:2x,hours=9-12";
   config.power = "linear:30:20:165";
@@ -80,7 +82,7 @@ TEST(Env, TheSumOfRewardsIsMinusEtForOtherFleets) {
 }
 
 TEST(Env, AnEpisodeThatIsCutSaysSo) {
-  TrainConfig config = small();
+  TrainConfig config = small_env();
   config.max_hours = 10;
   Env env(EnvSetup::make(config).value());
   ASSERT_TRUE(env.begin(0));
@@ -92,19 +94,19 @@ TEST(Env, AnEpisodeThatIsCutSaysSo) {
 }
 
 TEST(Env, SkippingBeginsLaterInTheDay) {
-  Env env(EnvSetup::make(small()).value());
+  Env env(EnvSetup::make(small_env()).value());
   ASSERT_TRUE(env.begin(0, std::chrono::hours(10)));
   EXPECT_GE(env.cluster().now(), std::chrono::hours(10));
   EXPECT_GT(env.act(env.observer().layout_of()).reward, -0.1);  // what came before is not charged
 }
 
 TEST(Env, RefusesWhatCannotBeTrained) {
-  TrainConfig config = small("2xa100-40gb,2xh200-141gb");
+  TrainConfig config = small_env("2xa100-40gb,2xh200-141gb");
   EXPECT_NE(EnvSetup::make(config).error().what.find("one model"), std::string::npos);
-  config = small();
+  config = small_env();
   config.workload = "paper:20";
   EXPECT_FALSE(EnvSetup::make(config));
-  config = small();
+  config = small_env();
   config.initial = "4g+2g";
   EXPECT_FALSE(EnvSetup::make(config));
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> kV1Controllers = {"memory", "cpu", "pids", "freezer", "devices"};
 
-std::string text_of(const std::string& path) {
+std::string proc_text(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream out;
   out << in.rdbuf();
@@ -54,7 +54,7 @@ constexpr const char* kUsualDevices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 
                                          "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
 
 void kill_pids_in(const std::string& file) {
-  for (const std::string& word : words_of(text_of(file)))
+  for (const std::string& word : words_of(proc_text(file)))
     if (const auto pid = parse_int(word); pid && *pid > 1) ::kill(pid_t(*pid), SIGKILL);
 }
 
@@ -94,7 +94,7 @@ Cgroups Cgroups::from(const std::string& mounts, const std::string& self, bool r
 }
 
 Cgroups Cgroups::find() {
-  Cgroups out = from(text_of("/proc/self/mounts"), text_of("/proc/self/cgroup"), ::geteuid() == 0);
+  Cgroups out = from(proc_text("/proc/self/mounts"), proc_text("/proc/self/cgroup"), ::geteuid() == 0);
   const auto make = [](const std::string& path) {
     return (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) && ::access(path.c_str(), W_OK) == 0;
   };
@@ -110,7 +110,7 @@ Cgroups Cgroups::find() {
       put(parent + "/cgroup.subtree_control", controller);
       put(out.v2_ + "/cgroup.subtree_control", controller);
     }
-    out.v2_controllers_ = words_of(text_of(out.v2_ + "/cgroup.subtree_control"));
+    out.v2_controllers_ = words_of(proc_text(out.v2_ + "/cgroup.subtree_control"));
   }
   return out;
 }
@@ -226,7 +226,7 @@ int kill_by_token(const std::vector<std::string>& tokens) {
     for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
       const auto pid = parse_int(at->path().filename().string());
       if (!pid || *pid <= 1 || *pid == ::getpid()) continue;
-      const std::string environment = text_of(at->path().string() + "/environ");
+      const std::string environment = proc_text(at->path().string() + "/environ");
       for (const std::string_view entry : split(environment, '\0')) {
         constexpr std::string_view kName = "SMARTMIG_ATTEMPT_TOKEN=";
         if (!entry.starts_with(kName)) continue;

@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 constexpr int kVersion = 1;
 constexpr double kMostJoules = 1e15;
 constexpr std::int64_t kMostMicroseconds = 100'000'000'000'000'000;
@@ -18,7 +18,7 @@ Error wrong(const std::string& path, std::string_view what) {
   return invalid("state of the energy meter: {} {}", path, what);
 }
 
-Result<Ok> has_keys(const json& object, const std::string& path, std::initializer_list<const char*> keys) {
+Result<Ok> has_keys(const Json& object, const std::string& path, std::initializer_list<const char*> keys) {
   if (!object.is_object()) return wrong(path, "must be an object");
   for (const char* key : keys)
     if (!object.contains(key)) return wrong(path + "." + key, "is missing");
@@ -28,22 +28,22 @@ Result<Ok> has_keys(const json& object, const std::string& path, std::initialize
   return Ok{};
 }
 
-Result<double> number(const json& object, const char* key, const std::string& path, double low, double high) {
-  const json& value = object[key];
+Result<double> number(const Json& object, const char* key, const std::string& path, double low, double high) {
+  const Json& value = object[key];
   if (!value.is_number()) return wrong(path + "." + key, "must be a number");
   const double out = value.get<double>();
   if (!(out >= low && out <= high)) return wrong(path + "." + key, "is out of range");
   return out;
 }
 
-Result<std::optional<double>> maybe_number(const json& object, const char* key, const std::string& path) {
+Result<std::optional<double>> maybe_number(const Json& object, const char* key, const std::string& path) {
   if (object[key].is_null()) return std::optional<double>{};
   SMARTMIG_TRY(const double value, number(object, key, path, 0, kMostJoules));
   return std::optional<double>(value);
 }
 
-Result<Time> time(const json& object, const char* key, const std::string& path) {
-  const json& value = object[key];
+Result<Time> time(const Json& object, const char* key, const std::string& path) {
+  const Json& value = object[key];
   if (!value.is_number_integer()) return wrong(path + "." + key, "must be whole microseconds");
   const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(kMostMicroseconds);
   if (huge || std::abs(value.get<std::int64_t>()) > kMostMicroseconds)
@@ -54,15 +54,15 @@ Result<Time> time(const json& object, const char* key, const std::string& path) 
 }  // namespace
 
 std::string EnergyMeter::state() const {
-  const auto maybe = [](const std::optional<double>& value) { return value ? json(*value) : json(nullptr); };
-  json boards = json::array();
+  const auto maybe = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json boards = Json::array();
   for (const auto& [uuid, b] : boards_) {
-    json jobs = json::array();
+    Json jobs = Json::array();
     for (const auto& [job, run] : b.runs_)
       jobs.push_back({{"id", job},
                       {"weight", run.weight},
                       {"since_us", run.since.count()},
-                      {"until_us", run.until ? json(run.until->count()) : json(nullptr)}});
+                      {"until_us", run.until ? Json(run.until->count()) : Json(nullptr)}});
     boards.push_back({{"uuid", uuid},
                       {"begun", b.begun_},
                       {"at_us", b.last_.count()},
@@ -79,21 +79,21 @@ std::string EnergyMeter::state() const {
                         {"unattributed", b.totals_.unattributed_j}}},
                       {"jobs", std::move(jobs)}});
   }
-  return json{{"smartmig_energy", kVersion}, {"boards", std::move(boards)}}.dump(-1, ' ', false,
-                                                                                 json::error_handler_t::replace);
+  return Json{{"smartmig_energy", kVersion}, {"boards", std::move(boards)}}.dump(-1, ' ', false,
+                                                                                 Json::error_handler_t::replace);
 }
 
 Result<Ok> EnergyMeter::restore(std::string_view text) {
-  const json root = json::parse(text, nullptr, false);
+  const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) return invalid("state of the energy meter: not valid JSON");
   SMARTMIG_RETURN_IF_ERROR(has_keys(root, "root", {"smartmig_energy", "boards"}));
   if (root["smartmig_energy"] != kVersion)
     return invalid("state of the energy meter: version {} is not known, this program reads {}",
-                   root["smartmig_energy"].dump(-1, ' ', false, json::error_handler_t::replace), kVersion);
+                   root["smartmig_energy"].dump(-1, ' ', false, Json::error_handler_t::replace), kVersion);
   if (!root["boards"].is_array()) return wrong("boards", "must be a list");
   std::map<std::string, BoardMeter> boards;
   for (std::size_t i = 0; i < root["boards"].size(); ++i) {
-    const json& row = root["boards"][i];
+    const Json& row = root["boards"][i];
     const std::string path = fmt::format("boards[{}]", i);
     SMARTMIG_RETURN_IF_ERROR(has_keys(
         row, path,
@@ -107,7 +107,7 @@ Result<Ok> EnergyMeter::restore(std::string_view text) {
     SMARTMIG_TRY(meter.counter_, maybe_number(row, "counter_j", path));
     SMARTMIG_TRY(meter.power_, maybe_number(row, "power_w", path));
     SMARTMIG_TRY(meter.provisional_j_, number(row, "provisional_j", path, 0, kMostJoules));
-    const json& totals = row["totals_j"];
+    const Json& totals = row["totals_j"];
     const std::string there = path + ".totals_j";
     SMARTMIG_RETURN_IF_ERROR(
         has_keys(totals, there, {"counter", "power_integral", "model", "jobs", "idle", "unattributed"}));
@@ -122,7 +122,7 @@ Result<Ok> EnergyMeter::restore(std::string_view text) {
     }
     if (!row["jobs"].is_array()) return wrong(path + ".jobs", "must be a list");
     for (std::size_t j = 0; j < row["jobs"].size(); ++j) {
-      const json& entry = row["jobs"][j];
+      const Json& entry = row["jobs"][j];
       const std::string job_path = fmt::format("{}.jobs[{}]", path, j);
       SMARTMIG_RETURN_IF_ERROR(has_keys(entry, job_path, {"id", "weight", "since_us", "until_us"}));
       if (!entry["id"].is_number_unsigned()) return wrong(job_path + ".id", "must be a whole number");

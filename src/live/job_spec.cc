@@ -28,7 +28,7 @@ const std::vector<std::string> kKeys = {"command",      "script",
                                         "grace_s",      "cpus",
                                         "host_mem_mib", "priority",
                                         "dependencies", "array",
-                                        "array_limit"};
+                                        "array_limit",  "exact_memory"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class Reader {
@@ -177,6 +177,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
   spec.kind = in.text("kind", kMaxName);
 
   if (in.find("mem_mib")) spec.mem_mib = int(in.integer("mem_mib", 0, kMaxMemoryMib, 0));
+  spec.exact_memory = in.yes("exact_memory");
   spec.min_slices = int(in.integer("min_slices", 1, 64, 1));
   spec.time_limit = in.duration("time_limit_s", 1e-6);
   spec.estimate = in.duration("estimate_s", 1e-6);
@@ -230,6 +231,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (!spec.output.empty()) out["output"] = spec.output;
   if (!spec.kind.empty()) out["kind"] = spec.kind;
   if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
+  if (spec.exact_memory) out["exact_memory"] = true;
   out["min_slices"] = spec.min_slices;
   if (spec.deadline) out["deadline_at"] = seconds(*spec.deadline);
   if (spec.time_limit) out["time_limit_s"] = seconds(*spec.time_limit);

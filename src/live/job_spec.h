@@ -29,6 +29,7 @@ struct JobSpec {
   std::string kind;                      // row of the speed and power tables; empty: unknown
 
   std::optional<int> mem_mib;  // GPU memory; nothing: auto
+  bool exact_memory = false;   // its CUDA requests are counted by the preload library (docs/preload.md)
   int min_slices = 1;          // compute slices
   std::optional<Time> deadline, time_limit;
   std::optional<Time> estimate;  // of the whole job on estimate_slices compute slices

@@ -64,7 +64,8 @@ bool LiveFleet::next(const Cluster& cluster, Event& event) {
     event = from.front();
     from.pop_front();
     event.at = std::max(event.at, cluster.now());
-    if (event.kind == EventKind::kCreated) free_lane(event.gpu);
+    // A slice that is still there after a failed destroy leaves the pause as it is.
+    if (event.kind == EventKind::kCreated && operating(event.gpu)) free_lane(event.gpu);
     return true;
   };
   for (;;) {

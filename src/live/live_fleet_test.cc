@@ -85,9 +85,11 @@ TEST(LiveFleet, AFailedOperationPausesTwiceAsLongEachTime) {
     const Time again = w.fleet.operation_failed(GpuId(1), now);
     EXPECT_EQ(again, now + pause);
     EXPECT_EQ(w.fleet.next_retry(), again);
-    w.cluster.apply(
-        {w.cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(1), w.event.layout});  // still there
-    EXPECT_FALSE(w.fleet.next(w.cluster, w.event));
+    w.fleet.tell({w.cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(1), w.event.layout});
+    ASSERT_TRUE(w.fleet.next(w.cluster, w.event));
+    EXPECT_EQ(w.event.kind, EventKind::kCreated) << "still there";
+    w.cluster.apply(w.event);
+    EXPECT_FALSE(w.fleet.next(w.cluster, w.event)) << "not before its pause is over";
     now = again;
   }
 }

@@ -55,11 +55,26 @@ void LogCapture::rotate() {
   }
   ::close(log_.fd);
   log_.fd = ::openat(directory_, "log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  log_.dropped += old_size_;
-  log_.unsaid += old_size_;
+  if (old_size_ > 0) {
+    log_.dropped += old_size_ - old_note_;
+    note_lost_beginning();
+  }
   old_size_ = log_.size;
   log_.size = 0;
-  log_.at_line_start = true;
+}
+
+// The oldest part that is left begins with how much there was before it, in the place of its own first bytes.
+void LogCapture::note_lost_beginning() {
+  char line[80];
+  std::size_t length = 0;
+  for (int again = 0; again < 3; ++again)  // the bytes below the line count, too, and may make it longer
+    length = std::size_t(::snprintf(line, sizeof line, "[smartmig: %llu bytes dropped]\n",
+                                    static_cast<unsigned long long>(log_.dropped + length)));
+  const int fd = ::openat(directory_, "log.1", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  const bool whole = fd >= 0 && ::pwrite(fd, line, length, 0) == ssize_t(length);
+  if (fd >= 0) ::close(fd);
+  old_note_ = whole ? length : 0;
+  log_.dropped += old_note_;
 }
 
 void LogCapture::write(const char* data, std::size_t size) {

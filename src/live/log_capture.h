@@ -28,9 +28,11 @@ class LogCapture {
   static std::size_t put(Sink& sink, const char* data, std::size_t size);
   static bool say_losses(Sink& sink);
   void rotate();
+  void note_lost_beginning();
 
   int directory_ = -1;
-  std::uint64_t segment_ = 0, copy_limit_ = 0, old_size_ = 0;
+  std::uint64_t segment_ = 0, copy_limit_ = 0;
+  std::uint64_t old_size_ = 0, old_note_ = 0;  // of log.1, and of the line at its beginning
   Sink log_, copy_;
 };
 

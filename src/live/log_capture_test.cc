@@ -40,11 +40,12 @@ TEST_F(LogCaptureTest, KeepsTheEndInTwoSegments) {
   EXPECT_LE(last.size(), 4096u);
   EXPECT_EQ(before.size(), 4096u);
   EXPECT_TRUE(last.ends_with("line 1999\n"));
-  // Whatever is missing is counted: notes tell the sum of it.
-  const std::string note = "[smartmig: 4096 bytes dropped]\n";
-  EXPECT_TRUE(last.starts_with(note)) << last.substr(0, 60);
-  const std::string kept = before.substr(before.find("dropped]\n") + 9) + last.substr(note.size());
-  EXPECT_TRUE(all.ends_with(kept));
+  // What is missing is missing before the first byte that is left, and is counted to the byte.
+  const std::size_t note = before.find("dropped]\n") + 9;
+  const std::string kept = before.substr(note) + last;
+  EXPECT_TRUE(all.ends_with(kept)) << before.substr(0, 60);
+  EXPECT_EQ(before.substr(0, note), "[smartmig: " + std::to_string(all.size() - kept.size()) + " bytes dropped]\n");
+  EXPECT_EQ(log_.dropped(), all.size() - kept.size());
 }
 
 TEST_F(LogCaptureTest, OneHugeWriteWithoutALineEnd) {
@@ -56,6 +57,7 @@ TEST_F(LogCaptureTest, OneHugeWriteWithoutALineEnd) {
   EXPECT_LE(text("log.1").size(), 4096u);
   EXPECT_TRUE(text("log").ends_with("xend") || text("log").ends_with("\nend")) << text("log").substr(0, 50);
   EXPECT_GT(log_.dropped(), 980'000u);
+  EXPECT_TRUE(text("log.1").starts_with("[smartmig: " + std::to_string(log_.dropped()) + " bytes dropped]\n"));
 }
 
 TEST_F(LogCaptureTest, TheCopyIsCappedAndSaysSo) {

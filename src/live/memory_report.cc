@@ -26,12 +26,12 @@ constexpr std::uint64_t kMostCalls = std::uint64_t(1) << 53;
 std::int64_t bytes_of(std::uint64_t value) { return std::int64_t(std::min(value, kMostBytes)); }
 std::int64_t calls_of(std::uint64_t value) { return std::int64_t(std::min(value, kMostCalls)); }
 
-class Descriptor {
+class ReportDescriptor {
  public:
-  explicit Descriptor(int file) : file_(file) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
+  explicit ReportDescriptor(int file) : file_(file) {}
+  ReportDescriptor(const ReportDescriptor&) = delete;
+  ReportDescriptor& operator=(const ReportDescriptor&) = delete;
+  ~ReportDescriptor() {
     if (file_ >= 0) ::close(file_);
   }
   int get() const { return file_; }
@@ -43,7 +43,7 @@ class Descriptor {
 // A writer that was killed half-way leaves an odd sequence for ever, so the patience has an end.
 std::optional<ProcessMemory> read_record(int directory, const char* name, std::optional<std::uint32_t> owner) {
   // Without blocking: the job may have put a pipe there.
-  const Descriptor file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const ReportDescriptor file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   struct stat about {};
   if (file.get() < 0 || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
   if (about.st_size != off_t(sizeof(Record)) || (owner && about.st_uid != *owner)) return std::nullopt;

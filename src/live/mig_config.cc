@@ -12,10 +12,10 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMostConfigBytes = 1 << 20;
 constexpr std::size_t kMostEntries = 100'000;  // aliases can make a small file large
 
-struct Reader {
+struct ConfigReader {
   std::string file;
 
   Error error(const YAML::Node& node, std::string_view what) const {
@@ -172,9 +172,9 @@ const MigConfig* MigConfigFile::find(std::string_view label) const {
 }
 
 Result<MigConfigFile> parse_mig_config(const std::string& name, std::string_view text) {
-  if (text.size() > kMostBytes) return invalid("{}: larger than 1 MiB, which no configuration is", name);
+  if (text.size() > kMostConfigBytes) return invalid("{}: larger than 1 MiB, which no configuration is", name);
   try {
-    return Reader{name}.document(YAML::Load(std::string(text)));
+    return ConfigReader{name}.document(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& e) {
     return invalid("{} line {}: {}", name, e.mark.line + 1, e.msg);
   }

@@ -20,7 +20,7 @@ std::string soft_uuid(const std::string& gpu, int id) {
   return fmt::format("MPS-{}-{}", gpu.starts_with("GPU-") ? gpu.substr(4) : gpu, id);
 }
 
-std::string text_of(const std::string& path) {
+std::string bytes_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
@@ -29,7 +29,7 @@ std::string text_of(const std::string& path) {
 
 // The slice that a client was started for, from its environment.
 std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
-  const std::string all = text_of(fmt::format("{}/{}/environ", proc_root, pid));
+  const std::string all = bytes_of_file(fmt::format("{}/{}/environ", proc_root, pid));
   std::size_t at = 0;
   while (at < all.size()) {
     const std::string_view entry = all.c_str() + at;
@@ -263,7 +263,7 @@ Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, 
 Result<std::optional<MpsFault>> MpsDriver::fault(GpuId gpu, const std::vector<std::uint32_t>& clients) {
   SMARTMIG_TRY(const auto mine, turn(gpu));
   SMARTMIG_RETURN_IF_ERROR(boards_->read(gpu));
-  const std::string log = text_of(control(gpu).log_directory() + "/server.log");
+  const std::string log = bytes_of_file(control(gpu).log_directory() + "/server.log");
   std::size_t& seen = log_read_[index(gpu)];
   if (seen > log.size()) seen = 0;  // the log was replaced
   const std::string fresh = log.substr(seen);

@@ -25,7 +25,7 @@ constexpr Meaning kMeanings[] = {{48, "a memory error that could not be correcte
                                  {119, "the GPU's system processor does not answer"},
                                  {120, "the GPU's system processor failed"}};
 
-std::string describe(unsigned long long xid) {
+std::string xid_words(unsigned long long xid) {
   for (const Meaning& meaning : kMeanings)
     if (meaning.xid == xid) return fmt::format("Xid {} ({})", xid, meaning.words);
   return fmt::format("Xid {}", xid);
@@ -62,7 +62,7 @@ std::string NvmlDriver::news(Gpu& gpu) {
     if (nvml_->nvmlEventSetWait_v2(gpu.events, &event, 0) != NVML_SUCCESS) break;
     const auto xid = event.eventData;
     if (std::find(std::begin(kOfPrograms), std::end(kOfPrograms), xid) != std::end(kOfPrograms)) continue;
-    if (std::string words = describe(xid); std::find(bad.begin(), bad.end(), words) == bad.end())
+    if (std::string words = xid_words(xid); std::find(bad.begin(), bad.end(), words) == bad.end())
       bad.push_back(std::move(words));
   }
   unsigned long long errors = 0;

@@ -17,6 +17,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "live/exact_memory.h"
 #include "live/launch_block.h"
 
 namespace smartmig {
@@ -36,9 +37,9 @@ struct Descriptor {
 
 int open_pidfd(int pid) { return int(::syscall(SYS_pidfd_open, pid, 0u)); }
 
-Time unix_now() { return std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()); }
+Time wall_now() { return std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()); }
 
-std::string title(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
+std::string attempt_title(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
 
 // The supervisor as a new session with the three descriptors it expects, an environment of its own and no signal
 // blocked or ignored.
@@ -156,12 +157,17 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   SMARTMIG_RETURN_IF_ERROR(spool_.make(launch.id));
   const std::string directory = spool_.directory(launch.id);
   const auto give_up = [&](Error error) {
+    forget_memory(launch.id);
     spool_.remove(launch.id);
     return error;
   };
   const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));
-  auto made = launch_block(launch, directory);
+  auto reporting = memory_environment(launch);
+  if (!reporting) return give_up(reporting.error());
+  Launch whole = launch;
+  for (auto& variable : *reporting) whole.slice.push_back(std::move(variable));
+  auto made = launch_block(whole, directory);
   if (!made) return give_up(made.error());
   const Descriptor block{*made};
   int ends[2];
@@ -175,19 +181,19 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
     ::kill(*pid, SIGKILL);
     if (report && report->what == SupervisorReport::kExists) {
       reap(*pid);
-      return busy_error("{} is being started by somebody else: {}", title(launch.id), report->words);
+      return busy_error("{} is being started by somebody else: {}", attempt_title(launch.id), report->words);
     }
     // Whatever it came to, the record decides: with one the attempt was begun and will be reported as ended.
     auto found = spool_.look(launch.id);
     if (!found || found->state == Spool::kNeverRan) {
       reap(*pid);
       if (!found) return found.error();
-      return io_error("{} was not started: {}", title(launch.id),
+      return io_error("{} was not started: {}", attempt_title(launch.id),
                       report ? report->words : "its supervisor ended without a word");
     }
   }
   Descriptor pidfd{open_pidfd(*pid)};
-  if (pidfd.fd < 0) return io_error("cannot watch {}: {}", title(launch.id), std::strerror(errno));
+  if (pidfd.fd < 0) return io_error("cannot watch {}: {}", attempt_title(launch.id), std::strerror(errno));
   return watch(launch.id, pidfd.release(), true);
 }
 
@@ -202,7 +208,7 @@ Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {
   keys_.erase(key);
   watched_.erase(id);
   ::close(pidfd);
-  return io_error("cannot watch {}: {}", title(id), std::strerror(error));
+  return io_error("cannot watch {}: {}", attempt_title(id), std::strerror(error));
 }
 
 void ProcessRunner::watch_loop() {
@@ -241,7 +247,7 @@ void ProcessRunner::has_ended(const Watched& watched) {
     exit = ending_of_abandoned(watched.id, *record);
   } else {
     exit.id = watched.id;
-    exit.ended = exit.started = unix_now();
+    exit.ended = exit.started = wall_now();
     exit.words = fmt::format("its files in the spool are gone: {}", record.error().what);
   }
   {
@@ -263,7 +269,7 @@ AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord
     kill_by_token({record.token});
   }
   struct stat entry {};
-  exit.ended = unix_now();
+  exit.ended = wall_now();
   exit.started = exit.ended;
   if (::stat((spool_.directory(id) + "/record").c_str(), &entry) == 0)
     exit.started = Time(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
@@ -277,7 +283,7 @@ AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord
 Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
   const std::lock_guard lock(mutex_);  // keeps the pidfd open while it is used
   const auto watched = watched_.find(id);
-  if (watched == watched_.end()) return not_found("{} is not running", title(id));
+  if (watched == watched_.end()) return not_found("{} is not running", attempt_title(id));
   siginfo_t info{};
   info.si_signo = kStopSignal;
   info.si_code = SI_QUEUE;
@@ -286,7 +292,7 @@ Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
   info.si_value.sival_ptr = reinterpret_cast<void*>(stop_payload(first_signal, grace.count()));
   if (::syscall(SYS_pidfd_send_signal, watched->second.pidfd, kStopSignal, &info, 0u) == 0 || errno == ESRCH)
     return Ok{};  // ESRCH: it has ended just now, and its exit is on its way
-  return io_error("cannot ask the supervisor of {} to stop it: {}", title(id), std::strerror(errno));
+  return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(id), std::strerror(errno));
 }
 
 Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& expected) {
@@ -358,7 +364,47 @@ void ProcessRunner::forget(AttemptId id) {
     const std::lock_guard lock(mutex_);
     if (watched_.count(id) > 0) return;
   }
+  forget_memory(id);
   spool_.remove(id);
+}
+
+std::string ProcessRunner::memory_directory(AttemptId id) const {
+  return fmt::format("{}/{}.{}", options_.memory, id.job, id.attempt);
+}
+
+Result<Ok> ProcessRunner::reports_memory() const {
+  if (options_.memory.empty()) return Error{Error::kUnsupported, "this runner keeps no reports of CUDA requests"};
+  SMARTMIG_TRY(const std::string library, find_preload_library());
+  return Ok{};
+}
+
+// Called once the attempt has its place in the spool, so what lies there is of a start that came to nothing.
+Result<Environment> ProcessRunner::memory_environment(const Launch& launch) const {
+  if (!launch.spec.exact_memory) return Environment{};
+  SMARTMIG_RETURN_IF_ERROR(reports_memory());
+  SMARTMIG_TRY(const std::string library, find_preload_library());
+  const std::string directory = memory_directory(launch.id);
+  remove_memory_directory(directory);
+  SMARTMIG_RETURN_IF_ERROR(make_memory_directory(directory, launch.uid, launch.gid));
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  std::string_view own;
+  for (const std::string& entry : launch.spec.environment)
+    if (entry.starts_with(kPreload)) own = std::string_view(entry).substr(kPreload.size());
+  return exact_memory_environment(library, directory, own);
+}
+
+std::optional<JobMemory> ProcessRunner::memory_of(AttemptId id) const {
+  if (options_.memory.empty()) return std::nullopt;
+  const std::string directory = memory_directory(id);
+  struct stat entry {};
+  if (::lstat(directory.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode)) return std::nullopt;
+  const auto reports = read_memory_reports(directory, entry.st_uid);
+  if (reports.empty()) return std::nullopt;
+  return sum_memory(reports);
+}
+
+void ProcessRunner::forget_memory(AttemptId id) {
+  if (!options_.memory.empty()) remove_memory_directory(memory_directory(id));
 }
 
 }  // namespace smartmig

@@ -17,6 +17,7 @@ namespace smartmig {
 
 struct ProcessRunnerOptions {
   std::string spool;        // directory; made if it is not there
+  std::string memory;       // directory for reports of CUDA requests, which every user may pass; empty: no reports
   std::string supervisor;   // program; empty: find_supervisor()
   std::string sim_library;  // libnvidia-ml.so.1 of nvml-sim; needed where Launch::emulated_kind is set
   std::string sim_state;    // its NVML_SIM_STATE
@@ -42,6 +43,10 @@ class ProcessRunner : public JobRunner {
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
   void forget(AttemptId id) override;                 // not while it runs
 
+  Result<Ok> reports_memory() const override;
+  std::optional<JobMemory> memory_of(AttemptId id) const override;
+  void forget_memory(AttemptId id) override;
+
   // "devices": a job opens its slice's nodes and no other GPU's. "cooperative": it is asked to by its environment.
   std::uint64_t last_job() const override;
   bool fences_devices() const override { return cgroups_.limits_devices(); }
@@ -58,6 +63,8 @@ class ProcessRunner : public JobRunner {
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
   Result<Ok> check(const Launch& launch) const;
   Result<int> launch_block(const Launch& launch, const std::string& directory) const;
+  Result<Environment> memory_environment(const Launch& launch) const;
+  std::string memory_directory(AttemptId id) const;
   Result<Ok> watch(AttemptId id, int pidfd, bool child);
   void watch_loop();
   void has_ended(const Watched& watched);

@@ -10,6 +10,7 @@
 
 #include "live/driver.h"
 #include "live/job_spec.h"
+#include "live/memory_report.h"
 
 namespace smartmig {
 
@@ -42,7 +43,7 @@ struct AttemptExit {
   Time started{}, ended{};
   bool host_oom = false;       // the kernel killed it for host memory
   bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
-  bool timed_out = false;  // its time limit passed; the supervisor stopped it
+  bool timed_out = false;      // its time limit passed; the supervisor stopped it
   bool never_started = false;  // the command could not be executed; `words` says why
   int peak_host_mib = -1;
   std::string words;
@@ -71,6 +72,12 @@ class JobRunner {
   virtual std::string log_path(AttemptId id) const = 0;
   virtual void forget(AttemptId id) = 0;                 // its spool may be removed
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
+  // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests. An error says why none can.
+  virtual Result<Ok> reports_memory() const {
+    return Error{Error::kUnsupported, "jobs without processes make no CUDA requests"};
+  }
+  virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
+  virtual void forget_memory(AttemptId) {}                                              // once it has ended
   // The largest job number of which something is left here: after an old store was restored, new jobs count from there.
   virtual std::uint64_t last_job() const { return 0; }
 };

@@ -15,16 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Descriptor {
+struct SpoolDescriptor {
   int fd = -1;
-  ~Descriptor() {
+  ~SpoolDescriptor() {
     if (fd >= 0) ::close(fd);
   }
 };
 
 // nullopt: there is no such file.
 Result<std::optional<std::string>> small_file(const std::string& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  const SpoolDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
   if (file.fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
     return io_error("cannot read {}: {}", path, std::strerror(errno));
@@ -107,13 +107,13 @@ Result<Ok> Spool::write_exit(const AttemptExit& exit) const {
 
 Result<Spool::Look> Spool::look(AttemptId id, Time patience) const {
   const std::string path = directory(id);
-  const Descriptor directory_fd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
+  const SpoolDescriptor directory_fd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (directory_fd.fd < 0) {
     if (errno == ENOENT) return Look{};
     return io_error("cannot look into {}: {}", path, std::strerror(errno));
   }
   // The only descriptor of this process for that file: closing another one would drop the lock.
-  const Descriptor lock{::openat(directory_fd.fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  const SpoolDescriptor lock{::openat(directory_fd.fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (lock.fd < 0) return io_error("cannot open {}/lock: {}", path, std::strerror(errno));
   for (Time waited{};;) {
     struct flock wanted = whole_file(F_WRLCK);

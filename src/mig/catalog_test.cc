@@ -12,7 +12,7 @@ constexpr std::string_view kProfiles =
     "model,profile,variant,compute_slices,memory_slices,max_instances,starts\ntoy,1g.1gb,plain,1,1,2,0;1\ntoy,2g.2gb,"
     "plain,2,2,1,0\n";
 
-Result<Catalog> parse(std::string_view gpus, std::string_view profiles) {
+Result<Catalog> read_catalog(std::string_view gpus, std::string_view profiles) {
   return Catalog::parse(LineReader::over("g.csv", gpus), LineReader::over("p.csv", profiles));
 }
 
@@ -23,7 +23,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 }
 
 TEST(Catalog, ReadsASiteTable) {
-  const auto catalog = parse(kGpus, kProfiles);
+  const auto catalog = read_catalog(kGpus, kProfiles);
   ASSERT_TRUE(catalog) << catalog.error().what;
   ASSERT_EQ(catalog->models().size(), 1u);
   const GpuModel& toy = *catalog->models()[0];
@@ -37,22 +37,23 @@ TEST(Catalog, BrokenTablesSayWhere) {
     ASSERT_FALSE(result) << words;
     EXPECT_NE(result.error().what.find(words), std::string::npos) << result.error().what;
   };
-  expect(parse("", kProfiles), "g.csv is empty");
-  expect(parse(kGpus, ""), "p.csv is empty");
-  expect(parse("model,compute_slices\ntoy,2\n", kProfiles), "no column 'memory_slices'");
-  expect(parse(replaced(kGpus, "toy,2,2", "toy,2"), kProfiles), "g.csv line 3");
-  expect(parse(replaced(kGpus, "toy,2,2", "toy,nan,2"), kProfiles), "g.csv line 3, column 'compute_slices': 'nan'");
-  expect(parse(replaced(kGpus, "toy,2,2", "toy,2,99"), kProfiles), "99 memory slices");
-  expect(parse(replaced(kGpus, "toy,2,2", "toy,2,99999999999"), kProfiles), "out of range");
-  expect(parse(replaced(kGpus, "observed", "guessed"), kProfiles), "observed or inferred");
-  expect(parse(std::string(kGpus) + "TOY,2,2,observed\n", kProfiles), "given twice");
-  expect(parse(std::string(kGpus) + "other,2,2,observed\n", kProfiles), "other has no profiles");
-  expect(parse(kGpus, replaced(kProfiles, "toy,1g", "tot,1g")), "p.csv line 2, column 'model': 'tot'");
-  expect(parse(kGpus, replaced(kProfiles, "plain", "plane")), "'plane' is not a variant");
-  expect(parse(kGpus, replaced(kProfiles, "0;1", "0;NaN")), "column 'starts': 'NaN'");
-  expect(parse(kGpus, replaced(kProfiles, "0;1", "0;2")), "start 2 does not fit");
-  expect(parse(kGpus, replaced(kProfiles, "0;1", "")), "not known");
-  expect(parse(kGpus, replaced(kProfiles, "1g.1gb", "\"1g.1gb")), "not closed");
+  expect(read_catalog("", kProfiles), "g.csv is empty");
+  expect(read_catalog(kGpus, ""), "p.csv is empty");
+  expect(read_catalog("model,compute_slices\ntoy,2\n", kProfiles), "no column 'memory_slices'");
+  expect(read_catalog(replaced(kGpus, "toy,2,2", "toy,2"), kProfiles), "g.csv line 3");
+  expect(read_catalog(replaced(kGpus, "toy,2,2", "toy,nan,2"), kProfiles),
+         "g.csv line 3, column 'compute_slices': 'nan'");
+  expect(read_catalog(replaced(kGpus, "toy,2,2", "toy,2,99"), kProfiles), "99 memory slices");
+  expect(read_catalog(replaced(kGpus, "toy,2,2", "toy,2,99999999999"), kProfiles), "out of range");
+  expect(read_catalog(replaced(kGpus, "observed", "guessed"), kProfiles), "observed or inferred");
+  expect(read_catalog(std::string(kGpus) + "TOY,2,2,observed\n", kProfiles), "given twice");
+  expect(read_catalog(std::string(kGpus) + "other,2,2,observed\n", kProfiles), "other has no profiles");
+  expect(read_catalog(kGpus, replaced(kProfiles, "toy,1g", "tot,1g")), "p.csv line 2, column 'model': 'tot'");
+  expect(read_catalog(kGpus, replaced(kProfiles, "plain", "plane")), "'plane' is not a variant");
+  expect(read_catalog(kGpus, replaced(kProfiles, "0;1", "0;NaN")), "column 'starts': 'NaN'");
+  expect(read_catalog(kGpus, replaced(kProfiles, "0;1", "0;2")), "start 2 does not fit");
+  expect(read_catalog(kGpus, replaced(kProfiles, "0;1", "")), "not known");
+  expect(read_catalog(kGpus, replaced(kProfiles, "1g.1gb", "\"1g.1gb")), "not closed");
 }
 
 TEST(Catalog, BuiltinModelsAreWhole) {

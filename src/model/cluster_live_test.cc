@@ -8,13 +8,13 @@ namespace smartmig {
 namespace {
 
 using fixture::min;
-constexpr CostModel kHardware{CostModel::kHardware, {}};
+constexpr CostModel kLiveCosts{CostModel::kHardware, {}};
 
 struct Live {
   std::shared_ptr<const Platform> platform = fixture::platform("2xa100-40gb");
   std::shared_ptr<JobTable> table =
       std::make_shared<JobTable>(std::move(JobTable::growing(*platform, "a100-40gb", 8).value()));
-  Cluster cluster{platform, table, kHardware, fixture::layouts(*platform, {"4g@0+3g@4", "7g@0"})};
+  Cluster cluster{platform, table, kLiveCosts, fixture::layouts(*platform, {"4g@0+3g@4", "7g@0"})};
   JobId put(unsigned row, double minutes, const std::string& kind = "") {
     table->put(JobId(row), fixture::job(0, 99, fixture::linear(minutes)), "j" + std::to_string(row), kind, *platform)
         .value();
@@ -85,7 +85,7 @@ TEST(LiveCluster, TheTableTakesRowsAndKindsAsTheyCome) {
 
 TEST(LiveCluster, ResumedAndRenumberedItGoesOnAsBefore) {
   Live w;
-  Cluster fresh(w.platform, w.table, kHardware, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}));
+  Cluster fresh(w.platform, w.table, kLiveCosts, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}));
   fresh.resume_at(min(60));
   const JobId gone = w.put(0, 5), run = w.put(1, 7), queued = w.put(2, 3);
   fresh.apply({min(60), EventKind::kSubmitted, kNoPlacement, gone, kNoGpu, {}});

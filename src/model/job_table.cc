@@ -23,11 +23,12 @@ JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuMode
   if (gpu.name() == reference.name() && same >= 0 && reference.profiles()[std::size_t(same)].sms == profile.sms)
     return {profile.compute_slices, 1};
   const int whole = plain_profile_of_size(reference, reference.compute_slices());
+  const auto& speeds = SpeedTable::builtin();
+  const Time launch = from_seconds(speeds.launch_s(kind, reference.name()));
   if (!kind.empty() && whole >= 0) {
-    const auto& speeds = SpeedTable::builtin();
     const auto here = speeds.throughput(kind, gpu.name(), profile.name);
     const auto there = speeds.throughput(kind, reference.name(), reference.profiles()[std::size_t(whole)].name);
-    if (here && there && *here > 0) return {reference.compute_slices(), *there / *here};
+    if (here && there && *here > 0) return {reference.compute_slices(), *there / *here, launch};
   }
   if (profile.sms == 0) return {profile.compute_slices, 1};  // SM counts unknown: by slices
   int best = -1;
@@ -40,7 +41,7 @@ JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuMode
   }
   if (best < 0) return {profile.compute_slices, 1};
   return {reference.profiles()[std::size_t(best)].compute_slices,
-          double(reference.profiles()[std::size_t(best)].sms) / profile.sms};
+          double(reference.profiles()[std::size_t(best)].sms) / profile.sms, launch};
 }
 
 void JobTable::add_kind(const std::string& kind, const Platform& platform) {
@@ -66,7 +67,9 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
     const Time base = job.work_on(s.compute_slices);
     if (base < Time{0}) continue;
     if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
-    work_[row * types_ + t] = s.factor == 1 ? base : Time(std::llround(double(base.count()) * s.factor));
+    const Time launch = base > s.launch ? s.launch : Time{0};
+    work_[row * types_ + t] =
+        s.factor == 1 ? base : launch + Time(std::llround(double((base - launch).count()) * s.factor));
     runs = true;
   }
   if (!runs)

@@ -49,10 +49,11 @@ class JobTable {
   std::shared_ptr<const Workload> workload_;
   std::shared_ptr<Workload> own_;  // the same, where the table grows
   // How a slice type's time follows from the reference model's, for one kind: from the time on `compute_slices`, times
-  // `factor`.
+  // `factor`, all but its launch.
   struct Scaling {
     int compute_slices = 0;
     double factor = 1;
+    Time launch{};
   };
   static Scaling scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profile& profile,
                              const std::string& kind);

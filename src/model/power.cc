@@ -21,7 +21,7 @@ struct KindRow {
   double watts = 0;
   int slices = 0;  // compute slices of the profile
 };
-struct Tables {
+struct PowerTables {
   std::vector<Row> rows;
   std::vector<KindRow> kinds;
 };
@@ -42,7 +42,7 @@ Result<int> slices_of(const Row& row, std::string_view profile) {
 
 // Adds the rows of a file of the form of power_kinds.csv; a row for the same model, kind and profile takes the place of
 // the earlier one.
-Result<Ok> add_kinds(Tables& tables, LineReader lines) {
+Result<Ok> add_kinds(PowerTables& tables, LineReader lines) {
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines)));
   SMARTMIG_TRY(const int of, csv.require("model"));
   SMARTMIG_TRY(const int kind, csv.require("kind"));
@@ -75,8 +75,8 @@ Result<Ok> add_kinds(Tables& tables, LineReader lines) {
   }
 }
 
-Result<Tables> read_tables(const std::vector<std::string>& site) {
-  Tables tables;
+Result<PowerTables> read_power_tables(const std::vector<std::string>& site) {
+  PowerTables tables;
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(LineReader::over("power.csv", embedded_file("power.csv"))));
   SMARTMIG_TRY(const int model, csv.require("model"));
   SMARTMIG_TRY(const int form, csv.require("form"));
@@ -125,8 +125,8 @@ Result<Tables> read_tables(const std::vector<std::string>& site) {
   return tables;
 }
 
-const Result<Tables>& tables() {
-  static const Result<Tables> read = read_tables(site_files(kPowerVariable));
+const Result<PowerTables>& power_tables() {
+  static const Result<PowerTables> read = read_power_tables(site_files(kPowerVariable));
   return read;
 }
 
@@ -162,10 +162,10 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
     power.cap_ = linear.cap;
     return power;
   }
-  if (!tables()) return tables().error();
+  if (!power_tables()) return power_tables().error();
   std::vector<std::string> names;
   const Row* row = nullptr;
-  for (const Row& candidate : tables()->rows) {
+  for (const Row& candidate : power_tables()->rows) {
     names.push_back(candidate.model);
     const auto& defaults = candidate.default_for;
     if (name == "auto" ? std::find(defaults.begin(), defaults.end(), gpu.name()) != defaults.end()
@@ -191,7 +191,7 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   power.cap_ = row->cap;
   std::map<int, std::pair<double, int>> sums;  // over the measured kinds, by profile size
   std::map<std::string, int> largest;          // additive: the size that a kind's utilisation is taken from
-  for (const KindRow& kind : tables()->kinds) {
+  for (const KindRow& kind : power_tables()->kinds) {
     if (kind.model != row->model) continue;
     if (row->form == "additive") {
       if (kind.slices < row->compute_slices)
@@ -237,7 +237,7 @@ double PowerModel::added(std::string_view kind, const Profile& profile) const {
 }
 
 Result<Ok> check_power_files(const std::vector<std::string>& files) {
-  SMARTMIG_RETURN_IF_ERROR(read_tables(files));
+  SMARTMIG_RETURN_IF_ERROR(read_power_tables(files));
   return Ok{};
 }
 

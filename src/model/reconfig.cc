@@ -9,13 +9,13 @@
 namespace smartmig {
 namespace {
 
-struct Tables {
+struct ReconfigTables {
   std::map<std::string, std::map<int, ReconfigTime>, std::less<>> families;  // by compute slices
   std::map<std::string, std::string, std::less<>> family_of;                 // GPU model -> family; "*": any other
 };
 
-Result<Tables> read_tables() {
-  Tables tables;
+Result<ReconfigTables> read_reconfig_tables() {
+  ReconfigTables tables;
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(LineReader::over("reconfig.csv", embedded_file("reconfig.csv"))));
   SMARTMIG_TRY(const int family, csv.require("family"));
   SMARTMIG_TRY(const int slices, csv.require("compute_slices"));
@@ -41,9 +41,9 @@ Result<Tables> read_tables() {
   return tables;
 }
 
-const Tables& tables() {
-  static const Tables read = [] {
-    auto result = read_tables();
+const ReconfigTables& reconfig_tables() {
+  static const ReconfigTables read = [] {
+    auto result = read_reconfig_tables();
     SMARTMIG_CHECK(result, "{}", result.error().what);
     return std::move(*result);
   }();
@@ -53,9 +53,9 @@ const Tables& tables() {
 }  // namespace
 
 ReconfigTime reconfig_time(const GpuModel& model, int profile) {
-  const auto named = tables().family_of.find(model.name());
-  const auto& sizes =
-      tables().families.at(named != tables().family_of.end() ? named->second : tables().family_of.at("*"));
+  const auto named = reconfig_tables().family_of.find(model.name());
+  const auto& sizes = reconfig_tables().families.at(
+      named != reconfig_tables().family_of.end() ? named->second : reconfig_tables().family_of.at("*"));
   const auto size = sizes.lower_bound(model.profiles()[std::size_t(profile)].compute_slices);
   return size == sizes.end() ? sizes.rbegin()->second : size->second;
 }

@@ -18,6 +18,7 @@ Result<SpeedTable> SpeedTable::parse(LineReader lines) {
   SMARTMIG_TRY(const int unit, csv.require("unit"));
   SMARTMIG_TRY(const int memory, csv.require("mem_mib"));
   SMARTMIG_TRY(const int source, csv.require("source"));
+  const int launch = csv.column("launch_s");
   SpeedTable table;
   for (;;) {
     SMARTMIG_TRY(const bool more, csv.next());
@@ -37,6 +38,9 @@ Result<SpeedTable> SpeedTable::parse(LineReader lines) {
       if (mib < 0 || mib > 1 << 30) return csv.error(memory, "must be between 0 and 2^30 MiB");
       row.mem_mib = int(mib);
     }
+    SMARTMIG_TRY(const auto before, csv.optional_number(launch));
+    if (before && !(*before >= 0 && *before <= 1e6)) return csv.error(launch, "must be between 0 and 1e6 s");
+    row.launch_s = before.value_or(0);
     row.source = csv.text(source);
     row.line = csv.line();
     if (table.throughput(row.kind, row.gpu, row.profile))
@@ -100,6 +104,14 @@ std::optional<int> SpeedTable::mem_mib(std::string_view kind) const {
   int most = -1;
   for (const std::size_t i : found->second) most = std::max(most, rows_[i].mem_mib);
   return most < 0 ? std::nullopt : std::optional<int>(most);
+}
+
+double SpeedTable::launch_s(std::string_view kind, std::string_view gpu) const {
+  double longest = 0;
+  if (const auto found = kinds_.find(std::string(kind)); found != kinds_.end())
+    for (const std::size_t i : found->second)
+      if (rows_[i].gpu == gpu) longest = std::max(longest, rows_[i].launch_s);
+  return longest;
 }
 
 std::vector<std::string> SpeedTable::kinds(std::string_view source_prefix) const {

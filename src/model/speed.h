@@ -1,6 +1,7 @@
 // Measured speeds: throughput of a job kind on a (GPU model, profile), with the memory it needs. From data/speeds.csv
 // (embedded), each row with its source, and from a site's own files (SMARTMIG_SPEEDS=FILE[:FILE], site_tables.h). Kinds
-// are written model-phase-batch, for example "bert-train-8".
+// are written model-phase-batch, for example "bert-train-8". A job takes launch + work / throughput; the column
+// launch_s is optional.
 #pragma once
 #include <map>
 #include <optional>
@@ -19,6 +20,7 @@ class SpeedTable {
     double throughput = 0;  // unit differs by kind; only ratios within a kind are used
     std::string unit;
     int mem_mib = -1;
+    double launch_s = 0;  // until its work begins; the same on every size of a GPU model
     std::string source;
     std::int64_t line = 0;  // of its file
   };
@@ -34,6 +36,7 @@ class SpeedTable {
 
   std::optional<double> throughput(std::string_view kind, std::string_view gpu, std::string_view profile) const;
   std::optional<int> mem_mib(std::string_view kind) const;
+  double launch_s(std::string_view kind, std::string_view gpu) const;  // the longest of its rows; 0 where none says
   bool has(std::string_view kind) const { return kinds_.count(std::string(kind)) > 0; }
   // Kinds in table order whose source starts with this text ("MISO", "ParvaGPU", "paper"); all for an empty text.
   std::vector<std::string> kinds(std::string_view source_prefix = {}) const;

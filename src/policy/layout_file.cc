@@ -4,10 +4,10 @@
 
 namespace smartmig {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object())
     return invalid("{} is not a layouts file: it is not a JSON object", name);
   const auto version = json.find("smartmig_layouts");
@@ -27,7 +27,7 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
     const auto at = json.find(key);
     if (at == json.end() || !at->is_array() || at->empty())
       return invalid("{}: '{}' must be a list of shapes", name, key);
-    for (const Json& item : *at) {
+    for (const OrderedJson& item : *at) {
       if (!item.is_string()) return invalid("{}: '{}' must hold texts such as \"4g+2g+1g\"", name, key);
       to.push_back(item.get<std::string>());
     }
@@ -58,7 +58,7 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
   const auto seeds = json.find("seeds");
   if (seeds == json.end() || !seeds->is_array())
     return invalid("{}: 'seeds' must list the seeds it was searched on", name);
-  for (const Json& seed : *seeds) {
+  for (const OrderedJson& seed : *seeds) {
     if (!seed.is_number_unsigned()) return invalid("{}: 'seeds' must hold whole numbers", name);
     file.seeds.push_back(seed.get<std::uint64_t>());
   }
@@ -68,7 +68,7 @@ Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view t
 }
 
 std::string to_json(const LayoutFile& file) {
-  Json json;
+  OrderedJson json;
   json["smartmig_layouts"] = 1;
   json["source"] = "smartmig search";
   json["kind"] = file.twice ? "twice" : "static";

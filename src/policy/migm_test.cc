@@ -8,55 +8,57 @@
 namespace smartmig {
 namespace {
 
-constexpr CostModel kHardware{CostModel::kHardware, {}};
+constexpr CostModel kMigmCost{CostModel::kHardware, {}};
 
 // The first decision about jobs that all came at once, on one idle A100.
-struct First {
+struct FirstPlan {
   Plan plan;
   std::string target;
 };
-First decide(bool grouped, const std::vector<int>& mem_mib, const std::string& layout) {
+FirstPlan first_decision(bool grouped, const std::vector<int>& mem_mib, const std::string& layout) {
   const auto platform = fixture::platform("1xa100-40gb");
   std::vector<Job> jobs;
   for (const int mib : mem_mib) {
     jobs.push_back(fixture::job(0, -1, {1, 1, 1, 1, 1}));
     jobs.back().mem_mib = mib;
   }
-  Cluster cluster(platform, fixture::bind(jobs, *platform), kHardware, fixture::layouts(*platform, {layout}));
+  Cluster cluster(platform, fixture::bind(jobs, *platform), kMigmCost, fixture::layouts(*platform, {layout}));
   for (std::size_t j = 0; j < jobs.size(); ++j)
     cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
-  First first;
+  FirstPlan first;
   Migm(grouped).decide(cluster, first.plan);
   if (!first.plan.reshapes.empty()) first.target = to_string(*platform->models()[0].gpu, first.plan.reshapes[0].to);
   return first;
 }
 
 TEST(Migm, AnIdleSliceOfTheSizeIsTakenAsItIs) {
-  const First first = decide(false, {15000}, "1g@0+1g@1+1g@2+1g@3+3g@4");
+  const FirstPlan first = first_decision(false, {15000}, "1g@0+1g@1+1g@2+1g@3+3g@4");
   ASSERT_EQ(first.plan.starts.size(), 1u);
   EXPECT_TRUE(first.plan.reshapes.empty());
 }
 
 TEST(Migm, IdleNeighboursAreFusedForTheNextJob) {
-  const First first = decide(false, {15000, 15000}, "1g@0+1g@1+1g@2+1g@3+3g@4");
+  const FirstPlan first = first_decision(false, {15000, 15000}, "1g@0+1g@1+1g@2+1g@3+3g@4");
   EXPECT_EQ(first.plan.starts.size(), 1u);
   EXPECT_EQ(first.target, "3g.20gb@0+3g.20gb@4");
 }
 
-TEST(Migm, AnIdleSliceIsSplitWhereMostStaysReachable) { EXPECT_EQ(decide(false, {4000}, "7g@0").target, "1g.5gb@6"); }
+TEST(Migm, AnIdleSliceIsSplitWhereMostStaysReachable) {
+  EXPECT_EQ(first_decision(false, {4000}, "7g@0").target, "1g.5gb@6");
+}
 
 TEST(Migm, GroupsAskOnceForAllTheirJobs) {
-  const First first = decide(true, {4000, 30000, 4000, 4000}, "7g@0");
+  const FirstPlan first = first_decision(true, {4000, 30000, 4000, 4000}, "7g@0");
   ASSERT_EQ(first.plan.starts.size(), 1u);  // the second finds the whole GPU as it is
   EXPECT_EQ(first.plan.starts[0].job, JobId(1));
   EXPECT_TRUE(first.plan.reshapes.empty());
-  EXPECT_EQ(decide(true, {4000, 4000, 4000}, "7g@0").plan.reshapes.size(), 1u);
+  EXPECT_EQ(first_decision(true, {4000, 4000, 4000}, "7g@0").plan.reshapes.size(), 1u);
 }
 
 TEST(Migm, NamedAndForHardwareCostsOnly) {
   const auto platform = fixture::platform("2xa100-40gb");
   for (const char* name : {"migm-a", "migm-b"}) {
-    const auto made = make_policy(name, {}, kHardware, *platform);
+    const auto made = make_policy(name, {}, kMigmCost, *platform);
     ASSERT_TRUE(made) << made.error().what;
     EXPECT_EQ(made->name, name);
     const auto paper = make_policy(name, {}, {}, *platform);
@@ -64,7 +66,7 @@ TEST(Migm, NamedAndForHardwareCostsOnly) {
     EXPECT_NE(paper.error().what.find("--cost hardware"), std::string::npos);
     PolicyOptions options;
     options.layouts = "1";
-    EXPECT_FALSE(make_policy(name, options, kHardware, *platform));
+    EXPECT_FALSE(make_policy(name, options, kMigmCost, *platform));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr std::string_view kMagic = "SMIGNET1";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kMaxSections = 64;
@@ -23,7 +23,7 @@ std::uint64_t unsigned_at(std::string_view bytes, std::size_t at, int size) {
   return value;
 }
 
-Json json_of(const Controller& c) {
+OrderedJson json_of(const Controller& c) {
   const NetworkSize& size = c.network.size();
   return {{"gpu", c.gpu},
           {"paper_shapes", c.paper_shapes},
@@ -37,7 +37,7 @@ Json json_of(const Controller& c) {
           {"sampling", name_of(c.sampling)}};
 }
 
-std::optional<std::int64_t> whole(const Json& json, const char* key, std::int64_t low, std::int64_t high) {
+std::optional<std::int64_t> whole(const OrderedJson& json, const char* key, std::int64_t low, std::int64_t high) {
   const auto at = json.find(key);
   if (at == json.end() || !at->is_number_integer()) return std::nullopt;
   if (at->is_number_unsigned() && at->get<std::uint64_t>() > std::uint64_t(INT64_MAX)) return std::nullopt;
@@ -45,23 +45,23 @@ std::optional<std::int64_t> whole(const Json& json, const char* key, std::int64_
   return value >= low && value <= high ? std::optional(value) : std::nullopt;
 }
 
-std::string text_of(const Json& json, const char* key) {
+std::string text_of(const OrderedJson& json, const char* key) {
   const auto at = json.find(key);
   return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-std::optional<std::vector<std::string>> texts(const Json& json, const char* key) {
+std::optional<std::vector<std::string>> texts(const OrderedJson& json, const char* key) {
   const auto at = json.find(key);
   if (at == json.end() || !at->is_array()) return std::nullopt;
   std::vector<std::string> out;
-  for (const Json& item : *at) {
+  for (const OrderedJson& item : *at) {
     if (!item.is_string()) return std::nullopt;
     out.push_back(item.get<std::string>());
   }
   return out;
 }
 
-Result<Controller> controller_of(const std::string& name, const Json& json) {
+Result<Controller> controller_of(const std::string& name, const OrderedJson& json) {
   if (!json.is_object()) return invalid("{}: a controller is not a JSON object", name);
   Controller c;
   c.gpu = text_of(json, "gpu");
@@ -86,7 +86,7 @@ Result<Controller> controller_of(const std::string& name, const Json& json) {
   const auto hidden = json.find("hidden");
   if (hidden == json.end() || !hidden->is_array() || hidden->size() > kMaxHidden)
     return invalid("{}: the controller of {} needs at most {} hidden layers", name, c.gpu, kMaxHidden);
-  for (const Json& width : *hidden) {
+  for (const OrderedJson& width : *hidden) {
     if (!width.is_number_unsigned() || width.get<std::uint64_t>() < 1 || width.get<std::uint64_t>() > kMaxWidth)
       return invalid("{}: a hidden layer of {} is not 1 to {} wide", name, c.gpu, kMaxWidth);
     size.hidden.push_back(int(width.get<std::uint64_t>()));
@@ -200,9 +200,9 @@ const Controller* PolicyFile::for_model(const GpuModel& model) const {
 }
 
 std::vector<Section> policy_sections(const PolicyFile& file) {
-  Json head = {{"smartmig_policy", 1}, {"source", "smartmig train"}, {"note", file.note}};
+  OrderedJson head = {{"smartmig_policy", 1}, {"source", "smartmig train"}, {"note", file.note}};
   head["seeds"] = {file.first_seed, file.last_seed};
-  head["controllers"] = Json::array();
+  head["controllers"] = OrderedJson::array();
   std::string numbers;
   for (const Controller& c : file.controllers) {
     head["controllers"].push_back(json_of(c));
@@ -217,7 +217,7 @@ std::vector<Section> policy_sections(const PolicyFile& file) {
 Result<PolicyFile> policy_from_sections(const std::string& name, const std::vector<Section>& sections) {
   const Section *head = find_section(sections, "head"), *numbers = find_section(sections, "netw");
   if (!head || !numbers) return invalid("{} holds no policy: the section {} is missing", name, head ? "netw" : "head");
-  const Json json = Json::parse(head->bytes, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(head->bytes, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return invalid("{}: its head is not a JSON object", name);
   const auto list = json.find("controllers");
   if (list == json.end() || !list->is_array() || list->empty() || list->size() > kMaxControllers)
@@ -225,7 +225,7 @@ Result<PolicyFile> policy_from_sections(const std::string& name, const std::vect
   PolicyFile file;
   SectionReader reader(numbers->bytes);
   std::size_t total = 0;
-  for (const Json& item : *list) {
+  for (const OrderedJson& item : *list) {
     SMARTMIG_TRY(Controller controller, controller_of(name, item));
     Network& network = controller.network;
     total += network.parameters().size();

@@ -2,6 +2,7 @@
 
 #include "base/embedded.h"
 #include "base/text.h"
+#include "policy/batch.h"
 #include "policy/fast_cedf.h"
 #include "policy/layout_file.h"
 #include "policy/meanfield.h"
@@ -162,6 +163,23 @@ Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& opti
     named.layouts = "planned with the placement at every decision";
     if (!options.planner_weights) named.training_seeds = file.seeds;
     named.policy = std::make_unique<Planner>(planner_options(file, options));
+    return named;
+  }
+  if (name == "batch" || name.starts_with("batch:")) {
+    double weight = 0;
+    if (name != "batch") {
+      const auto number = parse_double(name.substr(6));
+      if (!number || !(*number >= 0 && *number <= 1))
+        return invalid("policy '{}': the weight of energy is a number from 0 (time alone) to 1 (joules alone)", name);
+      weight = *number;
+    }
+    if (cost.free()) return invalid("policy '{}' plans with the times of a real GPU: add --cost hardware", name);
+    if (!options.layouts.empty()) return invalid("policy '{}' chooses layouts itself: drop --layouts", name);
+    NamedPolicy named;
+    named.name = std::string(name);
+    named.initial = whole_gpus(platform);
+    named.layouts = "those on which all waiting jobs end soonest, for fewest joules";
+    named.policy = std::make_unique<BatchPolicy>(weight);
     return named;
   }
   if (name == "migm-a" || name == "migm-b") {

@@ -1,7 +1,7 @@
 // Policies by name: REPARTITIONER+PLACER, for example "static+cedf" or "none+edf".
 //   repartitioners  none | static | twice | search | meanfield | planner     placers  those of placing_rules.h
 // "planner" alone is a joint policy: it chooses layouts and placement together (planner.h); so are MIGM's "migm-a" and
-// "migm-b" (migm.h, hardware costs only).
+// "migm-b" (migm.h) and "batch" or "batch:W", W the weight of energy from 0 to 1 (batch.h), under hardware costs only.
 // static and twice take layouts (a list, one shape for all GPUs, or a layouts file); without one, static is the paper's
 // [1,1,2,3,3,5,5,10] repeated over the fleet, and search and twice are the shipped searched ones (data/layouts).
 #pragma once

@@ -35,7 +35,7 @@ struct Palette {
   std::vector<std::size_t> order;
 };
 
-std::string legend(const ExplainPage& page, const Palette& palette) {
+std::string layout_legend(const ExplainPage& page, const Palette& palette) {
   std::string out = "<div class=\"legend\">";
   const std::size_t colours = std::min(page.layouts.size(), std::size_t(kKindColours) + 1);
   for (std::size_t c = 0; c < colours; ++c)
@@ -115,10 +115,11 @@ std::string explain_page(const ExplainPage& page) {
   const Palette palette(page);
   std::string body = fmt::format("<h1>{}</h1>\n", html_escape(page.title)) + html_facts(page.facts) +
                      html_cards(page.cards) + html_section("Layouts", page.paper_note, layouts_table(page, palette));
-  body += legend(page, palette) + "<div class=\"two\">";
+  body += layout_legend(page, palette) + "<div class=\"two\">";
   for (const auto& chart : page.charts)
     body += html_section(chart.title, "Share of GPU time in each layout.", stacked(page, palette, chart));
-  body += "</div>\n" + html_section("Decision table", page.rules_note, legend(page, palette) + rules(page, palette));
+  body +=
+      "</div>\n" + html_section("Decision table", page.rules_note, layout_legend(page, palette) + rules(page, palette));
   body += fmt::format("<footer>smartmig {}</footer>\n", html_escape(page.version));
   return html_page(page.title, body);
 }

@@ -46,7 +46,7 @@ std::string cards(const Summary& s, const ReportExtras& extras) {
   });
 }
 
-std::string legend(const KindTable& kinds) {
+std::string kind_legend(const KindTable& kinds) {
   std::string out = "<div class=\"legend\">";
   for (const KindShare& share : kinds.shares)
     out += fmt::format("<span><i class=\"{}\"></i>{}</span>", kind_class(share.colour), html_escape(share.name));
@@ -139,7 +139,7 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
       "role=\"img\" "
       "aria-label=\"Jobs on slices, fleet power and waiting jobs over time\"></canvas><div "
       "id=\"tip\"></div></div></section>\n",
-      html_escape(note), legend(kinds));
+      html_escape(note), kind_legend(kinds));
   body += "<div class=\"two\">" + tardiness_sections(run) + "</div>\n";
   body += html_section("Where the energy went",
                        "Idle is what the boards draw with nothing running; the rest is shared among the jobs that ran.",

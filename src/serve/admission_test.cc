@@ -14,8 +14,8 @@ namespace {
 
 Time s(double seconds) { return from_seconds(seconds); }
 
-AdmissionJob job(std::uint64_t id, std::uint32_t uid, double submitted, double estimate, double deadline = -1,
-                 int priority = 0) {
+AdmissionJob waiting(std::uint64_t id, std::uint32_t uid, double submitted, double estimate, double deadline = -1,
+                     int priority = 0) {
   AdmissionJob j{id, uid, priority, {}, s(submitted), s(estimate), 1, false};
   if (deadline >= 0) j.deadline = s(deadline);
   return j;
@@ -29,8 +29,8 @@ std::vector<std::uint64_t> ids(const AdmissionAnswer& answer) {
 
 TEST(Admission, OneUserSeesTheDeclaredDeadlines) {
   Admission admission;
-  std::vector<AdmissionJob> jobs{job(1, 7, 0, 100, 500), job(2, 7, 0, 100, 50), job(3, 7, 10, 100)};
-  admission.charge(job(0, 7, 0, 5000), 1, 14, 7);
+  std::vector<AdmissionJob> jobs{waiting(1, 7, 0, 100, 500), waiting(2, 7, 0, 100, 50), waiting(3, 7, 10, 100)};
+  admission.charge(waiting(0, 7, 0, 5000), 1, 14, 7);
   const auto answer = admission.admit(jobs, {}, {}, 14, 7, s(10));
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 3, 1}));
   EXPECT_EQ(answer.visible[0].deadline, s(50));
@@ -43,8 +43,8 @@ TEST(Admission, OneUserSeesTheDeclaredDeadlines) {
 TEST(Admission, UsersTakeTurnsAtEqualUrgency) {
   Admission admission;
   std::vector<AdmissionJob> jobs;
-  for (std::uint64_t i = 0; i < 4; ++i) jobs.push_back(job(i, 1, 0, 10, 1e6));
-  for (std::uint64_t i = 4; i < 8; ++i) jobs.push_back(job(i, 2, 0, 10, 1e6));
+  for (std::uint64_t i = 0; i < 4; ++i) jobs.push_back(waiting(i, 1, 0, 10, 1e6));
+  for (std::uint64_t i = 4; i < 8; ++i) jobs.push_back(waiting(i, 2, 0, 10, 1e6));
   EXPECT_EQ(ids(admission.admit(jobs, {}, {}, 14, 7, s(0))), (std::vector<std::uint64_t>{0, 4, 1, 5, 2, 6, 3, 7}));
   AdmissionLimits few;
   few.window = 3;
@@ -53,12 +53,12 @@ TEST(Admission, UsersTakeTurnsAtEqualUrgency) {
 
 TEST(Admission, HigherPriorityFirst) {
   Admission admission;
-  std::vector<AdmissionJob> jobs{job(1, 1, 0, 10, 20), job(2, 2, 0, 10, 900, 5), job(3, 1, 0, 10, 30)};
+  std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10, 20), waiting(2, 2, 0, 10, 900, 5), waiting(3, 1, 0, 10, 30)};
   auto answer = admission.admit(jobs, {}, {}, 14, 7, s(0));
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 1, 3}));
   EXPECT_LE(answer.visible[0].deadline, answer.visible[1].deadline);
   // Enough of them to fill the fleet: the others are not shown.
-  for (std::uint64_t i = 10; i < 30; ++i) jobs.push_back(job(i, 2, 0, 10, 900, 5));
+  for (std::uint64_t i = 10; i < 30; ++i) jobs.push_back(waiting(i, 2, 0, 10, 900, 5));
   answer = admission.admit(jobs, {}, {}, 14, 7, s(0));
   EXPECT_EQ(answer.visible.size(), 21u);
   for (const AdmittedJob& j : answer.visible) EXPECT_TRUE(j.id == 2 || j.id >= 10);
@@ -69,7 +69,7 @@ TEST(Admission, CapsOfAUser) {
   AdmissionLimits limits;
   limits.user_slices = 4;
   limits.user_queued = 2;
-  std::vector<AdmissionJob> jobs{job(1, 1, 0, 10), job(2, 1, 0, 10), job(3, 2, 0, 10)};
+  std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10), waiting(2, 1, 0, 10), waiting(3, 2, 0, 10)};
   jobs[0].min_slices = 3;
   jobs[2].held = true;
   const UserLoad loads[] = {{1, 2}};
@@ -134,10 +134,10 @@ std::map<std::uint32_t, double> serve(std::vector<AdmissionJob> all, int gpus, b
 TEST(Admission, AGreedyUserCannotMonopoliseByTightDeadlines) {
   std::vector<AdmissionJob> greedy, modest, both;
   Rng rng(11);
-  for (int i = 0; i < 200; ++i) greedy.push_back(job(0, 1, 0, rng.uniform(200, 400), 1));
+  for (int i = 0; i < 200; ++i) greedy.push_back(waiting(0, 1, 0, rng.uniform(200, 400), 1));
   for (int i = 0; i < 40; ++i) {
     const double submitted = 100 + 400 * i, estimate = rng.uniform(200, 400);
-    modest.push_back(job(0, 2, submitted, estimate, submitted + 4 * estimate));
+    modest.push_back(waiting(0, 2, submitted, estimate, submitted + 4 * estimate));
   }
   both = greedy;
   both.insert(both.end(), modest.begin(), modest.end());
@@ -162,8 +162,8 @@ TEST(Admission, TenThousandJobsInMilliseconds) {
   std::vector<AdmissionJob> jobs;
   Rng rng(3);
   for (std::uint64_t i = 0; i < 10000; ++i)
-    jobs.push_back(job(i, std::uint32_t(rng.below(50)), rng.uniform(0, 1e5), rng.uniform(1, 1e4),
-                       rng.below(3) ? rng.uniform(0, 2e5) : -1, int(rng.below(3)) / 2));
+    jobs.push_back(waiting(i, std::uint32_t(rng.below(50)), rng.uniform(0, 1e5), rng.uniform(1, 1e4),
+                           rng.below(3) ? rng.uniform(0, 2e5) : -1, int(rng.below(3)) / 2));
   Admission admission;
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {

@@ -9,7 +9,6 @@ namespace smartmig {
 namespace {
 
 constexpr double kUnknownExponent = 0.5;
-constexpr Time kUnknownRestart{30'000'000};
 
 const GpuModel& reference_of(const Platform& platform) { return *platform.models()[0].gpu; }
 

@@ -16,6 +16,8 @@
 
 namespace smartmig {
 
+inline constexpr Time kUnknownRestart{30'000'000};  // of a kind that nobody measured
+
 class Belief {
  public:
   Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity);

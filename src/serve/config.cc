@@ -71,7 +71,7 @@ int line_outside_utf8(std::string_view text) {
   return 0;
 }
 
-ConfigValue value_of(const toml::node& node, const AsciiText& source) {
+ConfigValue config_value(const toml::node& node, const AsciiText& source) {
   ConfigValue out;
   if (const auto* text = node.as_string()) {
     out.kind = ConfigValue::kText;
@@ -119,7 +119,7 @@ class Reading {
       if (path == "priorities")
         return invalid("{} line {}: priorities is a table: [priorities] anna = 10", name_, line);
       if (field == fields_.end()) return unknown(path, line, "setting");
-      if (auto set = field->set(value_of(node, source_)); !set)
+      if (auto set = field->set(config_value(node, source_)); !set)
         return invalid("{} line {}: {} {}", name_, line, path, set.error().what);
     }
     return Ok{};

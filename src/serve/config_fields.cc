@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMany = 1'000'000'000'000;
 
-std::string quoted(std::string_view text) {
+std::string toml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -30,7 +30,7 @@ std::string duration_text(Time t) {
   return fmt::format("\"{}.{:06}s\"", us / 1'000'000, us % 1'000'000);
 }
 
-ServeField text(std::string key, std::string help, std::string& target) {
+ServeField text_field(std::string key, std::string help, std::string& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
             if (value.kind != ConfigValue::kText) return invalid("needs a text in quotes");
@@ -39,7 +39,7 @@ ServeField text(std::string key, std::string help, std::string& target) {
             target = value.text;
             return Ok{};
           },
-          [&target] { return quoted(target); }};
+          [&target] { return toml_text(target); }};
 }
 
 ServeField flag(std::string key, std::string help, bool& target) {
@@ -70,7 +70,7 @@ Result<double> number_of(const ConfigValue& value, double low, double high) {
   return number;
 }
 
-ServeField number(std::string key, std::string help, double& target, double low, double high) {
+ServeField number_field(std::string key, std::string help, double& target, double low, double high) {
   return {std::move(key), std::move(help), true,
           [&target, low, high](const ConfigValue& value) -> Result<Ok> {
             SMARTMIG_TRY(target, number_of(value, low, high));
@@ -135,7 +135,7 @@ ServeField texts(std::string key, std::string help, std::vector<std::string>& ta
           },
           [&target] {
             std::vector<std::string> parts;
-            for (const std::string& one : target) parts.push_back(quoted(one));
+            for (const std::string& one : target) parts.push_back(toml_text(one));
             return fmt::format("[{}]", fmt::join(parts, ", "));
           }};
 }
@@ -150,31 +150,35 @@ ServeField fixed(ServeField field) {
 std::vector<ServeField> serve_fields(ServeConfig& c) {
   const Time zero{0}, second{1'000'000}, day{86'400'000'000};
   return {
-      fixed(text("socket", "Unix socket; empty: /run/smartmig/smartmig.sock for root, else in the runtime directory",
-                 c.socket)),
-      fixed(text("state_dir", "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
-                 c.state_dir)),
-      fixed(text("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.driver)),
-      text("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy),
-      text("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.layouts),
-      text("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.shadow),
+      fixed(text_field("socket",
+                       "Unix socket; empty: /run/smartmig/smartmig.sock for root, else in the runtime directory",
+                       c.socket)),
+      fixed(text_field("state_dir",
+                       "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
+                       c.state_dir)),
+      fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.driver)),
+      text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy),
+      text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.layouts),
+      text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.shadow),
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
            c.guard),
       fixed(whole("seed", "of the policy's own random choices", c.seed, 0, kMany)),
-      text("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none", c.mapping_dir),
+      text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
+                 c.mapping_dir),
       whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",
             c.overtaking_bound, 0, 1'000'000),
       duration("overtaking.patience", "how long a job that fits nowhere waits before GPUs drain for it",
                c.overtaking_patience, zero, 365 * day),
-      number("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.board_cap_w, 0, 1e6),
-      number("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.fleet_cap_w, 0, 1e9),
-      number("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown", c.energy_per_kwh, 0,
-             1e6),
-      number("prices.late_per_hour", "money for an hour that a job with a deadline is late", c.late_per_hour, 0, 1e9),
+      number_field("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.board_cap_w, 0, 1e6),
+      number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.fleet_cap_w, 0, 1e9),
+      number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown", c.energy_per_kwh,
+                   0, 1e6),
+      number_field("prices.late_per_hour", "money for an hour that a job with a deadline is late", c.late_per_hour, 0,
+                   1e9),
       duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.default_estimate,
                second, 365 * day),
-      number("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.default_slack, 0,
-             1e6),
+      number_field("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.default_slack,
+                   0, 1e6),
       duration("defaults.grace", "from the first signal of a stop to the kill", c.default_grace, zero, day),
       memory("defaults.mem", "GPU memory of a job that names none; auto: learned from its command's history",
              c.default_mem_mib, -1),
@@ -195,15 +199,17 @@ std::vector<ServeField> serve_fields(ServeConfig& c) {
       whole("journal.keep_days", "days until an event goes", c.journal_keep_days, 1, 36'500),
       whole("jobs.max", "finished jobs remembered", c.jobs_max, 1, 100'000'000),
       whole("jobs.keep_days", "days until a finished job is forgotten", c.jobs_keep_days, 1, 36'500),
-      fixed(text("tcp.listen", "ADDRESS:PORT to listen at besides the socket; empty: no TCP", c.tcp_listen)),
-      fixed(text("tcp.token_file", "file with the token a client must show; needed with tcp.listen", c.tcp_token_file)),
-      fixed(text("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp_certificate)),
-      fixed(text("tcp.key", "PEM file of the certificate's private key", c.tcp_key)),
+      fixed(text_field("tcp.listen", "ADDRESS:PORT to listen at besides the socket; empty: no TCP", c.tcp_listen)),
+      fixed(text_field("tcp.token_file", "file with the token a client must show; needed with tcp.listen",
+                       c.tcp_token_file)),
+      fixed(text_field("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp_certificate)),
+      fixed(text_field("tcp.key", "PEM file of the certificate's private key", c.tcp_key)),
       fixed(flag("tcp.tls", "false only behind a proxy that speaks TLS", c.tcp_tls)),
       fixed(texts("tcp.hosts", "names by which clients call this machine, besides its own and addresses", c.tcp_hosts)),
       fixed(texts("tcp.allowed_origins", "web pages that may call the interface: [\"https://ops.example.org\"]",
                   c.tcp_allowed_origins)),
-      text("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none", c.on_finish),
+      text_field("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none",
+                 c.on_finish),
       texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom_patterns),
   };
 }

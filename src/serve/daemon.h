@@ -50,9 +50,11 @@
 
 namespace smartmig {
 
-// What a daemon stands on. All of it outlives the daemon.
 using Json = nlohmann::json;
 
+inline constexpr Time kOverrunGrace{1'000'000};  // after its expected end a job is taken to need more
+
+// What a daemon stands on. All of it outlives the daemon.
 struct DaemonWorld {
   LiveClock& clock;
   MigDriver& driver;
@@ -108,8 +110,9 @@ class Daemon {
   struct GpuFacts {
     GpuBoard board;
     double watts = 0;
-    int dead_mib = 0;              // held by processes that do not exist
-    std::string drained, trouble;  // why it takes no work; empty: it does
+    int dead_mib = 0;                                  // held by processes that do not exist
+    std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) that they hold, and the words for it
+    std::string drained, trouble;                      // why it takes no work; empty: it does
     bool by_operator = false;
     std::vector<DeviceProcess> processes;
     Time sampled{-1};
@@ -176,7 +179,6 @@ class Daemon {
   void attempt_ended(JobRecord& job, const AttemptExit& exit);
   void finish(JobRecord& job, JobStatus status, std::string reason, bool completed);
   void back_to_queue(JobRecord& job, std::string reason, double remaining);
-  bool out_of_memory(const AttemptExit& exit) const;
   void settle_dependents(std::uint64_t id, JobStatus status);
   bool dependencies_hold(JobRecord& job);  // true: it may run; else held, or already final
   void estimate(JobRecord& job);
@@ -194,8 +196,16 @@ class Daemon {
   // daemon_memory.cc
   void see_memory(int gpu);
   void project(JobRecord& job, int used_mib);
-  int memory_after_failure(const JobRecord& job, int had) const;
+  struct Shortage {        // why an attempt failed for want of GPU memory
+    int needed_mib = 0;    // at the least; 0: nothing tells
+    bool certain = false;  // the job's own reports say it
+    std::string words;
+  };
+  std::optional<Shortage> shortage(const JobRecord& job, const AttemptExit& exit) const;
+  int memory_after_failure(const JobRecord& job, int had, const Shortage& shortage) const;
+  std::optional<JobMemory> requests_of(const JobRecord& job) const;
   void watch_dead(int gpu);
+  void back_in_service(SliceKey key);
   int slice_memory_mib(int gpu, const std::string& slice) const;
   void sample_all();
   void find_overruns();
@@ -259,6 +269,7 @@ class Daemon {
   std::map<SliceKey, std::uint64_t> occupied_;                   // whose processes are there, or about to be
   std::map<std::uint64_t, LiveFleet::Effect> postponed_;         // starts that wait for a process to leave, by job
   std::map<std::uint64_t, MemoryProjection> projections_;        // of running jobs
+  std::map<std::uint64_t, int> contexts_mib_;                    // held beside their requests, of those that report
   std::map<SliceKey, std::uint64_t> phantoms_;                   // slices that dead processes hold
   std::map<SliceKey, int> dead_seen_;
   std::uint64_t last_phantom_ = 0;

@@ -6,6 +6,7 @@
 #include "eval/json_object.h"
 #include "model/speed.h"
 #include "serve/daemon_service.h"
+#include "serve/job_json.h"
 #include "serve/why.h"
 
 namespace smartmig {
@@ -14,8 +15,6 @@ namespace {
 constexpr int kFutures = 20;
 constexpr std::size_t kMostInvisible = 2000;
 constexpr double kGuardMargin = 0.01;
-
-double unix_seconds(Time t) { return double(t.count()) / 1e6; }
 
 Json to_json(const Outcome& outcome, const LiveFork& live) {
   return {{"policy", outcome.policy},
@@ -72,6 +71,17 @@ LiveFork Daemon::fork_now(std::uint64_t id) {
     return job ? facts_of(*job) : ForkFacts();
   });
   for (const ForkJob& job : out.fork.jobs) out.ids.push_back(belief_->record(job.live));
+  // What a dead process holds is not to set the end of a future: it lasts as long as the longest of the others.
+  if (!phantoms_.empty()) {
+    Time longest{0};
+    const auto nobody = [&](const ForkJob& job) { return find(belief_->record(job.live)) == nullptr; };
+    for (const ForkJob& job : out.fork.jobs)
+      if (!nobody(job))
+        longest = std::max(longest,
+                           job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
+    for (ForkJob& job : out.fork.jobs)
+      if (nobody(job)) job.left = std::min(job.left, longest);
+  }
   std::size_t invisible = 0;
   for (const auto& [other, job] : jobs_) {
     if (other > id || invisible == kMostInvisible) break;
@@ -265,6 +275,8 @@ Result<Why> Daemon::why_now(std::uint64_t id) {
   in.power_never = in.job != kNoJob && power_cap_->never_fits(cluster(), in.job);
   in.overtaking = overtaking_;
   in.policy = named_.name;
+  for (std::size_t g = 0; g < gpus_.size(); ++g)
+    for (const auto& [where, words] : gpus_[g].quarantined) in.quarantined[{g, where}] = words;
   return why_waiting(in);
 }
 

@@ -5,9 +5,6 @@
 #include "serve/job_json.h"
 
 namespace smartmig {
-namespace {
-constexpr Time kOverrunGrace{1'000'000};
-}
 
 void Daemon::take_lane_results() {
   std::vector<LaneResult> results;

@@ -5,17 +5,41 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 #include "model/speed.h"
 #include "serve/daemon.h"
+#include "serve/oom_words.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {
 namespace {
 
-constexpr double kUnknownRestart = 30;
+constexpr int kContextMib = 512;  // of a process that was never sampled
+constexpr std::size_t kLogTail = 64 * 1024;
+constexpr double kFull = 0.98;                               // of a slice's memory
 constexpr int kDeadTwice = 2;                                // samples in a row: an exit is not always seen at once
 constexpr std::uint64_t kPhantoms = std::uint64_t(1) << 62;  // record numbers that stand for no job
+
+int to_mib(std::int64_t bytes) { return int((bytes + (1 << 20) - 1) >> 20); }
+
+std::string end_of(const std::string& path, std::size_t most) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = std::size_t(file.tellg());
+  std::string text(std::min(size, most), '\0');
+  file.seekg(std::streamoff(size - text.size()));
+  file.read(text.data(), std::streamsize(text.size()));
+  text.resize(std::size_t(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+// Where a part of the log has just begun, the words may lie in the one before, or across the seam.
+std::string tail_of(const std::string& path) {
+  if (path.empty()) return {};
+  const std::string last = end_of(path, kLogTail);
+  return last.size() < kLogTail ? end_of(path + ".1", kLogTail - last.size()) + last : last;
+}
 
 bool exists(std::uint32_t pid) { return ::kill(pid_t(pid), 0) == 0 || errno != ESRCH; }
 
@@ -32,8 +56,13 @@ void Daemon::see_memory(int gpu) {
     int used = 0;
     for (const DeviceProcess& process : facts.processes)
       if (process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
-    if (used > job->peak_mib) {
-      job->peak_mib = used;
+    int highest = used;
+    if (const auto requests = requests_of(*job); requests && used > 0) {
+      contexts_mib_[id] = std::max(0, used - to_mib(requests->now_bytes));
+      highest += to_mib(requests->peak_bytes - requests->now_bytes);  // between two samples
+    }
+    if (highest > job->peak_mib) {
+      job->peak_mib = highest;
       changed(*job);
     }
     project(*job, used);
@@ -55,7 +84,7 @@ void Daemon::project(JobRecord& job, int used_mib) {
   const double total = finish ? seconds(*finish - job.started) : 0;
   const Time known = restart_of(job.spec.kind);
   RestartCosts costs;
-  costs.restart_s = known >= Time{0} ? seconds(known) : kUnknownRestart;
+  costs.restart_s = seconds(known >= Time{0} ? known : kUnknownRestart);
   costs.lost_if_restarted = job.spec.checkpoint_signal ? 0 : elapsed;
   costs.lost_if_failed = elapsed;
   const RestartVerdict verdict = projection.verdict(limit, total, costs);
@@ -73,9 +102,44 @@ void Daemon::project(JobRecord& job, int used_mib) {
   stop_job(job, JobRecord::kLarger);
 }
 
-// What a job should have after it ran out with `had`: at least one size up, and what its growth pointed to.
-int Daemon::memory_after_failure(const JobRecord& job, int had) const {
-  double wants = had + 1;
+std::optional<JobMemory> Daemon::requests_of(const JobRecord& job) const {
+  return job.spec.exact_memory ? world_.runner.memory_of({job.id, job.attempt}) : std::nullopt;
+}
+
+// An attempt ran out of its slice's memory if the runner knows it, if its last CUDA request was refused, if the end of
+// its log says so, or if a signal ended it while its slice was full.
+std::optional<Daemon::Shortage> Daemon::shortage(const JobRecord& job, const AttemptExit& exit) const {
+  if (exit.code == 0 || exit.never_started) return std::nullopt;
+  if (const auto requests = requests_of(job); requests && requests->needed_bytes > 0) {
+    const auto beside = contexts_mib_.find(job.id);
+    const int context = beside == contexts_mib_.end() ? kContextMib : beside->second;
+    const int needed = to_mib(requests->needed_bytes) + context;
+    return Shortage{needed, true,
+                    fmt::format("its requests came to {} MiB, {} MiB of it for the CUDA context", needed, context)};
+  }
+  const std::string tail = tail_of(world_.runner.log_path(exit.id));
+  if (!exit.gpu_oom && std::none_of(settings_.oom_patterns.begin(), settings_.oom_patterns.end(),
+                                    [&](const std::string& pattern) { return tail.find(pattern) != tail.npos; })) {
+    const int limit = slice_memory_mib(job.gpu, job.slice);
+    const int signal = exit.signal != 0 ? exit.signal : std::max(0, exit.code - 128);  // as shells tell it
+    const bool abrupt = signal == SIGKILL || signal == SIGABRT;  // other signals tell of other faults
+    if (limit <= 0 || !abrupt || job.peak_mib < kFull * limit) return std::nullopt;
+    return Shortage{
+        0, false,
+        fmt::format("it held {} MiB of {} MiB when last seen and died of signal {}", job.peak_mib, limit, signal)};
+  }
+  const int asked = refused_request_mib(tail);
+  if (asked == 0 && job.peak_mib <= 0) return Shortage{};
+  if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.peak_mib)};
+  return Shortage{job.peak_mib + asked, false,
+                  fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.peak_mib, asked)};
+}
+
+// What a job should have after it ran out with `had`: at least one size up, what it asked for, and where nothing tells
+// that, what its growth pointed to.
+int Daemon::memory_after_failure(const JobRecord& job, int had, const Shortage& shortage) const {
+  double wants = std::max(had + 1, shortage.needed_mib);
+  if (shortage.certain) return std::clamp(int(wants), had + 1, std::max(had + 1, belief_->largest_memory_mib()));
   if (const auto at = projections_.find(job.id); at != projections_.end())
     wants = std::max(wants, at->second.forecast(0).quantile(0.5));
   return std::clamp(int(wants), had + 1, std::max(had + 1, belief_->largest_memory_mib()));
@@ -103,15 +167,7 @@ void Daemon::watch_dead(int gpu) {
     const auto phantom = phantoms_.find(key);
     if (dead == held.end() || alive.count(instance.gpu_instance)) {
       dead_seen_.erase(key);
-      if (phantom != phantoms_.end()) {
-        if (const JobId row = belief_->row(phantom->second); row != kNoJob) {
-          fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
-          belief_->drop(phantom->second);
-        }
-        phantoms_.erase(phantom);
-        journal_->note(belief_->inside(now()), "slice_free",
-                       fmt::format("\"gpu\":{},\"device\":\"{}\"", gpu, instance.uuid));
-      }
+      if (phantom != phantoms_.end()) back_in_service(key);
       continue;
     }
     if (phantom != phantoms_.end() || occupied_.count(key) || ++dead_seen_[key] < kDeadTwice) continue;
@@ -127,14 +183,34 @@ void Daemon::watch_dead(int gpu) {
     session_->found_running(*row, GpuId(std::uint32_t(gpu)), instance.placement, nobody.estimate,
                             belief_->inside(now()));
     phantoms_[key] = nobody.id;
-    journal_->note(
-        belief_->inside(now()), "slice_quarantined",
-        fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", gpu, slice_name(*facts.board.model, instance.placement),
-                    Json(fmt::format("process {} is dead and holds {} MiB there; the slice is out of service "
-                                     "until that is free (a reset of the GPU frees it)",
-                                     dead->second.second, dead->second.first))
-                        .dump()));
+    std::string& words = facts.quarantined[key.second];
+    words = fmt::format(
+        "process {} is dead and holds {} MiB there; the slice is out of service until that is free (a reset of the "
+        "GPU frees it)",
+        dead->second.second, dead->second.first);
+    journal_->note(belief_->inside(now()), "slice_quarantined",
+                   fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", gpu,
+                               slice_name(*facts.board.model, instance.placement), Json(words).dump()));
   }
+  // A slice that was destroyed by hand, or by a reset, holds nothing.
+  std::vector<SliceKey> gone;
+  for (const auto& [key, id] : phantoms_)
+    if (int(key.first) == gpu && !find_instance(facts.board, PlacementId(key.second))) gone.push_back(key);
+  for (const SliceKey& key : gone) back_in_service(key);
+}
+
+void Daemon::back_in_service(SliceKey key) {
+  const auto phantom = phantoms_.find(key);
+  if (const JobId row = belief_->row(phantom->second); row != kNoJob) {
+    fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
+    belief_->drop(phantom->second);
+  }
+  phantoms_.erase(phantom);
+  GpuFacts& facts = gpus_[key.first];
+  facts.quarantined.erase(key.second);
+  journal_->note(
+      belief_->inside(now()), "slice_free",
+      fmt::format("\"gpu\":{},\"slice\":\"{}\"", key.first, slice_name(*facts.board.model, PlacementId(key.second))));
 }
 
 }  // namespace smartmig

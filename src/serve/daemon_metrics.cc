@@ -46,7 +46,7 @@ MetricsInput Daemon::metrics(const std::string& version) const {
       slice.uuid = facts.board.uuid;
       slice.profile = model.profile_of(p).name;
       slice.device = instance ? instance->uuid : "";
-      if (row != kNoJob) {
+      if (row != kNoJob && !facts.quarantined.count(index(p))) {
         slice.job = belief_->record(row);
         slice.watts = watts_of(GpuId(g), p);
       }

@@ -34,8 +34,6 @@ Json shown(const Daemon& daemon, const JobRecord& job, bool with_spec) {
   return to_json(job, how);
 }
 
-double unix_seconds(Time t) { return double(t.count()) / 1e6; }
-
 }  // namespace
 
 Result<JobRecord> DaemonService::record(std::uint64_t id) {
@@ -179,6 +177,8 @@ Result<Json> DaemonService::gpus(const Caller&) {
         const Instance* instance = find_instance(facts.board, p);
         const Profile& profile = model.profile_of(p);
         const JobId row = state.job_at[index(p)];
+        const auto dead = facts.quarantined.find(index(p));
+        const bool in_service = dead == facts.quarantined.end();
         int used = 0;
         for (const DeviceProcess& process : facts.processes)
           if (instance && process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
@@ -189,7 +189,9 @@ Result<Json> DaemonService::gpus(const Caller&) {
                           {"memory_slices", profile.memory_slices},
                           {"device", instance ? instance->uuid : ""},
                           {"gpu_instance", instance ? Json(instance->gpu_instance) : Json()},
-                          {"job", row == kNoJob ? Json() : Json(d.belief().record(row))},
+                          {"job", row == kNoJob || !in_service ? Json() : Json(d.belief().record(row))},
+                          {"state", in_service ? "ok" : "quarantined"},
+                          {"words", in_service ? "" : dead->second},
                           {"memory_mib", instance ? instance->memory_mib : 0},
                           {"used_mib", used},
                           {"going", !state.target.contains(p)},
@@ -225,7 +227,13 @@ Result<Json> DaemonService::status(const Caller&) {
     for (const auto& entry : d.live_jobs()) ++live[name_of(entry.second.status)];
     for (const auto& [name, count] : live) queue[name] = count;
     double watts = 0;
-    for (std::size_t g = 0; g < d.gpus().size(); ++g) watts += d.gpus()[g].watts;
+    Json quarantined = Json::array();
+    for (std::size_t g = 0; g < d.gpus().size(); ++g) {
+      watts += d.gpus()[g].watts;
+      for (const auto& [where, words] : d.gpus()[g].quarantined)
+        quarantined.push_back(fmt::format("{} of GPU {}: {}",
+                                          slice_name(*d.platform().model(GpuId(g)).gpu, PlacementId(where)), g, words));
+    }
     const EnergyTotals all = d.meter().totals();
     std::vector<double> times = d.decision_times();
     std::sort(times.begin(), times.end());
@@ -244,6 +252,7 @@ Result<Json> DaemonService::status(const Caller&) {
     out["paused"] = d.paused();
     out["uptime_s"] = seconds(d.now() - d.started_at());
     out["queue"] = std::move(queue);
+    out["quarantined"] = std::move(quarantined);
     out["watts_w"] = watts;
     out["energy"] = {{"counter_j", all.by_source_j[0]},
                      {"power_integral_j", all.by_source_j[1]},

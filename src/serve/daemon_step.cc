@@ -14,7 +14,7 @@ namespace smartmig {
 namespace {
 
 constexpr std::size_t kDecisionTimes = 8192;
-constexpr Time kRetryDisk{1'000'000}, kOverrunGrace{1'000'000}, kDeadlineMatters{60'000'000};
+constexpr Time kRetryDisk{1'000'000}, kDeadlineMatters{60'000'000};
 
 std::string home_of(std::uint32_t uid) {
   char buffer[4096];
@@ -160,8 +160,8 @@ void Daemon::decide_all() {
   counts_.fallbacks = guarded_ ? guarded_->falls() : 0;
 }
 
-// A fleet without jobs stays as it is: the slices that come and go there give no reason to change them again, or a policy
-// that draws layouts by chance would reshape for ever.
+// A fleet without jobs stays as it is: the slices that come and go there give no reason to change them again, or a
+// policy that draws layouts by chance would reshape for ever.
 bool Daemon::worth_deciding() const {
   if (cluster().unfinished() > 0 || cluster().news().empty()) return true;
   const EventKind last = cluster().news().back().kind;

@@ -10,7 +10,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kLongest = 200;
+constexpr std::size_t kLongestSignature = 200;
 constexpr double kMostSeconds = 1e10;
 constexpr int kMostMib = 1 << 30;
 
@@ -23,7 +23,7 @@ bool is_number(std::string_view text) {
   return true;
 }
 
-std::string value_of(std::string_view text) { return is_number(text) ? "#" : std::string(text); }
+std::string argument_word(std::string_view text) { return is_number(text) ? "#" : std::string(text); }
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -49,17 +49,17 @@ std::string signature_of(const std::vector<std::string>& command, std::string_vi
     } else if (word.size() > 1 && word[0] == '-' && !is_number(word)) {
       const auto equals = word.find('=');
       out += word.substr(0, equals);
-      if (equals != word.npos) out += "=" + value_of(word.substr(equals + 1));
+      if (equals != word.npos) out += "=" + argument_word(word.substr(equals + 1));
     } else {
-      out += value_of(word);
+      out += argument_word(word);
     }
   }
   if (!script.empty()) out += fmt::format(" script:{:016x}", hash_text(script));
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) >= 127) c = '?';
-  if (out.size() > kLongest) {
+  if (out.size() > kLongestSignature) {
     const std::string tail = fmt::format("...{:016x}", hash_text(out));
-    out.resize(kLongest - tail.size());
+    out.resize(kLongestSignature - tail.size());
     out += tail;
   }
   return out;
@@ -150,7 +150,7 @@ Result<History> History::parse(const std::string& name, std::string_view text) {
         const JsonObject row,
         JsonObject::open((*list)[i], name, path, {"signature", "runs", "whole_s", "peak_mib", "out_of_memory_mib"}));
     SMARTMIG_TRY(const std::string signature, row.text("signature"));
-    if (signature.size() > kLongest) return row.error("signature", "is too long");
+    if (signature.size() > kLongestSignature) return row.error("signature", "is too long");
     if (out.by_signature_.contains(signature)) return row.error("signature", "is there twice");
     SMARTMIG_TRY(const std::int64_t runs, row.integer("runs", 0, 1'000'000'000));
     SMARTMIG_TRY(const std::int64_t short_of, row.integer("out_of_memory_mib", 0, kMostMib, -1));

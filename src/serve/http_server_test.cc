@@ -110,14 +110,14 @@ class RawClient {
   std::string got_, headers_;
 };
 
-struct World {
+struct HttpWorld {
   TempDir dir;
   FakeService service;
   Api api{service, "test"};
   HttpServerOptions options;
   std::unique_ptr<HttpServer> server;
-  World() { options.socket = dir.path() + "/run/api.sock"; }
-  ~World() { service.close(); }
+  HttpWorld() { options.socket = dir.path() + "/run/api.sock"; }
+  ~HttpWorld() { service.close(); }
   void start() {
     auto made = HttpServer::start(api, options);
     ASSERT_TRUE(made) << made.error().what;
@@ -127,7 +127,7 @@ struct World {
 };
 
 TEST(HttpServer, ThreadAnswersOnAUnixSocketAndKnowsThePeer) {
-  World w;
+  HttpWorld w;
   w.start();
   struct stat file {};
   ASSERT_EQ(::stat(w.options.socket.c_str(), &file), 0);
@@ -149,7 +149,7 @@ TEST(HttpServer, ThreadAnswersOnAUnixSocketAndKnowsThePeer) {
 
 TEST(HttpServer, AnotherUserIsKnownAsSuch) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
-  World w;
+  HttpWorld w;
   ::chmod(w.dir.path().c_str(), 0755);
   w.start();
   const pid_t child = ::fork();
@@ -166,7 +166,7 @@ TEST(HttpServer, AnotherUserIsKnownAsSuch) {
 }
 
 TEST(HttpServer, ReplacesRemainsButNotALivingDaemon) {
-  World w;
+  HttpWorld w;
   w.start();
   const auto second = HttpServer::start(w.api, w.options);
   ASSERT_FALSE(second);
@@ -193,7 +193,7 @@ TEST(HttpServer, ReplacesRemainsButNotALivingDaemon) {
 }
 
 TEST(HttpServer, TcpIsRefusedWithoutTokenAndTls) {
-  World w;
+  HttpWorld w;
   w.options.socket.clear();
   EXPECT_FALSE(HttpServer::start(w.api, w.options));
   w.options.address = "127.0.0.1";
@@ -222,7 +222,7 @@ TEST(HttpServer, TcpIsRefusedWithoutTokenAndTls) {
 }
 
 TEST(HttpServer, PagesAreRefusedBeforeTheirBodyIsRead) {
-  World w;
+  HttpWorld w;
   w.start();
   auto client = w.client();
   ASSERT_TRUE(
@@ -234,7 +234,7 @@ TEST(HttpServer, PagesAreRefusedBeforeTheirBodyIsRead) {
 }
 
 TEST(HttpServer, OversizedAndMalformedRequestsAreBounded) {
-  World w;
+  HttpWorld w;
   w.options.max_body = 100'000;
   w.start();
   auto client = w.client();
@@ -271,7 +271,7 @@ TEST(HttpServer, OversizedAndMalformedRequestsAreBounded) {
 }
 
 TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
-  World w;
+  HttpWorld w;
   w.options.receive_s = 1;
   w.start();
   auto silent = w.client(), drips = w.client(), body = w.client();
@@ -290,7 +290,7 @@ TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
 }
 
 TEST(HttpServer, OneUserCannotTakeEveryConnection) {
-  World w;
+  HttpWorld w;
   w.options.max_of_peer = 5;
   w.start();
   std::vector<std::unique_ptr<RawClient>> held;
@@ -307,7 +307,7 @@ TEST(HttpServer, OneUserCannotTakeEveryConnection) {
 }
 
 TEST(HttpServer, ThreadFiftyClientsAtOnce) {
-  World w;
+  HttpWorld w;
   w.start();
   constexpr int kClients = 50, kEach = 20;
   std::atomic<int> accepted = 0;
@@ -324,7 +324,7 @@ TEST(HttpServer, ThreadFiftyClientsAtOnce) {
 }
 
 TEST(HttpServer, ThreadSlowAnswersLeaveRoomForOthers) {
-  World w;
+  HttpWorld w;
   w.options.workers = 2;
   w.service.slow_s = 0.5;
   w.start();
@@ -342,7 +342,7 @@ TEST(HttpServer, ThreadSlowAnswersLeaveRoomForOthers) {
 }
 
 TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
-  World w;
+  HttpWorld w;
   w.options.workers = 2;
   w.options.max_streams = 20;
   w.start();
@@ -376,7 +376,7 @@ TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
 }
 
 TEST(HttpServer, ThreadALogIsFollowed) {
-  World w;
+  HttpWorld w;
   w.service.log_path = w.dir.file("log", "one\n");
   w.start();
   ASSERT_EQ(w.client().ask("POST", "/v1/jobs", R"({"command":["x"]})").first, 201);
@@ -393,7 +393,7 @@ TEST(HttpServer, ThreadALogIsFollowed) {
 }
 
 TEST(HttpServer, ThreadAnIdleServerSleeps) {
-  World w;
+  HttpWorld w;
   w.start();
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
   rusage before{}, after{};

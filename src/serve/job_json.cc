@@ -7,7 +7,6 @@
 namespace smartmig {
 namespace {
 
-double unix_seconds(Time t) { return double(t.count()) / 1e6; }
 Json instant_or_null(Time t) { return t < Time{0} ? Json() : Json(unix_seconds(t)); }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 namespace smartmig {
 
+inline double unix_seconds(Time t) { return double(t.count()) / 1e6; }
+
 JobRow to_row(const JobRecord& job, bool with_spec);
 // kInvalid names the job and the field; a row written by this version is always read back equal.
 Result<JobRecord> from_row(const JobRow& row);

@@ -10,7 +10,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kPiece = 64 << 10;
+constexpr std::size_t kLogPiece = 64 << 10;
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_ino == b.st_ino && a.st_dev == b.st_dev; }
 
@@ -84,8 +84,8 @@ ReplyStream::Step LogStream::pull(std::string& out) {
   for (int round = 0; round < 4; ++round) {
     if (fd_ >= 0) {
       const std::size_t before = out.size();
-      out.resize(before + kPiece);
-      const ssize_t n = ::pread(fd_, out.data() + before, kPiece, at_);
+      out.resize(before + kLogPiece);
+      const ssize_t n = ::pread(fd_, out.data() + before, kLogPiece, at_);
       out.resize(before + std::size_t(std::max<ssize_t>(n, 0)));
       if (n < 0 && errno != EINTR) return kEnd;
       if (n > 0) {

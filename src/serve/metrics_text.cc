@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-std::string number(double value) {
+std::string metric_number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   return fmt::format("{}", value);
@@ -142,13 +142,13 @@ void MetricsWriter::sample(std::string_view suffix, const Labels& labels, double
     separator = ",";
   }
   if (!labels.empty()) text_ += '}';
-  text_ += fmt::format(" {}\n", number(value));
+  text_ += fmt::format(" {}\n", metric_number(value));
 }
 
 void MetricsWriter::histogram(const MetricsHistogram& histogram) {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < histogram.bounds.size(); ++i)
-    sample("_bucket", {{"le", number(histogram.bounds[i])}}, double(below += histogram.counts[i]));
+    sample("_bucket", {{"le", metric_number(histogram.bounds[i])}}, double(below += histogram.counts[i]));
   below += histogram.counts.back();
   sample("_bucket", {{"le", "+Inf"}}, double(below));
   sample("_sum", {}, histogram.sum);

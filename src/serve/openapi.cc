@@ -13,19 +13,20 @@ using Json = nlohmann::json;
 
 // "name:type" separated by blanks. Types: text, int, num, bool, any, a schema's name, [type] for a list; a trailing '?'
 // may be null, a leading '-' may be missing.
-struct Shape {
+struct SchemaShape {
   const char* name;
   const char* words;
   const char* fields;
 };
 
-constexpr Shape kShapes[] = {
+constexpr SchemaShape kShapes[] = {
     {"Error", "A refusal, in words.", "error:ErrorBody"},
     {"ErrorBody", "code: invalid, not_found, busy, no_permission, unsupported, lost, timeout or io.",
      "code:text message:text"},
     {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -kind:text -mem_mib:int "
-     "-min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num -estimate_slices:int "
+     "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
+     "-estimate_slices:int "
      "-requeue:bool -checkpoint_signal:text -grace_s:num -cpus:num -host_mem_mib:int -priority:int "
      "-dependencies:[text] "
      "-array:[int] -array_limit:int"},
@@ -58,14 +59,15 @@ constexpr Shape kShapes[] = {
      "index:int uuid:text product:text model:text watts_w:num energy_j:num state:text words:text layout:text "
      "target:text "
      "slices:[Slice] compute_slices:int memory_slices:int"},
-    {"Slice", "One MIG instance.",
-     "name:text start:int compute_slices:int memory_slices:int device:text gpu_instance:int job:int? memory_mib:int "
+    {"Slice", "One MIG instance; state: ok, or quarantined while a dead process holds memory there, with words.",
+     "name:text start:int compute_slices:int memory_slices:int device:text gpu_instance:int job:int? state:text "
+     "words:text memory_mib:int "
      "used_mib:int? watts_w:num?"},
     {"Backup", "Where the copy goes: a new file on the daemon's machine.", "path:text"},
     {"Done", "What was changed.", ""},
     {"Status", "The daemon at a glance.",
      "version:text policy:text shadow:text? driver:text isolated:bool isolation:text paused:bool uptime_s:num "
-     "queue:Counts "
+     "queue:Counts quarantined:[text] "
      "watts_w:num energy:Energy decisions:Decisions power_cap_w:num? prices:Prices? overtaken_max:int disk:text "
      "clock:text"},
     {"Counts", "Jobs by state.", "held:int queued:int running:int done:int failed:int"},
@@ -93,7 +95,7 @@ Json type_of(std::string_view type) {
   return {{"$ref", fmt::format("#/components/schemas/{}", type)}};
 }
 
-Json schema_of(const Shape& shape) {
+Json schema_of(const SchemaShape& shape) {
   Json schema = {{"type", "object"}, {"description", shape.words}, {"properties", Json::object()}};
   Json required = Json::array();
   for (std::string_view field : split(shape.fields, ' ')) {
@@ -152,7 +154,7 @@ Json operation_of(const ApiRoute& route) {
 Json openapi_document(const std::string& version) {
   Json paths = Json::object(), schemas = Json::object();
   for (const ApiRoute& route : api_routes()) paths[route.pattern][lower(route.method)] = operation_of(route);
-  for (const Shape& shape : kShapes) schemas[shape.name] = schema_of(shape);
+  for (const SchemaShape& shape : kShapes) schemas[shape.name] = schema_of(shape);
   schemas["Submission"] = {{"oneOf", Json::array({type_of("Spec"), type_of("SpecList")})}};
   return {{"openapi", "3.1.0"},
           {"info",

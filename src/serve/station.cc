@@ -78,11 +78,6 @@ Result<Ok> Station::open_driver() {
     emulated.seed = options_.emulation_seed;
     SMARTMIG_TRY(EmulatedMachine machine, EmulatedMachine::open(std::move(emulated)));
     machine_ = std::make_unique<EmulatedMachine>(std::move(machine));
-    if (::geteuid() == 0) {  // jobs of other users find the machine through the state directory, and list nothing in it
-      std::error_code failed;
-      fs::permissions(state_dir_, fs::perms::others_exec, fs::perm_options::add, failed);
-      if (failed) return io_error("cannot let jobs pass through {}: {}", state_dir_, failed.message());
-    }
     nvml.library = machine_->library();
     nvml.lock_dir = machine_->directory();
     if (options_.clock == "virtual") {
@@ -115,6 +110,15 @@ Result<Ok> Station::open_runner() {
   }
   ProcessRunnerOptions options;
   options.spool = state_dir_ + "/spool";
+  options.memory = state_dir_ + "/memory";
+  SMARTMIG_RETURN_IF_ERROR(make_directories(options.memory));
+  if (::geteuid() == 0) {  // jobs of other users pass through the state directory, and list nothing in it
+    std::error_code failed;
+    for (const std::string& passed : {state_dir_, options.memory})
+      fs::permissions(passed, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec,
+                      passed == state_dir_ ? fs::perm_options::add : fs::perm_options::replace, failed);
+    if (failed) return io_error("cannot let jobs pass through {}: {}", state_dir_, failed.message());
+  }
   if (machine_) {
     options.sim_library = machine_->library();
     options.sim_state = machine_->directory();

@@ -50,7 +50,7 @@ void run_sql(const std::string& path, const char* sql) {
   sqlite3_close(db);
 }
 
-std::vector<std::uint64_t> ids(const Result<std::vector<JobRow>>& rows) {
+std::vector<std::uint64_t> found_ids(const Result<std::vector<JobRow>>& rows) {
   std::vector<std::uint64_t> list;
   EXPECT_TRUE(rows);
   if (rows)
@@ -112,22 +112,22 @@ TEST(Store, FindsByUserStatusAndPage) {
     batch.jobs.push_back(row(id, id % 2 ? JobStatus::kQueued : JobStatus::kDone, id <= 4 ? 10 : 20));
   ASSERT_TRUE(store->commit(batch));
   StoreFind find;
-  EXPECT_EQ(ids(store->find(find)), (Ids{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{1, 2, 3, 4, 5, 6, 7, 8}));
   find.uid = 10;
-  EXPECT_EQ(ids(store->find(find)), (Ids{1, 2, 3, 4}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{1, 2, 3, 4}));
   find.final = false;
-  EXPECT_EQ(ids(store->find(find)), (Ids{1, 3}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{1, 3}));
   find = {};
   find.status = int(JobStatus::kDone);
   find.newest_first = true;
   find.limit = 2;
-  EXPECT_EQ(ids(store->find(find)), (Ids{8, 6}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{8, 6}));
   find.after = 6;
-  EXPECT_EQ(ids(store->find(find)), (Ids{4, 2}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{4, 2}));
   find = {};
   find.after = 5;
   find.final = false;
-  EXPECT_EQ(ids(store->find(find)), (Ids{7}));
+  EXPECT_EQ(found_ids(store->find(find)), (Ids{7}));
 }
 
 TEST(Store, ACommitIsAllOrNothing) {
@@ -173,7 +173,7 @@ TEST(Store, StartReadsLiveJobsOnly) {
   StoreFind find;
   find.final = false;
   find.limit = 100'000;
-  EXPECT_EQ(ids(store->find(find)).size(), 1000u);
+  EXPECT_EQ(found_ids(store->find(find)).size(), 1000u);
 
   const auto removed = store->prune(0, 2'500, 90'000);
   ASSERT_TRUE(removed);
@@ -198,7 +198,7 @@ TEST(Store, PruningGivesNoNumberTwice) {
     const auto removed = store->prune(INT64_MAX, 1'000'000, 1'000'000);
     ASSERT_TRUE(removed);
     EXPECT_EQ(removed->size(), 1199u);
-    EXPECT_EQ(ids(store->find({})), (Ids{7}));
+    EXPECT_EQ(found_ids(store->find({})), (Ids{7}));
     EXPECT_TRUE(store->events_after(0, 10)->empty());
   }
   const auto start = must_open(path)->start();
@@ -268,7 +268,7 @@ TEST(Store, MigratesAnOlderSchemaAfterABackup) {
   const std::string kept = path + ".v0-backup";
   ASSERT_TRUE(std::filesystem::exists(kept));
   ASSERT_TRUE(restore_store(kept, path));  // the old form comes back and is migrated again
-  EXPECT_EQ(ids(must_open(path)->find({})), (Ids{3, 4}));
+  EXPECT_EQ(found_ids(must_open(path)->find({})), (Ids{3, 4}));
 }
 
 TEST(Store, BackupAndRestore) {
@@ -287,12 +287,12 @@ TEST(Store, BackupAndRestore) {
   const auto busy = restore_store(copy, path);
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().code, Error::kBusy) << busy.error().what;
-  EXPECT_EQ(ids(store->find({})), (Ids{1, 2}));
+  EXPECT_EQ(found_ids(store->find({})), (Ids{1, 2}));
   store.reset();
   const auto restored = restore_store(copy, path);
   ASSERT_TRUE(restored) << restored.error().what;
-  EXPECT_EQ(ids(must_open(path)->find({})), (Ids{1}));
-  EXPECT_EQ(ids(must_open(path + ".replaced")->find({})), (Ids{1, 2}));
+  EXPECT_EQ(found_ids(must_open(path)->find({})), (Ids{1}));
+  EXPECT_EQ(found_ids(must_open(path + ".replaced")->find({})), (Ids{1, 2}));
 
   const auto text = read_file(copy);
   ASSERT_TRUE(text);
@@ -300,7 +300,7 @@ TEST(Store, BackupAndRestore) {
   for (std::size_t i = 5000; i < damaged.size() && i < 9000; ++i) damaged[i] = char(i * 7);
   const auto refused = restore_store(dir.file("damaged.db", damaged), path);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(ids(must_open(path)->find({})), (Ids{1}));
+  EXPECT_EQ(found_ids(must_open(path)->find({})), (Ids{1}));
   EXPECT_FALSE(restore_store(dir.file("text.db", std::string(3000, 'q')), path));
   EXPECT_FALSE(restore_store(dir.path() + "/missing.db", path));
 }

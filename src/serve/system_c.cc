@@ -15,7 +15,7 @@ namespace {
 
 using Speeds = std::array<double, kMaxComputeSlices>;
 constexpr int kWhole = 7;
-constexpr double kShortest = 60, kLongest = 300;  // seconds on the whole GPU: a kernel of milliseconds is repeated
+constexpr double kShortest_s = 60, kLongest_s = 300;  // seconds on the whole GPU: a kernel of milliseconds is repeated
 constexpr const char* kGpu = "a100-40gb";
 
 // Watts where none are recorded on an A100: the row nearest to the H200's share of what it may draw above idle, of 210
@@ -151,7 +151,7 @@ std::vector<std::pair<double, double>> growth(Rng& rng, double begin, double pea
   return {{0, 0.1 * begin}, {rng.uniform(0.002, 0.01), begin}, {1, peak}};
 }
 
-std::vector<std::string> kernels(bool flat) {
+std::vector<std::string> kernel_names(bool flat) {
   std::vector<std::string> out;
   for (const Fact& fact : facts()) {
     if (fact.gpu != "a30-24gb" || std::find(out.begin(), out.end(), fact.kind) != out.end()) continue;
@@ -251,7 +251,7 @@ Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t se
   }
   if (count < 1 || count > 10'000) return invalid("a batch has 1 to 10000 jobs, not {}", count);
   Rng rng(seed, std::uint64_t(known - std::begin(kBatches)));
-  const std::vector<std::string> names = kernels(name == "general-flat");
+  const std::vector<std::string> names = kernel_names(name == "general-flat");
   std::vector<BatchJob> jobs;
   for (int i = 0; i < count; ++i) {
     BatchJob job = known->group == std::string_view("general")          ? kernel(rng, names)
@@ -259,7 +259,7 @@ Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t se
                    : name == "ml"                                       ? inference(rng)
                    : name == "llm-long"                                 ? decoding(rng, true, 1, 4)
                                                                         : decoding(rng, name == "llm-shared", 0.8, 1.5);
-    job.whole_s = rng.uniform(kShortest, kLongest);
+    job.whole_s = rng.uniform(kShortest_s, kLongest_s);
     jobs.push_back(std::move(job));
   }
   return jobs;

@@ -12,6 +12,7 @@ struct Fit {
   int slices = 0, free_slices = 0;  // that exist and take it
   Time first_idle = kNever;         // earliest expected finish on one of them
   std::vector<GpuId> gpus;          // that could hold it
+  std::string quarantined;          // slices of these GPUs that dead processes hold, in words
   int largest_mib = 0, largest_slices = 0;
 };
 
@@ -19,6 +20,11 @@ bool takes(const WhyInput& in, TypeId type) {
   const SliceType& t = in.cluster->platform().type(type);
   if (in.job != kNoJob) return in.cluster->jobs().work(in.job, type) >= Time{0};
   return t.compute_slices >= in.min_slices && (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
+}
+
+std::string slice_words(const Cluster& cluster, GpuId gpu, PlacementId where) {
+  const GpuModel& model = *cluster.platform().model(gpu).gpu;
+  return fmt::format("{}@{} of GPU {}", model.profile_of(where).name, model.placement(where).start, index(gpu));
 }
 
 Fit look(const WhyInput& in) {
@@ -37,7 +43,7 @@ Fit look(const WhyInput& in) {
       const PlacementId where{std::uint8_t(p)};
       if (gpu.blocked) continue;
       if (gpu.target.contains(where) && !gpu.layout.contains(where)) fit.coming = true;
-      if (!gpu.usable().contains(where)) continue;
+      if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
       ++fit.slices;
       if (!gpu.busy.contains(where))
         ++fit.free_slices;
@@ -46,14 +52,14 @@ Fit look(const WhyInput& in) {
     }
     fit.exists |= here;
     fit.on_unblocked |= here && !gpu.blocked;
-    if (here && !gpu.blocked) fit.gpus.push_back(GpuId(g));
+    if (!here || gpu.blocked) continue;
+    fit.gpus.push_back(GpuId(g));
+    for (const auto& [where, words] : in.quarantined)
+      if (where.first == g)
+        fit.quarantined += fmt::format("{}{}: {}", fit.quarantined.empty() ? "" : "; ",
+                                       slice_words(cluster, GpuId(g), PlacementId(where.second)), words);
   }
   return fit;
-}
-
-std::string slice_name(const Cluster& cluster, GpuId gpu, PlacementId where) {
-  const GpuModel& model = *cluster.platform().model(gpu).gpu;
-  return fmt::format("{}@{} of GPU {}", model.profile_of(where).name, model.placement(where).start, index(gpu));
 }
 
 std::string in_seconds(const Cluster& cluster, Time at) {
@@ -142,7 +148,7 @@ std::optional<Why> drained_for(const WhyInput& in, const Fit& fit) {
     if (const auto* own = in.overtaking->reservation_of(in.job))
       return Why{"overtaken_drain",
                  fmt::format("{} was overtaken {} times: {} is drained for it, and it starts there {}", in.name,
-                             in.overtaking->overtaken(in.job), slice_name(cluster, own->gpu, own->where),
+                             in.overtaking->overtaken(in.job), slice_words(cluster, own->gpu, own->where),
                              in_seconds(cluster, own->start)),
                  {"nothing: it is next there"},
                  {}};
@@ -154,7 +160,7 @@ std::optional<Why> drained_for(const WhyInput& in, const Fit& fit) {
       "overtaken_drain",
       fmt::format("every GPU that could take {} is being drained for a job that has waited longer; {} is wanted by "
                   "job {}",
-                  in.name, slice_name(cluster, first->gpu, first->where),
+                  in.name, slice_words(cluster, first->gpu, first->where),
                   cluster.jobs().workload().name_of(index(first->job))),
       {"let that job start"},
       {}};
@@ -173,11 +179,18 @@ Why why_waiting(const WhyInput& in) {
             {"nothing: it takes seconds once "
              "what is in its way has ended"},
             {}};
+  if (fit.slices == 0 && !fit.quarantined.empty())
+    return {"slice_quarantined",
+            fmt::format("a slice that dead processes hold is in the way of {}: {}", in.name, fit.quarantined),
+            {"end what keeps that memory, or reset the GPU when its other jobs have ended",
+             "submit it again with less --mem or fewer --min-slices"},
+            {}};
+  const std::string without = fit.quarantined.empty() ? "" : "; out of service: " + fit.quarantined;
   if (fit.slices > 0 && fit.free_slices == 0)
     return {"slices_busy",
-            fmt::format("the {} slice{} that could take {} {} busy; the first is expected to be free {}", fit.slices,
+            fmt::format("the {} slice{} that could take {} {} busy; the first is expected to be free {}{}", fit.slices,
                         fit.slices == 1 ? "" : "s", in.name, fit.slices == 1 ? "is" : "are",
-                        in_seconds(*in.cluster, fit.first_idle)),
+                        in_seconds(*in.cluster, fit.first_idle), without),
             {"let a running job end", "submit it again with less --mem or fewer --min-slices"},
             {}};
   const std::uint32_t overtaken = in.overtaking && in.job != kNoJob ? in.overtaking->overtaken(in.job) : 0;

@@ -1,9 +1,11 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
 //   disk_full, queue_paused, held_dependency, held_array_limit, user_queue_cap, user_slices_cap, no_gpu_fits,
-//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slices_busy, policy_waits
+//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined,
+//   slices_busy, policy_waits
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
 #pragma once
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -31,6 +33,7 @@ struct WhyInput {
   bool power_held = false, power_never = false;
   double board_cap_w = 0, fleet_cap_w = 0, fleet_w = 0;  // caps: 0 none
   const BoundedOvertaking* overtaking = nullptr;
+  std::map<std::pair<std::size_t, std::size_t>, std::string> quarantined;  // (GPU, placement): what holds it
   std::string policy = "the policy";
 };
 

@@ -84,6 +84,25 @@ TEST(Why, WhereItsSlicesAre) {
   EXPECT_NE(never.sentence.find("50000 MiB"), std::string::npos);
 }
 
+TEST(Why, ASliceThatADeadProcessHoldsIsNamed) {
+  Scene s;
+  s.start(0, 0, "7g@0");  // in the belief it is busy
+  s.in.quarantined[{0, index(slice(*s.fleet, 0, "7g@0"))}] = "process 77 is dead and holds 9 MiB there";
+  const Why why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "slice_quarantined");
+  EXPECT_NE(why.sentence.find("7g.40gb@0 of GPU 0: process 77"), std::string::npos) << why.sentence;
+  s.in.job = JobId(2);  // takes any slice
+  EXPECT_EQ(why_waiting(s.in).code, "policy_waits") << "GPU 1 is free";
+  s.start(2, 1, "3g@0");
+  s.start(1, 1, "3g@4");
+  s.in.job = kNoJob;
+  s.in.min_slices = 1;
+  const Why busy = why_waiting(s.in);
+  EXPECT_EQ(busy.code, "slices_busy");
+  EXPECT_NE(busy.sentence.find("the 2 slices"), std::string::npos) << busy.sentence;
+  EXPECT_NE(busy.sentence.find("out of service: 7g.40gb@0 of GPU 0"), std::string::npos) << busy.sentence;
+}
+
 TEST(Why, AReservationIsTold) {
   Scene s;
   s.start(0, 0, "7g@0");

@@ -10,7 +10,7 @@ namespace {
 const std::string kHeader =
     "job_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n";
 
-Result<Workload> read(const std::string& text, const LoadOptions& options = {}) {
+Result<Workload> read_csv_text(const std::string& text, const LoadOptions& options = {}) {
   return read_job_csv(LineReader::over("jobs", text), options);
 }
 
@@ -59,7 +59,7 @@ TEST(JobCsv, WhatIsWrittenReadsBackTheSame) {
     ASSERT_TRUE(workload) << workload.error().what;
     const auto csv = to_job_csv(*workload);
     ASSERT_TRUE(csv) << csv.error().what;
-    const auto again = read(*csv);
+    const auto again = read_csv_text(*csv);
     ASSERT_TRUE(again) << again.error().what;
     expect_same(*workload, *again);
     EXPECT_EQ(*csv, *to_job_csv(*again));
@@ -93,7 +93,7 @@ TEST(JobCsv, RandomWorkloadsReadBackTheSame) {
     ASSERT_TRUE(workload) << workload.error().what;
     const auto csv = to_job_csv(*workload);
     ASSERT_TRUE(csv) << csv.error().what;
-    const auto again = read(*csv);
+    const auto again = read_csv_text(*csv);
     ASSERT_TRUE(again) << again.error().what << "\n" << *csv;
     expect_same(*workload, *again);
   }
@@ -122,7 +122,7 @@ TEST(JobCsv, RefusesAndNamesThePlace) {
       {"\"a,0,1,k,1,1,1,1,1,,\n", "not closed"},
       {"a,0,1,k,1,1,1,1,1,,\na,5,6,k,1,1,1,1,1,,\n", "line 3, column 'job_id': 'a' is given twice"}};
   for (const auto& [row, words] : rows) {
-    const auto workload = read(kHeader + row);
+    const auto workload = read_csv_text(kHeader + row);
     ASSERT_FALSE(workload) << row;
     EXPECT_NE(workload.error().what.find(words), std::string::npos) << row << workload.error().what;
   }
@@ -139,14 +139,14 @@ TEST(JobCsv, RefusesAndNamesThePlace) {
       {"# days=-1\n" + kHeader, "days"},
       {"", "empty"}};
   for (const auto& [text, words] : files) {
-    const auto workload = read(text);
+    const auto workload = read_csv_text(text);
     ASSERT_FALSE(workload) << text;
     EXPECT_NE(workload.error().what.find(words), std::string::npos) << text << workload.error().what;
   }
 }
 
 TEST(JobCsv, AnEmptyListIsAWorkload) {
-  const auto workload = read(kHeader);
+  const auto workload = read_csv_text(kHeader);
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_TRUE(workload->jobs.empty());
   EXPECT_EQ(workload->days, 1);
@@ -155,27 +155,27 @@ TEST(JobCsv, AnEmptyListIsAWorkload) {
 TEST(JobCsv, TheFileNamesItsGpuElseTheOption) {
   LoadOptions options;
   options.gpu = "h200-141gb";
-  EXPECT_EQ(read(kHeader, options)->reference_gpu, "h200-141gb");
-  EXPECT_EQ(read("# gpu=a100-80gb\n" + kHeader, options)->reference_gpu, "a100-80gb");
-  EXPECT_EQ(read("# free words\n" + kHeader)->reference_gpu, "a100-40gb");
+  EXPECT_EQ(read_csv_text(kHeader, options)->reference_gpu, "h200-141gb");
+  EXPECT_EQ(read_csv_text("# gpu=a100-80gb\n" + kHeader, options)->reference_gpu, "a100-80gb");
+  EXPECT_EQ(read_csv_text("# free words\n" + kHeader)->reference_gpu, "a100-40gb");
 }
 
 TEST(JobCsv, SlackOptionDrawsEveryDeadline) {
   LoadOptions options;
   options.slack = SlackRange{2, 3};
   const std::string text = kHeader + "a,10,1,k,,,,,100,,\nb,10,,k,50,,,,,,\n";
-  const auto workload = read(text, options);
+  const auto workload = read_csv_text(text, options);
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_GE(workload->jobs[0].deadline, Time(210'000'000));
   EXPECT_LE(workload->jobs[0].deadline, Time(310'000'000));
   EXPECT_GE(workload->jobs[1].deadline, Time(110'000'000));
   EXPECT_LE(workload->jobs[1].deadline, Time(160'000'000));
   options.seed = 9;
-  EXPECT_NE(read(text, options)->jobs[0].deadline, workload->jobs[0].deadline);
+  EXPECT_NE(read_csv_text(text, options)->jobs[0].deadline, workload->jobs[0].deadline);
 }
 
 TEST(JobCsv, RefusesToWriteWhatItCouldNotRead) {
-  auto workload = read(kHeader + "a,10,1,k,,,,,100,,\n");
+  auto workload = read_csv_text(kHeader + "a,10,1,k,,,,,100,,\n");
   ASSERT_TRUE(workload);
   workload->jobs[0].work[4] = Time(7);
   EXPECT_FALSE(to_job_csv(*workload));

@@ -38,9 +38,10 @@ KindName split_kind(std::string_view kind) {
 }
 
 void KindCurve::set_work(Job& job, int size, double s) const {
-  const double work = s * throughput[std::size_t(size - 1)];
+  const double launch = s > launch_s ? launch_s : 0;  // less than its launch: whatever it is, it is not the usual job
+  const double work = (s - launch) * throughput[std::size_t(size - 1)];
   for (std::size_t k = 0; k < throughput.size(); ++k)
-    job.work[k] = throughput[k] > 0 ? from_seconds(work / throughput[k]) : kCannotRun;
+    job.work[k] = throughput[k] > 0 ? from_seconds(launch + work / throughput[k]) : kCannotRun;
   job.work[std::size_t(size - 1)] = from_seconds(s);
 }
 
@@ -58,6 +59,7 @@ KindCurve curve_of(const std::string& kind, std::string_view gpu, const SpeedTab
     curve.mem_mib = std::max(curve.mem_mib, row.mem_mib);
   }
   SMARTMIG_CHECK(curve.largest > 0, "no speeds of {} on {}", kind, gpu);
+  curve.launch_s = table.launch_s(kind, gpu);
   curve.restart = restart_of(kind);
   return curve;
 }

@@ -21,6 +21,7 @@ struct KindCurve {
   std::array<double, kMaxComputeSlices> throughput{};  // by compute slices - 1; 0: does not run there
   int largest = 0;                                     // compute slices of the largest size it runs on
   int mem_mib = -1;
+  double launch_s = 0;  // of every run, before its work begins
   Time restart{-1};
 
   // Times of a job that takes `s` seconds on a slice of `size` compute slices. REQUIRES: the kind runs on that size.

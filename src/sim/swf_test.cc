@@ -5,7 +5,7 @@
 namespace smartmig {
 namespace {
 
-Result<Workload> read(const std::string& text) { return read_swf(LineReader::over("t.swf", text)); }
+Result<Workload> read_text(const std::string& text) { return read_swf(LineReader::over("t.swf", text)); }
 
 TEST(Swf, ReadsTheSample) {
   const auto workload = load_workload(std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/small.swf");
@@ -25,7 +25,7 @@ TEST(Swf, ReadsTheSample) {
 
 TEST(Swf, RefusesAndNamesThePlace) {
   const std::string good = "1 0 3 100 1 -1 -1 1 120 -1 1 1 1 -1 1 -1 -1 -1\n";
-  ASSERT_TRUE(read(good));
+  ASSERT_TRUE(read_text(good));
   const std::pair<std::string, const char*> cases[] = {
       {"1 0 3 100\n", "t.swf line 1: 4 fields where SWF has 18"},
       {"; c\n\n1 0 3 1x0 1 -1 -1 1 120 -1 1 1 1 -1 1 -1 -1 -1\n", "line 3, field 4 (run time): '1x0'"},
@@ -36,14 +36,14 @@ TEST(Swf, RefusesAndNamesThePlace) {
       {good + good, "line 2: job number 1 is given twice"},
       {"1 0 3 100 8 -1 -1 8 120 -1 1 1 1 -1 1 -1 -1 -1\n", "none of its 1 rows"}};
   for (const auto& [text, words] : cases) {
-    const auto workload = read(text);
+    const auto workload = read_text(text);
     ASSERT_FALSE(workload) << text;
     EXPECT_NE(workload.error().what.find(words), std::string::npos) << text << workload.error().what;
   }
 }
 
 TEST(Swf, UnknownSubmitIsTimeZero) {
-  const auto workload = read("1 -1 3 100 1 -1 -1 1 120 -1 1 1 1 -1 1 -1 -1 -1\n");
+  const auto workload = read_text("1 -1 3 100 1 -1 -1 1 120 -1 1 1 1 -1 1 -1 -1 -1\n");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->jobs[0].submit, Time(0));
 }

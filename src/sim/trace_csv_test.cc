@@ -10,9 +10,9 @@
 namespace smartmig {
 namespace {
 
-const std::string kHeader = "submit_time_s,duration_s,num_gpus,gpu_milli,gpu_mem_mib,job_kind,group,deadline_s\n";
+const std::string kTraceHeader = "submit_time_s,duration_s,num_gpus,gpu_milli,gpu_mem_mib,job_kind,group,deadline_s\n";
 
-Result<Workload> read(const std::string& text, const LoadOptions& options = {}) {
+Result<Workload> read_trace(const std::string& text, const LoadOptions& options = {}) {
   return read_trace_csv(LineReader::over("trace", text), options);
 }
 
@@ -67,36 +67,36 @@ TEST(TraceCsv, TokensNeedASpeed) {
 TEST(TraceCsv, SlackOptionReplacesDeadlinesOfTheFile) {
   LoadOptions options;
   options.slack = SlackRange{4, 4};
-  const auto workload = read(kHeader + "5,10,1,1000,,train,,33\n", options);
+  const auto workload = read_trace(kTraceHeader + "5,10,1,1000,,train,,33\n", options);
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->jobs[0].deadline, std::chrono::seconds(45));
   options.slack = SlackRange{100, 100};
-  EXPECT_FALSE(read(kHeader + "9e9,9e9,1,1000,,train,,\n", options))
+  EXPECT_FALSE(read_trace(kTraceHeader + "9e9,9e9,1,1000,,train,,\n", options))
       << "a deadline out of range is refused, not wrapped";
-  EXPECT_EQ(read(kHeader + "5,10,1,1000,,train,,-6\n")->jobs[0].deadline, std::chrono::seconds(-1));
+  EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train,,-6\n")->jobs[0].deadline, std::chrono::seconds(-1));
 }
 
 TEST(TraceCsv, DrawsDependOnSeedAndRowOnly) {
   const std::string row = "5,10,1,1000,,train,,\n";
-  const auto one = read(kHeader + row), two = read(kHeader + row + row);
+  const auto one = read_trace(kTraceHeader + row), two = read_trace(kTraceHeader + row + row);
   ASSERT_TRUE(one && two);
   EXPECT_EQ(one->jobs[0].deadline, two->jobs[0].deadline);
   EXPECT_NE(two->jobs[0].deadline, two->jobs[1].deadline);
   LoadOptions options;
   options.seed = 3;
-  EXPECT_NE(read(kHeader + row, options)->jobs[0].deadline, one->jobs[0].deadline);
+  EXPECT_NE(read_trace(kTraceHeader + row, options)->jobs[0].deadline, one->jobs[0].deadline);
 }
 
 TEST(TraceCsv, GpuWithoutMeasurementsSaysWhoseItUses) {
   LoadOptions options;
   options.gpu = "a30-24gb";
-  const auto workload = read(kHeader + "5,10,1,1000,,train,,\n", options);
+  const auto workload = read_trace(kTraceHeader + "5,10,1,1000,,train,,\n", options);
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->reference_gpu, "a100-40gb");
   EXPECT_TRUE(has_rule(*workload, "no speeds are measured on a30-24gb: those of a100-40gb are used"))
       << all_rules(*workload);
   options.gpu = "h200-141gb";
-  EXPECT_EQ(read(kHeader + "5,10,1,1000,,train:bert,,\n", options)->kinds[0], "bert-train-32");
+  EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train:bert,,\n", options)->kinds[0], "bert-train-32");
 }
 
 TEST(TraceCsv, MalformedNumbersStopWithThePlace) {
@@ -112,13 +112,13 @@ TEST(TraceCsv, MalformedNumbersStopWithThePlace) {
                                                       {"0,10,1,,,,,soon\n", "column 'deadline_s'"},
                                                       {"0,10,1\n", "line 2: 3 fields"}};
   for (const auto& [row, words] : rows) {
-    const auto workload = read(kHeader + row);
+    const auto workload = read_trace(kTraceHeader + row);
     ASSERT_FALSE(workload) << row;
     EXPECT_NE(workload.error().what.find(words), std::string::npos) << workload.error().what;
   }
-  EXPECT_FALSE(read("submit_time_s,num_gpus\n1,1\n"));
-  EXPECT_FALSE(read(kHeader + "0,10,8,8000,,train,,\n")) << "nothing left to run";
-  EXPECT_FALSE(read(kHeader + "9e9,10,1,1000,,train,,9e9\n")) << "deadline out of range";
+  EXPECT_FALSE(read_trace("submit_time_s,num_gpus\n1,1\n"));
+  EXPECT_FALSE(read_trace(kTraceHeader + "0,10,8,8000,,train,,\n")) << "nothing left to run";
+  EXPECT_FALSE(read_trace(kTraceHeader + "9e9,10,1,1000,,train,,9e9\n")) << "deadline out of range";
 }
 
 // The public traces lie beside the project, not in it.

@@ -24,7 +24,7 @@ struct Due {
   bool operator>(const Due& other) const { return std::tie(at, order, id) > std::tie(other.at, other.order, other.id); }
 };
 
-void play(Session& session, LiveFleet& fleet, Policy& policy) {
+void play_live(Session& session, LiveFleet& fleet, Policy& policy) {
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
   const auto& jobs = session.cluster().jobs().workload().jobs;
   for (std::size_t j = 0; j < jobs.size(); ++j) due.push({jobs[j].submit, 2, std::uint32_t(j), {}});
@@ -97,7 +97,7 @@ TEST(LiveFleet, TheJournalIsThatOfTheSimulation) {
       run(a, *first);
       LiveFleet live(start);
       Session b(live, start, &lived);
-      play(b, live, *second);
+      play_live(b, live, *second);
       // The simulation ends with the last completion; operations may go on in the live one.
       ASSERT_GE(lived.events().size(), simulated.events().size()) << name;
       for (std::size_t e = 0; e < simulated.events().size(); ++e) {

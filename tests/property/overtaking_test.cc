@@ -18,7 +18,7 @@ using random_world::World;
 
 constexpr CostModel kHardware{CostModel::kHardware, {}};
 
-std::unique_ptr<Policy> make(const char* name, const Platform& platform) {
+std::unique_ptr<Policy> make_named(const char* name, const Platform& platform) {
   return std::move(make_policy(name, {}, kHardware, platform).value().policy);
 }
 
@@ -42,16 +42,16 @@ Time start_of_whole(Policy& policy, const std::shared_ptr<const Platform>& fleet
 
 TEST(BoundedOvertaking, AJobThatThePlannerLetsWaitForEverStarts) {
   const auto fleet = platform("1xa100-40gb");
-  auto plain = make("planner", *fleet);
+  auto plain = make_named("planner", *fleet);
   const Time starved = start_of_whole(*plain, fleet, 400);
   ASSERT_GT(starved, min(180)) << "the planner no longer starves it: find another crowd";
-  BoundedOvertaking bounded(make("planner", *fleet), {16, kNever});
+  BoundedOvertaking bounded(make_named("planner", *fleet), {16, kNever});
   const Time served = start_of_whole(bounded, fleet, 400);
   // 16 of them go first, two or three at a time and five minutes each; then what runs ends.
   EXPECT_LT(served, min(10 + 16 * 5 + 10));
   EXPECT_EQ(bounded.drains(), 1u);
   EXPECT_LE(bounded.most_overtaken(), 16u + 7u);
-  BoundedOvertaking patient(make("planner", *fleet), {kNoBound, min(60)});
+  BoundedOvertaking patient(make_named("planner", *fleet), {kNoBound, min(60)});
   EXPECT_LT(start_of_whole(patient, fleet, 400), min(10 + 60 + 10));
 }
 
@@ -80,7 +80,7 @@ TEST(BoundedOvertaking, SkipsABlockedGpu) {
   cluster.begin_decision();
   for (int i = 0; i < 2; ++i) cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
   cluster.apply({min(2), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(1), {}});
-  BoundedOvertaking bounded(make("static+cedf", *fleet), {64, min(1)});
+  BoundedOvertaking bounded(make_named("static+cedf", *fleet), {64, min(1)});
   Plan plan;
   bounded.decide(cluster, plan);
   ASSERT_EQ(bounded.reservations().size(), 1u);
@@ -111,7 +111,7 @@ TEST(BoundedOvertaking, CountsFollowARenumberedTable) {
   }
   auto shared = std::make_shared<const JobTable>(table);
   Cluster cluster(fleet, shared, kHardware, layouts(*fleet, {"1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6"}));
-  BoundedOvertaking bounded(make("static+cedf", *fleet), {3, kNever});
+  BoundedOvertaking bounded(make_named("static+cedf", *fleet), {3, kNever});
   const auto decide_and_act = [&](Cluster& world) {
     Plan plan;
     bounded.decide(world, plan);

@@ -1,0 +1,80 @@
+#include "policy/batch.h"
+
+#include <gtest/gtest.h>
+
+#include "model/fixture.h"
+#include "policy/registry.h"
+
+namespace smartmig {
+namespace {
+
+constexpr CostModel kHardware{CostModel::kHardware, {}};
+
+// The first decision about jobs that all came at once. `minutes`: of each job on 1, 2, 3, 4 and 7 slices.
+struct First {
+  Plan plan;
+  std::string target;
+};
+First decide(double weight, const std::vector<fixture::Work>& minutes, const std::string& layout,
+             const std::string& gpus = "1xa100-40gb") {
+  const auto platform = fixture::platform(gpus);
+  std::vector<Job> jobs;
+  for (const fixture::Work& m : minutes) jobs.push_back(fixture::job(0, -1, m));
+  Cluster cluster(platform, fixture::bind(jobs, *platform), kHardware,
+                  fixture::layouts(*platform, std::vector<std::string>(platform->gpus(), layout)));
+  for (std::size_t j = 0; j < jobs.size(); ++j)
+    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  First first;
+  BatchPolicy(weight).decide(cluster, first.plan);
+  if (!first.plan.reshapes.empty())
+    first.target =
+        to_string(*platform->models()[0].gpu, shape_of(*platform->models()[0].gpu, first.plan.reshapes[0].to));
+  return first;
+}
+
+const fixture::Work kFlat{10, 9.8, 9.6, 9.4, 9}, kSteep{70, 30, 18, 12, 5}, kLongSteep{140, 60, 36, 24, 10};
+
+TEST(Batch, JobsThatGainNothingRunSideBySide) {
+  EXPECT_EQ(decide(0, std::vector(14, kFlat), "7g@0").target, "1g.5gb*7");
+}
+
+TEST(Batch, JobsThatGainMoreThanTheirShareRunAlone) {
+  const First first = decide(0, std::vector(6, kSteep), "7g@0");
+  EXPECT_TRUE(first.plan.reshapes.empty());
+  EXPECT_EQ(first.plan.starts.size(), 1u);
+}
+
+TEST(Batch, TheLastJobGetsTheWholeGpu) { EXPECT_EQ(decide(0, {kFlat}, "1g@0+1g@1+1g@2+1g@3+3g@4").target, "7g.40gb"); }
+
+TEST(Batch, TheLongestStartsFirst) {
+  const First first = decide(0, {kSteep, kLongSteep, kSteep}, "7g@0");
+  ASSERT_EQ(first.plan.starts.size(), 1u);
+  EXPECT_EQ(first.plan.starts[0].job, JobId(1));
+}
+
+// A whole A100 draws more than the slices that a job needs: with joules alone in mind nothing is gained by width.
+TEST(Batch, JoulesAloneChooseTheLeastWattSeconds) {
+  const First time = decide(0, {kFlat}, "7g@0"), energy = decide(1, {kFlat}, "7g@0");
+  EXPECT_TRUE(time.plan.reshapes.empty());
+  EXPECT_FALSE(energy.plan.reshapes.empty()) << "one slice for 10 min costs less than seven for 9";
+}
+
+TEST(Batch, SeveralGpusShareTheWork) {
+  const First first = decide(0, std::vector(28, kFlat), "7g@0", "4xa100-40gb");
+  EXPECT_EQ(first.plan.reshapes.size(), 4u);
+}
+
+TEST(Batch, NamedAndForHardwareCostsOnly) {
+  const auto platform = fixture::platform("2xa100-40gb");
+  for (const char* name : {"batch", "batch:0", "batch:0.5", "batch:1"}) {
+    const auto made = make_policy(name, {}, kHardware, *platform);
+    ASSERT_TRUE(made) << made.error().what;
+    EXPECT_EQ(made->name, name);
+    EXPECT_FALSE(make_policy(name, {}, {}, *platform));
+  }
+  for (const char* name : {"batch:", "batch:x", "batch:2", "batch:-1", "batch:nan"})
+    EXPECT_FALSE(make_policy(name, {}, kHardware, *platform)) << name;
+}
+
+}  // namespace
+}  // namespace smartmig
