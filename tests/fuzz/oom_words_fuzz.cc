@@ -1,0 +1,12 @@
+// The end of a job's log: whatever a job writes, the size read from it is none or one that a device could have.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "serve/oom_words.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const int mib = smartmig::refused_request_mib({reinterpret_cast<const char*>(data), size});
+  SMARTMIG_CHECK(mib >= 0 && mib <= 1 << 26, "{} MiB", mib);
+  return 0;
+}
