@@ -60,4 +60,13 @@ ReconfigTime reconfig_time(const GpuModel& model, int profile) {
   return size == sizes.end() ? sizes.rbegin()->second : size->second;
 }
 
+Time reshape_time(const CostModel& cost, const GpuModel& model, Layout from, Layout to) {
+  if (from == to) return Time{0};
+  if (cost.reshape) return *cost.reshape;
+  Time total{};
+  for (const PlacementId p : from - to) total += reconfig_time(model, model.placement(p).profile).destroy;
+  for (const PlacementId p : to - from) total += reconfig_time(model, model.placement(p).profile).create;
+  return total;
+}
+
 }  // namespace smartmig

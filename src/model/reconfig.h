@@ -3,6 +3,7 @@
 #pragma once
 #include "base/units.h"
 #include "mig/gpu_model.h"
+#include "model/cost.h"
 
 namespace smartmig {
 
@@ -11,5 +12,8 @@ struct ReconfigTime {
 };
 
 ReconfigTime reconfig_time(const GpuModel& model, int profile);
+
+// One change of a GPU under hardware costs: what goes, then what comes, one after the other; or cost.reshape.
+Time reshape_time(const CostModel& cost, const GpuModel& model, Layout from, Layout to);
 
 }  // namespace smartmig

@@ -20,15 +20,6 @@ double active_watts(const Cluster& cluster, JobId job, TypeId type) {
   return (model.power.watts(all, 0) - model.power.idle()) * slice.compute_slices / all;
 }
 
-double reshape_s(const Cluster& cluster, const GpuModel& gpu, Layout from, Layout to) {
-  if (from == to) return 0;
-  if (cluster.cost().reshape) return seconds(*cluster.cost().reshape);
-  Time sum{};
-  for (const PlacementId p : from - to) sum += reconfig_time(gpu, gpu.placement(p).profile).destroy;
-  for (const PlacementId p : to - from) sum += reconfig_time(gpu, gpu.placement(p).profile).create;
-  return seconds(sum);
-}
-
 const auto kLater = [](const auto& a, const auto& b) {  // of two seats; by place where both are free at once
   return std::tuple(a.free_s, !a.ready, a.gpu, index(a.where)) > std::tuple(b.free_s, !b.ready, b.gpu, index(b.where));
 };
@@ -54,7 +45,7 @@ void BatchPolicy::seat(const Cluster& cluster, std::size_t gpu, Layout target) {
   const GpuState& state = cluster.gpus()[gpu];
   const Platform::Model& model = cluster.platform().model(GpuId(gpu));
   const double now = seconds(cluster.now());
-  const double made = now + reshape_s(cluster, *model.gpu, state.layout, target);
+  const double made = now + seconds(reshape_time(cluster.cost(), *model.gpu, state.layout, target));
   for (const PlacementId p : target) {
     Seat seat{now, std::uint32_t(gpu), p, true};
     if (state.busy.contains(p)) {

@@ -8,19 +8,6 @@
 #include "policy/planner.h"
 
 namespace smartmig {
-namespace {
-
-double reshape_minutes(const Cluster& cluster, const GpuModel& gpu, Layout from, Layout to) {
-  if (from == to) return 0;
-  if (cluster.cost().reshape) return minutes(*cluster.cost().reshape);
-  Time total{};
-  for (const PlacementId p : from - to) total += reconfig_time(gpu, gpu.placement(p).profile).destroy;
-  for (const PlacementId p : to - from) total += reconfig_time(gpu, gpu.placement(p).profile).create;
-  return minutes(total);
-}
-
-}  // namespace
-
 // Every set of slots that queued jobs could have on this GPU beside its busy slices, each with the layout that makes it
 // in the least time. While a reshape is under way only what exists and stays is on offer.
 const std::vector<Planner::HardwareChoice>& Planner::choices_of(const Cluster& cluster, GpuId id) {
@@ -36,7 +23,7 @@ const std::vector<Planner::HardwareChoice>& Planner::choices_of(const Cluster& c
   const int busy_slices = gpu.compute_used(state.busy);
   std::map<std::array<std::uint8_t, SlotMarket::kMaxTypes>, std::pair<double, Layout>> best;
   const auto offer = [&](Layout target, Layout free) {
-    const double took = reshape_minutes(cluster, gpu, state.layout, target);
+    const double took = minutes(reshape_time(cluster.cost(), gpu, state.layout, target));
     // All sub-sets of the free slices: a slot may stay unused.
     const std::uint32_t all = free.bits();
     for (std::uint32_t part = all;; part = (part - 1) & all) {
