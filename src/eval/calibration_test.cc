@@ -69,6 +69,19 @@ TEST(Calibration, TellsLaunchFromWork) {
   EXPECT_LT(fit->time_after.mean, 0.02);
 }
 
+// Seven at once on an H200, each charged a seventh of the 32.56 W that the board draws beyond idle as soon as anything
+// runs: in the table, which is of jobs alone, each has all of it.
+TEST(Calibration, TheBoardsBaseIsChargedOnce) {
+  const auto watts_of = [](double share) {
+    const auto fit = calibrate({{"a", "h200-141gb", "1g.18gb", "", 10, 500, 1, -1, share}}, "h200");
+    EXPECT_TRUE(fit);
+    const std::string rows = power_rows(*fit, "h200", "here").value();
+    return rows.substr(rows.find("1g.18gb,") + 8, 6);
+  };
+  EXPECT_EQ(watts_of(1), "138.20");        // idle 88.2 W and 500 J in 10 s
+  EXPECT_EQ(watts_of(1.0 / 7), "166.11");  // and 6/7 of the base
+}
+
 TEST(Calibration, OddRunsDoNotMatterAndSpeedsNeverFall) {
   auto runs = known_world(9, 0.02, false, 0);
   for (std::size_t i = 0; i < runs.size(); i += 9) runs[i].seconds *= 20;

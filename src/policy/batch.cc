@@ -10,7 +10,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kMeanShare = 0.01, kWorthwhile = 1e-6;
+constexpr double kMeanShare = 0.005, kWorthwhile = 1e-6;
 
 double active_watts(const Cluster& cluster, JobId job, TypeId type) {
   const SliceType& slice = cluster.platform().type(type);
@@ -116,7 +116,7 @@ double BatchPolicy::value(const Outcome& outcome) const {
   const auto over = [](double a, double b) { return b > 0 ? a / b : 0; };
   const double end = over(outcome.end_s, whole_.end_s);
   return (1 - weight_) * end + weight_ * over(outcome.joules, whole_.joules) +
-         kMeanShare * over(outcome.mean_s, whole_.end_s);
+         kMeanShare * over(outcome.mean_s, whole_.mean_s);
 }
 
 // What an idle part of a GPU can become around its busy slices; a GPU that is changing stays on its way.

@@ -5,11 +5,12 @@
 //
 //   (1 - w) * time until all is done + w * joules until then,   each over its value on whole GPUs
 //
-// w = 0 is time alone, w = 1 energy alone; a hundredth of the mean end of the jobs settles ties. Every shape is tried
-// on all idle GPUs at once, then GPU by GPU. Jobs run where their times (start-up included, model/speed.h) and the
-// memory known of them allow; a slice is chosen larger than needed where that pays at the end of the batch, when few
-// jobs are left. Running jobs are never stopped. Hardware costs only. At most kWindow jobs, the longest, are looked at;
-// a stream of long jobs could starve short ones: policy/bounded_overtaking.h around it prevents that.
+// w = 0 is time alone, w = 1 energy alone; a little of the mean end of the jobs, over its own value there, settles
+// ties, and so decides while one running job lasts longer than all else. Every shape is tried on all idle GPUs at once,
+// then GPU by GPU. Jobs run where their times (start-up included, model/speed.h) and the memory known of them allow; a
+// slice is chosen larger than needed where that pays at the end of the batch, when few jobs are left. Running jobs are
+// never stopped. Hardware costs only. At most kWindow jobs, the longest, are looked at; a stream of long jobs could
+// starve short ones: policy/bounded_overtaking.h around it prevents that.
 #pragma once
 #include <cstdint>
 #include <vector>

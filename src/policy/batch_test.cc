@@ -64,6 +64,27 @@ TEST(Batch, SeveralGpusShareTheWork) {
   EXPECT_EQ(first.plan.reshapes.size(), 4u);
 }
 
+// It makes the end the same for all layouts; the mean end of what waits still tells them apart.
+TEST(Batch, AJobThatRunsForAWeekDoesNotHideTheRest) {
+  const auto platform = fixture::platform("2xa100-40gb");
+  const GpuModel& gpu = *platform->models()[0].gpu;
+  std::vector<Job> jobs(15, fixture::job(0, -1, kFlat));
+  jobs[0] = fixture::job(0, -1, fixture::linear(10080));
+  Cluster cluster(platform, fixture::bind(jobs, *platform), kHardware, fixture::layouts(*platform, {"7g@0", "7g@0"}));
+  for (std::size_t j = 0; j < jobs.size(); ++j)
+    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  cluster.apply({Time{0}, EventKind::kStarted, gpu.find_placement(gpu.find_profile("7g"), 0), JobId(0), GpuId(0), {}});
+  Plan plan;
+  BatchPolicy(0).decide(cluster, plan);
+  ASSERT_EQ(plan.reshapes.size(), 1u);
+  EXPECT_EQ(plan.reshapes[0].gpu, GpuId(1));
+}
+
+// Serving it costs as much on paper as leaving it for later, and a reshape more: it must not wait for ever.
+TEST(Batch, AJobThatNoIdleSliceTakesGetsOne) {
+  EXPECT_EQ(decide(0, {{-1, -1, -1, -1, 0.01}}, "1g@0+1g@1+1g@2+1g@3+3g@4").target, "7g.40gb");
+}
+
 TEST(Batch, NamedAndForHardwareCostsOnly) {
   const auto platform = fixture::platform("2xa100-40gb");
   for (const char* name : {"batch", "batch:0", "batch:0.5", "batch:1"}) {

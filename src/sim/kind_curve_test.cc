@@ -83,5 +83,23 @@ TEST(KindPicker, OtherGpusUseTheirOwnSpeeds) {
   EXPECT_EQ(a30.wanted_gpu(), "a30-24gb");
 }
 
+TEST(KindCurve, LaunchIsTheSameOnEverySize) {
+  const auto table =
+      SpeedTable::parse(LineReader::over("speeds",
+                                         "kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\n"
+                                         "a,a100-40gb,1g.5gb,1,x/s,,9,s\na,a100-40gb,7g.40gb,4,x/s,,,s\n"));
+  ASSERT_TRUE(table) << table.error().what;
+  EXPECT_EQ(table->launch_s("a", "a100-40gb"), 9);
+  EXPECT_EQ(table->launch_s("a", "a30-24gb"), 0);
+  Job job;
+  curve_of("a", "a100-40gb", *table).set_work(job, 7, 15);
+  EXPECT_EQ(job.work_on(7), from_seconds(15));
+  EXPECT_EQ(job.work_on(1), from_seconds(9 + 4 * 6));
+  curve_of("a", "a100-40gb", *table).set_work(job, 7, 5);  // shorter than a launch
+  EXPECT_EQ(job.work_on(1), from_seconds(20));
+  EXPECT_FALSE(SpeedTable::parse(
+      LineReader::over("speeds", "kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\na,g,1g.5gb,1,x,,-1,s\n")));
+}
+
 }  // namespace
 }  // namespace smartmig
