@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/memory_record.h"
+#include "live/jobs/memory_record.h"
 
 typedef unsigned long long Address;
 typedef struct SmartmigMemoryRecord Record;

@@ -1,4 +1,4 @@
-/* The process's account of its CUDA memory: counts what the hooks tell and keeps the record (live/memory_record.h) in a
+/* The process's account of its CUDA memory: counts what the hooks tell and keeps the record (live/jobs/memory_record.h) in a
  * mapped file up to date. The file is made at the first request, so a process without CUDA leaves none; without
  * SMARTMIG_MEMORY_DIR, or where the file cannot be made, nothing is counted. A forked child begins anew. Every function
  * keeps errno. Thread rule: any thread; one lock, held for some tens of nanoseconds. */

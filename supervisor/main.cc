@@ -17,7 +17,7 @@
 
 #include <initializer_list>
 
-#include "live/log_capture.h"
+#include "live/jobs/log_capture.h"
 #include "supervisor.h"
 
 using namespace smartmig;

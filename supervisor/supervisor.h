@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/launch_block.h"
+#include "live/jobs/launch_block.h"
 
 namespace smartmig::supervisor {
 

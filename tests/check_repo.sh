@@ -76,8 +76,8 @@ for file in "${files[@]}"; do
 done
 
 # One name, one type: two of them in one namespace would be one symbol to the linker.
-twice=$(grep -hE '^(struct|class) [A-Z][A-Za-z]+( |:|$)' $(printf '%s\n' src/*/*.h | grep -v '^src/cli/') | awk '{ print $2 }' | tr -d ':{' | sort | uniq -d)
-for name in $twice; do complain "the type $name is defined in more than one header of src: $(grep -lE "^(struct|class) $name( |:|\$)" src/*/*.h | tr '\n' ' ')"; done
+twice=$(grep -hE '^(struct|class) [A-Z][A-Za-z]+( |:|$)' $(find src -name '*.h' -not -path 'src/cli/*') | awk '{ print $2 }' | tr -d ':{' | sort | uniq -d)
+for name in $twice; do complain "the type $name is defined in more than one header of src: $(grep -rlE --include='*.h' "^(struct|class) $name( |:|\$)" src | tr '\n' ' ')"; done
 
 [ "$failed" = 0 ] && echo "${#files[@]} files keep the rules"
 exit "$failed"

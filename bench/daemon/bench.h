@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/station.h"
+#include "serve/daemon/station.h"
 
 namespace smartmig::bench {
 

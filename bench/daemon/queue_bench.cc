@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "bench.h"
-#include "serve/job_json.h"
-#include "serve/places.h"
+#include "serve/daemon/job_json.h"
+#include "serve/config/places.h"
 
 namespace smartmig::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/rng.h"
-#include "live/partition_manager.h"
-#include "live/reshape.h"
+#include "live/gpu/partition_manager.h"
+#include "live/gpu/reshape.h"
 #include "mig/catalog.h"
 
 namespace smartmig {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "live/memory_size.h"
+#include "live/gpu/memory_size.h"
 
 namespace smartmig::cli {
 namespace {

@@ -3,7 +3,7 @@
 // one order: a run is a function of its config, equal to the byte for any number of threads, and a run resumed from a
 // checkpoint equals one that was never stopped (environments are restored by replaying the actions of their day).
 //
-// Does not print and opens no file: src/cli/train.cc does. One owner.
+// Does not print and opens no file: src/cli/simulate/train.cc does. One owner.
 #pragma once
 #include <chrono>
 #include <memory>

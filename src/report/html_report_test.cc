@@ -8,7 +8,7 @@
 #include "report/chart_data.h"
 #include "report/compare_report.h"
 #include "report/svg_chart.h"
-#include "report/test_run.h"
+#include "support/recorded_test_run.h"
 
 namespace smartmig {
 namespace {

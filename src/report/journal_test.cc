@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "report/summary_text.h"
-#include "report/test_run.h"
+#include "support/recorded_test_run.h"
 
 namespace smartmig {
 namespace {

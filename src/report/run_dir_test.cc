@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "report/test_run.h"
+#include "support/recorded_test_run.h"
 
 namespace smartmig {
 namespace {

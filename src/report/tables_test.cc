@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "report/quote.h"
-#include "report/test_run.h"
+#include "support/recorded_test_run.h"
 
 namespace smartmig {
 namespace {

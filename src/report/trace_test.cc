@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "report/test_run.h"
+#include "support/recorded_test_run.h"
 
 namespace smartmig {
 namespace {

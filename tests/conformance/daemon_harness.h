@@ -6,12 +6,12 @@
 
 #include "base/rng.h"
 #include "eval/guard.h"
-#include "live/temp_dir.h"
+#include "support/temp_dir.h"
 #include "model/speed.h"
 #include "policy/bounded_overtaking.h"
 #include "report/journal.h"
-#include "serve/guarded_policy.h"
-#include "serve/station.h"
+#include "serve/daemon/guarded_policy.h"
+#include "serve/daemon/station.h"
 #include "sim/sim_fleet.h"
 
 namespace smartmig::daemon_conformance {

@@ -7,9 +7,9 @@
 
 #include "base/rng.h"
 #include "driver_harness.h"
-#include "live/fake_driver.h"
-#include "live/intent.h"
-#include "live/reshaper.h"
+#include "live/emulation/fake_driver.h"
+#include "live/gpu/intent.h"
+#include "live/gpu/reshaper.h"
 
 namespace smartmig::conformance {
 namespace {

@@ -1,6 +1,6 @@
 #include "driver_harness.h"
-#include "live/fake_driver.h"
-#include "live/watched_driver.h"
+#include "live/emulation/fake_driver.h"
+#include "live/gpu/watched_driver.h"
 
 namespace smartmig::conformance {
 namespace {

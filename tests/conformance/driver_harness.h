@@ -9,8 +9,8 @@
 #include <functional>
 #include <memory>
 
-#include "live/driver.h"
-#include "live/temp_dir.h"
+#include "live/gpu/driver.h"
+#include "support/temp_dir.h"
 
 namespace smartmig::conformance {
 

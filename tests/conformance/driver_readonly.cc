@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "live/holders.h"
-#include "live/nvml_driver.h"
-#include "live/partition_manager.h"
-#include "live/reshape.h"
+#include "live/gpu/holders.h"
+#include "live/gpu/nvml_driver.h"
+#include "live/gpu/partition_manager.h"
+#include "live/gpu/reshape.h"
 
 using namespace smartmig;
 

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 
 #include "driver_harness.h"
-#include "live/nvml_driver.h"
-#include "live/run_program.h"
-#include "live/watched_driver.h"
+#include "live/gpu/nvml_driver.h"
+#include "live/jobs/run_program.h"
+#include "live/gpu/watched_driver.h"
 
 namespace smartmig::conformance {
 namespace {

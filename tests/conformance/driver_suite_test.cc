@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "driver_harness.h"
-#include "live/reshaper.h"
+#include "live/gpu/reshaper.h"
 
 namespace smartmig::conformance {
 namespace {

@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "live/run_program.h"
+#include "live/jobs/run_program.h"
 #include "report/journal.h"
-#include "serve/places.h"
+#include "serve/config/places.h"
 
 namespace smartmig::chaos {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "chaos_checks.h"
 #include "chaos_clients.h"
-#include "cli/http_client.h"
+#include "cli/queue/http_client.h"
 
 namespace smartmig::chaos {
 namespace {

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "cli/http_client.h"
-#include "live/run_program.h"
+#include "cli/queue/http_client.h"
+#include "live/jobs/run_program.h"
 
 namespace smartmig::chaos {
 namespace {

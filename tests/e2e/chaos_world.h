@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/rng.h"
-#include "live/temp_dir.h"
+#include "support/temp_dir.h"
 
 namespace smartmig::chaos {
 

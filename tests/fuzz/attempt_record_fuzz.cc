@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/attempt_record.h"
-#include "live/cgroup.h"
+#include "live/jobs/attempt_record.h"
+#include "live/jobs/cgroup.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/energy_meter.h"
+#include "live/energy/energy_meter.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "serve/history.h"
+#include "serve/daemon/history.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "serve/api.h"
-#include "serve/fake_service.h"
-#include "serve/http_guard.h"
+#include "serve/http/api.h"
+#include "support/fake_service.h"
+#include "serve/http/http_guard.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "live/job_spec.h"
+#include "live/jobs/job_spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "eval/memory_curves.h"
+#include "papers/memory_curves.h"
 #include "model/memory_projection.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

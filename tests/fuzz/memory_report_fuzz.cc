@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "live/memory_record.h"
-#include "live/memory_report.h"
+#include "live/jobs/memory_record.h"
+#include "live/jobs/memory_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

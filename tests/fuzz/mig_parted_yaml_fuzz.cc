@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "live/desired.h"
-#include "live/mig_config.h"
+#include "live/gpu/desired.h"
+#include "live/gpu/mig_config.h"
 #include "mig/catalog.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

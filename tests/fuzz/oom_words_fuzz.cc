@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "serve/oom_words.h"
+#include "serve/daemon/oom_words.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const int mib = smartmig::refused_request_mib({reinterpret_cast<const char*>(data), size});

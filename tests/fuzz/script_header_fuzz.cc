@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "cli/script_header.h"
+#include "cli/queue/script_header.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

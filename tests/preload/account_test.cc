@@ -9,8 +9,8 @@
 
 #include "base/rng.h"
 #include "held.h"
-#include "live/memory_report.h"
-#include "live/temp_dir.h"
+#include "live/jobs/memory_report.h"
+#include "support/temp_dir.h"
 #include "report.h"
 
 namespace smartmig {

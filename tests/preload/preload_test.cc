@@ -11,8 +11,8 @@
 #include <map>
 #include <sstream>
 
-#include "live/memory_report.h"
-#include "live/temp_dir.h"
+#include "live/jobs/memory_report.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

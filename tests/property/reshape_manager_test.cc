@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "live/partition_manager.h"
+#include "live/gpu/partition_manager.h"
 #include "mig/catalog.h"
 #include "model/reconfig.h"
 #include "random_world.h"

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "live/reshape.h"
+#include "live/gpu/reshape.h"
 #include "mig/catalog.h"
 #include "random_world.h"
 

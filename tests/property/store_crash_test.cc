@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "live/temp_dir.h"
-#include "serve/job_record.h"
-#include "serve/store.h"
+#include "support/temp_dir.h"
+#include "serve/daemon/job_record.h"
+#include "serve/store/store.h"
 
 namespace smartmig {
 namespace {

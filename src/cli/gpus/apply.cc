@@ -1,0 +1,101 @@
+// smartmig apply: makes the machine's partition what a configuration says, around what runs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/gpus/gpu_options.h"
+#include "cli/gpus/plan.h"
+#include "cli/verbs.h"
+#include "live/gpu/reshaper.h"
+
+namespace smartmig::cli {
+namespace {
+
+struct Applied {
+  bool ok = true;
+  std::string words;
+  int calls = 0;
+};
+
+// Mode on, reshape, mode off: each only where asked for.
+Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change, const GpuBoard& board) {
+  const auto failed = [&](const Error& error) { return Applied{false, error.what, 0}; };
+  if (change.mode && *change.mode)
+    if (auto set = driver.set_mig_mode(change.gpu, true); !set) return failed(set.error());
+  Applied applied;
+  if (!change.plan.steps.empty() || board.instances.size() != std::size_t(board.layout.size())) {
+    const auto outcome = reshaper.execute(change.gpu, change.plan);
+    if (!outcome) return failed(outcome.error());
+    applied.calls = outcome->calls;
+    if (outcome->kind != ReshapeOutcome::kDone) return {false, outcome->words, outcome->calls};
+  }
+  if (change.mode && !*change.mode)
+    if (auto set = driver.set_mig_mode(change.gpu, false); !set) return failed(set.error());
+  return applied;
+}
+
+}  // namespace
+
+int run_apply(const Arguments& arguments) {
+  GpuOptions options;
+  ConfigOptions config;
+  bool mode_only = false;
+  Command cmd("apply", "",
+              "Makes the partition what a configuration says. Slices that are busy stay; if that cannot be, nothing is "
+              "changed on that GPU.\nA crash half-way is repaired at the next start.",
+              "smartmig apply -f config.yaml -c all-balanced --emulate 8xa100-40gb --state machine");
+  config.declare(cmd, true);
+  options.declare(cmd, true);
+  cmd.flag("--mode-only", mode_only, "change MIG mode alone");
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  auto machine = Machine::open(options, true);
+  if (!machine)
+    return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
+  MigDriver& driver = machine->driver();
+  auto reshaper = Reshaper::open(driver, machine->state_dir());
+  if (!reshaper) return failure(reshaper.error());
+  const auto recovered = reshaper->recover();
+  if (!recovered) return failure(recovered.error());
+  const auto situation = look(driver);
+  if (!situation) return failure(situation.error());
+  const auto desired = wanted(config, *situation);
+  if (!desired) return usage_error(desired.error());
+  auto list = changes(*desired, *situation, options.adopt, mode_only);
+  if (!list) return failure(list.error());
+  for (GpuChange& change : *list)
+    if (change.mode && change.refusal.empty() && !options.allow_mode_change)
+      change.refusal = fmt::format("{}: MIG mode would have to be switched {}; --allow-mode-change allows it",
+                                   title(situation->boards[index(change.gpu)]), *change.mode ? "on" : "off");
+
+  nlohmann::ordered_json json{{"driver", driver.name()}, {"isolated", driver.isolated()}, {"recovered", *recovered}};
+  json["gpus"] = nlohmann::ordered_json::array();
+  std::string text;
+  for (const std::string& words : *recovered) text += words + "\n";
+  int done = 0, failed = 0;
+  for (const GpuChange& change : *list) {
+    const GpuBoard& board = situation->boards[index(change.gpu)];
+    Applied applied{change.refusal.empty(), change.refusal, 0};
+    const bool nothing =
+        change.plan.steps.empty() && !change.mode && board.instances.size() == std::size_t(board.layout.size());
+    if (applied.ok && !nothing) applied = carry_out(driver, *reshaper, change, board);
+    text += change_text(change, board);
+    if (!applied.ok && change.refusal.empty()) text += fmt::format("  failed: {}\n", applied.words);
+    auto one = change_json(change, board);
+    one["ok"] = applied.ok;
+    one["calls"] = applied.calls;
+    one["words"] = applied.words;
+    json["gpus"].push_back(std::move(one));
+    done += applied.ok && !nothing;
+    failed += !applied.ok;
+  }
+  if (options.json)
+    fmt::print("{}\n", json.dump(1));
+  else
+    fmt::print("{}{} of {} GPUs changed{}{}.\n", text, done, situation->boards.size(),
+               failed > 0 ? fmt::format(", {} failed", failed) : "", mark(driver));
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,80 @@
+// smartmig plan: what apply would do, with seconds; nothing is changed.
+#include "cli/gpus/plan.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/gpus/gpu_options.h"
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+
+using OrderedJson = nlohmann::ordered_json;
+
+nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& board) {
+  OrderedJson json{{"gpu", board.index}, {"uuid", board.uuid}};
+  json["mode"] = change.mode ? OrderedJson(*change.mode ? "on" : "off") : OrderedJson();
+  json["from"] = board.model ? OrderedJson(to_string(*board.model, change.plan.from)) : OrderedJson();
+  json["to"] = board.model ? OrderedJson(to_string(*board.model, change.plan.to)) : OrderedJson();
+  json["refused"] = change.refusal.empty() ? OrderedJson() : OrderedJson(change.refusal);
+  for (const char* key : {"keep", "destroy", "create"}) json[key] = OrderedJson::array();
+  if (change.refusal.empty() && board.model) {
+    for (PlacementId p : change.plan.move.keep) json["keep"].push_back(slice_name(*board.model, p));
+    for (const ReshapeStep& step : change.plan.steps)
+      json[step.operation.kind == Operation::kCreate ? "create" : "destroy"].push_back(
+          {{"slice", slice_name(*board.model, step.operation.placement)}, {"seconds", seconds(step.predicted)}});
+  }
+  json["seconds"] = seconds(change.plan.predicted);
+  return json;
+}
+
+int run_plan(const Arguments& arguments) {
+  GpuOptions options;
+  ConfigOptions config;
+  bool mode_only = false;
+  Command cmd("plan", "", "Prints what apply would destroy, keep and create, with seconds. Changes nothing.",
+              "smartmig plan --emulate 1xa100-40gb --to 4g+2g+1g");
+  config.declare(cmd, true);
+  options.declare(cmd, true);
+  cmd.flag("--mode-only", mode_only, "look at MIG mode alone");
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  auto machine = Machine::open(options, false);
+  if (!machine)
+    return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
+  const auto situation = look(machine->driver());
+  if (!situation) return failure(situation.error());
+  const auto desired = wanted(config, *situation);
+  if (!desired) return usage_error(desired.error());
+  const auto list = changes(*desired, *situation, options.adopt, mode_only);
+  if (!list) return failure(list.error());
+
+  nlohmann::ordered_json json{{"driver", machine->driver().name()}, {"isolated", machine->driver().isolated()}};
+  json["gpus"] = nlohmann::ordered_json::array();
+  std::string text;
+  Time total{};
+  int changed = 0, refused = 0;
+  for (const GpuChange& change : *list) {
+    const GpuBoard& board = situation->boards[index(change.gpu)];
+    text += change_text(change, board);
+    json["gpus"].push_back(change_json(change, board));
+    refused += !change.refusal.empty();
+    if (!change.refusal.empty()) continue;
+    changed += change.mode || !change.plan.steps.empty();
+    total += change.plan.predicted;
+    if (change.mode && !options.allow_mode_change)
+      text += fmt::format("  GPU {} needs a change of MIG mode: apply wants --allow-mode-change\n", board.index);
+  }
+  json["seconds"] = seconds(total);
+  if (options.json)
+    fmt::print("{}\n", json.dump(1));
+  else
+    fmt::print("{}{} of {} GPUs change, {:.2f} s predicted, one call after another{}; what is kept runs on{}.\n", text,
+               changed, situation->boards.size(), seconds(total),
+               refused > 0 ? fmt::format("; {} refused", refused) : "", mark(machine->driver()));
+  return refused > 0 ? 1 : 0;
+}
+
+}  // namespace smartmig::cli

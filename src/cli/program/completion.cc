@@ -1,0 +1,161 @@
+// smartmig completion: scripts for bash, zsh and fish.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/program/program_text.h"
+
+namespace smartmig::cli {
+namespace {
+
+// Verbs whose arguments are jobs; their numbers come from the daemon when it answers.
+bool takes_jobs(const std::string& verb) {
+  static const std::set<std::string> names = {"queue", "log", "wait", "cancel", "requeue", "why", "eta"};
+  return names.count(verb) > 0;
+}
+
+std::vector<std::string> option_words(const Command::Description& command) {
+  std::vector<std::string> out;
+  for (const Command::OptionText& option : command.options) {
+    out.push_back(option.name);
+    if (!option.alias.empty()) out.push_back(option.alias);
+  }
+  out.insert(out.end(), {"--help", "-h"});
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {  // for sh, within '...'
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c == '\n' ? ' ' : c);
+  return out + "'";
+}
+
+std::string zsh_words(std::string_view text) {  // brackets and colons mean something to _arguments
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<VerbText> describe_verbs() {
+  std::vector<VerbText> out;
+  for (const VerbGroup& group : verb_groups())
+    for (const Verb& verb : group.verbs) {
+      std::vector<Command::Description> found;
+      Command::describe_into(&found);
+      verb.run({"--help"});
+      Command::describe_into(nullptr);
+      Command::Description command = found.empty() ? Command::Description{} : std::move(found.front());
+      command.verb = verb.name;
+      out.push_back({group.title, verb.name, verb.summary, std::move(command)});
+    }
+  return out;
+}
+
+std::string bash_completion(const std::vector<VerbText>& verbs) {
+  std::string names, cases;
+  for (const VerbText& verb : verbs) {
+    names += (names.empty() ? "" : " ") + verb.name;
+    std::vector<std::string> valued;
+    for (const Command::OptionText& option : verb.command.options)
+      if (!option.is_flag) {
+        valued.push_back(option.name);
+        if (!option.alias.empty()) valued.push_back(option.alias);
+      }
+    cases += fmt::format("    {}) options=\"{}\" valued=\" {} \"{} ;;\n", verb.name,
+                         fmt::join(option_words(verb.command), " "), fmt::join(valued, " "),
+                         takes_jobs(verb.name) ? " jobs=1" : "");
+  }
+  for (const Verb& alias : verb_aliases()) names += std::string(" ") + alias.name;
+  return fmt::format(
+      "# bash completion of smartmig; load with: source <(smartmig completion bash)\n"
+      "_smartmig() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} options= valued= jobs=\n"
+      "  COMPREPLY=()\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+      "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n"
+      "    return\n"
+      "  fi\n"
+      "  case ${{COMP_WORDS[1]}} in\n"
+      "{}"
+      "  esac\n"
+      "  if [[ $current == -* ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+      "  elif [[ $valued != *\" $previous \"* && -n $jobs ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"$(smartmig queue --ids 2>/dev/null)\" -- \"$current\"))\n"
+      "  else\n"
+      "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
+      "  fi\n"
+      "}}\n"
+      "complete -o filenames -F _smartmig smartmig\n",
+      names, cases);
+}
+
+std::string zsh_completion(const std::vector<VerbText>& verbs) {
+  std::string out =
+      "#compdef smartmig\n"
+      "# zsh completion of smartmig; load with: source <(smartmig completion zsh)\n"
+      "_smartmig_jobs() { local -a ids; ids=(${(f)\"$(smartmig queue --ids 2>/dev/null)\"}); compadd -a ids }\n"
+      "_smartmig() {\n"
+      "  if (( CURRENT == 2 )); then\n"
+      "    local -a verbs\n"
+      "    verbs=(\n";
+  for (const VerbText& verb : verbs)
+    out += fmt::format("      {}\n", in_quotes(verb.name + ":" + zsh_words(verb.summary)));
+  out +=
+      "    )\n    _describe verb verbs\n    return\n  fi\n  local verb=$words[2]\n  shift words\n  (( CURRENT-- ))\n"
+      "  case $verb in\n";
+  for (const VerbText& verb : verbs) {
+    out += fmt::format("    {}) _arguments", verb.name);
+    for (const Command::OptionText& option : verb.command.options)
+      for (const std::string& name : {option.name, option.alias})
+        if (!name.empty())
+          out += fmt::format(
+              " {}",
+              in_quotes(fmt::format("*{}[{}]{}", name, zsh_words(option.help),
+                                    option.is_flag ? "" : fmt::format(":{}:_files", zsh_words(option.value_name)))));
+    out += fmt::format(" '--help[more about {}]' {} ;;\n", verb.name,
+                       takes_jobs(verb.name) ? "'*:job:_smartmig_jobs'" : "'*:file:_files'");
+  }
+  return out + "  esac\n}\nif [ \"$funcstack[1]\" = _smartmig ]; then _smartmig; else compdef _smartmig smartmig; fi\n";
+}
+
+std::string fish_completion(const std::vector<VerbText>& verbs) {
+  std::string out = "# fish completion of smartmig; load with: smartmig completion fish | source\n";
+  for (const VerbText& verb : verbs) {
+    out +=
+        fmt::format("complete -c smartmig -n __fish_use_subcommand -a {} -d {}\n", verb.name, in_quotes(verb.summary));
+    const std::string here = fmt::format("complete -c smartmig -n '__fish_seen_subcommand_from {}'", verb.name);
+    for (const Command::OptionText& option : verb.command.options)
+      out += fmt::format("{} -l {}{}{} -d {}\n", here, option.name.substr(2),
+                         option.alias.size() == 2 ? fmt::format(" -s {}", option.alias.substr(1)) : "",
+                         option.is_flag ? "" : " -r", in_quotes(option.help));
+    if (takes_jobs(verb.name)) out += here + " -f -a '(smartmig queue --ids 2>/dev/null)'\n";
+  }
+  return out;
+}
+
+int run_completion(const Arguments& arguments) {
+  std::string shell;
+  Command cmd("completion", "bash|zsh|fish",
+              "Prints a completion script: verbs, options, and the numbers of your jobs.",
+              "source <(smartmig completion bash)");
+  cmd.positional(shell);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto make = shell == "bash"   ? bash_completion
+                    : shell == "zsh"  ? zsh_completion
+                    : shell == "fish" ? fish_completion
+                                      : nullptr;
+  if (!make) return usage_error(invalid("'{}' is not a shell known here: bash, zsh or fish", shell));
+  fmt::print("{}", make(describe_verbs()));
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,96 @@
+#include "cli/queue/daemon_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+
+namespace smartmig::cli {
+
+void DaemonOptions::declare(Command& cmd, bool with_json) {
+  if (with_json) cmd.flag("--json", json, "print JSON");
+  cmd.option("--socket", socket, "PATH", "the daemon's Unix socket; else the user's own or the system's");
+  cmd.option("--server", server, "URL", "a daemon elsewhere: https://host:port, its token in SMARTMIG_TOKEN");
+  cmd.option("--token-file", token_file, "FILE", "with --server: the token");
+  cmd.option("--cacert", cacert, "FILE", "with --server: who signed its certificate, if the system does not know");
+}
+
+Result<DaemonClient> DaemonOptions::connect() const {
+  SMARTMIG_TRY(ClientTarget target, DaemonClient::target(socket, server, token_file, cacert));
+  return DaemonClient::open(std::move(target));
+}
+
+std::string text_at(const Json& object, const char* key, std::string_view fallback) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string(fallback);
+}
+
+std::optional<double> number_at(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+std::uint64_t id_at(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+const Json& list_at(const Json& object, const char* key) {
+  static const Json empty = Json::array();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_array() ? *found : empty;
+}
+
+const Json& object_at(const Json& object, const char* key) {
+  static const Json empty = Json::object();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_object() ? *found : empty;
+}
+
+bool yes_at(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+Result<std::vector<std::uint64_t>> read_ids(const std::vector<std::string>& words) {
+  std::vector<std::uint64_t> ids;
+  std::set<std::uint64_t> seen;
+  for (const std::string& word : words) {
+    const auto dash = word.find('-');
+    const auto first = parse_int(word.substr(0, dash)),
+               last = dash == word.npos ? first : parse_int(word.substr(dash + 1));
+    if (!first || !last || *first < 1 || *last < *first)
+      return invalid("'{}' is not the number of a job; smartmig queue lists them", word);
+    if (*last - *first >= 100'000) return invalid("'{}' names more than 100,000 jobs", word);
+    for (auto id = std::uint64_t(*first); id <= std::uint64_t(*last); ++id)
+      if (seen.insert(id).second) ids.push_back(id);
+  }
+  return ids;
+}
+
+bool is_final(const Json& job) {
+  const std::string state = text_at(job, "state");
+  return state == "done" || state == "failed" || state == "cancelled" || state == "timed_out";
+}
+
+Result<Json> all_jobs(DaemonClient& client, const std::string& query, std::size_t most) {
+  Json all = Json::array();
+  std::uint64_t after = 0;
+  for (;;) {
+    const std::size_t limit = std::min<std::size_t>(1000, most - all.size());
+    SMARTMIG_TRY(const Json page, client.get(fmt::format("/v1/jobs?{}{}after={}&limit={}", query,
+                                                         query.empty() ? "" : "&", after, limit)));
+    const Json& jobs = list_at(page, "jobs");
+    for (const Json& job : jobs) all.push_back(job);
+    if (!yes_at(page, "more") || jobs.empty() || all.size() >= most) return all;
+    const std::uint64_t next = id_at(jobs.back(), "id");
+    if (next == after) return all;
+    after = next;
+  }
+}
+
+void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+
+}  // namespace smartmig::cli

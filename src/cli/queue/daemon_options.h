@@ -1,0 +1,42 @@
+// What every verb that talks to the daemon shares: where it is, --json, the jobs meant, and how JSON of the interface
+// is read without trusting it (a missing or odd value reads as the fallback). The interface: docs/api.md.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/queue/http_client.h"
+
+namespace smartmig::cli {
+
+using Json = nlohmann::json;
+using DaemonClient = HttpClient;
+
+struct DaemonOptions {
+  std::string socket, server, token_file, cacert;
+  bool json = false;
+
+  void declare(Command& cmd, bool with_json = true);
+  Result<DaemonClient> connect() const;
+};
+
+std::string text_at(const Json& object, const char* key, std::string_view fallback = "");
+std::optional<double> number_at(const Json& object, const char* key);
+std::uint64_t id_at(const Json& object, const char* key);    // 0: none
+const Json& list_at(const Json& object, const char* key);    // an empty list where there is none
+const Json& object_at(const Json& object, const char* key);  // an empty object where there is none
+bool yes_at(const Json& object, const char* key);
+
+// "12", "12-15"; each once, in order.
+Result<std::vector<std::uint64_t>> read_ids(const std::vector<std::string>& words);
+
+bool is_final(const Json& job);
+// Every job that matches, page by page. `query` is "state=active&user=anna".
+Result<Json> all_jobs(DaemonClient& client, const std::string& query, std::size_t most = 1'000'000);
+
+void print_json(const Json& json);  // one line
+
+}  // namespace smartmig::cli

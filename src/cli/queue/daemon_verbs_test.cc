@@ -1,0 +1,332 @@
+// The verbs of the queue against a daemon that answers from a table, over a real socket.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/program/program_text.h"
+#include "cli/verbs.h"
+#include "support/temp_dir.h"
+#include "serve/http/http_server.h"
+
+namespace smartmig::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+class TableDaemon : public HttpHandler {
+ public:
+  using Answer = std::function<HttpReply(const HttpRequest&)>;
+  TableDaemon() {
+    HttpServerOptions options;
+    options.socket = dir.path() + "/s.sock";
+    server_ = std::move(HttpServer::start(*this, options).value());
+  }
+  HttpReply handle(const HttpRequest& request) override {
+    const std::scoped_lock lock(mutex_);
+    const std::string key = request.method + " " + request.path;
+    asked.push_back(key);
+    if (!request.body.empty()) bodies[key].push_back(Json::parse(request.body));
+    const auto found = answers.find(key);
+    return found == answers.end() ? error_reply(404, "not_found", "there is no " + request.path)
+                                  : found->second(request);
+  }
+  void say(const std::string& key, const Json& json, int status = 200) {
+    answers[key] = [json, status](const HttpRequest&) {
+      HttpReply reply;
+      reply.status = status;
+      reply.body = json.dump();
+      return reply;
+    };
+  }
+  void say_text(const std::string& key, const std::string& text) {
+    answers[key] = [text](const HttpRequest&) {
+      HttpReply reply;
+      reply.type = "text/plain";
+      reply.body = text;
+      return reply;
+    };
+  }
+  std::string socket() const { return dir.path() + "/s.sock"; }
+
+  TempDir dir;
+  std::map<std::string, Answer> answers;
+  std::vector<std::string> asked;
+  std::map<std::string, std::vector<Json>> bodies;
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<HttpServer> server_;  // last: answers until the table goes
+};
+
+struct VerbOutcome {
+  int code = -1;
+  std::string out, err;
+};
+
+class Verbs : public testing::Test {
+ protected:
+  VerbOutcome call(int (*verb)(const Arguments&), Arguments arguments) {
+    arguments.insert(arguments.begin(), {"--socket", daemon_.socket()});
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    VerbOutcome outcome;
+    outcome.code = verb(arguments);
+    std::fflush(stdout);
+    outcome.out = testing::internal::GetCapturedStdout();
+    outcome.err = testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+  static Json job(unsigned id, const char* state) {
+    return {{"id", id},
+            {"name", "train"},
+            {"user", "anna"},
+            {"state", state},
+            {"reason", ""},
+            {"submitted_at", 1000.0},
+            {"started_at", 1060.0},
+            {"ended_at", 1120.0},
+            {"deadline_at", 1090.0},
+            {"late_s", 30.0},
+            {"attempt", 1},
+            {"gpu", 0},
+            {"slice", "3g.20gb@4"},
+            {"exit_code", 0},
+            {"estimate_s", 600.0},
+            {"estimate_source", "guess"},
+            {"energy", {{"joules_j", 33100.0}, {"source", "attributed from counter"}}}};
+  }
+  TableDaemon daemon_;
+};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST_F(Verbs, SubmitSendsTheCommandWithItsDirectoryAndEnvironment) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", {"no estimate: a guess"}}},
+              201);
+  ::setenv("SMARTMIG_TEST_MARK", "here", 1);
+  const auto done = call(run_submit, {"--mem", "18G", "--deadline", "2h", "--", "python3", "train.py", "--lr", "3"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "job 7 train: queued\n");
+  EXPECT_TRUE(contains(done.err, "no estimate: a guess"));
+  const Json body = daemon_.bodies["POST /v1/jobs"].at(0);
+  EXPECT_EQ(body["command"], Json({"python3", "train.py", "--lr", "3"}));
+  EXPECT_EQ(body["mem_mib"], 18432);
+  EXPECT_EQ(body["deadline_s"], 7200.0);
+  EXPECT_EQ(body["directory"], std::filesystem::current_path().string());
+  EXPECT_TRUE(contains(body["environment"].dump(), "SMARTMIG_TEST_MARK=here"));
+  EXPECT_EQ(call(run_submit, {"--parsable", "sleep", "1"}).out, "7\n");
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs"].at(1)["command"], Json({"sleep", "1"}));
+}
+
+TEST_F(Verbs, AScriptBringsItsHeaderAndTheCommandLineGoesFirst) {
+  daemon_.say("POST /v1/jobs", {{"ids", {8u}}, {"jobs", {job(8, "queued")}}, {"warnings", Json::array()}}, 201);
+  const std::string script = "#!/bin/bash -e\n#SBATCH --mem=32G -p gpu\n#SMARTMIG --time 30m --name header\necho $1\n";
+  const std::string path = daemon_.dir.file("job.sh", script);
+  const auto done = call(run_submit, {"--name", "line", path, "--first", "second"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(contains(done.err, "#SBATCH -p means nothing here"));
+  const Json body = daemon_.bodies["POST /v1/jobs"].at(0);
+  EXPECT_EQ(body["script"], script);
+  EXPECT_EQ(body["command"], Json({"/bin/bash", "-e", "--first", "second"}));
+  EXPECT_EQ(body["name"], "line");
+  EXPECT_EQ(body["host_mem_mib"], 32 * 1024);
+  EXPECT_EQ(body["time_limit_s"], 1800.0);
+  EXPECT_FALSE(body.contains("mem_mib"));
+}
+
+TEST_F(Verbs, AWrongCallIsTwoAndARefusalOne) {
+  EXPECT_EQ(call(run_submit, {}).code, 2);
+  EXPECT_EQ(call(run_submit, {"--mem", "lots", "--", "true"}).code, 2);
+  EXPECT_EQ(call(run_submit, {"--mme", "4G", "--", "true"}).code, 2);
+  EXPECT_EQ(call(run_cancel, {}).code, 2);
+  EXPECT_EQ(call(run_why, {"seven"}).code, 2);
+  daemon_.say("POST /v1/jobs", {{"error", {{"code", "busy"}, {"message", "the queue is full"}}}}, 409);
+  const auto refused = call(run_submit, {"--", "true"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(contains(refused.err, "the queue is full")) << refused.err;
+  const auto missing = call(run_why, {"7"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_TRUE(contains(missing.err, "there is no /v1/jobs/7/why")) << missing.err;
+}
+
+TEST_F(Verbs, QueueShowsLatenessEnergyAndGuessesInWords) {
+  Json prices = {{"energy_per_kwh", 0.3}, {"late_per_hour", 2.0}};
+  Json priced = job(7, "done");
+  priced["cost"] = 0.42;
+  daemon_.say("GET /v1/jobs", {{"jobs", {priced}}, {"more", false}});
+  daemon_.say(
+      "GET /v1/status",
+      {{"policy", "planner"}, {"queue", {{"running", 0}}}, {"watts_w", 450.0}, {"prices", prices}, {"paused", true}});
+  const auto shown = call(run_queue, {"--finished"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  for (const char* part : {"energy (attributed)", "33.1 kJ", "30 s late", "0:3g.20gb@4", "10 min guess", "0.420",
+                           "60 s", "450 W now", "PAUSED"})
+    EXPECT_TRUE(contains(shown.out, part)) << part << " in\n" << shown.out;
+  EXPECT_EQ(Json::parse(call(run_queue, {"--finished", "--json"}).out)["jobs"][0]["id"], 7);
+  EXPECT_EQ(call(run_queue, {"--ids"}).out, "7\n");
+  EXPECT_EQ(call(run_queue, {"--user", "a&b"}).code, 2);
+}
+
+TEST_F(Verbs, RunShowsTheLogAndEndsWithTheJobsCode) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
+  int looks = 0;
+  daemon_.answers["GET /v1/jobs/7"] = [&](const HttpRequest&) {
+    Json now = job(7, ++looks < 3 ? "queued" : looks < 4 ? "running" : "failed");
+    if (looks < 3) now["attempt"] = 0;
+    if (looks >= 4) now["exit_code"] = 3;
+    HttpReply reply;
+    reply.body = now.dump();
+    return reply;
+  };
+  daemon_.answers["GET /v1/jobs/7/log"] = [](const HttpRequest& request) {
+    HttpReply reply;
+    reply.type = "text/plain";
+    for (const auto& [name, value] : request.query)
+      if (name == "offset" && value == "0") reply.body = "hello\n";
+    return reply;
+  };
+  const auto done = call(run_run, {"--", "sh", "-c", "exit 3"});
+  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.out, "hello\n") << "once, although the log was asked for twice";
+  EXPECT_TRUE(contains(done.err, "failed (exit 3)")) << done.err;
+}
+
+TEST_F(Verbs, WaitSucceedsOnlyIfAllDid) {
+  daemon_.say("GET /v1/jobs/7", job(7, "done"));
+  daemon_.say("GET /v1/jobs/8", job(8, "cancelled"));
+  daemon_.say("GET /v1/jobs/9", job(9, "running"));
+  const auto good = call(run_wait, {"7"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_TRUE(contains(good.out, "job 7 train: done after 60 s on 0:3g.20gb@4, 33.1 kJ attributed from counter"))
+      << good.out;
+  EXPECT_EQ(call(run_wait, {"7-8"}).code, 1);
+  EXPECT_EQ(call(run_wait, {"9", "--timeout", "0"}).code, 1);
+}
+
+TEST_F(Verbs, LogIsTheTextAloneAndItsLastLines) {
+  daemon_.say("GET /v1/jobs/7", job(7, "done"));
+  daemon_.say_text("GET /v1/jobs/7/log", "one\ntwo\nthree");
+  const auto all = call(run_log, {"7"});
+  EXPECT_EQ(all.out, "one\ntwo\nthree");
+  EXPECT_TRUE(contains(all.err, "33.1 kJ attributed"));
+  EXPECT_EQ(call(run_log, {"-n", "2", "7"}).out, "two\nthree");
+  EXPECT_EQ(call(run_log, {"-f", "7"}).out, "one\ntwo\nthree");
+}
+
+TEST_F(Verbs, ControlVerbsAskForOneThingEach) {
+  daemon_.say("DELETE /v1/jobs/7", job(7, "cancelled"));
+  daemon_.say("POST /v1/jobs/7/requeue", job(7, "queued"));
+  daemon_.say("POST /v1/gpus/3/drain", Json::object());
+  daemon_.say("POST /v1/gpus/3/resume", Json::object());
+  daemon_.say("POST /v1/queue/pause", Json::object());
+  daemon_.say("POST /v1/queue/resume", Json::object());
+  daemon_.say("POST /v1/backup", Json::object());
+  EXPECT_EQ(call(run_cancel, {"7"}).out, "job 7 train: cancelled\n");
+  const auto some = call(run_cancel, {"6", "7"});
+  EXPECT_EQ(some.code, 1);
+  EXPECT_EQ(some.out, "job 7 train: cancelled\n") << "the refusal of one does not keep the other";
+  EXPECT_EQ(call(run_requeue, {"7"}).code, 0);
+  EXPECT_EQ(call(run_drain, {"3"}).code, 0);
+  EXPECT_EQ(call(run_resume, {"3"}).code, 0);
+  EXPECT_EQ(call(run_pause, {}).code, 0);
+  EXPECT_EQ(call(run_resume, {}).code, 0);
+  EXPECT_EQ(call(run_backup, {"copy.db"}).code, 0);
+  EXPECT_EQ(daemon_.bodies["POST /v1/backup"].at(0)["path"], (std::filesystem::current_path() / "copy.db").string());
+  EXPECT_EQ(daemon_.asked.back(), "POST /v1/backup");
+}
+
+TEST_F(Verbs, WhyEtaAndWhatifSpeakInUnits) {
+  daemon_.say("GET /v1/jobs/7/why", {{"job", 7u},
+                                     {"code", "no_room"},
+                                     {"sentence", "no slice of 20 GiB is free"},
+                                     {"to_change", {"job 5 ends"}},
+                                     {"alternatives",
+                                      {{{"what", "on 4g"},
+                                        {"start_at", 2e9},
+                                        {"finish_at", 2e9},
+                                        {"late_s", 90.0},
+                                        {"energy_j", 5e6},
+                                        {"cost", 0.5}}}}});
+  const auto why = call(run_why, {"7"});
+  for (const char* part :
+       {"no slice of 20 GiB is free [no_room]", "job 5 ends", "on 4g", "90 s late", "5.00 MJ", "0.500"})
+    EXPECT_TRUE(contains(why.out, part)) << part << " in\n" << why.out;
+  daemon_.say("GET /v1/jobs/7/eta", {{"job", 7u},
+                                     {"futures", 20},
+                                     {"start_at", {{"p10", 2e9}, {"p50", 2e9}, {"p90", 2e9}}},
+                                     {"finish_at", {{"p10", 2e9}, {"p50", 2e9}, {"p90", 2e9}}},
+                                     {"deadline_at", 2e9},
+                                     {"on_time_ratio", 0.85}});
+  EXPECT_TRUE(contains(call(run_eta, {"7"}).out, "kept in 85 % of them"));
+  const auto outcome = [](double joules) {
+    return Json{{"policy", "planner"},   {"energy_j", joules}, {"late_s", 0.0},  {"mean_late_s", 0.0},
+                {"last_finish_at", 2e9}, {"jobs", 3},          {"cost", nullptr}};
+  };
+  daemon_.say("POST /v1/whatif", {{"now", outcome(2e6)},
+                                  {"then", outcome(1.5e6)},
+                                  {"jobs",
+                                   {{{"id", 4u},
+                                     {"finish_now_at", 2e9},
+                                     {"finish_then_at", 2e9 - 600},
+                                     {"late_now_s", 30.0},
+                                     {"late_then_s", 0.0}}}}});
+  const auto whatif = call(run_whatif, {"--add-gpus", "1xa100-40gb", "--mem", "4G", "--", "true"});
+  EXPECT_EQ(whatif.code, 0) << whatif.err;
+  for (const char* part : {"-500.0 kJ (-25.0 %)", "-10 min", "30 s"})
+    EXPECT_TRUE(contains(whatif.out, part)) << part << " in\n" << whatif.out;
+  const Json body = daemon_.bodies["POST /v1/whatif"].at(0);
+  EXPECT_EQ(body["add_gpus"], "1xa100-40gb");
+  EXPECT_EQ(body["job"]["mem_mib"], 4096);
+  EXPECT_EQ(call(run_whatif, {}).code, 2);
+}
+
+TEST_F(Verbs, TopOnceIsOneFrameAndExportTheJournal) {
+  daemon_.say("GET /v1/gpus",
+              {{"gpus", {{{"index", 0}, {"model", "a100-40gb"}, {"watts_w", 55.0}, {"slices", Json::array()}}}}});
+  daemon_.say("GET /v1/jobs", {{"jobs", Json::array()}, {"more", false}});
+  daemon_.say("GET /v1/status", {{"policy", "planner"}, {"watts_w", 55.0}});
+  const auto frame = call(run_top, {"--once"});
+  EXPECT_EQ(frame.code, 0) << frame.err;
+  EXPECT_TRUE(contains(frame.out, "0 a100-40gb      55 W |......")) << frame.out;
+  EXPECT_EQ(Json::parse(call(run_top, {"--json"}).out)["gpus"].size(), 1u);
+  daemon_.say_text("GET /v1/journal", "{\"a\":1}\n{\"b\":2}\n");
+  EXPECT_EQ(call(run_export, {"--journal"}).out, "{\"a\":1}\n{\"b\":2}\n");
+  const std::string file = daemon_.dir.path() + "/j.jsonl";
+  EXPECT_EQ(call(run_export, {"--journal", "-o", file}).code, 0);
+  EXPECT_EQ(read_file(file).value(), "{\"a\":1}\n{\"b\":2}\n");
+}
+
+TEST_F(Verbs, NoDaemonIsASentence) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_queue({"--socket", daemon_.dir.path() + "/none.sock"}), 1);
+  const std::string words = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(words, "none.sock")) << words;
+}
+
+TEST(ProgramText, EveryVerbIsDescribedOnceAndEachTextNamesItsOptions) {
+  const auto verbs = describe_verbs();
+  EXPECT_GT(verbs.size(), 30u);
+  const std::string bash = bash_completion(verbs), zsh = zsh_completion(verbs), fish = fish_completion(verbs),
+                    man = manual_page(verbs, "1.2");
+  for (const VerbText& verb : verbs) {
+    EXPECT_FALSE(verb.command.summary.empty()) << verb.name;
+    EXPECT_FALSE(verb.command.example.empty()) << verb.name;
+    EXPECT_TRUE(contains(bash, "    " + verb.name + ") options=")) << verb.name;
+    EXPECT_TRUE(contains(fish, "-a " + verb.name + " ")) << verb.name;
+    EXPECT_TRUE(contains(zsh, "'" + verb.name + ":")) << verb.name;
+    for (const auto& option : verb.command.options)
+      EXPECT_TRUE(contains(bash, option.name) && contains(fish, "-l " + option.name.substr(2))) << option.name;
+  }
+  EXPECT_TRUE(contains(man, ".SS submit"));
+  EXPECT_TRUE(contains(man, "\\-\\-min\\-slices"));
+  for (const std::string_view line : split(man, '\n'))
+    if (line.starts_with('\'')) ADD_FAILURE() << "a request by accident: " << line;
+}
+
+}  // namespace
+}  // namespace smartmig::cli

@@ -1,0 +1,91 @@
+#include "cli/queue/follow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace smartmig::cli {
+namespace {
+
+constexpr double kPatience_s = 30;
+
+bool unreachable(const Error& error) {
+  return error.code == Error::kIo || error.code == Error::kLost || error.code == Error::kTimeout;
+}
+
+double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+void pause_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+Result<Json> patient_get(DaemonClient& client, const std::string& path) {
+  const double begin = clock_s();
+  for (;;) {
+    auto answer = client.get(path);
+    if (answer || !unreachable(answer.error()) || clock_s() - begin > kPatience_s) return answer;
+    pause_s(0.5);
+  }
+}
+
+Result<Json> follow_job(DaemonClient& client, std::uint64_t id, std::FILE* out) {
+  const std::string path = fmt::format("/v1/jobs/{}", id);
+  int attempt = 0;
+  std::uint64_t offset = 0;
+  double nap = 0.05, broken_since = -1;
+  for (;;) {
+    SMARTMIG_TRY(const Json job, patient_get(client, path));
+    if (const int last = int(number_at(job, "attempt").value_or(0)); last != attempt) {
+      if (attempt > 0) fmt::print(stderr, "smartmig: job {} starts again, attempt {}\n", id, last);
+      attempt = last;
+      offset = 0;
+    }
+    std::uint64_t seen = 0;
+    if (attempt > 0) {
+      const auto read = client.stream(
+          fmt::format("{}/log?attempt={}&offset={}&follow=1", path, attempt, offset), [&](std::string_view piece) {
+            seen += piece.size();
+            return std::fwrite(piece.data(), 1, piece.size(), out) == piece.size() && std::fflush(out) == 0;
+          });
+      offset += seen;
+      if (std::ferror(out)) return io_error("the log cannot be written to the output");
+      if (!read && read.error().code != Error::kNotFound) {
+        if (!unreachable(read.error())) return read.error();
+        if (broken_since < 0 || seen > 0) broken_since = clock_s();
+        if (clock_s() - broken_since > kPatience_s) return read.error();
+        pause_s(0.5);
+        continue;
+      }
+      broken_since = -1;
+    }
+    if (is_final(job)) return job;  // it was final before the log was read to its end
+    nap = seen > 0 ? 0.05 : std::min(1.0, nap * 1.5);
+    pause_s(nap);
+  }
+}
+
+Result<bool> wait_for(DaemonClient& client, const std::vector<std::uint64_t>& ids, double timeout_s,
+                      const std::function<void(const Json&)>& ended) {
+  const double begin = clock_s();
+  std::vector<std::uint64_t> left = ids;
+  double nap = 0.05;
+  for (;;) {
+    std::vector<std::uint64_t> still;
+    for (const std::uint64_t id : left) {
+      SMARTMIG_TRY(const Json job, patient_get(client, fmt::format("/v1/jobs/{}", id)));
+      if (is_final(job))
+        ended(job);
+      else
+        still.push_back(id);
+    }
+    left = std::move(still);
+    if (left.empty()) return true;
+    if (timeout_s >= 0 && clock_s() - begin >= timeout_s) return false;
+    nap = std::min(1.0, nap * 1.3);
+    pause_s(timeout_s >= 0 ? std::min(nap, std::max(0.01, timeout_s - (clock_s() - begin))) : nap);
+  }
+}
+
+}  // namespace smartmig::cli

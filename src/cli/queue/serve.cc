@@ -1,0 +1,228 @@
+// The daemon in the foreground: opens the station, listens, and runs the queue on this thread until a signal ends it.
+// Jobs are not children of the queue: they go on when it ends, and the next daemon finds them.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "serve/http/api.h"
+#include "serve/http/http_server.h"
+#include "serve/config/places.h"
+#include "serve/daemon/station.h"
+
+namespace smartmig::cli {
+namespace {
+
+// Tells systemd (Type=notify) how the daemon is; nothing where there is no systemd.
+void notify(const std::string& state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  if (!path || !*path) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = path;
+  if (name.size() >= sizeof address.sun_path) return;
+  name.copy(address.sun_path, name.size());
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  const auto length = socklen_t(offsetof(sockaddr_un, sun_path) + name.size());
+  [[maybe_unused]] const auto sent =
+      ::sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), length);
+  ::close(fd);
+}
+
+// SIGTERM and SIGINT end the daemon, SIGHUP reads its configuration again. Signals are taken by a thread that waits for
+// them, so no handler interrupts anything.
+class Signals {
+ public:
+  static sigset_t block() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&set, s);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    return set;
+  }
+  Signals(sigset_t set, Station& station)
+      : thread_([set, &station] {
+          for (int got = 0; sigwait(&set, &got) == 0;) {
+            if (got == SIGUSR2) return;
+            if (got == SIGHUP) {
+              notify("RELOADING=1");
+              Caller root;
+              root.operator_rights = true;
+              if (const auto done = station.service().reload(root); !done)
+                fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
+              else
+                fmt::print(stderr, "smartmig: configuration read again\n");
+              notify("READY=1");
+              continue;
+            }
+            notify("STOPPING=1");
+            return station.daemon().stop();
+          }
+        }) {}
+  ~Signals() {
+    pthread_kill(thread_.native_handle(), SIGUSR2);
+    thread_.join();
+  }
+
+ private:
+  std::thread thread_;
+};
+
+Result<Ok> keep_secret(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return io_error("{}: {}", path, std::strerror(errno));
+  if ((file.st_mode & (S_IRWXO | S_IWGRP)) != 0)
+    return invalid("{} is a secret and others can read it or write it: chmod 600 {}", path, path);
+  return Ok{};
+}
+
+// One a line: "TOKEN USER" speaks for that user, "TOKEN" alone for the operator, whose jobs run as the daemon's user.
+Result<std::vector<HttpToken>> tokens_of(const ServeConfig& config) {
+  std::vector<HttpToken> tokens;
+  SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_token_file));
+  SMARTMIG_TRY(const std::string text, read_file(config.tcp_token_file));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    HttpToken one;
+    std::string user, more;
+    if (!(words >> one.token)) continue;
+    one.caller = {::geteuid(), ::getegid(), true};
+    if (words >> user) {
+      const passwd* const entry = ::getpwnam(user.c_str());
+      if (!entry || words >> more)
+        return invalid("{}: a line is TOKEN or TOKEN USER; this machine knows no user '{}{}{}'", config.tcp_token_file,
+                       user, more.empty() ? "" : " ", more);
+      one.caller = {entry->pw_uid, entry->pw_gid, entry->pw_uid == 0 || entry->pw_uid == ::geteuid()};
+    }
+    tokens.push_back(std::move(one));
+  }
+  if (tokens.empty()) return invalid("{} holds no token: write one of 16 bytes or more", config.tcp_token_file);
+  return tokens;
+}
+
+Result<std::unique_ptr<HttpServer>> listen_tcp(Api& api, const ServeConfig& config) {
+  const auto colon = config.tcp_listen.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : parse_int(config.tcp_listen.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535)
+    return invalid("tcp.listen is ADDRESS:PORT, for example 0.0.0.0:7443, not '{}'", config.tcp_listen);
+  HttpServerOptions options;
+  options.address = config.tcp_listen.substr(0, colon);
+  options.port = int(*port);
+  options.certificate_file = config.tcp_certificate;
+  options.key_file = config.tcp_key;
+  options.plain = !config.tcp_tls;
+  options.origins = config.tcp_allowed_origins;
+  options.hosts = config.tcp_hosts;
+  if (char name[256] = {}; ::gethostname(name, sizeof name - 1) == 0) options.hosts.emplace_back(name);
+  SMARTMIG_TRY(options.tokens, tokens_of(config));
+  if (!config.tcp_key.empty()) SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_key));
+  return HttpServer::start(api, options);
+}
+
+}  // namespace
+
+int run_serve(const Arguments& arguments) {
+  std::string config_file, emulate, driver, socket, state, policy, shadow, power = "auto", clock = "real";
+  StationOptions station_options;
+  bool gen_config = false, quiet = false;
+  Command command(
+      "serve", "[--emulate GPUS]",
+      "Runs the queue: takes jobs over a Unix socket, carves slices for them, runs them, and accounts for "
+      "every joule.\nState is durable: jobs run on while the daemon is away, and the next one goes on where "
+      "this one was.\nSIGHUP reads the configuration again; SIGTERM ends the daemon and leaves the jobs.",
+      "smartmig serve --emulate 8xa100-40gb &\n  smartmig run -- sh -c 'echo $CUDA_VISIBLE_DEVICES'");
+  command.option("--config", config_file, "FILE", "TOML; smartmig serve --gen-config shows every setting");
+  command.flag("--gen-config", gen_config, "print the effective configuration and stop");
+  command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 8xa100-40gb");
+  command.option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)");
+  command.option("--socket", socket, "PATH", "where to listen");
+  command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept");
+  command.option("--policy", policy, "NAME", "planner, search+cedf, guard(meanfield+cedf), ...");
+  command.option("--shadow", shadow, "NAME", "another policy, to be told what it would have done and cost");
+  command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default of each model");
+  command.option("--like", station_options.like, "MODEL", "mps: the catalogue model whose profiles stand for shares");
+  command.option("--nvml", station_options.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
+  command.flag("--adopt", station_options.adopt, "take over slices that somebody else made");
+  command.option("--clock", clock, "MODE",
+                 "with --emulate: real, zero (reshaping takes no time) or virtual (time jumps to what happens next)");
+  command.flag("--without-processes", station_options.in_process,
+               "with --emulate: jobs are not run, each ends when it was predicted to");
+  command.flag("--quiet", quiet, "no words at the start");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+
+  const auto read = [=]() -> Result<ServeConfig> {
+    ServeConfig config;
+    if (!config_file.empty()) {
+      SMARTMIG_TRY(config, read_serve_config(config_file));
+    }
+    if (!emulate.empty()) config.driver = "emulate:" + emulate;
+    if (!driver.empty()) config.driver = driver;
+    if (!socket.empty()) config.socket = socket;
+    if (!state.empty()) config.state_dir = state;
+    if (!policy.empty()) config.policy = policy;
+    if (!shadow.empty()) config.shadow = shadow;
+    if (config.socket.empty()) config.socket = default_socket();
+    return config;
+  };
+  if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
+  auto config = read();
+  if (!config) return usage_error(config.error());
+  if (gen_config) {
+    fmt::print("{}", to_toml(*config, true));
+    return 0;
+  }
+  station_options.config = *config;
+  station_options.version = SMARTMIG_VERSION;
+  station_options.clock = clock;
+  station_options.power = power;
+  station_options.reread = read;
+
+  if (::geteuid() == 0) ::umask(022);  // jobs of all users meet what is not made private by name
+  const sigset_t signals = Signals::block();
+  auto station = Station::open(std::move(station_options));
+  if (!station) return failure(station.error());
+  Api api((*station)->service(), SMARTMIG_VERSION);
+  HttpServerOptions local;
+  local.socket = config->socket;
+  auto server = HttpServer::start(api, local);
+  if (!server) return failure(server.error());
+  std::unique_ptr<HttpServer> remote;
+  if (!config->tcp_listen.empty()) {
+    auto started = listen_tcp(api, *config);
+    if (!started) return failure(started.error());
+    remote = std::move(*started);
+  }
+  {
+    Signals waiting(signals, **station);
+    if (!quiet)
+      fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*station)->gpus(),
+                 (*station)->daemon().policy().name, (*server)->name(), remote ? " and " + remote->name() : "");
+    notify("READY=1\nSTATUS=" + (*station)->gpus());
+    (*station)->daemon().run();
+  }
+  remote.reset();
+  server->reset();
+  if (!quiet) fmt::print(stderr, "smartmig: the queue is stored; running jobs go on\n");
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,106 @@
+#include "cli/queue/submission.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/queue/script_header.h"
+#include "cli/time_words.h"
+
+namespace smartmig::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMaxScript = 4u << 20, kMaxCommands = 100'000;
+
+Result<std::string> present_directory() {
+  std::error_code failed;
+  const fs::path here = fs::current_path(failed);
+  if (failed)
+    return io_error("the present directory cannot be read: {}; go elsewhere or use --chdir", failed.message());
+  return here.string();
+}
+
+Result<Draft> start_draft(const Words& words, const ScriptHeader& header, Time now) {
+  Draft draft;
+  SMARTMIG_TRY(draft.spec.directory, present_directory());
+  draft.notes = header.warnings;
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, header.sbatch, Dialect::kSbatch, now));
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, header.smartmig, Dialect::kSmartmig, now));
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, words.options, Dialect::kSmartmig, now));
+  draft.spec.environment = exported_environment(draft.export_list, ::environ, draft.notes);
+  return draft;
+}
+
+// A file that exists and starts with "#!" is a script; a program is started as it is.
+Result<bool> names_script(const std::string& path) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return false;
+  if (fs::file_size(path, failed) > kMaxScript) return false;
+  SMARTMIG_TRY(const std::string text, read_file(path));
+  if (text.starts_with("#!")) return true;
+  if (path.find('/') == path.npos || ::access(path.c_str(), X_OK) != 0)
+    return invalid("{} has no #! line, so how to run it is not known: write  smartmig submit -- PROGRAM {}", path,
+                   path);
+  return false;
+}
+
+Result<Submission> list_of_commands(const Words& words, std::istream& input, Time now) {
+  SMARTMIG_TRY(Draft draft, start_draft(words, {}, now));
+  Submission out;
+  const bool named = !draft.spec.name.empty();
+  for (std::string line; std::getline(input, line);) {
+    const std::string_view command = trim(line);
+    if (command.empty() || command.starts_with('#')) continue;
+    if (out.jobs.size() == kMaxCommands) return invalid("standard input holds more than {} commands", kMaxCommands);
+    draft.spec.command = {"sh", "-c", std::string(command)};
+    if (!named) {
+      const std::string_view program = command.substr(0, command.find_first_of(" \t"));
+      draft.spec.name = cut(program.substr(program.rfind('/') + 1), 60);
+    }
+    out.jobs.push_back(to_body(draft));
+  }
+  if (out.jobs.empty()) return invalid("standard input holds no command: one a line, each run by sh -c");
+  out.notes = std::move(draft.notes);
+  return out;
+}
+
+}  // namespace
+
+Result<Submission> make_submission(const Words& words, std::istream& input, Time now) {
+  if (words.rest.empty())
+    return invalid("what is to run is missing: -- COMMAND..., a script, or - for a list of commands");
+  if (!words.dashed && words.rest[0] == "-") {
+    if (words.rest.size() > 1) return invalid("'{}' after - is not expected", words.rest[1]);
+    return list_of_commands(words, input, now);
+  }
+  ScriptHeader header;
+  std::string script;
+  bool is_script = false;
+  if (!words.dashed) {
+    SMARTMIG_TRY(is_script, names_script(words.rest[0]));
+    if (is_script) {
+      SMARTMIG_TRY(script, read_file(words.rest[0]));
+      SMARTMIG_TRY(header, read_script_header(words.rest[0], script));
+      if (header.interpreter.empty()) return invalid("{}: the #! line names no program", words.rest[0]);
+    }
+  }
+  SMARTMIG_TRY(Draft draft, start_draft(words, header, now));
+  draft.spec.command = words.rest;
+  if (is_script) {
+    draft.spec.script = std::move(script);
+    if (draft.spec.name.empty()) draft.spec.name = fs::path(words.rest[0]).filename().string();
+    draft.spec.command.erase(draft.spec.command.begin());
+    draft.spec.command.insert(draft.spec.command.begin(), header.interpreter.begin(), header.interpreter.end());
+  }
+  Submission out;
+  out.jobs.push_back(to_body(draft));
+  if (auto good = parse_job_spec(out.jobs.back().dump(), now); !good) return good.error();
+  out.notes = std::move(draft.notes);
+  return out;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,25 @@
+// From the words of `submit`, `run` and `whatif` to job specs: a command after "--", a script with its header lines, or
+// a list of commands on standard input, each with the present directory and environment. Precedence of options: command
+// line, SMARTMIG_* variables, #SMARTMIG lines, #SBATCH lines.
+#pragma once
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "cli/queue/submit_options.h"
+
+namespace smartmig::cli {
+
+struct Words {
+  std::vector<GivenOption> options;
+  std::vector<std::string> rest;
+  bool dashed = false;  // "--" stood before `rest`
+};
+
+struct Submission {
+  std::vector<nlohmann::json> jobs;  // specs
+  std::vector<std::string> notes;
+};
+Result<Submission> make_submission(const Words& words, std::istream& input, Time now);
+
+}  // namespace smartmig::cli

@@ -1,0 +1,216 @@
+// smartmig submit and run: ordinary commands into the daemon's queue.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "cli/queue/daemon_options.h"
+#include "cli/queue/follow.h"
+#include "cli/queue/job_words.h"
+#include "cli/queue/submission.h"
+#include "cli/time_words.h"
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr std::size_t kBatchBytes = 512u << 10;  // of one request: a list of commands is sent in several
+
+const char* kHow =
+    "COMMAND stands after --, with its arguments, unquoted. A SCRIPT that starts with #! may hold #SMARTMIG and "
+    "#SBATCH\n"
+    "lines with the same options. With - a list of commands is read from standard input, one a line, each run by sh "
+    "-c.\n"
+    "The present directory and environment go with the job. Precedence: command line, SMARTMIG_* variables, "
+    "#SMARTMIG,\n"
+    "#SBATCH. In an #SBATCH line --mem is host memory, as Slurm has it; --mem-per-gpu is GPU memory. See "
+    "docs/queue.md.";
+
+void say(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", note);
+}
+
+// A daemon that was started a moment ago, or restarts, is there in another.
+void await_daemon(DaemonClient& client) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() < patience) {
+    const auto health = client.get("/healthz");
+    if (health || health.error().code != Error::kLost) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// All accepted jobs. Each request is all or nothing; when a later one is refused, the error says what was taken before.
+Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
+  await_daemon(client);
+  Json ids = Json::array(), jobs = Json::array(), warnings = Json::array();
+  for (std::size_t next = 0; next < specs.size();) {
+    Json batch = Json::array();
+    for (std::size_t bytes = 0; next < specs.size(); ++next) {
+      bytes += specs[next].dump().size() + 1;
+      if (!batch.empty() && bytes > kBatchBytes) break;
+      batch.push_back(specs[next]);
+    }
+    const auto answer = client.post("/v1/jobs", batch.size() == 1 ? batch[0] : Json{{"jobs", batch}});
+    if (!answer)
+      return ids.empty() ? answer.error()
+                         : Error{answer.error().code, fmt::format("{} (the first {} of {} commands were accepted)",
+                                                                  answer.error().what, ids.size(), specs.size())};
+    for (const Json& id : list_at(*answer, "ids")) ids.push_back(id);
+    for (const Json& job : list_at(*answer, "jobs")) jobs.push_back(job);
+    for (const Json& warning : list_at(*answer, "warnings")) warnings.push_back(warning);
+  }
+  return Json{{"ids", ids}, {"jobs", jobs}, {"warnings", warnings}};
+}
+
+void print_accepted(const Json& answer, bool ids_only) {
+  const Json& ids = list_at(answer, "ids");
+  if (ids_only) {
+    for (const Json& id : ids) fmt::print("{}\n", id.dump());
+    return;
+  }
+  const Json& jobs = list_at(answer, "jobs");
+  if (ids.size() > 8) {
+    fmt::print("{} jobs accepted, {} to {}\n", ids.size(), ids.front().dump(), ids.back().dump());
+    return;
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Json job = i < jobs.size() ? jobs[i] : Json::object();
+    fmt::print("job {} {}: {}\n", ids[i].dump(), job_title(job), text_at(job, "state", "accepted"));
+  }
+}
+
+void print_warnings(const Json& answer) {
+  for (const Json& warning : list_at(answer, "warnings"))
+    if (warning.is_string()) fmt::print(stderr, "smartmig: {}\n", warning.get<std::string>());
+}
+
+// While it lives, an interrupt cancels the job, a second one gives up waiting for it.
+class CancelOnInterrupt {
+ public:
+  CancelOnInterrupt(const DaemonOptions& options, std::uint64_t id) {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    sigaddset(&set_, SIGUSR2);  // ours: the end
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    watcher_ = std::thread([this, options, id] { watch(options, id); });
+  }
+  ~CancelOnInterrupt() {
+    over_ = true;
+    pthread_kill(watcher_.native_handle(), SIGUSR2);
+    watcher_.join();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  int interrupted() const { return signal_; }
+
+ private:
+  void watch(const DaemonOptions& options, std::uint64_t id) {
+    for (int signal = 0; sigwait(&set_, &signal) == 0;) {
+      if (over_) return;
+      if (signal == SIGUSR2) continue;
+      if (signal_) _exit(128 + signal);
+      signal_ = signal;
+      fmt::print(stderr, "smartmig: cancelling job {}; once more to leave at once\n", id);
+      auto client = options.connect();
+      if (!client) continue;
+      if (const auto gone = client->remove(fmt::format("/v1/jobs/{}", id)); !gone)
+        fmt::print(stderr, "smartmig: {}\n", gone.error().what);
+    }
+  }
+  sigset_t set_{}, before_{};
+  std::atomic<bool> over_{false};
+  std::atomic<int> signal_{0};
+  std::thread watcher_;
+};
+
+}  // namespace
+
+int run_submit(const Arguments& arguments) {
+  DaemonOptions options;
+  Words words;
+  bool ids_only = false, wait = false;
+  Command cmd(
+      "submit", "-- COMMAND... | SCRIPT [ARGUMENT...] | -",
+      std::string("Puts a command, a script or a list of commands into the queue and prints the job's number.\n") +
+          kHow,
+      "smartmig submit --mem 18G --deadline 2h --estimate 20m -- python3 train.py --epochs 3");
+  declare_submit_options(cmd, words.options);
+  cmd.flag("--parsable", ids_only, "print the numbers alone, one a line");
+  cmd.flag("--wait", wait, "return when all are final: 0 if all succeeded").alias("-W");
+  options.declare(cmd);
+  cmd.command_line(words.rest, words.dashed);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto submission = make_submission(words, std::cin, unix_now());
+  if (!submission) return usage_error(submission.error());
+  say(submission->notes);
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = send(*client, submission->jobs);
+  if (!answer) return failure(answer.error());
+  if (options.json)
+    print_json(*answer);
+  else
+    print_accepted(*answer, ids_only);
+  print_warnings(*answer);
+  if (!wait) return 0;
+  std::fflush(stdout);
+  std::vector<std::uint64_t> ids;
+  for (const Json& id : list_at(*answer, "ids"))
+    if (id.is_number_unsigned()) ids.push_back(id.get<std::uint64_t>());
+  int failed = 0;
+  const auto over = wait_for(*client, ids, -1, [&](const Json& job) { failed += text_at(job, "state") != "done"; });
+  if (!over) return failure(over.error());
+  return failed ? 1 : 0;
+}
+
+int run_run(const Arguments& arguments) {
+  DaemonOptions options;
+  Words words;
+  Command cmd(
+      "run", "-- COMMAND... | SCRIPT [ARGUMENT...]",
+      std::string("Submits a job, shows its log as it grows and ends with the job's exit code (128 + signal if a "
+                  "signal ended it).\nAn interrupt cancels the job. With --json the log goes to standard error and the "
+                  "final job to "
+                  "standard output.\n") +
+          kHow,
+      "smartmig run --mem 4G -- nvidia-smi -L");
+  declare_submit_options(cmd, words.options);
+  options.declare(cmd);
+  cmd.command_line(words.rest, words.dashed);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (!words.dashed && !words.rest.empty() && words.rest[0] == "-")
+    return usage_error(invalid("run follows one job: use smartmig submit - for a list of commands"));
+  const auto submission = make_submission(words, std::cin, unix_now());
+  if (!submission) return usage_error(submission.error());
+  if (submission->jobs[0].contains("array"))
+    return usage_error(invalid("run follows one job: use smartmig submit --wait for an array"));
+  say(submission->notes);
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = send(*client, submission->jobs);
+  if (!answer) return failure(answer.error());
+  print_warnings(*answer);
+  const Json& ids = list_at(*answer, "ids");
+  if (ids.empty() || !ids[0].is_number_unsigned())
+    return failure(invalid("the daemon's answer names no job: is it of another version?"));
+  const auto id = ids[0].get<std::uint64_t>();
+  fmt::print(stderr, "smartmig: job {} is queued\n", id);
+  CancelOnInterrupt guard(options, id);
+  const auto job = follow_job(*client, id, options.json ? stderr : stdout);
+  if (!job) return failure(job.error());
+  if (options.json)
+    print_json(*job);
+  else
+    fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, seconds(unix_now())));
+  return guard.interrupted() ? 128 + guard.interrupted() : exit_code_of(*job);
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,54 @@
+// What `smartmig submit` can be told about a job, in one table: the command line, #SMARTMIG lines and #SBATCH lines all
+// name the same options, with Slurm's names beside ours. A Draft collects them in the order of their precedence (the
+// last one wins) and becomes the JSON that the daemon takes. Dialects differ in one word: --mem is GPU memory here and
+// host memory for Slurm.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "live/jobs/job_spec.h"
+
+namespace smartmig::cli {
+
+enum class Dialect { kSmartmig, kSbatch };
+
+struct Draft {
+  JobSpec spec;
+  std::optional<Time>
+      deadline_in;  // counts from the daemon's acceptance; spec.deadline when it was given as an instant
+  std::string export_list = "ALL";
+  std::vector<std::string> notes;  // to be said: what was read otherwise than it looks
+};
+
+struct SubmitOption {
+  const char* name;
+  const char* alias;              // "-t", or empty
+  std::vector<const char*> also;  // other names for the same
+  const char* value_name;         // empty: a flag
+  const char* help;
+  Result<Ok> (*apply)(Draft&, std::string_view value, Dialect dialect, Time now);
+  bool is_flag() const { return *value_name == 0; }
+};
+std::span<const SubmitOption> submit_options();
+const SubmitOption* find_submit_option(std::string_view name);  // by any of its names, with dashes; nullptr: unknown
+
+struct GivenOption {
+  const SubmitOption* option = nullptr;
+  std::string value;
+};
+void declare_submit_options(Command& cmd, std::vector<GivenOption>& given);
+Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, Time now);
+
+// "ALL", "NONE", or "A,B=c" with ALL among them or not, from `environment`. The client's own token never leaves; what
+// is not UTF-8 cannot travel and is named in `notes`.
+std::vector<std::string> exported_environment(std::string_view list, char** environment,
+                                              std::vector<std::string>& notes);
+
+nlohmann::json to_body(const Draft& draft);  // a spec of POST /v1/jobs
+
+}  // namespace smartmig::cli

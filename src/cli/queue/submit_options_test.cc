@@ -1,0 +1,194 @@
+#include "cli/queue/submit_options.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cli/queue/script_header.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr Time kNow(1'794'756'600'000'000);
+
+Result<Draft> draft_of(const std::string& script) {
+  SMARTMIG_TRY(const ScriptHeader header, read_script_header("job.sh", script));
+  Draft draft;
+  draft.notes = header.warnings;
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, header.sbatch, Dialect::kSbatch, kNow));
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, header.smartmig, Dialect::kSmartmig, kNow));
+  return draft;
+}
+
+Result<Draft> draft_of(std::initializer_list<std::pair<const char*, const char*>> options) {
+  Draft draft;
+  std::vector<GivenOption> given;
+  for (const auto& [name, value] : options) given.push_back({find_submit_option(name), value});
+  SMARTMIG_RETURN_IF_ERROR(apply(draft, given, Dialect::kSmartmig, kNow));
+  return draft;
+}
+
+TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
+  const auto draft = draft_of({{"--mem", "18G"},
+                               {"--min-slices", "3"},
+                               {"--deadline", "2h"},
+                               {"-t", "90"},
+                               {"--estimate", "20m@3g"},
+                               {"--job-name", "train"},
+                               {"-o", "%j.out"},
+                               {"--array", "0-3%2"},
+                               {"--dependency", "afterok:4:5,afterany:6"},
+                               {"--signal", "B:USR1@45"},
+                               {"-c", "2.5"},
+                               {"--host-mem", "4G"},
+                               {"--nice", "10"},
+                               {"--chdir", "/tmp/../var"}});
+  ASSERT_TRUE(draft) << draft.error().what;
+  const JobSpec& spec = draft->spec;
+  EXPECT_EQ(spec.mem_mib, 18432);
+  EXPECT_EQ(spec.min_slices, 3);
+  EXPECT_EQ(draft->deadline_in, Time(7'200'000'000));
+  EXPECT_EQ(spec.time_limit, Time(5'400'000'000));
+  EXPECT_EQ(spec.estimate, Time(1'200'000'000));
+  EXPECT_EQ(spec.estimate_slices, 3);
+  EXPECT_EQ(spec.name, "train");
+  EXPECT_EQ(spec.array.size(), 4u);
+  EXPECT_EQ(spec.array_limit, 2);
+  ASSERT_EQ(spec.dependencies.size(), 3u);
+  EXPECT_EQ(spec.dependencies[1].job, 5u);
+  EXPECT_EQ(spec.dependencies[2].when, Dependency::kAfterAny);
+  EXPECT_EQ(spec.checkpoint_signal, SIGUSR1);
+  EXPECT_EQ(spec.grace, Time(45'000'000));
+  EXPECT_EQ(spec.cpus, 2.5);
+  EXPECT_EQ(spec.host_mem_mib, 4096);
+  EXPECT_EQ(spec.priority, -10);
+  EXPECT_EQ(spec.directory, "/var");
+  EXPECT_EQ(to_body(*draft)["deadline_s"], 7200.0);
+}
+
+TEST(SubmitOptions, TheLastOneWinsAndPreemptionCanBeTakenBack) {
+  const auto draft =
+      draft_of({{"--deadline", "2h"}, {"--deadline", "16:00"}, {"--requeue", "1"}, {"--no-preempt", "1"}});
+  ASSERT_TRUE(draft);
+  EXPECT_FALSE(draft->deadline_in);
+  EXPECT_EQ(draft->spec.deadline, kNow + Time(1'800'000'000));
+  EXPECT_FALSE(draft->spec.preemptible());
+  EXPECT_FALSE(draft_of({{"--mem", "4G"}, {"--mem", "auto"}})->spec.mem_mib);
+  EXPECT_FALSE(draft_of({{"--time", "30m"}, {"--time", "0"}})->spec.time_limit);
+}
+
+TEST(SubmitOptions, AProfileAsksForItsMemoryAndSlices) {
+  const auto draft = draft_of({{"--gres", "gpu:1g.10gb:1"}});
+  ASSERT_TRUE(draft) << draft.error().what;
+  EXPECT_EQ(draft->spec.min_slices, 1);
+  EXPECT_EQ(draft->spec.mem_mib, 9728) << "the least of that name";
+  EXPECT_EQ(draft_of({{"--gres", "gpu:a100_3g.20gb"}})->spec.min_slices, 3);
+  const auto any = draft_of({{"--gpus", "1"}});
+  ASSERT_TRUE(any);
+  EXPECT_FALSE(any->spec.mem_mib);
+  ASSERT_EQ(any->notes.size(), 1u);
+  EXPECT_TRUE(draft_of({{"--gres", "gpu:a100:1"}}));
+  for (const char* wrong : {"gpu:1g.10gb:2", "gpu:9g.1gb", "fpga:1", "gpu:1,shard:2", "gpu:a:b:1"})
+    EXPECT_FALSE(draft_of({{"--gres", wrong}})) << wrong;
+  EXPECT_NE(draft_of({{"--gres", "gpu:1g.11gb"}}).error().what.find("did you mean"), std::string::npos);
+}
+
+TEST(SubmitOptions, AWrongValueNamesItsOption) {
+  const std::pair<const char*, const char*> cases[] = {{"--mem", "lots"},
+                                                       {"--min-slices", "0"},
+                                                       {"--deadline", "soon"},
+                                                       {"--time", "x"},
+                                                       {"--estimate", "20m@x"},
+                                                       {"--estimate", "0"},
+                                                       {"--array", "3-1"},
+                                                       {"--dependency", "before:3"},
+                                                       {"--dependency", "afterok"},
+                                                       {"--dependency", "afterok:x"},
+                                                       {"--checkpoint-signal", "KILL"},
+                                                       {"--signal", "USR1@x"},
+                                                       {"--cpus", "-1"},
+                                                       {"--nice", "x"},
+                                                       {"--name", "a\nb"}};
+  for (const auto& [name, value] : cases) {
+    const auto draft = draft_of({{name, value}});
+    ASSERT_FALSE(draft) << name << " " << value;
+    EXPECT_TRUE(draft.error().what.starts_with(name)) << draft.error().what;
+  }
+}
+
+TEST(SubmitOptions, TheEnvironmentTravelsAsAskedAndTheTokenStays) {
+  char home[] = "HOME=/root", token[] = "SMARTMIG_TOKEN=secret", odd[] = "ODD=\xff", path[] = "PATH=/bin:/usr/bin=x";
+  char* environment[] = {home, token, odd, path, nullptr};
+  std::vector<std::string> notes;
+  EXPECT_EQ(exported_environment("ALL", environment, notes),
+            (std::vector<std::string>{"HOME=/root", "PATH=/bin:/usr/bin=x"}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("ODD"), std::string::npos);
+  EXPECT_TRUE(exported_environment("NONE", environment, notes).empty());
+  EXPECT_EQ(exported_environment("HOME,B=c", environment, notes), (std::vector<std::string>{"B=c", "HOME=/root"}));
+  EXPECT_EQ(exported_environment("ALL,HOME=/x", environment, notes).front(), "HOME=/x");
+  notes.clear();
+  exported_environment("NOPE", environment, notes);
+  EXPECT_EQ(notes.size(), 1u);
+}
+
+TEST(ScriptHeader, SbatchLinesAreReadBelowSmartmigLines) {
+  const auto draft = draft_of(
+      "#!/bin/bash -l\n"
+      "# a remark\n"
+      "#SBATCH --job-name=\"my job\" --time=1-00:00:00   # a day\n"
+      "#SBATCH -c4 --mem 32G\n"
+      "#SBATCH --mem-per-gpu=10G\n"
+      "#SBATCH --requeue\n"
+      "\n"
+      "#SMARTMIG --time 30m --kind bert-infer\n"
+      "#SBATCHX --name wrong\n"
+      "##SBATCH --name off\n"
+      "echo hello\n"
+      "#SBATCH --name late\n");
+  ASSERT_TRUE(draft) << draft.error().what;
+  EXPECT_EQ(draft->spec.name, "my job");
+  EXPECT_EQ(draft->spec.time_limit, Time(1'800'000'000));
+  EXPECT_EQ(draft->spec.cpus, 4);
+  EXPECT_EQ(draft->spec.host_mem_mib, 32 * 1024) << "Slurm's --mem is the host's";
+  EXPECT_EQ(draft->spec.mem_mib, 10 * 1024);
+  EXPECT_TRUE(draft->spec.requeue);
+  EXPECT_EQ(draft->spec.kind, "bert-infer");
+  EXPECT_TRUE(draft->notes.empty());
+}
+
+TEST(ScriptHeader, WhatSlurmKnowsAndWeDoNotIsNamedAndIgnored) {
+  const auto draft =
+      draft_of("#!/bin/sh\n#SBATCH -p gpu --nodes 1 --mail-type=END --name x\n#SBATCH --deadline=16:00\n");
+  ASSERT_TRUE(draft) << draft.error().what;
+  EXPECT_EQ(draft->spec.name, "x");
+  ASSERT_EQ(draft->notes.size(), 4u);
+  EXPECT_EQ(draft->notes[0], "job.sh line 2: #SBATCH -p means nothing here and is ignored");
+  EXPECT_NE(draft->notes[1].find("--nodes"), std::string::npos);
+  EXPECT_NE(draft->notes[2].find("--mail-type"), std::string::npos);
+  EXPECT_NE(draft->notes[3].find("soft deadline"), std::string::npos);
+}
+
+TEST(ScriptHeader, OurOwnLinesAreStrict) {
+  const auto refusal = [](const char* script) {
+    const auto header = read_script_header("job.sh", script);
+    return header ? std::string("accepted") : header.error().what;
+  };
+  EXPECT_EQ(refusal("#SMARTMIG --mme 4G\n"),
+            "job.sh line 1: #SMARTMIG --mme is not an option of submit, did you mean --mem?");
+  EXPECT_NE(refusal("#!/bin/sh\n#SMARTMIG --mem").find("line 2: #SMARTMIG --mem needs a value"), std::string::npos);
+  EXPECT_NE(refusal("#SMARTMIG mem 4G").find("is not an option"), std::string::npos);
+  EXPECT_NE(refusal("#SBATCH --name 'x").find("a quote does not end"), std::string::npos);
+  EXPECT_EQ(refusal(""), "accepted");
+}
+
+TEST(ScriptHeader, TheInterpreterIsThatOfTheFirstLine) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(read_script_header("j", "#!/bin/bash\n")->interpreter, List{"/bin/bash"});
+  EXPECT_EQ(read_script_header("j", "#! /usr/bin/env -S python3 -u\r\n")->interpreter,
+            (List{"/usr/bin/env", "-S python3 -u"}));
+  EXPECT_TRUE(read_script_header("j", "echo\n#!/bin/sh")->interpreter.empty());
+}
+
+}  // namespace
+}  // namespace smartmig::cli

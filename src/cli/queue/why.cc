@@ -1,0 +1,103 @@
+// smartmig why and eta: why a job waits and what would change it, when it will start and end.
+#include <fmt/format.h>
+
+#include "cli/queue/daemon_options.h"
+#include "cli/queue/job_words.h"
+#include "cli/time_words.h"
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+namespace {
+
+std::string late_words(const Json& object, const char* key) {
+  const auto late = number_at(object, key);
+  if (!late) return "-";
+  return *late < 1 ? "on time" : duration_words(*late) + " late";
+}
+
+std::string at_words(const Json& object, const char* key, double now) {
+  const auto at = number_at(object, key);
+  return at ? when_words(*at, now) : "-";
+}
+
+void print_why(const Json& why, double now) {
+  fmt::print("job {}: {} [{}]\n", id_at(why, "job"), text_at(why, "sentence", "?"), text_at(why, "code", "?"));
+  const Json& changes = list_at(why, "to_change");
+  if (!changes.empty()) fmt::print("\nWhat would have to change:\n");
+  for (const Json& change : changes)
+    if (change.is_string()) fmt::print("  {}\n", change.get<std::string>());
+  const Json& alternatives = list_at(why, "alternatives");
+  if (alternatives.empty()) return;
+  bool priced = false;
+  for (const Json& one : alternatives) priced = priced || number_at(one, "cost");
+  std::vector<Columns::Head> heads = {{"alternative"}, {"starts"}, {"ends"}, {"deadline"}, {"energy (model)", true}};
+  if (priced) heads.push_back({"cost", true});
+  Columns table(heads);
+  for (const Json& one : alternatives) {
+    const auto joules = number_at(one, "energy_j"), cost = number_at(one, "cost");
+    std::vector<std::string> row = {text_at(one, "what", "?"), at_words(one, "start_at", now),
+                                    at_words(one, "finish_at", now), late_words(one, "late_s"),
+                                    joules ? energy_words(*joules) : "-"};
+    if (priced) row.push_back(cost ? cost_words(*cost) : "-");
+    table.add(std::move(row));
+  }
+  fmt::print("\n{}", table.text());
+}
+
+void print_eta(const Json& eta, double now) {
+  Columns table({{fmt::format("job {}", id_at(eta, "job"))}, {"early (10 %)"}, {"median"}, {"late (90 %)"}});
+  for (const auto& [title, key] : {std::pair("starts", "start_at"), std::pair("ends", "finish_at")}) {
+    const Json& spread = object_at(eta, key);
+    table.add({title, at_words(spread, "p10", now), at_words(spread, "p50", now), at_words(spread, "p90", now)});
+  }
+  fmt::print("{}from {:.0f} simulated futures of the present queue\n", table.text(),
+             number_at(eta, "futures").value_or(0));
+  if (const auto deadline = number_at(eta, "deadline_at"))
+    fmt::print("deadline {}: kept in {:.0f} % of them\n", when_words(*deadline, now),
+               100 * number_at(eta, "on_time_ratio").value_or(0));
+}
+
+int about_job(const Arguments& arguments, Command cmd, const char* what, void (*print)(const Json&, double)) {
+  DaemonOptions options;
+  std::string word;
+  options.declare(cmd);
+  cmd.positional(word);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto ids = read_ids({word});
+  if (!ids || ids->size() != 1) return usage_error(ids ? invalid("one job at a time") : ids.error());
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = client->get(fmt::format("/v1/jobs/{}/{}", ids->front(), what));
+  if (!answer) return failure(answer.error());
+  if (options.json)
+    print_json(*answer);
+  else
+    print(*answer, seconds(unix_now()));
+  return 0;
+}
+
+}  // namespace
+
+int run_why(const Arguments& arguments) {
+  return about_job(
+      arguments,
+      Command("why", "JOB",
+              "Says why a job waits or ended as it did: a reason code, what would have to change, and alternatives "
+              "with\ntheir joules and minutes.",
+              "smartmig why 12"),
+      "why", print_why);
+}
+
+int run_eta(const Arguments& arguments) {
+  return about_job(
+      arguments,
+      Command("eta", "JOB",
+              "When a job will start and end: an interval from simulated futures of the live queue, in which run "
+              "times vary\nas those of finished jobs did.",
+              "smartmig eta 12"),
+      "eta", print_eta);
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "base/file.h"
+#include "bound/certificate_make.h"
+#include "bound/checker.h"
+#include "cli/simulate/run_options.h"
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+namespace {
+
+struct BoundOptions : RunOptions {
+  std::string objective = "et", out, check;
+  double effort = 1;
+  bool json = false;
+};
+
+// The share done, the time and the bound so far, on a terminal only.
+class BoundLine {
+ public:
+  ~BoundLine() {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+  void set(double share, double bound) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    fmt::print(stderr, "\r\033[Kbound {:3.0f} %  {:.0f} s  {:.6g}", 100 * share,
+               std::chrono::duration<double>(now - begin_).count(), bound);
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO);
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_ = begin_;
+};
+
+const char* unit_of(Objective objective) {
+  return objective == Objective::kEt       ? "a e + t"
+         : objective == Objective::kEnergy ? "watt-minutes"
+                                           : "minutes of mean tardiness";
+}
+
+std::string result_json(const Certificate& c, double bound, double seconds, bool checked) {
+  return fmt::format(
+      "{{\"objective\":\"{}\",\"a\":{},\"bound\":{},\"unit\":\"{}\",\"jobs\":{},\"windows\":{},\"workload_hash\":\"{:"
+      "016x}\",\"{}\":{:.3f}}}\n",
+      name_of(c.objective), c.a, bound, unit_of(c.objective), c.jobs, c.prices.windows.count(), c.workload_hash,
+      checked ? "check_s" : "wall_s", seconds);
+}
+
+Result<JobTable> load_jobs(const BoundOptions& options, const Platform& platform) {
+  SMARTMIG_TRY(const LoadOptions load, options.load_options());
+  SMARTMIG_TRY(Workload workload, load_workload(options.workload, load));
+  return JobTable::bind(std::make_shared<Workload>(std::move(workload)), platform);
+}
+
+Result<Ok> check(const BoundOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  SMARTMIG_TRY(const std::string text, read_file(options.check));
+  SMARTMIG_TRY(const Certificate certificate, parse_certificate(options.check, text));
+  const auto platform = Platform::parse(certificate.gpus, certificate.power);
+  if (!platform) return invalid("{}: {}", options.check, platform.error().what);
+  SMARTMIG_TRY(const JobTable jobs, load_jobs(options, *platform));
+  const auto proven = check_certificate(certificate, *platform, jobs);
+  if (!proven) return invalid("{}: {}", options.check, proven.error().what);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (options.json)
+    fmt::print("{}", result_json(certificate, *proven, seconds, true));
+  else
+    fmt::print("{} holds: no schedule of {} on {} has {} below {:.10g} (claimed {:.10g})\n", options.check,
+               options.workload, certificate.gpus, unit_of(certificate.objective), *proven, certificate.bound);
+  return Ok{};
+}
+
+Result<Ok> prove(const BoundOptions& options, Objective objective, const Platform& platform) {
+  SMARTMIG_TRY(const JobTable jobs, load_jobs(options, platform));
+  const auto begin = std::chrono::steady_clock::now();
+  Certificate certificate;
+  {
+    BoundLine line;
+    SMARTMIG_TRY(certificate,
+                 make_certificate(platform, jobs, objective, options.a,
+                                  {options.effort, [&](double share, double bound) { line.set(share, bound); }}));
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_file(options.out, certificate_json(certificate)));
+  if (options.json) {
+    fmt::print("{}", result_json(certificate, certificate.bound, seconds, false));
+    return Ok{};
+  }
+  fmt::print("no schedule of {} ({} jobs) on {} has {} below {:.8g}", options.workload, certificate.jobs,
+             platform.spec(), unit_of(objective), certificate.bound);
+  if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", options.a, certificate.bound / (1 + options.a));
+  if (objective == Objective::kEnergy) fmt::print(" ({:.6g} kWh)", kilowatt_hours(certificate.bound * 60));
+  fmt::print("\n{} windows, {:.1f} s\n", certificate.prices.windows.count(), seconds);
+  if (!options.out.empty())
+    fmt::print("certificate in {}: smartmig bound --check {} -w {}\n", options.out, options.out, options.workload);
+  return Ok{};
+}
+
+}  // namespace
+
+int run_bound(const Arguments& arguments) {
+  BoundOptions options;
+  Command command("bound", "",
+                  "Proves a lower bound that holds for every policy on this workload, and writes a certificate that "
+                  "can be checked apart.",
+                  "smartmig bound -w paper:20x,seed=7 --gpus 8xa100-40gb --objective et --a 2e-7 -o cert.json");
+  command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
+      .alias("-w");
+  command.option("--gpus", options.gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.option("--power", options.power, "NAME",
+                 "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option("--objective", options.objective, "NAME",
+                 "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
+  command.option("--a", options.a, "A", "weight of a watt-minute against a minute of mean tardiness, taken as given");
+  command.option("--slack", options.slack, "LOW-HIGH",
+                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
+  command.option("--deadline-cut-s", options.deadline_cut_s, "S", "take S seconds off every deadline");
+  command.option("--tokens-per-s", options.tokens_per_s, "X", "for traces that record tokens instead of durations");
+  command.option("--effort", options.effort, "X",
+                 "work to spend on good prices: 1 is about 15 s for a day of 4,000 jobs");
+  command.option("--out", options.out, "FILE", "write the certificate").alias("-o");
+  command.option("--check", options.check, "FILE", "recompute what this certificate proves for the workload");
+  command.flag("--json", options.json, "print one JSON object");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (!options.check.empty()) {
+    if (!options.out.empty())
+      return usage_error(invalid("--check reads a certificate, -o writes one: give one of them"));
+    const auto checked = check(options);
+    return checked ? 0 : failure(checked.error());
+  }
+  if (!(options.effort >= 0.01 && options.effort <= 1000))
+    return usage_error(invalid("--effort {}: 0.01 to 1000", options.effort));
+  const auto objective = parse_objective(options.objective);
+  if (!objective) return usage_error(objective.error());
+  const auto setting = options.setting();
+  if (!setting) return usage_error(setting.error());
+  const auto done = prove(options, *objective, *setting->platform);
+  return done ? 0 : failure(done.error());
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/simulate/comparison.h"
+#include "cli/progress.h"
+#include "cli/simulate/run_options.h"
+#include "cli/verbs.h"
+#include "eval/guard.h"
+#include "eval/seeds.h"
+
+namespace smartmig::cli {
+
+int run_compare(const Arguments& arguments) {
+  RunOptions options;
+  std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, seeds_text,
+              report;
+  std::int64_t days = 30, threads = default_threads();
+  bool json = false, force = false, bound = false;
+  Command command(
+      "compare", "",
+      "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
+      "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
+  options.declare(command);
+  command.option("--policies", policies, "LIST", "policies; layouts of their own in brackets: static[3]+edf");
+  command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
+  command.option("--days", days, "N", "how many days: report seeds from 200000 on");
+  command.option("--seeds", seeds_text, "LIST", "the days' seeds instead: 200000-200029");
+  command.option("--jobs", threads, "N", "days run at once").alias("-j");
+  command.option("--html", report, "FILE", "write the comparison as a page");
+  command.flag("--force", force, "replace an existing page");
+  command.flag("--bound", bound, "prove lower bounds for every day and print the gaps, value/bound - 1");
+  command.flag("--json", json, "print one JSON object");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (days < 1 || days > 10'000) return usage_error(invalid("--days {}: 1 to 10000", days));
+  if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
+  const auto setting = options.setting();
+  if (!setting) return usage_error(setting.error());
+  const auto seeds = seeds_text.empty()
+                         ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstReportSeed, std::size_t(days)))
+                         : parse_seeds(seeds_text);
+  if (!seeds) return usage_error(seeds.error());
+  if (!is_workload_spec(options.workload))
+    return usage_error(
+        invalid("compare needs a generator such as paper:20x, because it draws a day per seed; for one file use sim "
+                "with each policy"));
+
+  std::vector<Contender> contenders;
+  for (const std::string& name : split_policies(policies))
+    contenders.push_back(contender_of(name, options.policy_options()));
+  std::size_t base = 0;
+  if (!baseline.empty()) {
+    while (base < contenders.size() && contenders[base].label != baseline) ++base;
+    if (base == contenders.size()) return usage_error(invalid("the baseline {} is not among the policies", baseline));
+  }
+  for (const Contender& contender : contenders) {
+    const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform);
+    if (!made) return usage_error(made.error());
+    if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
+      return usage_error(fair.error());
+  }
+
+  Progress bar("compare");
+  const auto runs = run_paired(*setting, contenders, *seeds, int(threads), [&bar](double share) { bar.set(share); });
+  if (!runs) return failure(runs.error());
+  Comparison comparison = make_comparison(*setting, contenders, *runs, *seeds, base);
+  if (bound) {
+    const auto bounds = mean_bounds(*setting, *seeds, int(threads));
+    if (!bounds) return failure(bounds.error());
+    comparison.bounds = *bounds;
+  }
+  if (json)
+    fmt::print("{}\n", comparison_json(comparison));
+  else
+    fmt::print("{}", comparison_text(comparison));
+  if (!report.empty())
+    if (const auto written = write_comparison_page(report, comparison, force); !written)
+      return failure(written.error());
+  return 0;
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,195 @@
+#include "cli/simulate/comparison.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "eval/seeds.h"
+
+namespace smartmig::cli {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::vector<std::string> split_policies(std::string_view text) {
+  std::vector<std::string> names(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  }
+  return names;
+}
+
+Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
+                           const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
+                           std::size_t baseline) {
+  Comparison out;
+  out.gpus = setting.platform->spec();
+  out.workload = setting.workload;
+  out.cost = setting.cost.name();
+  out.power = setting.platform->models()[0].power.name();
+  out.a = setting.a;
+  out.a_eff = runs[0][0].a_eff;
+  out.seeds = seeds;
+  out.baseline = baseline;
+  const auto column = [](const std::vector<Summary>& days, auto field) {
+    std::vector<double> values;
+    for (const Summary& day : days) values.push_back(double(field(day)));
+    return values;
+  };
+  const auto et_of = [](const Summary& s) { return s.et; };
+  const auto energy_of = [](const Summary& s) { return s.energy_wmin; };
+  const auto tardiness_of_day = [](const Summary& s) { return s.mean_tardiness_min; };
+  for (std::size_t c = 0; c < contenders.size(); ++c) {
+    const auto mean = [&](auto field) { return mean_of(column(runs[c], field)); };
+    ComparisonRow row;
+    row.label = contenders[c].label;
+    row.energy_wmin = mean(energy_of);
+    row.energy_kwh = mean([](const Summary& s) { return s.energy_kwh; });
+    row.tardiness_min = mean(tardiness_of_day);
+    row.tardiness_deviation = deviation_of(column(runs[c], tardiness_of_day));
+    row.p99_min = mean([](const Summary& s) { return s.p99_tardiness_min; });
+    row.et = mean(et_of);
+    row.late_percent = mean([](const Summary& s) { return 100.0 * double(s.late_jobs) / double(s.jobs); });
+    row.preemptions = mean([](const Summary& s) { return s.preemptions; });
+    row.repartitions = mean([](const Summary& s) { return s.repartitions; });
+    row.et_difference = paired_difference(column(runs[c], et_of), column(runs[baseline], et_of));
+    row.energy_difference = paired_difference(column(runs[c], energy_of), column(runs[baseline], energy_of));
+    row.tardiness_difference =
+        paired_difference(column(runs[c], tardiness_of_day), column(runs[baseline], tardiness_of_day));
+    out.rows.push_back(row);
+  }
+  out.jobs = mean_of(column(runs[0], [](const Summary& s) { return s.jobs; }));
+  return out;
+}
+
+std::string signed_percent(const Difference& d) {
+  if (!std::isfinite(d.percent_half_width)) return fmt::format("{:+.1f} %", d.percent);
+  return fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width);
+}
+
+std::string gap_text(double value, double bound) {
+  return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : "";
+}
+
+std::string comparison_text(const Comparison& c) {
+  std::string out = fmt::format(
+      "{} on {}, {} costs, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
+      "watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
+      c.workload, c.gpus, c.cost, c.power, c.seeds.size(), c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds),
+      c.jobs, c.a, c.a_eff);
+  std::vector<std::string> header{
+      "policy",  "energy kWh", "M Wmin", "tardiness min",
+      "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};
+  if (c.bounds) header.insert(header.end(), {"ET gap", "energy gap", "tardiness gap"});
+  Table table(header);
+  for (std::size_t i = 0; i < c.rows.size(); ++i) {
+    const ComparisonRow& row = c.rows[i];
+    std::vector<std::string> cells{row.label,
+                                   fmt::format("{:.2f}", row.energy_kwh),
+                                   fmt::format("{:.3f}", row.energy_wmin / 1e6),
+                                   fmt::format("{:.3f}", row.tardiness_min),
+                                   fmt::format("{:.2f}", row.p99_min),
+                                   fmt::format("{:.1f} %", row.late_percent),
+                                   fmt::format("{:.3f}", row.et),
+                                   i == c.baseline ? "baseline" : signed_percent(row.et_difference)};
+    if (c.bounds)
+      cells.insert(cells.end(), {gap_text(row.et, c.bounds->et(c.a)), gap_text(row.energy_wmin, c.bounds->energy_wmin),
+                                 gap_text(row.tardiness_min, c.bounds->tardiness_min)});
+    table.add(std::move(cells));
+  }
+  out += table.text();
+  if (c.bounds)
+    out += fmt::format(
+        "\nproven lower bounds, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; "
+        "gap = value/bound - 1\n",
+        c.bounds->et(c.a), kilowatt_hours(c.bounds->energy_wmin * 60), c.bounds->energy_wmin / 1e6,
+        c.bounds->tardiness_min);
+  return out;
+}
+
+std::string comparison_json(const Comparison& c) {
+  const auto number = [](double v) { return std::isfinite(v) ? OrderedJson(v) : OrderedJson(nullptr); };
+  const auto difference = [&](const Difference& d) {
+    return OrderedJson{{"mean", d.mean},
+                       {"half_width_95", number(d.half_width)},
+                       {"percent", d.percent},
+                       {"percent_half_width_95", number(d.percent_half_width)}};
+  };
+  OrderedJson json{{"workload", c.workload},
+                   {"gpus", c.gpus},
+                   {"cost", c.cost},
+                   {"power", c.power},
+                   {"a", c.a},
+                   {"a_eff", c.a_eff},
+                   {"seeds", c.seeds},
+                   {"jobs_per_day", c.jobs},
+                   {"baseline", c.rows[c.baseline].label}};
+  if (c.bounds)
+    json["bounds"] = {{"et", c.bounds->et(c.a)},
+                      {"energy_wmin", c.bounds->energy_wmin},
+                      {"mean_tardiness_min", c.bounds->tardiness_min}};
+  const auto gap = [](double value, double bound) {
+    return bound > 0 ? OrderedJson(value / bound - 1) : OrderedJson(nullptr);
+  };
+  OrderedJson rows = OrderedJson::array();
+  for (const ComparisonRow& row : c.rows) {
+    rows.push_back({{"policy", row.label},
+                    {"energy_wmin", row.energy_wmin},
+                    {"energy_kwh", row.energy_kwh},
+                    {"mean_tardiness_min", row.tardiness_min},
+                    {"tardiness_deviation_min", row.tardiness_deviation},
+                    {"p99_tardiness_min", row.p99_min},
+                    {"late_percent", row.late_percent},
+                    {"et", row.et},
+                    {"preemptions", row.preemptions},
+                    {"repartitions", row.repartitions},
+                    {"et_difference", difference(row.et_difference)},
+                    {"energy_difference", difference(row.energy_difference)},
+                    {"tardiness_difference", difference(row.tardiness_difference)}});
+    if (!c.bounds) continue;
+    rows.back()["et_gap"] = gap(row.et, c.bounds->et(c.a));
+    rows.back()["energy_gap"] = gap(row.energy_wmin, c.bounds->energy_wmin);
+    rows.back()["tardiness_gap"] = gap(row.tardiness_min, c.bounds->tardiness_min);
+  }
+  json["policies"] = std::move(rows);
+  return json.dump(1);
+}
+
+Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads) {
+  std::vector<std::optional<Result<ProvenBounds>>> days(seeds.size());
+  std::vector<double> shares(seeds.size());
+  std::mutex mutex;
+  Progress bar("bound");
+  run_parallel(seeds.size(), threads, [&](std::size_t d) {
+    const auto told = [&, d](double share, double) {
+      const std::lock_guard lock(mutex);
+      shares[d] = share;
+      bar.set(std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size()));
+    };
+    const auto day = make_day(setting, seeds[d]);
+    if (day)
+      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
+    else
+      days[d] = day.error();
+  });
+  ProvenBounds mean;
+  for (const auto& day : days) {
+    if (!*day) return day->error();
+    mean.et_sum += (*day)->et_sum / double(days.size());
+    mean.energy_wmin += (*day)->energy_wmin / double(days.size());
+    mean.tardiness_min += (*day)->tardiness_min / double(days.size());
+  }
+  return mean;
+}
+
+}  // namespace smartmig::cli

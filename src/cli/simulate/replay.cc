@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/simulate/counterfactual.h"
+#include "cli/verbs.h"
+#include "report/html_report.h"
+#include "report/journal.h"
+#include "report/journal_runs.h"
+#include "report/summary_text.h"
+
+namespace smartmig::cli {
+
+int run_replay(const Arguments& arguments) {
+  std::string path, report, a_text;
+  std::int64_t which = 0;
+  double energy_price = 0, late_price = 0;
+  CounterfactualOptions other;
+  bool json = false;
+  Command command(
+      "replay", "DIR|JOURNAL",
+      "Folds the journal of a run back into its figures: the same summary as the run printed, from "
+      "journal.jsonl alone (plain or gzip, - for\n"
+      "standard input). Every line is checked against the fleet it meets. With --policies, the day is lived "
+      "again\nunder others, in the simulator, beside what was recorded, with a report of how well the "
+      "simulator foretells the record.",
+      "smartmig replay runs/today --report today.html");
+  command.positional(path);
+  command.flag("--json", json, "print the summary as one JSON object");
+  command.option("--report", report, "FILE", "write an HTML report of the run");
+  command.option("--a", a_text, "X", "weight of energy in ET in place of the run's own");
+  command.option("--policies", other.policies, "LIST", "live the day again under these: planner,search+cedf,none+edf");
+  command.option("--layouts", other.layouts, "LIST|FILE", "with --policies: layouts of static and twice");
+  command.option("--cost", other.cost, "NAME", "with --policies: paper or hardware; the journal's own if not given");
+  command.option("--energy-price", energy_price, "X", "with --policies: price of a kWh, for the column cost");
+  command.option("--late-price", late_price, "X", "with --policies: price of an hour of lateness");
+  command.option("--measured", other.jobs, "FILE",
+                 "with --policies: joules of the jobs, from smartmig queue --all --json");
+  command.option("--run", which, "N", "of a daemon's journal, the run after its Nth start; 0 is the last");
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  std::optional<double> a;
+  if (!a_text.empty()) {
+    a = parse_double(a_text);
+    if (!a || *a < 0 || *a > 1e6) return usage_error(invalid("--a needs a number from 0 to 1e6, not '{}'", a_text));
+  }
+
+  if (which < 0) return usage_error(invalid("--run {}: 1 is the first, 0 the last", which));
+  if (energy_price < 0 || late_price < 0 || energy_price > 1e9 || late_price > 1e9)
+    return usage_error(invalid("prices are 0 to 1e9, not {:g} and {:g}", energy_price, late_price));
+  if (!other.policies.empty() && !report.empty())
+    return usage_error(invalid("--report shows the recorded run: leave --policies out"));
+
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) path += "/journal.jsonl";
+  auto lines = LineReader::open(path);
+  if (!lines) return failure(lines.error());
+  const std::string file = lines->name();
+  const auto runs = read_journal_runs(std::move(*lines));
+  if (!runs) return failure(runs.error());
+  if (std::size_t(which) > runs->size())
+    return usage_error(invalid("--run {}: {} has {} run{}", which, file, runs->size(), runs->size() == 1 ? "" : "s"));
+  const std::size_t number = which == 0 ? runs->size() : std::size_t(which);
+  const JournalRun& chosen = (*runs)[number - 1];
+  const std::string name =
+      runs->size() == 1 ? file
+                        : fmt::format("{}, run {} of {} (from line {})", file, number, runs->size(), chosen.first_line);
+  const auto run = replay_journal(LineReader::over(name, chosen.text), a);
+  if (!run) return failure(run.error());
+  if (!other.policies.empty()) {
+    if (energy_price > 0 || late_price > 0) other.prices = EnergyPrices{energy_price, late_price};
+    other.title = name;
+    other.json = json;
+    return print_counterfactual(**run, chosen.joules, other);
+  }
+  const RunRecord& record = (*run)->record;
+  if (!report.empty())
+    if (const auto written = write_file(report, html_report(record, timeline_of(record))); !written)
+      return failure(written.error());
+  if (json) {
+    fmt::print("{}\n", summary_json(record.summary));
+    return 0;
+  }
+  const std::string policy = record.config_value("policy"), layouts = record.config_value("layouts");
+  fmt::print("{} on {}, {} costs, {}\n", policy.empty() ? "run" : policy, record.platform->spec(), record.cost.name(),
+             record.jobs->workload().source);
+  if (!layouts.empty()) fmt::print("layouts  {}\n", layouts);
+  fmt::print("\n{}", summary_text(record.summary));
+  return 0;
+}
+
+}  // namespace smartmig::cli

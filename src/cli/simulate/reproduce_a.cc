@@ -1,0 +1,284 @@
+// SMART-MIG's results (arXiv 2606.29775) beside ours: the loads of its tables under static and dynamic policies, the
+// placers of its Figs 6-10, energy against tardiness by number of GPUs (Fig. 4), layouts chosen and how sublinear the
+// queue is (Fig. 13).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bound/paper_energy.h"
+#include "cli/simulate/comparison.h"
+#include "cli/simulate/paper_tables.h"
+#include "cli/progress.h"
+#include "cli/simulate/repro_report.h"
+#include "cli/simulate/run_options.h"
+#include "cli/verbs.h"
+#include "eval/explain.h"
+#include "eval/seeds.h"
+#include "report/svg_chart.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr const char* kPaperStatic = "static[1,1,2,3,3,5,5,10]+cedf";
+
+struct DynamicRow {
+  const char* policy;
+  double energy, tardiness;  // printed; below 0: not printed
+};
+struct DynamicTable {
+  const char* load;
+  const char* note;
+  std::vector<DynamicRow> rows;
+};
+
+const std::vector<DynamicTable>& dynamic_tables() {
+  static const std::vector<DynamicTable> tables = {
+      {"20x",
+       "the paper prints ET -18 % for SMART-MIG against its static layouts",
+       {{"none+edf", 3.1, 96.67},
+        {"none+cedf", -1, -1},
+        {kPaperStatic, 2.57, 1.32},
+        {"search+cedf", -1, -1},
+        {"twice+cedf", -1, -1},
+        {"meanfield+cedf", 2.54, 1.00},
+        {"planner+cedf", -1, -1},
+        {"planner", -1, -1}}},
+      {"16x",
+       "",
+       {{"none+edf", 2.4, 16.58},
+        {"none+cedf", -1, -1},
+        {kPaperStatic, -1, -1},
+        {"search+cedf", -1, -1},
+        {"meanfield+cedf", 2.3, 0.44},
+        {"planner", -1, -1}}},
+      {"12x",
+       "",
+       {{"none+edf", 2.0, 0.34},
+        {"none+cedf", -1, -1},
+        {kPaperStatic, -1, -1},
+        {"search+cedf", -1, -1},
+        {"meanfield+cedf", 2.0, 0.18},
+        {"planner", -1, -1}}},
+      {"8x",
+       "not in the paper",
+       {{"none+edf", -1, -1},
+        {"none+cedf", -1, -1},
+        {kPaperStatic, -1, -1},
+        {"search+cedf", -1, -1},
+        {"meanfield+cedf", -1, -1},
+        {"planner", -1, -1}}},
+  };
+  return tables;
+}
+
+std::string printed(double value) { return value < 0 ? "-" : fmt::format("{:g}", value); }
+
+Result<ReproSection> dynamic_section(const DynamicTable& table, const ReproOptions& options) {
+  RunOptions run;
+  run.workload = fmt::format("paper:{}", table.load);
+  SMARTMIG_TRY(const Setting setting, run.setting());
+  std::vector<Contender> contenders;
+  std::size_t baseline = 0;
+  for (const DynamicRow& row : table.rows) {
+    if (std::string_view(row.policy) == kPaperStatic) baseline = contenders.size();
+    contenders.push_back(contender_of(row.policy, {}));
+  }
+  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
+  Progress bar(run.workload);
+  SMARTMIG_TRY(const auto runs,
+               run_paired(setting, contenders, seeds, int(options.threads), [&bar](double share) { bar.set(share); }));
+  const Comparison ours = make_comparison(setting, contenders, runs, seeds, baseline);
+  // The proven bound of the first days, and what each policy reached on those very days.
+  double bound = 0;
+  const std::size_t bound_days = std::size_t(std::min(options.bound_days, options.days));
+  if (bound_days > 0) {
+    SMARTMIG_TRY(const ProvenBounds proven,
+                 mean_bounds(setting, seeds_from(kFirstReportSeed, bound_days), int(options.threads)));
+    bound = proven.et(setting.a);
+  }
+  ReproSection section;
+  section.name = table.load;
+  section.title = fmt::format("8 GPUs, {} load, {} report days", table.load, seeds.size());
+  section.note = table.note;
+  if (bound_days > 0)
+    section.note += fmt::format("{}gap: ET over the proven bound {:.4f}, both over the first {} days",
+                                section.note.empty() ? "" : "; ", bound, bound_days);
+  section.header = {"policy", "energy M Wmin: paper", "ours", "tardiness min: paper", "ours",
+                    "ET",     "ET against static",    "gap"};
+  std::vector<Whisker> whiskers;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const ComparisonRow& row = ours.rows[i];
+    const Difference& d = row.et_difference;
+    double early = 0;
+    for (std::size_t day = 0; day < bound_days; ++day) early += runs[i][day].et / double(bound_days);
+    const std::string gap = bound_days > 0 ? gap_text(early, bound) : "-";
+    section.rows.push_back(
+        {row.label, printed(table.rows[i].energy), fmt::format("{:.3f}", row.energy_wmin / 1e6),
+         printed(table.rows[i].tardiness), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.3f}", row.et),
+         i == baseline ? "baseline" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width), gap});
+    section.json.push_back({{"policy", row.label},
+                            {"energy_wmin", row.energy_wmin},
+                            {"mean_tardiness_min", row.tardiness_min},
+                            {"et", row.et},
+                            {"et_percent", d.percent},
+                            {"et_percent_half_width_95", d.percent_half_width},
+                            {"et_bound", bound},
+                            {"et_on_bound_days", early}});
+    if (i != baseline && d.percent < 100 && d.percent - d.percent_half_width > -100)  // the others are in the table
+      whiskers.push_back(
+          {row.label, "k1", d.percent, d.percent - d.percent_half_width, d.percent + d.percent_half_width});
+  }
+  section.svg = whisker_svg(whiskers, "ET against the paper's static layouts, %, 95 % interval", {}, "");
+  return section;
+}
+
+Result<ReproSection> placer_section(const PaperTable& table, const ReproOptions& options) {
+  RunOptions run;
+  run.workload = table.workload;
+  SMARTMIG_TRY(const Setting setting, run.setting());
+  std::vector<Contender> contenders;
+  for (const PaperRow& row : table.rows) contenders.push_back(contender_of(row.policy, {}));
+  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
+  Progress bar(table.title);
+  SMARTMIG_TRY(const auto runs,
+               run_paired(setting, contenders, seeds, int(options.threads), [&bar](double share) { bar.set(share); }));
+  double bound = 0;
+  for (const std::uint64_t seed : seeds) {
+    SMARTMIG_TRY(const Day day, make_day(setting, seed));
+    SMARTMIG_TRY(const double joules, paper_energy_bound_joules(*setting.platform, *day.jobs));
+    bound += watt_minutes(joules) / double(seeds.size());
+  }
+  const Comparison ours = make_comparison(setting, contenders, runs, seeds, 0);
+  ReproSection section{table.name,
+                       table.title,
+                       table.note,
+                       {"policy", "energy % above bound: paper", "ours", "tardiness min: paper", "ours"},
+                       {}};
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const double above = 100 * (ours.rows[i].energy_wmin / bound - 1);
+    section.rows.push_back({ours.rows[i].label, printed(table.rows[i].energy.value_or(-1)),
+                            fmt::format("{:.1f}", above), printed(table.rows[i].tardiness.value_or(-1)),
+                            fmt::format("{:.3f}", ours.rows[i].tardiness_min)});
+    section.json.push_back({{"policy", ours.rows[i].label},
+                            {"energy_percent_above_bound", above},
+                            {"mean_tardiness_min", ours.rows[i].tardiness_min}});
+  }
+  return section;
+}
+
+// Fig. 4: what one more GPU buys. The paper shows curves without numbers.
+Result<ReproSection> gpus_section(const ReproOptions& options) {
+  ReproSection section{
+      "fig4",
+      "Fig. 4: energy against tardiness for 1 to 4 GPUs in layout 3, EDF",
+      "queues of 1,000 jobs at a fixed rate per minute, slack 2 to 4; the paper's curves carry no numbers",
+      {"rate per min", "GPUs", "energy kWh", "mean tardiness min"},
+      {}};
+  std::vector<ScatterPoint> points;
+  const int rates[] = {1, 3, 6, 10};
+  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(std::min<std::int64_t>(options.days, 10)));
+  for (std::size_t r = 0; r < std::size(rates); ++r)
+    for (int gpus = 1; gpus <= 4; ++gpus) {
+      RunOptions run;
+      run.workload = fmt::format("fixed:rate={},jobs=1000,mix=mixed,slack=2-4", rates[r]);
+      run.gpus = fmt::format("{}xa100-40gb", gpus);
+      SMARTMIG_TRY(const Setting setting, run.setting());
+      SMARTMIG_TRY(const auto runs,
+                   run_paired(setting, {contender_of("static[3]+edf", {})}, seeds, int(options.threads)));
+      double energy = 0, tardiness = 0;
+      for (const Summary& day : runs[0]) {
+        energy += day.energy_kwh / double(seeds.size());
+        tardiness += day.mean_tardiness_min / double(seeds.size());
+      }
+      section.rows.push_back({fmt::format("{}", rates[r]), fmt::format("{}", gpus), fmt::format("{:.2f}", energy),
+                              fmt::format("{:.2f}", tardiness)});
+      section.json.push_back(
+          {{"rate_per_min", rates[r]}, {"gpus", gpus}, {"energy_kwh", energy}, {"mean_tardiness_min", tardiness}});
+      points.push_back(
+          {energy, std::max(tardiness, 0.001), fmt::format("{}/min, {} GPU", rates[r], gpus), fmt::format("k{}", r)});
+    }
+  section.svg = scatter_svg(points, "energy, kWh", "mean tardiness, minutes", {});
+  return section;
+}
+
+// Instances by compute slices: a 1g with double memory counts as 1g.
+std::array<int, 16> sizes_of(const GpuModel& gpu, Shape shape) {
+  std::array<int, 16> out{};
+  for (int p = 0; p < int(gpu.profiles().size()); ++p)
+    out[std::size_t(gpu.profiles()[std::size_t(p)].compute_slices)] += shape.count(p);
+  return out;
+}
+
+// Fig. 13: which layouts the controllers chose, as shares of GPU time, and the sublinearity of what was queued.
+Result<ReproSection> shares_section(const ReproOptions& options) {
+  ReproSection section{"fig13",
+                       "Fig. 13: layouts chosen, % of GPU time at 20x",
+                       "paper: 1-7 as printed, 8-12 together 5.0 %; \"other\": partial layouts",
+                       {"layout", "paper", "meanfield+cedf", "planner"},
+                       {}};
+  RunOptions run;
+  SMARTMIG_TRY(const Setting setting, run.setting());
+  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(std::min<std::int64_t>(options.days, 10)));
+  const GpuModel& gpu = *setting.platform->models()[0].gpu;
+  const auto shapes = paper_shapes(gpu);
+  std::vector<Explanation> all;
+  std::vector<std::vector<double>> percent;  // by policy, then paper layout, then everything else
+  for (const char* policy : {"meanfield+cedf", "planner"}) {
+    ExplainOptions explain{seeds, seeds_from(kFirstValidationSeed, 2), {}, "cedf", int(options.threads)};
+    SMARTMIG_TRY(Explanation found, explain_policy(setting, contender_of(policy, {}), explain));
+    std::vector<double> share(shapes.size() + 1, 0);
+    for (std::size_t l = 0; l < found.layouts.size(); ++l) {
+      const auto same = [&](const Shape& s) { return sizes_of(gpu, s) == sizes_of(gpu, found.layouts[l].shape); };
+      share[std::size_t(std::find_if(shapes.begin(), shapes.end(), same) - shapes.begin())] +=
+          100 * found.time_share[l];
+    }
+    percent.push_back(std::move(share));
+    all.push_back(std::move(found));
+  }
+  for (std::size_t s = 0; s <= shapes.size(); ++s) {
+    const bool other = s == shapes.size();
+    section.rows.push_back({other ? "other" : fmt::format("{}: {}", s + 1, to_string(gpu, shapes[s])),
+                            s < 7 ? fmt::format("{:.1f}", kPaperShares[s]) : "-", fmt::format("{:.1f}", percent[0][s]),
+                            fmt::format("{:.1f}", percent[1][s])});
+    section.json.push_back({{"layout", other ? 0 : int(s) + 1},
+                            {"printed_percent", s < 7 ? nlohmann::ordered_json(kPaperShares[s]) : nullptr},
+                            {"meanfield_percent", percent[0][s]},
+                            {"planner_percent", percent[1][s]}});
+  }
+  const auto range = [](const Explanation& e) {
+    return fmt::format("{:.2f}-{:.2f}", e.sublinearity_low, e.sublinearity_high);
+  };
+  section.rows.push_back({"sublinearity score of the queue", "0.67-0.84", range(all[0]), range(all[1])});
+  section.json.push_back({{"sublinearity", {all[0].sublinearity_low, all[0].sublinearity_high}}});
+  return section;
+}
+
+}  // namespace
+
+int reproduce_a(const ReproOptions& options) {
+  ReproReport report(
+      "SMART-MIG (arXiv 2606.29775), printed beside measured",
+      fmt::format("report seeds from {}, paired days; ET = (a e + t)/(a + 1), a = 2e-07 per watt-minute; "
+                  "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11",
+                  kFirstReportSeed));
+  for (const DynamicTable& table : dynamic_tables()) {
+    auto section = dynamic_section(table, options);
+    if (!section) return failure(section.error());
+    report.add(std::move(*section));
+  }
+  for (const PaperTable& table : paper_static_tables()) {
+    if (!table.energy_above_bound) continue;
+    auto section = placer_section(table, options);
+    if (!section) return failure(section.error());
+    report.add(std::move(*section));
+  }
+  for (auto part : {gpus_section, shares_section}) {
+    auto section = part(options);
+    if (!section) return failure(section.error());
+    report.add(std::move(*section));
+  }
+  return show(report, options);
+}
+
+}  // namespace smartmig::cli

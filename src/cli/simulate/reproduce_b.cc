@@ -1,0 +1,140 @@
+// One MIG GPU through a day (arXiv 2606.25082) beside ours: a learned repartitioner against no partition, the best
+// static layout and the best two layouts a day, the last two searched on training days for every setting, each with the
+// placer that serves it best there.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "cli/simulate/comparison.h"
+#include "cli/progress.h"
+#include "cli/simulate/repro_report.h"
+#include "cli/simulate/run_options.h"
+#include "cli/verbs.h"
+#include "eval/partition_search.h"
+#include "eval/seeds.h"
+#include "report/svg_chart.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr const char* kPlacers[] = {"cedf", "edf-slow", "edf-fast", "llf-slow", "llf-fast"};
+constexpr std::size_t kTrainingDays = 40;
+
+struct Searched {
+  LayoutFile layouts;
+  std::string text() const {
+    std::string out;
+    for (const std::string& shape : layouts.day) out += shape;
+    if (layouts.twice)
+      out += fmt::format(" {}-{} h, {} else", layouts.day_begin, layouts.night_begin, fmt::join(layouts.night, ","));
+    return out + " + " + layouts.placer;
+  }
+};
+
+Result<Searched> search_best(const Setting& setting, bool twice, int threads) {
+  Searched best;
+  for (const char* placer : kPlacers) {
+    SearchOptions options;
+    options.placer = placer;
+    options.twice = twice;
+    options.seeds = seeds_from(kFirstTrainingSeed, kTrainingDays);
+    options.threads = threads;
+    SMARTMIG_TRY(SearchOutcome outcome, search_partition(setting, options));
+    if (best.layouts.placer.empty() || outcome.layouts.et < best.layouts.et) best.layouts = outcome.layouts;
+  }
+  return best;
+}
+
+// A contender that plays a searched partition: static[shape]+placer, or twice with a file of its own.
+Result<Contender> contender_for(const Searched& found, const std::string& label, const std::string& scratch) {
+  Contender contender{label, "", {}};
+  if (!found.layouts.twice) {
+    contender.policy = "static+" + found.layouts.placer;
+    contender.options.layouts = found.layouts.day[0];
+    return contender;
+  }
+  SMARTMIG_TRY(const Ok written, write_file(scratch, to_json(found.layouts)));
+  (void)written;
+  contender.policy = "twice+" + found.layouts.placer;
+  contender.options.layouts = scratch;
+  return contender;
+}
+
+}  // namespace
+
+int reproduce_b(const ReproOptions& options) {
+  ReproReport report(
+      "Dynamic repartitioning of one MIG (arXiv 2606.25082), printed beside measured",
+      fmt::format("1 A100-40GB, report seeds from {}, {} paired days; ET = (a e + t)/(a + 1); a and job mix are not "
+                  "public: two values of a; static and twice-daily layouts searched on {} training days with each of "
+                  "{} placers; printed for the paper's own setting: -68 % against none, -31 % against static, -26 % "
+                  "against twice-daily",
+                  kFirstReportSeed, options.days, kTrainingDays, std::size(kPlacers)));
+  const std::string scratch =
+      (std::filesystem::temp_directory_path() / fmt::format("smartmig-twice-{}.json", ::getpid())).string();
+  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
+  for (const double a : {2.25e-5, 2.25e-6})
+    for (const char* load : {"1x", "1.5x", "2x"}) {
+      RunOptions run;
+      run.workload = fmt::format("paper:{}", load);
+      run.gpus = "1xa100-40gb";
+      run.a = a;
+      auto setting = run.setting();
+      if (!setting) return failure(setting.error());
+      setting->a_of_this_fleet = true;
+      Progress bar(fmt::format("{} a {:g}", load, a));
+      const auto fixed = search_best(*setting, false, int(options.threads));
+      if (!fixed) return failure(fixed.error());
+      bar.set(0.3);
+      const auto twice = search_best(*setting, true, int(options.threads));
+      if (!twice) return failure(twice.error());
+      bar.set(0.6);
+      std::vector<Contender> contenders = {contender_of("none+edf", {})};
+      for (const auto& [found, label] : {std::pair(&*fixed, "best static"), std::pair(&*twice, "best twice-daily")}) {
+        auto contender = contender_for(*found, label, scratch);
+        if (!contender) return failure(contender.error());
+        contenders.push_back(std::move(*contender));
+      }
+      contenders.push_back(contender_of(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), {}));
+      contenders.back().label = "RL (mean-field PPO, one GPU)";
+      contenders.push_back(contender_of("planner", {}));
+      const auto runs = run_paired(*setting, contenders, seeds, int(options.threads));
+      std::error_code ignored;
+      std::filesystem::remove(scratch, ignored);
+      if (!runs) return failure(runs.error());
+
+      ReproSection section;
+      section.name = fmt::format("{}-{:g}", load, a);
+      section.title = fmt::format("{} load, a = {:g}", load, a);
+      section.note = fmt::format("static: {}; twice-daily: {}", fixed->text(), twice->text());
+      section.header = {"policy",          "energy kWh",     "tardiness min",      "ET",
+                        "ET against none", "against static", "against twice-daily"};
+      std::vector<Comparison> against;
+      for (std::size_t base = 0; base < 3; ++base)
+        against.push_back(make_comparison(*setting, contenders, *runs, seeds, base));
+      for (std::size_t i = 0; i < contenders.size(); ++i) {
+        const ComparisonRow& row = against[0].rows[i];
+        std::vector<std::string> cells = {row.label, fmt::format("{:.2f}", row.energy_kwh),
+                                          fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.3f}", row.et)};
+        nlohmann::ordered_json json = {{"policy", row.label},
+                                       {"energy_kwh", row.energy_kwh},
+                                       {"mean_tardiness_min", row.tardiness_min},
+                                       {"et", row.et}};
+        const char* names[] = {"none", "static", "twice"};
+        for (std::size_t base = 0; base < 3; ++base) {
+          const Difference& d = against[base].rows[i].et_difference;
+          cells.push_back(i == base ? "-" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width));
+          json[fmt::format("et_percent_against_{}", names[base])] = d.percent;
+        }
+        section.rows.push_back(std::move(cells));
+        section.json.push_back(std::move(json));
+      }
+      report.add(std::move(section));
+    }
+  return show(report, options);
+}
+
+}  // namespace smartmig::cli

@@ -1,0 +1,67 @@
+#include "cli/simulate/run_options.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/text.h"
+
+namespace smartmig::cli {
+
+void RunOptions::declare(Command& command) {
+  command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
+      .alias("-w");
+  command.option("--gpus", gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.option("--layouts", layouts, "LIST|FILE",
+                 "layouts of a static policy: 1,1,2,3,3,5,5,10 or 4g+2g+1g or a layouts file");
+  command.option("--power", power, "NAME",
+                 "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
+  command.option("--reshape-s", reshape_s, "X",
+                 "hardware costs: seconds per change of a GPU instead of the measured table");
+  command.option("--a", a, "A", "weight of a watt-minute against a minute of mean tardiness in ET");
+  command.option("--slack", slack, "LOW-HIGH",
+                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
+  command.option("--deadline-cut-s", deadline_cut_s, "S",
+                 "take S seconds off every deadline: the paper charges repartitioning as 4");
+  command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
+  command.option("--seed", policy_seed, "S", "seed of the policy's own random choices");
+}
+
+Result<Setting> RunOptions::setting() const {
+  SMARTMIG_TRY(Platform platform, Platform::parse(gpus, power));
+  SMARTMIG_TRY(CostModel cost_model, CostModel::parse(cost));
+  if (!reshape_s.empty()) {
+    if (cost_model.free()) return invalid("--reshape-s needs --cost hardware: under paper costs reshaping is free");
+    const auto value = parse_double(reshape_s);
+    if (!value || *value < 0 || *value > 86400) return invalid("--reshape-s '{}': seconds from 0 to 86400", reshape_s);
+    cost_model.reshape = from_seconds(*value);
+  }
+  if (a < 0) return invalid("--a {}: a weight cannot be negative", a);
+  SMARTMIG_TRY(const LoadOptions load, load_options());
+  return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load};
+}
+
+Result<LoadOptions> RunOptions::load_options() const {
+  LoadOptions options;
+  options.tokens_per_s = tokens_per_s;
+  if (deadline_cut_s < 0 || deadline_cut_s > 86400)
+    return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
+  options.deadline_cut = from_seconds(deadline_cut_s);
+  if (!slack.empty()) {
+    SMARTMIG_TRY(const SlackRange range, parse_slack(slack));
+    options.slack = range;
+  }
+  return options;
+}
+
+PolicyOptions RunOptions::policy_options() const {
+  PolicyOptions options;
+  options.layouts = layouts;
+  options.rule.a = a;
+  options.rule.seed = std::uint64_t(policy_seed);
+  return options;
+}
+
+int default_threads() { return std::max(1, int(std::thread::hardware_concurrency())); }
+
+}  // namespace smartmig::cli

@@ -1,0 +1,62 @@
+#include "live/emulation/sim_clock.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace smartmig {
+
+Result<std::shared_ptr<SimClock>> SimClock::open(std::shared_ptr<SimLibrary> library) {
+  SMARTMIG_RETURN_IF_ERROR(library->attach());
+  unsigned int mode = 0;
+  library->nvmlSimClockMode(&mode);
+  if (mode != NVML_SIM_CLOCK_VIRTUAL)
+    return Error{Error::kUnsupported,
+                 fmt::format("{}: the machine's clock is not a virtual one", library->nvmlSimStateDirectory())};
+  std::shared_ptr<SimClock> clock(new SimClock(std::move(library)));
+  if (const auto code = clock->library_->nvmlSimClockJoin(NVML_SIM_RUN_LAST | NVML_SIM_WAKE_ON_CHILD);
+      code != NVML_SUCCESS)
+    return clock->library_->error(code, "joining the virtual clock");
+  return clock;
+}
+
+SimClock::~SimClock() {
+  if (this_worker() == owner_) library_->nvmlSimClockLeave();
+}
+
+Time SimClock::now() const {
+  unsigned long long us = 0;
+  library_->nvmlSimNow(&us);
+  return Time(std::int64_t(us));
+}
+
+bool SimClock::wait_until(Time instant) {
+  SMARTMIG_CHECK(this_worker() == owner_, "another thread than the owner waits on the clock");
+  const Time left = instant == kNever ? kNever : std::max(Time{0}, instant - now());
+  const auto code =
+      library_->nvmlSimSleep(left == kNever ? NVML_SIM_UNTIL_WOKEN : static_cast<unsigned long long>(left.count()));
+  return code == NVML_SUCCESS || now() >= instant;
+}
+
+void SimClock::wake() { library_->nvmlSimWakeThread(unsigned(owner_)); }
+
+void SimClock::sleep(Time time) {
+  for (const Time until = now() + time; now() < until;)
+    library_->nvmlSimSleep(static_cast<unsigned long long>((until - now()).count()));
+}
+
+LiveClock::Worker SimClock::this_worker() const {
+  static thread_local Worker mine = Worker(::syscall(SYS_gettid));
+  return mine;
+}
+
+void SimClock::worker_joins() {
+  const auto code = library_->nvmlSimClockJoin(0);
+  SMARTMIG_CHECK(code == NVML_SUCCESS, "too many threads on the virtual clock");
+}
+void SimClock::worker_leaves() { library_->nvmlSimClockLeave(); }
+void SimClock::worker_idle() { library_->nvmlSimClockBlock(); }
+void SimClock::worker_busy(Worker worker) { library_->nvmlSimClockUnblockThread(unsigned(worker)); }
+
+}  // namespace smartmig

@@ -1,0 +1,42 @@
+// What a configuration asks of the boards of a machine, and what has to be done for it. An entry covers a board when
+// its device-filter (PCI id) and its devices (index) do; a board that two entries cover is an error, one that none
+// covers is left alone. Counts become a shape whose starts are chosen around what runs; `mig-placements` pins some or
+// all of them. Pure: boards and processes are given.
+#pragma once
+#include <optional>
+
+#include "live/gpu/driver.h"
+#include "live/gpu/mig_config.h"
+#include "live/gpu/reshape.h"
+
+namespace smartmig {
+
+struct Desired {
+  GpuId gpu = kNoGpu;
+  bool mig_enabled = false;
+  Shape shape;    // of all instances
+  Layout pinned;  // of those whose start is given
+};
+
+Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<GpuBoard>& boards);
+// "4g+2g+1g" or "4g@0+3g@4" for one board.
+Result<Desired> desired_of(const GpuBoard& board, std::string_view shape_or_layout);
+
+// Is it so already? Else the difference in words.
+std::optional<std::string> difference(const Desired& desired, const GpuBoard& board, bool mode_only);
+
+struct GpuChange {
+  GpuId gpu = kNoGpu;
+  std::optional<bool> mode;  // MIG mode to switch to; off comes after the last destroy, on before the first create
+  ReshapePlan plan;
+  std::string refusal;  // why it cannot be done now; empty: it can
+};
+// `busy` and foreign slices (unless adopted) stay.
+GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy, bool adopt, bool mode_only);
+
+// The present partition as a configuration: boards that are alike share an entry.
+MigConfig exported(const std::vector<GpuBoard>& boards, std::string label, bool placements);
+// all-disabled, all-enabled, all-PROFILE and all-balanced for the models present.
+MigConfigFile generated(const std::vector<GpuBoard>& boards);
+
+}  // namespace smartmig

@@ -1,0 +1,247 @@
+#include "live/gpu/mig_config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kMostConfigBytes = 1 << 20;
+constexpr std::size_t kMostEntries = 100'000;  // aliases can make a small file large
+
+struct ConfigReader {
+  std::string file;
+
+  Error error(const YAML::Node& node, std::string_view what) const {
+    const int line = node.IsDefined() ? node.Mark().line : -1;
+    return line >= 0 ? invalid("{} line {}: {}", file, line + 1, what) : invalid("{}: {}", file, what);
+  }
+
+  Result<std::string> text(const YAML::Node& node, std::string_view key) const {
+    if (!node.IsScalar()) return error(node, fmt::format("'{}' must be one word", key));
+    for (char c : node.Scalar())
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F)
+        return error(node, fmt::format("'{}' holds a byte that is not printable ASCII", key));
+    return node.Scalar();
+  }
+
+  Result<int> whole(const YAML::Node& node, std::string_view key, int most) const {
+    SMARTMIG_TRY(const std::string word, text(node, key));
+    const auto value = parse_int(word);
+    if (!value || *value < 0 || *value > most)
+      return error(node, fmt::format("'{}' must be a whole number from 0 to {}, not '{}'", key, most, word));
+    return int(*value);
+  }
+
+  // The keys of a map, each once.
+  Result<std::vector<std::pair<std::string, YAML::Node>>> fields(const YAML::Node& node, std::string_view what) const {
+    if (!node.IsMap()) return error(node, fmt::format("{} must be a map", what));
+    std::vector<std::pair<std::string, YAML::Node>> list;
+    std::set<std::string> seen;
+    for (const auto& field : node) {
+      SMARTMIG_TRY(std::string key, text(field.first, what));
+      if (!seen.insert(key).second) return error(field.first, fmt::format("'{}' is given twice", key));
+      list.emplace_back(std::move(key), field.second);
+    }
+    return list;
+  }
+
+  Result<std::vector<std::string>> words(const YAML::Node& node, std::string_view key) const {
+    std::vector<std::string> list;
+    if (node.IsScalar()) {
+      SMARTMIG_TRY(std::string word, text(node, key));
+      list.push_back(std::move(word));
+      return list;
+    }
+    if (!node.IsSequence()) return error(node, fmt::format("'{}' must be a word or a list of words", key));
+    for (const auto& item : node) {
+      SMARTMIG_TRY(std::string word, text(item, key));
+      list.push_back(std::move(word));
+    }
+    return list;
+  }
+
+  Result<Ok> devices(const YAML::Node& node, MigConfigEntry& entry) const {
+    if (node.IsScalar() && node.Scalar() == "all") return Ok{};
+    entry.all_devices = false;
+    if (node.IsScalar()) {
+      SMARTMIG_TRY(const int index, whole(node, "devices", 4095));
+      entry.devices.push_back(index);
+      return Ok{};
+    }
+    if (!node.IsSequence()) return error(node, "'devices' must be all, an index or a list of indices");
+    for (const auto& item : node) {
+      SMARTMIG_TRY(const int index, whole(item, "devices", 4095));
+      entry.devices.push_back(index);
+    }
+    std::sort(entry.devices.begin(), entry.devices.end());
+    if (std::adjacent_find(entry.devices.begin(), entry.devices.end()) != entry.devices.end())
+      return error(node, "'devices' names an index twice");
+    return Ok{};
+  }
+
+  Result<MigConfigEntry> entry(const YAML::Node& node) const {
+    MigConfigEntry entry;
+    entry.line = node.Mark().line + 1;
+    bool has_devices = false, has_enabled = false;
+    SMARTMIG_TRY(const auto list, fields(node, "an entry of a configuration"));
+    for (const auto& [key, value] : list) {
+      if (key == "devices") {
+        has_devices = true;
+        SMARTMIG_RETURN_IF_ERROR(devices(value, entry));
+      } else if (key == "device-filter") {
+        SMARTMIG_TRY(entry.filter, words(value, key));
+      } else if (key == "mig-enabled") {
+        has_enabled = true;
+        SMARTMIG_TRY(const std::string word, text(value, key));
+        if (word != "true" && word != "false")
+          return error(value, fmt::format("'mig-enabled' must be true or false, not '{}'", word));
+        entry.mig_enabled = word == "true";
+      } else if (key == "mig-devices") {
+        if (value.IsNull()) continue;
+        SMARTMIG_TRY(const auto counts, fields(value, "'mig-devices'"));
+        for (const auto& [profile, count] : counts) {
+          SMARTMIG_TRY(const int n, whole(count, profile, 15));
+          if (n > 0) entry.mig_devices.emplace_back(profile, n);
+        }
+      } else if (key == "mig-placements") {
+        SMARTMIG_TRY(entry.placements, words(value, key));
+      } else {
+        const std::string near =
+            nearest(key, {"devices", "device-filter", "mig-enabled", "mig-devices", "mig-placements"});
+        return error(value, fmt::format("unknown key '{}'{}", key, near.empty() ? "" : ", did you mean " + near + "?"));
+      }
+    }
+    if (!has_devices) return error(node, "'devices' is missing: write all or a list of indices");
+    if (!has_enabled) return error(node, "'mig-enabled' is missing: write true or false");
+    if (!entry.mig_enabled && (!entry.mig_devices.empty() || !entry.placements.empty()))
+      return error(node, "instances are asked for where 'mig-enabled' is false");
+    return entry;
+  }
+
+  Result<MigConfigFile> document(const YAML::Node& root) const {
+    MigConfigFile result;
+    bool has_version = false, has_configs = false;
+    std::size_t entries = 0;
+    SMARTMIG_TRY(const auto top, fields(root, "the file"));
+    for (const auto& [key, value] : top) {
+      if (key == "version") {
+        SMARTMIG_TRY(const std::string version, text(value, key));
+        if (version != "v1") return error(value, fmt::format("version '{}' is not known; v1 is", version));
+        has_version = true;
+      } else if (key == "mig-configs") {
+        has_configs = true;
+        SMARTMIG_TRY(const auto labels, fields(value, "'mig-configs'"));
+        for (const auto& [label, list] : labels) {
+          if (!list.IsSequence() || list.size() == 0)
+            return error(list, fmt::format("configuration '{}' must be a list of entries", label));
+          MigConfig config{label, {}};
+          for (const auto& item : list) {
+            if (++entries > kMostEntries) return error(item, "more than 100000 entries");
+            SMARTMIG_TRY(MigConfigEntry one, entry(item));
+            config.entries.push_back(std::move(one));
+          }
+          result.configs.push_back(std::move(config));
+        }
+      } else {
+        return error(value, fmt::format("unknown key '{}'; version and mig-configs are known", key));
+      }
+    }
+    if (!has_version) return invalid("{}: 'version: v1' is missing", file);
+    if (!has_configs || result.configs.empty()) return invalid("{}: 'mig-configs' is missing or empty", file);
+    return result;
+  }
+};
+
+std::string in_quotes(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+const MigConfig* MigConfigFile::find(std::string_view label) const {
+  for (const MigConfig& config : configs)
+    if (config.label == label) return &config;
+  return nullptr;
+}
+
+Result<MigConfigFile> parse_mig_config(const std::string& name, std::string_view text) {
+  if (text.size() > kMostConfigBytes) return invalid("{}: larger than 1 MiB, which no configuration is", name);
+  try {
+    return ConfigReader{name}.document(YAML::Load(std::string(text)));
+  } catch (const YAML::Exception& e) {
+    return invalid("{} line {}: {}", name, e.mark.line + 1, e.msg);
+  }
+}
+
+Result<MigConfigFile> read_mig_config(const std::string& path) {
+  if (path != "-") {
+    SMARTMIG_TRY(const std::string text, read_file(path));
+    return parse_mig_config(path, text);
+  }
+  SMARTMIG_TRY(LineReader lines, LineReader::open("-"));
+  std::string text;
+  for (;;) {
+    SMARTMIG_TRY(const auto line, lines.next());
+    if (!line) break;
+    text.append(*line).push_back('\n');
+  }
+  return parse_mig_config("standard input", text);
+}
+
+std::string to_yaml(const MigConfigFile& file) {
+  std::string out = "version: v1\nmig-configs:\n";
+  for (const MigConfig& config : file.configs) {
+    out += fmt::format("  {}:\n", in_quotes(config.label));
+    for (const MigConfigEntry& e : config.entries) {
+      std::vector<std::string> lines;
+      if (!e.filter.empty()) {
+        std::vector<std::string> ids;
+        for (const std::string& id : e.filter) ids.push_back(in_quotes(id));
+        lines.push_back(fmt::format("device-filter: [{}]", fmt::join(ids, ", ")));
+      }
+      lines.push_back(e.all_devices ? "devices: all" : fmt::format("devices: [{}]", fmt::join(e.devices, ", ")));
+      lines.push_back(fmt::format("mig-enabled: {}", e.mig_enabled));
+      if (e.mig_enabled) {
+        lines.push_back(e.mig_devices.empty() ? "mig-devices: {}" : "mig-devices:");
+        for (const auto& [profile, count] : e.mig_devices)
+          lines.push_back(fmt::format("  {}: {}", in_quotes(profile), count));
+      }
+      if (!e.placements.empty()) {
+        std::vector<std::string> places;
+        for (const std::string& p : e.placements) places.push_back(in_quotes(p));
+        lines.push_back(fmt::format("mig-placements: [{}]", fmt::join(places, ", ")));
+      }
+      for (std::size_t i = 0; i < lines.size(); ++i) out += fmt::format("    {} {}\n", i == 0 ? "-" : " ", lines[i]);
+    }
+  }
+  return out;
+}
+
+std::string to_json(const MigConfigFile& file) {
+  nlohmann::ordered_json json{{"version", "v1"}, {"mig-configs", nlohmann::ordered_json::object()}};
+  for (const MigConfig& config : file.configs) {
+    auto& list = json["mig-configs"][config.label] = nlohmann::ordered_json::array();
+    for (const MigConfigEntry& e : config.entries) {
+      nlohmann::ordered_json item = nlohmann::ordered_json::object();
+      if (!e.filter.empty()) item["device-filter"] = e.filter;
+      item["devices"] = e.all_devices ? nlohmann::ordered_json("all") : nlohmann::ordered_json(e.devices);
+      item["mig-enabled"] = e.mig_enabled;
+      if (e.mig_enabled) {
+        item["mig-devices"] = nlohmann::ordered_json::object();
+        for (const auto& [profile, count] : e.mig_devices) item["mig-devices"][profile] = count;
+      }
+      if (!e.placements.empty()) item["mig-placements"] = e.placements;
+      list.push_back(std::move(item));
+    }
+  }
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace smartmig

@@ -1,0 +1,125 @@
+#include "live/gpu/mig_config.h"
+
+#include <gtest/gtest.h>
+
+#include "live/gpu/desired.h"
+#include "live/emulation/fake_driver.h"
+
+namespace smartmig {
+namespace {
+
+constexpr const char* kFile = R"(version: v1
+mig-configs:
+  two-layouts:
+    - devices: [0]
+      mig-enabled: true
+      mig-devices: {"3g.20gb": 1, "2g.10gb": 1, "1g.5gb": 2}
+    - device-filter: ["0x20B710DE"]
+      devices: all
+      mig-enabled: false
+  pinned:
+    - devices: 0
+      mig-enabled: true
+      mig-devices: {"1g.5gb": 2}
+      mig-placements: ["1g.5gb@6"]
+)";
+
+std::vector<GpuBoard> boards(const char* spec) { return *(*FakeDriver::open(spec, {}))->inventory(); }
+
+TEST(MigConfigTest, ReadsMigPartedFiles) {
+  const auto file = parse_mig_config("f", kFile);
+  ASSERT_TRUE(file) << file.error().what;
+  ASSERT_EQ(file->configs.size(), 2u);
+  const MigConfig& config = *file->find("two-layouts");
+  EXPECT_EQ(config.entries[0].devices, std::vector<int>{0});
+  EXPECT_EQ(config.entries[0].mig_devices.size(), 3u);
+  EXPECT_EQ(config.entries[1].filter, std::vector<std::string>{"0x20B710DE"});
+  EXPECT_FALSE(config.entries[1].mig_enabled);
+  EXPECT_EQ(to_yaml(*parse_mig_config("again", to_yaml(*file))), to_yaml(*file));
+  EXPECT_EQ(to_json(*parse_mig_config("json", to_json(*file))), to_json(*file));
+}
+
+TEST(MigConfigTest, ComplaintsNameTheLine) {
+  const auto complaint = [](const std::string& entry) {
+    const auto file = parse_mig_config("f", "version: v1\nmig-configs:\n  a:\n" + entry);
+    return file ? std::string("read") : file.error().what;
+  };
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: yes\n").find("line 5"), std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n").find("'mig-enabled' is missing"), std::string::npos);
+  EXPECT_NE(complaint("    - mig-enabled: true\n").find("'devices' is missing"), std::string::npos);
+  EXPECT_NE(complaint("    - devices: [0, 0]\n      mig-enabled: true\n").find("twice"), std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: true\n      mig-enabled: true\n").find("given twice"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint("    - devices: all\n      mig-enabled: true\n      mig-devices: {1g.5gb: -1}\n").find("whole number"),
+      std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: false\n      mig-devices: {1g.5gb: 1}\n").find("false"),
+            std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: true\n      color: red\n").find("unknown key 'color'"),
+            std::string::npos);
+  EXPECT_NE(complaint("    []\n").find("must be a list"), std::string::npos);
+  for (const char* text : {"", "[", "a: b: c", "version: v1", "version: v1\nmig-configs: {}", "- 1",
+                           "version: v1\nmig-configs: [1]", "&a [*a]"})
+    EXPECT_FALSE(parse_mig_config("f", text)) << text;
+}
+
+TEST(DesiredTest, EntriesCoverBoardsByIndexAndFilter) {
+  const auto file = *parse_mig_config("f", kFile);
+  const auto desired = desired_of(*file.find("two-layouts"), boards("1xa100-40gb,1xa30-24gb"));
+  ASSERT_TRUE(desired) << desired.error().what;
+  ASSERT_EQ(desired->size(), 2u);
+  EXPECT_TRUE((*desired)[0].mig_enabled);
+  EXPECT_FALSE((*desired)[1].mig_enabled);
+  const auto twice = desired_of(*file.find("two-layouts"), boards("1xa30-24gb"));
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().what.find("both cover"), std::string::npos);
+}
+
+TEST(DesiredTest, PinnedPlacementsStand) {
+  const auto file = *parse_mig_config("f", kFile);
+  const auto list = boards("1xa100-40gb");
+  const auto desired = desired_of(*file.find("pinned"), list);
+  ASSERT_TRUE(desired) << desired.error().what;
+  const GpuChange change = change_for((*desired)[0], list[0], {}, false, false);
+  EXPECT_EQ(to_string(*list[0].model, change.plan.to), "1g.5gb@0+1g.5gb@6");
+}
+
+TEST(DesiredTest, ForeignSlicesNeedAdopt) {
+  auto fake = FakeDriver::open("1xa100-40gb", {});
+  const GpuBoard empty = *(*fake)->read(GpuId{0});
+  ASSERT_TRUE((*fake)->create_foreign(GpuId{0}, *parse_layout(*empty.model, "4g@0")->begin()));
+  const GpuBoard board = *(*fake)->read(GpuId{0});
+  const Desired desired = *desired_of(board, "3g+3g");
+  EXPECT_NE(change_for(desired, board, {}, false, false).refusal.find("--adopt"), std::string::npos);
+  EXPECT_TRUE(change_for(desired, board, {}, true, false).refusal.empty());
+}
+
+TEST(DesiredTest, ExportReadsBackAsTheSamePartition) {
+  auto fake = FakeDriver::open("3xa100-40gb", {});
+  const auto model = (*fake)->read(GpuId{0})->model;
+  const Layout layout = *parse_layout(*model, "3g@0+2g@4");
+  for (std::uint32_t g : {0u, 2u})
+    for (PlacementId p : layout) ASSERT_TRUE((*fake)->create(GpuId{g}, p));
+  const auto list = *(*fake)->inventory();
+  const MigConfig config = exported(list, "now", true);
+  EXPECT_EQ(config.entries.size(), 2u) << "boards that are alike share an entry";
+  const auto desired = desired_of(config, list);
+  ASSERT_TRUE(desired) << desired.error().what;
+  for (const Desired& one : *desired) EXPECT_FALSE(difference(one, list[index(one.gpu)], false));
+}
+
+TEST(DesiredTest, GeneratedConfigurationsFit) {
+  for (const auto& model : Catalog::builtin().models()) {
+    const auto list = boards(("1x" + model->name()).c_str());
+    const MigConfigFile file = generated(list);
+    const auto read = parse_mig_config("generated", to_yaml(file));
+    ASSERT_TRUE(read) << read.error().what;
+    for (const MigConfig& config : read->configs) {
+      const auto desired = desired_of(config, list);
+      ASSERT_TRUE(desired) << model->name() << ": " << desired.error().what;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace smartmig

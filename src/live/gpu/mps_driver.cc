@@ -1,0 +1,274 @@
+#include "live/gpu/mps_driver.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "live/durable_file.h"
+#include "mig/shape.h"
+
+namespace smartmig {
+namespace {
+
+std::string soft_uuid(const std::string& gpu, int id) {
+  return fmt::format("MPS-{}-{}", gpu.starts_with("GPU-") ? gpu.substr(4) : gpu, id);
+}
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// The slice that a client was started for, from its environment.
+std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
+  const std::string all = bytes_of_file(fmt::format("{}/{}/environ", proc_root, pid));
+  std::size_t at = 0;
+  while (at < all.size()) {
+    const std::string_view entry = all.c_str() + at;
+    if (entry.starts_with("SMARTMIG_DEVICE=")) return std::string(entry.substr(16));
+    at += entry.size() + 1;
+  }
+  return "";
+}
+
+}  // namespace
+
+int MpsDriver::thread_percentage(const GpuModel& model, int profile) {
+  const Profile& p = model.profiles()[std::size_t(profile)];
+  const bool by_sms = p.sms > 0 && model.spec().sms > 0;
+  const int part = by_sms ? p.sms : p.compute_slices, whole = by_sms ? model.spec().sms : model.compute_slices();
+  return std::min(100, (100 * part + whole - 1) / whole);
+}
+
+int MpsDriver::memory_limit_mib(const GpuModel& model, int profile, int board_memory_mib) {
+  const Profile& p = model.profiles()[std::size_t(profile)];
+  return p.memory_mib > 0 ? p.memory_mib
+                          : int(std::int64_t(board_memory_mib) * p.memory_slices / model.memory_slices());
+}
+
+Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> boards, Options options) {
+  std::unique_ptr<MpsDriver> driver(new MpsDriver(std::move(boards), std::move(options)));
+  if (!driver->options_.like.empty()) {
+    SMARTMIG_TRY(driver->like_, Catalog::builtin().find(driver->options_.like));
+  }
+  if (driver->options_.state_dir.empty()) return invalid("the mps driver needs a state directory for its books");
+  SMARTMIG_TRY(const auto list, driver->boards_->inventory());
+  for (const GpuBoard& board : list)
+    driver->controls_.emplace_back(driver->options_.control, driver->options_.pipe_root, board.uuid,
+                                   driver->options_.multi_user);
+  driver->log_read_.resize(list.size());
+  driver->turns_ = std::make_unique<std::recursive_mutex[]>(list.size());
+  return driver;
+}
+
+Result<std::unique_lock<std::recursive_mutex>> MpsDriver::turn(GpuId gpu) {
+  if (index(gpu) >= controls_.size())
+    return not_found("there is no GPU {}: NVML knows {}", index(gpu), controls_.size());
+  return std::unique_lock(turns_[index(gpu)]);
+}
+
+Result<Ok> MpsDriver::stop(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  return control(gpu).stop();
+}
+
+Result<MpsDriver::Book> MpsDriver::read_book(const GpuBoard& board) const {
+  const std::string path = fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid);
+  Book book;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return book;
+  SMARTMIG_TRY(const std::string text, read_file(path));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  try {
+    if (json.is_discarded()) return invalid("{}: not JSON; stop the jobs of this GPU, then remove the file", path);
+    book.next = json.at("next").get<int>();
+    for (const auto& entry : json.at("slices")) {
+      SMARTMIG_TRY(const Layout one, parse_layout(*board.model, entry.at("slice").get<std::string>()));
+      if (one.size() != 1) return invalid("{}: an entry that is not one slice", path);
+      book.slices.emplace_back(entry.at("id").get<int>(), *one.begin());
+    }
+  } catch (const nlohmann::json::exception& e) {
+    return invalid("{}: {}; stop the jobs of this GPU, then remove the file", path, e.what());
+  }
+  return book;
+}
+
+Result<Ok> MpsDriver::write_book(const GpuBoard& board, const Book& book) const {
+  SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));
+  nlohmann::ordered_json json{{"next", book.next}, {"slices", nlohmann::ordered_json::array()}};
+  for (const auto& [id, placement] : book.slices)
+    json["slices"].push_back({{"id", id}, {"slice", slice_name(*board.model, placement)}});
+  return write_durably(fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid), json.dump(1) + "\n");
+}
+
+Result<GpuBoard> MpsDriver::soften(GpuBoard board) {
+  const bool in_mig_mode = board.mode == MigMode::kOn;
+  board.instances.clear();
+  board.layout = Layout{};
+  board.trouble.clear();
+  board.notes = {"soft slices: not isolated from each other"};
+  if (!board.model) board.model = like_;
+  board.mode = board.pending = board.model ? MigMode::kOn : MigMode::kUnsupported;
+  if (in_mig_mode) {
+    board.trouble = "MIG mode is on: its slices are hard ones, use the nvml driver";
+    return board;
+  }
+  if (!board.model) {
+    board.trouble = fmt::format("{} is not in the catalogue; name a model to imitate with --like", board.product);
+    return board;
+  }
+  SMARTMIG_TRY(const Book book, read_book(board));
+  for (const auto& [id, placement] : book.slices) {
+    Instance instance;
+    instance.placement = placement;
+    instance.gpu_instance = id;
+    instance.compute_instance = 0;
+    instance.uuid = soft_uuid(board.uuid, id);
+    instance.memory_mib = memory_limit_mib(*board.model, board.model->placement(placement).profile, board.memory_mib);
+    instance.ours = true;
+    board.instances.push_back(std::move(instance));
+  }
+  fold_instances(board);
+  return board;
+}
+
+Result<std::vector<GpuBoard>> MpsDriver::inventory() {
+  SMARTMIG_TRY(auto list, boards_->inventory());
+  for (GpuBoard& board : list) {
+    SMARTMIG_TRY(board, soften(board));
+  }
+  return list;
+}
+
+Result<GpuBoard> MpsDriver::read(GpuId gpu) {
+  SMARTMIG_TRY(GpuBoard board, boards_->read(gpu));
+  return soften(std::move(board));
+}
+
+Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
+  if (index(where) >= board.model->placements().size())
+    return invalid("{} has no placement {}", title(board), index(where));
+  if (!board.model->fits(board.layout, where))
+    return invalid("{}: no room for {} beside what is there", title(board), slice_name(*board.model, where));
+  SMARTMIG_RETURN_IF_ERROR(control(gpu).start());
+  SMARTMIG_TRY(Book book, read_book(board));
+  book.slices.emplace_back(book.next++, where);
+  SMARTMIG_RETURN_IF_ERROR(write_book(board, book));
+  SMARTMIG_TRY(const GpuBoard after, read(gpu));
+  const Instance* made = find_instance(after, where);
+  if (!made)
+    return lost_error("{}: {} is not in the books after it was written", title(board), slice_name(*board.model, where));
+  return *made;
+}
+
+Result<Ok> MpsDriver::destroy(GpuId gpu, const Instance& instance) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  SMARTMIG_TRY(Book book, read_book(board));
+  const auto at = std::find_if(book.slices.begin(), book.slices.end(), [&](const auto& slice) {
+    return slice.first == instance.gpu_instance && soft_uuid(board.uuid, slice.first) == instance.uuid;
+  });
+  if (at == book.slices.end()) return not_found("{}: soft slice {} is not there", title(board), instance.uuid);
+  SMARTMIG_TRY(const auto running, processes(gpu));
+  for (const DeviceProcess& p : running)
+    if (p.gpu_instance == at->first)
+      return busy_error("{}: {} is in use by pid {} ({}): stop it first", title(board),
+                        slice_name(*board.model, at->second), p.pid, p.name);
+  book.slices.erase(at);
+  SMARTMIG_RETURN_IF_ERROR(write_book(board, book));
+  return book.slices.empty() && running.empty() ? control(gpu).stop() : Result<Ok>(Ok{});
+}
+
+Result<Ok> MpsDriver::set_mig_mode(GpuId gpu, bool on) {
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  if (on && board.mode == MigMode::kOn) return Ok{};
+  return unsupported("{}: the mps driver has no MIG mode to change", title(board));
+}
+
+Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  std::vector<DeviceProcess> list;
+  const auto clients = control(gpu).clients();
+  if (!clients) return list;  // no daemon, no clients
+  std::map<std::uint32_t, int> held;
+  if (const auto seen = boards_->processes(gpu))
+    for (const DeviceProcess& p : *seen) held[p.pid] = p.memory_mib;
+  for (std::uint32_t pid : *clients) {
+    DeviceProcess process;
+    process.pid = pid;
+    if (const auto at = held.find(pid); at != held.end()) process.memory_mib = at->second;
+    std::ifstream comm(fmt::format("{}/{}/comm", options_.proc_root, pid));
+    std::getline(comm, process.name);
+    const std::string slice = slice_of(options_.proc_root, pid);
+    for (const Instance& i : board.instances)
+      if (i.uuid == slice) process.gpu_instance = i.gpu_instance;
+    list.push_back(std::move(process));
+  }
+  return list;
+}
+
+Result<Ok> MpsDriver::health(GpuId gpu) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  if (!board.trouble.empty()) return invalid("{}: {}", title(board), board.trouble);
+  // Soft slices are books: what runs goes on under its server, and a new control daemon serves who comes next.
+  if (!board.instances.empty() && !control(gpu).running_still())
+    if (const auto again = control(gpu).start(); !again)
+      return lost_error("{}: it has soft slices, its MPS control daemon is gone and does not start again: {}",
+                        title(board), again.error().what);
+  return Ok{};
+}
+
+std::vector<std::string> MpsDriver::device_nodes(GpuId gpu, const Instance&) { return boards_->device_nodes(gpu, {}); }
+
+Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_TRY(const GpuBoard board, read(gpu));
+  const Instance* living = find_instance(board, instance.placement);
+  if (!living || living->uuid != instance.uuid)
+    return not_found("{}: soft slice {} is not there", title(board), instance.uuid);
+  SMARTMIG_RETURN_IF_ERROR(control(gpu).start());
+  SMARTMIG_TRY(const auto running, processes(gpu));
+  for (const DeviceProcess& p : running) {
+    struct stat info {};
+    if (options_.multi_user || ::stat(fmt::format("{}/{}", options_.proc_root, p.pid).c_str(), &info) != 0) continue;
+    if (info.st_uid != uid)
+      return busy_error(
+          "{}: pid {} of user {} runs there, and MPS serves one user at a time; wait for it, or use the "
+          "multi-user mode",
+          title(board), p.pid, info.st_uid);
+  }
+  const int profile = board.model->placement(living->placement).profile;
+  return Environment{{"CUDA_VISIBLE_DEVICES", board.uuid},
+                     {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                     {"CUDA_MPS_PIPE_DIRECTORY", control(gpu).pipe_directory()},
+                     {"CUDA_MPS_LOG_DIRECTORY", control(gpu).log_directory()},
+                     {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(thread_percentage(*board.model, profile))},
+                     {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", fmt::format("0={}M", living->memory_mib)},
+                     {"SMARTMIG_DEVICE", living->uuid}};
+}
+
+Result<std::optional<MpsFault>> MpsDriver::fault(GpuId gpu, const std::vector<std::uint32_t>& clients) {
+  SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_RETURN_IF_ERROR(boards_->read(gpu));
+  const std::string log = bytes_of_file(control(gpu).log_directory() + "/server.log");
+  std::size_t& seen = log_read_[index(gpu)];
+  if (seen > log.size()) seen = 0;  // the log was replaced
+  const std::string fresh = log.substr(seen);
+  seen = log.size();
+  return find_fault(fresh, clients);
+}
+
+}  // namespace smartmig

@@ -1,0 +1,59 @@
+#include "live/jobs/exact_memory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace smartmig {
+namespace fs = std::filesystem;
+
+Result<std::string> find_preload_library() {
+  constexpr const char* kName = "libsmartmig-preload.so";
+  std::error_code error;
+  std::string found;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (const char* named = std::getenv("SMARTMIG_PRELOAD"); named && *named) {
+    if (::access(named, R_OK) != 0) return not_found("SMARTMIG_PRELOAD={}: {}", named, std::strerror(errno));
+    found = fs::absolute(named, error).lexically_normal().string();
+  } else {
+    for (const fs::path& at : {here / "preload" / kName, here / ".." / "lib" / "smartmig" / kName})
+      if (found.empty() && ::access(at.c_str(), R_OK) == 0) found = at.lexically_normal().string();
+  }
+  if (found.empty())
+    return not_found("{} is neither in preload/ beside {} nor in ../lib/smartmig: install it, or set SMARTMIG_PRELOAD",
+                     kName, here.string());
+  if (found.find_first_of(": \t\n") != found.npos)
+    return invalid("{}: the loader takes no blank and no colon in the path of a library: put it elsewhere", found);
+  return found;
+}
+
+Result<Ok> make_memory_directory(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
+  if (!path.starts_with('/')) return invalid("the directory {} for memory reports is not an absolute path", path);
+  if (::mkdir(path.c_str(), 0700) != 0)
+    return io_error("no directory {} for memory reports: {}", path, std::strerror(errno));
+  if (::lchown(path.c_str(), uid, gid) != 0) {
+    const int why = errno;
+    ::rmdir(path.c_str());
+    return io_error("{} cannot be given to user {}: {}", path, uid, std::strerror(why));
+  }
+  return Ok{};
+}
+
+void remove_memory_directory(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+Environment exact_memory_environment(const std::string& library, const std::string& directory,
+                                     std::string_view preloaded) {
+  std::string all = library;
+  if (!preloaded.empty()) all.append(":").append(preloaded);
+  return {{"LD_PRELOAD", all}, {"SMARTMIG_MEMORY_DIR", directory}};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,256 @@
+#include "live/jobs/job_spec.h"
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "live/gpu/memory_size.h"
+#include "live/jobs/signal_names.h"
+
+namespace smartmig {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxArguments = 65'536, kMaxBytes = 4u << 20;  // of command, environment and script, each
+constexpr std::size_t kMaxTasks = 10'000, kMaxDependencies = 1'000, kMaxName = 255, kMaxPath = 4'095;
+
+const std::vector<std::string> kKeys = {"command",      "script",
+                                        "directory",    "environment",
+                                        "name",         "output",
+                                        "kind",         "mem_mib",
+                                        "min_slices",   "deadline_at",
+                                        "deadline_s",   "time_limit_s",
+                                        "estimate_s",   "estimate_slices",
+                                        "requeue",      "checkpoint_signal",
+                                        "grace_s",      "cpus",
+                                        "host_mem_mib", "priority",
+                                        "dependencies", "array",
+                                        "array_limit",  "exact_memory"};
+
+// Reads one object; the first complaint is kept and every later value reads as its fallback.
+class Reader {
+ public:
+  explicit Reader(const Json& json) : json_(json) {}
+  std::optional<Error> error;
+
+  void complain(std::string_view key, std::string_view what) {
+    if (!error) error = invalid("the job's {} {}", key, what);
+  }
+  const Json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  std::string text(const char* key, std::size_t longest) {
+    const Json* value = find(key);
+    return value ? text_of(key, *value, longest, false) : "";
+  }
+  std::string text_of(const char* key, const Json& value, std::size_t longest, bool any_character) {
+    if (!value.is_string()) {
+      complain(key, "must be a text");
+      return {};
+    }
+    const auto& out = value.get_ref<const std::string&>();
+    if (out.size() > longest) complain(key, fmt::format("is longer than {} bytes", longest));
+    for (const char c : out)
+      if (c == '\0' || (!any_character && static_cast<unsigned char>(c) < 32)) {
+        complain(key, "holds a control character");
+        break;
+      }
+    return out;
+  }
+  std::vector<std::string> texts(const char* key, std::size_t most) {
+    std::vector<std::string> out;
+    const Json* value = find(key);
+    if (!value) return out;
+    if (!value->is_array() || value->size() > most) {
+      complain(key, fmt::format("must be a list of at most {} texts", most));
+      return out;
+    }
+    std::size_t bytes = 0;
+    for (const Json& item : *value) {
+      out.push_back(text_of(key, item, kMaxBytes, true));
+      bytes += out.back().size() + 1;
+    }
+    if (bytes > kMaxBytes) complain(key, fmt::format("holds {} bytes, more than {}", bytes, kMaxBytes));
+    return out;
+  }
+  std::int64_t integer(const char* key, std::int64_t low, std::int64_t high, std::int64_t fallback) {
+    const Json* value = find(key);
+    return value ? integer_of(key, *value, low, high) : fallback;
+  }
+  std::int64_t integer_of(const char* key, const Json& value, std::int64_t low, std::int64_t high) {
+    if (!value.is_number_integer()) {
+      complain(key, "must be a whole number");
+      return low;
+    }
+    const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(INT64_MAX);
+    const std::int64_t out = huge ? INT64_MAX : value.get<std::int64_t>();
+    if (huge || out < low || out > high) {
+      complain(key, fmt::format("must lie between {} and {}, not {}", low, high, value.dump()));
+      return low;
+    }
+    return out;
+  }
+  std::optional<double> number(const char* key, double low, double high) {
+    const Json* value = find(key);
+    if (!value) return std::nullopt;
+    if (!value->is_number()) {
+      complain(key, "must be a number");
+      return low;
+    }
+    const double out = value->get<double>();
+    if (!(out >= low && out <= high)) {
+      complain(key, fmt::format("must lie between {} and {}, not {}", low, high, value->dump()));
+      return low;
+    }
+    return out;
+  }
+  std::optional<Time> duration(const char* key, double low) {
+    const auto value = number(key, low, kMaxSeconds);
+    return value ? std::optional(from_seconds(*value)) : std::nullopt;
+  }
+  bool yes(const char* key) {
+    const Json* value = find(key);
+    if (value && !value->is_boolean()) complain(key, "must be true or false");
+    return value && value->is_boolean() && value->get<bool>();
+  }
+
+ private:
+  const Json& json_;
+};
+
+const char* word_of(Dependency::When when) {
+  return when == Dependency::kAfterOk ? "afterok" : when == Dependency::kAfterAny ? "afterany" : "afternotok";
+}
+
+std::optional<Dependency> parse_dependency(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return std::nullopt;
+  Dependency out;
+  const std::string_view word = text.substr(0, colon);
+  if (word == "afterany")
+    out.when = Dependency::kAfterAny;
+  else if (word == "afternotok")
+    out.when = Dependency::kAfterNotOk;
+  else if (word != "afterok")
+    return std::nullopt;
+  const auto id = parse_int(text.substr(colon + 1));
+  if (!id || *id < 1) return std::nullopt;
+  out.job = std::uint64_t(*id);
+  return out;
+}
+
+void check_environment(Reader& in, const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment)
+    if (const auto equals = entry.find('='); equals == entry.npos || equals == 0)
+      in.complain("environment", fmt::format("holds '{}', which is not NAME=value", entry.substr(0, 60)));
+}
+
+}  // namespace
+
+Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
+  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  if (json.is_discarded()) return invalid("the job is not valid JSON");
+  if (!json.is_object()) return invalid("the job must be a JSON object with at least \"command\"");
+  for (const auto& [key, value] : json.items())
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      const std::string near = nearest(key, kKeys);
+      return invalid("'{}' is not a key of a job{}", key.substr(0, 60),
+                     near.empty() ? "" : ", did you mean " + near + "?");
+    }
+  Reader in(json);
+  JobSpec spec;
+  spec.command = in.texts("command", kMaxArguments);
+  if (!in.error && (spec.command.empty() || spec.command.front().empty()))
+    in.complain("command", "is missing: a list of the program and its arguments, [\"python3\", \"train.py\"]");
+  if (const Json* script = in.find("script")) spec.script = in.text_of("script", *script, kMaxBytes, true);
+  spec.directory = in.text("directory", kMaxPath);
+  if (spec.directory.empty()) spec.directory = "/";
+  if (spec.directory.front() != '/') in.complain("directory", fmt::format("'{}' must be absolute", spec.directory));
+  spec.environment = in.texts("environment", kMaxArguments);
+  check_environment(in, spec.environment);
+  spec.name = in.text("name", kMaxName);
+  spec.output = in.text("output", kMaxPath);
+  spec.kind = in.text("kind", kMaxName);
+
+  if (in.find("mem_mib")) spec.mem_mib = int(in.integer("mem_mib", 0, kMaxMemoryMib, 0));
+  spec.exact_memory = in.yes("exact_memory");
+  spec.min_slices = int(in.integer("min_slices", 1, 64, 1));
+  spec.time_limit = in.duration("time_limit_s", 1e-6);
+  spec.estimate = in.duration("estimate_s", 1e-6);
+  spec.estimate_slices = int(in.integer("estimate_slices", 0, 64, 0));
+  spec.deadline = in.duration("deadline_at", 0);
+  if (const auto from_now = in.duration("deadline_s", 0)) {
+    if (spec.deadline) in.complain("deadline", "is given twice: deadline_at and deadline_s");
+    spec.deadline = now + *from_now;
+  }
+  spec.requeue = in.yes("requeue");
+  if (in.find("checkpoint_signal")) {
+    const std::string name = in.text("checkpoint_signal", kMaxName);
+    if (const auto signal = signal_number(name); signal && *signal != SIGKILL && *signal != SIGSTOP)
+      spec.checkpoint_signal = *signal;
+    else
+      in.complain("checkpoint_signal",
+                  fmt::format("'{}' is not a signal that a program can catch, such as USR1", name));
+  }
+  spec.grace = in.duration("grace_s", 0).value_or(spec.grace);
+  spec.cpus = in.number("cpus", 0, 65'536).value_or(0);
+  spec.host_mem_mib = int(in.integer("host_mem_mib", 0, kMaxMemoryMib, 0));
+  spec.priority = int(in.integer("priority", -1'000'000, 1'000'000, 0));
+  for (const std::string& word : in.texts("dependencies", kMaxDependencies)) {
+    const auto dependency = parse_dependency(word);
+    if (!dependency)
+      in.complain("dependencies",
+                  fmt::format("hold '{}'; one reads afterok:12, afterany:12 or afternotok:12", word.substr(0, 60)));
+    else
+      spec.dependencies.push_back(*dependency);
+  }
+  if (const Json* array = in.find("array")) {
+    if (!array->is_array() || array->size() > kMaxTasks)
+      in.complain("array", fmt::format("must be a list of at most {} task numbers", kMaxTasks));
+    else
+      for (const Json& task : *array) spec.array.push_back(int(in.integer_of("array", task, 0, INT32_MAX)));
+    std::set<int> seen(spec.array.begin(), spec.array.end());
+    if (seen.size() != spec.array.size()) in.complain("array", "gives a task number twice");
+  }
+  spec.array_limit = int(in.integer("array_limit", 0, INT32_MAX, 0));
+  if (in.error) return *in.error;
+  return spec;
+}
+
+std::string to_json(const JobSpec& spec, bool with_environment) {
+  nlohmann::ordered_json out;
+  out["command"] = spec.command;
+  if (!spec.script.empty()) out["script"] = spec.script;
+  out["directory"] = spec.directory;
+  if (with_environment) out["environment"] = spec.environment;
+  if (!spec.name.empty()) out["name"] = spec.name;
+  if (!spec.output.empty()) out["output"] = spec.output;
+  if (!spec.kind.empty()) out["kind"] = spec.kind;
+  if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
+  if (spec.exact_memory) out["exact_memory"] = true;
+  out["min_slices"] = spec.min_slices;
+  if (spec.deadline) out["deadline_at"] = seconds(*spec.deadline);
+  if (spec.time_limit) out["time_limit_s"] = seconds(*spec.time_limit);
+  if (spec.estimate) out["estimate_s"] = seconds(*spec.estimate);
+  if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;
+  out["requeue"] = spec.requeue;
+  if (spec.checkpoint_signal) out["checkpoint_signal"] = signal_name(spec.checkpoint_signal);
+  out["grace_s"] = seconds(spec.grace);
+  if (spec.cpus > 0) out["cpus"] = spec.cpus;
+  if (spec.host_mem_mib) out["host_mem_mib"] = spec.host_mem_mib;
+  if (spec.priority) out["priority"] = spec.priority;
+  if (!spec.dependencies.empty()) {
+    auto& list = out["dependencies"] = nlohmann::ordered_json::array();
+    for (const Dependency& d : spec.dependencies) list.push_back(fmt::format("{}:{}", word_of(d.when), d.job));
+  }
+  if (!spec.array.empty()) out["array"] = spec.array;
+  if (spec.array_limit) out["array_limit"] = spec.array_limit;
+  // A path or variable need not be UTF-8: what is not is shown with the replacement character, never thrown.
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace smartmig

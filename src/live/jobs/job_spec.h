@@ -1,0 +1,56 @@
+// A job as its owner asks for it: an ordinary command with what a scheduler may want to know. Everything but the
+// command is optional. Immutable once accepted; its fate lives in serve/daemon/job_record.h. As JSON it is what `smartmig
+// submit` sends and what the store keeps (docs/queue.md). Units: durations in microseconds, memory in MiB, instants as
+// Unix time in microseconds.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace smartmig {
+
+struct Dependency {
+  enum When : std::uint8_t { kAfterOk, kAfterAny, kAfterNotOk } when = kAfterOk;
+  std::uint64_t job = 0;
+};
+
+struct JobSpec {
+  std::vector<std::string> command;      // argv; never empty
+  std::string script;                    // text of a script; command is then its interpreter's name and arguments
+  std::string directory;                 // working directory, absolute
+  std::vector<std::string> environment;  // "NAME=value", as at submit
+  std::string name;                      // empty: from the command
+  std::string output;                    // where the owner wants a copy of the log: "%j.out"; empty: none
+  std::string kind;                      // row of the speed and power tables; empty: unknown
+
+  std::optional<int> mem_mib;  // GPU memory; nothing: auto
+  bool exact_memory = false;   // its CUDA requests are counted by the preload library (docs/preload.md)
+  int min_slices = 1;          // compute slices
+  std::optional<Time> deadline, time_limit;
+  std::optional<Time> estimate;  // of the whole job on estimate_slices compute slices
+  int estimate_slices = 0;       // 0: the whole GPU
+  bool requeue = false;          // may be stopped and started from the beginning
+  int checkpoint_signal = 0;     // sent before a stop; the job saves its progress and exits. 0: none
+  Time grace = Time(30'000'000);
+  double cpus = 0;  // 0: in proportion to the slice
+  int host_mem_mib = 0;
+  int priority = 0;  // root alone may raise it
+  std::vector<Dependency> dependencies;
+  std::vector<int> array;  // task indices; empty: a single job
+  int array_limit = 0;     // tasks at once; 0: no limit
+
+  bool preemptible() const { return requeue || checkpoint_signal != 0; }
+};
+
+// One line. `environment` may be left out of what is shown to people.
+std::string to_json(const JobSpec& spec, bool with_environment = true);
+// Strict: an unknown key, a wrong type, a value out of range is an error that names the key. The command, directory and
+// sizes are checked; whether the fleet can run it is not.
+Result<JobSpec> parse_job_spec(std::string_view text, Time now);  // `now`: what deadline_s counts from
+
+}  // namespace smartmig

@@ -1,0 +1,87 @@
+#include "live/jobs/job_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace smartmig {
+namespace {
+
+constexpr Time kNow(1'763'222'400'000'000);
+
+std::string refusal(const std::string& text) {
+  const auto spec = parse_job_spec(text, kNow);
+  return spec ? "accepted" : spec.error().what;
+}
+
+TEST(JobSpec, ACommandIsEnough) {
+  const auto spec = parse_job_spec(R"({"command":["sleep","1"]})", kNow);
+  ASSERT_TRUE(spec) << spec.error().what;
+  EXPECT_EQ(spec->command, (std::vector<std::string>{"sleep", "1"}));
+  EXPECT_EQ(spec->directory, "/");
+  EXPECT_FALSE(spec->mem_mib);
+  EXPECT_FALSE(spec->deadline);
+  EXPECT_EQ(spec->grace, Time(30'000'000));
+  EXPECT_FALSE(spec->preemptible());
+}
+
+TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
+  const std::string text =
+      R"({"command":["sh","-c","echo \"ä\"\n"],"script":"#!/bin/sh\necho\n","directory":"/tmp/x","environment":["A=b=c","E="],)"
+      R"("name":"n","output":"%j.out","kind":"bert-infer","mem_mib":18432,"min_slices":3,"deadline_at":1763222400.123456,)"
+      R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"checkpoint_signal":"USR1","grace_s":12.25,)"
+      R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14"],)"
+      R"("array":[0,3,5],"array_limit":2})";
+  const auto spec = parse_job_spec(text, kNow);
+  ASSERT_TRUE(spec) << spec.error().what;
+  EXPECT_EQ(spec->deadline, Time(1'763'222'400'123'456));
+  EXPECT_EQ(spec->checkpoint_signal, SIGUSR1);
+  EXPECT_EQ(spec->dependencies[2].when, Dependency::kAfterNotOk);
+  EXPECT_EQ(spec->dependencies[1].job, 13u);
+  EXPECT_EQ(to_json(*spec), text);
+  const auto again = parse_job_spec(to_json(*spec), Time{0});
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(to_json(*again), text);
+  EXPECT_EQ(to_json(*spec, false).find("A=b"), std::string::npos);
+}
+
+TEST(JobSpec, ARelativeDeadlineCountsFromAcceptance) {
+  const auto spec = parse_job_spec(R"({"command":["a"],"deadline_s":7200})", kNow);
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(*spec->deadline, kNow + Time(7'200'000'000));
+  EXPECT_NE(refusal(R"({"command":["a"],"deadline_s":1,"deadline_at":2})").find("given twice"), std::string::npos);
+}
+
+TEST(JobSpec, WhatIsWrongIsNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"command":["a"],"memory":3})", "'memory' is not a key of a job"},
+      {R"({"command":["a"],"min_slice":3})", "did you mean min_slices?"},
+      {R"({"name":"x"})", "command is missing"},
+      {R"({"command":[]})", "command is missing"},
+      {R"({"command":[""]})", "command is missing"},
+      {R"({"command":"ls"})", "command must be a list"},
+      {R"({"command":["a",3]})", "command must be a text"},
+      {"{\"command\":[\"a\\u0000b\"]}", "command holds a control character"},
+      {R"({"command":["a"],"directory":"tmp"})", "directory 'tmp' must be absolute"},
+      {R"({"command":["a"],"environment":["=x"]})", "not NAME=value"},
+      {R"({"command":["a"],"mem_mib":-1})", "mem_mib must lie between"},
+      {R"({"command":["a"],"mem_mib":1.5})", "mem_mib must be a whole number"},
+      {R"({"command":["a"],"min_slices":99999999999999999999})", "min_slices must"},
+      {R"({"command":["a"],"time_limit_s":0})", "time_limit_s must lie between"},
+      {R"({"command":["a"],"deadline_at":1e300})", "deadline_at must lie between"},
+      {R"({"command":["a"],"checkpoint_signal":"KILL"})", "not a signal that a program can catch"},
+      {R"({"command":["a"],"requeue":"yes"})", "requeue must be true or false"},
+      {R"({"command":["a"],"dependencies":["before:3"]})", "dependencies hold 'before:3'"},
+      {R"({"command":["a"],"dependencies":["afterok:0"]})", "dependencies hold"},
+      {R"({"command":["a"],"array":[1,1]})", "gives a task number twice"},
+      {R"({"command":["a"],"array":[-1]})", "array must lie between"},
+      {R"({"command":["a"],"name":"a\nb"})", "name holds a control character"},
+      {R"(["a"])", "must be a JSON object"},
+      {R"({"command":["a"])", "not valid JSON"},
+  };
+  for (const auto& [text, words] : cases)
+    EXPECT_NE(refusal(text).find(words), std::string::npos) << text << " -> " << refusal(text);
+}
+
+}  // namespace
+}  // namespace smartmig

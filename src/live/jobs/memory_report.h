@@ -1,0 +1,54 @@
+// What the processes of a job say about their CUDA memory requests: the records that libsmartmig-preload.so keeps in
+// the job's directory SMARTMIG_MEMORY_DIR (live/jobs/memory_record.h, docs/preload.md).
+// The job writes them, so they are numbers to plan with, never to trust: read without mapping (the job may shorten a
+// file at any moment), only regular files of exactly the right size, amounts held below 64 TiB, at most
+// kMemoryReportsAtMost files. Whatever is no record is passed over. Amounts are bytes of what was asked for: the CUDA
+// context and the driver's rounding come on top. Thread rule: free functions without state.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smartmig {
+
+inline constexpr int kMemoryReportsAtMost = 4096;
+
+struct ProcessMemory {
+  int pid = 0;                     // as the process sees itself
+  bool running = true;             // false: it left, or its pid is another's by now; true where nobody can tell
+  bool exited = false;             // left through exit(), holding nothing of interest
+  std::int64_t now_bytes = 0;      // requested and not given back; of one that was killed: what it held then
+  std::int64_t peak_bytes = 0;     // at least now_bytes
+  std::int64_t managed_bytes = 0;  // part of now_bytes that may lie on the host
+  std::int64_t allocations = 0, frees = 0;
+  std::int64_t failures = 0;      // requests refused for want of memory; 0: the next three mean nothing
+  std::int64_t failed_bytes = 0;  // size of the last one
+  std::int64_t held_at_failure = 0;
+  bool went_on = false;        // allocations succeeded after the last failure: the program coped with it
+  std::int64_t untracked = 0;  // requests that found no room in the process's own books
+  std::uint64_t pid_namespace = 0, begun_ns = 0, start_ticks = 0;
+};
+
+// One record as it lies in a file; nullopt: none, or of another version. `running` is left true unless it says it
+// ended.
+std::optional<ProcessMemory> parse_memory_record(std::string_view bytes);
+
+// Every process of the directory, by pid, then by when it began. No directory: nothing. `owner`: files of anybody else
+// are passed over.
+std::vector<ProcessMemory> read_memory_reports(const std::string& directory,
+                                               std::optional<std::uint32_t> owner = std::nullopt);
+
+struct JobMemory {
+  int processes = 0;            // that have asked for memory
+  std::int64_t now_bytes = 0;   // of those running
+  std::int64_t peak_bytes = 0;  // a lower bound: the largest single peak, or what all hold now where that is more
+  std::int64_t failures = 0;
+  // What the job would have held had its failed request succeeded: the largest over its processes whose last failure
+  // was not followed by a success, with what the others held. 0: no such failure.
+  std::int64_t needed_bytes = 0;
+};
+JobMemory sum_memory(const std::vector<ProcessMemory>& processes);
+
+}  // namespace smartmig

@@ -1,0 +1,410 @@
+#include "live/jobs/process_runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "base/text.h"
+#include "live/jobs/exact_memory.h"
+#include "live/jobs/launch_block.h"
+
+namespace smartmig {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() { close(); }
+  void close() {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+  int release() { return std::exchange(fd, -1); }
+};
+
+int open_pidfd(int pid) { return int(::syscall(SYS_pidfd_open, pid, 0u)); }
+
+Time wall_now() { return std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()); }
+
+std::string attempt_title(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
+
+// The supervisor as a new session with the three descriptors it expects, an environment of its own and no signal
+// blocked or ignored.
+Result<pid_t> spawn_supervisor(const std::string& program, AttemptId id, int report, int block, int directory) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  // Through numbers that nobody else has, for a source may be another's target.
+  const int from[] = {report, block, directory}, to[] = {kReportFd, kBlockFd, kDirectoryFd};
+  Descriptor high[3];
+  for (int i = 0; i < 3; ++i) {
+    high[i].fd = ::fcntl(from[i], F_DUPFD_CLOEXEC, 10);
+    ::posix_spawn_file_actions_adddup2(&actions, high[i].fd, to[i]);
+  }
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  sigset_t none, all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  std::string name = "smartmig-supervisor", job = std::to_string(id.job), attempt = std::to_string(id.attempt);
+  char* arguments[] = {name.data(), job.data(), attempt.data(), nullptr};
+  std::string path = "PATH=/usr/bin:/bin";
+  char* environment[] = {path.data(), nullptr};
+  pid_t pid = -1;
+  const int error = high[0].fd < 0 || high[1].fd < 0 || high[2].fd < 0
+                        ? EMFILE
+                        : ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return io_error("cannot start the supervisor {}: {}", program, std::strerror(error));
+  return pid;
+}
+
+// Nothing: it ended, or hung, without a word.
+std::optional<SupervisorReport> await_report(int fd, Time patience) {
+  SupervisorReport report;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd polled{fd, POLLIN, 0};
+    const int ready = ::poll(&polled, 1, int(std::max<std::int64_t>(0, left.count())));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return std::nullopt;
+    const ssize_t n = ::read(fd, &report, sizeof report);
+    if (n < 0 && errno == EINTR) continue;
+    if (n != ssize_t(sizeof report)) return std::nullopt;
+    report.words[sizeof report.words - 1] = 0;
+    return report;
+  }
+}
+
+void reap(pid_t pid) {
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Result<std::string> find_supervisor() {
+  constexpr const char* kName = "smartmig-supervisor";
+  if (const char* named = std::getenv("SMARTMIG_SUPERVISOR"); named && *named) {
+    if (::access(named, X_OK) == 0) return std::string(named);
+    return not_found("SMARTMIG_SUPERVISOR={}: {}", named, std::strerror(errno));
+  }
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& at : {here / kName, here / "supervisor" / kName, here / ".." / "libexec" / "smartmig" / kName})
+    if (::access(at.c_str(), X_OK) == 0 && fs::is_regular_file(at, error)) return at.lexically_normal().string();
+  return not_found("{} is not beside {} nor in ../libexec/smartmig: install it, or set SMARTMIG_SUPERVISOR", kName,
+                   here.string());
+}
+
+ProcessRunner::ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups)
+    : options_(std::move(options)), spool_(std::move(spool)), cgroups_(std::move(cgroups)) {}
+
+Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions options) {
+  if (options.supervisor.empty()) {
+    SMARTMIG_TRY(options.supervisor, find_supervisor());
+  }
+  if (::access(options.supervisor.c_str(), X_OK) != 0)
+    return not_found("the supervisor {}: {}", options.supervisor, std::strerror(errno));
+  SMARTMIG_TRY(Spool spool, Spool::open(options.spool));
+  Cgroups cgroups = options.use_cgroups ? Cgroups::find() : Cgroups();
+  std::unique_ptr<ProcessRunner> runner(new ProcessRunner(std::move(options), std::move(spool), std::move(cgroups)));
+  runner->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  runner->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event event{EPOLLIN, {.u64 = 0}};
+  if (runner->epoll_ < 0 || runner->wake_ < 0 || ::epoll_ctl(runner->epoll_, EPOLL_CTL_ADD, runner->wake_, &event) != 0)
+    return io_error("no descriptors to watch jobs with: {}", std::strerror(errno));
+  if (Descriptor self{open_pidfd(::getpid())}; self.fd < 0)
+    return Error{Error::kUnsupported, "this kernel has no pidfd_open: Linux 5.3 or newer is needed to run jobs"};
+  runner->watcher_ = std::thread([r = runner.get()] { r->watch_loop(); });
+  return runner;
+}
+
+ProcessRunner::~ProcessRunner() {
+  closing_ = true;
+  const std::uint64_t one = 1;
+  if (wake_ >= 0) [[maybe_unused]]
+    const auto woken = ::write(wake_, &one, sizeof one);
+  if (watcher_.joinable()) watcher_.join();
+  for (const auto& [id, watched] : watched_) ::close(watched.pidfd);
+  if (wake_ >= 0) ::close(wake_);
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Result<Ok> ProcessRunner::start(const Launch& launch) {
+  SMARTMIG_RETURN_IF_ERROR(check(launch));
+  SMARTMIG_RETURN_IF_ERROR(spool_.make(launch.id));
+  const std::string directory = spool_.directory(launch.id);
+  const auto give_up = [&](Error error) {
+    forget_memory(launch.id);
+    spool_.remove(launch.id);
+    return error;
+  };
+  const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
+  if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));
+  auto reporting = memory_environment(launch);
+  if (!reporting) return give_up(reporting.error());
+  Launch whole = launch;
+  for (auto& variable : *reporting) whole.slice.push_back(std::move(variable));
+  auto made = launch_block(whole, directory);
+  if (!made) return give_up(made.error());
+  const Descriptor block{*made};
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return give_up(io_error("no pipe for a supervisor: {}", std::strerror(errno)));
+  Descriptor read_end{ends[0]}, write_end{ends[1]};
+  const auto pid = spawn_supervisor(options_.supervisor, launch.id, write_end.fd, block.fd, place.fd);
+  if (!pid) return give_up(pid.error());
+  write_end.close();
+  const auto report = await_report(read_end.fd, Time(30'000'000));
+  if (!report || report->what != SupervisorReport::kStarted) {
+    ::kill(*pid, SIGKILL);
+    if (report && report->what == SupervisorReport::kExists) {
+      reap(*pid);
+      return busy_error("{} is being started by somebody else: {}", attempt_title(launch.id), report->words);
+    }
+    // Whatever it came to, the record decides: with one the attempt was begun and will be reported as ended.
+    auto found = spool_.look(launch.id);
+    if (!found || found->state == Spool::kNeverRan) {
+      reap(*pid);
+      if (!found) return found.error();
+      return io_error("{} was not started: {}", attempt_title(launch.id),
+                      report ? report->words : "its supervisor ended without a word");
+    }
+  }
+  Descriptor pidfd{open_pidfd(*pid)};
+  if (pidfd.fd < 0) return io_error("cannot watch {}: {}", attempt_title(launch.id), std::strerror(errno));
+  return watch(launch.id, pidfd.release(), true);
+}
+
+Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t key = next_key_++;
+  epoll_event event{EPOLLIN | EPOLLONESHOT, {.u64 = key}};
+  watched_[id] = {id, pidfd, child};
+  keys_[key] = id;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) == 0) return Ok{};
+  const int error = errno;
+  keys_.erase(key);
+  watched_.erase(id);
+  ::close(pidfd);
+  return io_error("cannot watch {}: {}", attempt_title(id), std::strerror(error));
+}
+
+void ProcessRunner::watch_loop() {
+  while (!closing_) {
+    epoll_event events[64];
+    const int count = ::epoll_wait(epoll_, events, 64, -1);
+    for (int i = 0; i < count && !closing_; ++i) {
+      Watched watched;
+      const std::uint64_t which = events[i].data.u64;  // a packed field
+      {
+        const std::lock_guard lock(mutex_);
+        const auto key = keys_.find(which);
+        if (key == keys_.end()) continue;
+        watched = watched_.at(key->second);
+        keys_.erase(key);
+      }
+      has_ended(watched);
+    }
+  }
+}
+
+void ProcessRunner::has_ended(const Watched& watched) {
+  siginfo_t info{};
+  if (watched.child) ::waitid(idtype_t(P_PIDFD), id_t(watched.pidfd), &info, WEXITED);
+  const bool orderly = watched.child && (info.si_code == CLD_EXITED && info.si_status == 0);
+  AttemptExit exit;
+  auto written = spool_.read_exit(watched.id);
+  const auto record = spool_.read_record(watched.id);
+  if (written && *written) {
+    exit = std::move(**written);
+    if (!orderly && record) {
+      kill_cgroups(record->cgroups);
+      kill_by_token({record->token});
+    }
+  } else if (record) {
+    exit = ending_of_abandoned(watched.id, *record);
+  } else {
+    exit.id = watched.id;
+    exit.ended = exit.started = wall_now();
+    exit.words = fmt::format("its files in the spool are gone: {}", record.error().what);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.erase(watched.id);
+    ended_.push_back(std::move(exit));
+  }
+  ::close(watched.pidfd);
+  if (options_.on_exit) options_.on_exit();
+}
+
+// No supervisor and no exit: what is left of the job is killed, and how it would have ended stays unknown.
+AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord& record) {
+  AttemptExit exit;
+  exit.id = id;
+  const bool same_boot = record.boot_id == this_boot();
+  if (same_boot) {
+    kill_cgroups(record.cgroups);
+    kill_by_token({record.token});
+  }
+  struct stat entry {};
+  exit.ended = wall_now();
+  exit.started = exit.ended;
+  if (::stat((spool_.directory(id) + "/record").c_str(), &entry) == 0)
+    exit.started = Time(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
+  exit.words = same_boot ? "its supervisor was killed; what was left of it was killed too"
+                         : "the machine restarted while it ran";
+  exit.signal = same_boot ? SIGKILL : 0;
+  [[maybe_unused]] const auto kept = spool_.write_exit(exit);  // else found out again next time
+  return exit;
+}
+
+Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
+  const std::lock_guard lock(mutex_);  // keeps the pidfd open while it is used
+  const auto watched = watched_.find(id);
+  if (watched == watched_.end()) return not_found("{} is not running", attempt_title(id));
+  siginfo_t info{};
+  info.si_signo = kStopSignal;
+  info.si_code = SI_QUEUE;
+  info.si_pid = ::getpid();
+  info.si_uid = ::getuid();
+  info.si_value.sival_ptr = reinterpret_cast<void*>(stop_payload(first_signal, grace.count()));
+  if (::syscall(SYS_pidfd_send_signal, watched->second.pidfd, kStopSignal, &info, 0u) == 0 || errno == ESRCH)
+    return Ok{};  // ESRCH: it has ended just now, and its exit is on its way
+  return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(id), std::strerror(errno));
+}
+
+Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& expected) {
+  Found found;
+  std::vector<std::string> tokens;  // of ended ones whose supervisor may have been killed before it had cleaned up
+  for (const AttemptId id : expected) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (watched_.count(id) > 0) {
+        found.running.push_back(id);
+        continue;
+      }
+    }
+    for (bool again = true; again;) {
+      again = false;
+      SMARTMIG_TRY(Spool::Look look, spool_.look(id));
+      if (look.state == Spool::kAbandoned) {
+        found.ended.push_back(ending_of_abandoned(id, look.record));
+      } else if (look.state == Spool::kEnded) {
+        if (look.record.boot_id == this_boot()) {
+          kill_cgroups(look.record.cgroups);
+          tokens.push_back(look.record.token);
+        }
+        found.ended.push_back(std::move(*look.exit));
+      } else if (look.state == Spool::kRunning) {
+        Descriptor pidfd{open_pidfd(look.record.pid)};
+        // The descriptor is of the recorded process only if that pid still began when the record says.
+        if (pidfd.fd < 0 || look.record.boot_id != this_boot() ||
+            start_ticks_of(look.record.pid) != look.record.start_ticks) {
+          ::usleep(1000);
+          again = true;  // it ended between the two looks
+          continue;
+        }
+        SMARTMIG_RETURN_IF_ERROR(watch(id, pidfd.release(), false));
+        found.running.push_back(id);
+      }
+    }
+  }
+  kill_by_token(tokens);
+  return found;
+}
+
+std::vector<AttemptExit> ProcessRunner::poll() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+std::size_t ProcessRunner::watched() const {
+  const std::lock_guard lock(mutex_);
+  return watched_.size();
+}
+
+std::string ProcessRunner::log_path(AttemptId id) const {
+  const std::string path = spool_.directory(id) + "/log";
+  return ::access(path.c_str(), F_OK) == 0 ? path : "";
+}
+
+std::uint64_t ProcessRunner::last_job() const {
+  std::uint64_t last = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(options_.spool, error), end; !error && at != end; at.increment(error))
+    if (const auto number = parse_int(at->path().filename().string()); number && *number > 0)
+      last = std::max(last, std::uint64_t(*number));
+  return last;
+}
+
+void ProcessRunner::forget(AttemptId id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (watched_.count(id) > 0) return;
+  }
+  forget_memory(id);
+  spool_.remove(id);
+}
+
+std::string ProcessRunner::memory_directory(AttemptId id) const {
+  return fmt::format("{}/{}.{}", options_.memory, id.job, id.attempt);
+}
+
+Result<Ok> ProcessRunner::reports_memory() const {
+  if (options_.memory.empty()) return Error{Error::kUnsupported, "this runner keeps no reports of CUDA requests"};
+  SMARTMIG_TRY(const std::string library, find_preload_library());
+  return Ok{};
+}
+
+// Called once the attempt has its place in the spool, so what lies there is of a start that came to nothing.
+Result<Environment> ProcessRunner::memory_environment(const Launch& launch) const {
+  if (!launch.spec.exact_memory) return Environment{};
+  SMARTMIG_RETURN_IF_ERROR(reports_memory());
+  SMARTMIG_TRY(const std::string library, find_preload_library());
+  const std::string directory = memory_directory(launch.id);
+  remove_memory_directory(directory);
+  SMARTMIG_RETURN_IF_ERROR(make_memory_directory(directory, launch.uid, launch.gid));
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  std::string_view own;
+  for (const std::string& entry : launch.spec.environment)
+    if (entry.starts_with(kPreload)) own = std::string_view(entry).substr(kPreload.size());
+  return exact_memory_environment(library, directory, own);
+}
+
+std::optional<JobMemory> ProcessRunner::memory_of(AttemptId id) const {
+  if (options_.memory.empty()) return std::nullopt;
+  const std::string directory = memory_directory(id);
+  struct stat entry {};
+  if (::lstat(directory.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode)) return std::nullopt;
+  const auto reports = read_memory_reports(directory, entry.st_uid);
+  if (reports.empty()) return std::nullopt;
+  return sum_memory(reports);
+}
+
+void ProcessRunner::forget_memory(AttemptId id) {
+  if (!options_.memory.empty()) remove_memory_directory(memory_directory(id));
+}
+
+}  // namespace smartmig

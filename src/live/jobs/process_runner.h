@@ -1,0 +1,96 @@
+// The runner of real processes: each attempt under a supervisor (supervisor/) of its own that outlives this program.
+// The daemon keeps one descriptor for each running attempt (a pidfd, for its own children and adopted supervisors
+// alike) and one thread that waits for all of them. A supervisor is trusted to be the one of its record by boot id, pid
+// and start time together. Thread rule: as JobRunner; `on_exit` is called on the watching thread.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "live/jobs/cgroup.h"
+#include "live/jobs/runner.h"
+#include "live/jobs/spool.h"
+
+namespace smartmig {
+
+struct ProcessRunnerOptions {
+  std::string spool;        // directory; made if it is not there
+  std::string memory;       // directory for reports of CUDA requests, which every user may pass; empty: no reports
+  std::string supervisor;   // program; empty: find_supervisor()
+  std::string sim_library;  // libnvidia-ml.so.1 of nvml-sim; needed where Launch::emulated_kind is set
+  std::string sim_state;    // its NVML_SIM_STATE
+  std::uint64_t log_segment_bytes = 32u << 20;  // two of them are kept for each attempt
+  std::uint64_t copy_bytes = 1u << 30;          // most of the copy that the owner asked for; 0: no limit
+  int most_processes = 16384;                   // of one job, where a pids cgroup is offered; 0: no limit
+  bool use_cgroups = true;
+  std::vector<std::string> extra_device_nodes;  // allowed besides the slice's own: "/dev/infiniband/uverbs0"
+  std::function<void()> on_exit;                // poll() has something new
+};
+
+class ProcessRunner : public JobRunner {
+ public:
+  static Result<std::unique_ptr<ProcessRunner>> open(ProcessRunnerOptions options);
+  ~ProcessRunner() override;  // jobs go on
+  ProcessRunner(const ProcessRunner&) = delete;
+  ProcessRunner& operator=(const ProcessRunner&) = delete;
+
+  Result<Ok> start(const Launch& launch) override;
+  Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;
+  Result<Found> recover(const std::vector<AttemptId>& expected) override;
+  std::vector<AttemptExit> poll() override;
+  std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
+  void forget(AttemptId id) override;                 // not while it runs
+
+  Result<Ok> reports_memory() const override;
+  std::optional<JobMemory> memory_of(AttemptId id) const override;
+  void forget_memory(AttemptId id) override;
+
+  // "devices": a job opens its slice's nodes and no other GPU's. "cooperative": it is asked to by its environment.
+  std::uint64_t last_job() const override;
+  bool fences_devices() const override { return cgroups_.limits_devices(); }
+  std::string isolation() const { return cgroups_.limits_devices() ? "devices" : "cooperative"; }
+  std::string words() const { return cgroups_.words(); }
+  std::size_t watched() const;
+
+ private:
+  struct Watched {
+    AttemptId id;
+    int pidfd = -1;
+    bool child = false;
+  };
+  ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
+  Result<Ok> check(const Launch& launch) const;
+  Result<int> launch_block(const Launch& launch, const std::string& directory) const;
+  Result<Environment> memory_environment(const Launch& launch) const;
+  std::string memory_directory(AttemptId id) const;
+  Result<Ok> watch(AttemptId id, int pidfd, bool child);
+  void watch_loop();
+  void has_ended(const Watched& watched);
+  AttemptExit ending_of_abandoned(AttemptId id, const AttemptRecord& record);
+
+  const ProcessRunnerOptions options_;
+  const Spool spool_;
+  const Cgroups cgroups_;
+  int epoll_ = -1, wake_ = -1;
+  std::atomic<bool> closing_{false};
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<AttemptId, Watched> watched_;
+  std::map<std::uint64_t, AttemptId> keys_;  // epoll's data: a new number for each watch, so that no news is mistaken
+  std::uint64_t next_key_ = 1;
+  std::vector<AttemptExit> ended_;
+  std::thread watcher_;
+};
+
+// SMARTMIG_SUPERVISOR, else beside this program, in supervisor/ beside it, in ../libexec/smartmig.
+Result<std::string> find_supervisor();
+
+// "%j" job, "%x" name, "%u" user, "%A" and "%a" of an array, "%t" attempt, "%%"; anything else stays as it is.
+std::string expand_output(const std::string& pattern, const Launch& launch);
+// Arguments and environment as the job gets them. The path of a script stands where the command says "{script}", else
+// behind the interpreter of its "#!" line if the command begins with that, else at the end.
+std::vector<std::string> arguments_of(const Launch& launch);
+std::vector<std::string> environment_of(const Launch& launch, const std::string& sim_state, const std::string& token);
+
+}  // namespace smartmig

@@ -1,0 +1,85 @@
+// JobRunner: the seam that turns an admitted job into processes. Implementations: supervised processes (the real one),
+// in-process timers (emulation without processes). Rule of exactly-once: an attempt begins with the exclusive creation
+// of its record; an attempt without a record never ran and may be started. Instants are Unix microseconds of the
+// runner's clock. Thread rule: every method on the owner's thread; news of exits may come from any thread through
+// `on_exit`.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "live/gpu/driver.h"
+#include "live/jobs/job_spec.h"
+#include "live/jobs/memory_report.h"
+
+namespace smartmig {
+
+struct AttemptId {
+  std::uint64_t job = 0;
+  int attempt = 0;  // from 1
+  auto operator<=>(const AttemptId&) const = default;
+};
+
+// Everything a supervisor needs; nothing here is read again from a place that a user can write.
+struct Launch {
+  AttemptId id;
+  JobSpec spec;
+  std::uint32_t uid = 0, gid = 0;
+  std::string user, home;
+  Environment slice;                      // from MigDriver::environment, and SMARTMIG_* / SLURM_* variables
+  std::string device;                     // UUID of the slice
+  std::vector<std::string> device_nodes;  // what the job may open, where a device cgroup can say so
+  double cpus = 0;                        // 0: no limit
+  int host_mem_mib = 0;                   // 0: no limit
+  std::string emulated_kind;              // not empty: register the job on its emulated slice as busy, of this kind
+  Time predicted{};                       // run time expected; what an in-process runner takes
+  double remaining = 1;                   // share of the job's work that is left, as of its last checkpoint
+};
+
+struct AttemptExit {
+  AttemptId id;
+  int code = -1;   // exit code, -1 when killed by a signal
+  int signal = 0;  // that killed it
+  Time started{}, ended{};
+  bool host_oom = false;       // the kernel killed it for host memory
+  bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
+  bool timed_out = false;      // its time limit passed; the supervisor stopped it
+  bool never_started = false;  // the command could not be executed; `words` says why
+  int peak_host_mib = -1;
+  std::string words;
+};
+
+class JobRunner {
+ public:
+  virtual ~JobRunner() = default;
+  // Returns once the attempt's record exists. kBusy: that attempt has a record already (it was started before). Other
+  // errors: nothing was started, and the sentence says what to do.
+  virtual Result<Ok> start(const Launch& launch) = 0;
+  // Sends `first_signal` to the whole group, after `grace` kills it; the exit follows later. Unknown attempts are
+  // errors.
+  virtual Result<Ok> stop(AttemptId id, int first_signal, Time grace) = 0;
+  // At the start of a daemon: attempts that have a record: those still running are adopted (their exits will follow),
+  // those that ended meanwhile are in `ended`.
+  struct Found {
+    std::vector<AttemptId> running;
+    std::vector<AttemptExit> ended;
+  };
+  virtual Result<Found> recover(const std::vector<AttemptId>& expected) = 0;
+  // Exits since the last call.
+  virtual std::vector<AttemptExit> poll() = 0;
+  virtual Time next_due() const { return kNever; }  // when poll() will have something by itself (in-process runners)
+  // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
+  virtual std::string log_path(AttemptId id) const = 0;
+  virtual void forget(AttemptId id) = 0;                 // its spool may be removed
+  virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
+  // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests. An error says why none can.
+  virtual Result<Ok> reports_memory() const {
+    return Error{Error::kUnsupported, "jobs without processes make no CUDA requests"};
+  }
+  virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
+  virtual void forget_memory(AttemptId) {}                                              // once it has ended
+  // The largest job number of which something is left here: after an old store was restored, new jobs count from there.
+  virtual std::uint64_t last_job() const { return 0; }
+};
+
+}  // namespace smartmig

@@ -1,0 +1,157 @@
+#include "papers/batch_experiment.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/text.h"
+#include "serve/daemon/station.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kPatience = 100;  // times the batch one after another: a run that takes longer is stuck
+
+struct StateDir {
+  std::string path;
+  static Result<StateDir> make() {
+    std::error_code failed;
+    const std::filesystem::path root =
+        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path(failed);
+    std::string pattern = (root / "smartmig-batch-XXXXXX").string();
+    if (failed || !::mkdtemp(pattern.data())) return io_error("cannot make a directory {}", pattern);
+    return StateDir{pattern};
+  }
+  explicit StateDir(std::string p) : path(std::move(p)) {}
+  StateDir(StateDir&& other) noexcept : path(std::exchange(other.path, {})) {}
+  StateDir& operator=(StateDir&&) = delete;
+  ~StateDir() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+// Whose attempts are on which slices, seen from outside after each step.
+class Watch {
+ public:
+  Watch(const std::vector<BatchJob>& jobs, const Platform& platform) : jobs_(jobs) {
+    const Platform::Model& model = platform.models()[0];
+    for (const Profile& profile : model.gpu->profiles())
+      if (profile.compute_slices == model.gpu->compute_slices() && profile.variant == Variant::kPlain)
+        for (const BatchJob& job : jobs) watts_.push_back(model.power.added(job.watts_like, profile));
+    SMARTMIG_CHECK(watts_.size() == jobs.size(), "no whole profile");
+  }
+  void look(Daemon& daemon, BatchOutcome& out) {
+    const double now = seconds(daemon.now());
+    int running = 0;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const auto at = daemon.live_jobs().find(ids[i]);
+      const bool runs = at != daemon.live_jobs().end() && at->second.started >= Time{0} &&
+                        (at->second.status == JobStatus::kRunning || at->second.status == JobStatus::kStopping);
+      const int attempt = runs ? at->second.attempt : 0;
+      running += runs;
+      Seen& seen = seen_[ids[i]];
+      if (seen.attempt != attempt) {
+        if (seen.attempt) {
+          out.joules_by_speed += watts_[i] * jobs_[i].speed[std::size_t(seen.slices - 1)] * (now - seen.since);
+          if (at != daemon.live_jobs().end()) out.lost_s += now - seen.since;
+        }
+        seen = {attempt, 0, now};
+        if (runs) seen.slices = int(parse_int(at->second.slice.substr(0, at->second.slice.find('g'))).value());
+      }
+    }
+    out.most_at_once = std::max(out.most_at_once, running);
+  }
+  std::vector<std::uint64_t> ids;
+
+ private:
+  struct Seen {
+    int attempt = 0, slices = 0;
+    double since = 0;
+  };
+  const std::vector<BatchJob>& jobs_;
+  std::vector<double> watts_;  // on the whole GPU, above idle
+  std::map<std::uint64_t, Seen> seen_;
+};
+
+Result<double> board_joules(Station& station) {
+  double sum = 0;
+  for (std::size_t g = 0; g < station.daemon().gpus().size(); ++g) {
+    SMARTMIG_TRY(const double joules, station.daemon().world().driver.energy(GpuId(std::uint32_t(g))));
+    sum += joules;
+  }
+  return sum;
+}
+
+StationOptions options_of(const BatchSetting& setting, std::string state) {
+  StationOptions options;
+  options.config.driver = "emulate:" + setting.gpus;
+  options.config.state_dir = std::move(state);
+  options.config.policy = setting.policy;
+  options.config.energy_sample = from_seconds(setting.sample_s);
+  options.config.host_cpus = 1024;  // of no account here, and the same on every host
+  options.config.host_mem_mib = 1 << 22;
+  options.clock = "virtual";
+  options.in_process = true;
+  options.emulation_seed = 7;
+  options.power = "a100-jobs";
+  return options;
+}
+
+}  // namespace
+
+Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSetting& setting) {
+  SMARTMIG_TRY(const StateDir state, StateDir::make());
+  SMARTMIG_TRY(const auto station, Station::open(options_of(setting, state.path)));
+  Daemon& daemon = station->daemon();
+  Watch watch(jobs, daemon.platform());
+  BatchOutcome out;
+  std::vector<JobSpec> specs;
+  double one_by_one = 0;
+  for (const BatchJob& job : jobs) {
+    JobSpec spec;
+    spec.command = {"job"};
+    spec.directory = "/";
+    spec.environment = job.script().to_environment();
+    spec.estimate = from_seconds(job.whole_s);
+    if (setting.profiled && job.profiled) {
+      spec.kind = job.kind;
+    } else if (setting.profiled) {
+      spec.estimate = from_seconds(job.whole_s / job.speed[0]);
+      spec.estimate_slices = 1;
+    }
+    specs.push_back(std::move(spec));
+    one_by_one += job.whole_s;
+  }
+  const Time begin = daemon.now();
+  SMARTMIG_TRY(const double joules_before, board_joules(*station));
+  std::vector<std::string> warnings;
+  SMARTMIG_TRY(watch.ids, daemon.submit({1001, 1001, true}, std::move(specs), warnings));
+  daemon.step();
+  watch.look(daemon, out);
+  while (!daemon.live_jobs().empty()) {
+    if (seconds(daemon.now() - begin) > kPatience * one_by_one)
+      return invalid("after {:.0f} s {} jobs are still not done under {}", seconds(daemon.now() - begin),
+                     daemon.live_jobs().size(), setting.policy);
+    station->clock().wait_until(daemon.next_due());
+    daemon.step();
+    watch.look(daemon, out);
+  }
+  out.makespan_s = seconds(daemon.now() - begin);
+  SMARTMIG_TRY(const double joules_after, board_joules(*station));
+  out.joules = joules_after - joules_before;
+  for (std::size_t g = 0; g < daemon.gpus().size(); ++g)
+    out.joules_by_speed += daemon.platform().model(GpuId(std::uint32_t(g))).power.idle() * out.makespan_s;
+  const Daemon::Counts& counts = daemon.counts();
+  out.done = int(counts.ended[std::size_t(JobStatus::kDone)]);
+  out.failed = int(counts.ended[std::size_t(JobStatus::kFailed)]);
+  if (std::size_t(out.done + out.failed) != jobs.size())
+    return invalid("{} jobs were submitted, {} are done and {} failed", jobs.size(), out.done, out.failed);
+  out.out_of_memory = counts.oom_restarts;
+  out.early = counts.early_restarts;
+  for (const auto& [what, count] : counts.reconfigurations) out.operations += count;
+  return out;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,34 @@
+// A batch of scripted jobs through the whole daemon: its store, lanes, meters, memory projection and restarts, on
+// emulated GPUs and a virtual clock. All jobs are submitted at time 0; the run ends with the last of them. Same inputs,
+// same figures. Thread rule: one run at a time in a process (a process has one emulated machine).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "papers/system_c.h"
+
+namespace smartmig {
+
+struct BatchSetting {
+  std::string gpus = "1xa100-40gb";
+  std::string policy = "planner";
+  // The daemon is told what `smartmig profile` would find: the kind of jobs whose speeds and memory its tables have, of
+  // others the time on one slice instead of that on the whole GPU.
+  bool profiled = false;
+  double sample_s = 2;  // of memory and energy
+};
+
+struct BatchOutcome {
+  int done = 0, failed = 0;
+  double makespan_s = 0;
+  double joules = 0;           // the boards' counters: watts by power model a100-jobs, in proportion to busy slices
+  double joules_by_speed = 0;  // idle watts, and of each job the whole GPU's watts in proportion to its speed
+  std::uint64_t out_of_memory = 0, early = 0, operations = 0;  // restarts; slices made and destroyed
+  double lost_s = 0;                                           // run by attempts that came to nothing
+  int most_at_once = 0;
+};
+
+// Lost jobs are an error; failed ones are counted.
+Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSetting& setting);
+
+}  // namespace smartmig

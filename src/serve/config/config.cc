@@ -1,0 +1,289 @@
+#include "serve/config/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+// The library asserts where some malformed files should be an error ("[>]"): here that is one.
+namespace {
+constexpr void toml_require(bool good) {
+  if (!good) throw std::logic_error("malformed");
+}
+}  // namespace
+#define TOML_ASSERT(condition) toml_require(bool(condition))
+#include <toml++/toml.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+// The library's scanner has undefined behaviour for some letters outside quotes, so it is given ASCII only: each other
+// byte as a mark and two digits, taken back in what it read. The mark is a hash of the text, which the text does not
+// hold.
+class AsciiText {
+ public:
+  explicit AsciiText(std::string_view text) : mark_(fmt::format("x{:016x}", hash_text(text, 0x746F6D6C))) {
+    for (const char c : text)
+      if (static_cast<unsigned char>(c) < 0x80)
+        ascii_ += c;
+      else
+        ascii_ += fmt::format("{}{:02x}", mark_, static_cast<unsigned char>(c));
+  }
+  const std::string& ascii() const { return ascii_; }
+  std::string back(std::string_view text) const {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      const auto next = std::min(text.find(mark_, at), text.size());
+      out += text.substr(at, next - at);
+      at = next;
+      unsigned byte = 0;
+      const std::string_view digits = text.substr(std::min(at + mark_.size(), text.size())).substr(0, 2);
+      if (at < text.size() &&
+          std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16).ec == std::errc()) {
+        out += char(byte);
+        at += mark_.size() + digits.size();
+      } else if (at < text.size()) {
+        out += text[at++];
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::string mark_, ascii_;
+};
+
+// The line that is not UTF-8; 0: all of it is.
+int line_outside_utf8(std::string_view text) {
+  int number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    try {
+      (void)nlohmann::json(std::string(line)).dump();
+    } catch (const nlohmann::json::exception&) {
+      return number;
+    }
+  }
+  return 0;
+}
+
+ConfigValue config_value(const toml::node& node, const AsciiText& source) {
+  ConfigValue out;
+  if (const auto* text = node.as_string()) {
+    out.kind = ConfigValue::kText;
+    out.text = source.back(text->get());
+  } else if (const auto* whole = node.as_integer()) {
+    out.kind = ConfigValue::kWhole;
+    out.whole = whole->get();
+  } else if (const auto* number = node.as_floating_point()) {
+    out.kind = ConfigValue::kNumber;
+    out.number = number->get();
+  } else if (const auto* yes = node.as_boolean()) {
+    out.kind = ConfigValue::kBool;
+    out.yes = yes->get();
+  } else if (const auto* list = node.as_array()) {
+    out.kind = ConfigValue::kTexts;
+    for (const toml::node& one : *list) {
+      if (!one.is_string()) out.kind = ConfigValue::kOther;
+      out.texts.push_back(one.is_string() ? source.back(one.as_string()->get()) : "");
+    }
+  }
+  return out;
+}
+
+class Reading {
+ public:
+  Reading(const std::string& name, const AsciiText& source, ServeConfig& config)
+      : name_(name), source_(source), config_(config), fields_(serve_fields(config)) {}
+
+  Result<Ok> table(const toml::table& table, const std::string& prefix) {
+    for (const auto& [key, node] : table) {
+      const std::string own = source_.back(key.str()), path = prefix.empty() ? own : fmt::format("{}.{}", prefix, own);
+      const auto line = key.source().begin.line;
+      if (const toml::table* inner = node.as_table()) {
+        if (path == "priorities") {
+          SMARTMIG_RETURN_IF_ERROR(priorities(*inner));
+        } else if (std::none_of(fields_.begin(), fields_.end(),
+                                [&](const ServeField& field) { return field.key.starts_with(path + "."); })) {
+          return unknown(path, line, "table");
+        } else {
+          SMARTMIG_RETURN_IF_ERROR(this->table(*inner, path));
+        }
+        continue;
+      }
+      const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const auto& one) { return one.key == path; });
+      if (path == "priorities")
+        return invalid("{} line {}: priorities is a table: [priorities] anna = 10", name_, line);
+      if (field == fields_.end()) return unknown(path, line, "setting");
+      if (auto set = field->set(config_value(node, source_)); !set)
+        return invalid("{} line {}: {} {}", name_, line, path, set.error().what);
+    }
+    return Ok{};
+  }
+
+ private:
+  Result<Ok> priorities(const toml::table& table) {
+    for (const auto& [user, node] : table) {
+      const auto* number = node.as_integer();
+      if (!number || std::abs(double(number->get())) > 1e6)
+        return invalid("{} line {}: priorities.{} needs a whole number from -1000000 to 1000000", name_,
+                       user.source().begin.line, source_.back(user.str()));
+      config_.priorities[source_.back(user.str())] = number->get();
+    }
+    return Ok{};
+  }
+
+  Error unknown(const std::string& path, unsigned line, const char* what) const {
+    std::vector<std::string> keys;
+    for (const ServeField& field : fields_)
+      keys.push_back(*what == 't' ? field.key.substr(0, field.key.find('.')) : field.key);
+    std::string near = nearest(path, keys);
+    if (near.empty())  // a right name in the wrong table
+      for (const std::string& key : keys)
+        if (path.substr(path.rfind('.') + 1) == key.substr(key.rfind('.') + 1)) near = key;
+    return invalid("{} line {}: '{}' is not a {}{}; smartmig serve --gen-config lists all", name_, line, path, what,
+                   near.empty() ? "" : ", did you mean " + near + "?");
+  }
+
+  const std::string& name_;
+  const AsciiText& source_;
+  ServeConfig& config_;
+  std::vector<ServeField> fields_;
+};
+
+// The first line that opens a table with something else than a name; the last line where there is none.
+int bad_table_line(std::string_view text) {
+  int number = 0;
+  for (const std::string_view piece : split(text, '\n')) {
+    ++number;
+    std::string_view line = trim(piece);
+    if (!line.starts_with('[')) continue;
+    line = trim(line.substr(line.starts_with("[[") ? 2 : 1));
+    const unsigned char first = line.empty() ? 0 : static_cast<unsigned char>(line.front());
+    if (!std::isalnum(first) && first != '_' && first != '-' && first != '"' && first != '\'') return number;
+  }
+  return number;
+}
+
+std::string toml_key(const std::string& key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (bare) return key;
+  std::string out = "\"";
+  for (const char c : key)
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (static_cast<unsigned char>(c) < 32 || c == 127)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  return out + "\"";
+}
+
+}  // namespace
+
+Result<Ok> check_serve_config(const ServeConfig& c) {
+  if (c.driver != "nvml" && c.driver != "mps" && !c.driver.starts_with("emulate:"))
+    return invalid("driver '{}' is not known: nvml, mps or emulate:8xa100-40gb", c.driver);
+  if (c.policy.empty()) return invalid("policy is empty: name one, for example planner");
+  if (c.tcp_listen.empty()) return Ok{};
+  if (c.tcp_token_file.empty())
+    return invalid("tcp.listen is set but tcp.token_file is not: TCP is served with a token only");
+  if (c.tcp_tls && (c.tcp_certificate.empty() || c.tcp_key.empty()))
+    return invalid("tcp.tls needs tcp.certificate and tcp.key (or tcp.tls = false behind a proxy that speaks TLS)");
+  return Ok{};
+}
+
+Result<ServeConfig> parse_serve_config(const std::string& name, std::string_view text) {
+  if (const int line = line_outside_utf8(text)) return invalid("{} line {}: this is not UTF-8", name, line);
+  const AsciiText source(text);
+  ServeConfig config;
+  try {
+    const toml::table table = toml::parse(source.ascii(), std::string_view(name));
+    Reading reading(name, source, config);
+    SMARTMIG_RETURN_IF_ERROR(reading.table(table, ""));
+  } catch (const toml::parse_error& error) {
+    return invalid("{} line {}: {}", name, error.source().begin.line, source.back(error.description()));
+  } catch (const std::logic_error&) {
+    return invalid("{} line {}: a table's name is malformed: write [limits]", name, bad_table_line(text));
+  }
+  if (auto whole = check_serve_config(config); !whole) return invalid("{}: {}", name, whole.error().what);
+  return config;
+}
+
+Result<ServeConfig> read_serve_config(const std::string& path) {
+  SMARTMIG_TRY(const std::string text, read_file(path));
+  if (text.size() > (1u << 20)) return invalid("{} is larger than 1 MiB: not a configuration", path);
+  return parse_serve_config(path, text);
+}
+
+DaemonSettings settings_of(const ServeConfig& c, std::string version) {
+  DaemonSettings out;
+  out.version = std::move(version);
+  out.policy = c.policy;
+  out.layouts = c.layouts;
+  out.shadow = c.shadow;
+  out.guard = c.guard;
+  out.seed = std::uint64_t(c.seed);
+  out.overtaking_bound = std::uint32_t(c.overtaking_bound);
+  out.overtaking_patience = c.overtaking_patience;
+  out.board_cap_w = c.board_cap_w;
+  out.fleet_cap_w = c.fleet_cap_w;
+  if (c.energy_per_kwh > 0 || c.late_per_hour > 0) out.prices = EnergyPrices{c.energy_per_kwh, c.late_per_hour};
+  out.default_estimate = c.default_estimate;
+  out.default_grace = c.default_grace;
+  out.slack = c.default_slack;
+  out.default_mem_mib = c.default_mem_mib;
+  out.user_slices = int(c.user_slices);
+  out.user_queued = int(c.user_queued);
+  out.queue = int(c.queue_limit);
+  out.window = int(c.window);
+  for (const auto& [user, priority] : c.priorities) out.priorities[user] = int(priority);
+  out.host_cpus = c.host_cpus;
+  out.host_mem_mib = c.host_mem_mib;
+  out.sample = c.energy_sample;
+  out.keep_journal = std::chrono::hours(24 * c.journal_keep_days);
+  out.keep_jobs = std::chrono::hours(24 * c.jobs_keep_days);
+  out.max_events = std::uint64_t(c.journal_max_events);
+  out.max_jobs = std::uint64_t(c.jobs_max);
+  out.mapping_dir = c.mapping_dir;
+  out.on_finish = c.on_finish;
+  out.oom_patterns = c.oom_patterns;
+  return out;
+}
+
+std::string to_toml(const ServeConfig& config, bool comments) {
+  ServeConfig copy = config;
+  std::string out = comments ? "# Settings of smartmig serve. All of them, with their defaults or what was set.\n" : "";
+  std::string section;
+  for (const ServeField& field : serve_fields(copy)) {
+    const bool is_table = !field.set;
+    const auto dot = field.key.find('.');
+    const std::string table = is_table ? field.key : dot == field.key.npos ? "" : field.key.substr(0, dot);
+    if (table != section) out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", section = table);
+    if (comments) out += fmt::format("# {}{}\n", field.help, field.reloadable ? "" : " (needs a new start)");
+    if (is_table) {
+      if (comments && config.priorities.empty()) out += "# anna = 10\n";
+      for (const auto& [user, priority] : config.priorities) out += fmt::format("{} = {}\n", toml_key(user), priority);
+      continue;
+    }
+    out += fmt::format("{} = {}\n", dot == field.key.npos ? field.key : field.key.substr(dot + 1), field.toml());
+  }
+  return out;
+}
+
+std::vector<std::string> fixed_changes(const ServeConfig& running, const ServeConfig& wanted) {
+  ServeConfig a = running, b = wanted;
+  const auto now = serve_fields(a), then = serve_fields(b);
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (!now[i].reloadable && now[i].toml() != then[i].toml()) keys.push_back(now[i].key);
+  return keys;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "live/gpu/memory_size.h"
+#include "serve/config/config.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::int64_t kMany = 1'000'000'000'000;
+
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (static_cast<unsigned char>(c) < 32 || c == 127)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string duration_text(Time t) {
+  const std::int64_t us = t.count();
+  if (us % 3'600'000'000 == 0 && us != 0) return fmt::format("\"{}h\"", us / 3'600'000'000);
+  if (us % 60'000'000 == 0 && us != 0) return fmt::format("\"{}m\"", us / 60'000'000);
+  if (us % 1'000'000 == 0) return fmt::format("\"{}s\"", us / 1'000'000);
+  return fmt::format("\"{}.{:06}s\"", us / 1'000'000, us % 1'000'000);
+}
+
+ServeField text_field(std::string key, std::string help, std::string& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kText) return invalid("needs a text in quotes");
+            for (const char c : value.text)
+              if (static_cast<unsigned char>(c) < 32 || c == 127) return invalid("holds a control character");
+            target = value.text;
+            return Ok{};
+          },
+          [&target] { return toml_text(target); }};
+}
+
+ServeField flag(std::string key, std::string help, bool& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kBool) return invalid("is true or false");
+            target = value.yes;
+            return Ok{};
+          },
+          [&target] { return std::string(target ? "true" : "false"); }};
+}
+
+ServeField whole(std::string key, std::string help, std::int64_t& target, std::int64_t low, std::int64_t high) {
+  return {std::move(key), std::move(help), true,
+          [&target, low, high](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kWhole || value.whole < low || value.whole > high)
+              return invalid("needs a whole number from {} to {}", low, high);
+            target = value.whole;
+            return Ok{};
+          },
+          [&target] { return fmt::format("{}", target); }};
+}
+
+Result<double> number_of(const ConfigValue& value, double low, double high) {
+  const double number = value.kind == ConfigValue::kWhole ? double(value.whole) : value.number;
+  if ((value.kind != ConfigValue::kWhole && value.kind != ConfigValue::kNumber) || !(number >= low && number <= high))
+    return invalid("needs a number from {} to {}", low, high);
+  return number;
+}
+
+ServeField number_field(std::string key, std::string help, double& target, double low, double high) {
+  return {std::move(key), std::move(help), true,
+          [&target, low, high](const ConfigValue& value) -> Result<Ok> {
+            SMARTMIG_TRY(target, number_of(value, low, high));
+            return Ok{};
+          },
+          [&target] { return fmt::format("{}", target); }};
+}
+
+ServeField duration(std::string key, std::string help, Time& target, Time low, Time high) {
+  return {std::move(key), std::move(help), true,
+          [&target, low, high](const ConfigValue& value) -> Result<Ok> {
+            std::optional<Time> out;
+            if (value.kind == ConfigValue::kText) out = parse_duration(value.text);
+            if (!out || *out < low || *out > high)
+              return invalid("needs a duration in quotes, from {} to {}, with its unit: \"90s\", \"20m\", \"2h\"",
+                             duration_text(low), duration_text(high));
+            target = *out;
+            return Ok{};
+          },
+          [&target] { return duration_text(target); }};
+}
+
+// "auto" is `automatic`.
+ServeField memory(std::string key, std::string help, int& target, int automatic) {
+  return {
+      std::move(key), std::move(help), true,
+      [&target, automatic](const ConfigValue& value) -> Result<Ok> {
+        std::optional<int> out;
+        if (value.kind == ConfigValue::kText) out = value.text == "auto" ? automatic : parse_mib(value.text);
+        if (value.kind == ConfigValue::kWhole && value.whole >= 0 && value.whole <= kMaxMemoryMib)
+          out = int(value.whole);
+        if (!out || (*out == 0 && automatic != 0)) return invalid("needs \"auto\", \"18G\" or a number of MiB");
+        target = *out;
+        return Ok{};
+      },
+      [&target, automatic] { return target == automatic ? std::string("\"auto\"") : fmt::format("\"{}M\"", target); }};
+}
+
+ServeField cores(std::string key, std::string help, double& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind == ConfigValue::kText && value.text == "auto") {
+              target = 0;
+              return Ok{};
+            }
+            const auto out = number_of(value, 0, 65'536);
+            if (!out) return invalid("needs \"auto\" or a number of cores up to 65536");
+            target = *out;
+            return Ok{};
+          },
+          [&target] { return target == 0 ? std::string("\"auto\"") : fmt::format("{}", target); }};
+}
+
+ServeField texts(std::string key, std::string help, std::vector<std::string>& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kTexts) return invalid("needs a list of texts: [\"a\", \"b\"]");
+            for (const std::string& one : value.texts)
+              if (one.empty()) return invalid("holds an empty text");
+            target = value.texts;
+            return Ok{};
+          },
+          [&target] {
+            std::vector<std::string> parts;
+            for (const std::string& one : target) parts.push_back(toml_text(one));
+            return fmt::format("[{}]", fmt::join(parts, ", "));
+          }};
+}
+
+ServeField fixed(ServeField field) {
+  field.reloadable = false;
+  return field;
+}
+
+}  // namespace
+
+std::vector<ServeField> serve_fields(ServeConfig& c) {
+  const Time zero{0}, second{1'000'000}, day{86'400'000'000};
+  return {
+      fixed(text_field("socket",
+                       "Unix socket; empty: /run/smartmig/smartmig.sock for root, else in the runtime directory",
+                       c.socket)),
+      fixed(text_field("state_dir",
+                       "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
+                       c.state_dir)),
+      fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.driver)),
+      text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy),
+      text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.layouts),
+      text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.shadow),
+      flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
+           c.guard),
+      fixed(whole("seed", "of the policy's own random choices", c.seed, 0, kMany)),
+      text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
+                 c.mapping_dir),
+      whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",
+            c.overtaking_bound, 0, 1'000'000),
+      duration("overtaking.patience", "how long a job that fits nowhere waits before GPUs drain for it",
+               c.overtaking_patience, zero, 365 * day),
+      number_field("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.board_cap_w, 0, 1e6),
+      number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.fleet_cap_w, 0, 1e9),
+      number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown", c.energy_per_kwh,
+                   0, 1e6),
+      number_field("prices.late_per_hour", "money for an hour that a job with a deadline is late", c.late_per_hour, 0,
+                   1e9),
+      duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.default_estimate,
+               second, 365 * day),
+      number_field("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.default_slack,
+                   0, 1e6),
+      duration("defaults.grace", "from the first signal of a stop to the kill", c.default_grace, zero, day),
+      memory("defaults.mem", "GPU memory of a job that names none; auto: learned from its command's history",
+             c.default_mem_mib, -1),
+      whole("limits.user_slices", "compute slices one user may hold at a time; 0: no limit", c.user_slices, 0,
+            1'000'000),
+      whole("limits.user_queued", "jobs one user may have waiting; 0: no limit", c.user_queued, 0, 10'000'000),
+      whole("limits.queue", "jobs that may wait in all; more are refused", c.queue_limit, 1, 10'000'000),
+      whole("limits.window", "waiting jobs that a decision looks at, the most urgent ones", c.window, 1, 1'000'000),
+      {"priorities", "user = number: added to the priority of their jobs", true, nullptr, nullptr},
+      cores("host.cpus", "cores that jobs share; auto: all of this machine", c.host_cpus),
+      memory("host.mem", "host memory that jobs share; auto: all of this machine", c.host_mem_mib, 0),
+      duration("energy.sample", "how often the boards' energy counters are read", c.energy_sample, Time{10'000},
+               Time{60'000'000}),
+      whole("logs.max_mib", "MiB kept of one attempt's log, the beginning and the end of it", c.log_max_mib, 1,
+            1'000'000),
+      whole("logs.keep_days", "days until the log of a finished job goes", c.log_keep_days, 1, 36'500),
+      whole("journal.max_events", "events kept", c.journal_max_events, 1'000, kMany),
+      whole("journal.keep_days", "days until an event goes", c.journal_keep_days, 1, 36'500),
+      whole("jobs.max", "finished jobs remembered", c.jobs_max, 1, 100'000'000),
+      whole("jobs.keep_days", "days until a finished job is forgotten", c.jobs_keep_days, 1, 36'500),
+      fixed(text_field("tcp.listen", "ADDRESS:PORT to listen at besides the socket; empty: no TCP", c.tcp_listen)),
+      fixed(text_field("tcp.token_file", "file with the token a client must show; needed with tcp.listen",
+                       c.tcp_token_file)),
+      fixed(text_field("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp_certificate)),
+      fixed(text_field("tcp.key", "PEM file of the certificate's private key", c.tcp_key)),
+      fixed(flag("tcp.tls", "false only behind a proxy that speaks TLS", c.tcp_tls)),
+      fixed(texts("tcp.hosts", "names by which clients call this machine, besides its own and addresses", c.tcp_hosts)),
+      fixed(texts("tcp.allowed_origins", "web pages that may call the interface: [\"https://ops.example.org\"]",
+                  c.tcp_allowed_origins)),
+      text_field("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none",
+                 c.on_finish),
+      texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom_patterns),
+  };
+}
+
+}  // namespace smartmig

@@ -1,0 +1,137 @@
+#include "serve/daemon/admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace smartmig {
+namespace {
+
+// Saturates far beyond any clock instead of overflowing.
+Time after(Time from, double microseconds) {
+  const double most = 1e17 - double(from.count());
+  return from + Time(std::int64_t(std::clamp(microseconds, 0.0, std::max(0.0, most))));
+}
+
+struct Entry {
+  const AdmissionJob* job = nullptr;
+  Time declared{}, presented{};
+  std::uint32_t turn = 0;  // within its user and priority
+};
+
+}  // namespace
+
+Time Admission::account(std::uint32_t uid) const {
+  const auto found = accounts_.find(uid);
+  return found == accounts_.end() ? Time{0} : found->second;
+}
+
+void Admission::charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices) {
+  const double share = double(gpu_slices) * double(std::max<std::size_t>(1, active_users)) / std::max(1, fleet_slices);
+  accounts_[job.uid] = after(std::max(job.submitted, account(job.uid)), double(job.estimate.count()) * share);
+}
+
+AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<const UserLoad> users,
+                                 const AdmissionLimits& limits, int fleet_slices, int gpu_slices, Time now) {
+  AdmissionAnswer answer;
+  std::unordered_map<std::uint32_t, int> running;  // of every active user
+  for (const UserLoad& user : users)
+    if (user.running_slices > 0) running[user.uid] += user.running_slices;
+  std::vector<Entry> entries;
+  entries.reserve(jobs.size());
+  for (const AdmissionJob& job : jobs) {
+    if (job.held) continue;
+    running.try_emplace(job.uid, 0);
+    const Time declared =
+        job.deadline ? *job.deadline : after(job.submitted, limits.slack * double(job.estimate.count()));
+    entries.push_back({&job, declared, declared, 0});
+  }
+  answer.active_users = running.size();
+  for (auto account = accounts_.begin(); account != accounts_.end();) {
+    account->second = std::min(account->second, now + limits.debt);
+    account = account->second < now && !running.contains(account->first) ? accounts_.erase(account) : ++account;
+  }
+
+  // Each user's own order, then virtual finishes, turns and the user's cap.
+  const auto own_order = [](const Entry& e) {
+    return std::tuple(e.job->uid, -std::int64_t(e.job->priority), e.declared, e.job->submitted, e.job->id);
+  };
+  std::sort(entries.begin(), entries.end(),
+            [&](const Entry& a, const Entry& b) { return own_order(a) < own_order(b); });
+  const double share = double(gpu_slices) * double(answer.active_users) / std::max(1, fleet_slices);
+  std::vector<Entry> shown;
+  shown.reserve(entries.size());
+  for (std::size_t i = 0; i < entries.size();) {
+    const std::uint32_t uid = entries[i].job->uid;
+    Time virtual_finish = account(uid);
+    std::int64_t slices = running[uid];
+    for (std::uint32_t turn = 0; i < entries.size() && entries[i].job->uid == uid; ++i, ++turn) {
+      Entry& entry = entries[i];
+      if (i > 0 && entries[i - 1].job->uid == uid && entries[i - 1].job->priority != entry.job->priority) turn = 0;
+      virtual_finish =
+          after(std::max(entry.job->submitted, virtual_finish), double(entry.job->estimate.count()) * share);
+      if (answer.active_users > 1) entry.presented = std::max(entry.declared, virtual_finish);
+      entry.turn = turn;
+      slices += entry.job->min_slices;
+      if (limits.user_slices > 0 && slices > limits.user_slices) {
+        slices -= entry.job->min_slices;
+        answer.user_full.push_back(entry.job->id);
+        continue;
+      }
+      shown.push_back(entry);
+    }
+  }
+
+  // Who is in the window: priorities first, then turn by turn.
+  const auto window_order = [](const Entry& e) {
+    return std::tuple(-std::int64_t(e.job->priority), e.turn, e.presented, e.job->submitted, e.job->id);
+  };
+  std::sort(shown.begin(), shown.end(),
+            [&](const Entry& a, const Entry& b) { return window_order(a) < window_order(b); });
+  std::size_t size = 0;
+  std::int64_t wanted = 0;
+  const std::int64_t enough = answer.active_users > 1 ? 2 * std::int64_t(fleet_slices) : INT64_MAX;
+  while (size < shown.size() && size < limits.window && wanted < enough) {
+    if (size > 0 && shown[size].job->priority != shown[size - 1].job->priority && wanted >= fleet_slices) break;
+    wanted += shown[size++].job->min_slices;
+  }
+  shown.resize(size);
+  const auto order = [](const Entry& e) {
+    return std::tuple(-std::int64_t(e.job->priority), e.presented, e.turn, e.job->submitted, e.job->id);
+  };
+  std::sort(shown.begin(), shown.end(), [&](const Entry& a, const Entry& b) { return order(a) < order(b); });
+
+  Time earliest_of_lower = kNever, earliest = kNever;
+  for (std::size_t i = shown.size(); i-- > 0;) {
+    if (i + 1 < shown.size() && shown[i].job->priority != shown[i + 1].job->priority) earliest_of_lower = earliest;
+    shown[i].presented = std::min(shown[i].presented, earliest_of_lower);
+    earliest = std::min(earliest, shown[i].presented);
+  }
+  answer.visible.reserve(shown.size());
+  for (const Entry& e : shown) answer.visible.push_back({e.job->id, e.presented, e.job->deadline.has_value()});
+  return answer;
+}
+
+std::string refusal_of_submit(std::uint32_t uid, std::size_t queued, std::size_t more, const AdmissionLimits& limits) {
+  if (limits.user_queued <= 0 || queued + more <= std::size_t(limits.user_queued)) return {};
+  return fmt::format(
+      "user {} has {} queued jobs and asks for {} more; at most {} may be queued: wait for some to end, or cancel some",
+      uid, queued, more, limits.user_queued);
+}
+
+std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
+                              const AdmissionLimits& limits) {
+  std::vector<bool> keep(starts.size(), true);
+  if (limits.user_slices <= 0) return keep;
+  std::unordered_map<std::uint32_t, int> running;
+  for (const UserLoad& user : users) running[user.uid] += user.running_slices;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    int& slices = running[starts[i].uid];
+    keep[i] = slices + starts[i].slices <= limits.user_slices;
+    if (keep[i]) slices += starts[i].slices;
+  }
+  return keep;
+}
+
+}  // namespace smartmig

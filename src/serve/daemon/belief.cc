@@ -1,0 +1,128 @@
+#include "serve/daemon/belief.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/kind_curve.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kUnknownExponent = 0.5;
+
+const GpuModel& reference_of(const Platform& platform) { return *platform.models()[0].gpu; }
+
+bool measured_on(const std::string& kind, const std::string& gpu) {
+  const auto& rows = SpeedTable::builtin().rows();
+  return !kind.empty() && std::any_of(rows.begin(), rows.end(), [&](const SpeedTable::Row& row) {
+    return row.kind == kind && row.gpu == gpu && row.throughput > 0;
+  });
+}
+
+std::shared_ptr<JobTable> fresh_table(const Platform& platform, std::size_t capacity) {
+  auto table = JobTable::growing(platform, reference_of(platform).name(), capacity);
+  SMARTMIG_CHECK(bool(table), "no job table for {}: {}", platform.spec(), table ? "" : table.error().what);
+  return std::make_shared<JobTable>(std::move(*table));
+}
+
+}  // namespace
+
+Belief::Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity)
+    : platform_(std::move(platform)),
+      table_(fresh_table(*platform_, capacity)),
+      origin_(origin),
+      capacity_(capacity),
+      record_of_(capacity) {}
+
+Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
+  const GpuModel& reference = reference_of(*platform_);
+  Job job;
+  job.submit = inside(record.submitted);
+  job.deadline = inside(presented_deadline);
+  job.mem_mib = record.mem_mib;
+  const double whole_s = seconds(record.estimate) * record.remaining;
+  const std::string& kind = record.spec.kind;
+  if (measured_on(kind, reference.name())) {
+    const KindCurve curve = curve_of(kind, reference.name());
+    curve.set_work(job, curve.largest, whole_s);
+  } else {
+    const int whole = reference.compute_slices();
+    for (int k = 1; k <= std::min(whole, kMaxComputeSlices); ++k)
+      job.work[std::size_t(k - 1)] = from_seconds(whole_s * std::pow(double(whole) / k, kUnknownExponent));
+  }
+  for (int k = 1; k < std::min(record.spec.min_slices, kMaxComputeSlices + 1); ++k)
+    job.work[std::size_t(k - 1)] = kCannotRun;
+  if (record.spec.preemptible()) {
+    const Time known = kind.empty() ? Time{-1} : restart_of(kind);
+    job.restart = known < Time{0} ? kUnknownRestart : known;
+  }
+  // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
+  const auto small_enough = [&](const Profile& p) {
+    return p.compute_slices <= user_slices_ && p.compute_slices >= record.spec.min_slices &&
+           p.memory_mib >= record.mem_mib;
+  };
+  if (user_slices_ > 0 && record.gpu < 0 &&
+      std::any_of(reference.profiles().begin(), reference.profiles().end(), small_enough))
+    for (int k = user_slices_ + 1; k <= kMaxComputeSlices; ++k) job.work[std::size_t(k - 1)] = kCannotRun;
+  if (!caps_.none()) limit_sizes(job, kind, *platform_, caps_);
+  return job;
+}
+
+Result<JobId> Belief::put(const JobRecord& record, Time presented_deadline) {
+  SMARTMIG_CHECK(used_ < table_->size(), "the belief has no row left");
+  const JobId id{std::uint32_t(used_)};
+  SMARTMIG_RETURN_IF_ERROR(table_->put(id, job_of(record, presented_deadline), label(record),
+                                       SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "",
+                                       *platform_));
+  record_of_[used_++] = record.id;
+  row_of_[record.id] = id;
+  return id;
+}
+
+Result<Ok> Belief::fits(const JobRecord& record) const {
+  SMARTMIG_TRY(JobTable table, JobTable::growing(*platform_, reference_of(*platform_).name(), 1));
+  return table.put(JobId{0}, job_of(record, kNever), label(record),
+                   SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "", *platform_);
+}
+
+Time Belief::time_on(const JobRecord& record, int compute_slices) const {
+  if (compute_slices < 1 || compute_slices > kMaxComputeSlices) return kCannotRun;
+  return job_of(record, kNever).work_on(compute_slices);
+}
+
+int Belief::largest_memory_mib() const {
+  int most = 0;
+  for (const SliceType& type : platform_->types()) most = std::max(most, type.memory_mib);
+  return most;
+}
+
+void Belief::drop(std::uint64_t record) { row_of_.erase(record); }
+
+JobId Belief::row(std::uint64_t record) const {
+  const auto at = row_of_.find(record);
+  return at == row_of_.end() ? kNoJob : at->second;
+}
+
+Cluster Belief::compacted(const Cluster& cluster) {
+  const auto table = fresh_table(*platform_, capacity_);
+  std::vector<JobId> keep;
+  std::vector<std::uint64_t> records(capacity_);
+  std::map<std::uint64_t, JobId> rows;
+  for (JobId old = cluster.first_unfinished(); old != kNoJob; old = cluster.next_unfinished(old)) {
+    const JobId id{std::uint32_t(keep.size())};
+    const Job& job = table_->job(old);
+    const auto put =
+        table->put(id, job, table_->workload().name_of(index(old)), table_->workload().kind_of(job), *platform_);
+    SMARTMIG_CHECK(bool(put), "a row of the belief fits no more");
+    records[keep.size()] = record_of_[index(old)];
+    rows[record_of_[index(old)]] = id;
+    keep.push_back(old);
+  }
+  used_ = keep.size();
+  table_ = table;
+  record_of_ = std::move(records);
+  row_of_ = std::move(rows);
+  return cluster.renumbered(table_, keep);
+}
+
+}  // namespace smartmig

@@ -1,0 +1,60 @@
+// The part of the queue that a policy sees, as rows of a growing job table. A record enters as a new row when it
+// becomes visible and leaves when it ends or is hidden; a requeued or revised one enters again as another row. So a row
+// never changes, and Cluster stays the fold of its events. Rows are reused by compaction, so memory follows what is
+// alive.
+//
+// A job's time on each size: by its kind's measured curve on the fleet's first model; else by size ^ -0.5, between the
+// median exponents of the measured curves (data/speeds.csv: 0.52 over 26 kinds on the A100 with 40 GB, 0.39 over 62
+// with 80 GB, 0.40 over 7 on the H200). Times of the belief count from `origin` (Unix). Thread rule: the owner's.
+#pragma once
+#include <map>
+#include <memory>
+
+#include "model/cluster.h"
+#include "policy/power_cap.h"
+#include "serve/daemon/job_record.h"
+
+namespace smartmig {
+
+inline constexpr Time kUnknownRestart{30'000'000};  // of a kind that nobody measured
+
+class Belief {
+ public:
+  Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity);
+
+  const std::shared_ptr<const JobTable> table() const { return table_; }
+  Time origin() const { return origin_; }
+  Time inside(Time unix) const { return unix == kNever ? kNever : unix - origin_; }
+  Time outside(Time time) const { return time == kNever ? kNever : time + origin_; }
+
+  // A new row for this record. kInvalid: it fits no slice of the fleet, and the sentence says what it would need.
+  Result<JobId> put(const JobRecord& record, Time presented_deadline);
+  void drop(std::uint64_t record);        // its row is of the past
+  JobId row(std::uint64_t record) const;  // kNoJob: not visible
+  std::uint64_t record(JobId row) const { return record_of_[index(row)]; }
+  std::size_t visible() const { return row_of_.size(); }
+  std::size_t free_rows() const { return table_->size() - used_; }
+  // The cluster over a fresh table with the visible rows only.
+  Cluster compacted(const Cluster& cluster);
+
+  void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
+  void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
+  Job job_of(const JobRecord& record, Time presented_deadline) const;
+  // Would it run anywhere? Without taking a row.
+  Result<Ok> fits(const JobRecord& record) const;
+  // Its whole time on a slice of this many compute slices of the first model; kCannotRun where it does not run.
+  Time time_on(const JobRecord& record, int compute_slices) const;
+  int largest_memory_mib() const;
+
+ private:
+  std::shared_ptr<const Platform> platform_;
+  std::shared_ptr<JobTable> table_;
+  Time origin_;
+  PowerCaps caps_;
+  int user_slices_ = 0;
+  std::size_t capacity_, used_ = 0;
+  std::map<std::uint64_t, JobId> row_of_;
+  std::vector<std::uint64_t> record_of_;  // by row
+};
+
+}  // namespace smartmig

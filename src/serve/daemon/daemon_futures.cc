@@ -1,0 +1,369 @@
+// What comes next: forks of the living fleet for eta, whatif and why; the shadow policy and the guard.
+#include <algorithm>
+#include <set>
+
+#include "eval/guard.h"
+#include "eval/json_object.h"
+#include "model/speed.h"
+#include "serve/daemon/daemon_service.h"
+#include "serve/daemon/job_json.h"
+#include "serve/daemon/why.h"
+
+namespace smartmig {
+namespace {
+
+constexpr int kFutures = 20;
+constexpr std::size_t kMostInvisible = 2000;
+constexpr double kGuardMargin = 0.01;
+
+Json to_json(const Outcome& outcome, const LiveFork& live) {
+  return {{"policy", outcome.policy},
+          {"energy_j", outcome.energy_j},
+          {"late_s", outcome.late_s},
+          {"mean_late_s", outcome.mean_late_s},
+          {"last_finish_at", unix_seconds(outcome.last_finish + live.origin)},
+          {"jobs", outcome.jobs.size()},
+          {"cost", live.prices ? Json(outcome.cost(*live.prices)) : Json()}};
+}
+
+Json to_json(const Spread& spread, Time origin) {
+  return {{"p10", unix_seconds(spread.p10 + origin)},
+          {"p50", unix_seconds(spread.p50 + origin)},
+          {"p90", unix_seconds(spread.p90 + origin)}};
+}
+
+// What an outcome costs; without prices by the weight that policies decide by.
+double weighed(const Outcome& outcome, const std::optional<EnergyPrices>& prices) {
+  return prices ? outcome.cost(*prices) : watt_minutes(outcome.energy_j) * kPaperWeight + outcome.late_s / 60;
+}
+
+}  // namespace
+
+PolicyOptions Daemon::policy_options() const {
+  PolicyOptions options;
+  options.layouts = settings_.layouts;
+  options.rule.seed = settings_.seed;
+  options.rule.w = settings_.prices && settings_.prices->weight() > 0 ? settings_.prices->weight() : kPaperWeight;
+  return options;
+}
+
+PolicyMaker Daemon::policy_maker(const std::string& name) const {
+  PolicyOptions options = policy_options();
+  if (name != settings_.policy) options.layouts.clear();
+  return named_policy(name, options, cost_);
+}
+
+// The fleet as it is, with the jobs that the policy sees and as many of the others as come before `id`.
+LiveFork Daemon::fork_now(std::uint64_t id) {
+  LiveFork out;
+  out.origin = belief_->origin();
+  out.prices = settings_.prices;
+  const auto facts_of = [&](const JobRecord& job) {
+    ForkFacts facts;
+    facts.declared = job.spec.deadline ? belief_->inside(*job.spec.deadline) : kNever;
+    facts.sigma = job.estimate_source == EstimateSource::kGuess
+                      ? 1.0
+                      : history_.forecast(signature_of(job.spec.command, job.spec.script)).sigma;
+    return facts;
+  };
+  out.fork = fork(cluster(), [&](JobId row) {
+    const JobRecord* job = find(belief_->record(row));
+    return job ? facts_of(*job) : ForkFacts();
+  });
+  for (const ForkJob& job : out.fork.jobs) out.ids.push_back(belief_->record(job.live));
+  // What a dead process holds is not to set the end of a future: it lasts as long as the longest of the others.
+  if (!phantoms_.empty()) {
+    Time longest{0};
+    const auto nobody = [&](const ForkJob& job) { return find(belief_->record(job.live)) == nullptr; };
+    for (const ForkJob& job : out.fork.jobs)
+      if (!nobody(job))
+        longest = std::max(longest,
+                           job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
+    for (ForkJob& job : out.fork.jobs)
+      if (nobody(job)) job.left = std::min(job.left, longest);
+  }
+  std::size_t invisible = 0;
+  for (const auto& [other, job] : jobs_) {
+    if (other > id || invisible == kMostInvisible) break;
+    if (job.status != JobStatus::kQueued && job.status != JobStatus::kHeld) continue;
+    if (belief_->row(other) != kNoJob) continue;
+    if (job.status == JobStatus::kHeld && other != id) continue;
+    const ForkFacts facts = facts_of(job);
+    ForkJob one;
+    one.job = belief_->job_of(
+        job, job.spec.deadline.value_or(job.submitted + rounded(settings_.slack * double(job.estimate.count()))));
+    one.name = label(job);
+    one.declared = facts.declared;
+    one.sigma = facts.sigma;
+    one.job.kind = -1;
+    if (SpeedTable::builtin().has(job.spec.kind)) {
+      auto& kinds = out.fork.kinds;
+      const auto at = std::find(kinds.begin(), kinds.end(), job.spec.kind);
+      one.job.kind = int(at - kinds.begin());
+      if (at == kinds.end()) kinds.push_back(job.spec.kind);
+    }
+    out.fork.jobs.push_back(std::move(one));
+    out.ids.push_back(other);
+    ++invisible;
+  }
+  if (invisible > 0) {  // in order of submit, as a fork has them
+    std::vector<std::size_t> order(out.ids.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return out.fork.jobs[a].job.submit < out.fork.jobs[b].job.submit;
+    });
+    std::vector<ForkJob> jobs;
+    std::vector<std::uint64_t> ids;
+    for (const std::size_t i : order) {
+      jobs.push_back(out.fork.jobs[i]);
+      ids.push_back(out.ids[i]);
+    }
+    out.fork.jobs = std::move(jobs);
+    out.ids = std::move(ids);
+  }
+  return out;
+}
+
+Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
+  SMARTMIG_TRY(const JobRecord found, record(id));
+  if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
+  LiveFork live;
+  PolicyMaker policy;
+  SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
+                 live = d.fork_now(id);
+                 policy = d.policy_maker(d.plain_policy_name());
+                 return Ok{};
+               }));
+  (void)forked;
+  const auto at = std::find(live.ids.begin(), live.ids.end(), id);
+  if (at == live.ids.end()) return busy_error("job {} has too many before it to look ahead; ask again later", id);
+  SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, kFutures, 1));
+  const Eta& mine = etas[std::size_t(at - live.ids.begin())];
+  Json out = {{"job", id},
+              {"futures", kFutures},
+              {"start_at", to_json(mine.start, live.origin)},
+              {"finish_at", to_json(mine.finish, live.origin)},
+              {"deadline_at", found.spec.deadline ? Json(unix_seconds(*found.spec.deadline)) : Json()},
+              {"on_time_ratio", mine.on_time_ratio}};
+  return out;
+}
+
+Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& body) {
+  SMARTMIG_TRY(const JsonObject object, JsonObject::open(body, "whatif", "", {"policy", "add_gpus", "job"}));
+  SMARTMIG_TRY(const std::string policy_name, object.text("policy", ""));
+  SMARTMIG_TRY(const std::string gpus, object.text("add_gpus", ""));
+  if (policy_name.empty() && gpus.empty() && !object.has("job"))
+    return invalid("say what to change: policy, add_gpus or job");
+  LiveFork live;
+  PolicyMaker now_policy, then_policy;
+  std::optional<Job> extra;
+  JobRecord extra_record;
+  SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
+                 live = d.fork_now(~std::uint64_t(0));
+                 now_policy = d.policy_maker(d.plain_policy_name());
+                 then_policy = policy_name.empty() ? now_policy : d.policy_maker(policy_name);
+                 if (object.has("job")) {
+                   SMARTMIG_TRY(JobSpec spec, parse_job_spec(body["job"].dump(), d.now()));
+                   extra_record = d.as_record(caller, std::move(spec));
+                   extra = d.belief().job_of(extra_record,
+                                             extra_record.spec.deadline.value_or(d.now() + extra_record.estimate));
+                 }
+                 return Ok{};
+               }));
+  (void)forked;
+  Fork changed = live.fork;
+  if (!gpus.empty()) {
+    SMARTMIG_TRY(changed, with_gpus(std::move(changed), gpus));
+  }
+  if (extra) {
+    ForkFacts facts;
+    if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
+    SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
+                                   SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",
+                                   "the new job", facts));
+  }
+  if (changed.jobs.empty()) return busy_error("the queue is empty: there is no future to compare");
+  SMARTMIG_TRY(const Outcome then, run_future(changed, then_policy));
+  Json jobs = Json::array();
+  Json now_json;
+  std::optional<Outcome> now;
+  if (!live.fork.jobs.empty()) {
+    SMARTMIG_TRY(now, run_future(live.fork, now_policy));
+    now_json = to_json(*now, live);
+  }
+  for (std::size_t i = 0; i < then.jobs.size(); ++i) {
+    const bool known = i < live.ids.size();
+    Json one = {{"id", known ? Json(live.ids[i]) : Json()},
+                {"finish_now_at", known && now ? Json(unix_seconds(now->jobs[i].finish + live.origin)) : Json()},
+                {"finish_then_at", unix_seconds(then.jobs[i].finish + live.origin)},
+                {"start_then_at", unix_seconds(then.jobs[i].start + live.origin)},
+                {"late_now_s", known && now ? Json(now->jobs[i].late_s) : Json()},
+                {"late_then_s", then.jobs[i].late_s}};
+    jobs.push_back(std::move(one));
+  }
+  return Json{{"now", std::move(now_json)}, {"then", to_json(then, live)}, {"jobs", std::move(jobs)}};
+}
+
+Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
+  SMARTMIG_TRY(const JobRecord found, record(id));
+  if (is_final(found.status)) {
+    Why why{"ended",
+            fmt::format("job {} has ended: {}{}{}", id, name_of(found.status), found.reason.empty() ? "" : ", ",
+                        found.reason),
+            {},
+            {}};
+    return smartmig::to_json(id, why);
+  }
+  LiveFork live;
+  PolicyMaker policy;
+  SMARTMIG_TRY(Why why, ask<Why>([&](Daemon& d) -> Result<Why> {
+                 live = d.fork_now(id);
+                 policy = d.policy_maker(d.plain_policy_name());
+                 return d.why_now(id);
+               }));
+  const auto at = std::find(live.ids.begin(), live.ids.end(), id);
+  if (at != live.ids.end() && why.code != "running") {
+    // Alternatives are found by the row in the cluster; one that is not visible gets a number of its own.
+    const std::size_t i = std::size_t(at - live.ids.begin());
+    if (live.fork.jobs[i].live == kNoJob) live.fork.jobs[i].live = JobId(0xFFFFFFFE);
+    why.alternatives = priced_alternatives(live.fork, live.fork.jobs[i].live, policy, live.prices);
+    for (Alternative& alternative : why.alternatives) {
+      alternative.start += live.origin;
+      alternative.finish += live.origin;
+    }
+  }
+  return smartmig::to_json(id, why);
+}
+
+Result<Why> Daemon::why_now(std::uint64_t id) {
+  const JobRecord* job = find(id);
+  if (!job) return not_found("job {} has just ended", id);
+  if (job->status == JobStatus::kRunning || job->status == JobStatus::kStarting || job->status == JobStatus::kStopping)
+    return Why{
+        "running", fmt::format("job {} is {} on {} of GPU {}", id, name_of(job->status), job->slice, job->gpu), {}, {}};
+  count_running();
+  WhyInput in;
+  in.cluster = &cluster();
+  in.job = belief_->row(id);
+  in.name = fmt::format("job {}", label(*job));
+  in.mem_mib = job->mem_mib;
+  in.min_slices = job->spec.min_slices;
+  in.disk = disk_trouble_;
+  in.paused = paused_;
+  if (job->status == JobStatus::kHeld) in.dependency = job->reason;
+  if (job->array_id && job->spec.array_limit > 0) {
+    int running = 0;
+    for (const auto& [slice, other] : occupied_)
+      if (const JobRecord* task = find(other); task && task->array_id == job->array_id) ++running;
+    if (running >= job->spec.array_limit)
+      in.array_limit =
+          fmt::format("{} tasks of array {} run, at most {} may", running, job->array_id, job->spec.array_limit);
+  }
+  in.user_running = user_slices_[job->uid];
+  in.user_slices_cap = settings_.user_slices;
+  const std::string objection = in.job == kNoJob ? "" : filter_->objection(in.job);
+  in.user_slices_full = objection.starts_with("user_slices_cap") ||
+                        (settings_.user_slices > 0 && in.user_running >= settings_.user_slices);
+  host_share(*job, std::max(1, job->spec.min_slices), in.cpus, in.host_mem_mib);
+  // What goes in proportion to the slice never stands in its way.
+  if (job->spec.cpus > 0) in.free_cpus = settings_.host_cpus - plan_cpus_;
+  if (job->spec.host_mem_mib > 0) in.free_host_mem_mib = int(settings_.host_mem_mib - plan_mem_mib_);
+  in.board_cap_w = settings_.board_cap_w;
+  in.fleet_cap_w = settings_.fleet_cap_w;
+  for (const GpuState& gpu : cluster().gpus()) in.fleet_w += gpu.watts;
+  in.power_held = in.job != kNoJob && power_cap_->held_back(in.job);
+  in.power_never = in.job != kNoJob && power_cap_->never_fits(cluster(), in.job);
+  in.overtaking = overtaking_;
+  in.policy = named_.name;
+  for (std::size_t g = 0; g < gpus_.size(); ++g)
+    for (const auto& [where, words] : gpus_[g].quarantined) in.quarantined[{g, where}] = words;
+  return why_waiting(in);
+}
+
+JobRecord Daemon::as_record(const Caller& caller, JobSpec spec) {
+  JobRecord job;
+  job.uid = caller.uid;
+  job.gid = caller.gid;
+  job.user = user_name(caller.uid);
+  job.submitted = now();
+  job.mem_mib = spec.mem_mib.value_or(-1);
+  job.spec = std::move(spec);
+  if (const auto at = settings_.priorities.find(job.user); at != settings_.priorities.end())
+    job.spec.priority += at->second;
+  estimate(job);
+  return job;
+}
+
+// At each decision: what the shadow would have done. Now and then: what it would cost, and whether the guard must step
+// in.
+void Daemon::watch() {
+  if (shadow_) {
+    shadow_plan_.clear();
+    shadow_->decide(cluster(), shadow_plan_);
+    const auto starts = [](const Plan& plan) {
+      std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> out;
+      for (const Start& s : plan.starts) out.emplace(index(s.job), index(s.gpu), index(s.where));
+      return out;
+    };
+    if (starts(shadow_plan_) != starts(plan_)) {
+      ++counts_.shadow_differences;
+      Json would = Json::array();
+      for (const Start& s : shadow_plan_.starts)
+        would.push_back(fmt::format("{} on {}:{}", belief_->record(s.job), index(s.gpu),
+                                    slice_name(*platform_->model(s.gpu).gpu, s.where)));
+      journal_->note(cluster().now(), "shadow",
+                     fmt::format("\"policy\":{},\"would_start\":{}", Json(settings_.shadow).dump(), would.dump()));
+    }
+  }
+}
+
+void Daemon::consult() {
+  if (auto answer = advisor_->take()) heed(*answer);
+  if (now() < next_advice_ || (!shadow_ && !guarded_)) return;
+  next_advice_ = now() + settings_.shadow_window;
+  if (cluster().unfinished() == 0) return;
+  std::vector<Advisor::Candidate> candidates = {{"own", policy_maker(plain_policy_name())}};
+  if (shadow_) candidates.push_back({"shadow", policy_maker(settings_.shadow)});
+  if (guarded_)
+    for (const char* plain : kPlainPolicies) candidates.push_back({plain, policy_maker(plain)});
+  advisor_->ask(fork_now(0).fork, std::move(candidates));
+}
+
+void Daemon::heed(const Advisor::Answer& answer) {
+  const auto cost = [&](std::size_t i) {
+    return answer.outcomes[i] ? weighed(*answer.outcomes[i], settings_.prices)
+                              : std::numeric_limits<double>::infinity();
+  };
+  double best_plain = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < answer.names.size(); ++i) {
+    if (answer.names[i] != "shadow") {
+      best_plain = std::min(best_plain, cost(i));
+      continue;
+    }
+    const auto words = [&](std::size_t k) {
+      if (!answer.outcomes[k]) return Json("it would leave jobs waiting for ever");
+      const Outcome& o = *answer.outcomes[k];
+      return Json{{"energy_j", o.energy_j},
+                  {"late_s", o.late_s},
+                  {"cost", settings_.prices ? Json(o.cost(*settings_.prices)) : Json()}};
+    };
+    shadow_report_ = {{"at", unix_seconds(belief_->outside(answer.asked))}, {"own", words(0)}, {"shadow", words(i)}};
+    journal_->note(belief_->inside(now()), "shadow_cost", "\"compared\":" + shadow_report_.dump());
+  }
+  if (guarded_ && best_plain < std::numeric_limits<double>::infinity()) {
+    const bool worse = cost(0) > best_plain * (1 + kGuardMargin);
+    if (worse != guarded_->worse())
+      journal_->note(belief_->inside(now()), "guard",
+                     fmt::format("\"policy\":{},\"falls_back\":{}", Json(named_.name).dump(), worse));
+    guarded_->set_worse(worse);
+  }
+}
+
+Json Daemon::shadow_json() const {
+  return {{"policy", settings_.shadow},
+          {"decisions", counts_.decisions},
+          {"differences", counts_.shadow_differences},
+          {"compared", shadow_report_}};
+}
+
+}  // namespace smartmig

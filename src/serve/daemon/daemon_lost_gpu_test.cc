@@ -1,0 +1,59 @@
+// A GPU that is lost when the daemon comes up cannot say what it is. The queue starts all the same, with that GPU out
+// of service, and finds it again once it is back.
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.h"
+#include "serve/daemon/station.h"
+
+namespace smartmig {
+namespace {
+
+Result<std::unique_ptr<Station>> open_station(const TempDir& dir) {
+  StationOptions options;
+  options.config.driver = "emulate:2xa100-40gb";
+  options.config.state_dir = dir.path();
+  options.clock = "virtual";
+  options.in_process = true;
+  options.emulation_seed = 7;
+  return Station::open(std::move(options));
+}
+
+TEST(Daemon, StartsWhileAGpuIsLost) {
+  const TempDir dir;
+  std::string uuid;
+  {
+    auto station = open_station(dir);
+    ASSERT_TRUE(station) << station.error().what;
+    (*station)->daemon().step();
+    uuid = (*station)->daemon().gpus()[1].board.uuid;
+    nvmlSimFault_t lost{};
+    lost.kind = NVML_SIM_FAULT_GPU_LOST;
+    lost.gpu = 1;
+    lost.count = NVML_SIM_UNTIL_CLEARED;
+    ASSERT_EQ((*station)->machine()->sim()->nvmlSimInjectFault(&lost), NVML_SUCCESS);
+  }
+  {
+    auto station = open_station(dir);
+    ASSERT_TRUE(station) << station.error().what;
+    Daemon& daemon = (*station)->daemon();
+    daemon.step();
+    ASSERT_EQ(daemon.gpus().size(), 2u);
+    EXPECT_EQ(daemon.gpus()[1].board.uuid, uuid);
+    EXPECT_FALSE(daemon.gpus()[1].trouble.empty());
+    EXPECT_TRUE(daemon.cluster().gpu(GpuId(1)).blocked);
+    EXPECT_TRUE(daemon.gpus()[0].trouble.empty());
+    EXPECT_FALSE(daemon.drain(1, false)) << "it cannot be put back to work while it is lost";
+    ASSERT_EQ((*station)->machine()->sim()->nvmlSimClearFaults(NVML_SIM_FAULT_GPU_LOST, 1), NVML_SUCCESS);
+  }
+  auto station = open_station(dir);
+  ASSERT_TRUE(station) << station.error().what;
+  if (!(*station)->daemon().gpus()[1].trouble.empty()) {
+    ASSERT_TRUE((*station)->daemon().drain(1, false));
+  }
+  (*station)->daemon().step();
+  EXPECT_TRUE((*station)->daemon().gpus()[1].trouble.empty());
+  EXPECT_FALSE((*station)->daemon().cluster().gpu(GpuId(1)).blocked);
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,30 @@
+#include "serve/daemon/job_record.h"
+
+namespace smartmig {
+
+const char* name_of(JobStatus status) {
+  static const char* const names[kJobStatuses] = {"held", "queued", "starting",  "running",  "stopping",
+                                                  "done", "failed", "cancelled", "timed_out"};
+  return names[int(status)];
+}
+
+const char* name_of(EstimateSource source) {
+  static const char* const names[] = {"given", "history", "guess"};
+  return names[int(source)];
+}
+
+std::string title(const JobRecord& job) {
+  std::string name = job.spec.name;
+  if (name.empty() && !job.spec.command.empty()) {
+    name = job.spec.command[0];
+    if (const auto slash = name.rfind('/'); slash != name.npos) name.erase(0, slash + 1);
+  }
+  return name;
+}
+
+std::string label(const JobRecord& job) {
+  return job.array_id == 0 ? std::to_string(job.id)
+                           : std::to_string(job.array_id) + "_" + std::to_string(job.array_index);
+}
+
+}  // namespace smartmig

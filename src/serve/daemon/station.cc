@@ -1,0 +1,151 @@
+#include "serve/daemon/station.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "live/durable_file.h"
+#include "live/jobs/in_process_runner.h"
+#include "live/gpu/mps_driver.h"
+#include "live/gpu/nvml_driver.h"
+#include "live/jobs/process_runner.h"
+#include "live/emulation/sim_clock.h"
+#include "live/gpu/watched_driver.h"
+#include "serve/config/places.h"
+
+namespace smartmig {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr Time kCallLimit = Time(60'000'000);
+constexpr std::string_view kEmulate = "emulate:";
+
+int host_memory_mib() { return int(double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE)) / (1 << 20)); }
+
+}  // namespace
+
+Result<std::unique_ptr<Station>> Station::open(StationOptions options) {
+  std::unique_ptr<Station> station(new Station(std::move(options)));
+  const ServeConfig& config = station->options_.config;
+  SMARTMIG_RETURN_IF_ERROR(check_serve_config(config));
+  station->state_dir_ = config.state_dir.empty() ? default_state_dir() : config.state_dir;
+  SMARTMIG_RETURN_IF_ERROR(make_directories(station->state_dir_));
+  SMARTMIG_TRY(station->lock_, ControllerLock::take(station->state_dir_, {"queue"}));
+  SMARTMIG_TRY(station->store_, Store::open(station->state_dir_ + "/" + kStoreFile));
+  SMARTMIG_RETURN_IF_ERROR(station->open_driver());
+  SMARTMIG_TRY(Reshaper reshaper, Reshaper::open(*station->driver_, station->state_dir_));
+  station->reshaper_ = std::make_unique<Reshaper>(std::move(reshaper));
+  SMARTMIG_RETURN_IF_ERROR(station->open_runner());
+  SMARTMIG_TRY(station->daemon_, Daemon::open({*station->clock_, *station->driver_, *station->reshaper_,
+                                               *station->runner_, *station->store_, station->emulated()},
+                                              station->settings(config)));
+  *station->to_wake_ = station->daemon_.get();
+  DaemonService::Facts facts;
+  facts.version = station->options_.version;
+  facts.isolation = station->isolation_;
+  if (::geteuid() != 0 && !station->options_.in_process) facts.only_uid = ::geteuid();
+  if (station->options_.reread)
+    facts.reload = [s = station.get()]() -> Result<DaemonSettings> {
+      SMARTMIG_TRY(const ServeConfig wanted, s->options_.reread());
+      if (const auto fixed = fixed_changes(s->options_.config, wanted); !fixed.empty())
+        return busy_error("{} cannot change while the daemon runs; restart it", fmt::join(fixed, ", "));
+      return s->settings(wanted);
+    };
+  station->service_ = std::make_unique<DaemonService>(*station->daemon_, *station->store_, std::move(facts));
+  return station;
+}
+
+Station::~Station() {
+  *to_wake_ = nullptr;
+  service_.reset();
+  daemon_.reset();
+  runner_.reset();
+}
+
+Result<Ok> Station::open_driver() {
+  const std::string& name = options_.config.driver;
+  NvmlDriver::Options nvml;
+  nvml.state_dir = state_dir_;
+  nvml.adopt = options_.adopt;
+  nvml.control = name != "mps";
+  nvml.library = options_.nvml;
+  if (name.starts_with(kEmulate)) {
+    EmulatedMachine::Options emulated;
+    emulated.boards = name.substr(kEmulate.size());
+    emulated.directory = state_dir_ + "/machine";
+    emulated.clock = options_.clock;
+    emulated.power = options_.power;
+    emulated.seed = options_.emulation_seed;
+    SMARTMIG_TRY(EmulatedMachine machine, EmulatedMachine::open(std::move(emulated)));
+    machine_ = std::make_unique<EmulatedMachine>(std::move(machine));
+    nvml.library = machine_->library();
+    nvml.lock_dir = machine_->directory();
+    if (options_.clock == "virtual") {
+      SMARTMIG_TRY(clock_, SimClock::open(machine_->sim()));
+      nvml.sleep = [clock = clock_](Time t) { clock->sleep(t); };
+    }
+  }
+  if (!clock_) clock_ = std::make_shared<RealClock>();
+  SMARTMIG_TRY(auto driver, NvmlDriver::open(std::move(nvml)));
+  driver_ = std::move(driver);
+  // A virtual clock knows the threads that work on it; a watching thread in between would not be one of them.
+  if (options_.clock != "virtual") driver_ = std::make_shared<WatchedDriver>(driver_, kCallLimit);
+  if (name == "mps") {
+    MpsDriver::Options mps;
+    mps.state_dir = state_dir_;
+    mps.like = options_.like;
+    mps.multi_user = false;
+    if (const char* program = std::getenv("SMARTMIG_MPS_CONTROL"); program && *program) mps.control = program;
+    if (const char* root = std::getenv("SMARTMIG_MPS_DIR"); root && *root) mps.pipe_root = root;
+    SMARTMIG_TRY(driver_, MpsDriver::open(driver_, std::move(mps)));
+  }
+  return Ok{};
+}
+
+Result<Ok> Station::open_runner() {
+  if (options_.in_process) {
+    if (!machine_) return invalid("jobs without processes are for emulated GPUs only");
+    runner_ = std::make_unique<InProcessRunner>(*clock_, machine_->sim());
+    return Ok{};
+  }
+  ProcessRunnerOptions options;
+  options.spool = state_dir_ + "/spool";
+  options.memory = state_dir_ + "/memory";
+  SMARTMIG_RETURN_IF_ERROR(make_directories(options.memory));
+  if (::geteuid() == 0) {  // jobs of other users pass through the state directory, and list nothing in it
+    std::error_code failed;
+    for (const std::string& passed : {state_dir_, options.memory})
+      fs::permissions(passed, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec,
+                      passed == state_dir_ ? fs::perm_options::add : fs::perm_options::replace, failed);
+    if (failed) return io_error("cannot let jobs pass through {}: {}", state_dir_, failed.message());
+  }
+  if (machine_) {
+    options.sim_library = machine_->library();
+    options.sim_state = machine_->directory();
+  }
+  options.log_segment_bytes = std::uint64_t(options_.config.log_max_mib) * (1u << 20) / 2;
+  options.on_exit = [clock = clock_] { clock->wake(); };
+  SMARTMIG_TRY(auto runner, ProcessRunner::open(std::move(options)));
+  isolation_ = runner->isolation();
+  runner_ = std::move(runner);
+  return Ok{};
+}
+
+DaemonSettings Station::settings(const ServeConfig& config) const {
+  DaemonSettings out = settings_of(config, options_.version);
+  out.decide_each_arrival = options_.decide_each_arrival;
+  if (options_.power != "auto") out.power = options_.power;
+  if (out.host_cpus <= 0) out.host_cpus = double(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (out.host_mem_mib <= 0) out.host_mem_mib = host_memory_mib();
+  if (clock_->is_virtual()) out.tick = kNever;
+  return out;
+}
+
+std::string Station::gpus() const {
+  return fmt::format("{}{}", daemon_->platform().spec(),
+                     machine_              ? " (emulated)"
+                     : driver_->isolated() ? ""
+                                           : " (soft slices by MPS: not isolated)");
+}
+
+}  // namespace smartmig

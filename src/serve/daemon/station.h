@@ -1,0 +1,65 @@
+// A daemon with all it stands on, opened from a configuration: the GPUs (real, soft slices by MPS, or emulated), the
+// store, the runner of jobs, the owner of the queue and its service. `smartmig serve` puts a socket in front of it;
+// tests and benchmarks use it without one. Thread rule: open() and run() on one thread, the owner's.
+#pragma once
+#include <memory>
+
+#include "live/gpu/controller_lock.h"
+#include "live/emulation/emulated_machine.h"
+#include "serve/config/config.h"
+#include "serve/daemon/daemon_service.h"
+#include "serve/daemon/job_mapping.h"
+
+namespace smartmig {
+
+struct StationOptions {
+  ServeConfig config;
+  std::string version = "0";
+  std::string nvml;            // library of the real driver; empty: the system's
+  std::string like;            // mps: the catalogue model to imitate
+  bool adopt = false;          // take over slices that somebody else made
+  std::string clock = "real";  // of an emulated machine: real, zero, virtual
+  bool in_process = false;     // emulated jobs end when predicted, without processes
+  std::uint64_t emulation_seed = 0;
+  std::string power = "auto";
+  bool decide_each_arrival = false;
+  std::function<Result<ServeConfig>()> reread;  // of the configuration file; empty: there is none
+};
+
+class Station {
+ public:
+  static Result<std::unique_ptr<Station>> open(StationOptions options);
+  ~Station();
+
+  Daemon& daemon() { return *daemon_; }
+  DaemonService& service() { return *service_; }
+  Store& store() { return *store_; }
+  const ServeConfig& config() const { return options_.config; }
+  const std::string& state_dir() const { return state_dir_; }
+  LiveClock& clock() { return *clock_; }
+  bool emulated() const { return bool(machine_); }
+  const EmulatedMachine* machine() const { return machine_.get(); }
+  std::string gpus() const;  // "8 x a100-40gb (emulated)"
+
+ private:
+  explicit Station(StationOptions options) : options_(std::move(options)) {}
+  Result<Ok> open_driver();
+  Result<Ok> open_runner();
+  DaemonSettings settings(const ServeConfig& config) const;
+
+  StationOptions options_;
+  std::string state_dir_;
+  ControllerLock lock_;
+  std::unique_ptr<EmulatedMachine> machine_;
+  std::shared_ptr<LiveClock> clock_;
+  std::shared_ptr<MigDriver> driver_;
+  std::unique_ptr<Reshaper> reshaper_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<JobRunner> runner_;
+  std::string isolation_ = "cooperative";
+  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<DaemonService> service_;
+  std::shared_ptr<std::atomic<Daemon*>> to_wake_ = std::make_shared<std::atomic<Daemon*>>(nullptr);
+};
+
+}  // namespace smartmig

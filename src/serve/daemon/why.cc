@@ -1,0 +1,259 @@
+#include "serve/daemon/why.h"
+
+#include <algorithm>
+
+namespace smartmig {
+namespace {
+
+struct Fit {
+  bool exists = false;              // some slice type of the fleet takes it
+  bool on_unblocked = false;        // of a GPU that takes work
+  bool coming = false;              // a slice for it is being made
+  int slices = 0, free_slices = 0;  // that exist and take it
+  Time first_idle = kNever;         // earliest expected finish on one of them
+  std::vector<GpuId> gpus;          // that could hold it
+  std::string quarantined;          // slices of these GPUs that dead processes hold, in words
+  int largest_mib = 0, largest_slices = 0;
+};
+
+bool takes(const WhyInput& in, TypeId type) {
+  const SliceType& t = in.cluster->platform().type(type);
+  if (in.job != kNoJob) return in.cluster->jobs().work(in.job, type) >= Time{0};
+  return t.compute_slices >= in.min_slices && (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
+}
+
+std::string slice_words(const Cluster& cluster, GpuId gpu, PlacementId where) {
+  const GpuModel& model = *cluster.platform().model(gpu).gpu;
+  return fmt::format("{}@{} of GPU {}", model.profile_of(where).name, model.placement(where).start, index(gpu));
+}
+
+Fit look(const WhyInput& in) {
+  const Cluster& cluster = *in.cluster;
+  Fit fit;
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+    const GpuState& gpu = cluster.gpus()[g];
+    const Platform::Model& model = cluster.platform().model(GpuId(g));
+    bool here = false;
+    for (std::size_t p = 0; p < model.type_of_placement.size(); ++p) {
+      const SliceType& type = cluster.platform().type(model.type_of_placement[p]);
+      fit.largest_mib = std::max(fit.largest_mib, type.memory_mib);
+      fit.largest_slices = std::max(fit.largest_slices, type.compute_slices);
+      if (!takes(in, model.type_of_placement[p])) continue;
+      here = true;
+      const PlacementId where{std::uint8_t(p)};
+      if (gpu.blocked) continue;
+      if (gpu.target.contains(where) && !gpu.layout.contains(where)) fit.coming = true;
+      if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
+      ++fit.slices;
+      if (!gpu.busy.contains(where))
+        ++fit.free_slices;
+      else
+        fit.first_idle = std::min(fit.first_idle, cluster.state(gpu.job_at[p]).finish);
+    }
+    fit.exists |= here;
+    fit.on_unblocked |= here && !gpu.blocked;
+    if (!here || gpu.blocked) continue;
+    fit.gpus.push_back(GpuId(g));
+    for (const auto& [where, words] : in.quarantined)
+      if (where.first == g)
+        fit.quarantined += fmt::format("{}{}: {}", fit.quarantined.empty() ? "" : "; ",
+                                       slice_words(cluster, GpuId(g), PlacementId(where.second)), words);
+  }
+  return fit;
+}
+
+std::string in_seconds(const Cluster& cluster, Time at) {
+  return fmt::format("in about {:.0f} s", std::max(0.0, seconds(at - cluster.now())));
+}
+
+std::optional<Why> held(const WhyInput& in) {
+  if (!in.disk.empty())
+    return Why{"disk_full", fmt::format("no job is started: {}", in.disk), {"make room on the disk"}, {}};
+  if (in.paused)
+    return Why{"queue_paused", "the queue is paused: nothing is started until it is resumed", {"smartmig resume"}, {}};
+  if (!in.dependency.empty())
+    return Why{"held_dependency",
+               fmt::format("{} waits for {}", in.name, in.dependency),
+               {"let that job end, or cancel this one and submit it without the dependency"},
+               {}};
+  if (!in.array_limit.empty())
+    return Why{"held_array_limit",
+               fmt::format("{} waits for its array's limit: {}", in.name, in.array_limit),
+               {"let one of those tasks end"},
+               {}};
+  if (in.user_queue_full)
+    return Why{"user_queue_cap",
+               fmt::format("{} waits behind its user's cap: {} jobs are queued, at most {} may be", in.name,
+                           in.user_queued, in.user_queue_cap),
+               {"let jobs of this user end, or cancel some", "ask the operator for a higher cap"},
+               {}};
+  if (in.user_slices_full)
+    return Why{
+        "user_slices_cap",
+        fmt::format("its user runs on {} compute slices, at most {} are allowed", in.user_running, in.user_slices_cap),
+        {"let jobs of this user end, or cancel some", "ask the operator for a higher cap"},
+        {}};
+  return {};
+}
+
+std::optional<Why> without_a_place(const WhyInput& in, const Fit& fit) {
+  if (!fit.exists)
+    return Why{
+        "no_gpu_fits",
+        fmt::format("no slice of any GPU takes {}: it needs {} and {} compute slice{}, the largest slice has {} MiB "
+                    "and {}",
+                    in.name, in.mem_mib < 0 ? "any memory" : fmt::format("{} MiB", in.mem_mib), in.min_slices,
+                    in.min_slices == 1 ? "" : "s", fit.largest_mib, fit.largest_slices),
+        {"submit it again with less --mem or fewer --min-slices"},
+        {}};
+  if (!fit.on_unblocked)
+    return Why{"gpus_drained",
+               fmt::format("every GPU that could take {} is drained or in quarantine", in.name),
+               {"smartmig resume GPU", "repair the GPU that is in quarantine"},
+               {}};
+  if (in.free_cpus >= 0 && in.cpus > in.free_cpus)
+    return Why{"host_cpus",
+               fmt::format("{} needs {:.1f} CPUs, {:.1f} are free", in.name, in.cpus, in.free_cpus),
+               {"let running jobs end", "submit it again with fewer --cpus"},
+               {}};
+  if (in.free_host_mem_mib >= 0 && in.host_mem_mib > in.free_host_mem_mib)
+    return Why{
+        "host_memory",
+        fmt::format("{} needs {} MiB of host memory, {} MiB are free", in.name, in.host_mem_mib, in.free_host_mem_mib),
+        {"let running jobs end", "submit it again with less --host-mem"},
+        {}};
+  if (in.power_never || in.power_held) {
+    const std::string caps =
+        fmt::format("{}{}{}", in.board_cap_w > 0 ? fmt::format("{:.0f} W for a board", in.board_cap_w) : "",
+                    in.board_cap_w > 0 && in.fleet_cap_w > 0 ? ", " : "",
+                    in.fleet_cap_w > 0 ? fmt::format("{:.0f} W for the fleet", in.fleet_cap_w) : "");
+    if (in.power_never)
+      return Why{"power_cap",
+                 fmt::format("{} exceeds the power cap even alone on an idle fleet ({})", in.name, caps),
+                 {"raise the cap"},
+                 {}};
+    return Why{"power_cap",
+               fmt::format("starting {} would exceed the power cap ({}); the fleet is predicted to draw {:.0f} W now",
+                           in.name, caps, in.fleet_w),
+               {"let running jobs end", "raise the cap"},
+               {}};
+  }
+  return {};
+}
+
+std::optional<Why> drained_for(const WhyInput& in, const Fit& fit) {
+  if (!in.overtaking) return {};
+  const Cluster& cluster = *in.cluster;
+  if (in.job != kNoJob)
+    if (const auto* own = in.overtaking->reservation_of(in.job))
+      return Why{"overtaken_drain",
+                 fmt::format("{} was overtaken {} times: {} is drained for it, and it starts there {}", in.name,
+                             in.overtaking->overtaken(in.job), slice_words(cluster, own->gpu, own->where),
+                             in_seconds(cluster, own->start)),
+                 {"nothing: it is next there"},
+                 {}};
+  if (fit.free_slices > 0 || fit.gpus.empty()) return {};
+  for (const GpuId gpu : fit.gpus)
+    if (!in.overtaking->reservation_on(gpu)) return {};
+  const auto* first = in.overtaking->reservation_on(fit.gpus[0]);
+  return Why{
+      "overtaken_drain",
+      fmt::format("every GPU that could take {} is being drained for a job that has waited longer; {} is wanted by "
+                  "job {}",
+                  in.name, slice_words(cluster, first->gpu, first->where),
+                  cluster.jobs().workload().name_of(index(first->job))),
+      {"let that job start"},
+      {}};
+}
+
+}  // namespace
+
+Why why_waiting(const WhyInput& in) {
+  if (auto why = held(in)) return *why;
+  const Fit fit = look(in);
+  if (auto why = without_a_place(in, fit)) return *why;
+  if (auto why = drained_for(in, fit)) return *why;
+  if (fit.free_slices == 0 && fit.coming)
+    return {"reshape_under_way",
+            fmt::format("a slice for {} is being made", in.name),
+            {"nothing: it takes seconds once "
+             "what is in its way has ended"},
+            {}};
+  if (fit.slices == 0 && !fit.quarantined.empty())
+    return {"slice_quarantined",
+            fmt::format("a slice that dead processes hold is in the way of {}: {}", in.name, fit.quarantined),
+            {"end what keeps that memory, or reset the GPU when its other jobs have ended",
+             "submit it again with less --mem or fewer --min-slices"},
+            {}};
+  const std::string without = fit.quarantined.empty() ? "" : "; out of service: " + fit.quarantined;
+  if (fit.slices > 0 && fit.free_slices == 0)
+    return {"slices_busy",
+            fmt::format("the {} slice{} that could take {} {} busy; the first is expected to be free {}{}", fit.slices,
+                        fit.slices == 1 ? "" : "s", in.name, fit.slices == 1 ? "is" : "are",
+                        in_seconds(*in.cluster, fit.first_idle), without),
+            {"let a running job end", "submit it again with less --mem or fewer --min-slices"},
+            {}};
+  const std::uint32_t overtaken = in.overtaking && in.job != kNoJob ? in.overtaking->overtaken(in.job) : 0;
+  return {"policy_waits",
+          fmt::format("{} has better use for the {} at the moment{}", in.policy,
+                      fit.free_slices > 0 ? "free slices" : "GPUs than a slice for it",
+                      overtaken > 0 ? fmt::format("; {} was overtaken {} times so far", in.name, overtaken) : ""),
+          {"declare an earlier --deadline", "wait: no job is overtaken for ever"},
+          {}};
+}
+
+std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
+                                             const std::optional<EnergyPrices>& prices) {
+  std::vector<Alternative> out;
+  const auto mine = std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& j) { return j.live == live; });
+  if (mine == fork.jobs.end()) return out;
+  const std::size_t at = std::size_t(mine - fork.jobs.begin());
+  const auto add = [&](std::string what, const Fork& changed) {
+    const auto outcome = run_future(changed, policy);
+    if (!outcome) return;
+    const JobOutcome& one = outcome->jobs[at];
+    Alternative alternative{std::move(what), one.start, one.finish, one.late_s, outcome->energy_j, {}};
+    if (prices) alternative.cost = outcome->cost(*prices);
+    out.push_back(std::move(alternative));
+  };
+  add("as it is", fork);
+  {
+    Fork urgent = fork;
+    urgent.jobs[at].job.deadline = std::min(urgent.jobs[at].job.deadline, fork.now);
+    add("treated as urgent (an earlier --deadline)", urgent);
+  }
+  int least = 0;
+  for (int k = kMaxComputeSlices; k >= 1; --k)
+    if (mine->job.work_on(k) >= Time{0}) least = k;
+  if (least > 1 && mine->gpu == kNoGpu) {
+    // Its time on smaller slices is not known: taken as if it used all it has now.
+    Fork fewer = fork;
+    Job& job = fewer.jobs[at].job;
+    for (const Profile& profile : fork.platform->models()[0].gpu->profiles()) {
+      const int k = profile.compute_slices;
+      if (k < least) job.work[std::size_t(k - 1)] = job.work_on(least) * least / k;
+    }
+    add("with --min-slices 1", fewer);
+  }
+  const std::string model = fork.platform->models()[0].gpu->name();
+  if (const auto larger = with_gpus(fork, "1x" + model)) add(fmt::format("with one more {}", model), *larger);
+  return out;
+}
+
+nlohmann::json to_json(std::uint64_t job, const Why& why) {
+  nlohmann::json alternatives = nlohmann::json::array();
+  for (const Alternative& a : why.alternatives)
+    alternatives.push_back({{"what", a.what},
+                            {"start_at", seconds(a.start)},
+                            {"finish_at", seconds(a.finish)},
+                            {"late_s", a.late_s},
+                            {"energy_j", a.energy_j},
+                            {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});
+  return {{"job", job},
+          {"code", why.code},
+          {"sentence", why.sentence},
+          {"to_change", why.to_change},
+          {"alternatives", std::move(alternatives)}};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,146 @@
+#include "serve/daemon/why.h"
+
+#include <gtest/gtest.h>
+
+#include "model/fixture.h"
+
+namespace smartmig {
+namespace {
+
+using namespace fixture;
+constexpr CostModel kHardware{CostModel::kHardware, {}};
+
+struct Scene {
+  Scene()
+      : fleet(platform("2xa100-40gb")),
+        jobs(bind({job(0, 100, {10, 5, 4, 3, 2}), job(0, 100, {-1, -1, -1, -1, 2}), job(0, 100, {10, 5, 4, 3, 2})},
+                  *fleet)),
+        cluster(fleet, jobs, kHardware, layouts(*fleet, {"7g@0", "3g@0+3g@4"})) {
+    cluster.begin_decision();
+    for (int i = 0; i < 3; ++i) cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
+    in.cluster = &cluster;
+    in.job = JobId(1);
+    in.name = "job 2";
+    in.min_slices = 7;
+  }
+  void start(int id, int gpu, const char* where) {
+    cluster.apply(
+        {cluster.now(), EventKind::kStarted, slice(*fleet, std::size_t(gpu), where), JobId(id), GpuId(gpu), {}});
+  }
+  std::shared_ptr<const Platform> fleet;
+  std::shared_ptr<const JobTable> jobs;
+  Cluster cluster;
+  WhyInput in;
+};
+
+TEST(Why, FirstWhatStopsEverything) {
+  Scene s;
+  s.in.power_held = true;
+  s.in.fleet_cap_w = 900;
+  s.in.fleet_w = 850;
+  const auto code = [&] {
+    const Why why = why_waiting(s.in);
+    EXPECT_FALSE(why.sentence.empty());
+    EXPECT_FALSE(why.to_change.empty());
+    return why.code;
+  };
+  EXPECT_EQ(code(), "power_cap");
+  EXPECT_NE(why_waiting(s.in).sentence.find("900 W for the fleet"), std::string::npos);
+  s.in.host_mem_mib = 10;
+  s.in.free_host_mem_mib = 9;
+  EXPECT_EQ(code(), "host_memory");
+  s.in.cpus = 4;
+  s.in.free_cpus = 3.5;
+  EXPECT_EQ(code(), "host_cpus");
+  s.in.user_slices_full = true;
+  EXPECT_EQ(code(), "user_slices_cap");
+  s.in.user_queue_full = true;
+  EXPECT_EQ(code(), "user_queue_cap");
+  s.in.array_limit = "4 tasks run, at most 4 may";
+  EXPECT_EQ(code(), "held_array_limit");
+  s.in.dependency = "job 1 to end well";
+  EXPECT_EQ(code(), "held_dependency");
+  s.in.paused = true;
+  EXPECT_EQ(code(), "queue_paused");
+  s.in.disk = "the disk of /var/lib/smartmig is full";
+  EXPECT_EQ(code(), "disk_full");
+}
+
+TEST(Why, WhereItsSlicesAre) {
+  Scene s;
+  EXPECT_EQ(why_waiting(s.in).code, "policy_waits") << "GPU 0 is free";
+  s.start(0, 0, "7g@0");
+  const Why busy = why_waiting(s.in);
+  EXPECT_EQ(busy.code, "slices_busy");
+  EXPECT_NE(busy.sentence.find("in about 120 s"), std::string::npos) << busy.sentence;
+  s.cluster.apply({min(1), EventKind::kReshapeAsked, kNoPlacement, kNoJob, GpuId(1), layout(*s.fleet, 1, "7g@0")});
+  EXPECT_EQ(why_waiting(s.in).code, "reshape_under_way");
+  for (int g = 0; g < 2; ++g) s.cluster.apply({min(1), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(g), {}});
+  EXPECT_EQ(why_waiting(s.in).code, "gpus_drained");
+  s.in.job = kNoJob;
+  s.in.mem_mib = 50000;
+  const Why never = why_waiting(s.in);
+  EXPECT_EQ(never.code, "no_gpu_fits");
+  EXPECT_NE(never.sentence.find("50000 MiB"), std::string::npos);
+}
+
+TEST(Why, ASliceThatADeadProcessHoldsIsNamed) {
+  Scene s;
+  s.start(0, 0, "7g@0");  // in the belief it is busy
+  s.in.quarantined[{0, index(slice(*s.fleet, 0, "7g@0"))}] = "process 77 is dead and holds 9 MiB there";
+  const Why why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "slice_quarantined");
+  EXPECT_NE(why.sentence.find("7g.40gb@0 of GPU 0: process 77"), std::string::npos) << why.sentence;
+  s.in.job = JobId(2);  // takes any slice
+  EXPECT_EQ(why_waiting(s.in).code, "policy_waits") << "GPU 1 is free";
+  s.start(2, 1, "3g@0");
+  s.start(1, 1, "3g@4");
+  s.in.job = kNoJob;
+  s.in.min_slices = 1;
+  const Why busy = why_waiting(s.in);
+  EXPECT_EQ(busy.code, "slices_busy");
+  EXPECT_NE(busy.sentence.find("the 2 slices"), std::string::npos) << busy.sentence;
+  EXPECT_NE(busy.sentence.find("out of service: 7g.40gb@0 of GPU 0"), std::string::npos) << busy.sentence;
+}
+
+TEST(Why, AReservationIsTold) {
+  Scene s;
+  s.start(0, 0, "7g@0");
+  BoundedOvertaking guard(std::move(make_policy("static+cedf", {}, kHardware, *s.fleet).value().policy),
+                          {0, kNever, true});
+  Plan plan;
+  s.cluster.apply({min(1), EventKind::kDestroyed, kNoPlacement, kNoJob, GpuId(1), {}});
+  guard.decide(s.cluster, plan);
+  ASSERT_NE(guard.reservation_of(JobId(1)), nullptr);
+  s.in.overtaking = &guard;
+  const Why why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "overtaken_drain");
+  EXPECT_NE(why.sentence.find("7g.40gb@0 of GPU"), std::string::npos) << why.sentence;
+}
+
+TEST(Why, AlternativesArePriced) {
+  Scene s;
+  s.start(0, 0, "7g@0");
+  s.start(2, 1, "3g@0");
+  Why why = why_waiting(s.in);
+  why.alternatives =
+      priced_alternatives(fork(s.cluster), JobId(1), named_policy("planner", {}, kHardware), EnergyPrices{0.3, 6});
+  ASSERT_EQ(why.alternatives.size(), 4u);
+  EXPECT_EQ(why.alternatives[0].what, "as it is");
+  EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
+  EXPECT_LT(why.alternatives[2].start, why.alternatives[0].start) << "the free 3g would do";
+  EXPECT_LT(why.alternatives[3].start, why.alternatives[0].start) << "the new GPU is idle";
+  for (const Alternative& a : why.alternatives) {
+    EXPECT_GT(a.energy_j, 0);
+    ASSERT_TRUE(a.cost.has_value());
+    EXPECT_NEAR(*a.cost, a.energy_j / 3.6e6 * 0.3, 1e-9) << "nothing is late here";
+  }
+  const auto json = to_json(2, why);
+  EXPECT_EQ(json["job"], 2);
+  EXPECT_EQ(json["code"], "slices_busy");
+  EXPECT_EQ(json["alternatives"].size(), 4u);
+  EXPECT_TRUE(priced_alternatives(fork(s.cluster), JobId(7), named_policy("planner", {}, kHardware), {}).empty());
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,96 @@
+#include "serve/http/http_types.h"
+
+#include <array>
+#include <optional>
+
+namespace smartmig {
+namespace {
+
+struct CodeRow {
+  Error::Code code;
+  const char* name;
+  int status;
+};
+constexpr std::array<CodeRow, 8> kCodes = {{{Error::kInvalid, "invalid", 400},
+                                            {Error::kNotFound, "not_found", 404},
+                                            {Error::kBusy, "busy", 409},
+                                            {Error::kNoPermission, "no_permission", 403},
+                                            {Error::kUnsupported, "unsupported", 501},
+                                            {Error::kLost, "lost", 503},
+                                            {Error::kTimeout, "timeout", 504},
+                                            {Error::kIo, "io", 507}}};
+
+int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+') {
+      out += ' ';
+    } else if (text[i] != '%') {
+      out += text[i];
+    } else {
+      if (i + 2 >= text.size() || hex(text[i + 1]) < 0 || hex(text[i + 2]) < 0) return std::nullopt;
+      out += char(hex(text[i + 1]) * 16 + hex(text[i + 2]));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Ok> parse_target(std::string_view target, HttpRequest& request) {
+  if (target.empty() || target[0] != '/') return invalid("the request names no path: write /v1/...");
+  const auto mark = target.find('?');
+  request.path = target.substr(0, mark);
+  request.query.clear();
+  if (mark == target.npos) return Ok{};
+  std::string_view rest = target.substr(mark + 1);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('&'), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (pair.empty()) continue;
+    const auto equals = std::min(pair.find('='), pair.size());
+    auto name = decoded(pair.substr(0, equals));
+    auto value = decoded(equals < pair.size() ? pair.substr(equals + 1) : std::string_view());
+    if (!name || !value) return invalid("a parameter after '?' has a bad escape: write %25 for a percent sign");
+    if (request.query.size() == 32) return invalid("more than 32 parameters after '?'");
+    request.query.emplace_back(std::move(*name), std::move(*value));
+  }
+  return Ok{};
+}
+
+HttpReply error_reply(int status, std::string_view code, std::string_view message) {
+  HttpReply reply;
+  reply.status = status;
+  const nlohmann::json body = {{"error", {{"code", code}, {"message", message}}}};
+  reply.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return reply;
+}
+
+HttpReply error_reply(const Error& error) {
+  for (const CodeRow& row : kCodes)
+    if (row.code == error.code) return error_reply(row.status, row.name, error.what);
+  return error_reply(500, "io", error.what);
+}
+
+const char* code_name(Error::Code code) {
+  for (const CodeRow& row : kCodes)
+    if (row.code == code) return row.name;
+  return "io";
+}
+
+Error::Code error_code(std::string_view name) {
+  for (const CodeRow& row : kCodes)
+    if (name == row.name) return row.code;
+  return Error::kLost;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,173 @@
+#include "serve/http/openapi.h"
+
+#include <string_view>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "serve/http/api_routes.h"
+
+namespace smartmig {
+namespace {
+
+using Json = nlohmann::json;
+
+// "name:type" separated by blanks. Types: text, int, num, bool, any, a schema's name, [type] for a list; a trailing '?'
+// may be null, a leading '-' may be missing.
+struct SchemaShape {
+  const char* name;
+  const char* words;
+  const char* fields;
+};
+
+constexpr SchemaShape kShapes[] = {
+    {"Error", "A refusal, in words.", "error:ErrorBody"},
+    {"ErrorBody", "code: invalid, not_found, busy, no_permission, unsupported, lost, timeout or io.",
+     "code:text message:text"},
+    {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
+     "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -kind:text -mem_mib:int "
+     "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
+     "-estimate_slices:int "
+     "-requeue:bool -checkpoint_signal:text -grace_s:num -cpus:num -host_mem_mib:int -priority:int "
+     "-dependencies:[text] "
+     "-array:[int] -array_limit:int"},
+    {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
+    {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
+    {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
+     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text command:[text] "
+     "kind:text "
+     "submitted_at:num started_at:num? ended_at:num? deadline_at:num? late_s:num attempt:int gpu:int? slice:text? "
+     "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
+     "mem_mib:int? peak_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
+     "min_slices:int "
+     "-spec:Spec"},
+    {"JobEnergy", "Joules of all attempts and how they were found.", "joules_j:num source:text"},
+    {"JobList", "A page of jobs; more: ask again with after.", "jobs:[Job] more:bool"},
+    {"Why", "Why a job is not running.", "job:int code:text sentence:text to_change:[text] alternatives:[Alternative]"},
+    {"Alternative", "Something that could be done, and its price.",
+     "what:text -start_at:num? -finish_at:num? -late_s:num? -energy_j:num? -cost:num?"},
+    {"Eta", "Quantiles over simulated futures of the live state.",
+     "job:int futures:int start_at:Quantiles finish_at:Quantiles deadline_at:num? on_time_ratio:num"},
+    {"Quantiles", "Of an instant, in Unix seconds.", "p10:num p50:num p90:num"},
+    {"Question", "What would be different.", "-policy:text -add_gpus:text -job:Spec"},
+    {"Comparison", "The queue as it is, and as it would be.", "now:Outcome then:Outcome jobs:[JobComparison]"},
+    {"Outcome", "How the queue ends under one policy.",
+     "policy:text energy_j:num late_s:num mean_late_s:num last_finish_at:num jobs:int cost:num?"},
+    {"JobComparison", "One job in both.",
+     "id:int finish_now_at:num? finish_then_at:num? late_now_s:num? late_then_s:num?"},
+    {"GpuList", "All GPUs.", "gpus:[Gpu]"},
+    {"Gpu", "One GPU; state: ok, drained, quarantined or lost.",
+     "index:int uuid:text product:text model:text watts_w:num energy_j:num state:text words:text layout:text "
+     "target:text "
+     "slices:[Slice] compute_slices:int memory_slices:int"},
+    {"Slice", "One MIG instance; state: ok, or quarantined while a dead process holds memory there, with words.",
+     "name:text start:int compute_slices:int memory_slices:int device:text gpu_instance:int job:int? state:text "
+     "words:text memory_mib:int "
+     "used_mib:int? watts_w:num?"},
+    {"Backup", "Where the copy goes: a new file on the daemon's machine.", "path:text"},
+    {"Done", "What was changed.", ""},
+    {"Status", "The daemon at a glance.",
+     "version:text policy:text shadow:text? driver:text isolated:bool isolation:text paused:bool uptime_s:num "
+     "queue:Counts quarantined:[text] "
+     "watts_w:num energy:Energy decisions:Decisions power_cap_w:num? prices:Prices? overtaken_max:int disk:text "
+     "clock:text"},
+    {"Counts", "Jobs by state.", "held:int queued:int running:int done:int failed:int"},
+    {"Energy", "Joules by how they were found, and where they went.",
+     "counter_j:num power_integral_j:num model_j:num attributed_j:num idle_j:num unattributed_j:num"},
+    {"Decisions", "Of the policy.", "count:int p50_ms:num p99_ms:num refused:int fallbacks:int"},
+    {"Prices", "What energy and lateness cost.", "energy_per_kwh:num late_per_hour:num"},
+    {"Health", "words: what is wrong.", "alive:bool ready:bool words:text"},
+    {"Document", "An OpenAPI document.", "openapi:text info:any paths:any components:any"},
+};
+
+Json type_of(std::string_view type) {
+  if (type.ends_with('?')) {
+    Json inner = type_of(type.substr(0, type.size() - 1));
+    if (inner.contains("$ref")) return {{"oneOf", Json::array({inner, Json{{"type", "null"}}})}};
+    inner["type"] = Json::array({inner["type"], "null"});
+    return inner;
+  }
+  if (type.starts_with('[')) return {{"type", "array"}, {"items", type_of(type.substr(1, type.size() - 2))}};
+  if (type == "text") return {{"type", "string"}};
+  if (type == "int") return {{"type", "integer"}};
+  if (type == "num") return {{"type", "number"}};
+  if (type == "bool") return {{"type", "boolean"}};
+  if (type == "any") return {{"type", "object"}};
+  return {{"$ref", fmt::format("#/components/schemas/{}", type)}};
+}
+
+Json schema_of(const SchemaShape& shape) {
+  Json schema = {{"type", "object"}, {"description", shape.words}, {"properties", Json::object()}};
+  Json required = Json::array();
+  for (std::string_view field : split(shape.fields, ' ')) {
+    if (field.empty()) continue;
+    const bool optional = field.starts_with('-');
+    if (optional) field.remove_prefix(1);
+    const auto colon = field.find(':');
+    const std::string name(field.substr(0, colon));
+    schema["properties"][name] = type_of(field.substr(colon + 1));
+    if (!optional) required.push_back(name);
+  }
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+Json parameters_of(const ApiRoute& route) {
+  Json list = Json::array();
+  const std::string_view pattern = route.pattern;
+  if (const auto open = pattern.find('{'); open != pattern.npos)
+    list.push_back({{"name", pattern.substr(open + 1, pattern.find('}') - open - 1)},
+                    {"in", "path"},
+                    {"required", true},
+                    {"schema", {{"type", "integer"}, {"minimum", 0}}}});
+  for (const ApiParameter& p : route.query) {
+    Json schema = {{"type", "string"}};
+    if (p.kind == ApiParameter::kState) schema["enum"] = job_states();
+    if (p.kind == ApiParameter::kNumber || p.kind == ApiParameter::kFlag) {
+      schema = {{"type", "integer"}, {"minimum", p.least}};
+      if (p.most != INT64_MAX) schema["maximum"] = p.most;
+    }
+    list.push_back({{"name", p.name}, {"in", "query"}, {"description", p.words}, {"schema", schema}});
+  }
+  return list;
+}
+
+Json operation_of(const ApiRoute& route) {
+  const std::string_view answer = route.answer;
+  const bool media = answer.find('/') != answer.npos;
+  const Json content = media ? Json{{std::string(answer), {{"schema", {{"type", "string"}}}}}}
+                             : Json{{"application/json", {{"schema", type_of(answer)}}}};
+  const Json refused = {{"description", "Refused, in words."},
+                        {"content", {{"application/json", {{"schema", type_of("Error")}}}}}};
+  Json operation = {
+      {"summary", route.words},
+      {"responses",
+       {{std::to_string(route.status), {{"description", "Done."}, {"content", content}}}, {"default", refused}}}};
+  if (const Json list = parameters_of(route); !list.empty()) operation["parameters"] = list;
+  if (route.body)
+    operation["requestBody"] = {{"required", true},
+                                {"content", {{"application/json", {{"schema", type_of(route.body)}}}}}};
+  return operation;
+}
+
+}  // namespace
+
+Json openapi_document(const std::string& version) {
+  Json paths = Json::object(), schemas = Json::object();
+  for (const ApiRoute& route : api_routes()) paths[route.pattern][lower(route.method)] = operation_of(route);
+  for (const SchemaShape& shape : kShapes) schemas[shape.name] = schema_of(shape);
+  schemas["Submission"] = {{"oneOf", Json::array({type_of("Spec"), type_of("SpecList")})}};
+  return {{"openapi", "3.1.0"},
+          {"info",
+           {{"title", "smartmig"},
+            {"version", version},
+            {"description",
+             "Instants are Unix seconds (_at), durations seconds (_s), energy joules (_j), power watts (_w), "
+             "memory MiB (_mib)."}}},
+          {"servers", Json::array({{{"url", "/"}}})},
+          {"security", Json::array({Json::object(), {{"token", Json::array()}}})},
+          {"paths", paths},
+          {"components",
+           {{"schemas", schemas}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+}
+
+}  // namespace smartmig

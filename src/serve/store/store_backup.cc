@@ -1,0 +1,120 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "serve/store/store_schema.h"
+
+namespace smartmig {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Ok> make_empty(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return io_error("cannot create {}: {}", path, std::strerror(errno));
+  ::close(fd);
+  return Ok{};
+}
+
+Result<Ok> flush(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = fd >= 0 && ::fsync(fd) == 0;
+  const int problem = errno;
+  if (fd >= 0) ::close(fd);
+  if (!done && !fs::is_directory(path))
+    return io_error("cannot flush {} to the disk: {}", path, std::strerror(problem));
+  return Ok{};
+}
+
+std::string directory_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+Result<Ok> move(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    return io_error("cannot rename {} to {}: {}", from, to, std::strerror(errno));
+  return flush(directory_of(to));
+}
+
+void remove_all_of(const std::string& path) {
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) ::unlink((path + suffix).c_str());
+}
+
+Result<Ok> copy_pages(SqliteDb& from, const std::string& to) {
+  SMARTMIG_RETURN_IF_ERROR(make_empty(to));
+  SMARTMIG_TRY(auto copy, SqliteDb::open(to, SqliteDb::kReadWrite));
+  sqlite3_backup* work = sqlite3_backup_init(copy.handle(), "main", from.handle(), "main");
+  if (!work) return copy.error("write to");
+  sqlite3_backup_step(work, -1);  // in one read transaction: writers go on, and nothing makes it start again
+  const int code = sqlite3_backup_finish(work);
+  if (code != SQLITE_OK) return sqlite_error(code, to, "write to", sqlite3_errmsg(copy.handle()));
+  return copy.run("PRAGMA journal_mode=DELETE");  // one file, whole by itself
+}
+
+Result<Ok> check_whole(const std::string& path) {
+  SMARTMIG_TRY(auto db, SqliteDb::open(path, SqliteDb::kReadOnly));
+  SMARTMIG_TRY(const int version, schema_version(db));
+  if (version < 0) return invalid("{} is empty: no store of smartmig", path);
+  if (version > kStoreVersion) return newer_schema(path, version);
+  SMARTMIG_TRY(const auto answer, db.text("PRAGMA integrity_check(1)"));
+  if (answer != "ok") return io_error("{} is damaged and was not used: {}", path, answer);
+  return Ok{};
+}
+
+// Folds the write-ahead log of a store that nobody uses into its file. A damaged one is left as it is.
+Result<Ok> close_down(const std::string& path) {
+  auto db = SqliteDb::open(path, SqliteDb::kReadWrite);
+  if (!db) return Ok{};
+  sqlite3_busy_timeout(db->handle(), 200);
+  const auto mode = db->text("PRAGMA journal_mode=DELETE");
+  const bool busy = mode ? *mode != "delete" : mode.error().code == Error::kBusy;
+  if (busy) return Error{Error::kBusy, fmt::format("{} is in use: stop the daemon, then restore", path)};
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Ok> copy_database(SqliteDb& from, const std::string& to) {
+  if (fs::exists(fs::symlink_status(to)))
+    return Error{Error::kBusy, fmt::format("{} exists already: choose another name for the copy", to)};
+  const std::string temporary = fmt::format("{}.tmp-{}", to, ::getpid());
+  auto done = copy_pages(from, temporary);
+  if (done) done = flush(temporary);
+  if (done) done = move(temporary, to);
+  if (!done) remove_all_of(temporary);
+  return done;
+}
+
+Result<Ok> restore_store(const std::string& backup, const std::string& path) {
+  if (!fs::is_regular_file(backup)) return not_found("there is no backup {}", backup);
+  std::error_code same;
+  if (fs::equivalent(backup, path, same)) return invalid("{} and {} are one file: nothing to restore", backup, path);
+  const std::string temporary = fmt::format("{}.tmp-{}", path, ::getpid());
+  remove_all_of(temporary);
+  SMARTMIG_RETURN_IF_ERROR(make_empty(temporary));
+  std::error_code problem;
+  fs::copy_file(backup, temporary, fs::copy_options::overwrite_existing, problem);
+  Result<Ok> done = Ok{};
+  if (problem) done = io_error("cannot copy {} to {}: {}", backup, temporary, problem.message());
+  ::chmod(temporary.c_str(), 0600);
+  if (done) done = check_whole(temporary);
+  for (const char* suffix : {"-wal", "-shm"}) ::unlink((temporary + suffix).c_str());
+  if (!done) done = Error{done.error().code, fmt::format("{} cannot be restored: {}", backup, done.error().what)};
+  if (done) done = flush(temporary);
+  if (done && fs::exists(path)) {
+    done = close_down(path);
+    for (const char* suffix : {"", "-wal"})
+      if (done && fs::exists(path + suffix)) done = move(path + suffix, path + ".replaced" + suffix);
+    if (done) ::unlink((path + "-shm").c_str());
+  }
+  if (done) done = move(temporary, path);
+  if (!done) remove_all_of(temporary);
+  return done;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,134 @@
+// A Service in memory for tests and the fuzzer: jobs belong to who submitted them, every change is a line of the
+// journal, logs are files that the test writes. Thread rule: any thread.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "serve/http/service.h"
+
+namespace smartmig {
+
+class FakeService final : public Service {
+ public:
+  Result<Json> submit(const Caller& caller, const Json& body) override {
+    const std::scoped_lock lock(mutex_);
+    const bool many = body.contains("jobs");
+    if (many && !body["jobs"].is_array()) return invalid("jobs: a list of specs");
+    Json answer = {{"ids", Json::array()}, {"jobs", Json::array()}, {"warnings", Json::array()}};
+    const Json list = many ? body["jobs"] : Json::array({body});
+    for (const Json& spec : list)
+      if (!spec.is_object() || !spec.contains("command")) return invalid("command: missing");
+    for (const Json& spec : list) {
+      Json job = {{"id", jobs_.size() + 1}, {"uid", caller.uid}, {"state", "queued"}, {"spec", spec}};
+      answer["ids"].push_back(job["id"]);
+      answer["jobs"].push_back(job);
+      note("submitted", jobs_.size() + 1);
+      jobs_.push_back(std::move(job));
+    }
+    return answer;
+  }
+  Result<Json> jobs(const Caller&, const JobQuery& query) override {
+    const std::scoped_lock lock(mutex_);
+    last_query = query;
+    Json list = Json::array();
+    for (const Json& job : jobs_)
+      if (job["id"] > query.after && int(list.size()) < query.limit && (!query.uid || job["uid"] == *query.uid))
+        list.push_back(job);
+    return Json{{"jobs", list}, {"more", false}};
+  }
+  Result<Json> job(const Caller&, std::uint64_t id) override {
+    const std::scoped_lock lock(mutex_);
+    if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);
+    return jobs_[id - 1];
+  }
+  Result<Json> cancel(const Caller& caller, std::uint64_t id) override { return change(caller, id, "cancelled"); }
+  Result<Json> requeue(const Caller& caller, std::uint64_t id) override { return change(caller, id, "queued"); }
+  Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
+  Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
+  Result<Json> whatif(const Caller&, const Json& body) override {
+    if (slow_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(slow_s));
+    return Json{{"asked", body}};
+  }
+  Result<Json> gpus(const Caller&) override { return Json{{"gpus", Json::array()}}; }
+  Result<Json> status(const Caller& caller) override {
+    return Json{{"uid", caller.uid}, {"operator", caller.operator_rights}};
+  }
+  Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) override {
+    if (!caller.operator_rights) return Error{Error::kNoPermission, "only an operator drains"};
+    if (gpu >= 8) return not_found("there is no GPU {}", gpu);
+    return Json{{"gpu", gpu}, {"drained", drain}};
+  }
+  Result<Json> set_queue(const Caller&, bool pause) override { return Json{{"paused", pause}}; }
+  Result<Json> reload(const Caller&) override { return Error{Error::kUnsupported, "there is no file to read again"}; }
+  Result<Json> backup(const Caller&, const std::string& path) override { return Json{{"path", path}}; }
+  Result<Log> log(const Caller& caller, std::uint64_t id, int) override {
+    const std::scoped_lock lock(mutex_);
+    if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);
+    if (!caller.operator_rights && jobs_[id - 1]["uid"] != caller.uid)
+      return Error{Error::kNoPermission, "the log of another user"};
+    return Log{log_path, log_ended};
+  }
+  Result<Lines> events(const Caller&, std::uint64_t after, int limit, double wait_s) override {
+    std::unique_lock lock(mutex_);
+    news_.wait_for(lock, std::chrono::duration<double>(wait_s), [&] { return closing_ || lines_.size() > after; });
+    Lines found;
+    found.closing = closing_;
+    for (std::uint64_t n = after; n < lines_.size() && int(found.lines.size()) < limit; ++n)
+      found.lines.emplace_back(n + 1, lines_[n]);
+    return found;
+  }
+  std::string metrics() override { return "smartmig_up 1\n"; }
+  Health health() override { return {true, ready, ready ? "" : "the disk is full"}; }
+
+  void say(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    note(name, 0);
+  }
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+    news_.notify_all();
+  }
+  void end_log() {
+    const std::scoped_lock lock(mutex_);
+    log_ended = true;
+  }
+  std::size_t count() {
+    const std::scoped_lock lock(mutex_);
+    return jobs_.size();
+  }
+
+  // Set before the service is shared.
+  std::string log_path;
+  bool log_ended = false, ready = true;
+  double slow_s = 0;
+  JobQuery last_query;
+
+ private:
+  Result<Json> change(const Caller& caller, std::uint64_t id, const char* state) {
+    const std::scoped_lock lock(mutex_);
+    if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);
+    Json& job = jobs_[id - 1];
+    if (!caller.operator_rights && job["uid"] != caller.uid)
+      return Error{Error::kNoPermission, "the job of another user"};
+    if (job["state"] == "cancelled") return Error{Error::kBusy, "the job has ended"};
+    job["state"] = state;
+    note(state, id);
+    return job;
+  }
+  void note(const std::string& name, std::uint64_t job) {
+    lines_.push_back(
+        fmt::format("{{\"t\":{},\"seq\":{},\"ev\":\"{}\",\"job\":{}}}", lines_.size(), lines_.size(), name, job));
+    news_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::vector<Json> jobs_;
+  std::vector<std::string> lines_;
+  bool closing_ = false;
+};
+
+}  // namespace smartmig
