@@ -30,8 +30,8 @@ class NotedOnly : public Fleet {
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
     if (action.kind != EventKind::kReshapeAsked || !cluster.cost().free()) return;
     const Move move = move_between(cluster.gpu(action.gpu).layout, action.layout);
-    at_once.push_back({action.at, EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu, move.destroy});
-    at_once.push_back({action.at, EventKind::kCreated, kNoPlacement, kNoJob, action.gpu, move.create});
+    at_once.push_back(Event::destroyed(action.at, action.gpu, move.destroy));
+    at_once.push_back(Event::created(action.at, action.gpu, move.create));
   }
 };
 

@@ -18,7 +18,7 @@ struct Setting {
   std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
   CostModel cost;
   double a = 2e-7;
-  LoadOptions load;  // slack, deadline cut; the seed is the day's
+  LoadOptions load;              // slack, deadline cut; the seed is the day's
   bool a_of_this_fleet = false;  // a belongs to this fleet and span: energy is weighed by a itself, not by a_eff
 };
 

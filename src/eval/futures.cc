@@ -211,7 +211,7 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   SMARTMIG_TRY(const Past past, past_of(fork, noise));
   Cluster cluster = cluster_after(past);
   for (std::size_t g = 0; g < fork.blocked.size(); ++g)
-    if (fork.blocked[g]) cluster.apply({past.now, EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(g), {}});
+    if (fork.blocked[g]) cluster.apply(Event::blocked(past.now, GpuId(g)));
   const double before = cluster.total_joules();
   const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
 

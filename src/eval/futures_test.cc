@@ -84,11 +84,11 @@ Fork busy_fork(const World& w, std::string_view layout) {
                   std::vector<Layout>(w.fleet->gpus(), fixture::layout(*w.fleet, 0, layout)));
   cluster.begin_decision();
   for (std::size_t j = 0; j < w.jobs->size(); ++j)
-    cluster.apply({w.jobs->job(JobId(j)).submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+    cluster.apply(Event::submitted(w.jobs->job(JobId(j)).submit, JobId(j)));
   std::uint32_t next = 0;
   for (std::size_t g = 0; g < w.fleet->gpus() && next < w.jobs->size(); ++g)
-    cluster.apply({cluster.now(), EventKind::kStarted, *cluster.gpus()[g].layout.begin(), JobId(next++), GpuId(g), {}});
-  cluster.apply({cluster.now() + min(0.25), EventKind::kOverrun, kNoPlacement, JobId(0), kNoGpu, {}});
+    cluster.apply(Event::started(cluster.now(), JobId(next++), GpuId(g), *cluster.gpus()[g].layout.begin()));
+  cluster.apply(Event::overrun(cluster.now() + min(0.25), JobId(0)));
   return fork(cluster);
 }
 
@@ -157,11 +157,11 @@ TEST(Futures, APolicyThatNeverStartsAJobIsASentence) {
   ASSERT_TRUE(bool(outcome)) << "what runs ends by itself";
   Cluster cluster(fleet, w.jobs, kHardware, layouts(*fleet, {"3g@0+3g@4"}));
   cluster.begin_decision();
-  cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(0), kNoGpu, {}});
+  cluster.apply(Event::submitted(Time{0}, JobId(0)));
   const auto waits = run_future(fork(cluster), bare("static+cedf"));
   ASSERT_FALSE(bool(waits));
   EXPECT_NE(waits.error().what.find("never starts 1 of the jobs"), std::string::npos) << waits.error().what;
-  cluster.apply({Time{0}, EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(0), {}});
+  cluster.apply(Event::blocked(Time{0}, GpuId(0)));
   EXPECT_FALSE(bool(run_future(fork(cluster), named_policy("planner", {}, kHardware)))) << "its only GPU is drained";
 }
 

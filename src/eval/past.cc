@@ -36,14 +36,14 @@ class Writer {
   explicit Writer(Cluster& cluster) : cluster_(cluster) {}
   void become(GpuId gpu, Layout layout) {
     const Layout before = cluster_.gpu(gpu).layout;
-    cluster_.apply({cluster_.now(), EventKind::kReshapeAsked, kNoPlacement, kNoJob, gpu, layout});
-    cluster_.apply({cluster_.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, gpu, before - layout});
-    cluster_.apply({cluster_.now(), EventKind::kCreated, kNoPlacement, kNoJob, gpu, layout - before});
+    cluster_.apply(Event::reshape_asked(cluster_.now(), gpu, layout));
+    cluster_.apply(Event::destroyed(cluster_.now(), gpu, before - layout));
+    cluster_.apply(Event::created(cluster_.now(), gpu, layout - before));
   }
   void start(Time at, const Start& run) {
     SMARTMIG_CHECK(cluster_.refusal_of_start(run) == Refusal::kNone, "{}",
                    explain(cluster_, cluster_.refusal_of_start(run), run.job, run.gpu, run.where));
-    cluster_.apply({at, EventKind::kStarted, run.where, run.job, run.gpu, {}});
+    cluster_.apply(Event::started(at, run.job, run.gpu, run.where));
   }
 
  private:
@@ -74,14 +74,13 @@ Result<Time> days_to_make_room(const Past& past) {
 Cluster cluster_after(const Past& past) {
   Cluster cluster(past.platform, past.jobs, past.cost, std::vector<Layout>(past.platform->gpus()));
   Writer writer(cluster);
-  for (std::size_t j = 0; j < past.progress.size(); ++j)
-    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  for (std::size_t j = 0; j < past.progress.size(); ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
   for (std::size_t j = 0; j < past.progress.size(); ++j) {
     if (!waits_with_progress(past.progress[j])) continue;
     const Start run = slowest_place(past, JobId(j));
     writer.become(run.gpu, *past.platform->model(run.gpu).gpu->with(Layout{}, run.where));
     writer.start(cluster.now(), run);
-    cluster.apply({cluster.now() + elapsed(past, run), EventKind::kStopped, kNoPlacement, run.job, kNoGpu, {}});
+    cluster.apply(Event::stopped(cluster.now() + elapsed(past, run), run.job));
   }
   for (std::size_t g = 0; g < past.layouts.size(); ++g) writer.become(GpuId(g), past.layouts[g]);
 
@@ -96,7 +95,7 @@ Cluster cluster_after(const Past& past) {
   for (const auto& [at, run] : runs) writer.start(at, run);
   // Also sets the clock to now. A GPU that is on its way to a target is so from now on.
   for (std::size_t g = 0; g < past.targets.size(); ++g)
-    cluster.apply({past.now, EventKind::kReshapeAsked, kNoPlacement, kNoJob, GpuId(g), past.targets[g]});
+    cluster.apply(Event::reshape_asked(past.now, GpuId(g), past.targets[g]));
   cluster.end_decision(false);
   cluster.begin_decision();
   return cluster;

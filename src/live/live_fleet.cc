@@ -37,12 +37,10 @@ void LiveFleet::tell(const Event& event) {
 void LiveFleet::free_lane(GpuId gpu) { lanes_[index(gpu)] = {false, lanes_[index(gpu)].listed, {}, {}}; }
 
 // One after the other, as they are told: what one operation leads to comes before the end of the next.
-void LiveFleet::destroyed(GpuId gpu) { tell({{}, EventKind::kDestroyed, kNoPlacement, kNoJob, gpu, {}}); }
+void LiveFleet::destroyed(GpuId gpu) { tell(Event::destroyed({}, gpu, {})); }
 
 // The lane stays busy until the event is told: before that nobody knows that the slice is there.
-void LiveFleet::created(GpuId gpu, Time at, Layout what) {
-  tell({at, EventKind::kCreated, kNoPlacement, kNoJob, gpu, what});
-}
+void LiveFleet::created(GpuId gpu, Time at, Layout what) { tell(Event::created(at, gpu, what)); }
 
 Time LiveFleet::operation_failed(GpuId gpu, Time now) {
   Lane& lane = lanes_[index(gpu)];
@@ -103,7 +101,7 @@ bool LiveFleet::begin_operation(const Cluster& cluster, GpuId gpu, Event& event)
     const PlacementId p = *going.begin();
     lanes_[index(gpu)].busy = true;
     effects_.push_back({Effect::kDestroy, kNoJob, gpu, p});
-    event = {std::max(now_, cluster.now()), EventKind::kDestroyed, kNoPlacement, kNoJob, gpu, *model.with(Layout{}, p)};
+    event = Event::destroyed(std::max(now_, cluster.now()), gpu, *model.with(Layout{}, p));
     return true;
   }
   for (PlacementId p : state.target - state.layout)

@@ -19,9 +19,7 @@ struct Two {
   std::vector<Event> none;
   Event event;
   void ask(unsigned gpu, const char* layout) {
-    const Event asked{cluster.now(), EventKind::kReshapeAsked,
-                      kNoPlacement,  kNoJob,
-                      GpuId(gpu),    fixture::layout(*platform, gpu, layout)};
+    const Event askedEvent::reshape_asked(cluster.now(), GpuId(gpu), fixture::layout(*platform, gpu, layout));
     cluster.apply(asked);
     fleet.begin(cluster, asked, none);
   }
@@ -29,12 +27,12 @@ struct Two {
 
 TEST(LiveFleet, EndsComeBeforeOperationsAndArrivalsLast) {
   Two w;
-  w.cluster.apply({{}, EventKind::kSubmitted, kNoPlacement, JobId(0), kNoGpu, {}});
-  w.cluster.apply({{}, EventKind::kStarted, fixture::slice(*w.platform, 0, "7g@0"), JobId(0), GpuId(0), {}});
+  w.cluster.apply(Event::submitted({}, JobId(0)));
+  w.cluster.apply(Event::started({}, JobId(0), GpuId(0), fixture::slice(*w.platform, 0, "7g@0")));
   w.ask(0, "4g@0+3g@4");
   w.ask(1, "4g@0+3g@4");
-  w.fleet.tell({min(1), EventKind::kSubmitted, kNoPlacement, JobId(1), kNoGpu, {}});
-  w.fleet.tell({min(1), EventKind::kFinished, kNoPlacement, JobId(0), kNoGpu, {}});
+  w.fleet.tell(Event::submitted(min(1), JobId(1)));
+  w.fleet.tell(Event::finished(min(1), JobId(0)));
   ASSERT_TRUE(w.fleet.next(w.cluster, w.event));
   EXPECT_EQ(w.event.kind, EventKind::kFinished);
   w.cluster.apply(w.event);
@@ -85,7 +83,7 @@ TEST(LiveFleet, AFailedOperationPausesTwiceAsLongEachTime) {
     const Time again = w.fleet.operation_failed(GpuId(1), now);
     EXPECT_EQ(again, now + pause);
     EXPECT_EQ(w.fleet.next_retry(), again);
-    w.fleet.tell({w.cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(1), w.event.layout});
+    w.fleet.tell(Event::created(w.cluster.now(), GpuId(1), w.event.layout));
     ASSERT_TRUE(w.fleet.next(w.cluster, w.event));
     EXPECT_EQ(w.event.kind, EventKind::kCreated) << "still there";
     w.cluster.apply(w.event);
@@ -97,9 +95,9 @@ TEST(LiveFleet, AFailedOperationPausesTwiceAsLongEachTime) {
 TEST(LiveFleet, ABlockedGpuIsLeftAlone) {
   Two w;
   w.ask(0, "4g@0+3g@4");
-  w.cluster.apply({w.cluster.now(), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(0), {}});
+  w.cluster.apply(Event::blocked(w.cluster.now(), GpuId(0)));
   EXPECT_FALSE(w.fleet.next(w.cluster, w.event));
-  w.cluster.apply({w.cluster.now(), EventKind::kUnblocked, kNoPlacement, kNoJob, GpuId(0), {}});
+  w.cluster.apply(Event::unblocked(w.cluster.now(), GpuId(0)));
   EXPECT_TRUE(w.fleet.next(w.cluster, w.event));
 }
 

@@ -159,7 +159,7 @@ void Cluster::resume_at(Time now) {
 }
 
 void Cluster::resume_running(JobId id, GpuId gpu, PlacementId where, Time left, Time first_start) {
-  start({now_, EventKind::kStarted, where, id, gpu, {}});
+  start(Event::started(now_, id, gpu, where));
   JobState& job = states_[index(id)];
   job.remaining = left;
   job.finish = now_ + left;

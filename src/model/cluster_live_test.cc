@@ -88,11 +88,11 @@ TEST(LiveCluster, ResumedAndRenumberedItGoesOnAsBefore) {
   Cluster fresh(w.platform, w.table, kLiveCosts, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}));
   fresh.resume_at(min(60));
   const JobId gone = w.put(0, 5), run = w.put(1, 7), queued = w.put(2, 3);
-  fresh.apply({min(60), EventKind::kSubmitted, kNoPlacement, gone, kNoGpu, {}});
-  fresh.apply({min(60), EventKind::kSubmitted, kNoPlacement, run, kNoGpu, {}});
+  fresh.apply(Event::submitted(min(60), gone));
+  fresh.apply(Event::submitted(min(60), run));
   fresh.resume_running(run, GpuId(1), w.slice(1, "7g@0"), min(4), min(57));
-  fresh.apply({min(60), EventKind::kSubmitted, kNoPlacement, queued, kNoGpu, {}});
-  fresh.apply({min(61), EventKind::kWithdrawn, kNoPlacement, gone, kNoGpu, {}});
+  fresh.apply(Event::submitted(min(60), queued));
+  fresh.apply(Event::withdrawn(min(61), gone));
   EXPECT_EQ(fresh.state(run).finish, min(64));
   EXPECT_EQ(fresh.state(run).first_start, min(57));
   const double joules = fresh.total_joules();
@@ -110,7 +110,7 @@ TEST(LiveCluster, ResumedAndRenumberedItGoesOnAsBefore) {
   EXPECT_EQ(again.gpu(GpuId(1)).job_at[index(w.slice(1, "7g@0"))], JobId(0));
   for (Cluster* cluster : {&fresh, &again}) {
     const JobId id = cluster == &fresh ? run : JobId(0);
-    cluster->apply({min(64), EventKind::kFinished, kNoPlacement, id, kNoGpu, {}});
+    cluster->apply(Event::finished(min(64), id));
   }
   EXPECT_EQ(again.total_joules(), fresh.total_joules());
   EXPECT_EQ(again.attributed_joules(JobId(0)), fresh.attributed_joules(run));

@@ -19,17 +19,11 @@ struct Desk {
       : platform(fixture::platform(gpus, power)),
         cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost,
                 fixture::layouts(*platform, layouts)) {}
-  void submit(double at, unsigned job) {
-    cluster.apply({min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}});
-  }
-  void finish(double at, unsigned job) {
-    cluster.apply({min(at), EventKind::kFinished, kNoPlacement, JobId(job), kNoGpu, {}});
-  }
-  void stop(double at, unsigned job) {
-    cluster.apply({min(at), EventKind::kStopped, kNoPlacement, JobId(job), kNoGpu, {}});
-  }
+  void submit(double at, unsigned job) { cluster.apply(Event::submitted(min(at), JobId(job))); }
+  void finish(double at, unsigned job) { cluster.apply(Event::finished(min(at), JobId(job))); }
+  void stop(double at, unsigned job) { cluster.apply(Event::stopped(min(at), JobId(job))); }
   void start(double at, unsigned job, unsigned gpu, const char* where) {
-    cluster.apply({min(at), EventKind::kStarted, fixture::slice(*platform, gpu, where), JobId(job), GpuId(gpu), {}});
+    cluster.apply(Event::started(min(at), JobId(job), GpuId(gpu), fixture::slice(*platform, gpu, where)));
   }
   const JobState& job(unsigned id) const { return cluster.state(JobId(id)); }
   TypeId type(unsigned gpu, const char* where) const {
@@ -115,9 +109,8 @@ TEST(Cluster, AJobThatStaysKeepsItsFinishToTheMicrosecond) {
   d.start(0, 0, 0, "7g@0");
   for (int i = 1; i <= 50; ++i) {  // to and fro between equal slices, at odd instants
     d.cluster.begin_decision();
-    d.cluster.apply({Time(i * 17'777), EventKind::kStopped, kNoPlacement, JobId(0), kNoGpu, {}});
-    d.cluster.apply(
-        {Time(i * 17'777), EventKind::kStarted, fixture::slice(*d.platform, 0, "7g@0"), JobId(0), GpuId(i % 2), {}});
+    d.cluster.apply(Event::stopped(Time(i * 17'777), JobId(0)));
+    d.cluster.apply(Event::started(Time(i * 17'777), JobId(0), GpuId(i % 2), fixture::slice(*d.platform, 0, "7g@0")));
     ASSERT_EQ(d.job(0).finish, Time(1'000'003));
   }
   EXPECT_EQ(d.cluster.counters().moves, 50u);
@@ -199,7 +192,7 @@ TEST(Cluster, RefusesWhatIsIllegal) {
   const Layout seven = fixture::layout(*d.platform, 0, "7g@0");
   EXPECT_EQ(d.cluster.refusal_of_reshape({GpuId(3), seven}), Refusal::kNoSuchGpu);
   EXPECT_EQ(d.cluster.refusal_of_reshape({GpuId(0), seven}), Refusal::kNone);  // busy slices go when idle
-  d.cluster.apply({min(0), EventKind::kReshapeAsked, kNoPlacement, kNoJob, GpuId(0), seven});
+  d.cluster.apply(Event::reshape_asked(min(0), GpuId(0), seven));
   EXPECT_EQ(start(1, 0, four), Refusal::kSliceGoing);
   EXPECT_EQ(explain(d.cluster, Refusal::kSliceGoing, JobId(1), GpuId(0), four),
             fmt::format("GPU 0 placement {} is about to be destroyed", index(four)));
@@ -237,7 +230,7 @@ TEST(Cluster, ACopyIsAnotherClusterAndAMovedOneTheSame) {
   d.submit(0, 0);
   Cluster copy = d.cluster;
   EXPECT_NE(copy.identity(), d.cluster.identity());
-  copy.apply({min(1), EventKind::kStarted, fixture::slice(*d.platform, 0, "7g@0"), JobId(0), GpuId(0), {}});
+  copy.apply(Event::started(min(1), JobId(0), GpuId(0), fixture::slice(*d.platform, 0, "7g@0")));
   EXPECT_EQ(d.cluster.state(JobId(0)).phase, JobPhase::kQueued);
   const auto identity = copy.identity();
   Cluster moved = std::move(copy);
@@ -254,11 +247,9 @@ TEST(ClusterDeathTest, BrokenHistoriesStopTheProgram) {
   EXPECT_DEATH(d.finish(6, 0), "finished without running");
   EXPECT_DEATH(d.start(4, 0, 0, "7g@0"), "after the clock");
   d.start(5, 0, 0, "7g@0");
-  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kDestroyed, kNoPlacement, kNoJob, GpuId(0),
-                                fixture::layout(*d.platform, 0, "7g@0")}),
+  EXPECT_DEATH(d.cluster.apply(Event::destroyed(min(6), GpuId(0), fixture::layout(*d.platform, 0, "7g@0"))),
                "busy slice was destroyed");
-  EXPECT_DEATH(d.cluster.apply({min(6), EventKind::kCreated, kNoPlacement, kNoJob, GpuId(0),
-                                fixture::layout(*d.platform, 0, "1g@0")}),
+  EXPECT_DEATH(d.cluster.apply(Event::created(min(6), GpuId(0), fixture::layout(*d.platform, 0, "1g@0"))),
                "created over another");
 }
 

@@ -32,6 +32,26 @@ struct Event {
   JobId job = kNoJob;
   GpuId gpu = kNoGpu;
   Layout layout{};
+
+  static Event submitted(Time at, JobId job) { return of_job(at, EventKind::kSubmitted, job); }
+  static Event finished(Time at, JobId job) { return of_job(at, EventKind::kFinished, job); }
+  static Event started(Time at, JobId job, GpuId gpu, PlacementId where) {
+    return {at, EventKind::kStarted, where, job, gpu, {}};
+  }
+  static Event stopped(Time at, JobId job) { return of_job(at, EventKind::kStopped, job); }
+  static Event reshape_asked(Time at, GpuId gpu, Layout to) { return of_gpu(at, EventKind::kReshapeAsked, gpu, to); }
+  static Event destroyed(Time at, GpuId gpu, Layout what) { return of_gpu(at, EventKind::kDestroyed, gpu, what); }
+  static Event created(Time at, GpuId gpu, Layout what) { return of_gpu(at, EventKind::kCreated, gpu, what); }
+  static Event withdrawn(Time at, JobId job) { return of_job(at, EventKind::kWithdrawn, job); }
+  static Event overrun(Time at, JobId job) { return of_job(at, EventKind::kOverrun, job); }
+  static Event blocked(Time at, GpuId gpu) { return of_gpu(at, EventKind::kBlocked, gpu, {}); }
+  static Event unblocked(Time at, GpuId gpu) { return of_gpu(at, EventKind::kUnblocked, gpu, {}); }
+
+ private:
+  static Event of_job(Time at, EventKind kind, JobId job) { return {at, kind, kNoPlacement, job, kNoGpu, {}}; }
+  static Event of_gpu(Time at, EventKind kind, GpuId gpu, Layout layout) {
+    return {at, kind, kNoPlacement, kNoJob, gpu, layout};
+  }
 };
 
 }  // namespace smartmig

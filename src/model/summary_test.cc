@@ -15,12 +15,11 @@ Cluster one_by_one(std::vector<Job> jobs, std::size_t finish) {
   const auto table = fixture::bind(std::move(jobs), *platform);
   Cluster cluster(platform, table, {}, fixture::layouts(*platform, {"7g@0"}));
   Time clock{};
-  for (std::size_t j = 0; j < table->size(); ++j)
-    cluster.apply({clock, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  for (std::size_t j = 0; j < table->size(); ++j) cluster.apply(Event::submitted(clock, JobId(j)));
   for (std::size_t j = 0; j < finish; ++j) {
-    cluster.apply({clock, EventKind::kStarted, fixture::slice(*platform, 0, "7g@0"), JobId(j), GpuId(0), {}});
+    cluster.apply(Event::started(clock, JobId(j), GpuId(0), fixture::slice(*platform, 0, "7g@0")));
     clock = cluster.state(JobId(j)).finish;
-    cluster.apply({clock, EventKind::kFinished, kNoPlacement, JobId(j), kNoGpu, {}});
+    cluster.apply(Event::finished(clock, JobId(j)));
   }
   return cluster;
 }

@@ -22,8 +22,7 @@ First decide(double weight, const std::vector<fixture::Work>& minutes, const std
   for (const fixture::Work& m : minutes) jobs.push_back(fixture::job(0, -1, m));
   Cluster cluster(platform, fixture::bind(jobs, *platform), kHardware,
                   fixture::layouts(*platform, std::vector<std::string>(platform->gpus(), layout)));
-  for (std::size_t j = 0; j < jobs.size(); ++j)
-    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  for (std::size_t j = 0; j < jobs.size(); ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
   First first;
   BatchPolicy(weight).decide(cluster, first.plan);
   if (!first.plan.reshapes.empty())
@@ -71,9 +70,8 @@ TEST(Batch, AJobThatRunsForAWeekDoesNotHideTheRest) {
   std::vector<Job> jobs(15, fixture::job(0, -1, kFlat));
   jobs[0] = fixture::job(0, -1, fixture::linear(10080));
   Cluster cluster(platform, fixture::bind(jobs, *platform), kHardware, fixture::layouts(*platform, {"7g@0", "7g@0"}));
-  for (std::size_t j = 0; j < jobs.size(); ++j)
-    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
-  cluster.apply({Time{0}, EventKind::kStarted, gpu.find_placement(gpu.find_profile("7g"), 0), JobId(0), GpuId(0), {}});
+  for (std::size_t j = 0; j < jobs.size(); ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
+  cluster.apply(Event::started(Time{0}, JobId(0), GpuId(0), gpu.find_placement(gpu.find_profile("7g"), 0)));
   Plan plan;
   BatchPolicy(0).decide(cluster, plan);
   ASSERT_EQ(plan.reshapes.size(), 1u);

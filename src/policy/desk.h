@@ -19,12 +19,12 @@ struct Desk {
                 fixture::layouts(*platform, texts)) {
     cluster.begin_decision();
     for (std::size_t j = 0; j < cluster.jobs().size(); ++j)
-      cluster.apply({cluster.jobs().job(JobId(j)).submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+      cluster.apply(Event::submitted(cluster.jobs().job(JobId(j)).submit, JobId(j)));
     usable.layout = fixture::layouts(*platform, texts);
     usable.version = 1;
   }
   void start(unsigned job, unsigned gpu, std::string_view where) {
-    cluster.apply({cluster.now(), EventKind::kStarted, slice(*platform, gpu, where), JobId(job), GpuId(gpu), {}});
+    cluster.apply(Event::started(cluster.now(), JobId(job), GpuId(gpu), slice(*platform, gpu, where)));
   }
   // The rule's own choices, in its order: "2>0:3g.20gb@4" for job 2 on GPU 0; "2>-" where it finds none.
   std::vector<std::string> choices(PlacingRule& rule) const {

@@ -37,12 +37,12 @@ TEST(FastCedf, NoticesTheInstantASlowerSliceSuffices) {
       return words;
     };
     cluster.begin_decision();
-    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(0), kNoGpu, {}});
+    cluster.apply(Event::submitted(Time{0}, JobId(0)));
     ASSERT_EQ(decide(fast), (Plans{"0>0:4g.20gb@0"}));
-    cluster.apply({Time{0}, EventKind::kStarted, fixture::slice(*platform, 0, "4g@0"), JobId(0), GpuId(0), {}});
+    cluster.apply(Event::started(Time{0}, JobId(0), GpuId(0), fixture::slice(*platform, 0, "4g@0")));
     cluster.end_decision(false);
     cluster.begin_decision();
-    cluster.apply({later.submit, EventKind::kSubmitted, kNoPlacement, JobId(1), kNoGpu, {}});
+    cluster.apply(Event::submitted(later.submit, JobId(1)));
     const Plans expected = moves ? Plans{"stop 0", "0>0:3g.20gb@4"} : Plans{};
     EXPECT_EQ(decide(plain), expected) << left;
     EXPECT_EQ(decide(fast), expected) << left;

@@ -85,7 +85,8 @@ TEST(MeanField, EachGpuDrawsFromItsRowCutToTheLargest) {
 
 TEST(MeanField, RefusesAModelItHasNoControllerForByName) {
   const PolicyFile file = fixed_file({}, Sampling::kSample);
-  const auto refused = MeanFieldRepartitioner::make(file, *fixture::platform("2xa100-40gb,1xa30-24gb", "linear:30:20:165"), 1);
+  const auto refused =
+      MeanFieldRepartitioner::make(file, *fixture::platform("2xa100-40gb,1xa30-24gb", "linear:30:20:165"), 1);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("a30-24gb"), std::string::npos);
   EXPECT_TRUE(MeanFieldRepartitioner::make(file, *fixture::platform("2xh200-141gb"), 1)) << "the family serves";

@@ -23,8 +23,7 @@ FirstPlan first_decision(bool grouped, const std::vector<int>& mem_mib, const st
     jobs.back().mem_mib = mib;
   }
   Cluster cluster(platform, fixture::bind(jobs, *platform), kMigmCost, fixture::layouts(*platform, {layout}));
-  for (std::size_t j = 0; j < jobs.size(); ++j)
-    cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+  for (std::size_t j = 0; j < jobs.size(); ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
   FirstPlan first;
   Migm(grouped).decide(cluster, first.plan);
   if (!first.plan.reshapes.empty()) first.target = to_string(*platform->models()[0].gpu, first.plan.reshapes[0].to);

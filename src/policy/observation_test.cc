@@ -22,8 +22,7 @@ struct World {
     }
     cluster.emplace(platform, fixture::bind(jobs, *platform), CostModel{},
                     std::vector<Layout>(platform->gpus(), fixture::layout(*platform, 0, "4g@0+3g@4")));
-    for (std::size_t j = 0; j < jobs.size(); ++j)
-      cluster->apply({fixture::min(1), EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+    for (std::size_t j = 0; j < jobs.size(); ++j) cluster->apply(Event::submitted(fixture::min(1), JobId(j)));
   }
   std::vector<float> see(Features features) {
     Observer observer(features, *platform, 0, controller_shapes(platform->models()[0]));

@@ -80,7 +80,7 @@ TEST(EdfRule, ProgressCounts) {
   e.start(0, 0, "7g@0");
   EXPECT_EQ(e.choices(*make_edf_rule()), (Choices{"0>0:7g.40gb@0"}));  // at 0: 70 min on 1g are too many
   Cluster& c = e.cluster;
-  c.apply({fixture::min(5), EventKind::kStopped, kNoPlacement, JobId(0), kNoGpu, {}});
+  c.apply(Event::stopped(fixture::min(5), JobId(0)));
   e.usable.layout = fixture::layouts(*e.platform, {"empty", "1g@0"});
   e.usable.version = 2;
   EXPECT_EQ(c.finish_on(JobId(0), e.platform->type_of(GpuId(1), fixture::slice(*e.platform, 1, "1g@0"))),

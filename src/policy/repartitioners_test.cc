@@ -52,7 +52,7 @@ TEST(TwiceDaily, AsksOnceAtEachChange) {
     Cluster cluster(platform, table, {}, fixture::layouts(*platform, {"7g@0"}));
     std::vector<std::string> out;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      cluster.apply({jobs[j].submit, EventKind::kSubmitted, kNoPlacement, JobId(j), kNoGpu, {}});
+      cluster.apply(Event::submitted(jobs[j].submit, JobId(j)));
       std::vector<std::pair<GpuId, Shape>> wanted;
       twice.retarget(cluster, wanted);
       for (const auto& [gpu, what] : wanted)

@@ -16,8 +16,8 @@ bool Session::advance() {
 }
 
 void Session::found_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start) {
-  apply({cluster_.now(), EventKind::kSubmitted, kNoPlacement, job, kNoGpu, {}});
-  if (journal_) journal_->append({cluster_.now(), EventKind::kStarted, where, job, gpu, {}});
+  apply(Event::submitted(cluster_.now(), job));
+  if (journal_) journal_->append(Event::started(cluster_.now(), job, gpu, where));
   cluster_.resume_running(job, gpu, where, left, first_start);
 }
 
@@ -41,19 +41,19 @@ void Session::act(const Plan& plan) {
     if (const Refusal r = cluster_.refusal_of_stop(job); r != Refusal::kNone)
       refuse(r, job, kNoGpu, kNoPlacement);
     else
-      begin({now, EventKind::kStopped, kNoPlacement, job, kNoGpu, {}});
+      begin(Event::stopped(now, job));
   }
   for (const Reshape& reshape : plan.reshapes) {
     if (const Refusal r = cluster_.refusal_of_reshape(reshape); r != Refusal::kNone)
       refuse(r, kNoJob, reshape.gpu, kNoPlacement);
     else
-      begin({now, EventKind::kReshapeAsked, kNoPlacement, kNoJob, reshape.gpu, reshape.to});
+      begin(Event::reshape_asked(now, reshape.gpu, reshape.to));
   }
   for (const Start& start : plan.starts) {
     if (const Refusal r = cluster_.refusal_of_start(start); r != Refusal::kNone)
       refuse(r, start.job, start.gpu, start.where);
     else
-      begin({now, EventKind::kStarted, start.where, start.job, start.gpu, {}});
+      begin(Event::started(now, start.job, start.gpu, start.where));
   }
   cluster_.end_decision(refused_ != refused_before);
 }

@@ -27,10 +27,8 @@ class ScriptedFleet : public Fleet {
     begun.push_back(action.kind);
     if (action.kind != EventKind::kReshapeAsked) return;
     EXPECT_EQ(cluster.gpu(action.gpu).target, action.layout);  // the cluster knows of the action already
-    at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu,
-                       cluster.gpu(action.gpu).layout - action.layout});
-    at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu,
-                       action.layout - cluster.gpu(action.gpu).layout});
+    at_once.push_back(Event::destroyed(cluster.now(), action.gpu, cluster.gpu(action.gpu).layout - action.layout));
+    at_once.push_back(Event::created(cluster.now(), action.gpu, action.layout - cluster.gpu(action.gpu).layout));
   }
 };
 
@@ -55,9 +53,7 @@ struct World {
   Cluster cluster() const { return Cluster(platform, jobs, {}, fixture::layouts(*platform, {"7g@0"})); }
   PlacementId slice(const char* text) const { return fixture::slice(*platform, 0, text); }
   Layout layout(const char* text) const { return fixture::layout(*platform, 0, text); }
-  static Event submitted(double at, unsigned job) {
-    return {min(at), EventKind::kSubmitted, kNoPlacement, JobId(job), kNoGpu, {}};
-  }
+  static Event submitted(double at, unsigned job) { return Event::submitted(min(at), JobId(job)); }
 };
 
 TEST(Session, StopsThenReshapesThenStartsAndEverythingIsJournalled) {

@@ -28,12 +28,12 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
     const Time arrival = arrived_ == jobs.size() ? kNever : jobs[arrived_].submit;
     if (completion <= operation && completion <= arrival) {
       if (completion == kNever) return false;
-      event = {completion, EventKind::kFinished, kNoPlacement, completions_.top().job, kNoGpu, {}};
+      event = Event::finished(completion, completions_.top().job);
       completions_.pop();
       return true;
     }
     if (operation > arrival) {
-      event = {arrival, EventKind::kSubmitted, kNoPlacement, JobId(arrived_), kNoGpu, {}};
+      event = Event::submitted(arrival, JobId(arrived_));
       ++arrived_;
       return true;
     }
@@ -42,7 +42,7 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
     in_operation_[index(done.gpu)] = 0;
     clock = operation;
     if (done.creates.empty()) continue;  // a destroy was told of when it began
-    event = {operation, EventKind::kCreated, kNoPlacement, kNoJob, done.gpu, done.creates};
+    event = Event::created(operation, done.gpu, done.creates);
     return true;
   }
 }
@@ -92,7 +92,7 @@ bool SimFleet::begin_operation(const Cluster& cluster, GpuId gpu, Time clock, Ev
   in_operation_[index(gpu)] = 1;
   operations_.push({clock + duration, gpu, creates});
   if (destroys.empty()) return false;
-  event = {clock, EventKind::kDestroyed, kNoPlacement, kNoJob, gpu, destroys};
+  event = Event::destroyed(clock, gpu, destroys);
   return true;
 }
 
@@ -112,10 +112,8 @@ void SimFleet::begin(const Cluster& cluster, const Event& action, std::vector<Ev
       }
       const GpuState& gpu = cluster.gpu(action.gpu);
       const Layout destroys = gpu.layout - action.layout, creates = action.layout - gpu.layout;
-      if (!destroys.empty())
-        at_once.push_back({cluster.now(), EventKind::kDestroyed, kNoPlacement, kNoJob, action.gpu, destroys});
-      if (!creates.empty())
-        at_once.push_back({cluster.now(), EventKind::kCreated, kNoPlacement, kNoJob, action.gpu, creates});
+      if (!destroys.empty()) at_once.push_back(Event::destroyed(cluster.now(), action.gpu, destroys));
+      if (!creates.empty()) at_once.push_back(Event::created(cluster.now(), action.gpu, creates));
       return;
     }
     default:

@@ -238,8 +238,8 @@ TEST(SimFleet, BeginsInTheMiddleOfARun) {
   const auto platform = fixture::platform("1xa100-40gb");
   const auto jobs = fixture::bind({at_second(0, 5), at_second(1, 1)}, *platform);
   Cluster cluster(platform, jobs, {}, fixture::layouts(*platform, {"4g@0"}));
-  cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(0), kNoGpu, {}});
-  cluster.apply({Time{0}, EventKind::kStarted, fixture::slice(*platform, 0, "4g@0"), JobId(0), GpuId(0), {}});
+  cluster.apply(Event::submitted(Time{0}, JobId(0)));
+  cluster.apply(Event::started(Time{0}, JobId(0), GpuId(0), fixture::slice(*platform, 0, "4g@0")));
   SimFleet fleet(cluster);
   Event event;
   ASSERT_TRUE(fleet.next(cluster, event));

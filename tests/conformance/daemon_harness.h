@@ -6,13 +6,13 @@
 
 #include "base/rng.h"
 #include "eval/guard.h"
-#include "support/temp_dir.h"
 #include "model/speed.h"
 #include "policy/bounded_overtaking.h"
 #include "report/journal.h"
 #include "serve/daemon/guarded_policy.h"
 #include "serve/daemon/station.h"
 #include "sim/sim_fleet.h"
+#include "support/temp_dir.h"
 
 namespace smartmig::daemon_conformance {
 

@@ -7,8 +7,8 @@
 
 #include "driver_harness.h"
 #include "live/gpu/nvml_driver.h"
-#include "live/jobs/run_program.h"
 #include "live/gpu/watched_driver.h"
+#include "live/jobs/run_program.h"
 
 namespace smartmig::conformance {
 namespace {

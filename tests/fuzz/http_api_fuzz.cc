@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "serve/http/api.h"
-#include "support/fake_service.h"
 #include "serve/http/http_guard.h"
+#include "support/fake_service.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "papers/memory_curves.h"
 #include "model/memory_projection.h"
+#include "papers/memory_curves.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smartmig;

@@ -10,8 +10,8 @@
 #include "base/rng.h"
 #include "held.h"
 #include "live/jobs/memory_report.h"
-#include "support/temp_dir.h"
 #include "report.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

@@ -44,9 +44,9 @@ void play_live(Session& session, LiveFleet& fleet, Policy& policy) {
   };
   const auto tell = [&](const Due& what) {
     if (what.order == 0) {
-      fleet.tell({now, EventKind::kFinished, kNoPlacement, JobId(what.id), kNoGpu, {}});
+      fleet.tell(Event::finished(now, JobId(what.id)));
     } else if (what.order == 2) {
-      fleet.tell({now, EventKind::kSubmitted, kNoPlacement, JobId(what.id), kNoGpu, {}});
+      fleet.tell(Event::submitted(now, JobId(what.id)));
     } else if (what.operation.what == LiveFleet::Effect::kDestroy) {
       fleet.destroyed(what.operation.gpu);
     } else {

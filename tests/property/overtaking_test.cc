@@ -78,8 +78,8 @@ TEST(BoundedOvertaking, SkipsABlockedGpu) {
   const auto two = bind({job(0, 100, {-1, -1, -1, -1, 10}), job(0, 100, {10, 5, 4, 3, 2})}, *fleet);
   Cluster cluster(fleet, two, kHardware, layouts(*fleet, {"3g@0+3g@4", "7g@0"}));
   cluster.begin_decision();
-  for (int i = 0; i < 2; ++i) cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
-  cluster.apply({min(2), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(1), {}});
+  for (int i = 0; i < 2; ++i) cluster.apply(Event::submitted(Time{0}, JobId(i)));
+  cluster.apply(Event::blocked(min(2), GpuId(1)));
   BoundedOvertaking bounded(make_named("static+cedf", *fleet), {64, min(1)});
   Plan plan;
   bounded.decide(cluster, plan);
@@ -90,7 +90,7 @@ TEST(BoundedOvertaking, SkipsABlockedGpu) {
   EXPECT_TRUE(plan.starts.empty()) << "everything overlaps what is reserved";
   cluster.end_decision(false);
   cluster.begin_decision();
-  cluster.apply({min(3), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(0), {}});
+  cluster.apply(Event::blocked(min(3), GpuId(0)));
   plan.clear();
   bounded.decide(cluster, plan);
   EXPECT_TRUE(bounded.reservations().empty());
@@ -115,16 +115,15 @@ TEST(BoundedOvertaking, CountsFollowARenumberedTable) {
   const auto decide_and_act = [&](Cluster& world) {
     Plan plan;
     bounded.decide(world, plan);
-    for (const Reshape& r : plan.reshapes)
-      world.apply({world.now(), EventKind::kReshapeAsked, kNoPlacement, kNoJob, r.gpu, r.to});
-    for (const Start& s : plan.starts) world.apply({world.now(), EventKind::kStarted, s.where, s.job, s.gpu, {}});
+    for (const Reshape& r : plan.reshapes) world.apply(Event::reshape_asked(world.now(), r.gpu, r.to));
+    for (const Start& s : plan.starts) world.apply(Event::started(world.now(), s.job, s.gpu, s.where));
     world.end_decision(false);
     world.begin_decision();
     return plan;
   };
-  for (int i = 0; i < 4; ++i) cluster.apply({min(i > 1), EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
+  for (int i = 0; i < 4; ++i) cluster.apply(Event::submitted(min(i > 1), JobId(i)));
   EXPECT_EQ(decide_and_act(cluster).starts.size(), 3u);
-  cluster.apply({min(2), EventKind::kWithdrawn, kNoPlacement, JobId(0), kNoGpu, {}});
+  cluster.apply(Event::withdrawn(min(2), JobId(0)));
   decide_and_act(cluster);
   EXPECT_EQ(bounded.overtaken(JobId(1)), 2u) << "a withdrawal renews the identity, not the counts";
 
@@ -137,10 +136,10 @@ TEST(BoundedOvertaking, CountsFollowARenumberedTable) {
   for (int i = 3; i < 5; ++i) next.put(JobId(i), later, fmt::format("new{}", i), "", *fleet).value();
   Cluster renumbered = cluster.renumbered(std::make_shared<const JobTable>(next), keep);
   renumbered.begin_decision();
-  renumbered.apply({min(3), EventKind::kSubmitted, kNoPlacement, JobId(3), kNoGpu, {}});
+  renumbered.apply(Event::submitted(min(3), JobId(3)));
   EXPECT_EQ(decide_and_act(renumbered).starts.size(), 1u);
   EXPECT_EQ(bounded.overtaken(JobId(0)), 2u);
-  renumbered.apply({min(4), EventKind::kSubmitted, kNoPlacement, JobId(4), kNoGpu, {}});
+  renumbered.apply(Event::submitted(min(4), JobId(4)));
   EXPECT_TRUE(decide_and_act(renumbered).starts.empty()) << "three have passed: the GPU drains";
   EXPECT_EQ(bounded.overtaken(JobId(0)), 3u);
   ASSERT_NE(bounded.reservation_of(JobId(0)), nullptr);

@@ -91,7 +91,7 @@ TEST(PowerCap, HoldsBackInPlanOrderAndCounts) {
   const CostModel cost{CostModel::kHardware, {}};
   Cluster cluster(fleet, table, cost, layouts(*fleet, {"4g@0+2g@4+1g@6"}));
   cluster.begin_decision();
-  for (int i = 0; i < 3; ++i) cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
+  for (int i = 0; i < 3; ++i) cluster.apply(Event::submitted(Time{0}, JobId(i)));
   PolicyOptions options;
   options.layouts = "4g+2g+1g";
   PowerCap cap(std::move(make_policy("static+cedf", options, cost, *fleet).value().policy), {50 + 60 * 5, kNoCap});

@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "support/temp_dir.h"
 #include "serve/daemon/job_record.h"
 #include "serve/store/store.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

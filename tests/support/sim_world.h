@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "live/emulation/emulated_machine.h"
+#include "live/emulation/sim_clock.h"
 #include "live/gpu/nvml_driver.h"
 #include "live/gpu/reshaper.h"
-#include "live/emulation/sim_clock.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

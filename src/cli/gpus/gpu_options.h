@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "live/emulation/fake_driver.h"
 #include "live/gpu/controller_lock.h"
 #include "live/gpu/desired.h"
 #include "live/gpu/driver.h"
-#include "live/emulation/fake_driver.h"
 
 namespace smartmig::cli {
 

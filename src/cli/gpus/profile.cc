@@ -9,13 +9,13 @@
 #include <iostream>
 
 #include "base/text.h"
+#include "cli/gpus/private_daemon.h"
+#include "cli/on_interrupt.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
 #include "cli/queue/job_words.h"
-#include "cli/on_interrupt.h"
-#include "cli/gpus/private_daemon.h"
-#include "cli/row_file.h"
 #include "cli/queue/submission.h"
+#include "cli/row_file.h"
 #include "cli/table.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "cli/program/program_text.h"
 #include "cli/verbs.h"
-#include "support/temp_dir.h"
 #include "serve/http/http_server.h"
+#include "support/temp_dir.h"
 
 namespace smartmig::cli {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "serve/http/http_types.h"
 #include "serve/config/places.h"
+#include "serve/http/http_types.h"
 
 namespace smartmig {
 namespace {

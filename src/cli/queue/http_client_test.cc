@@ -7,10 +7,10 @@
 #include <fstream>
 #include <thread>
 
-#include "support/temp_dir.h"
 #include "serve/http/api.h"
-#include "support/fake_service.h"
 #include "serve/http/http_server.h"
+#include "support/fake_service.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

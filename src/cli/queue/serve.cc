@@ -18,10 +18,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
-#include "serve/http/api.h"
-#include "serve/http/http_server.h"
 #include "serve/config/places.h"
 #include "serve/daemon/station.h"
+#include "serve/http/api.h"
+#include "serve/http/http_server.h"
 
 namespace smartmig::cli {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "cli/queue/daemon_options.h"
+#include "cli/queue/top_view.h"
 #include "cli/terminal.h"
 #include "cli/time_words.h"
-#include "cli/queue/top_view.h"
 #include "cli/verbs.h"
 
 namespace smartmig::cli {

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "cli/simulate/comparison.h"
 #include "cli/progress.h"
+#include "cli/simulate/comparison.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
 #include "eval/guard.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "cli/simulate/comparison.h"
 #include "cli/queue/daemon_options.h"
+#include "cli/simulate/comparison.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "serve/config/settings.h"

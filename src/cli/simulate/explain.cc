@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "cli/simulate/explanation.h"
 #include "cli/progress.h"
+#include "cli/simulate/explanation.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
 #include "eval/guard.h"

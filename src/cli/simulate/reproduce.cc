@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bound/paper_energy.h"
+#include "cli/progress.h"
 #include "cli/simulate/comparison.h"
 #include "cli/simulate/paper_tables.h"
-#include "cli/progress.h"
 #include "cli/simulate/repro_report.h"
 #include "cli/simulate/reproduce_c.h"
 #include "cli/simulate/reproduce_fig11.h"

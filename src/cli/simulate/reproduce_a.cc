@@ -7,9 +7,9 @@
 #include <array>
 
 #include "bound/paper_energy.h"
+#include "cli/progress.h"
 #include "cli/simulate/comparison.h"
 #include "cli/simulate/paper_tables.h"
-#include "cli/progress.h"
 #include "cli/simulate/repro_report.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "cli/simulate/comparison.h"
 #include "cli/progress.h"
+#include "cli/simulate/comparison.h"
 #include "cli/simulate/repro_report.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"

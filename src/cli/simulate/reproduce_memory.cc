@@ -7,8 +7,8 @@
 
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "papers/memory_study.h"
 #include "eval/seeds.h"
+#include "papers/memory_study.h"
 
 namespace smartmig::cli {
 namespace {

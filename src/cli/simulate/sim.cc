@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "bound/certificate_make.h"
-#include "cli/simulate/comparison.h"
 #include "cli/progress.h"
+#include "cli/simulate/comparison.h"
 #include "cli/simulate/recorded_run.h"
 #include "cli/simulate/run_options.h"
 #include "cli/table.h"

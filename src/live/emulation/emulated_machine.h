@@ -4,8 +4,8 @@
 // it is made anew, as GPUs come up empty. Thread rule: open() sets NVML_SIM_STATE for this process, so before other
 // threads start; then immutable.
 #pragma once
-#include "live/gpu/driver.h"
 #include "live/emulation/sim_library.h"
+#include "live/gpu/driver.h"
 
 namespace smartmig {
 

@@ -5,8 +5,8 @@
 #pragma once
 #include <memory>
 
-#include "live/live_clock.h"
 #include "live/emulation/sim_library.h"
+#include "live/live_clock.h"
 
 namespace smartmig {
 

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "live/gpu/driver.h"
 #include "live/durable_file.h"
+#include "live/gpu/driver.h"
 
 namespace smartmig {
 

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "live/live_clock.h"
 #include "live/gpu/reshaper.h"
+#include "live/live_clock.h"
 
 namespace smartmig {
 

@@ -7,9 +7,9 @@
 
 #include "base/rng.h"
 #include "live/emulation/fake_driver.h"
-#include "support/sim_world.h"
 #include "live/gpu/watched_driver.h"
 #include "model/reconfig.h"
+#include "support/sim_world.h"
 
 namespace smartmig {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "live/emulation/fake_driver.h"
 #include "live/gpu/controller_lock.h"
 #include "live/gpu/doctor.h"
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/intent.h"
 #include "live/gpu/quarantine.h"
 #include "support/temp_dir.h"

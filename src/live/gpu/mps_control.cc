@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "live/gpu/driver.h"
 #include "live/durable_file.h"
+#include "live/gpu/driver.h"
 
 namespace smartmig {
 namespace {

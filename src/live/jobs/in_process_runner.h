@@ -11,9 +11,9 @@
 #include <set>
 
 #include "live/emulation/emulated_script.h"
-#include "live/live_clock.h"
-#include "live/jobs/runner.h"
 #include "live/emulation/sim_library.h"
+#include "live/jobs/runner.h"
+#include "live/live_clock.h"
 
 namespace smartmig {
 

@@ -10,9 +10,9 @@
 #include <memory>
 #include <tuple>
 
+#include "live/gpu/memory_size.h"
 #include "live/jobs/attempt_record.h"
 #include "live/jobs/memory_record.h"
-#include "live/gpu/memory_size.h"
 
 namespace smartmig {
 namespace {

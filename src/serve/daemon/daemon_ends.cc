@@ -17,12 +17,8 @@ constexpr double kPeakMargin = 1.25;
 // The end of a job. `completed`: it ran to its end, whatever its exit code; else it is taken out of the belief.
 void Daemon::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
   if (const JobId row = belief_->row(job.id); row != kNoJob) {
-    fleet_->tell({belief_->inside(job.ended >= Time{0} ? job.ended : now()),
-                  completed ? EventKind::kFinished : EventKind::kWithdrawn,
-                  kNoPlacement,
-                  row,
-                  kNoGpu,
-                  {}});
+    fleet_->tell(completed ? Event::finished(belief_->inside(job.ended >= Time{0} ? job.ended : now()), row)
+                           : Event::withdrawn(belief_->inside(job.ended >= Time{0} ? job.ended : now()), row));
     belief_->drop(job.id);
   }
   job.status = status;
@@ -48,7 +44,7 @@ void Daemon::finish(JobRecord& job, JobStatus status, std::string reason, bool c
 
 void Daemon::back_to_queue(JobRecord& job, std::string reason, double remaining) {
   if (const JobId row = belief_->row(job.id); row != kNoJob) {
-    fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
+    fleet_->tell(Event::withdrawn(belief_->inside(now()), row));
     belief_->drop(job.id);
   }
   job.status = JobStatus::kQueued;

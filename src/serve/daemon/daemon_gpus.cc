@@ -43,7 +43,7 @@ void Daemon::operation_done(const LaneResult& result) {
   fleet_->operation_failed(result.gpu, belief_->inside(now()));
   // A destroy was told of when it began: the slice is there still.
   if (!creates && result.board && find_instance(*result.board, result.where))
-    fleet_->tell({at, EventKind::kCreated, kNoPlacement, kNoJob, result.gpu, one});
+    fleet_->tell(Event::created(at, result.gpu, one));
   journal_->note(belief_->inside(now()), "operation_failed",
                  fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", gpu, slice_name(model, result.where),
                              Json(result.words).dump()));
@@ -80,7 +80,7 @@ void Daemon::set_trouble(int gpu, std::string words) {
     const auto kept = world_.reshaper.quarantine().add({facts.board.uuid, "", facts.trouble});
     if (!kept) facts.trouble += "; " + kept.error().what;
   }
-  fleet_->tell({belief_->inside(now()), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(std::uint32_t(gpu)), {}});
+  fleet_->tell(Event::blocked(belief_->inside(now()), GpuId(std::uint32_t(gpu))));
   journal_->note(belief_->inside(now()), "quarantined",
                  fmt::format("\"gpu\":{},\"words\":{}", gpu, Json(facts.trouble).dump()));
   std::vector<std::uint64_t> here;
@@ -107,7 +107,7 @@ void Daemon::find_overruns() {
       if (!job || belief_->row(job->id) != row) continue;  // its end is being told
       ++job->overruns;
       changed(*job);
-      fleet_->tell({now_inside, EventKind::kOverrun, kNoPlacement, row, kNoGpu, {}});
+      fleet_->tell(Event::overrun(now_inside, row));
     }
 }
 
@@ -168,12 +168,8 @@ Result<Ok> Daemon::drain(int gpu, bool on) {
   }
   const bool blocked_now = !facts.trouble.empty() || facts.by_operator;
   if (blocked != blocked_now)
-    fleet_->tell({belief_->inside(now()),
-                  blocked_now ? EventKind::kBlocked : EventKind::kUnblocked,
-                  kNoPlacement,
-                  kNoJob,
-                  GpuId(std::uint32_t(gpu)),
-                  {}});
+    fleet_->tell(blocked_now ? Event::blocked(belief_->inside(now()), GpuId(std::uint32_t(gpu)))
+                             : Event::unblocked(belief_->inside(now()), GpuId(std::uint32_t(gpu))));
   std::string drained;
   for (std::size_t g = 0; g < gpus_.size(); ++g)
     if (gpus_[g].by_operator) drained += (drained.empty() ? "" : ",") + std::to_string(g);

@@ -2,8 +2,8 @@
 // of service, and finds it again once it is back.
 #include <gtest/gtest.h>
 
-#include "support/temp_dir.h"
 #include "serve/daemon/station.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

@@ -202,7 +202,7 @@ void Daemon::watch_dead(int gpu) {
 void Daemon::back_in_service(SliceKey key) {
   const auto phantom = phantoms_.find(key);
   if (const JobId row = belief_->row(phantom->second); row != kNoJob) {
-    fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
+    fleet_->tell(Event::withdrawn(belief_->inside(now()), row));
     belief_->drop(phantom->second);
   }
   phantoms_.erase(phantom);

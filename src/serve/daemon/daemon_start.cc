@@ -184,7 +184,7 @@ void Daemon::begin_session(std::uint64_t last_event) {
     journal_->note(belief_->inside(now()), "fleet_changed", "\"words\":" + Json(fleet_changed_).dump());
   for (std::size_t g = 0; g < gpus_.size(); ++g)
     if (!gpus_[g].trouble.empty() || gpus_[g].by_operator)
-      fleet_->tell({belief_->inside(now()), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(g), {}});
+      fleet_->tell(Event::blocked(belief_->inside(now()), GpuId(g)));
 }
 
 // What the records call running is compared with what runs. Jobs that are alive enter the belief where they are; those

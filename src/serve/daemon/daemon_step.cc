@@ -269,7 +269,7 @@ void Daemon::admit() {
   std::set<std::uint64_t> shown;
   for (const AdmittedJob& one : answer.visible) shown.insert(one.id);
   const auto hide = [&](std::uint64_t id, JobId row) {
-    fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
+    fleet_->tell(Event::withdrawn(belief_->inside(now()), row));
     belief_->drop(id);
   };
   for (const AdmissionJob& one : waiting)
@@ -291,8 +291,7 @@ void Daemon::admit() {
       finish(job, JobStatus::kFailed, row.error().what, false);
       continue;
     }
-    fleet_->tell(
-        {belief_->inside(std::max(job.submitted, started_at_)), EventKind::kSubmitted, kNoPlacement, *row, kNoGpu, {}});
+    fleet_->tell(Event::submitted(belief_->inside(std::max(job.submitted, started_at_)), *row));
   }
 }
 
@@ -423,7 +422,7 @@ bool Daemon::commit() {
     JobRecord* job = find(id);
     if (!job) continue;
     if (const JobId row = belief_->row(id); row != kNoJob) {
-      fleet_->tell({belief_->inside(now()), EventKind::kWithdrawn, kNoPlacement, row, kNoGpu, {}});
+      fleet_->tell(Event::withdrawn(belief_->inside(now()), row));
       belief_->drop(id);
       std::erase_if(effects_, [&](const LiveFleet::Effect& e) { return e.job == row; });
       std::erase_if(occupied_, [&](const auto& entry) { return entry.second == id; });

@@ -6,9 +6,9 @@
 
 #include <future>
 
-#include "support/temp_dir.h"
 #include "serve/daemon/job_json.h"
 #include "serve/daemon/station.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

@@ -5,12 +5,12 @@
 #include <filesystem>
 
 #include "live/durable_file.h"
-#include "live/jobs/in_process_runner.h"
+#include "live/emulation/sim_clock.h"
 #include "live/gpu/mps_driver.h"
 #include "live/gpu/nvml_driver.h"
-#include "live/jobs/process_runner.h"
-#include "live/emulation/sim_clock.h"
 #include "live/gpu/watched_driver.h"
+#include "live/jobs/in_process_runner.h"
+#include "live/jobs/process_runner.h"
 #include "serve/config/places.h"
 
 namespace smartmig {

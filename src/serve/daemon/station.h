@@ -4,8 +4,8 @@
 #pragma once
 #include <memory>
 
-#include "live/gpu/controller_lock.h"
 #include "live/emulation/emulated_machine.h"
+#include "live/gpu/controller_lock.h"
 #include "serve/config/config.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_mapping.h"

@@ -17,15 +17,14 @@ struct Scene {
                   *fleet)),
         cluster(fleet, jobs, kHardware, layouts(*fleet, {"7g@0", "3g@0+3g@4"})) {
     cluster.begin_decision();
-    for (int i = 0; i < 3; ++i) cluster.apply({Time{0}, EventKind::kSubmitted, kNoPlacement, JobId(i), kNoGpu, {}});
+    for (int i = 0; i < 3; ++i) cluster.apply(Event::submitted(Time{0}, JobId(i)));
     in.cluster = &cluster;
     in.job = JobId(1);
     in.name = "job 2";
     in.min_slices = 7;
   }
   void start(int id, int gpu, const char* where) {
-    cluster.apply(
-        {cluster.now(), EventKind::kStarted, slice(*fleet, std::size_t(gpu), where), JobId(id), GpuId(gpu), {}});
+    cluster.apply(Event::started(cluster.now(), JobId(id), GpuId(gpu), slice(*fleet, std::size_t(gpu), where)));
   }
   std::shared_ptr<const Platform> fleet;
   std::shared_ptr<const JobTable> jobs;
@@ -73,9 +72,9 @@ TEST(Why, WhereItsSlicesAre) {
   const Why busy = why_waiting(s.in);
   EXPECT_EQ(busy.code, "slices_busy");
   EXPECT_NE(busy.sentence.find("in about 120 s"), std::string::npos) << busy.sentence;
-  s.cluster.apply({min(1), EventKind::kReshapeAsked, kNoPlacement, kNoJob, GpuId(1), layout(*s.fleet, 1, "7g@0")});
+  s.cluster.apply(Event::reshape_asked(min(1), GpuId(1), layout(*s.fleet, 1, "7g@0")));
   EXPECT_EQ(why_waiting(s.in).code, "reshape_under_way");
-  for (int g = 0; g < 2; ++g) s.cluster.apply({min(1), EventKind::kBlocked, kNoPlacement, kNoJob, GpuId(g), {}});
+  for (int g = 0; g < 2; ++g) s.cluster.apply(Event::blocked(min(1), GpuId(g)));
   EXPECT_EQ(why_waiting(s.in).code, "gpus_drained");
   s.in.job = kNoJob;
   s.in.mem_mib = 50000;
@@ -109,7 +108,7 @@ TEST(Why, AReservationIsTold) {
   BoundedOvertaking guard(std::move(make_policy("static+cedf", {}, kHardware, *s.fleet).value().policy),
                           {0, kNever, true});
   Plan plan;
-  s.cluster.apply({min(1), EventKind::kDestroyed, kNoPlacement, kNoJob, GpuId(1), {}});
+  s.cluster.apply(Event::destroyed(min(1), GpuId(1), {}));
   guard.decide(s.cluster, plan);
   ASSERT_NE(guard.reservation_of(JobId(1)), nullptr);
   s.in.overtaking = &guard;

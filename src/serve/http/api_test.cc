@@ -5,12 +5,12 @@
 #include <fstream>
 #include <set>
 
-#include "support/temp_dir.h"
 #include "serve/http/event_stream.h"
-#include "support/fake_service.h"
 #include "serve/http/http_guard.h"
 #include "serve/http/log_stream.h"
 #include "serve/http/openapi.h"
+#include "support/fake_service.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

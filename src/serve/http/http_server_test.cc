@@ -16,9 +16,9 @@
 #include <fstream>
 #include <thread>
 
-#include "support/temp_dir.h"
 #include "serve/http/api.h"
 #include "support/fake_service.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {

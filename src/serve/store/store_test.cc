@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "support/temp_dir.h"
 #include "serve/daemon/job_record.h"
+#include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {
