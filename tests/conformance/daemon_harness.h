@@ -169,7 +169,7 @@ class DaemonRun {
     out.lines = lines_after(position);
     out.decisions = daemon().counts().decisions - decisions;
     out.refused = daemon().counts().refused;
-    out.drains = daemon().overtaking().drains();
+    out.drains = daemon().policies().overtaking().drains();
     out.done = daemon().counts().ended[std::size_t(JobStatus::kDone)];
     return out;
   }

@@ -215,7 +215,7 @@ int run_serve(const Arguments& arguments) {
     Signals waiting(signals, **station);
     if (!quiet)
       fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*station)->gpus(),
-                 (*station)->daemon().policy().name, (*server)->name(), remote ? " and " + remote->name() : "");
+                 (*station)->daemon().policies().name(), (*server)->name(), remote ? " and " + remote->name() : "");
     notify("READY=1\nSTATUS=" + (*station)->gpus());
     (*station)->daemon().run();
   }

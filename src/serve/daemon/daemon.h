@@ -30,18 +30,13 @@
 #include "live/live_clock.h"
 #include "live/live_fleet.h"
 #include "model/memory_projection.h"
-#include "policy/bounded_overtaking.h"
-#include "policy/power_cap.h"
-#include "policy/registry.h"
 #include "serve/config/settings.h"
 #include "serve/daemon/admission.h"
-#include "serve/daemon/advisor.h"
 #include "serve/daemon/belief.h"
-#include "serve/daemon/guarded_policy.h"
 #include "serve/daemon/history.h"
 #include "serve/daemon/hook_queue.h"
 #include "serve/daemon/job_mapping.h"
-#include "serve/daemon/start_filter.h"
+#include "serve/daemon/policy_advice.h"
 #include "serve/daemon/why.h"
 #include "serve/http/metrics_text.h"
 #include "serve/http/service.h"
@@ -132,10 +127,7 @@ class Daemon {
   const Counts& counts() const { return counts_; }
   const EnergyMeter& meter() const { return meter_; }
   const History& history() const { return history_; }
-  const NamedPolicy& policy() const { return named_; }
-  const BoundedOvertaking& overtaking() const { return *overtaking_; }
-  const PowerCap& power_cap() const { return *power_cap_; }
-  const StartFilter& filter() const { return *filter_; }
+  const Policies& policies() const { return *policies_; }
   const Platform& platform() const { return *platform_; }
   std::shared_ptr<const Platform> shared_platform() const { return platform_; }
   const CostModel& cost() const { return cost_; }
@@ -148,20 +140,17 @@ class Daemon {
   Time started_at() const { return started_at_; }
   std::string instance_device(int gpu, PlacementId where) const;
   LiveFork fork_now(std::uint64_t id);
-  PolicyMaker policy_maker(const std::string& name) const;
-  std::string plain_policy_name() const;  // without guard(...)
   Result<Why> why_now(std::uint64_t id);
   JobRecord as_record(const Caller& caller, JobSpec spec);  // as submit would take it
   MetricsInput metrics(const std::string& version) const;
   EnergyTotals board_energy(std::size_t gpu) const;
   double watts_of(GpuId gpu, PlacementId where) const;  // of the job there, by the power model
-  nlohmann::json shadow_json() const;                   // what the shadow policy would have done
+  nlohmann::json shadow_json() const { return advice_->shadow_json(counts_.decisions); }
   std::uint64_t journal_position() const { return journal_->position(); }
 
  private:
   using Request = std::pair<std::function<void()>, std::function<void(const Error*)>>;  // work, answer
   using SliceKey = std::pair<std::uint32_t, std::uint32_t>;                             // GPU, placement
-  static constexpr const char* kPlainPolicies[] = {"none+edf", "none+cedf"};
   Daemon(DaemonWorld world, DaemonSettings settings) : world_(world), settings_(std::move(settings)) {}
   // daemon_start.cc
   Result<Ok> find_gpus(const StoreStart& start);
@@ -171,8 +160,6 @@ class Daemon {
   Result<Ok> find_running();
   void resume(JobRecord& job);
   Result<Ok> make_policies();
-  PolicyOptions policy_options() const;
-  PowerCaps power_caps() const;
   void ask_for_initial_layouts();
   // daemon_jobs.cc
   void take_exits();
@@ -216,7 +203,6 @@ class Daemon {
   void admit();
   AdmissionLimits admission_limits() const;
   void decide_all();
-  bool worth_deciding() const;
   void decide();
   void prepare(const LiveFleet::Effect& effect);
   void begin_attempt(JobRecord& job, const LiveFleet::Effect& effect);
@@ -234,7 +220,6 @@ class Daemon {
   // daemon_futures.cc
   void watch();
   void consult();
-  void heed(const Advisor::Answer& answer);
   void prune();
 
   DaemonWorld world_;
@@ -249,15 +234,8 @@ class Daemon {
   std::unique_ptr<GpuLanes> lanes_;
   EnergyMeter meter_;
   History history_;
-  NamedPolicy named_;                    // its policy has moved into the chain below
-  std::unique_ptr<PowerCap> power_cap_;  // holds overtaking_, which holds the policy
-  BoundedOvertaking* overtaking_ = nullptr;
-  std::unique_ptr<StartFilter> filter_;
-  GuardedPolicy* guarded_ = nullptr;  // within the chain; null: no guard
-  std::unique_ptr<Policy> shadow_;
-  Plan shadow_plan_;
-  Json shadow_report_;
-  std::unique_ptr<Advisor> advisor_;
+  std::unique_ptr<Policies> policies_;
+  std::unique_ptr<PolicyAdvice> advice_;
   std::optional<JobMapping> mapping_;
   std::string mapping_trouble_;
   Plan first_plan_, plan_;
@@ -290,7 +268,7 @@ class Daemon {
   std::uint64_t last_id_ = 0;
   bool admission_due_ = true, decide_anyway_ = false, paused_ = false;
   std::string disk_trouble_;
-  Time next_tick_{}, next_advice_{}, next_sample_{}, next_save_{}, next_prune_{}, next_retry_{}, started_at_{};
+  Time next_tick_{}, next_sample_{}, next_save_{}, next_prune_{}, next_retry_{}, started_at_{};
   Counts counts_;
   std::vector<double> decision_times_;
   std::size_t decision_at_ = 0;

@@ -1,8 +1,6 @@
-// What comes next: forks of the living fleet for eta, whatif and why; the shadow policy and the guard.
+// What comes next: forks of the living fleet for eta, whatif and why.
 #include <algorithm>
-#include <set>
 
-#include "eval/guard.h"
 #include "eval/json_object.h"
 #include "model/speed.h"
 #include "serve/daemon/daemon_service.h"
@@ -14,7 +12,6 @@ namespace {
 
 constexpr int kFutures = 20;
 constexpr std::size_t kMostInvisible = 2000;
-constexpr double kGuardMargin = 0.01;
 
 Json to_json(const Outcome& outcome, const LiveFork& live) {
   return {{"policy", outcome.policy},
@@ -32,26 +29,7 @@ Json to_json(const Spread& spread, Time origin) {
           {"p90", unix_seconds(spread.p90 + origin)}};
 }
 
-// What an outcome costs; without prices by the weight that policies decide by.
-double weighed(const Outcome& outcome, const std::optional<EnergyPrices>& prices) {
-  return prices ? outcome.cost(*prices) : watt_minutes(outcome.energy_j) * kPaperWeight + outcome.late_s / 60;
-}
-
 }  // namespace
-
-PolicyOptions Daemon::policy_options() const {
-  PolicyOptions options;
-  options.layouts = settings_.layouts;
-  options.rule.seed = settings_.seed;
-  options.rule.w = settings_.prices && settings_.prices->weight() > 0 ? settings_.prices->weight() : kPaperWeight;
-  return options;
-}
-
-PolicyMaker Daemon::policy_maker(const std::string& name) const {
-  PolicyOptions options = policy_options();
-  if (name != settings_.policy) options.layouts.clear();
-  return named_policy(name, options, cost_);
-}
 
 // The fleet as it is, with the jobs that the policy sees and as many of the others as come before `id`.
 LiveFork Daemon::fork_now(std::uint64_t id) {
@@ -131,7 +109,7 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   PolicyMaker policy;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  live = d.fork_now(id);
-                 policy = d.policy_maker(d.plain_policy_name());
+                 policy = d.policies().maker(d.policies().plain_name());
                  return Ok{};
                }));
   (void)forked;
@@ -160,8 +138,8 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   JobRecord extra_record;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  live = d.fork_now(~std::uint64_t(0));
-                 now_policy = d.policy_maker(d.plain_policy_name());
-                 then_policy = policy_name.empty() ? now_policy : d.policy_maker(policy_name);
+                 now_policy = d.policies().maker(d.policies().plain_name());
+                 then_policy = policy_name.empty() ? now_policy : d.policies().maker(policy_name);
                  if (object.has("job")) {
                    SMARTMIG_TRY(JobSpec spec, parse_job_spec(body["job"].dump(), d.now()));
                    extra_record = d.as_record(caller, std::move(spec));
@@ -218,7 +196,7 @@ Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
   PolicyMaker policy;
   SMARTMIG_TRY(Why why, ask<Why>([&](Daemon& d) -> Result<Why> {
                  live = d.fork_now(id);
-                 policy = d.policy_maker(d.plain_policy_name());
+                 policy = d.policies().maker(d.policies().plain_name());
                  return d.why_now(id);
                }));
   const auto at = std::find(live.ids.begin(), live.ids.end(), id);
@@ -261,7 +239,7 @@ Result<Why> Daemon::why_now(std::uint64_t id) {
   }
   in.user_running = user_slices_[job->uid];
   in.user_slices_cap = settings_.user_slices;
-  const std::string objection = in.job == kNoJob ? "" : filter_->objection(in.job);
+  const std::string objection = in.job == kNoJob ? "" : policies_->filter().objection(in.job);
   in.user_slices_full = objection.starts_with("user_slices_cap") ||
                         (settings_.user_slices > 0 && in.user_running >= settings_.user_slices);
   host_share(*job, std::max(1, job->spec.min_slices), in.cpus, in.host_mem_mib);
@@ -271,10 +249,10 @@ Result<Why> Daemon::why_now(std::uint64_t id) {
   in.board_cap_w = settings_.board_cap_w;
   in.fleet_cap_w = settings_.fleet_cap_w;
   for (const GpuState& gpu : cluster().gpus()) in.fleet_w += gpu.watts;
-  in.power_held = in.job != kNoJob && power_cap_->held_back(in.job);
-  in.power_never = in.job != kNoJob && power_cap_->never_fits(cluster(), in.job);
-  in.overtaking = overtaking_;
-  in.policy = named_.name;
+  in.power_held = in.job != kNoJob && policies_->power_cap().held_back(in.job);
+  in.power_never = in.job != kNoJob && policies_->power_cap().never_fits(cluster(), in.job);
+  in.overtaking = &policies_->overtaking();
+  in.policy = policies_->name();
   for (std::size_t g = 0; g < gpus_.size(); ++g)
     for (const auto& [where, words] : gpus_[g].quarantined) in.quarantined[{g, where}] = words;
   return why_waiting(in);
@@ -294,76 +272,23 @@ JobRecord Daemon::as_record(const Caller& caller, JobSpec spec) {
   return job;
 }
 
-// At each decision: what the shadow would have done. Now and then: what it would cost, and whether the guard must step
-// in.
+// What the shadow would have started instead.
 void Daemon::watch() {
-  if (shadow_) {
-    shadow_plan_.clear();
-    shadow_->decide(cluster(), shadow_plan_);
-    const auto starts = [](const Plan& plan) {
-      std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> out;
-      for (const Start& s : plan.starts) out.emplace(index(s.job), index(s.gpu), index(s.where));
-      return out;
-    };
-    if (starts(shadow_plan_) != starts(plan_)) {
-      ++counts_.shadow_differences;
-      Json would = Json::array();
-      for (const Start& s : shadow_plan_.starts)
-        would.push_back(fmt::format("{} on {}:{}", belief_->record(s.job), index(s.gpu),
-                                    slice_name(*platform_->model(s.gpu).gpu, s.where)));
-      journal_->note(cluster().now(), "shadow",
-                     fmt::format("\"policy\":{},\"would_start\":{}", Json(settings_.shadow).dump(), would.dump()));
-    }
-  }
+  const Plan* other = advice_->shadow_differs(cluster(), plan_);
+  counts_.shadow_differences = advice_->differences();
+  if (!other) return;
+  Json would = Json::array();
+  for (const Start& s : other->starts)
+    would.push_back(fmt::format("{} on {}:{}", belief_->record(s.job), index(s.gpu),
+                                slice_name(*platform_->model(s.gpu).gpu, s.where)));
+  journal_->note(cluster().now(), "shadow",
+                 fmt::format("\"policy\":{},\"would_start\":{}", Json(settings_.shadow).dump(), would.dump()));
 }
 
 void Daemon::consult() {
-  if (auto answer = advisor_->take()) heed(*answer);
-  if (now() < next_advice_ || (!shadow_ && !guarded_)) return;
-  next_advice_ = now() + settings_.shadow_window;
-  if (cluster().unfinished() == 0) return;
-  std::vector<Advisor::Candidate> candidates = {{"own", policy_maker(plain_policy_name())}};
-  if (shadow_) candidates.push_back({"shadow", policy_maker(settings_.shadow)});
-  if (guarded_)
-    for (const char* plain : kPlainPolicies) candidates.push_back({plain, policy_maker(plain)});
-  advisor_->ask(fork_now(0).fork, std::move(candidates));
-}
-
-void Daemon::heed(const Advisor::Answer& answer) {
-  const auto cost = [&](std::size_t i) {
-    return answer.outcomes[i] ? weighed(*answer.outcomes[i], settings_.prices)
-                              : std::numeric_limits<double>::infinity();
-  };
-  double best_plain = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 1; i < answer.names.size(); ++i) {
-    if (answer.names[i] != "shadow") {
-      best_plain = std::min(best_plain, cost(i));
-      continue;
-    }
-    const auto words = [&](std::size_t k) {
-      if (!answer.outcomes[k]) return Json("it would leave jobs waiting for ever");
-      const Outcome& o = *answer.outcomes[k];
-      return Json{{"energy_j", o.energy_j},
-                  {"late_s", o.late_s},
-                  {"cost", settings_.prices ? Json(o.cost(*settings_.prices)) : Json()}};
-    };
-    shadow_report_ = {{"at", unix_seconds(belief_->outside(answer.asked))}, {"own", words(0)}, {"shadow", words(i)}};
-    journal_->note(belief_->inside(now()), "shadow_cost", "\"compared\":" + shadow_report_.dump());
-  }
-  if (guarded_ && best_plain < std::numeric_limits<double>::infinity()) {
-    const bool worse = cost(0) > best_plain * (1 + kGuardMargin);
-    if (worse != guarded_->worse())
-      journal_->note(belief_->inside(now()), "guard",
-                     fmt::format("\"policy\":{},\"falls_back\":{}", Json(named_.name).dump(), worse));
-    guarded_->set_worse(worse);
-  }
-}
-
-Json Daemon::shadow_json() const {
-  return {{"policy", settings_.shadow},
-          {"decisions", counts_.decisions},
-          {"differences", counts_.shadow_differences},
-          {"compared", shadow_report_}};
+  const auto notes = advice_->consult(
+      now(), cluster().unfinished() > 0, [this] { return fork_now(0).fork; }, belief_->origin());
+  for (const PolicyAdvice::Note& note : notes) journal_->note(belief_->inside(now()), note.kind, note.fields);
 }
 
 }  // namespace smartmig

@@ -10,7 +10,7 @@ namespace smartmig {
 MetricsInput Daemon::metrics(const std::string& version) const {
   MetricsInput out;
   out.version = version;
-  out.policy = named_.name;
+  out.policy = policies_->name();
   out.driver = world_.driver.name();
   std::vector<std::shared_ptr<const GpuModel>> models;
   for (std::size_t g = 0; g < gpus_.size(); ++g) models.push_back(platform_->model(GpuId(g)).gpu);

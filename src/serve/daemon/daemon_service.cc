@@ -243,7 +243,7 @@ Result<Json> DaemonService::status(const Caller&) {
     const DaemonSettings& s = d.settings();
     Json out;
     out["version"] = facts_.version;
-    out["policy"] = d.policy().name;
+    out["policy"] = d.policies().name();
     out["shadow"] = s.shadow.empty() ? Json() : d.shadow_json();
     out["driver"] = d.world().driver.name();
     out["emulated"] = d.world().emulated;
@@ -270,7 +270,7 @@ Result<Json> DaemonService::status(const Caller&) {
     out["prices"] = Json();
     if (s.prices)
       out["prices"] = {{"energy_per_kwh", s.prices->energy_per_kwh}, {"late_per_hour", s.prices->late_per_hour}};
-    out["overtaken_max"] = d.overtaking().most_overtaken();
+    out["overtaken_max"] = d.policies().overtaking().most_overtaken();
     out["visible"] = d.belief().visible();
     out["journal_position"] = d.journal_position();
     out["disk"] = d.disk_trouble().empty() ? "ok" : d.disk_trouble();
@@ -304,7 +304,7 @@ Result<Json> DaemonService::reload(const Caller& caller) {
   SMARTMIG_TRY(const DaemonSettings settings, facts_.reload());
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     SMARTMIG_RETURN_IF_ERROR(d.set_settings(settings));
-    return Json{{"policy", d.policy().name}};
+    return Json{{"policy", d.policies().name()}};
   });
 }
 

@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "base/text.h"
-#include "eval/guard.h"
 #include "eval/json_object.h"
 #include "mig/catalog.h"
 #include "serve/daemon/daemon.h"
@@ -51,7 +50,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, DaemonSettings s
 }
 
 Daemon::~Daemon() {
-  advisor_.reset();
+  advice_.reset();
   lanes_.reset();
 }
 
@@ -129,7 +128,6 @@ Result<Ok> Daemon::load_values(const StoreStart& start) {
       const auto us = colon == item.npos ? std::nullopt : parse_int(item.substr(colon + 1));
       if (uid && us) admission_.set_account(std::uint32_t(*uid), Time(*us));
     }
-  advisor_ = std::make_unique<Advisor>(world_.clock.is_virtual(), [clock = &world_.clock] { clock->wake(); });
   if (const std::string text = value("history"); !text.empty()) {
     SMARTMIG_TRY(history_, History::parse("stored history", text));
   }
@@ -167,7 +165,7 @@ void Daemon::begin_session(std::uint64_t last_event) {
   run.cost = cost_;
   run.initial = layouts;
   run.version = settings_.version;
-  run.config = {{"policy", named_.name}, {"world", world_.driver.name()}};
+  run.config = {{"policy", policies_->name()}, {"world", world_.driver.name()}};
   run.summary.a = 2e-7;
   run.summary.days = 1;
   journal_->begin_run(run, cluster.now());
@@ -257,60 +255,24 @@ void Daemon::resume(JobRecord& job) {
       belief_->inside(job.first_started));
 }
 
-std::string Daemon::plain_policy_name() const {
-  const std::string& name = settings_.policy;
-  return name.starts_with("guard(") && name.ends_with(")") ? name.substr(6, name.size() - 7) : name;
-}
-
-// The chain: policy (guarded), bounded overtaking, power caps, the gate of users and host. Nothing is replaced unless
-// all of it can be made.
 Result<Ok> Daemon::make_policies() {
-  const PolicyOptions options = policy_options();
-  const std::string name = plain_policy_name();
-  SMARTMIG_TRY(NamedPolicy named, make_any_policy(name, options, cost_, platform_));
-  const bool learned = name.find("meanfield") != std::string::npos;
-  std::unique_ptr<Policy> policy = std::move(named.policy);
-  GuardedPolicy* guarded = nullptr;
-  if (settings_.guard || learned || name != settings_.policy) {
-    PolicyOptions plain = options;
-    plain.layouts.clear();
-    SMARTMIG_TRY(NamedPolicy fallback, make_any_policy(kPlainPolicies[0], plain, cost_, platform_));
-    auto both = std::make_unique<GuardedPolicy>(std::move(policy), std::move(fallback.policy));
-    guarded = both.get();
-    policy = std::move(both);
-  }
-  std::unique_ptr<Policy> shadow;
-  if (!settings_.shadow.empty()) {
-    PolicyOptions other = options;
-    other.layouts.clear();
-    SMARTMIG_TRY(NamedPolicy made, make_any_policy(settings_.shadow, other, cost_, platform_));
-    shadow = std::move(made.policy);
-  }
-  const bool plans_layouts = learned || name.find("planner") != std::string::npos;
-  auto overtaking = std::make_unique<BoundedOvertaking>(
-      std::move(policy), OvertakingOptions{settings_.overtaking_bound, settings_.overtaking_patience, !plans_layouts});
-  named.name = settings_.policy;
-  named_ = std::move(named);
-  guarded_ = guarded;
-  shadow_ = std::move(shadow);
-  overtaking_ = overtaking.get();
-  const PowerCaps caps = power_caps();
-  belief_->set_caps(caps);
-  belief_->set_user_slices(settings_.user_slices);
-  power_cap_ = std::make_unique<PowerCap>(std::move(overtaking), caps);
-  filter_ = std::make_unique<StartFilter>(
-      *power_cap_, [this](const Cluster& cluster, const Start& start) { return gate(cluster, start); },
-      [this] { count_running(); });
-  mapping_.reset();
+  std::optional<JobMapping> mapping;
   if (!settings_.mapping_dir.empty()) {
-    SMARTMIG_TRY(mapping_, JobMapping::open(settings_.mapping_dir));
+    SMARTMIG_TRY(mapping, JobMapping::open(settings_.mapping_dir));
   }
+  if (!policies_) {
+    policies_ = std::make_unique<Policies>(
+        settings_, platform_, cost_,
+        [this](const Cluster& cluster, const Start& start) { return gate(cluster, start); },
+        [this] { count_running(); });
+    advice_ = std::make_unique<PolicyAdvice>(settings_, *policies_, world_.clock);
+  }
+  SMARTMIG_RETURN_IF_ERROR(policies_->make());
+  advice_->set_shadow(policies_->take_shadow());
+  belief_->set_caps(policies_->caps());
+  belief_->set_user_slices(settings_.user_slices);
+  mapping_ = std::move(mapping);
   return Ok{};
-}
-
-PowerCaps Daemon::power_caps() const {
-  const auto cap = [](double w) { return w > 0 ? w : kNoCap; };
-  return PowerCaps{cap(settings_.board_cap_w), cap(settings_.fleet_cap_w)};
 }
 
 // A fixed partition states its layouts for time 0 only: they are asked for once, where nothing else is.
@@ -318,8 +280,8 @@ void Daemon::ask_for_initial_layouts() {
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     const Platform::Model& model = platform_->model(GpuId(g));
     const GpuState& state = cluster().gpus()[g];
-    if (!gpus_[g].trouble.empty() || shape_of(*model.gpu, state.layout) == named_.initial[g]) continue;
-    if (const auto layout = model.shapes->realise(named_.initial[g], state.layout, state.busy))
+    if (!gpus_[g].trouble.empty() || shape_of(*model.gpu, state.layout) == policies_->initial()[g]) continue;
+    if (const auto layout = model.shapes->realise(policies_->initial()[g], state.layout, state.busy))
       first_plan_.reshapes.push_back({GpuId(g), *layout});
   }
 }

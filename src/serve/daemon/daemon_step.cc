@@ -133,7 +133,7 @@ void Daemon::compact_if_needed() {
     numbers.push_back(journal_->numbers()[index(job)]);
   session_->replace(belief_->compacted(old));
   journal_->set_table(belief_->table(), std::move(numbers));
-  filter_->forget();
+  policies_->rows_renumbered();
   for (auto& [id, effect] : postponed_) effect.job = belief_->row(id);
 }
 
@@ -143,7 +143,7 @@ void Daemon::decide_all() {
     while ((fleet_->withdrawals() || (!settings_.decide_each_arrival && fleet_->arrival_next())) &&
            session_->advance()) {
     }
-    if (worth_deciding()) decide();
+    if (worth_deciding(cluster())) decide();
   }
   if (decide_anyway_ && (paused_ || cluster().unfinished() == 0)) {  // nor does time alone
     decide_anyway_ = false;
@@ -153,19 +153,11 @@ void Daemon::decide_all() {
     session_->look_again();
     decide();
     while (session_->advance())
-      if (worth_deciding()) decide();
+      if (worth_deciding(cluster())) decide();
   }
   for (const LiveFleet::Effect& effect : fleet_->take_effects()) prepare(effect);
   counts_.refused = session_->refused();
-  counts_.fallbacks = guarded_ ? guarded_->falls() : 0;
-}
-
-// A fleet without jobs stays as it is: the slices that come and go there give no reason to change them again, or a
-// policy that draws layouts by chance would reshape for ever.
-bool Daemon::worth_deciding() const {
-  if (cluster().unfinished() > 0 || cluster().news().empty()) return true;
-  const EventKind last = cluster().news().back().kind;
-  return last != EventKind::kCreated && last != EventKind::kDestroyed;
+  counts_.fallbacks = policies_->falls();
 }
 
 void Daemon::decide() {
@@ -173,7 +165,7 @@ void Daemon::decide() {
   next_tick_ = settings_.tick == kNever ? kNever : now() + settings_.tick;
   plan_.clear();
   const auto began = std::chrono::steady_clock::now();
-  if (!paused_) filter_->decide(cluster(), plan_);
+  if (!paused_) policies_->decide(cluster(), plan_);
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (decision_times_.size() < kDecisionTimes) decision_times_.push_back(0);
   decision_times_[decision_at_++ % kDecisionTimes] = took;

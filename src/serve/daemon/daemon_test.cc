@@ -315,7 +315,7 @@ TEST(Daemon, ALearnedPolicyIsGuarded) {
   for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);
-  EXPECT_EQ(q.daemon().policy().name, "guard(meanfield+cedf)");
+  EXPECT_EQ(q.daemon().policies().name(), "guard(meanfield+cedf)");
 }
 
 }  // namespace

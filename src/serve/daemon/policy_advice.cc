@@ -1,0 +1,88 @@
+#include "serve/daemon/policy_advice.h"
+
+#include <limits>
+#include <set>
+
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+namespace {
+
+using Json = nlohmann::json;
+constexpr double kGuardMargin = 0.01;
+constexpr double kNoFuture = std::numeric_limits<double>::infinity();
+
+// What an outcome costs; without prices by the weight that policies decide by.
+double weighed(const std::optional<Outcome>& outcome, const std::optional<EnergyPrices>& prices) {
+  if (!outcome) return kNoFuture;
+  return prices ? outcome->cost(*prices) : watt_minutes(outcome->energy_j) * kPaperWeight + outcome->late_s / 60;
+}
+
+Json figures_of(const std::optional<Outcome>& outcome, const std::optional<EnergyPrices>& prices) {
+  if (!outcome) return Json("it would leave jobs waiting for ever");
+  return Json{{"energy_j", outcome->energy_j},
+              {"late_s", outcome->late_s},
+              {"cost", prices ? Json(outcome->cost(*prices)) : Json()}};
+}
+
+}  // namespace
+
+PolicyAdvice::PolicyAdvice(const DaemonSettings& settings, Policies& policies, LiveClock& clock)
+    : settings_(settings), policies_(policies), advisor_(clock.is_virtual(), [&clock] { clock.wake(); }) {}
+
+const Plan* PolicyAdvice::shadow_differs(const Cluster& cluster, const Plan& plan) {
+  if (!shadow_) return nullptr;
+  shadow_plan_.clear();
+  shadow_->decide(cluster, shadow_plan_);
+  const auto starts = [](const Plan& of) {
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> out;
+    for (const Start& s : of.starts) out.emplace(index(s.job), index(s.gpu), index(s.where));
+    return out;
+  };
+  if (starts(shadow_plan_) == starts(plan)) return nullptr;
+  ++differences_;
+  return &shadow_plan_;
+}
+
+std::vector<PolicyAdvice::Note> PolicyAdvice::consult(Time now, bool jobs_wait, const std::function<Fork()>& fork,
+                                                      Time origin) {
+  std::vector<Note> notes;
+  if (const auto answer = advisor_.take()) notes = judge(*answer, origin);
+  if (now < next_ || (!shadow_ && !policies_.guard())) return notes;
+  next_ = now + settings_.shadow_window;
+  if (!jobs_wait) return notes;
+  std::vector<Advisor::Candidate> candidates = {{"own", policies_.maker(policies_.plain_name())}};
+  if (shadow_) candidates.push_back({"shadow", policies_.maker(settings_.shadow)});
+  if (policies_.guard())
+    for (const char* plain : kPlainPolicies) candidates.push_back({plain, policies_.maker(plain)});
+  advisor_.ask(fork(), std::move(candidates));
+  return notes;
+}
+
+std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answer, Time origin) {
+  std::vector<Note> notes;
+  double best_plain = kNoFuture;
+  for (std::size_t i = 1; i < answer.names.size(); ++i) {
+    if (answer.names[i] != "shadow") {
+      best_plain = std::min(best_plain, weighed(answer.outcomes[i], settings_.prices));
+      continue;
+    }
+    report_ = {{"at", unix_seconds(answer.asked + origin)},
+               {"own", figures_of(answer.outcomes[0], settings_.prices)},
+               {"shadow", figures_of(answer.outcomes[i], settings_.prices)}};
+    notes.push_back({"shadow_cost", "\"compared\":" + report_.dump()});
+  }
+  GuardedPolicy* guard = policies_.guard();
+  if (!guard || best_plain == kNoFuture) return notes;
+  const bool worse = weighed(answer.outcomes[0], settings_.prices) > best_plain * (1 + kGuardMargin);
+  if (worse != guard->worse())
+    notes.push_back({"guard", fmt::format("\"policy\":{},\"falls_back\":{}", Json(policies_.name()).dump(), worse)});
+  guard->set_worse(worse);
+  return notes;
+}
+
+Json PolicyAdvice::shadow_json(std::uint64_t decisions) const {
+  return {{"policy", settings_.shadow}, {"decisions", decisions}, {"differences", differences_}, {"compared", report_}};
+}
+
+}  // namespace smartmig

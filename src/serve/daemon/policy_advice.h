@@ -1,0 +1,44 @@
+// What other policies would do with the living fleet. The shadow policy (settings: shadow) decides beside the real one
+// and nobody acts on it: its different starts are counted. Every shadow_window the futures of the own policy, of the
+// shadow and, where the own one is guarded, of the plain ones are compared on a fork (Advisor): the first comparison is
+// reported, the second tells the guard whether to fall back. What is worth a line of the journal is returned as a note.
+// Thread rule: the owner's.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "live/live_clock.h"
+#include "serve/daemon/advisor.h"
+#include "serve/daemon/policies.h"
+
+namespace smartmig {
+
+class PolicyAdvice {
+ public:
+  struct Note {
+    std::string kind, fields;  // as LiveJournal::note takes them
+  };
+  PolicyAdvice(const DaemonSettings& settings, Policies& policies, LiveClock& clock);
+
+  void set_shadow(std::unique_ptr<Policy> shadow) { shadow_ = std::move(shadow); }  // null: none
+  // Beside a decision: the plan of the shadow where its starts differ from these, else null.
+  const Plan* shadow_differs(const Cluster& cluster, const Plan& plan);
+  std::uint64_t differences() const { return differences_; }
+
+  // Takes an answer that has come and asks anew when it is time. `origin` is the Unix time of the fork's 0.
+  std::vector<Note> consult(Time now, bool jobs_wait, const std::function<Fork()>& fork, Time origin);
+  nlohmann::json shadow_json(std::uint64_t decisions) const;  // what the shadow would have done, and what it would cost
+
+ private:
+  std::vector<Note> judge(const Advisor::Answer& answer, Time origin);
+
+  const DaemonSettings& settings_;
+  Policies& policies_;
+  std::unique_ptr<Policy> shadow_;
+  Plan shadow_plan_;
+  std::uint64_t differences_ = 0;
+  nlohmann::json report_;
+  Advisor advisor_;
+  Time next_{};
+};
+
+}  // namespace smartmig
