@@ -19,7 +19,7 @@ struct Two {
   std::vector<Event> none;
   Event event;
   void ask(unsigned gpu, const char* layout) {
-    const Event askedEvent::reshape_asked(cluster.now(), GpuId(gpu), fixture::layout(*platform, gpu, layout));
+    const Event asked = Event::reshape_asked(cluster.now(), GpuId(gpu), fixture::layout(*platform, gpu, layout));
     cluster.apply(asked);
     fleet.begin(cluster, asked, none);
   }
