@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "daemon_harness.h"
+#include "support/reachable_copy.h"
 
 namespace smartmig::daemon_conformance {
 namespace {
@@ -224,6 +225,7 @@ TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
   const char* named = std::getenv("SMARTMIG_NVML_SIM");
   const auto program = (named ? std::filesystem::path(named) : here / "nvml-sim") / "smartmig-emulated-job";
   if (!std::filesystem::exists(program)) GTEST_SKIP() << "no " << program;
+  const ReachableCopy job_program(program);  // as root the daemon runs jobs as another user
   Setting setting;
   setting.policy = GetParam();
   setting.jobs = 14;
@@ -234,8 +236,8 @@ TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
     ASSERT_GE(apart.closest, stretch * Time(120'000)) << "in no workload are the ends far enough apart";
     for (Ask& ask : apart.asks)
       ask.spec.command = {
-          program.string(), "--kind", ask.spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*ask.spec.estimate)),
-          "--steps",        "1"};
+          job_program.path(), "--kind", ask.spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*ask.spec.estimate)),
+          "--steps",          "1"};
     DaemonRun run(setting, [&](StationOptions& o) {
       o.clock = "real";
       o.in_process = false;

@@ -261,13 +261,14 @@ def main(tests, name):
     for variable in [v for v in os.environ if v.startswith("SMARTMIG_")]:
         del os.environ[variable]
     os.umask(0o022)
-    failures, began = 0, time.monotonic()
+    failures, skips, began = 0, 0, time.monotonic()
     for test in tests:
         if chosen and test.__name__ not in chosen:
             continue
         start = time.monotonic()
         try:
             skipped = test(build)
+            skips += bool(skipped)
             verdict = f"skipped: {skipped}" if skipped else "ok"
         except Exception as problem:  # the other tests still run
             failures += 1
@@ -275,5 +276,5 @@ def main(tests, name):
             if not isinstance(problem, Failed):
                 traceback.print_exc()
         print(f"{test.__name__:<44} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
-    print(f"{name}: {failures} failed, {time.monotonic() - began:.1f} s")
+    print(f"{name}: {failures} failed, {skips} skipped, {time.monotonic() - began:.1f} s")
     sys.exit(1 if failures else 0)

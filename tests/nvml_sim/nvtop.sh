@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs the real nvtop on emulated GPUs: nvtop.sh BUILD_DIR. By its snapshot where this nvtop has one, else in a
-# pseudo-terminal. NVTOP names another program. Passes when every emulated board is on the screen.
+# pseudo-terminal. NVTOP names another program. Passes when every emulated board is on the screen; exits 77 where
+# there is no nvtop.
 set -u
 build=$(cd "${1:?nvtop.sh BUILD_DIR}/nvml-sim" && pwd) || exit 1
 nvtop=${NVTOP:-$(command -v nvtop)} || true
 if [ -z "$nvtop" ]; then
   echo "skipped: nvtop is not installed"
-  exit 0
+  exit 77
 fi
 scratch=$(mktemp -d) || exit 1
 job=
@@ -28,7 +29,7 @@ elif command -v script >/dev/null; then
   (sleep 3; printf q) | TERM=xterm timeout -s INT 20 script -qc "stty rows 50 cols 160; $nvtop" /dev/null >"$screen" 2>&1
 else
   echo "skipped: this nvtop has no snapshot and there is no script(1) to capture it"
-  exit 0
+  exit 77
 fi
 plain=$(sed 's/\x1b[(\[][0-9;?]*[A-Za-z]//g' "$screen")
 status=0
