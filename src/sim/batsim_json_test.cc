@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
+
 namespace smartmig {
 namespace {
 
@@ -14,7 +16,7 @@ Result<Workload> read_jobs(const std::string& jobs) {
 }
 
 TEST(BatsimJson, ReadsTheSample) {
-  const auto workload = load_workload(std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/batsim.json");
+  const auto workload = load_workload(source_dir() + "/tests/data/batsim.json");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->names, (std::vector<std::string>{"w0!2", "1"}));
   EXPECT_EQ(workload->jobs[0].submit, Time(500'000));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "support/paths.h"
 
 namespace smartmig {
 namespace {
@@ -32,7 +33,7 @@ void expect_same(const Workload& a, const Workload& b) {
 }
 
 TEST(JobCsv, ReadsTheSample) {
-  const auto workload = load_workload(std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/jobs.csv");
+  const auto workload = load_workload(source_dir() + "/tests/data/jobs.csv");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->names, (std::vector<std::string>{"train-a", "zero", "infer-b", "big, c"}));
   EXPECT_EQ(workload->kinds, (std::vector<std::string>{"bert-train", "capped", "bert-infer"}));

@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
+
 namespace smartmig {
 namespace {
 
 Result<Workload> read_text(const std::string& text) { return read_swf(LineReader::over("t.swf", text)); }
 
 TEST(Swf, ReadsTheSample) {
-  const auto workload = load_workload(std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/small.swf");
+  const auto workload = load_workload(source_dir() + "/tests/data/small.swf");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->names, (std::vector<std::string>{"1", "3", "5"}));
   EXPECT_EQ(workload->jobs[0].work_on(7), std::chrono::seconds(100));

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "sim/kind_curve.h"
+#include "support/paths.h"
 
 namespace smartmig {
 namespace {
@@ -24,7 +25,7 @@ bool has_rule(const Workload& workload, const std::string& words) {
 std::string all_rules(const Workload& workload) { return fmt::format("{}", fmt::join(workload.rules, "\n")); }
 
 TEST(TraceCsv, ReadsTheSampleAndSaysItsRules) {
-  const auto workload = load_workload(std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/trace.csv");
+  const auto workload = load_workload(source_dir() + "/tests/data/trace.csv");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->names, (std::vector<std::string>{"1", "7", "5"}));
   const Job &first = workload->jobs[0], &no_submit = workload->jobs[1], &part = workload->jobs[2];
@@ -51,7 +52,7 @@ TEST(TraceCsv, ReadsTheSampleAndSaysItsRules) {
 }
 
 TEST(TraceCsv, TokensNeedASpeed) {
-  const std::string file = std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/trace_tokens.csv";
+  const std::string file = source_dir() + "/tests/data/trace_tokens.csv";
   const auto refused = load_workload(file);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("--tokens-per-s"), std::string::npos);
@@ -123,7 +124,7 @@ TEST(TraceCsv, MalformedNumbersStopWithThePlace) {
 
 // The public traces lie beside the project, not in it.
 TEST(TraceCsv, PublicTraces) {
-  const std::string folder = std::string(SMARTMIG_SOURCE_DIR) + "/../shared/data/traces/";
+  const std::string folder = source_dir() + "/../shared/data/traces/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no public traces beside this project";
   LoadOptions options;
   options.tokens_per_s = 1000;

@@ -4,11 +4,12 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "support/paths.h"
 
 namespace smartmig {
 namespace {
 
-const std::string kData = std::string(SMARTMIG_SOURCE_DIR) + "/tests/data/";
+const std::string kData = source_dir() + "/tests/data/";
 
 TEST(WorkloadSpec, ReadsEverySetting) {
   const auto spec = parse_workload_spec("paper:12.5x,seed=7,days=3,slack=1.5-3,hours=8-12");

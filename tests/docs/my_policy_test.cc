@@ -9,6 +9,7 @@
 // [docs/policies.md: begin]
 #include "policy/plain_placer.h"
 #include "policy/slice_rules.h"
+#include "support/paths.h"
 
 namespace smartmig {
 
@@ -55,8 +56,8 @@ std::string between(const std::string& text, const std::string& begin, const std
 }
 
 TEST(Docs, ThePageShowsTheRuleThatIsTested) {
-  const std::string page = read_file(SMARTMIG_SOURCE_DIR "/docs/policies.md").value();
-  const std::string source = read_file(SMARTMIG_SOURCE_DIR "/tests/docs/my_policy_test.cc").value();
+  const std::string page = read_file(source_dir() + "/docs/policies.md").value();
+  const std::string source = read_file(source_dir() + "/tests/docs/my_policy_test.cc").value();
   EXPECT_EQ(between(page, "```cpp\n", "```"),
             between(source, "// [docs/policies.md: begin]\n", "// [docs/policies.md: end]"));
 }

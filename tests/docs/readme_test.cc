@@ -7,12 +7,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "support/paths.h"
 
 namespace smartmig {
 namespace {
 
 std::string text_of(const std::string& name) {
-  const auto text = read_file(std::string(SMARTMIG_SOURCE_DIR) + "/" + name);
+  const auto text = read_file(source_dir() + "/" + name);
   EXPECT_TRUE(text) << name;
   return text ? *text : "";
 }

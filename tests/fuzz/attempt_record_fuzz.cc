@@ -2,10 +2,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "live/jobs/attempt_record.h"
 #include "live/jobs/cgroup.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(attempt_record) {
   using namespace smartmig;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto record = parse_attempt_record("fuzz", text))

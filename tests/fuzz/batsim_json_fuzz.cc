@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "sim/batsim_json.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(batsim_json) {
   using namespace smartmig;
   const auto workload = read_batsim_json("fuzz", {reinterpret_cast<const char*>(data), size});
   SMARTMIG_CHECK(!workload || validate(*workload), "an invalid workload was accepted");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "fuzz/target.h"
 #include "mig/catalog.h"
 #include "mig/shape.h"
 
@@ -28,7 +29,7 @@ void try_texts(const GpuModel& model, std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(catalog) {
   if (size < 1) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string_view gpus = text.substr(0, text.size() * (data[0] & 15) / 16), profiles = text.substr(gpus.size());

@@ -4,9 +4,10 @@
 #include <cstdint>
 
 #include "bound/checker.h"
+#include "fuzz/target.h"
 #include "model/fixture.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(certificate) {
   using namespace smartmig;
   static const auto platform = fixture::platform("1xa100-40gb", "paper");
   static const auto jobs =

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "learn/trainer.h"
 
 namespace {
@@ -20,7 +21,7 @@ void read_all(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(checkpoint) {
   using namespace smartmig;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   read_all(bytes);

@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "live/energy/energy_meter.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(energy_state) {
   using namespace smartmig;
   EnergyMeter meter;
   if (!meter.restore({reinterpret_cast<const char*>(data), size})) return 0;

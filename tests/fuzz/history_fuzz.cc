@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "serve/daemon/history.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(history) {
   using namespace smartmig;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   signature_of({std::string(text.substr(0, size / 2)), std::string(text.substr(size / 2))}, text);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "fuzz/target.h"
 #include "serve/http/api.h"
 #include "serve/http/http_guard.h"
 #include "support/fake_service.h"
@@ -32,7 +33,7 @@ std::string_view cut(std::string_view& text, char at) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(http_api) {
   FakeService service;
   service.log_path = "/nonexistent/log";
   service.log_ended = true;

@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "sim/job_csv.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(job_csv) {
   using namespace smartmig;
   const auto workload = read_job_csv(LineReader::over("fuzz", {reinterpret_cast<const char*>(data), size}));
   if (!workload) return 0;

@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "live/jobs/job_spec.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(job_spec) {
   using namespace smartmig;
   const auto spec = parse_job_spec({reinterpret_cast<const char*>(data), size}, Time(1'000'000));
   if (!spec) return 0;

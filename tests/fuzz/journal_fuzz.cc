@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "report/html_report.h"
 #include "report/journal.h"
 #include "report/summary_text.h"
@@ -23,7 +24,7 @@ bool names_a_large_fleet(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(journal) {
   using namespace smartmig;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (names_a_large_fleet(text.substr(0, text.find('\n')))) return 0;

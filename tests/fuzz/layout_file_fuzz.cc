@@ -4,9 +4,10 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "policy/layout_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(layout_file) {
   using namespace smartmig;
   const auto file = parse_layout_file("input", {reinterpret_cast<const char*>(data), size});
   if (!file) return 0;

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "fuzz/target.h"
 #include "model/memory_projection.h"
 #include "papers/memory_curves.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(memory_curves) {
   using namespace smartmig;
   if (const auto curves = parse_recorded_curves("fuzz", {reinterpret_cast<const char*>(data), size}))
     for (const MemoryCurve& curve : *curves)

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "live/jobs/memory_record.h"
 #include "live/jobs/memory_report.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(memory_report) {
   using namespace smartmig;
   if (size == 0) return 0;
   const bool repair = data[0] % 2;

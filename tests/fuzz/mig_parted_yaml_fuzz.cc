@@ -4,11 +4,12 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "live/gpu/desired.h"
 #include "live/gpu/mig_config.h"
 #include "mig/catalog.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(mig_parted_yaml) {
   using namespace smartmig;
   const auto file = parse_mig_config("input", {reinterpret_cast<const char*>(data), size});
   if (!file) return 0;

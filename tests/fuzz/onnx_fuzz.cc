@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "learn/onnx_reader.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(onnx) {
   using namespace smartmig;
   const auto model = parse_onnx("fuzz", {reinterpret_cast<const char*>(data), size});
   if (!model) return 0;

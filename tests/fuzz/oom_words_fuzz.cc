@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "serve/daemon/oom_words.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(oom_words) {
   const int mib = smartmig::refused_request_mib({reinterpret_cast<const char*>(data), size});
   SMARTMIG_CHECK(mib >= 0 && mib <= 1 << 26, "{} MiB", mib);
   return 0;

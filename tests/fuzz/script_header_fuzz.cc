@@ -4,8 +4,9 @@
 
 #include "base/check.h"
 #include "cli/queue/script_header.h"
+#include "fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(script_header) {
   using namespace smartmig;
   const Time now(1'763'222'400'000'000);
   const auto header = cli::read_script_header("fuzz", {reinterpret_cast<const char*>(data), size});

@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "serve/config/config.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(serve_config) {
   using namespace smartmig;
   const auto config = parse_serve_config("fuzz", {reinterpret_cast<const char*>(data), size});
   if (!config) return 0;

@@ -6,10 +6,11 @@
 #include "eval/calibration.h"
 #include "eval/profile_rows.h"
 #include "eval/progress_meter.h"
+#include "fuzz/target.h"
 #include "model/speed.h"
 #include "report/journal_runs.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(site_tables) {
   using namespace smartmig;
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   if (const auto runs = read_measured_runs(LineReader::over("fuzz", text)); runs && runs->size() < 64) {

@@ -3,8 +3,9 @@
 #include <cstdint>
 
 #include "eval/decision.h"
+#include "fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(state_json) {
   using namespace smartmig;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const CostModel::Kind kind : {CostModel::kPaper, CostModel::kHardware}) {

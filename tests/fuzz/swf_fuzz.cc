@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "sim/swf.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(swf) {
   using namespace smartmig;
   const auto workload = read_swf(LineReader::over("fuzz", {reinterpret_cast<const char*>(data), size}));
   SMARTMIG_CHECK(!workload || validate(*workload), "an invalid workload was accepted");

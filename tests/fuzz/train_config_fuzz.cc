@@ -4,9 +4,10 @@
 #include <string>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "learn/train_config.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(train_config) {
   using namespace smartmig;
   const auto config = parse_train_config("fuzz", {reinterpret_cast<const char*>(data), size});
   if (!config) return 0;

@@ -4,9 +4,10 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "fuzz/target.h"
 #include "policy/job_value.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(weight_file) {
   using namespace smartmig;
   const auto file = parse_weight_file("input", {reinterpret_cast<const char*>(data), size});
   if (!file) return 0;

@@ -2,9 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/target.h"
 #include "sim/workload_spec.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+SMARTMIG_FUZZ_TARGET(workload_spec) {
   using namespace smartmig;
   const auto spec = parse_workload_spec({reinterpret_cast<const char*>(data), size});
   if (!spec) return 0;

@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "support/paths.h"
+
 namespace smartmig {
 namespace {
 
@@ -101,7 +103,7 @@ TEST(MetricsText, OddNumbersStayReadable) {
 }
 
 TEST(MetricsText, TheGrafanaBoardAsksForNamesThatExist) {
-  std::ifstream file(std::string(SMARTMIG_SOURCE_DIR) + "/deploy/grafana.json");
+  std::ifstream file(source_dir() + "/deploy/grafana.json");
   const auto board = nlohmann::json::parse(file, nullptr, false);
   ASSERT_TRUE(board.is_object());
   const std::string text = metrics_text(sample_input());
