@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Every pattern in tests/filters matches a test: check_filters.sh UNIT_TESTS. Else a renamed suite would silently leave
-# its group.
+# Every pattern in tests/filters matches a test: check_filters.sh UNIT_TESTS [TSAN_UNIT_TESTS]. Else a renamed suite would
+# silently leave its group. The program with TSan, which is built of fewer files, holds every test with threads.
 set -u
-program=$(readlink -f -- "${1:?check_filters.sh UNIT_TESTS}")
+program=$(readlink -f -- "${1:?check_filters.sh UNIT_TESTS [TSAN_UNIT_TESTS]}")
+with_tsan=${2:+$(readlink -f -- "$2")}
 cd "$(dirname "${BASH_SOURCE[0]}")/filters" || exit 1
 failed=0 patterns=0
 for file in *.txt; do
@@ -12,5 +13,11 @@ for file in *.txt; do
       { echo "tests/filters/$file: $pattern matches no test"; failed=1; }
   done < <(sed -E 's/[[:space:]]*#.*//; /^$/d' "$file")
 done
+if [ -n "$with_tsan" ]; then
+  threads=$(sed -E 's/[[:space:]]*#.*//; /^$/d' threads.txt | paste -sd:)
+  diff <("$program" --gtest_list_tests "--gtest_filter=$threads" | LC_ALL=C sort) \
+    <(${FIXED_ADDRESSES-} "$with_tsan" --gtest_list_tests "--gtest_filter=$threads" | LC_ALL=C sort) ||
+    { echo "the program with TSan lacks these tests"; failed=1; }
+fi
 [ "$failed" = 0 ] && echo "$patterns patterns match tests"
 exit "$failed"
