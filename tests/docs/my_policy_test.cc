@@ -1,49 +1,12 @@
-// The placing rule of docs/policies.md: the page and this file hold the same text, and it runs.
+// The placing rule of docs/policies.md: the page and examples/shortest_first.h hold the same text, and it runs.
 #include <gtest/gtest.h>
 
+#include "../../examples/shortest_first.h"
 #include "base/file.h"
 #include "model/fixture.h"
 #include "policy/repartitioners.h"
 #include "sim/simulate.h"
-
-// [docs/policies.md: begin]
-#include "policy/plain_placer.h"
-#include "policy/slice_rules.h"
 #include "support/paths.h"
-
-namespace smartmig {
-
-// Shortest job first, each to the free slice that spends the fewest slice-seconds on it.
-class ShortestFirst : public PlacingRule {
- public:
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override {
-    order_by(cluster, jobs, [&](JobId job) {  // then by deadline, then by id
-      Time least = kNever;
-      for (const Time work : cluster.jobs().work_row(job))
-        if (work >= Time{0}) least = std::min(least, work);
-      return least;
-    });
-  }
-
-  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
-    const FinishByType finish(cluster, job);
-    Slot best;
-    double best_cost = 0;
-    for (std::uint32_t g = 0; g < board.gpus().size(); ++g)
-      for (const PlacementId p : board.small_to_large(g)) {
-        const TypeId type = cluster.platform().type_of(GpuId(g), p);
-        if (!(board.gpus()[g].free >> index(p) & 1) || finish[type] == kNever) continue;
-        const double cost = seconds(finish[type] - cluster.now()) * cluster.platform().type(type).compute_slices;
-        if (!best.none() && cost >= best_cost) continue;  // ties: lowest GPU, smallest slice
-        best = {GpuId(g), p};
-        best_cost = cost;
-      }
-    return best;
-  }
-};
-
-}  // namespace smartmig
-// [docs/policies.md: end]
 
 namespace smartmig {
 namespace {
@@ -57,9 +20,8 @@ std::string between(const std::string& text, const std::string& begin, const std
 
 TEST(Docs, ThePageShowsTheRuleThatIsTested) {
   const std::string page = read_file(source_dir() + "/docs/policies.md").value();
-  const std::string source = read_file(source_dir() + "/tests/docs/my_policy_test.cc").value();
-  EXPECT_EQ(between(page, "```cpp\n", "```"),
-            between(source, "// [docs/policies.md: begin]\n", "// [docs/policies.md: end]"));
+  const std::string source = read_file(source_dir() + "/examples/shortest_first.h").value();
+  EXPECT_NE(source.find(between(page, "```cpp\n", "```")), source.npos) << source;
 }
 
 TEST(Docs, TheRuleDoesWhatThePageSays) {

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Every command, flag, setting, file, link and type named in the documents exists.
+
+    tests/check_docs.py BINARY          one line for each thing that does not; exit 1 if there is one
+
+Read are README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md and docs/*.md. Checked are
+
+  commands   `smartmig VERB --flag ...` in code blocks and in `code`, against `smartmig VERB --help`
+  flags      a `--flag` alone belongs to some verb, or to a program of FOREIGN
+  settings   `section.key` and TOML blocks, against `serve --gen-config` and `train --gen-config`; the table of
+             docs/serve-config.md names exactly the daemon's
+  files      paths below the folders of the tree, and names of sources; NAME in a path stands for anything
+  variables  SMARTMIG_... is read somewhere, or is a flag's
+  links      between pages, with their anchors; every page is in docs/README.md
+  types      `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md is a word of the sources
+  columns    README.md stays within 120
+  drawings   docs/drawings/*.svg are what their script draws
+"""
+import fnmatch
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+root = Path(__file__).resolve().parents[1]
+PAGES = [root / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deploy/README.md")]
+PAGES += sorted((root / "docs").glob("*.md"))
+TOP = "src|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cmake"
+# Flags of other programs that a page names alone.
+FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": "./test", "help": "every verb",
+           "version": "smartmig", "update": "tests/golden/run.sh"}
+# Options of Slurm that docs/queue.md sets beside ours, and of the emulated machine (docs/nvml-sim.md).
+FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu"},
+                 "nvml-sim.md": None}
+
+complaints = []
+
+
+def complain(page, number, text):
+    complaints.append(f"{page.relative_to(root)}:{number}: {text}")
+
+
+def say(binary, *arguments):
+    return subprocess.run([binary, *arguments], capture_output=True, text=True, timeout=60).stdout
+
+
+class Program:
+    """What the binary knows: verbs with their flags, and settings."""
+
+    def __init__(self, binary):
+        self.binary, self.flags_of = binary, {}
+        overview = say(binary, "--help")
+        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*)  +\S", overview, re.M))
+        also = re.search(r"^Also: (.*)$", overview, re.M)
+        self.verbs |= set(re.findall(r"([a-z]+) \(", also.group(1))) if also else set()
+        self.settings = {verb: keys_of(tomllib.loads(uncommented(say(binary, verb, "--gen-config"))))
+                         for verb in ("serve", "train")}
+        self.all_flags = set().union(*(self.flags(verb) for verb in self.verbs))
+
+    def flags(self, verb):
+        if verb not in self.flags_of:
+            # A flag of --help stands at the beginning of a line; words about it may name others' flags.
+            lines = re.findall(r"^ +((?:-\w, )?--[a-z].*?)(?:  |$)", say(self.binary, verb, "--help"), re.M)
+            self.flags_of[verb] = set(re.findall(r"--([a-z][\w.-]*)", "\n".join(lines))) | {"help"}
+        return self.flags_of[verb]
+
+
+def uncommented(toml):
+    return re.sub(r"(?m)^# ?(?=[\w.]+ = )", "", toml)
+
+
+def keys_of(tree, before=""):
+    keys = set()
+    for key, value in tree.items():
+        keys.add(before + key)
+        if isinstance(value, dict):
+            keys |= keys_of(value, before + key + ".")
+    return keys
+
+
+def tree_files():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [name for name in listed.stdout.splitlines() if (root / name).exists()]
+    return [str(file.relative_to(root)) for file in root.rglob("*") if file.is_file() and "build" not in file.parts]
+
+
+def slug(heading):
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def code_of(page):
+    """(line number, language of the block or None, text) for every line of a block and every `code` in the prose."""
+    language = inside = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            inside, language = (None, None) if inside else (True, line.strip()[3:].strip())
+        elif inside:
+            yield number, language, line
+        elif re.match(r" {4,}\S", line):
+            yield number, "", line
+        else:
+            for code in re.findall(r"`([^`]+)`", line):
+                yield number, None, code.replace("\\|", "|")
+
+
+def joined(pieces):
+    """A line of a block that ends with a backslash goes on in the next."""
+    held = None
+    for number, language, text in pieces:
+        if held:
+            number, text, held = held[0], held[1] + " " + text.strip(), None
+        if language is not None and text.endswith("\\"):
+            held = (number, text[:-1])
+            continue
+        yield number, language, text
+
+
+def check_commands(program, page, number, text):
+    text = re.sub(r"'[^']*'|\"[^\"]*\"", "WORD", text)
+    for command in re.finditer(r"(?<![\w/.-])(?:\./)?smartmig(?: +(?!-)|$)([^;&|<>#()]*)", text):
+        words = command.group(1).split()
+        if not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
+            continue
+        verb = words[0]
+        if verb not in program.verbs:
+            complain(page, number, f"'smartmig {verb}': there is no such verb")
+            continue
+        for word in words[1:]:
+            if word == "--":
+                break
+            flag = re.match(r"\[?--([a-z][\w.-]*)", word)
+            if flag and flag.group(1) not in program.flags(verb):
+                complain(page, number, f"'smartmig {verb} --{flag.group(1)}': {verb} has no such option")
+
+
+def check_lone_flags(program, page, number, text):
+    allowed = FOREIGN_PAGES.get(page.name, set())
+    if allowed is None or "smartmig" in text or not text.startswith("--"):
+        return
+    for flag in re.findall(r"(?:^|[ ,|])--([a-z][\w.-]*)", text):
+        if flag not in program.all_flags and flag not in FOREIGN and flag not in allowed:
+            complain(page, number, f"--{flag} is an option of no verb")
+
+
+def check_settings(program, page, number, text):
+    known = program.settings["serve"] | program.settings["train"]
+    sections = {key.split(".")[0] for key in known if "." in key}
+    found = re.fullmatch(r"([a-z_]+)\.([a-z_]+|\*)(?: = .*)?", text)
+    if not found or found.group(1) not in sections or found.group(2) in ("h", "cc", "csv", "md", "db", "toml", "json", "jsonl"):
+        return
+    key = f"{found.group(1)}.{found.group(2)}"
+    if not any(fnmatch.fnmatch(one, key) for one in known):
+        complain(page, number, f"{key} is no setting of the daemon or the trainer")
+
+
+def check_toml(program, page):
+    for block in re.finditer(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        number = page.read_text(encoding="utf-8")[:block.start()].count("\n") + 1
+        known = program.settings["serve"] | program.settings["train"]
+        for key in keys_of(tomllib.loads(block.group(1))):
+            if key not in known and key.split(".")[0] != "priorities":
+                complain(page, number, f"{key} is no setting")
+
+
+def check_table_of_settings(program):
+    page = root / "docs" / "serve-config.md"
+    named = set()
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            named |= set(re.findall(r"`([a-z_.]+)`", line.split("|")[1]))
+    leaves = {key for key in program.settings["serve"] if not any(other.startswith(key + ".") for other in program.settings["serve"])}
+    for key in sorted(leaves - named):
+        complain(page, 1, f"the setting {key} is not in the table")
+    for key in sorted(named - program.settings["serve"]):
+        complain(page, 1, f"{key} is no setting")
+
+
+def check_files(files, page, number, text):
+    names = {name.rsplit("/", 1)[-1] for name in files}
+    folders = {"/".join(name.split("/")[:i]) for name in files for i in range(1, name.count("/") + 1)}
+    for path in re.findall(rf"(?<![\w/.$-])(?:{TOP})/[\w./*{{}},-]*", text):
+        for one in braces(path.rstrip(".,/")):
+            pattern = re.sub(r"(?<![a-z])[A-Z]{2,}(?![a-z])", "*", one)
+            hits = one in folders or any(fnmatch.fnmatch(name, pattern) for name in files) or any(
+                fnmatch.fnmatch(folder, pattern) for folder in folders)
+            if not hits:
+                complain(page, number, f"there is no {one}")
+    if re.fullmatch(r"[\w*]+(_test)?\.(h|cc|sh|py)", text) and not re.match(r"(x|x_test|train|job|work)\.", text):
+        if not any(fnmatch.fnmatch(name, re.sub(r"[A-Z]{2,}", "*", text)) for name in names):
+            complain(page, number, f"no file is named {text}")
+
+
+def braces(path):
+    found = re.search(r"\{([^{}]*)\}", path)
+    if not found:
+        return [path]
+    return [one for part in found.group(1).split(",") for one in braces(path[:found.start()] + part + path[found.end():])]
+
+
+def check_links(page, anchors):
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            if not file.exists():
+                complain(page, number, f"the link {target} leads nowhere")
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                complain(page, number, f"{file.name} has no heading #{anchor}")
+
+
+def headings(file):
+    text = re.sub(r"(?ms)^```.*?^```", "", file.read_text(encoding="utf-8"))
+    return {slug(line) for line in re.findall(r"(?m)^#+ (.*)$", text)}
+
+
+def main():
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).exists():
+        sys.exit("usage: tests/check_docs.py BINARY")
+    program, files = Program(str(Path(sys.argv[1]).resolve())), tree_files()
+    sources = "\n".join((root / name).read_text(encoding="utf-8", errors="replace") for name in files
+                        if name.endswith((".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte")) or name in ("test", "smartmig"))
+    words = set(re.findall(r"\w+", sources))
+    count = 0
+    for page in PAGES:
+        for number, language, text in joined(code_of(page)):
+            count += 1
+            if language in (None, "", "sh", "bash", "console"):
+                check_commands(program, page, number, text)
+            if language is None:
+                check_lone_flags(program, page, number, text)
+                check_settings(program, page, number, text)
+            if language in (None, ""):
+                check_files(files, page, number, text)
+            for variable in re.findall(r"\bSMARTMIG_[A-Z][A-Z_]+[A-Z]\b", text):
+                flag = variable[9:].lower().replace("_", "-")
+                if variable != "SMARTMIG_NAME" and variable not in words and flag not in program.all_flags:
+                    complain(page, number, f"nothing reads {variable}")
+            if page.name in ("ARCHITECTURE.md", "CONTRIBUTING.md") and language is None:
+                for name in re.findall(r"\b[A-Z][a-z]+[A-Z][A-Za-z]+\b", text):
+                    if name not in words and name != "PascalCase":
+                        complain(page, number, f"{name} is in no source")
+        check_toml(program, page)
+        check_links(page, headings)
+    check_table_of_settings(program)
+    for page in sorted((root / "docs").glob("*.md")):
+        if page.name != "README.md" and f"({page.name})" not in (root / "docs/README.md").read_text(encoding="utf-8"):
+            complain(page, 1, "docs/README.md does not lead here")
+    for number, line in enumerate((root / "README.md").read_text(encoding="utf-8").splitlines(), 1):
+        if len(line) > 120:
+            complain(root / "README.md", number, f"{len(line)} columns; 120 are enough")
+    drawn = subprocess.run([sys.executable, root / "docs/drawings/make.py", "--check"], capture_output=True, text=True)
+    complaints.extend((drawn.stdout + drawn.stderr).splitlines())
+    print("\n".join(complaints) or f"{len(PAGES)} pages, {count} pieces of code: all they name exists")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
