@@ -12,7 +12,7 @@ Read are README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md and docs/
   files      paths below the folders of the tree, and names of sources; NAME in a path stands for anything
   variables  SMARTMIG_... is read somewhere, or is a flag's
   links      between pages, with their anchors; every page is in docs/README.md
-  types      `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md is a word of the sources
+  words      `snake_case` is a word of the sources or tables, and so is `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md
   columns    README.md stays within 120
   drawings   docs/drawings/*.svg are what their script draws
 """
@@ -27,9 +27,10 @@ root = Path(__file__).resolve().parents[1]
 PAGES = [root / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deploy/README.md")]
 PAGES += sorted((root / "docs").glob("*.md"))
 TOP = "src|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cmake"
+SOURCES = (".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte", ".csv", ".toml", ".json", ".txt")
 # Flags of other programs that a page names alone.
 FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": "./test", "help": "every verb",
-           "version": "smartmig", "update": "tests/golden/run.sh"}
+           "version": "smartmig", "no-preempt": "another name of --no-requeue", "update": "tests/golden/run.sh"}
 # Options of Slurm that docs/queue.md sets beside ours, and of the emulated machine (docs/nvml-sim.md).
 FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu"},
                  "nvml-sim.md": None}
@@ -51,23 +52,26 @@ class Program:
     def __init__(self, binary):
         self.binary, self.flags_of = binary, {}
         overview = say(binary, "--help")
-        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*)  +\S", overview, re.M))
+        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*) +\S", overview, re.M)) - {"smartmig"}
         also = re.search(r"^Also: (.*)$", overview, re.M)
         self.verbs |= set(re.findall(r"([a-z]+) \(", also.group(1))) if also else set()
-        self.settings = {verb: keys_of(tomllib.loads(uncommented(say(binary, verb, "--gen-config"))))
+        self.settings = {verb: keys_of(tomllib.loads(say(binary, verb, "--gen-config")))
                          for verb in ("serve", "train")}
         self.all_flags = set().union(*(self.flags(verb) for verb in self.verbs))
 
     def flags(self, verb):
+        """Of its --help, and of the helps that this one sends its reader to: "see smartmig export --onnx --help"."""
         if verb not in self.flags_of:
-            # A flag of --help stands at the beginning of a line; words about it may name others' flags.
-            lines = re.findall(r"^ +((?:-\w, )?--[a-z].*?)(?:  |$)", say(self.binary, verb, "--help"), re.M)
+            text = say(self.binary, verb, "--help")
+            for words in set(re.findall(r"smartmig ((?:[a-z-]+ )+)--help", text)) - {verb + " "}:
+                text += say(self.binary, *words.split(), "--help") + "".join(
+                    f"\n  {word}" for word in words.split() if word.startswith("--"))
+            # A flag stands at the beginning of a line; words about it may name flags of others.
+            lines = re.findall(r"^ +((?:-\w, )?--[a-z].*?)(?:  |$)", text, re.M)
             self.flags_of[verb] = set(re.findall(r"--([a-z][\w.-]*)", "\n".join(lines))) | {"help"}
+        if verb == "train":  # every setting is an option
+            self.flags_of[verb] |= {key.replace("_", "-") for key in self.settings["train"]}
         return self.flags_of[verb]
-
-
-def uncommented(toml):
-    return re.sub(r"(?m)^# ?(?=[\w.]+ = )", "", toml)
 
 
 def keys_of(tree, before=""):
@@ -77,6 +81,23 @@ def keys_of(tree, before=""):
         if isinstance(value, dict):
             keys |= keys_of(value, before + key + ".")
     return keys
+
+
+class Tree:
+    """The files of the repository, their folders, and every word of its sources and tables."""
+
+    def __init__(self):
+        self.files = tree_files()
+        self.names = {name.rsplit("/", 1)[-1] for name in self.files}
+        self.folders = {"/".join(name.split("/")[:i]) for name in self.files for i in range(1, name.count("/") + 1)}
+        self.words = {"snake_case", "PascalCase"}
+        for name in self.files:
+            if name.endswith(SOURCES) and not name.startswith("docs/") or name in ("test", "smartmig"):
+                self.words |= set(re.findall(r"\w+", (root / name).read_text(encoding="utf-8", errors="replace")))
+
+    def has(self, path):
+        pattern = re.sub(r"(?<![a-z])[A-Z]{2,}(?![a-z])", "*", path)
+        return any(fnmatch.fnmatch(name, pattern) for places in (self.files, self.folders) for name in places)
 
 
 def tree_files():
@@ -178,19 +199,27 @@ def check_table_of_settings(program):
         complain(page, 1, f"{key} is no setting")
 
 
-def check_files(files, page, number, text):
-    names = {name.rsplit("/", 1)[-1] for name in files}
-    folders = {"/".join(name.split("/")[:i]) for name in files for i in range(1, name.count("/") + 1)}
+def check_files(tree, page, number, text):
     for path in re.findall(rf"(?<![\w/.$-])(?:{TOP})/[\w./*{{}},-]*", text):
         for one in braces(path.rstrip(".,/")):
-            pattern = re.sub(r"(?<![a-z])[A-Z]{2,}(?![a-z])", "*", one)
-            hits = one in folders or any(fnmatch.fnmatch(name, pattern) for name in files) or any(
-                fnmatch.fnmatch(folder, pattern) for folder in folders)
-            if not hits:
+            if not tree.has(one):
                 complain(page, number, f"there is no {one}")
-    if re.fullmatch(r"[\w*]+(_test)?\.(h|cc|sh|py)", text) and not re.match(r"(x|x_test|train|job|work)\.", text):
-        if not any(fnmatch.fnmatch(name, re.sub(r"[A-Z]{2,}", "*", text)) for name in names):
+    if re.fullmatch(r"[\w*]+\.(h|cc|sh|py)", text) and not re.match(r"(x|x_test|train|job|work)\.", text):
+        if not any(fnmatch.fnmatch(name, re.sub(r"[A-Z]{2,}", "*", text)) for name in tree.names):
             complain(page, number, f"no file is named {text}")
+
+
+def check_words(program, tree, page, number, text):
+    if re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", text) and text not in tree.words:
+        complain(page, number, f"{text} is a word of no source")
+    if page.name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        for name in re.findall(r"\b[A-Z][a-z]+[A-Z][A-Za-z]+\b", text):
+            if name not in tree.words:
+                complain(page, number, f"{name} is a word of no source")
+    for variable in re.findall(r"\bSMARTMIG_[A-Z][A-Z_]+[A-Z]\b", text):
+        flag = variable[9:].lower().replace("_", "-")
+        if variable != "SMARTMIG_NAME" and variable not in tree.words and flag not in program.all_flags:
+            complain(page, number, f"nothing reads {variable}")
 
 
 def braces(path):
@@ -221,29 +250,17 @@ def headings(file):
 def main():
     if len(sys.argv) != 2 or not Path(sys.argv[1]).exists():
         sys.exit("usage: tests/check_docs.py BINARY")
-    program, files = Program(str(Path(sys.argv[1]).resolve())), tree_files()
-    sources = "\n".join((root / name).read_text(encoding="utf-8", errors="replace") for name in files
-                        if name.endswith((".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte")) or name in ("test", "smartmig"))
-    words = set(re.findall(r"\w+", sources))
-    count = 0
+    program, tree, count = Program(str(Path(sys.argv[1]).resolve())), Tree(), 0
     for page in PAGES:
         for number, language, text in joined(code_of(page)):
             count += 1
-            if language in (None, "", "sh", "bash", "console"):
-                check_commands(program, page, number, text)
             if language is None:
                 check_lone_flags(program, page, number, text)
                 check_settings(program, page, number, text)
-            if language in (None, ""):
-                check_files(files, page, number, text)
-            for variable in re.findall(r"\bSMARTMIG_[A-Z][A-Z_]+[A-Z]\b", text):
-                flag = variable[9:].lower().replace("_", "-")
-                if variable != "SMARTMIG_NAME" and variable not in words and flag not in program.all_flags:
-                    complain(page, number, f"nothing reads {variable}")
-            if page.name in ("ARCHITECTURE.md", "CONTRIBUTING.md") and language is None:
-                for name in re.findall(r"\b[A-Z][a-z]+[A-Z][A-Za-z]+\b", text):
-                    if name not in words and name != "PascalCase":
-                        complain(page, number, f"{name} is in no source")
+            if language in (None, "", "console", "console varies"):
+                check_commands(program, page, number, text)
+                check_files(tree, page, number, text)
+                check_words(program, tree, page, number, text)
         check_toml(program, page)
         check_links(page, headings)
     check_table_of_settings(program)
