@@ -30,7 +30,8 @@ TOP = "src|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cma
 SOURCES = (".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte", ".csv", ".toml", ".json", ".txt")
 # Flags of other programs that a page names alone.
 FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": "./test", "help": "every verb",
-           "version": "smartmig", "no-preempt": "another name of --no-requeue", "update": "tests/golden/run.sh"}
+           "version": "smartmig", "no-preempt": "another name of --no-requeue", "update": "tests/golden/run.sh",
+           "fix": "tests/check_format.sh"}
 # Options of Slurm that docs/queue.md sets beside ours, and of the emulated machine (docs/nvml-sim.md).
 FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu"},
                  "nvml-sim.md": None}
