@@ -1,35 +1,35 @@
-// Micro-benchmarks of the decisions about slices: which of 8 GPUs gives one, what a reshape is, how fragmented a GPU
-// is.
+// Micro-benchmarks of the decisions about slices: which slice of a GPU to give, what a reshape is, how fragmented a GPU is.
 #include <benchmark/benchmark.h>
 
 #include "base/rng.h"
-#include "live/gpu/partition_manager.h"
 #include "live/gpu/reshape.h"
 #include "mig/catalog.h"
+#include "mig/fragmentation.h"
+#include "mig/slice_choice.h"
 
 namespace smartmig {
 namespace {
 
-// 8 A100s, each with a random layout of which about half is busy.
-PartitionManager fleet(std::uint64_t seed) {
-  const auto model = *Catalog::builtin().find("a100-40gb");
-  PartitionManager manager(std::vector(8, model));
-  const auto layouts = model->layouts(model->schedulable_profiles());
-  Rng rng(seed);
-  for (std::uint32_t g = 0; g < 8; ++g) {
+// A100s, each with a random layout of which about half is taken.
+std::vector<SliceRoom> random_rooms(const GpuModel& model) {
+  const auto layouts = model.layouts(model.schedulable_profiles());
+  Rng rng(3);
+  std::vector<SliceRoom> rooms;
+  for (int i = 0; i < 128; ++i) {
     const Layout layout = layouts[rng.below(layouts.size())];
-    manager.set(GpuId{g}, layout, model->subset(layout, std::uint32_t(rng.next())));
+    rooms.push_back({layout, layout, model.subset(layout, std::uint32_t(rng.next()))});
   }
-  return manager;
+  return rooms;
 }
 
-void choose_slice_among_8_gpus(benchmark::State& state) {
-  std::vector<PartitionManager> worlds;
-  for (std::uint64_t seed = 0; seed < 16; ++seed) worlds.push_back(fleet(seed));
+void choose_slice_of_one_gpu(benchmark::State& state) {
+  const auto model = *Catalog::builtin().find("a100-40gb");
+  const SliceChoice choice(*model);
+  const std::vector<SliceRoom> rooms = random_rooms(*model);
   std::size_t i = 0;
   for (auto _ : state) {
-    const int profile[] = {int(i % 7)};
-    benchmark::DoNotOptimize(worlds[i++ % worlds.size()].choose(profile));
+    benchmark::DoNotOptimize(choice.best(rooms[i % rooms.size()], int(i % 7)));
+    ++i;
   }
 }
 
@@ -48,9 +48,11 @@ void plan_one_reshape(benchmark::State& state) {
 }
 
 void fragmentation_of_one_gpu(benchmark::State& state) {
-  const PartitionManager manager = fleet(3);
-  std::uint32_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(manager.fragmentation(GpuId{i++ % 8}));
+  const auto model = *Catalog::builtin().find("a100-40gb");
+  const FragmentationTable table(*model);
+  const std::vector<SliceRoom> rooms = random_rooms(*model);
+  std::size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(table.of(rooms[i++ % rooms.size()].taken));
 }
 
 void build_tables_of_a_model(benchmark::State& state) {
@@ -58,7 +60,7 @@ void build_tables_of_a_model(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ReachTable(*model));
 }
 
-BENCHMARK(choose_slice_among_8_gpus);
+BENCHMARK(choose_slice_of_one_gpu);
 BENCHMARK(plan_one_reshape);
 BENCHMARK(fragmentation_of_one_gpu);
 BENCHMARK(build_tables_of_a_model);

@@ -1,5 +1,5 @@
-// From a workload to a certificate: solves, rounds the prices to what is written, and lets the checker say what they
-// prove.
+// From a workload to a certificate: solves, rounds the prices to what is written, and has the checker recompute what
+// they prove.
 #pragma once
 #include "bound/certificate.h"
 

@@ -2,8 +2,9 @@
 // makespan and job subproblem, the latter by weak duality alone instead of a search for the optimum. For one job and
 // any number lambda >= 0, a run that ends in [start, start + length] of a window where it pays tau per minute of delay
 // costs at least
-//   phi(lambda) = lambda - sum over earlier pieces of length_w v_w(lambda) + tardiness(start) - length max(0, v(lambda)
-//   - tau), v_w(lambda) = max over sizes of (lambda / work - price_w - charge), at least 0:
+//   phi(lambda) = lambda - sum over earlier pieces of length_w v_w(lambda)
+//                 + tardiness(start) - length max(0, v(lambda) - tau),
+//   v_w(lambda) = max over sizes of (lambda / work - price_w - charge), at least 0:
 // each minute yields at most v_w(lambda) of progress at price lambda above what it costs, and all of the job must be
 // done. Every lambda is valid, so how lambda is chosen needs no trust; the best one gives the exact minimum.
 //

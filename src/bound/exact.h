@@ -1,23 +1,21 @@
 // The optimum of tiny cases (up to kMostExactJobs jobs on one or two GPUs) under paper costs: free preemption, free
-// repartitioning, any sizes, any placement, the true speeds and the true power model. Used to show how tight the bounds
-// are.
+// repartitioning, any sizes, any placement, the true speeds and the true power model. Shows how tight the bounds are.
 //
 // A configuration says which job runs on which slice type of which GPU; those the geometry allows are listed, less
 // those that another one beats at every speed and in watts. Within a stretch of time only the minutes spent in each of
-// them matter. Time is cut into slots (a cut at 0 and at every release); two mixed-integer programs share these
-// columns:
+// them matter. Time is cut into slots (a cut at 0 and at every release). Two mixed-integer programs share these columns:
 //   l[s,c]     minutes of slot s in configuration c; watts(c) * l is its energy
 //   end[j,s]   in {0, 1}: job j completes in slot s; only if its progress, sum of l / (its time in c), has reached 1
 //   T[j]       its tardiness
-// lower  charges a completion at start(s) + the minutes the job runs in s, keeps the boards on until the start of the
-// last
-//        slot and for the minutes used in it, and has a slot without end behind the last: a relaxation of every
-//        schedule.
-// upper  charges a completion at the end of its slot and keeps the boards on until then: each of its points is a
-// schedule. So what the solver has proven of the first and found for the second enclose the optimum, lower <= optimum
-// <= upper, the solver's tolerance taken off and put on. They meet as slots shrink, and often at once where all times
-// are multiples of the slot. Value: energy_weight * (watt-minutes of all boards up to the last completion) +
-// tardiness_weight * (mean tardiness, minutes).
+// and differ in what they charge:
+//   lower  a completion at start(s) + the minutes the job runs in s; the boards are on until the start of the last slot
+//          and for the minutes used in it; behind the last lies a slot without end: a relaxation of every schedule
+//   upper  a completion at the end of its slot; the boards are on until then: each of its points is a schedule
+// So what the solver has proven of the first and found for the second enclose the optimum, lower <= optimum <= upper,
+// the solver's tolerance taken off and put on. They meet as slots shrink, and often at once where all times are
+// multiples of the slot.
+// Value: energy_weight * (watt-minutes of all boards up to the last completion) + tardiness_weight * (mean tardiness,
+// minutes).
 #pragma once
 #include "bound/mip.h"
 #include "model/job_table.h"

@@ -1,7 +1,7 @@
 // The Lagrangian bound: prices per slice class and time window, driven up from coarse windows to fine ones. For ANY
 // prices >= 0 whose tail row earns no configuration anything,
-//   value(prices) = idle cost + sum over windows of length * sum over models of GPUs * min over configurations (cost -
-//   prices)
+//   value(prices) = idle cost
+//                 + sum over windows of length * sum over models of GPUs * min over configurations (cost - prices)
 //                 + sum over jobs of the least cost of the job alone at those prices
 // is a lower bound for every schedule (docs/bounds.md). What is here only finds good prices: nothing that it computes
 // is trusted, the figure that is printed comes from checker.h.
@@ -9,8 +9,7 @@
 // Method: gradient ascent with per-coordinate steps (Adam, Kingma and Ba 2015) whose rate falls geometrically. The
 // value is concave but has a kink exactly where it starts (prices at which a GPU just earns nothing), so the GPUs'
 // supply is taken from a soft minimum over configurations whose temperature falls with the rate; the value itself is
-// never smoothed. Work is counted in pieces of job subproblems, not in seconds: equal input gives equal bytes on every
-// machine.
+// never smoothed. Work is counted in pieces of job subproblems, not in seconds, so that equal input gives equal bytes.
 #pragma once
 #include <functional>
 

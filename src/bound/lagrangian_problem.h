@@ -1,7 +1,10 @@
-// The relaxed problem that the Lagrangian bound solves, in plain numbers: minutes, watts, and costs in units of the
-// weighted sum   energy_weight * watt-minutes + tardiness_weight * minutes of tardiness summed over jobs,   divided at
-// the end.
-//   et         a n, 1, divided by n: a e + t          energy   1, 0, 1          tardiness   0, 1, divided by n
+// The relaxed problem that the Lagrangian bound solves, in plain numbers: minutes, watts, and costs in units of
+//   energy_weight * watt-minutes + tardiness_weight * minutes of tardiness summed over jobs,
+// divided at the end:
+//   objective   energy_weight   tardiness_weight   divided by
+//   et          a n             1                  n            (a e + t)
+//   energy      1               0                  1
+//   tardiness   0               1                  n
 // Reshaping, restarts and placements in time are dropped; what stays: which busy slices fit on a GPU together, the
 // watts of such a configuration, one slice at a time per job, release dates, and the time of each job on each size.
 #pragma once

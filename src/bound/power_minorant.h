@@ -1,7 +1,8 @@
 // What a GPU draws above idle, bounded from below by a part that depends on the configuration of busy slices alone and
-// a part that each running job pays itself:   watts - idle >= base(configuration) + sum over running jobs of
-// charge(job, class). A class is (GPU model, compute slices); its variants of memory are one. A configuration is a
-// count of busy slices per class.
+// a part that each running job pays itself:
+//   watts - idle >= base(configuration) + sum over running jobs of charge(job, class)
+// A class is (GPU model, compute slices); its variants of memory are one. A configuration is a count of busy slices per
+// class.
 //
 // Table model: base = table[busy slices] - table[0], no charges: equality.
 // Additive model: watts = min(cap, b + x), x the sum of what the running jobs add. Let low_k and high_k be the least

@@ -30,6 +30,13 @@ std::vector<Progress> shares_of(const Platform& platform, const JobTable& jobs, 
       job.since = event.at;
       if (job.ran && !cost.free()) job.since += std::max(Time{0}, jobs.job(event.job).restart);
       job.ran = true;
+    } else if (event.kind == EventKind::kFoundRunning || event.kind == EventKind::kFoundWaiting) {
+      const TypeId type = platform.type_of(event.gpu, event.where);
+      if (const double whole = double(jobs.work(event.job, type).count()); whole > 0)
+        job.share += std::max(0.0, 1 - double(event.left.count()) / whole);  // what it did before the record
+      if (event.kind == EventKind::kFoundRunning) job.type = type;
+      job.since = event.at;
+      job.ran = true;
     } else if (event.kind == EventKind::kStopped || event.kind == EventKind::kFinished) {
       if (job.type == kNoType) continue;
       const double whole = double(jobs.work(event.job, job.type).count());

@@ -108,22 +108,18 @@ TEST(Counterfactual, JobsThatNeverFinishedAreLeftOutAndReturnedOnesCountOnce) {
   const Layout layout = *gpu.with({}, whole);
   Cluster cluster(platform, jobs, {CostModel::kHardware, {}}, {layout});
   std::vector<Event> events;
-  const auto tell = [&](double s, EventKind kind, std::uint32_t job) {
-    events.push_back({from_seconds(s),
-                      kind,
-                      kind == EventKind::kStarted ? whole : kNoPlacement,
-                      JobId(job),
-                      kind == EventKind::kStarted ? GpuId(0) : kNoGpu,
-                      {}});
-    cluster.apply(events.back());
+  const auto at = [](double s) { return from_seconds(s); };
+  const auto tell = [&](const Event& event) {
+    events.push_back(event);
+    cluster.apply(event);
   };
-  tell(0, EventKind::kSubmitted, 0);
-  tell(0, EventKind::kStarted, 0);
-  tell(1, EventKind::kSubmitted, 1);
-  tell(1.5, EventKind::kWithdrawn, 0);
-  tell(2, EventKind::kSubmitted, 2);
-  tell(2, EventKind::kStarted, 2);
-  tell(12, EventKind::kFinished, 2);
+  tell(Event::submitted(at(0), JobId(0)));
+  tell(Event::started(at(0), JobId(0), GpuId(0), whole));
+  tell(Event::submitted(at(1), JobId(1)));
+  tell(Event::withdrawn(at(1.5), JobId(0)));
+  tell(Event::submitted(at(2), JobId(2)));
+  tell(Event::started(at(2), JobId(2), GpuId(0), whole));
+  tell(Event::finished(at(12), JobId(2)));
   const auto day = recorded_day(platform, *jobs, {CostModel::kHardware, {}}, {layout}, 2e-7, events, cluster);
   ASSERT_TRUE(day) << day.error().what;
   EXPECT_EQ(day->left_out, 1u) << "b";

@@ -108,14 +108,11 @@ std::string to_json(const FleetState& state, std::string_view policy, const Deci
                {"gpu", index(run.gpu)},
                {"slice", slice_text(run.gpu, run.where)},
                {"type", platform.profile(run.type).name},
-               {"expected_finish_s", seconds(state.outside(run.finish))},
+               {"expected_finish_s", seconds(run.finish)},
                {"on_time", run.finish <= after.jobs().job(job).deadline}};
   };
 
-  Out out{{"smartmig_plan", 1},
-          {"now_s", seconds(state.outside(before.now()))},
-          {"policy", policy},
-          {"cost", before.cost().name()}};
+  Out out{{"smartmig_plan", 1}, {"now_s", seconds(before.now())}, {"policy", policy}, {"cost", before.cost().name()}};
   for (const char* part : {"stops", "reshapes", "starts", "keeps", "waits"}) out[part] = Out::array();
   for (JobId job : decision.plan.stops) out["stops"].push_back(id_of(job));
   for (const Reshape& reshape : decision.plan.reshapes) {

@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "eval/guard.h"
-#include "sim/simulate.h"
 
 namespace smartmig {
 
@@ -34,18 +33,24 @@ Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
   return Day{seed, std::make_shared<JobTable>(std::move(jobs))};
 }
 
-Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day) {
+Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, std::shared_ptr<const JobTable> jobs,
+                            Journal* journal, const std::function<void(double)>& progress) {
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
-  options.rule.w = per_job_weight(setting, day.jobs->workload());
+  options.rule.w = per_job_weight(setting, jobs->workload());
   SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
-  SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
-  SMARTMIG_TRY(SimResult result,
-               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, *named.policy));
-  if (result.refused > 0)
-    return invalid("{} asked for {} illegal actions; the last: {}", contender.label, result.refused,
-                   result.last_refusal);
-  return result.summary;
+  SMARTMIG_TRY(std::vector<Layout> initial, initial_layouts(*setting.platform, named.initial));
+  SMARTMIG_TRY(SimResult result, simulate({setting.platform, std::move(jobs), setting.cost, initial, setting.a},
+                                          *named.policy, journal, progress));
+  return DayRun{std::move(named.layouts), std::move(initial), std::move(result)};
+}
+
+Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day) {
+  SMARTMIG_TRY(const DayRun run, simulate_day(setting, contender, day.jobs));
+  if (run.result.refused > 0)
+    return invalid("{} asked for {} illegal actions; the last: {}", contender.label, run.result.refused,
+                   run.result.last_refusal);
+  return run.result.summary;
 }
 
 void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {

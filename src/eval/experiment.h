@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/summary.h"
 #include "policy/registry.h"
+#include "sim/simulate.h"
 #include "sim/workload_spec.h"
 
 namespace smartmig {
@@ -39,6 +39,16 @@ struct Day {
   std::shared_ptr<const JobTable> jobs;
 };
 Result<Day> make_day(const Setting& setting, std::uint64_t seed);
+
+// One simulated run with what its outputs need beside the result.
+struct DayRun {
+  std::string layouts;          // at time 0, in words
+  std::vector<Layout> initial;  // the same
+  SimResult result;
+};
+Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, std::shared_ptr<const JobTable> jobs,
+                            Journal* journal = nullptr, const std::function<void(double)>& progress = {});
+// Its figures alone; an error if the policy asked for illegal actions.
 Result<Summary> run_day(const Setting& setting, const Contender& contender, const Day& day);
 
 // [contender][day]. `progress` may be called from several threads.

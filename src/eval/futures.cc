@@ -4,8 +4,8 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "eval/found_fleet.h"
 #include "eval/guard.h"
-#include "eval/past.h"
 #include "policy/bounded_overtaking.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
@@ -48,11 +48,9 @@ double factor_of(const ForkJob& job, const std::optional<Noise>& noise) {
   return std::clamp(rng.lognormal(0, job.sigma), 0.02, 50.0);
 }
 
-void scale_work(Job& job, double factor) {
-  if (factor == 1) return;
-  for (Time& work : job.work)
-    if (work >= Time{0})
-      work = rounded(std::min(double(work.count()) * factor, double(from_seconds(kMaxSeconds).count())));
+Time scaled(Time work, double factor) {
+  if (factor == 1 || work < Time{0}) return work;
+  return rounded(std::min(double(work.count()) * factor, double(from_seconds(kMaxSeconds).count())));
 }
 
 Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
@@ -65,37 +63,18 @@ Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
   return JobTable::bind(std::move(workload), *fork.platform);
 }
 
-Result<Past> past_of(const Fork& fork, const std::optional<Noise>& noise) {
+Result<FoundFleet> found_fleet(const Fork& fork, const std::optional<Noise>& noise) {
+  FoundFleet fleet{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
   std::vector<Job> jobs;
-  for (const ForkJob& job : fork.jobs) jobs.push_back(job.job);
-  Past past{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
-  SMARTMIG_TRY(const JobTable plain, table_of(fork, jobs));
-  for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
-    const ForkJob& job = fork.jobs[j];
-    Past::Progress progress{job.remaining, job.gpu, job.where};
-    double factor = factor_of(job, noise);
-    if (job.gpu != kNoGpu) {
-      // What is left is told by the expected finish, which an overrun may have moved beyond the whole job.
-      const double whole = double(plain.work(JobId(j), fork.platform->type_of(job.gpu, job.where)).count());
-      const double left = double(job.left.count());
-      progress.remaining = whole > 0 ? std::min(1.0, left / whole) : 0;
-      if (whole > 0 && left > whole) factor *= left / whole;
-    }
-    scale_work(jobs[j], factor);
-    past.progress.push_back(progress);
+  for (const ForkJob& job : fork.jobs) {
+    const double factor = factor_of(job, noise);
+    jobs.push_back(job.job);
+    for (Time& work : jobs.back().work) work = scaled(work, factor);
+    fleet.found.push_back({job.gpu, job.where, scaled(job.left, factor), job.remaining});
   }
-  SMARTMIG_TRY(JobTable table, table_of(fork, jobs));
-  past.jobs = std::make_shared<const JobTable>(std::move(table));
-  SMARTMIG_TRY(const Time shift, days_to_make_room(past));
-  if (shift == Time{0}) return past;
-  past.now += shift;
-  for (Job& job : jobs) {
-    job.submit += shift;
-    if (job.deadline != kNever) job.deadline += shift;
-  }
-  SMARTMIG_TRY(JobTable moved, table_of(fork, jobs));
-  past.jobs = std::make_shared<const JobTable>(std::move(moved));
-  return past;
+  SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs)));
+  fleet.jobs = std::make_shared<const JobTable>(std::move(table));
+  return fleet;
 }
 
 Error never_ends(const Cluster& cluster, const std::string& policy, bool reshapes) {
@@ -208,11 +187,10 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
   Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
   if (fork.jobs.empty()) return out;
-  SMARTMIG_TRY(const Past past, past_of(fork, noise));
-  Cluster cluster = cluster_after(past);
+  SMARTMIG_TRY(const FoundFleet fleet_now, found_fleet(fork, noise));
+  Cluster cluster = cluster_of(fleet_now);
   for (std::size_t g = 0; g < fork.blocked.size(); ++g)
-    if (fork.blocked[g]) cluster.apply(Event::blocked(past.now, GpuId(g)));
-  const double before = cluster.total_joules();
+    if (fork.blocked[g]) cluster.apply(Event::blocked(fork.now, GpuId(g)));
   const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
 
   SimFleet fleet(cluster);
@@ -228,13 +206,12 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   const Cluster& end = session.cluster();
   if (end.unfinished() > 0) return never_ends(end, policy.name, false);
 
-  const Time shift = past.now - fork.now;
-  out.energy_j = end.total_joules() - before;
+  out.energy_j = end.total_joules();
   std::size_t counted = 0;
   for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
     const ForkJob& job = fork.jobs[j];
     const JobState& state = end.state(JobId(j));
-    JobOutcome one{job.live, job.started >= Time{0} ? job.started : state.first_start - shift, state.finish - shift, 0};
+    JobOutcome one{job.live, job.started >= Time{0} ? job.started : state.first_start, state.finish, 0};
     if (job.declared != kNever) {
       one.late_s = std::max(0.0, seconds(one.finish - job.declared));
       out.late_s += one.late_s;

@@ -2,12 +2,12 @@
 // with uncertain run times), `whatif` (another policy, more GPUs, one more job) and the priced alternatives of `why`.
 //
 // A fork holds the unfinished jobs of a cluster only, renumbered in order of submit, and leads a Cluster of its own to
-// the present by a made-up past (eval/past.h), so the live one is never touched and may be a growing table. Running
-// jobs keep their slices and what they have left; reshapes under way begin anew; nothing new arrives. Clocks too young
-// for that past are moved by whole days inside; every time that comes out is on the live clock. Uncertainty: in a
-// future with noise every job's remaining work is multiplied by a factor of its own, lognormal with median 1 and the
-// job's sigma; same seed, same future. A policy that leaves jobs waiting for ever, or reshapes for ever, gives an Error
-// with a sentence. Thread rule: pure functions; a Fork may be shared, read only, by threads.
+// the present (eval/found_fleet.h), so the live one is never touched and may be a growing table. Running jobs keep their
+// slices and what they have left; reshapes under way begin anew; nothing new arrives.
+// Uncertainty: in a future with noise every job's remaining work is multiplied by a factor of its own, lognormal with
+// median 1 and the job's sigma; same seed, same future.
+// A policy that leaves jobs waiting for ever, or reshapes for ever, gives an Error with a sentence.
+// Thread rule: pure functions; a Fork may be shared, read only, by threads.
 #pragma once
 #include <functional>
 #include <memory>

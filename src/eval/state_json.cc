@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "eval/found_fleet.h"
 #include "eval/json_object.h"
-#include "eval/past.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {
@@ -240,42 +240,39 @@ Result<FleetState> parse_state(const std::string& name, std::string_view text, c
                root.number("span_jobs", 1, 1e12, double(std::max<std::size_t>(1, entries.size()))));
   SMARTMIG_TRY(JobTable table, bind_jobs(workload, *platform, entries));
 
-  Past past{platform, std::make_shared<JobTable>(std::move(table)), cost, now, {}, {}, {}};
+  FoundFleet fleet{platform, std::make_shared<JobTable>(std::move(table)), cost, now, {}, {}, {}};
   SMARTMIG_TRY(const std::vector<Layout> busy, busy_slices(entries, gpus));
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const Platform::Model& model = platform->model(GpuId(g));
     SMARTMIG_TRY(const Layout layout, layout_in(gpus[g].object, "layout", model, {}, busy[g]));
-    past.layouts.push_back(layout);
-    past.targets.push_back(layout);
+    fleet.layouts.push_back(layout);
+    fleet.targets.push_back(layout);
     if (!gpus[g].object.has("target")) continue;
-    SMARTMIG_TRY(past.targets.back(), layout_in(gpus[g].object, "target", model, layout, busy[g]));
-    if (cost.free() && past.targets.back() != layout)
+    SMARTMIG_TRY(fleet.targets.back(), layout_in(gpus[g].object, "target", model, layout, busy[g]));
+    if (cost.free() && fleet.targets.back() != layout)
       return gpus[g].object.error(
           "target",
           "differs from the layout: under paper costs a change takes no time; leave it out, or use hardware costs");
   }
   for (std::size_t j = 0; j < entries.size(); ++j) {
     const JobEntry& entry = entries[j];
-    if (entry.gpu != kNoGpu && !past.layouts[index(entry.gpu)].contains(entry.where))
+    if (entry.gpu != kNoGpu && !fleet.layouts[index(entry.gpu)].contains(entry.where))
       return entry.object.error("slice",
                                 fmt::format("is not in the layout of GPU {}, {}", index(entry.gpu),
-                                            to_string(*gpus[index(entry.gpu)].model, past.layouts[index(entry.gpu)])));
-    if (entry.gpu != kNoGpu && past.jobs->work(JobId(j), platform->type_of(entry.gpu, entry.where)) < Time{0})
+                                            to_string(*gpus[index(entry.gpu)].model, fleet.layouts[index(entry.gpu)])));
+    if (entry.gpu != kNoGpu && fleet.jobs->work(JobId(j), platform->type_of(entry.gpu, entry.where)) < Time{0})
       return entry.object.error(
           "slice",
           fmt::format("is one that job {} cannot run on: no work is given for its size, or its memory is too small",
                       entry.id));
-    past.progress.push_back({entry.remaining, entry.gpu, entry.where});
-  }
-  SMARTMIG_TRY(const Time shift, days_to_make_room(past));
-  if (shift > Time{0}) {
-    for (Job& job : workload->jobs) {  // the table above shares these jobs; its times do not depend on the clock
-      job.submit += shift;
-      if (job.deadline != kNever) job.deadline += shift;
+    FoundJob found{entry.gpu, entry.where, {}, entry.remaining};
+    if (entry.gpu != kNoGpu) {
+      const Time whole = fleet.jobs->work(JobId(j), platform->type_of(entry.gpu, entry.where));
+      found.left = rounded(entry.remaining * double(whole.count()));
     }
-    past.now += shift;
+    fleet.found.push_back(found);
   }
-  return FleetState{cluster_after(past), shift, span_jobs, no_power};
+  return FleetState{cluster_of(fleet), span_jobs, no_power};
 }
 
 }  // namespace smartmig

@@ -38,11 +38,11 @@ TEST(StateJson, HandMadeState) {
     const auto state = parse(hand_made(), cost);
     ASSERT_TRUE(state) << state.error().what;
     const Cluster& cluster = state->cluster;
-    EXPECT_EQ(state->outside(cluster.now()), from_seconds(100));
-    EXPECT_EQ(state->shift, Time(std::chrono::hours(24))) << "c ran for 750 s before second 100";
+    EXPECT_EQ(cluster.now(), from_seconds(100));
     EXPECT_EQ(cluster.platform().spec(), "1xa100-40gb,1xa30-24gb");
     EXPECT_EQ(cluster.unfinished(), 4u);
     EXPECT_EQ(cluster.running(), 2u);
+    EXPECT_EQ(cluster.total_joules(), 0) << "joules count from now";
     EXPECT_TRUE(cluster.news().empty());
     EXPECT_EQ(to_string(*cluster.platform().model(GpuId(0)).gpu, cluster.gpu(GpuId(0)).layout),
               "4g.20gb@0+2g.10gb@4+1g.5gb@6");
@@ -53,30 +53,20 @@ TEST(StateJson, HandMadeState) {
     EXPECT_EQ(index(job(*state, "b")), 3u);
     const JobState& a = cluster.state(job(*state, "a"));
     EXPECT_EQ(a.phase, JobPhase::kRunning);
-    EXPECT_EQ(state->outside(a.finish), from_seconds(150));
-    EXPECT_EQ(state->outside(cluster.jobs().job(job(*state, "a")).deadline), from_seconds(400.5));
+    EXPECT_EQ(a.finish, from_seconds(150));
+    EXPECT_EQ(cluster.jobs().job(job(*state, "a")).deadline, from_seconds(400.5));
     const JobState& d = cluster.state(job(*state, "d"));
-    EXPECT_EQ(state->outside(d.finish), from_seconds(130));
+    EXPECT_EQ(d.finish, from_seconds(130));
     EXPECT_EQ(cluster.jobs().job(job(*state, "d")).deadline, kNever);
 
     const TypeId two =
         cluster.platform().type_of(GpuId(0), *parse_layout(*cluster.platform().model(GpuId(0)).gpu, "2g@4")->begin());
     EXPECT_EQ(cluster.state(job(*state, "c")).phase, JobPhase::kQueued);
     EXPECT_EQ(cluster.remaining_on(job(*state, "c"), two), from_seconds(100));
-    EXPECT_EQ(state->outside(cluster.finish_on(job(*state, "c"), two)), from_seconds(cost.free() ? 200 : 207))
-        << "a restart costs 7 s";
+    EXPECT_EQ(cluster.finish_on(job(*state, "c"), two), from_seconds(cost.free() ? 200 : 207)) << "a restart costs 7 s";
     EXPECT_EQ(cluster.remaining_on(job(*state, "b"), two), from_seconds(40));
     EXPECT_EQ(cluster.state(job(*state, "b")).type, kNoType) << "b never ran";
   }
-}
-
-TEST(StateJson, NoShiftWhereThePastFits) {
-  Json json = hand_made();
-  json["now_s"] = 1.7e9;
-  const auto state = parse(json);
-  ASSERT_TRUE(state) << state.error().what;
-  EXPECT_EQ(state->shift, Time{0});
-  EXPECT_EQ(state->cluster.now(), from_seconds(1.7e9));
 }
 
 TEST(StateJson, ShapesAndPaperNumbersKeepWhatRuns) {
@@ -236,14 +226,15 @@ TEST(StateJson, MalformedText) {
   EXPECT_EQ(says(std::string(100000, '[') + std::string(100000, ']')), "x.json: its root must be an object");
 }
 
-TEST(StateJson, ProgressLongerThanAnyClock) {
+TEST(StateJson, ProgressMayTakeLongerThanAnyClock) {
   Json json = hand_made();
   Json& jobs = json["jobs"];
   for (int i = 0; i < 20; ++i)
     jobs.push_back({{"id", "long" + std::to_string(i)}, {"submit_s", 0}, {"work_s", {{"1g", 1e10}}}, {"remaining", 0}});
   const auto state = parse(json);
-  ASSERT_FALSE(state);
-  EXPECT_NE(state.error().what.find("takes more than"), std::string::npos) << state.error().what;
+  ASSERT_TRUE(state) << state.error().what;
+  EXPECT_EQ(state->cluster.unfinished(), 24u);
+  EXPECT_EQ(state->cluster.now(), from_seconds(100));
 }
 
 }  // namespace

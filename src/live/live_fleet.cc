@@ -7,110 +7,99 @@ namespace {
 constexpr Time kFirstPause{5'000'000}, kLongestPause{300'000'000};
 }
 
-LiveFleet::LiveFleet(const Cluster& cluster) : lanes_(cluster.gpus().size()), now_(cluster.now()) {
-  for (std::size_t g = 0; g < cluster.gpus().size(); ++g)
-    if (cluster.gpus()[g].layout != cluster.gpus()[g].target) {
-      reshaping_.push_back(GpuId(g));
-      lanes_[g].listed = true;
-    }
-}
+LiveFleet::LiveFleet(const Cluster& cluster)
+    : reshapes_(cluster), retries_(cluster.gpus().size()), now_(cluster.now()) {}
 
 void LiveFleet::tell(const Event& event) {
   switch (event.kind) {
     case EventKind::kWithdrawn:
       withdrawn_.push_back(event);
       return;
-    case EventKind::kSubmitted:
-      arrived_.push_back(event);
+    case EventKind::kFinished:
+    case EventKind::kOverrun:
+      ended_.push_back(event);
       return;
     case EventKind::kCreated:
-    case EventKind::kDestroyed:
     case EventKind::kBlocked:
     case EventKind::kUnblocked:
       changed_.push_back(event);
       return;
-    default:
-      ended_.push_back(event);
+    case EventKind::kSubmitted:
+      arrived_.push_back(event);
+      return;
+    case EventKind::kStarted:
+    case EventKind::kStopped:
+    case EventKind::kReshapeAsked:
+    case EventKind::kDestroyed:
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
+      SMARTMIG_CHECK(false, "an event of kind {} is not told by the world", int(event.kind));
   }
 }
 
-void LiveFleet::free_lane(GpuId gpu) { lanes_[index(gpu)] = {false, lanes_[index(gpu)].listed, {}, {}}; }
+void LiveFleet::operation_succeeded(GpuId gpu) {
+  reshapes_.ended(gpu);
+  retries_[index(gpu)] = {};
+}
 
-// One after the other, as they are told: what one operation leads to comes before the end of the next.
-void LiveFleet::destroyed(GpuId gpu) { tell(Event::destroyed({}, gpu, {})); }
+void LiveFleet::destroyed(GpuId gpu) { changed_.push_back(DestroyEnded{gpu}); }
 
-// The lane stays busy until the event is told: before that nobody knows that the slice is there.
+// The GPU stays in its operation until the event is told: before that nobody knows that the slice is there.
 void LiveFleet::created(GpuId gpu, Time at, Layout what) { tell(Event::created(at, gpu, what)); }
 
 Time LiveFleet::operation_failed(GpuId gpu, Time now) {
-  Lane& lane = lanes_[index(gpu)];
-  lane.busy = false;
-  lane.pause = lane.pause == Time{0} ? kFirstPause : std::min(kLongestPause, 2 * lane.pause);
-  return lane.retry = now + lane.pause;
+  reshapes_.ended(gpu);
+  Retry& retry = retries_[index(gpu)];
+  retry.pause = retry.pause == Time{0} ? kFirstPause : std::min(kLongestPause, 2 * retry.pause);
+  return retry.at = now + retry.pause;
 }
 
 Time LiveFleet::next_retry() const {
   Time earliest = kNever;
-  for (const GpuId gpu : reshaping_)
-    if (const Lane& lane = lanes_[index(gpu)]; !lane.busy && lane.retry > now_)
-      earliest = std::min(earliest, lane.retry);
+  for (const GpuId gpu : reshapes_.under_way())
+    if (const Time at = retries_[index(gpu)].at; !operating(gpu) && at > now_) earliest = std::min(earliest, at);
   return earliest;
 }
 
 bool LiveFleet::next(const Cluster& cluster, Event& event) {
-  const auto take = [&](std::deque<Event>& from) {
-    event = from.front();
-    from.pop_front();
+  const auto give = [&](const Event& told) {
+    event = told;
     event.at = std::max(event.at, cluster.now());
-    // A slice that is still there after a failed destroy leaves the pause as it is.
-    if (event.kind == EventKind::kCreated && operating(event.gpu)) free_lane(event.gpu);
+    return true;
+  };
+  const auto take = [&](std::deque<Event>& from) {
+    give(from.front());
+    from.pop_front();
     return true;
   };
   for (;;) {
     if (!withdrawn_.empty()) return take(withdrawn_);
     if (!ended_.empty()) return take(ended_);
     if (begin_operations(cluster, event)) return true;
-    if (changed_.empty()) break;
-    if (changed_.front().kind != EventKind::kDestroyed) return take(changed_);
-    free_lane(changed_.front().gpu);  // was told of when it began
+    if (changed_.empty()) return !arrived_.empty() && take(arrived_);
+    const auto change = changed_.front();
     changed_.pop_front();
+    if (const auto* destroy = std::get_if<DestroyEnded>(&change)) {
+      operation_succeeded(destroy->gpu);
+      continue;
+    }
+    const Event& told = std::get<Event>(change);
+    // A slice that is still there after a failed destroy leaves the pause as it is.
+    if (told.kind == EventKind::kCreated && operating(told.gpu)) operation_succeeded(told.gpu);
+    return give(told);
   }
-  return !arrived_.empty() && take(arrived_);
 }
 
 bool LiveFleet::begin_operations(const Cluster& cluster, Event& event) {
-  for (std::size_t i = 0; i < reshaping_.size();) {
-    const GpuId gpu = reshaping_[i];
-    Lane& lane = lanes_[index(gpu)];
-    if (!lane.busy && cluster.gpu(gpu).layout == cluster.gpu(gpu).target) {
-      lane.listed = false;
-      reshaping_.erase(reshaping_.begin() + std::ptrdiff_t(i));
-      continue;
-    }
-    ++i;
-    if (!lane.busy && lane.retry <= now_ && !cluster.gpu(gpu).blocked && begin_operation(cluster, gpu, event))
-      return true;
-  }
-  return false;
-}
-
-bool LiveFleet::begin_operation(const Cluster& cluster, GpuId gpu, Event& event) {
-  const GpuState& state = cluster.gpu(gpu);
-  const GpuModel& model = *cluster.platform().model(gpu).gpu;
-  if (const Layout going = state.layout - state.target - state.busy; !going.empty()) {
-    const PlacementId p = *going.begin();
-    lanes_[index(gpu)].busy = true;
-    effects_.push_back({Effect::kDestroy, kNoJob, gpu, p});
-    event = Event::destroyed(std::max(now_, cluster.now()), gpu, *model.with(Layout{}, p));
-    return true;
-  }
-  for (PlacementId p : state.target - state.layout)
-    if (model.fits(state.layout, p)) {
-      lanes_[index(gpu)].busy = true;
-      effects_.push_back({Effect::kCreate, kNoJob, gpu, p});
-      return false;
-    }
-  return false;  // a busy slice is in the way
+  return reshapes_.begin_operations(
+      cluster, [&](GpuId gpu) { return retries_[index(gpu)].at <= now_ && !cluster.gpu(gpu).blocked; },
+      [&](const InstanceChange& change) {
+        for (PlacementId p : change.destroys) effects_.push_back({Effect::kDestroy, kNoJob, change.gpu, p});
+        for (PlacementId p : change.creates) effects_.push_back({Effect::kCreate, kNoJob, change.gpu, p});
+        if (change.destroys.empty()) return false;
+        event = Event::destroyed(std::max(now_, cluster.now()), change.gpu, change.destroys);
+        return true;
+      });
 }
 
 void LiveFleet::begin(const Cluster& cluster, const Event& action, std::vector<Event>&) {
@@ -122,13 +111,19 @@ void LiveFleet::begin(const Cluster& cluster, const Event& action, std::vector<E
       effects_.push_back({Effect::kStop, action.job, cluster.state(action.job).gpu, kNoPlacement});
       return;
     case EventKind::kReshapeAsked:
-      if (Lane& lane = lanes_[index(action.gpu)]; !lane.listed) {
-        lane.listed = true;
-        reshaping_.push_back(action.gpu);
-      }
+      reshapes_.asked(action.gpu);
       return;
-    default:
-      return;
+    case EventKind::kSubmitted:
+    case EventKind::kFinished:
+    case EventKind::kDestroyed:
+    case EventKind::kCreated:
+    case EventKind::kWithdrawn:
+    case EventKind::kOverrun:
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
+      return;  // no actions
   }
 }
 

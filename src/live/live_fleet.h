@@ -1,21 +1,20 @@
 // The world as a Fleet that is really out there: its events come from processes and devices, its actions become effects
 // that somebody else carries out once they are on record. Neither clock nor I/O here, so that it is tested without any.
 //
-// The rules are SimFleet's under hardware costs, and the order of a simulated run is kept where reality leaves a
-// choice:
+// The order of a simulated run under hardware costs is kept where reality leaves a choice:
 //   - what was withdrawn comes first, then what ended, then operations begin where slices are idle, then what they
-//   brought, then arrivals;
-//   - operations on one GPU are sequential: a slice that goes is destroyed once idle, wanted ones are created where
-//   they
-//     fit, lowest placement first; a destroy is told of when it begins, a create when it is done;
-//   - GPUs begin their operations in the order in which their reshapes were asked for.
+//     brought, then arrivals;
+//   - operations begin as in the simulated fleet (sched/reshape_queue.h); a destroy is told of when it begins, a create
+//     when it is done.
 // A failed operation gives the GPU a pause that doubles (5 s to 5 min) before the next try.
 // Thread rule: the session's owner alone.
 #pragma once
 #include <deque>
+#include <variant>
 #include <vector>
 
 #include "sched/fleet.h"
+#include "sched/reshape_queue.h"
 
 namespace smartmig {
 
@@ -30,7 +29,8 @@ class LiveFleet : public Fleet {
 
   explicit LiveFleet(const Cluster& cluster);  // picks up reshapes that are under way
 
-  void tell(const Event& event);                  // something happened; events of one call order stay in order
+  // Something happened: an arrival, an end, a withdrawal, an overrun, a GPU blocked or free again, a slice that appeared.
+  void tell(const Event& event);
   void destroyed(GpuId gpu);                      // the operation under way on this GPU has succeeded,
   void created(GpuId gpu, Time at, Layout what);  // and brought this
   Time operation_failed(GpuId gpu, Time now);     // when it will be tried again
@@ -45,21 +45,23 @@ class LiveFleet : public Fleet {
   bool next(const Cluster& cluster, Event& event) override;  // false: nothing to tell for now
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
   std::vector<Effect> take_effects() { return std::exchange(effects_, {}); }
-  bool operating(GpuId gpu) const { return lanes_[index(gpu)].busy; }
+  bool operating(GpuId gpu) const { return reshapes_.operating(gpu); }
 
  private:
   bool has_earlier() const { return !withdrawn_.empty() || !ended_.empty() || !changed_.empty(); }
-  struct Lane {
-    bool busy = false, listed = false;
-    Time retry{}, pause{};
+  struct Retry {
+    Time at{}, pause{};
   };
-  void free_lane(GpuId gpu);
+  struct DestroyEnded {  // told of when it began: now the GPU may begin its next operation
+    GpuId gpu;
+  };
+  void operation_succeeded(GpuId gpu);
   bool begin_operations(const Cluster& cluster, Event& event);
-  bool begin_operation(const Cluster& cluster, GpuId gpu, Event& event);
 
-  std::vector<Lane> lanes_;
-  std::vector<GpuId> reshaping_;  // in order of asking
-  std::deque<Event> withdrawn_, ended_, changed_, arrived_;
+  ReshapeQueue reshapes_;
+  std::vector<Retry> retries_;  // by GPU
+  std::deque<Event> withdrawn_, ended_, arrived_;
+  std::deque<std::variant<Event, DestroyEnded>> changed_;  // in order: what one leads to comes before the next
   std::vector<Effect> effects_;
   Time now_{};
 };

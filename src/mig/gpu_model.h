@@ -1,8 +1,10 @@
 // The MIG geometry of one GPU product. A GPU is an axis of memory slices; a profile may be placed at given starts and
-// then owns a contiguous run of that axis. A set of placements is valid iff the runs are disjoint, no profile exceeds
-// its max_instances, at most one media (+me) instance exists, and an all-media (+me.all) instance stands only beside
-// no-media
-// (-me) ones. Immutable after make(). Units: MiB, counts.
+// then owns a contiguous run of that axis. A set of placements is valid iff
+//   - the runs are disjoint,
+//   - no profile exceeds its max_instances,
+//   - at most one media (+me) instance exists,
+//   - an all-media (+me.all) instance stands only beside no-media (-me) ones.
+// Immutable after make(). Units: MiB, counts.
 #pragma once
 #include <cstdint>
 #include <optional>

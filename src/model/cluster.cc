@@ -13,15 +13,17 @@ std::uint64_t Identity::fresh() {
 }
 
 Cluster::Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost,
-                 std::vector<Layout> initial)
+                 std::vector<Layout> initial, Time now)
     : platform_(std::move(platform)),
       jobs_(std::move(jobs)),
       cost_(cost),
+      now_(now),
       gpus_(platform_->gpus()),
       states_(jobs_->size()) {
   SMARTMIG_CHECK(initial.size() == gpus_.size(), "{} initial layouts for {} GPUs", initial.size(), gpus_.size());
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     gpus_[g].layout = gpus_[g].target = initial[g];
+    gpus_[g].since = now;
     gpus_[g].job_at.fill(kNoJob);
     refresh_power(GpuId(g), gpus_[g]);
   }
@@ -36,13 +38,6 @@ void Cluster::settle(GpuState& gpu) {
   gpu.since = now_;
 }
 
-namespace {
-// A job's weight in the attribution of active watts.
-double weight_of(const Platform::Model& model, double added, int slices) {
-  return model.power.is_table() || added <= 0 ? slices : added;
-}
-}  // namespace
-
 // Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
 void Cluster::refresh_power(GpuId id, GpuState& gpu) {
   const Platform::Model& model = platform_->model(id);
@@ -53,7 +48,7 @@ void Cluster::refresh_power(GpuId id, GpuState& gpu) {
     for (PlacementId p : gpu.busy) {
       const double added = jobs_->added_watts(gpu.job_at[index(p)], model.type_of_placement[index(p)]);
       gpu.added += added;
-      gpu.weight += weight_of(model, added, model.slices_of_placement[index(p)]);
+      gpu.weight += model.energy_weight(p, added);
     }
   }
   gpu.watts = model.power.watts(gpu.busy_slices, gpu.added);
@@ -149,22 +144,13 @@ void Cluster::apply(const Event& event) {
       identity_ = Identity();
       news_.push_back(event);
       return;
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
+      find(event);
+      identity_ = Identity();
+      news_.push_back(event);
+      return;
   }
-}
-
-void Cluster::resume_at(Time now) {
-  SMARTMIG_CHECK(now_ == Time{0} && unfinished_ == 0, "a cluster that has lived cannot be resumed");
-  now_ = now;
-  for (GpuState& gpu : gpus_) gpu.since = now;
-}
-
-void Cluster::resume_running(JobId id, GpuId gpu, PlacementId where, Time left, Time first_start) {
-  start(Event::started(now_, id, gpu, where));
-  JobState& job = states_[index(id)];
-  job.remaining = left;
-  job.finish = now_ + left;
-  job.first_start = first_start;
-  identity_ = Identity();
 }
 
 Cluster Cluster::renumbered(std::shared_ptr<const JobTable> jobs, std::span<const JobId> keep) const {
@@ -195,11 +181,7 @@ Cluster Cluster::renumbered(std::shared_ptr<const JobTable> jobs, std::span<cons
 
 void Cluster::start(const Event& event) {
   JobState& job = states_[index(event.job)];
-  GpuState& gpu = gpus_[index(event.gpu)];
-  const Platform::Model& model = platform_->model(event.gpu);
-  settle(gpu);
-  const TypeId type = model.type_of_placement[index(event.where)];
-  const int slices = model.slices_of_placement[index(event.where)];
+  const TypeId type = platform_->type_of(event.gpu, event.where);
   if (job.type == kNoType) {
     job.remaining = jobs_->work(event.job, type);
     job.first_start = now_;
@@ -207,20 +189,47 @@ void Cluster::start(const Event& event) {
   } else {
     job.remaining = remaining_on(event.job, type);
     job.since = cost_.free() ? now_ : now_ + std::max(Time{0}, jobs_->job(event.job).restart);
-    if (job.stopped_in == decision_ && platform_->type(job.type).compute_slices == slices) {
+    if (job.stopped_in == decision_ &&
+        platform_->type(job.type).compute_slices == platform_->type(type).compute_slices) {
       --counters_.preemptions;
       ++counters_.moves;
     }
   }
   job.finish = job.since + job.remaining;
+  take_slice(event, job);
+}
+
+// Its run is taken to have begun when the part of its work that is done would have: not before it was submitted.
+void Cluster::find(const Event& event) {
+  JobState& job = states_[index(event.job)];
+  SMARTMIG_CHECK(job.phase == JobPhase::kQueued && job.type == kNoType, "job {} was found and is known to have run",
+                 index(event.job));
+  const TypeId type = platform_->type_of(event.gpu, event.where);
+  job.remaining = event.left;
+  if (event.kind == EventKind::kFoundWaiting) {
+    job.type = type;
+    job.gpu = event.gpu;
+    job.first_start = now_;
+    return;
+  }
+  job.since = now_ - std::max(Time{0}, jobs_->work(event.job, type) - event.left);
+  job.first_start = std::min(now_, std::max(job.since, jobs_->job(event.job).submit));
+  job.finish = now_ + event.left;
+  take_slice(event, job);
+}
+
+void Cluster::take_slice(const Event& event, JobState& job) {
+  GpuState& gpu = gpus_[index(event.gpu)];
+  const Platform::Model& model = platform_->model(event.gpu);
+  settle(gpu);
   job.phase = JobPhase::kRunning;
-  job.type = type;
+  job.type = model.type_of_placement[index(event.where)];
   job.gpu = event.gpu;
   job.where = event.where;
   ++running_;
   gpu.job_at[index(event.where)] = event.job;
   gpu.busy = model.gpu->subset(gpu.layout, gpu.busy.bits() | 1u << index(event.where));
-  gpu.busy_slices += slices;
+  gpu.busy_slices += model.slices_of_placement[index(event.where)];
   job.meter_mark = gpu.meter;
   refresh_power(event.gpu, gpu);
 }
@@ -230,9 +239,7 @@ void Cluster::leave_slice(JobId id, JobState& job) {
   const Platform::Model& model = platform_->model(job.gpu);
   settle(gpu);
   const int slices = model.slices_of_placement[index(job.where)];
-  const double added = jobs_->added_watts(id, job.type);
-  const double weight = weight_of(model, added, slices);
-  job.joules += weight * (gpu.meter - job.meter_mark);
+  job.joules += model.energy_weight(job.where, jobs_->added_watts(id, job.type)) * (gpu.meter - job.meter_mark);
   gpu.job_at[index(job.where)] = kNoJob;
   gpu.busy = gpu.busy.without(job.where);
   gpu.busy_slices -= slices;
@@ -314,7 +321,7 @@ double Cluster::attributed_joules(JobId id) const {
   if (job.phase != JobPhase::kRunning) return job.joules;
   const GpuState& gpu = gpus_[index(job.gpu)];
   const Platform::Model& model = platform_->model(job.gpu);
-  const double weight = weight_of(model, jobs_->added_watts(id, job.type), model.slices_of_placement[index(job.where)]);
+  const double weight = model.energy_weight(job.where, jobs_->added_watts(id, job.type));
   return job.joules + weight * (gpu.meter + gpu.active_per_weight * seconds(now_ - gpu.since) - job.meter_mark);
 }
 

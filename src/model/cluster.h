@@ -1,12 +1,13 @@
 // What is believed about the fleet: layouts, running jobs, progress, watts and joules. A pure fold over the journal's
-// events; copyable, so that a what-if or a planner works on a copy. refusal_of() alone judges whether an action is
-// legal, for every policy and every world. Not thread-safe; one owner.
+// events; copyable, so that a what-if or a planner works on a copy. refusal_of_stop(), refusal_of_reshape() and
+// refusal_of_start() alone judge whether an action is legal, for every policy and every world. Not thread-safe; one
+// owner.
 //
-// Progress. A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled
-// only when the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps its
-// finish to the microsecond. Energy. Each GPU is integrated lazily: watts of the interval that ended x its length,
-// settled before anything changes. A job's share of the active watts (above idle) is by weight: what it adds (additive
-// power models), else compute slices.
+// Progress  A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled only
+//           when the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps
+//           its finish to the microsecond.
+// Energy    Each GPU is integrated lazily: watts of the interval that ended x its length, settled before anything
+//           changes. A job's share of the active watts (above idle) is by Platform::Model::energy_weight().
 #pragma once
 #include <array>
 #include <cstdint>
@@ -106,16 +107,12 @@ enum class Refusal : std::uint8_t {
 
 class Cluster {
  public:
-  // Every GPU starts with `initial` layouts (one per GPU), at time 0, idle.
+  // Every GPU starts with `initial` layouts (one per GPU), idle, at `now`: joules count from there.
   Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost,
-          std::vector<Layout> initial);
+          std::vector<Layout> initial, Time now = Time{0});
 
   void apply(const Event& event);  // REQUIRES: legal, and not before now()
 
-  // For a world that has been running for a while (a restarted daemon): the clock at `now`, and a queued job that is
-  // found running, with what it has left. Under way to `target` continues to be.
-  void resume_at(Time now);
-  void resume_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start);
   // The same belief over another table: its job i is keep[i] of this one, all else is forgotten. A table that grows is
   // so kept to the size of what is alive. REQUIRES: every unfinished job is kept, in order of arrival.
   Cluster renumbered(std::shared_ptr<const JobTable> jobs, std::span<const JobId> keep) const;
@@ -149,7 +146,7 @@ class Cluster {
   JobId next_unfinished(JobId id) const { return states_[index(id)].next; }
 
   // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
-  // cannot.
+  // cannot run there.
   Time remaining_on(JobId job, TypeId type) const;
   // When it would finish there: now + restart hold if it has progress and must resume + remaining.
   Time finish_on(JobId job, TypeId type) const;
@@ -162,6 +159,8 @@ class Cluster {
   void settle(GpuState& gpu);
   void refresh_power(GpuId id, GpuState& gpu);
   void start(const Event& event);
+  void find(const Event& event);
+  void take_slice(const Event& event, JobState& job);
   void leave_slice(JobId id, JobState& job);
   void remove_unfinished(JobId id);
 
@@ -177,7 +176,7 @@ class Cluster {
   Counters counters_;
   std::uint64_t decision_ = 0;
   bool refused_ = false;
-  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, overruns, blocks
+  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, overruns, blocks, found jobs
 };
 
 // A sentence for a person: which action was refused and why.

@@ -20,25 +20,23 @@ struct Live {
         .value();
     return JobId(row);
   }
-  void tell(double at, EventKind kind, JobId job = kNoJob, GpuId gpu = kNoGpu, PlacementId where = kNoPlacement) {
-    cluster.apply({min(at), kind, where, job, gpu, {}});
-  }
+  void tell(const Event& event) { cluster.apply(event); }
   PlacementId slice(unsigned gpu, const char* text) const { return fixture::slice(*platform, gpu, text); }
 };
 
 TEST(LiveCluster, AWithdrawnJobLeavesItsSliceAndTheQueue) {
   Live w;
   const JobId a = w.put(0, 5), b = w.put(1, 5);
-  w.tell(0, EventKind::kSubmitted, a);
-  w.tell(0, EventKind::kSubmitted, b);
-  w.tell(0, EventKind::kStarted, a, GpuId(0), w.slice(0, "4g@0"));
+  w.tell(Event::submitted(min(0), a));
+  w.tell(Event::submitted(min(0), b));
+  w.tell(Event::started(min(0), a, GpuId(0), w.slice(0, "4g@0")));
   const auto before = w.cluster.identity();
-  w.tell(1, EventKind::kWithdrawn, a);
+  w.tell(Event::withdrawn(min(1), a));
   EXPECT_NE(w.cluster.identity(), before);  // incremental policies begin anew
   EXPECT_EQ(w.cluster.state(a).phase, JobPhase::kWithdrawn);
   EXPECT_TRUE(w.cluster.gpu(GpuId(0)).busy.empty());
   EXPECT_EQ(w.cluster.unfinished(), 1u);
-  w.tell(1, EventKind::kWithdrawn, b);
+  w.tell(Event::withdrawn(min(1), b));
   EXPECT_EQ(w.cluster.unfinished(), 0u);
   EXPECT_EQ(w.cluster.first_unfinished(), kNoJob);
   EXPECT_GT(w.cluster.attributed_joules(a), 0);
@@ -47,10 +45,10 @@ TEST(LiveCluster, AWithdrawnJobLeavesItsSliceAndTheQueue) {
 TEST(LiveCluster, AnOverrunAddsHalfOfWhatHasRun) {
   Live w;
   const JobId a = w.put(0, 7);
-  w.tell(0, EventKind::kSubmitted, a);
-  w.tell(0, EventKind::kStarted, a, GpuId(1), w.slice(1, "7g@0"));
+  w.tell(Event::submitted(min(0), a));
+  w.tell(Event::started(min(0), a, GpuId(1), w.slice(1, "7g@0")));
   EXPECT_EQ(w.cluster.state(a).finish, min(7));
-  w.tell(8, EventKind::kOverrun, a);
+  w.tell(Event::overrun(min(8), a));
   EXPECT_EQ(w.cluster.state(a).finish, min(12));
   EXPECT_EQ(w.cluster.remaining_on(a, w.cluster.state(a).type), min(4));
 }
@@ -58,17 +56,17 @@ TEST(LiveCluster, AnOverrunAddsHalfOfWhatHasRun) {
 TEST(LiveCluster, ABlockedGpuOffersNothingAndRunsOn) {
   Live w;
   const JobId a = w.put(0, 5), b = w.put(1, 5);
-  w.tell(0, EventKind::kSubmitted, a);
-  w.tell(0, EventKind::kSubmitted, b);
-  w.tell(0, EventKind::kStarted, a, GpuId(0), w.slice(0, "4g@0"));
-  w.tell(1, EventKind::kBlocked, kNoJob, GpuId(0));
+  w.tell(Event::submitted(min(0), a));
+  w.tell(Event::submitted(min(0), b));
+  w.tell(Event::started(min(0), a, GpuId(0), w.slice(0, "4g@0")));
+  w.tell(Event::blocked(min(1), GpuId(0)));
   EXPECT_TRUE(w.cluster.gpu(GpuId(0)).free().empty());
   EXPECT_EQ(w.cluster.refusal_of_start({b, GpuId(0), w.slice(0, "3g@4")}), Refusal::kGpuBlocked);
   EXPECT_EQ(w.cluster.refusal_of_reshape({GpuId(0), fixture::layout(*w.platform, 0, "7g@0")}), Refusal::kGpuBlocked);
   EXPECT_NE(explain(w.cluster, Refusal::kGpuBlocked, b, GpuId(0), kNoPlacement).find("GPU 0"), std::string::npos);
-  w.tell(2, EventKind::kUnblocked, kNoJob, GpuId(0));
+  w.tell(Event::unblocked(min(2), GpuId(0)));
   EXPECT_EQ(w.cluster.refusal_of_start({b, GpuId(0), w.slice(0, "3g@4")}), Refusal::kNone);
-  w.tell(30, EventKind::kFinished, a);
+  w.tell(Event::finished(min(30), a));
 }
 
 TEST(LiveCluster, TheTableTakesRowsAndKindsAsTheyCome) {
@@ -83,14 +81,15 @@ TEST(LiveCluster, TheTableTakesRowsAndKindsAsTheyCome) {
   EXPECT_EQ(w.cluster.state(JobId(2)).phase, JobPhase::kAbsent);
 }
 
-TEST(LiveCluster, ResumedAndRenumberedItGoesOnAsBefore) {
+TEST(LiveCluster, FoundRunningAndRenumberedItGoesOnAsBefore) {
   Live w;
-  Cluster fresh(w.platform, w.table, kLiveCosts, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}));
-  fresh.resume_at(min(60));
+  Cluster fresh(w.platform, w.table, kLiveCosts, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}), min(60));
   const JobId gone = w.put(0, 5), run = w.put(1, 7), queued = w.put(2, 3);
   fresh.apply(Event::submitted(min(60), gone));
   fresh.apply(Event::submitted(min(60), run));
-  fresh.resume_running(run, GpuId(1), w.slice(1, "7g@0"), min(4), min(57));
+  const auto before = fresh.identity();
+  fresh.apply(Event::found_running(min(60), run, GpuId(1), w.slice(1, "7g@0"), min(4)));
+  EXPECT_NE(fresh.identity(), before);
   fresh.apply(Event::submitted(min(60), queued));
   fresh.apply(Event::withdrawn(min(61), gone));
   EXPECT_EQ(fresh.state(run).finish, min(64));
@@ -114,6 +113,34 @@ TEST(LiveCluster, ResumedAndRenumberedItGoesOnAsBefore) {
   }
   EXPECT_EQ(again.total_joules(), fresh.total_joules());
   EXPECT_EQ(again.attributed_joules(JobId(0)), fresh.attributed_joules(run));
+}
+
+TEST(LiveCluster, AFoundJobKeepsWhatItHasDone) {
+  Live w;
+  Cluster cluster(w.platform, w.table, kLiveCosts, fixture::layouts(*w.platform, {"4g@0+3g@4", "7g@0"}), min(60));
+  const JobId runs = w.put(0, 7), waits = w.put(1, 7), longer = w.put(2, 7);
+  for (const JobId job : {runs, waits, longer}) cluster.apply(Event::submitted(min(60), job));
+  EXPECT_EQ(cluster.total_joules(), 0);
+  cluster.apply(Event::found_running(min(60), runs, GpuId(1), w.slice(1, "7g@0"), min(3)));
+  EXPECT_EQ(cluster.state(runs).since, min(56));
+  EXPECT_EQ(cluster.state(runs).finish, min(63));
+  cluster.apply(Event::overrun(min(64), runs));
+  EXPECT_EQ(cluster.state(runs).finish, min(68)) << "half of the 8 minutes since it began";
+
+  // Progress counted on a slice that does not exist now, and stated in time on others.
+  const TypeId one = w.platform->type_of(GpuId(0), w.slice(0, "1g@6")), whole = cluster.state(runs).type;
+  cluster.apply(Event::found_waiting(min(64), waits, GpuId(0), w.slice(0, "1g@6"), min(7)));
+  EXPECT_EQ(cluster.state(waits).phase, JobPhase::kQueued);
+  EXPECT_EQ(cluster.remaining_on(waits, one), min(7));
+  EXPECT_EQ(cluster.remaining_on(waits, whole), min(1));
+  EXPECT_EQ(cluster.running(), 1u);
+
+  // More than the whole job is left where it has overrun before.
+  cluster.apply(Event::found_running(min(64), longer, GpuId(0), w.slice(0, "4g@0"), min(100)));
+  EXPECT_EQ(cluster.state(longer).since, min(64));
+  EXPECT_EQ(cluster.state(longer).finish, min(164));
+  cluster.apply(Event::stopped(min(65), longer));
+  EXPECT_EQ(cluster.state(longer).remaining, min(99));
 }
 
 }  // namespace

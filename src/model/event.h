@@ -1,7 +1,8 @@
 // What happened. The journal is the sequence of these, in a total order; Cluster is a fold over it. Admitted actions
 // appear as the events they cause (kStarted, kStopped, kReshapeAsked), so one kind of record serves output, replay and
-// recovery.
+// recovery. Events are made by the named functions below. Copied in the simulator's loop: keep it small.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
@@ -23,7 +24,11 @@ enum class EventKind : std::uint8_t {
   kOverrun,    // a running job has passed its expected finish: half of what it has run is added
   kBlocked,    // gpu takes no new job and no reshape; what runs there runs on
   kUnblocked,  // gpu
+  // A world that was there before its Cluster (a restarted daemon, `decide`, `eta`): what a submitted job has done.
+  kFoundRunning,  // job runs on gpu, where, with `left` to go
+  kFoundWaiting,  // job waits and has progress: `left` to go on a slice like `where` of gpu, which need not exist
 };
+inline constexpr std::size_t kEventKinds = 13;
 
 struct Event {
   Time at{};
@@ -32,11 +37,12 @@ struct Event {
   JobId job = kNoJob;
   GpuId gpu = kNoGpu;
   Layout layout{};
+  Time left{};
 
   static Event submitted(Time at, JobId job) { return of_job(at, EventKind::kSubmitted, job); }
   static Event finished(Time at, JobId job) { return of_job(at, EventKind::kFinished, job); }
   static Event started(Time at, JobId job, GpuId gpu, PlacementId where) {
-    return {at, EventKind::kStarted, where, job, gpu, {}};
+    return {at, EventKind::kStarted, where, job, gpu, {}, {}};
   }
   static Event stopped(Time at, JobId job) { return of_job(at, EventKind::kStopped, job); }
   static Event reshape_asked(Time at, GpuId gpu, Layout to) { return of_gpu(at, EventKind::kReshapeAsked, gpu, to); }
@@ -46,12 +52,19 @@ struct Event {
   static Event overrun(Time at, JobId job) { return of_job(at, EventKind::kOverrun, job); }
   static Event blocked(Time at, GpuId gpu) { return of_gpu(at, EventKind::kBlocked, gpu, {}); }
   static Event unblocked(Time at, GpuId gpu) { return of_gpu(at, EventKind::kUnblocked, gpu, {}); }
+  static Event found_running(Time at, JobId job, GpuId gpu, PlacementId where, Time left) {
+    return {at, EventKind::kFoundRunning, where, job, gpu, {}, left};
+  }
+  static Event found_waiting(Time at, JobId job, GpuId gpu, PlacementId where, Time left) {
+    return {at, EventKind::kFoundWaiting, where, job, gpu, {}, left};
+  }
 
  private:
-  static Event of_job(Time at, EventKind kind, JobId job) { return {at, kind, kNoPlacement, job, kNoGpu, {}}; }
+  static Event of_job(Time at, EventKind kind, JobId job) { return {at, kind, kNoPlacement, job, kNoGpu, {}, {}}; }
   static Event of_gpu(Time at, EventKind kind, GpuId gpu, Layout layout) {
-    return {at, kind, kNoPlacement, kNoJob, gpu, layout};
+    return {at, kind, kNoPlacement, kNoJob, gpu, layout, {}};
   }
 };
+static_assert(sizeof(Event) == 32);
 
 }  // namespace smartmig

@@ -1,13 +1,11 @@
 // The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Built
-// once and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's
-// copies).
+// once and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's copies).
 //
-// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM
-// count:
-//   1. by the kind's measured speeds:  work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model,
-//   profile)
-//   2. else by SM count:               work = work(ref, k) * SM(ref, k) / SM(profile), k the reference size nearest in
-//   SMs
+// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM count:
+//   1. by the kind's measured speeds:
+//        work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model, profile)
+//   2. else by SM count, k the reference size nearest in SMs:
+//        work = work(ref, k) * SM(ref, k) / SM(profile)
 #pragma once
 #include <memory>
 #include <span>

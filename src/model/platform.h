@@ -30,6 +30,12 @@ class Platform {
     std::vector<TypeId> type_of_placement;
     std::vector<std::uint8_t> slices_of_placement;  // compute slices
     int first_type = 0;
+
+    // A running job's weight when the watts above idle are shared out: the watts it adds, where the power model says so,
+    // else its compute slices.
+    double energy_weight(PlacementId where, double added_watts) const {
+      return power.is_table() || added_watts <= 0 ? double(slices_of_placement[index(where)]) : added_watts;
+    }
   };
 
   // "8xa100-40gb", or a mixed fleet "4xa100-40gb,2xa30-24gb". `power` is a name of power.h, "auto" per model.

@@ -1,8 +1,8 @@
 // Watts of a GPU given what runs on it. Two forms cover all sources:
-//   table     watts = table[busy compute slices]                               (the papers' A100; measured H100 NVL)
-//   additive  watts = idle when nothing runs, else min(cap, base + sum of what each running job adds)
-//             a job adds per_slice * slices * utilisation(kind)                (linear-to-cap A100-SXM; job-dependent
-//             A100) or the measured increment of (kind, profile)                     (H200)
+//   table     watts = table[busy compute slices]                 (the papers' A100; measured H100 NVL)
+//   additive  watts = idle when nothing runs, else min(cap, base + sum of what each running job adds); a job adds
+//               per_slice * slices * utilisation(kind)           (linear-to-cap A100-SXM; job-dependent A100)
+//               or the measured increment of (kind, profile)     (H200)
 // Named models and their sources: data/power.csv, data/power_kinds.csv (embedded). Immutable.
 #pragma once
 #include <algorithm>

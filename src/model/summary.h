@@ -1,6 +1,7 @@
 // The figures of one run, computed from the final Cluster alone, so that a replayed journal gives the same ones.
-// Units: minutes, watt-minutes (the papers'), kWh. ET = (a e + t) / (a + 1) with a as given; a_eff = a * 8 / (GPUs *
-// days) is the weight to use when fleets or spans are compared.
+// Units: minutes, watt-minutes (the papers'), kWh.
+//   ET    = (a e + t) / (a + 1), with a as given
+//   a_eff = a * 8 / (GPUs * days): the weight to use when fleets or spans are compared
 #pragma once
 #include <cstdint>
 

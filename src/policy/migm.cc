@@ -14,15 +14,7 @@ void Migm::meet(const Cluster& cluster) {
   const Platform& platform = cluster.platform();
   for (std::size_t m = 0; m < platform.models().size(); ++m) {
     const GpuModel& gpu = *platform.models()[m].gpu;
-    Kind kind{ReachTable(gpu), {}, {}, {}};
-    kind.places.resize(gpu.profiles().size());
-    for (std::size_t i = 0; i < gpu.placements().size(); ++i) {
-      kind.places[gpu.placements()[i].profile].push_back(PlacementId(i));
-      std::uint32_t overlaps = 0;
-      for (std::size_t j = 0; j < gpu.placements().size(); ++j)
-        if (gpu.placements()[j].mask & gpu.placements()[i].mask) overlaps |= 1u << j;
-      kind.overlaps.push_back(overlaps);
-    }
+    Kind kind{SliceChoice(gpu), {}};
     for (std::size_t t = 0; t < platform.types().size(); ++t) {
       const SliceType& type = platform.types()[t];
       if (type.model == int(m) && (gpu.schedulable_profiles() >> type.profile & 1)) kind.tightest.push_back(TypeId(t));
@@ -50,46 +42,20 @@ std::vector<int> Migm::wanted(const Cluster& cluster, JobId job) const {
 }
 
 std::optional<Migm::Offer> Migm::best(const Cluster& cluster, const std::vector<int>& profile_of_kind,
-                                      Means most) const {
+                                      SliceOffer::Means most) const {
   std::optional<Offer> chosen;
   for (std::size_t g = 0; g < rooms_.size(); ++g) {
-    const Room& room = rooms_[g];
     const std::size_t k = std::size_t(cluster.platform().model_index(GpuId(g)));
-    if (room.closed || profile_of_kind[k] < 0) continue;
-    const GpuModel& gpu = *cluster.platform().models()[k].gpu;
-    for (const PlacementId p : kinds_[k].places[std::size_t(profile_of_kind[k])]) {
-      if (room.taken.contains(p)) continue;
-      const auto with = gpu.with(room.taken, p);
-      if (!with) continue;
-      Offer offer{
-          kReuse, GpuId(g), p, room.target, kinds_[k].reach.complete(room.taken), kinds_[k].reach.complete(*with)};
-      if (room.target.contains(p)) {
-        offer.means = room.ready.contains(p) ? kReuse : kUnderWay;
-      } else {
-        if (room.changing) continue;
-        const Layout in_the_way = gpu.subset(room.target, kinds_[k].overlaps[index(p)]);
-        auto after = gpu.with(room.target - in_the_way, p);
-        if (!after) {  // idle ones elsewhere are as many of this profile as there may be
-          after = with;
-          for (const PlacementId idle : room.target - room.taken)
-            if (const auto more = gpu.with(*after, idle)) after = more;
-        }
-        offer.means = in_the_way.empty() ? kCreate : kMakeWay;
-        offer.target = *after;
-      }
-      if (offer.means > most) continue;
-      if (chosen && std::tuple(chosen->means, -double(chosen->reach_after) / double(chosen->reach_before)) <=
-                        std::tuple(offer.means, -double(offer.reach_after) / double(offer.reach_before)))
-        continue;
-      chosen = offer;
-    }
+    if (rooms_[g].closed || profile_of_kind[k] < 0) continue;
+    const auto offer = kinds_[k].choice.best(rooms_[g], profile_of_kind[k], most);
+    if (offer && (!chosen || better(*offer, *chosen))) chosen = Offer{*offer, GpuId(g)};
   }
   return chosen;
 }
 
 void Migm::take(const Offer& offer, JobId job, Plan& plan) {
   Room& room = rooms_[index(offer.gpu)];
-  if (offer.means == kReuse) plan.starts.push_back({job, offer.gpu, offer.where});
+  if (offer.means == SliceOffer::kReuse) plan.starts.push_back({job, offer.gpu, offer.where});
   room.ready = room.ready & offer.target;
   room.target = offer.target;
 }
@@ -100,7 +66,7 @@ void Migm::decide(const Cluster& cluster, Plan& plan) {
   meet(cluster);
   rooms_.clear();
   for (const GpuState& gpu : cluster.gpus())
-    rooms_.push_back({gpu.usable(), gpu.target, gpu.busy, gpu.layout != gpu.target, gpu.blocked});
+    rooms_.push_back({{gpu.usable(), gpu.target, gpu.busy, gpu.layout != gpu.target}, gpu.blocked});
 
   struct Group {
     std::vector<int> profiles;
@@ -118,7 +84,7 @@ void Migm::decide(const Cluster& cluster, Plan& plan) {
     else
       groups.push_back({std::move(profiles), {job}, 0});
   }
-  const auto serve = [&](Group& group, Means most) {  // false: somebody is left
+  const auto serve = [&](Group& group, SliceOffer::Means most) {  // false: somebody is left
     for (; group.served < group.jobs.size(); ++group.served) {
       const auto offer = best(cluster, group.profiles, most);
       if (!offer) return false;
@@ -130,9 +96,9 @@ void Migm::decide(const Cluster& cluster, Plan& plan) {
     return true;
   };
   if (grouped_)
-    for (Group& group : groups) serve(group, kUnderWay);
+    for (Group& group : groups) serve(group, SliceOffer::kUnderWay);
   for (Group& group : groups)
-    if (!serve(group, kMakeWay) && !grouped_) break;
+    if (!serve(group, SliceOffer::kMakeWay) && !grouped_) break;
   for (std::size_t g = 0; g < rooms_.size(); ++g)
     if (rooms_[g].target != cluster.gpus()[g].target) plan.reshapes.push_back({GpuId(g), rooms_[g].target});
 }

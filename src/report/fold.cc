@@ -16,9 +16,14 @@ bool begins_decision(const CostModel& cost, EventKind kind) {
     case EventKind::kDestroyed:
     case EventKind::kCreated:
       return !cost.free();
-    default:
+    case EventKind::kStarted:
+    case EventKind::kStopped:
+    case EventKind::kReshapeAsked:
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
       return false;
   }
+  return false;
 }
 
 void fold(Cluster& cluster, const Event& event) {
@@ -54,6 +59,25 @@ std::string objection_to_instances(const Cluster& cluster, const Event& event) {
   return {};
 }
 
+std::string objection_to_found(const Cluster& cluster, const Event& event) {
+  const auto refused = [&](Refusal refusal) { return explain(cluster, refusal, event.job, event.gpu, event.where); };
+  if (index(event.job) >= cluster.jobs().size()) return refused(Refusal::kNoSuchJob);
+  if (index(event.gpu) >= cluster.gpus().size()) return refused(Refusal::kNoSuchGpu);
+  if (cluster.state(event.job).phase != JobPhase::kQueued) return refused(Refusal::kNotQueued);
+  if (cluster.state(event.job).type != kNoType)
+    return fmt::format("job {} has run before", cluster.jobs().workload().name_of(index(event.job)));
+  if (event.left < Time{0}) return fmt::format("{} us are left", event.left.count());
+  const Platform::Model& model = cluster.platform().model(event.gpu);
+  if (index(event.where) >= model.type_of_placement.size()) return refused(Refusal::kNoSuchSlice);
+  if (cluster.jobs().work(event.job, model.type_of_placement[index(event.where)]) < Time{0})
+    return refused(Refusal::kDoesNotFit);
+  if (event.kind == EventKind::kFoundWaiting) return {};
+  const GpuState& gpu = cluster.gpu(event.gpu);  // also one that is blocked, also a slice that is to go
+  if (!gpu.layout.contains(event.where)) return refused(Refusal::kNoSuchSlice);
+  if (gpu.busy.contains(event.where)) return refused(Refusal::kSliceBusy);
+  return {};
+}
+
 }  // namespace
 
 std::string objection_to(const Cluster& cluster, const Event& event) {
@@ -77,12 +101,7 @@ std::string objection_to(const Cluster& cluster, const Event& event) {
     case EventKind::kStarted:
       return refused(cluster.refusal_of_start({event.job, event.gpu, event.where}), event.job, event.where);
     case EventKind::kStopped:
-      if (const Refusal r = cluster.refusal_of_stop(event.job); r != Refusal::kNone)
-        return refused(r, event.job, kNoPlacement);
-      if (event.at > cluster.state(event.job).finish)
-        return fmt::format("job {} should have finished at {} us", cluster.jobs().workload().name_of(index(event.job)),
-                           cluster.state(event.job).finish.count());
-      return {};
+      return refused(cluster.refusal_of_stop(event.job), event.job, kNoPlacement);
     case EventKind::kReshapeAsked: {
       const Refusal r = cluster.refusal_of_reshape({event.gpu, event.layout});
       if (r == Refusal::kSliceBusy)
@@ -107,6 +126,9 @@ std::string objection_to(const Cluster& cluster, const Event& event) {
     case EventKind::kDestroyed:
     case EventKind::kCreated:
       return objection_to_instances(cluster, event);
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
+      return objection_to_found(cluster, event);
   }
   return "it is of no known kind";
 }

@@ -34,6 +34,13 @@ TEST(HtmlReport, StandsAlone) {
   EXPECT_NE(with_bound.find("25.0 % over bound"), std::string::npos);
 }
 
+TEST(HtmlReport, OfADaemonsJournal) {
+  const TestRun run = live_test_run();
+  const std::string page = html_report(run.record, timeline_of(run.record));
+  expect_self_contained(page);
+  EXPECT_NE(page.find("of 2 finished jobs missed their deadline"), std::string::npos);
+}
+
 TEST(HtmlReport, NoNameBreaksOut) {
   TestRun run = test_run();
   Workload workload = test_workload();

@@ -10,9 +10,11 @@
 
 namespace smartmig {
 
-inline constexpr std::array<std::string_view, 11> kEventNames = {"submitted", "finished",  "started",  "stopped",
-                                                                 "reshape",   "destroyed", "created",  "withdrawn",
-                                                                 "overrun",   "blocked",   "unblocked"};
+// In the order of EventKind.
+inline constexpr std::array<std::string_view, kEventKinds> kEventNames = {
+    "submitted", "finished", "started", "stopped",   "reshape",       "destroyed",     "created",
+    "withdrawn", "overrun",  "blocked", "unblocked", "found_running", "found_waiting",
+};
 
 inline std::string_view name_of(EventKind kind) { return kEventNames[std::size_t(kind)]; }
 

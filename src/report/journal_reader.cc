@@ -158,11 +158,14 @@ class Reader {
       case EventKind::kSubmitted:
         SMARTMIG_RETURN_IF_ERROR(read_job(line, event));
         break;
-      case EventKind::kStarted: {
-        SMARTMIG_RETURN_IF_ERROR(read_job_id(line, event));
-        SMARTMIG_TRY(event.gpu, gpu_in(line));
-        SMARTMIG_TRY(const std::string slice, line.text("slice"));
-        SMARTMIG_TRY(event.where, slice_in(line, "slice", slice, event.gpu));
+      case EventKind::kStarted:
+        SMARTMIG_RETURN_IF_ERROR(read_job_on_slice(line, event));
+        break;
+      case EventKind::kFoundRunning:
+      case EventKind::kFoundWaiting: {
+        SMARTMIG_RETURN_IF_ERROR(read_job_on_slice(line, event));
+        SMARTMIG_TRY(const std::int64_t left, line.integer("left", 0, kMaxTime));
+        event.left = Time(left);
         break;
       }
       case EventKind::kFinished:
@@ -198,6 +201,14 @@ class Reader {
     if (std::size_t(id) >= workload_.jobs.size())
       return line.error("job", fmt::format("job {} was not submitted before this line", id));
     event.job = JobId(std::uint32_t(id));
+    return Ok{};
+  }
+
+  Result<Ok> read_job_on_slice(JsonLine& line, Event& event) const {
+    SMARTMIG_RETURN_IF_ERROR(read_job_id(line, event));
+    SMARTMIG_TRY(event.gpu, gpu_in(line));
+    SMARTMIG_TRY(const std::string slice, line.text("slice"));
+    SMARTMIG_TRY(event.where, slice_in(line, "slice", slice, event.gpu));
     return Ok{};
   }
 

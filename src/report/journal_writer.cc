@@ -109,6 +109,11 @@ std::string JournalWriter::event(std::size_t seq, const Event& event, std::size_
       put(out, ",\"job\":{},\"gpu\":{},\"slice\":{}", number, index(event.gpu),
           names_[std::size_t(platform_.model_index(event.gpu))][index(event.where)]);
       break;
+    case EventKind::kFoundRunning:
+    case EventKind::kFoundWaiting:
+      put(out, ",\"job\":{},\"gpu\":{},\"slice\":{},\"left\":{}", number, index(event.gpu),
+          names_[std::size_t(platform_.model_index(event.gpu))][index(event.where)], event.left.count());
+      break;
     case EventKind::kFinished:
     case EventKind::kStopped:
     case EventKind::kWithdrawn:

@@ -1,6 +1,5 @@
-// One finished run, as every writer of this folder takes it. Nothing here depends on where the run came from: the
-// simulator fills it, and so does a replayed journal. `wall_s` goes to timing.json only; all other files are equal for
-// equal runs.
+// One finished run, as every writer of this folder takes it: the simulator fills it, and so does a replayed journal.
+// `wall_s` goes to timing.json only; all other files are equal for equal runs.
 #pragma once
 #include <memory>
 #include <string>

@@ -18,8 +18,7 @@ struct Axis {
   enum Scale {
     kLinear,
     kLog,    // values above 0, for ranges over several powers of ten
-    kRatio,  // changes in per cent above -100, placed by the logarithm of the ratio: -50 and +100 lie equally far from
-             // 0
+    kRatio,  // changes in per cent above -100, by the logarithm of the ratio: -50 and +100 lie equally far from 0
   };
   double low = 0, high = 1, step = 0.2;
   double from = 0, to = 1;  // pixels

@@ -40,7 +40,8 @@ std::vector<PlacementId> last_slices(const RunRecord& run) {
   std::vector<PlacementId> last(run.jobs->size(), kNoPlacement);
   if (!run.events) return last;
   for (const Event& event : *run.events)
-    if (event.kind == EventKind::kStarted) last[index(event.job)] = event.where;
+    if (event.kind == EventKind::kStarted || event.kind == EventKind::kFoundRunning)
+      last[index(event.job)] = event.where;
   return last;
 }
 

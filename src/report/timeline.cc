@@ -10,13 +10,30 @@ constexpr std::size_t kNoRun = ~std::size_t(0);
 char step_type(EventKind kind) {
   switch (kind) {
     case EventKind::kStarted:
+    case EventKind::kFoundRunning:
       return 's';
     case EventKind::kFinished:
     case EventKind::kStopped:
+    case EventKind::kWithdrawn:
       return 'e';
-    default:
+    case EventKind::kSubmitted:
+    case EventKind::kReshapeAsked:
+    case EventKind::kDestroyed:
+    case EventKind::kCreated:
+    case EventKind::kOverrun:
+    case EventKind::kBlocked:
+    case EventKind::kUnblocked:
+    case EventKind::kFoundWaiting:
       return 'p';
   }
+  return 'p';
+}
+
+// The GPU whose watts the event may change. A job that ends names none: it is where the job runs, if it runs.
+GpuId touched_by(const Event& event, const Cluster& before) {
+  if (event.job == kNoJob || event.gpu != kNoGpu) return event.gpu;
+  const JobState& job = before.state(event.job);
+  return job.phase == JobPhase::kRunning ? job.gpu : kNoGpu;
 }
 
 }  // namespace
@@ -33,9 +50,15 @@ Timeline timeline_of(const RunRecord& run) {
   }
   line.fleet.push_back(now);
   std::vector<std::size_t> open(run.jobs->size(), kNoRun);  // by job: its run under way
+  const auto end_run = [&](const Event& event, JobRun::End how) {
+    std::size_t& at = open[index(event.job)];
+    if (at == kNoRun) return;  // withdrawn while it waited
+    line.runs[at].end = event.at;
+    line.runs[at].how = how;
+    at = kNoRun;
+  };
   for (const Event& event : *run.events) {
-    GpuId touched = event.gpu;
-    if (event.kind == EventKind::kFinished || event.kind == EventKind::kStopped) touched = cluster.state(event.job).gpu;
+    const GpuId touched = touched_by(event, cluster);
     const double watts_before = touched == kNoGpu ? 0 : cluster.gpu(touched).watts;
     const bool busy_before = touched != kNoGpu && !cluster.gpu(touched).busy.empty();
     now.joules += joules(now.watts, event.at - now.at);
@@ -43,21 +66,30 @@ Timeline timeline_of(const RunRecord& run) {
     fold(cluster, event);
     switch (event.kind) {
       case EventKind::kStarted:
+      case EventKind::kFoundRunning:
         open[index(event.job)] = line.runs.size();
         line.runs.push_back({event.job, event.gpu, event.where, event.at, event.at, JobRun::kOpen});
         break;
       case EventKind::kFinished:
-      case EventKind::kStopped: {
-        JobRun& ended = line.runs[open[index(event.job)]];
-        ended.end = event.at;
-        ended.how = event.kind == EventKind::kFinished ? JobRun::kFinished : JobRun::kStopped;
-        open[index(event.job)] = kNoRun;
+        end_run(event, JobRun::kFinished);
         break;
-      }
-      case EventKind::kSubmitted:
+      case EventKind::kStopped:
+        end_run(event, JobRun::kStopped);
         break;
-      default:
+      case EventKind::kWithdrawn:
+        end_run(event, JobRun::kWithdrawn);
+        break;
+      case EventKind::kReshapeAsked:
+      case EventKind::kDestroyed:
+      case EventKind::kCreated:
         line.layouts.push_back({event.at, event.kind, event.gpu, event.layout, cluster.gpu(event.gpu).layout});
+        break;
+      case EventKind::kSubmitted:
+      case EventKind::kOverrun:
+      case EventKind::kBlocked:
+      case EventKind::kUnblocked:
+      case EventKind::kFoundWaiting:
+        break;
     }
     if (touched != kNoGpu && cluster.gpu(touched).watts != watts_before) {
       now.watts += cluster.gpu(touched).watts - watts_before;

@@ -13,7 +13,7 @@ struct JobRun {  // one stay of a job on a slice
   GpuId gpu;
   PlacementId where;
   Time begin{}, end{};
-  enum End : std::uint8_t { kFinished, kStopped, kOpen } how = kOpen;
+  enum End : std::uint8_t { kFinished, kStopped, kOpen, kWithdrawn } how = kOpen;
 };
 
 struct GpuStep {

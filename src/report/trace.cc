@@ -34,7 +34,7 @@ std::string trace_json(const RunRecord& run, const Timeline& line) {
     }
   }
   const Workload& workload = run.jobs->workload();
-  constexpr const char* kHow[] = {"finished", "stopped", "still running"};
+  constexpr const char* kHow[] = {"finished", "stopped", "still running", "withdrawn"};
   for (const JobRun& r : line.runs) {
     const GpuModel& model = *run.platform->model(r.gpu).gpu;
     const Job& job = run.jobs->job(r.job);

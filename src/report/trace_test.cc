@@ -51,5 +51,27 @@ TEST(Timeline, PowerTimesTimeIsTheEnergy) {
   EXPECT_EQ(line.runs.front().how, JobRun::kStopped);
 }
 
+// A daemon's journal has withdrawals, overruns, blocked GPUs and jobs that were found.
+TEST(Timeline, OfADaemonsJournal) {
+  const TestRun run = live_test_run();
+  const Timeline line = timeline_of(run.record);
+  EXPECT_TRUE(line.layouts.empty());
+  ASSERT_EQ(line.runs.size(), 3u);
+  EXPECT_EQ(line.runs[0].how, JobRun::kFinished);  // job 0, found at 0 s
+  EXPECT_EQ(line.runs[0].end, from_seconds(61));
+  EXPECT_EQ(line.runs[1].how, JobRun::kWithdrawn);  // job 2
+  EXPECT_EQ(line.runs[1].end, from_seconds(55));
+  EXPECT_EQ(line.runs[2].how, JobRun::kFinished);  // job 1
+  EXPECT_NEAR(line.fleet.back().joules, run.record.summary.energy_joules, 1e-6);
+  EXPECT_EQ(line.fleet.back().watts, 80);
+  EXPECT_EQ(line.fleet.back().busy_gpus, 0u);
+  EXPECT_EQ(line.fleet.back().running, 0u);
+  EXPECT_EQ(line.fleet.back().queued, 0u);
+  const auto trace = nlohmann::json::parse(trace_json(run.record, line));
+  int withdrawn = 0;
+  for (const auto& event : trace["traceEvents"]) withdrawn += event["ph"] == "X" && event["args"]["end"] == "withdrawn";
+  EXPECT_EQ(withdrawn, 1);
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -9,8 +9,8 @@ namespace smartmig {
 class Fleet {
  public:
   virtual ~Fleet() = default;
-  // The next event (sim: jumps to it; live: waits for it), after which a decision is due. False: nothing more will
-  // happen.
+  // The next event, after which a decision is due (a simulated fleet jumps to it). False: nothing more will happen, or
+  // for a live fleet nothing has happened yet.
   virtual bool next(const Cluster& cluster, Event& event) = 0;
   // Begins an admitted action that the cluster has applied already (kStarted, kStopped, kReshapeAsked). Returns at
   // once; what takes time is reported by a later next(), what takes none is appended to `at_once`.

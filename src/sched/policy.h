@@ -1,4 +1,4 @@
-// The seam every decision maker implements: heuristics, planner, network, scripted tests.
+// The interface of every decision maker: heuristics, planner, network, scripted tests.
 // A policy is pure: it sees the belief and writes a plan; no clock, no I/O, no hardware. It may keep what it derives
 // from the belief between calls (cluster.news() says what changed), and must cope with a cluster it has never seen.
 #pragma once

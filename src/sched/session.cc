@@ -15,12 +15,6 @@ bool Session::advance() {
   return true;
 }
 
-void Session::found_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start) {
-  apply(Event::submitted(cluster_.now(), job));
-  if (journal_) journal_->append(Event::started(cluster_.now(), job, gpu, where));
-  cluster_.resume_running(job, gpu, where, left, first_start);
-}
-
 void Session::begin(const Event& action) {
   apply(action);
   fleet_.begin(cluster_, action, at_once_);

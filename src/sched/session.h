@@ -37,10 +37,11 @@ class Session {
   bool advance();              // applies the world's next event; false when nothing more will happen
   void act(const Plan& plan);  // admits and begins what is legal
 
-  // A live world: a job that was running before this session began, with what it has left; and the same belief over
-  // another job table.
-  void found_running(JobId job, GpuId gpu, PlacementId where, Time left, Time first_start);
+  // Applies and writes down an event that the fleet did not tell of, without a decision: jobs that a restarted daemon
+  // finds. REQUIRES: legal.
+  void apply(const Event& event);
   void look_again() { cluster_.begin_decision(); }  // a decision without news: time has passed, limits have changed
+  // The same belief over another job table (Cluster::renumbered).
   void replace(Cluster cluster) { cluster_ = std::move(cluster); }
 
   const Cluster& cluster() const { return cluster_; }
@@ -48,7 +49,6 @@ class Session {
   const std::string& last_refusal() const { return last_refusal_; }  // in words; empty if none
 
  private:
-  void apply(const Event& event);
   void begin(const Event& action);
   void refuse(Refusal refusal, JobId job, GpuId gpu, PlacementId where);
 

@@ -1,11 +1,10 @@
 // The simulated world. Jobs arrive as the workload says and finish when Cluster expects them to; reshaping is
-// instantaneous (paper costs) or a sequence of timed operations per GPU (hardware costs):
-//   - operations on one GPU are sequential; a slice that goes is destroyed once idle, wanted slices are created where
-//   they fit
+// instantaneous (paper costs) or a sequence of timed operations per GPU (hardware costs, sched/reshape_queue.h):
 //   - an instance is unusable from the start of its destroy and usable from the end of its create
-//   - each takes its profile's measured time; with CostModel::reshape one operation does all that is possible at once
+//   - each operation takes its profile's measured time, or CostModel::reshape where that is set
 // Events of one instant come one by one: completions (by job), then instance changes, then arrivals (by job).
 // The run ends with the last completion.
+//
 // A world may begin in the middle of a run, from a copy of its cluster: what is running and what is still to come
 // continue exactly; of the operations under way, which a cluster does not know, the wanted ones begin anew. Copy the
 // SimFleet, too, where that matters.
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "sched/fleet.h"
+#include "sched/reshape_queue.h"
 #include "sim/completion_heap.h"
 
 namespace smartmig {
@@ -36,13 +36,11 @@ class SimFleet : public Fleet {
   // Starts the next operation of every GPU on its way to its target where one is possible; true if `event` tells of a
   // destroy.
   bool begin_operations(const Cluster& cluster, Time clock, Event& event);
-  bool begin_operation(const Cluster& cluster, GpuId gpu, Time clock, Event& event);
 
   std::size_t arrived_ = 0;
   CompletionHeap completions_;
   std::priority_queue<Operation, std::vector<Operation>, std::greater<>> operations_;
-  std::vector<GpuId> reshaping_;            // GPUs whose layout is not their target, in order of asking
-  std::vector<std::uint8_t> in_operation_;  // by GPU; empty under paper costs
+  ReshapeQueue reshapes_;
 };
 
 }  // namespace smartmig

@@ -1,8 +1,9 @@
-// Which measured kind stands for the job kind a trace writes ("train:resnet101", "train:transformer_train32", "LS").
-// 1. The model itself or its relatives (table in trace_kinds.cc and docs/workloads.md), of the same phase: measured
-// kinds
-//    before the paper's constants; 2. the same of the other phase; 3. any kind measured on the GPU, of the same phase
-//    if there is one. Where several batches remain, the one the trace names, else by hash.
+// Which measured kind stands for the job kind a trace writes ("train:resnet101", "train:transformer_train32", "LS"):
+//   1. the model itself or its relatives (table in trace_kinds.cc and docs/workloads.md), of the same phase: measured
+//      kinds before the paper's constants
+//   2. the same of the other phase
+//   3. any kind measured on the GPU, of the same phase if there is one
+// Where several batches remain, the one the trace names, else by hash.
 #pragma once
 #include <cstdint>
 #include <map>

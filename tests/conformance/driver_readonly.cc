@@ -8,7 +8,7 @@
 
 #include "live/gpu/holders.h"
 #include "live/gpu/nvml_driver.h"
-#include "live/gpu/partition_manager.h"
+#include "mig/slice_choice.h"
 #include "live/gpu/reshape.h"
 
 using namespace smartmig;
@@ -71,10 +71,8 @@ void check_board(NvmlDriver& driver, const GpuBoard& board) {
   for (Shape shape : shapes.maximal_shapes()) plans += bool(plan_reshape(shapes, board.layout, {}, shape));
   expect(plans == int(shapes.maximal_shapes().size()), "a plan to every complete shape",
          fmt::format("{} plans", plans));
-  PartitionManager manager({board.model});
-  manager.set(GpuId{0}, board.layout, {});
-  const auto offer = manager.choose("1g");
-  expect(bool(offer), "a place for the smallest slice", offer ? slice_name(model, offer->placement) : "");
+  const auto offer = SliceChoice(model).best({board.layout, board.layout, {}}, model.find_profile("1g"));
+  expect(bool(offer), "a place for the smallest slice", offer ? slice_name(model, offer->where) : "");
 }
 
 }  // namespace

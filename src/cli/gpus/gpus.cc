@@ -7,8 +7,8 @@
 #include "cli/gpus/gpu_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "live/gpu/partition_manager.h"
 #include "live/gpu/quarantine.h"
+#include "mig/fragmentation.h"
 
 namespace smartmig::cli {
 namespace {
@@ -118,9 +118,7 @@ int run_gpus(const Arguments& arguments) {
     row.watts = driver.power(gpu);
     row.joules = driver.energy(gpu);
     if (board.model && board.trouble.empty()) {
-      PartitionManager manager({board.model});
-      manager.set(GpuId{0}, board.layout, situation->busy[i]);
-      row.fragmentation = manager.fragmentation(GpuId{0});
+      row.fragmentation = FragmentationTable(*board.model).of(situation->busy[i]);
       if (row.fragmentation.score > 0) words += heal_text(board, row.fragmentation);
     }
     json["gpus"].push_back(board_json(board, situation->processes[i], row));

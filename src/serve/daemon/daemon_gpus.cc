@@ -125,7 +125,7 @@ double Daemon::weight_of(const JobRecord& job) const {
     if (slice_name(*model.gpu, PlacementId(p)) == job.slice) {
       const double added =
           model.power.is_table() ? 0 : model.power.added(job.spec.kind, model.gpu->profile_of(PlacementId(p)));
-      return added > 0 ? added : double(model.slices_of_placement[p]);
+      return model.energy_weight(PlacementId(p), added);
     }
   return 1;
 }

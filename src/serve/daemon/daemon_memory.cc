@@ -180,8 +180,9 @@ void Daemon::watch_dead(int gpu) {
     nobody.submitted = now();
     const auto row = belief_->put(nobody, kNever);
     if (!row) continue;
-    session_->found_running(*row, GpuId(std::uint32_t(gpu)), instance.placement, nobody.estimate,
-                            belief_->inside(now()));
+    session_->apply(Event::submitted(cluster().now(), *row));
+    session_->apply(
+        Event::found_running(cluster().now(), *row, GpuId(std::uint32_t(gpu)), instance.placement, nobody.estimate));
     phantoms_[key] = nobody.id;
     std::string& words = facts.quarantined[key.second];
     words = fmt::format(

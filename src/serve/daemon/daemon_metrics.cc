@@ -1,7 +1,7 @@
 // The daemon's figures for Prometheus, gathered on the owner thread.
 #include <algorithm>
 
-#include "live/gpu/partition_manager.h"
+#include "mig/fragmentation.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/job_json.h"
 
@@ -12,15 +12,13 @@ MetricsInput Daemon::metrics(const std::string& version) const {
   out.version = version;
   out.policy = policies_->name();
   out.driver = world_.driver.name();
-  std::vector<std::shared_ptr<const GpuModel>> models;
-  for (std::size_t g = 0; g < gpus_.size(); ++g) models.push_back(platform_->model(GpuId(g)).gpu);
-  PartitionManager partition(models);
+  std::vector<FragmentationTable> fragmentation_of;  // by model
+  for (const Platform::Model& model : platform_->models()) fragmentation_of.emplace_back(*model.gpu);
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     const GpuFacts& facts = gpus_[g];
     const GpuState& state = cluster().gpus()[g];
-    const GpuModel& model = *models[g];
-    partition.set(GpuId(g), state.layout, state.busy);
-    const Fragmentation fragmentation = partition.fragmentation(GpuId(g));
+    const GpuModel& model = *platform_->model(GpuId(g)).gpu;
+    const Fragmentation fragmentation = fragmentation_of[std::size_t(platform_->model_index(GpuId(g)))].of(state.busy);
     const EnergyTotals totals = board_energy(g);
     MetricsInput::Board board;
     board.gpu = int(g);
@@ -90,8 +88,7 @@ double Daemon::watts_of(GpuId gpu, PlacementId where) const {
   if (row == kNoJob) return 0;
   const Platform::Model& model = platform_->model(gpu);
   const double added = cluster().jobs().added_watts(row, model.type_of_placement[index(where)]);
-  const double weight = model.power.is_table() || added <= 0 ? double(model.slices_of_placement[index(where)]) : added;
-  return weight * state.active_per_weight;
+  return model.energy_weight(where, added) * state.active_per_weight;
 }
 
 }  // namespace smartmig

@@ -155,8 +155,7 @@ Result<Ok> Daemon::load_jobs(const StoreStart& start) {
 void Daemon::begin_session(std::uint64_t last_event) {
   std::vector<Layout> layouts;
   for (const GpuFacts& facts : gpus_) layouts.push_back(facts.board.layout);
-  Cluster cluster(platform_, belief_->table(), cost_, layouts);
-  cluster.resume_at(belief_->inside(now()));
+  Cluster cluster(platform_, belief_->table(), cost_, layouts, belief_->inside(now()));
   journal_ = std::make_unique<LiveJournal>(platform_, belief_->origin(), last_event);
   journal_->set_table(belief_->table(), {});
   RunRecord run;
@@ -248,11 +247,10 @@ void Daemon::resume(JobRecord& job) {
   occupied_[{std::uint32_t(job.gpu), index(where)}] = job.id;
   const auto row = belief_->put(job, job.spec.deadline.value_or(kNever));
   if (!row) return;  // the fleet has changed: it runs where it is, unseen
-  session_->found_running(
-      *row, GpuId(std::uint32_t(job.gpu)), where,
-      std::max(Time{1'000'000}, belief_->table()->work(*row, platform_->type_of(GpuId(std::uint32_t(job.gpu)), where)) -
-                                    (now() - job.started)),
-      belief_->inside(job.first_started));
+  const GpuId gpu{std::uint32_t(job.gpu)};
+  const Time left = belief_->table()->work(*row, platform_->type_of(gpu, where)) - (now() - job.started);
+  session_->apply(Event::submitted(cluster().now(), *row));
+  session_->apply(Event::found_running(cluster().now(), *row, gpu, where, std::max(Time{1'000'000}, left)));
 }
 
 Result<Ok> Daemon::make_policies() {
