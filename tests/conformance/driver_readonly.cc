@@ -8,8 +8,8 @@
 
 #include "live/gpu/holders.h"
 #include "live/gpu/nvml_driver.h"
-#include "mig/slice_choice.h"
 #include "live/gpu/reshape.h"
+#include "mig/slice_choice.h"
 
 using namespace smartmig;
 
