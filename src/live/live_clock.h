@@ -2,9 +2,10 @@
 // wake it. Worker threads (a lane for each GPU) tell when they have nothing to do: on the host's clock that means
 // nothing, on a virtual one time may only jump when the owner and every busy worker wait. Two rules make that safe:
 //   - who gives a worker something to do marks it busy itself, under the lock of the worker's queue, so the clock
-//   cannot
-//     jump before the worker has noticed;
+//     cannot jump before the worker has noticed;
 //   - a worker wakes the owner before it goes idle.
+// A third makes runs on a virtual clock repeat: a worker calls worker_begins before each thing it does, and there waits
+// until the owner waits. What it finds on the machine is then what the owner's step has left, never half of that step.
 // Instants are microseconds since the clock's zero: Unix time for RealClock, the making of the machine for SimClock.
 // Thread rule: wait_until from the owner's thread alone; all else from any thread.
 #pragma once
@@ -31,6 +32,7 @@ class LiveClock {
   virtual Worker this_worker() const { return 0; }
   virtual void worker_joins() {}       // the calling thread, now busy
   virtual void worker_leaves() {}      // the calling thread
+  virtual void worker_begins() {}      // the calling thread takes up the next thing it was given
   virtual void worker_idle() {}        // the calling thread waits for something that is not the clock
   virtual void worker_busy(Worker) {}  // it has something to do again; no effect on one that is not idle
 };

@@ -34,8 +34,10 @@ Time SimClock::now() const {
 bool SimClock::wait_until(Time instant) {
   SMARTMIG_CHECK(this_worker() == owner_, "another thread than the owner waits on the clock");
   const Time left = instant == kNever ? kNever : std::max(Time{0}, instant - now());
+  set_owner_waits(true);
   const auto code =
       library_->nvmlSimSleep(left == kNever ? NVML_SIM_UNTIL_WOKEN : static_cast<unsigned long long>(left.count()));
+  set_owner_waits(false);
   return code == NVML_SUCCESS || now() >= instant;
 }
 
@@ -56,7 +58,28 @@ void SimClock::worker_joins() {
   SMARTMIG_CHECK(code == NVML_SUCCESS, "too many threads on the virtual clock");
 }
 void SimClock::worker_leaves() { library_->nvmlSimClockLeave(); }
-void SimClock::worker_idle() { library_->nvmlSimClockBlock(); }
-void SimClock::worker_busy(Worker worker) { library_->nvmlSimClockUnblockThread(unsigned(worker)); }
+
+void SimClock::worker_begins() {
+  std::unique_lock lock(turn_mutex_);
+  turn_.wait(lock, [&] { return owner_waits_; });
+}
+
+void SimClock::worker_idle() {
+  if (this_worker() == owner_) set_owner_waits(true);
+  library_->nvmlSimClockBlock();
+}
+
+void SimClock::worker_busy(Worker worker) {
+  if (worker == owner_) set_owner_waits(false);
+  library_->nvmlSimClockUnblockThread(unsigned(worker));
+}
+
+void SimClock::set_owner_waits(bool waits) {
+  {
+    const std::lock_guard lock(turn_mutex_);
+    owner_waits_ = waits;
+  }
+  turn_.notify_all();
+}
 
 }  // namespace smartmig

@@ -73,6 +73,7 @@ void GpuLanes::run(Lane& lane) {
     lane.requests.pop_front();
     lane.working = true;
     lock.unlock();
+    clock_.worker_begins();
     LaneResult result = carry_out(lane.gpu, request);
     done_(std::move(result));
     lock.lock();

@@ -4,8 +4,9 @@
 // changes by itself. Results come through `done`, called on the lane's thread; then the clock's owner is woken.
 // Invariants: within a lane results come in the order of asking; every request gets exactly one result, unless the
 // lanes end before it was begun. On the virtual clock an operation takes its time in data/reconfig.csv to the
-// microsecond, and results of one instant are all there when the owner's wait ends; `<` puts them in the simulator's
-// order. Thread rule: requests from one thread, the clock's owner.
+// microsecond, nothing is begun before the owner waits (so a sample shows all that the owner's step did to the board),
+// and results of one instant are all there when that wait ends; `<` puts them in the simulator's order. Thread rule:
+// requests from one thread, the clock's owner.
 #pragma once
 #include <deque>
 #include <functional>
