@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "papers/system_c.h"
+#include "papers/migm_batches.h"
 
 namespace smartmig {
 

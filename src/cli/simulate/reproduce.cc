@@ -121,7 +121,7 @@ int run_reproduce(const Arguments& arguments) {
   bool json = false;
   Fig11Options fig11;
   ReproOptions repro;
-  SystemCOptions system_c;
+  MigmOptions migm;
   Command command("reproduce", "a|b|c|a-static|a-fig11|bounds-tiny|memory",
                   "Prints what the papers print beside what we measure on report days. a: every table and figure of "
                   "SMART-MIG; b: one GPU through a day; c: MIGM's batches of unknown memory, through the daemon "
@@ -139,11 +139,11 @@ int run_reproduce(const Arguments& arguments) {
                  "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
   command.option("--bound-days", repro.bound_days, "N", "a: prove the ET bound of so many days and print the gaps");
   command.option("--cases", cases, "N", "memory: jobs of each family of curves");
-  command.option("--gpus", system_c.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
-  command.option("--batch", system_c.batch, "NAME", "c: one batch or group only: general, ml, llm, ...");
-  command.option("--batches", system_c.batches, "N", "c: batches of each kind");
-  command.option("--first-seed", system_c.first_seed, "S", "c: seed of the first batch");
-  command.option("--batch-jobs", system_c.jobs, "N", "c: jobs of a batch");
+  command.option("--gpus", migm.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
+  command.option("--batch", migm.batch, "NAME", "c: one batch or group only: general, ml, llm, ...");
+  command.option("--batches", migm.batches, "N", "c: batches of each kind");
+  command.option("--first-seed", migm.first_seed, "S", "c: seed of the first batch");
+  command.option("--batch-jobs", migm.jobs, "N", "c: jobs of a batch");
   command.option("--html", repro.html, "FILE", "a, b: write everything as one page");
   command.flag("--force", repro.force, "replace an existing page");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
@@ -166,10 +166,10 @@ int run_reproduce(const Arguments& arguments) {
     return what == "a" ? reproduce_a(repro) : reproduce_b(repro);
   }
   if (what == "c") {
-    if (system_c.batches < 1 || system_c.batches > 1000 || system_c.jobs < 1 || system_c.jobs > 1000)
+    if (migm.batches < 1 || migm.batches > 1000 || migm.jobs < 1 || migm.jobs > 1000)
       return usage_error(invalid("--batches 1 to 1000, --batch-jobs 1 to 1000"));
-    system_c.json = json;
-    return reproduce_c(system_c);
+    migm.json = json;
+    return reproduce_c(migm);
   }
   if (what == "bounds-tiny") return reproduce_bounds_tiny(json, int(threads));
   if (what == "memory") {

@@ -67,7 +67,7 @@ Ratio ratio_of(const BatchRow& base, const BatchRow& row, double BatchOutcome::*
   return out;
 }
 
-Result<BatchSection> measure(const BatchKind& batch, const SystemCOptions& options, const GpuModel& model,
+Result<BatchSection> measure(const BatchKind& batch, const MigmOptions& options, const GpuModel& model,
                              Progress& bar, double from, double share) {
   BatchSection section;
   section.batch = &batch;
@@ -151,7 +151,7 @@ void print(const BatchSection& section) {
 
 }  // namespace
 
-int reproduce_c(const SystemCOptions& options) {
+int reproduce_c(const MigmOptions& options) {
   const std::string_view fleet(options.gpus);
   const std::size_t x = fleet.find('x');
   const std::string model_name(x == fleet.npos ? fleet : fleet.substr(x + 1));

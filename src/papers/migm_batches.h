@@ -1,7 +1,7 @@
 // Batches of jobs as in MIGM's experiment (arXiv 2508.18556): general, machine learning and LLM inference, memory not
 // known beforehand and often growing, made from the data there is:
 //
-//   general*   Rodinia kernels measured on an A30 (data/system_c.csv): slices of 1, 2 and 4 have the SMs of the A100's;
+//   general*   Rodinia kernels measured on an A30 (data/migm.csv): slices of 1, 2 and 4 have the SMs of the A100's;
 //   3
 //              and 7 lie on the straight lines through them, and no slice is slower than a smaller one. Memory and
 //              watts are not recorded and assumed here.

@@ -1,4 +1,4 @@
-#include "papers/system_c.h"
+#include "papers/migm_batches.h"
 
 #include <algorithm>
 #include <map>
@@ -55,7 +55,7 @@ Result<std::vector<Fact>> read_facts(LineReader lines) {
 
 const std::vector<Fact>& facts() {
   static const std::vector<Fact> all =
-      std::move(read_facts(LineReader::over("data/system_c.csv", embedded_file("system_c.csv"))).value());
+      std::move(read_facts(LineReader::over("data/migm.csv", embedded_file("migm.csv"))).value());
   return all;
 }
 
