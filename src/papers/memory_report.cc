@@ -1,16 +1,13 @@
-#include "cli/simulate/reproduce_memory.h"
+#include "papers/memory_report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "cli/table.h"
-#include "cli/verbs.h"
 #include "eval/seeds.h"
 #include "papers/memory_study.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -52,67 +49,62 @@ OrderedJson foresight_json(const Foresight& f, const Foresight& wait) {
           {"value", value(f, wait)}};
 }
 
-}  // namespace
+using SumsByGroup = Foresight[4][kForesightMethods];  // the three groups, then all
 
-int reproduce_memory(const MemoryTableOptions& options) {
-  MemoryStudyOptions study;
-  study.cases_per_family = int(options.cases);
-  study.seed = kFirstReportSeed;
-  study.threads = options.threads;
-  const auto families = study_memory(study);
-  if (!families) return failure(families.error());
-  Foresight sums[4][kForesightMethods];  // by group, then all
-  for (const FamilyForesight& family : *families)
+OrderedJson study_json(const std::vector<FamilyForesight>& families, const SumsByGroup& sums, std::uint64_t seed,
+                       int cases) {
+  OrderedJson rows = OrderedJson::array(), groups = OrderedJson::array();
+  for (const FamilyForesight& family : families)
     for (int m = 0; m < kForesightMethods; ++m) {
-      sums[family.group][m].add(family.by_method[m]);
-      sums[3][m].add(family.by_method[m]);
+      OrderedJson row{
+          {"family", family.family}, {"group", kGroups[family.group]}, {"method", name_of(ForesightMethod(m))}};
+      row.update(foresight_json(family.by_method[m], family.by_method[kWaiting]));
+      rows.push_back(row);
     }
-  if (options.json) {
-    OrderedJson rows = OrderedJson::array(), groups = OrderedJson::array();
-    for (const FamilyForesight& family : *families)
-      for (int m = 0; m < kForesightMethods; ++m) {
-        OrderedJson row{
-            {"family", family.family}, {"group", kGroups[family.group]}, {"method", name_of(ForesightMethod(m))}};
-        row.update(foresight_json(family.by_method[m], family.by_method[kWaiting]));
-        rows.push_back(row);
-      }
-    for (int g = 0; g < 4; ++g)
-      for (int m = 0; m < kForesightMethods; ++m) {
-        OrderedJson row{{"group", g < 3 ? kGroups[g] : "all"}, {"method", name_of(ForesightMethod(m))}};
-        row.update(foresight_json(sums[g][m], sums[g][kWaiting]));
-        groups.push_back(row);
-      }
-    fmt::print(
-        "{}\n",
-        OrderedJson{{"seed", study.seed}, {"cases_per_family", options.cases}, {"groups", groups}, {"families", rows}}
-            .dump(1));
-    return 0;
-  }
-  fmt::print("{} jobs of unknown memory on slices of an A100-40GB; half of the first slices are too small (seed {})\n",
-             sums[3][0].cases, study.seed);
-  Table table({"curves", "cases", "method", "misses", "misses of all", "false restarts", "run saved", "lost s per job",
-               "value"});
   for (int g = 0; g < 4; ++g)
     for (int m = 0; m < kForesightMethods; ++m) {
-      std::vector<std::string> row{m       ? ""
-                                   : g < 3 ? kGroups[g]
-                                           : "all",
-                                   m ? "" : std::to_string(sums[g][m].cases), name_of(ForesightMethod(m))};
-      for (std::string& word : words(sums[g][m], sums[g][kWaiting])) row.push_back(std::move(word));
-      table.add(std::move(row));
+      OrderedJson row{{"group", g < 3 ? kGroups[g] : "all"}, {"method", name_of(ForesightMethod(m))}};
+      row.update(foresight_json(sums[g][m], sums[g][kWaiting]));
+      groups.push_back(row);
     }
-  fmt::print("{}", table.text());
-  fmt::print(
+  return {{"seed", seed}, {"cases_per_family", cases}, {"groups", groups}, {"families", rows}};
+}
+
+PaperSection groups_section(const SumsByGroup& sums, std::uint64_t seed) {
+  PaperSection section;
+  section.name = "groups";
+  section.title = fmt::format(
+      "{} jobs of unknown memory on slices of an A100-40GB; half of the first slices are too small (seed {})",
+      sums[3][0].cases, seed);
+  section.header = {"curves",         "cases",     "method",         "misses", "misses of all",
+                    "false restarts", "run saved", "lost s per job", "value"};
+  section.apart = false;
+  for (int g = 0; g < 4; ++g)
+    for (int m = 0; m < kForesightMethods; ++m) {
+      const std::string group = g < 3 ? kGroups[g] : "all";
+      std::vector<std::string> row{m ? "" : group, m ? "" : std::to_string(sums[g][m].cases),
+                                   name_of(ForesightMethod(m))};
+      for (std::string& word : words(sums[g][m], sums[g][kWaiting])) row.push_back(std::move(word));
+      section.rows.push_back(std::move(row));
+    }
+  section.below = fmt::format(
       "misses: attempts on too small a slice that ran into the failure, of those whose curve announces it; then of all."
-      " false restarts: of\nattempts that would have fitted. run saved: how much of a doomed attempt was not run, "
-      "where it"
-      " was foreseen. lost: work thrown away\nand restarts. value: 100 % loses what an oracle does, which knows the "
-      "peak"
-      " and restarts at once ({:.1f} s per job); 0 % what waiting does.\n",
+      " false restarts: of\n"
+      "attempts that would have fitted. run saved: how much of a doomed attempt was not run, where it was foreseen. "
+      "lost: work thrown away\n"
+      "and restarts. value: 100 % loses what an oracle does, which knows the peak and restarts at once ({:.1f} s per "
+      "job); 0 % what waiting does.\n",
       sums[3][kWaiting].oracle_s / std::max(1, sums[3][kWaiting].cases));
-  Table by_family({"family", "curves", "announced", "missed", "line", "false", "line", "lost s: ours", "line",
-                   "recent line", "wait", "oracle"});
-  for (const FamilyForesight& family : *families) {
+  return section;
+}
+
+PaperSection families_section(const std::vector<FamilyForesight>& families) {
+  PaperSection section;
+  section.name = "families";
+  section.header = {"family", "curves",       "announced", "missed",      "line", "false",
+                    "line",   "lost s: ours", "line",      "recent line", "wait", "oracle"};
+  section.apart = false;
+  for (const FamilyForesight& family : families) {
     const Foresight &ours = family.by_method[int(ForesightMethod::kOurs)],
                     &line = family.by_method[int(ForesightMethod::kLine)], &wait = family.by_method[kWaiting];
     std::vector<std::string> row{family.family,
@@ -124,10 +116,29 @@ int reproduce_memory(const MemoryTableOptions& options) {
                                  share(line.false_restarts, line.fitting)};
     for (const Foresight& f : family.by_method) row.push_back(fmt::format("{:.0f}", f.lost_s / std::max(1, f.cases)));
     row.push_back(fmt::format("{:.0f}", wait.oracle_s / std::max(1, wait.cases)));
-    by_family.add(std::move(row));
+    section.rows.push_back(std::move(row));
   }
-  fmt::print("{}", by_family.text());
-  return 0;
+  return section;
 }
 
-}  // namespace smartmig::cli
+}  // namespace
+
+Result<PaperReport> memory_report(int cases_per_family, int threads) {
+  MemoryStudyOptions study;
+  study.cases_per_family = cases_per_family;
+  study.seed = kFirstReportSeed;
+  study.threads = threads;
+  SMARTMIG_TRY(const auto families, study_memory(study));
+  SumsByGroup sums;
+  for (const FamilyForesight& family : families)
+    for (int m = 0; m < kForesightMethods; ++m) {
+      sums[family.group][m].add(family.by_method[m]);
+      sums[3][m].add(family.by_method[m]);
+    }
+  PaperReport report;
+  report.sections = {groups_section(sums, study.seed), families_section(families)};
+  report.json = study_json(families, sums, study.seed, cases_per_family);
+  return report;
+}
+
+}  // namespace smartmig

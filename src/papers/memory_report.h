@@ -1,15 +1,11 @@
-// `smartmig reproduce memory`: foreseeing that a job will not fit, ours against a straight line and against waiting for
-// the failure. See reproduce.cc and papers/memory_study.h.
+// The table of the memory study (memory_study.h): foreseeing that a job will not fit, ours against a straight line and
+// against waiting for the failure.
 #pragma once
-#include <cstdint>
+#include "base/result.h"
+#include "papers/paper_report.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 
-struct MemoryTableOptions {
-  std::int64_t cases = 60;  // per family
-  int threads = 1;
-  bool json = false;
-};
-int reproduce_memory(const MemoryTableOptions& options);
+Result<PaperReport> memory_report(int cases_per_family, int threads);
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

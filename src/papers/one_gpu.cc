@@ -1,6 +1,5 @@
-// One MIG GPU through a day (arXiv 2606.25082) beside ours: a learned repartitioner against no partition, the best
-// static layout and the best two layouts a day, the last two searched on training days for every setting, each with the
-// placer that serves it best there.
+#include "papers/one_gpu.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,16 +7,12 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "cli/progress.h"
-#include "cli/simulate/comparison.h"
-#include "cli/simulate/repro_report.h"
-#include "cli/simulate/run_options.h"
-#include "cli/verbs.h"
+#include "eval/comparison.h"
 #include "eval/partition_search.h"
 #include "eval/seeds.h"
-#include "report/svg_chart.h"
+#include "papers/paper_setting.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 namespace {
 
 constexpr const char* kPlacers[] = {"cedf", "edf-slow", "edf-fast", "llf-slow", "llf-fast"};
@@ -63,78 +58,79 @@ Result<Contender> contender_for(const Searched& found, const std::string& label,
   return contender;
 }
 
-}  // namespace
-
-int reproduce_b(const ReproOptions& options) {
-  ReproReport report(
-      "Dynamic repartitioning of one MIG (arXiv 2606.25082), printed beside measured",
-      fmt::format("1 A100-40GB, report seeds from {}, {} paired days; ET = (a e + t)/(a + 1); a and job mix are not "
-                  "public: two values of a; static and twice-daily layouts searched on {} training days with each of "
-                  "{} placers; printed for the paper's own setting: -68 % against none, -31 % against static, -26 % "
-                  "against twice-daily",
-                  kFirstReportSeed, options.days, kTrainingDays, std::size(kPlacers)));
+Result<PaperSection> load_section(const char* load, double a, const OneGpuOptions& options,
+                                  const PaperProgress& progress) {
+  SMARTMIG_TRY(Setting setting, paper_setting(fmt::format("paper:{}", load), "1xa100-40gb"));
+  setting.a = a;
+  setting.a_of_this_fleet = true;
+  const std::string part = fmt::format("{} a {:g}", load, a);
+  progress(part, 0);
+  SMARTMIG_TRY(const Searched fixed, search_best(setting, false, options.threads));
+  progress(part, 0.3);
+  SMARTMIG_TRY(const Searched twice, search_best(setting, true, options.threads));
+  progress(part, 0.6);
   const std::string scratch =
       (std::filesystem::temp_directory_path() / fmt::format("smartmig-twice-{}.json", ::getpid())).string();
+  std::vector<Contender> contenders = {contender_of("none+edf", {})};
+  for (const auto& [found, label] : {std::pair(&fixed, "best static"), std::pair(&twice, "best twice-daily")}) {
+    SMARTMIG_TRY(Contender contender, contender_for(*found, label, scratch));
+    contenders.push_back(std::move(contender));
+  }
+  contenders.push_back(contender_of(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), {}));
+  contenders.back().label = "RL (mean-field PPO, one GPU)";
+  contenders.push_back(contender_of("planner", {}));
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
-  for (const double a : {2.25e-5, 2.25e-6})
-    for (const char* load : {"1x", "1.5x", "2x"}) {
-      RunOptions run;
-      run.workload = fmt::format("paper:{}", load);
-      run.gpus = "1xa100-40gb";
-      run.a = a;
-      auto setting = run.setting();
-      if (!setting) return failure(setting.error());
-      setting->a_of_this_fleet = true;
-      Progress bar(fmt::format("{} a {:g}", load, a));
-      const auto fixed = search_best(*setting, false, int(options.threads));
-      if (!fixed) return failure(fixed.error());
-      bar.set(0.3);
-      const auto twice = search_best(*setting, true, int(options.threads));
-      if (!twice) return failure(twice.error());
-      bar.set(0.6);
-      std::vector<Contender> contenders = {contender_of("none+edf", {})};
-      for (const auto& [found, label] : {std::pair(&*fixed, "best static"), std::pair(&*twice, "best twice-daily")}) {
-        auto contender = contender_for(*found, label, scratch);
-        if (!contender) return failure(contender.error());
-        contenders.push_back(std::move(*contender));
-      }
-      contenders.push_back(contender_of(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), {}));
-      contenders.back().label = "RL (mean-field PPO, one GPU)";
-      contenders.push_back(contender_of("planner", {}));
-      const auto runs = run_paired(*setting, contenders, seeds, int(options.threads));
-      std::error_code ignored;
-      std::filesystem::remove(scratch, ignored);
-      if (!runs) return failure(runs.error());
+  const auto runs = run_paired(setting, contenders, seeds, options.threads);
+  std::error_code ignored;
+  std::filesystem::remove(scratch, ignored);
+  if (!runs) return runs.error();
 
-      ReproSection section;
-      section.name = fmt::format("{}-{:g}", load, a);
-      section.title = fmt::format("{} load, a = {:g}", load, a);
-      section.note = fmt::format("static: {}; twice-daily: {}", fixed->text(), twice->text());
-      section.header = {"policy",          "energy kWh",     "tardiness min",      "ET",
-                        "ET against none", "against static", "against twice-daily"};
-      std::vector<Comparison> against;
-      for (std::size_t base = 0; base < 3; ++base)
-        against.push_back(make_comparison(*setting, contenders, *runs, seeds, base));
-      for (std::size_t i = 0; i < contenders.size(); ++i) {
-        const ComparisonRow& row = against[0].rows[i];
-        std::vector<std::string> cells = {row.label, fmt::format("{:.2f}", row.energy_kwh),
-                                          fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.3f}", row.et)};
-        nlohmann::ordered_json json = {{"policy", row.label},
-                                       {"energy_kwh", row.energy_kwh},
-                                       {"mean_tardiness_min", row.tardiness_min},
-                                       {"et", row.et}};
-        const char* names[] = {"none", "static", "twice"};
-        for (std::size_t base = 0; base < 3; ++base) {
-          const Difference& d = against[base].rows[i].et_difference;
-          cells.push_back(i == base ? "-" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width));
-          json[fmt::format("et_percent_against_{}", names[base])] = d.percent;
-        }
-        section.rows.push_back(std::move(cells));
-        section.json.push_back(std::move(json));
-      }
-      report.add(std::move(section));
+  PaperSection section;
+  section.name = fmt::format("{}-{:g}", load, a);
+  section.title = fmt::format("{} load, a = {:g}", load, a);
+  section.note = fmt::format("static: {}; twice-daily: {}", fixed.text(), twice.text());
+  section.header = {"policy",          "energy kWh",     "tardiness min",      "ET",
+                    "ET against none", "against static", "against twice-daily"};
+  std::vector<Comparison> against;
+  for (std::size_t base = 0; base < 3; ++base)
+    against.push_back(make_comparison(setting, contenders, *runs, seeds, base));
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const ComparisonRow& row = against[0].rows[i];
+    std::vector<std::string> cells = {row.label, fmt::format("{:.2f}", row.energy_kwh),
+                                      fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.3f}", row.et)};
+    nlohmann::ordered_json json = {{"policy", row.label},
+                                   {"energy_kwh", row.energy_kwh},
+                                   {"mean_tardiness_min", row.tardiness_min},
+                                   {"et", row.et}};
+    const char* names[] = {"none", "static", "twice"};
+    for (std::size_t base = 0; base < 3; ++base) {
+      const Difference& d = against[base].rows[i].et_difference;
+      cells.push_back(i == base ? "-" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width));
+      json[fmt::format("et_percent_against_{}", names[base])] = d.percent;
     }
-  return show(report, options);
+    section.rows.push_back(std::move(cells));
+    section.json.push_back(std::move(json));
+  }
+  return section;
 }
 
-}  // namespace smartmig::cli
+}  // namespace
+
+Result<PaperReport> one_gpu_report(const OneGpuOptions& options, const PaperProgress& progress) {
+  PaperReport report;
+  report.title = "Dynamic repartitioning of one MIG (arXiv 2606.25082), printed beside measured";
+  report.note = fmt::format(
+      "1 A100-40GB, report seeds from {}, {} paired days; ET = (a e + t)/(a + 1); a and job mix are not "
+      "public: two values of a; static and twice-daily layouts searched on {} training days with each of "
+      "{} placers; printed for the paper's own setting: -68 % against none, -31 % against static, -26 % "
+      "against twice-daily",
+      kFirstReportSeed, options.days, kTrainingDays, std::size(kPlacers));
+  for (const double a : {2.25e-5, 2.25e-6})
+    for (const char* load : {"1x", "1.5x", "2x"}) {
+      SMARTMIG_TRY(PaperSection section, load_section(load, a, options, progress));
+      report.sections.push_back(std::move(section));
+    }
+  return report;
+}
+
+}  // namespace smartmig

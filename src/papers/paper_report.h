@@ -1,43 +1,32 @@
-// The sections of a reproduction: each a table with what the paper prints beside what we measure, sometimes with a
-// chart. Collected once, shown as text, JSON or one self-contained page.
+// What an experiment of src/papers returns: sections, each a table with what the paper prints beside what we measure,
+// sometimes with a chart. Data only: src/cli shows it as text, as JSON or as one self-contained page.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/result.h"
+namespace smartmig {
 
-namespace smartmig::cli {
-
-struct ReproSection {
+struct PaperSection {
   std::string name, title, note;
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();  // one object per row, numbers unrounded
   std::string svg;                                                // shown on the page only
+  std::string below;                                              // whole lines under the table
+  bool apart = true;                                              // as text: an empty line before it
 };
 
-class ReproReport {
- public:
-  ReproReport(std::string title, std::string note) : title_(std::move(title)), note_(std::move(note)) {}
-  void add(ReproSection section) { sections_.push_back(std::move(section)); }
-  std::string text() const;
-  std::string json() const;
-  std::string html() const;
-
- private:
-  std::string title_, note_;
-  std::vector<ReproSection> sections_;
+struct PaperReport {
+  std::string title, note;  // empty: the sections' own titles say enough
+  std::vector<PaperSection> sections;
+  std::string closing;          // whole lines after the last section
+  nlohmann::ordered_json json;  // what --json prints; null: title, note and the sections with their rows
 };
 
-struct ReproOptions {
-  std::int64_t days = 30, threads = 1, bound_days = 0;
-  std::string html;  // a page to write
-  bool json = false, force = false;
-};
+// Told how much of the part `what` of an experiment is done, 0 to 1. Called from several threads.
+using PaperProgress = std::function<void(std::string_view what, double share)>;
 
-int reproduce_a(const ReproOptions& options);
-int reproduce_b(const ReproOptions& options);
-int show(const ReproReport& report, const ReproOptions& options);
-
-}  // namespace smartmig::cli
+}  // namespace smartmig

@@ -1,23 +1,19 @@
-// SMART-MIG's results (arXiv 2606.29775) beside ours: the loads of its tables under static and dynamic policies, the
-// placers of its Figs 6-10, energy against tardiness by number of GPUs (Fig. 4), layouts chosen and how sublinear the
-// queue is (Fig. 13).
+#include "papers/smart_mig.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "bound/paper_energy.h"
-#include "cli/progress.h"
-#include "cli/simulate/comparison.h"
-#include "cli/simulate/paper_tables.h"
-#include "cli/simulate/repro_report.h"
-#include "cli/simulate/run_options.h"
-#include "cli/verbs.h"
+#include "eval/comparison.h"
 #include "eval/explain.h"
 #include "eval/seeds.h"
+#include "papers/paper_setting.h"
+#include "papers/smart_mig_printed.h"
 #include "report/svg_chart.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 namespace {
 
 constexpr const char* kPaperStatic = "static[1,1,2,3,3,5,5,10]+cedf";
@@ -74,10 +70,9 @@ const std::vector<DynamicTable>& dynamic_tables() {
 
 std::string printed(double value) { return value < 0 ? "-" : fmt::format("{:g}", value); }
 
-Result<ReproSection> dynamic_section(const DynamicTable& table, const ReproOptions& options) {
-  RunOptions run;
-  run.workload = fmt::format("paper:{}", table.load);
-  SMARTMIG_TRY(const Setting setting, run.setting());
+Result<PaperSection> dynamic_section(const DynamicTable& table, const SmartMigOptions& options,
+                                     const PaperProgress& progress) {
+  SMARTMIG_TRY(const Setting setting, paper_setting(fmt::format("paper:{}", table.load)));
   std::vector<Contender> contenders;
   std::size_t baseline = 0;
   for (const DynamicRow& row : table.rows) {
@@ -85,19 +80,19 @@ Result<ReproSection> dynamic_section(const DynamicTable& table, const ReproOptio
     contenders.push_back(contender_of(row.policy, {}));
   }
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
-  Progress bar(run.workload);
-  SMARTMIG_TRY(const auto runs,
-               run_paired(setting, contenders, seeds, int(options.threads), [&bar](double share) { bar.set(share); }));
+  SMARTMIG_TRY(const auto runs, run_paired(setting, contenders, seeds, options.threads,
+                                           [&](double share) { progress(setting.workload, share); }));
   const Comparison ours = make_comparison(setting, contenders, runs, seeds, baseline);
   // The proven bound of the first days, and what each policy reached on those very days.
   double bound = 0;
   const std::size_t bound_days = std::size_t(std::min(options.bound_days, options.days));
   if (bound_days > 0) {
     SMARTMIG_TRY(const ProvenBounds proven,
-                 mean_bounds(setting, seeds_from(kFirstReportSeed, bound_days), int(options.threads)));
+                 mean_bounds(setting, seeds_from(kFirstReportSeed, bound_days), options.threads,
+                             [&](double share) { progress("bound", share); }));
     bound = proven.et(setting.a);
   }
-  ReproSection section;
+  PaperSection section;
   section.name = table.load;
   section.title = fmt::format("8 GPUs, {} load, {} report days", table.load, seeds.size());
   section.note = table.note;
@@ -133,16 +128,14 @@ Result<ReproSection> dynamic_section(const DynamicTable& table, const ReproOptio
   return section;
 }
 
-Result<ReproSection> placer_section(const PaperTable& table, const ReproOptions& options) {
-  RunOptions run;
-  run.workload = table.workload;
-  SMARTMIG_TRY(const Setting setting, run.setting());
+Result<PaperSection> placer_section(const PaperTable& table, const SmartMigOptions& options,
+                                    const PaperProgress& progress) {
+  SMARTMIG_TRY(const Setting setting, paper_setting(table.workload));
   std::vector<Contender> contenders;
   for (const PaperRow& row : table.rows) contenders.push_back(contender_of(row.policy, {}));
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
-  Progress bar(table.title);
-  SMARTMIG_TRY(const auto runs,
-               run_paired(setting, contenders, seeds, int(options.threads), [&bar](double share) { bar.set(share); }));
+  SMARTMIG_TRY(const auto runs, run_paired(setting, contenders, seeds, options.threads,
+                                           [&](double share) { progress(table.title, share); }));
   double bound = 0;
   for (const std::uint64_t seed : seeds) {
     SMARTMIG_TRY(const Day day, make_day(setting, seed));
@@ -150,7 +143,7 @@ Result<ReproSection> placer_section(const PaperTable& table, const ReproOptions&
     bound += watt_minutes(joules) / double(seeds.size());
   }
   const Comparison ours = make_comparison(setting, contenders, runs, seeds, 0);
-  ReproSection section{table.name,
+  PaperSection section{table.name,
                        table.title,
                        table.note,
                        {"policy", "energy % above bound: paper", "ours", "tardiness min: paper", "ours"},
@@ -168,8 +161,8 @@ Result<ReproSection> placer_section(const PaperTable& table, const ReproOptions&
 }
 
 // Fig. 4: what one more GPU buys. The paper shows curves without numbers.
-Result<ReproSection> gpus_section(const ReproOptions& options) {
-  ReproSection section{
+Result<PaperSection> gpus_section(const SmartMigOptions& options) {
+  PaperSection section{
       "fig4",
       "Fig. 4: energy against tardiness for 1 to 4 GPUs in layout 3, EDF",
       "queues of 1,000 jobs at a fixed rate per minute, slack 2 to 4; the paper's curves carry no numbers",
@@ -180,12 +173,10 @@ Result<ReproSection> gpus_section(const ReproOptions& options) {
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(std::min<std::int64_t>(options.days, 10)));
   for (std::size_t r = 0; r < std::size(rates); ++r)
     for (int gpus = 1; gpus <= 4; ++gpus) {
-      RunOptions run;
-      run.workload = fmt::format("fixed:rate={},jobs=1000,mix=mixed,slack=2-4", rates[r]);
-      run.gpus = fmt::format("{}xa100-40gb", gpus);
-      SMARTMIG_TRY(const Setting setting, run.setting());
-      SMARTMIG_TRY(const auto runs,
-                   run_paired(setting, {contender_of("static[3]+edf", {})}, seeds, int(options.threads)));
+      SMARTMIG_TRY(const Setting setting,
+                   paper_setting(fmt::format("fixed:rate={},jobs=1000,mix=mixed,slack=2-4", rates[r]),
+                                 fmt::format("{}xa100-40gb", gpus)));
+      SMARTMIG_TRY(const auto runs, run_paired(setting, {contender_of("static[3]+edf", {})}, seeds, options.threads));
       double energy = 0, tardiness = 0;
       for (const Summary& day : runs[0]) {
         energy += day.energy_kwh / double(seeds.size());
@@ -211,21 +202,20 @@ std::array<int, 16> sizes_of(const GpuModel& gpu, Shape shape) {
 }
 
 // Fig. 13: which layouts the controllers chose, as shares of GPU time, and the sublinearity of what was queued.
-Result<ReproSection> shares_section(const ReproOptions& options) {
-  ReproSection section{"fig13",
+Result<PaperSection> shares_section(const SmartMigOptions& options) {
+  PaperSection section{"fig13",
                        "Fig. 13: layouts chosen, % of GPU time at 20x",
                        "paper: 1-7 as printed, 8-12 together 5.0 %; \"other\": partial layouts",
                        {"layout", "paper", "meanfield+cedf", "planner"},
                        {}};
-  RunOptions run;
-  SMARTMIG_TRY(const Setting setting, run.setting());
+  SMARTMIG_TRY(const Setting setting, paper_setting("paper:20x"));
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(std::min<std::int64_t>(options.days, 10)));
   const GpuModel& gpu = *setting.platform->models()[0].gpu;
   const auto shapes = paper_shapes(gpu);
   std::vector<Explanation> all;
   std::vector<std::vector<double>> percent;  // by policy, then paper layout, then everything else
   for (const char* policy : {"meanfield+cedf", "planner"}) {
-    ExplainOptions explain{seeds, seeds_from(kFirstValidationSeed, 2), {}, "cedf", int(options.threads)};
+    ExplainOptions explain{seeds, seeds_from(kFirstValidationSeed, 2), {}, "cedf", options.threads};
     SMARTMIG_TRY(Explanation found, explain_policy(setting, contender_of(policy, {}), explain));
     std::vector<double> share(shapes.size() + 1, 0);
     for (std::size_t l = 0; l < found.layouts.size(); ++l) {
@@ -256,29 +246,27 @@ Result<ReproSection> shares_section(const ReproOptions& options) {
 
 }  // namespace
 
-int reproduce_a(const ReproOptions& options) {
-  ReproReport report(
-      "SMART-MIG (arXiv 2606.29775), printed beside measured",
-      fmt::format("report seeds from {}, paired days; ET = (a e + t)/(a + 1), a = 2e-07 per watt-minute; "
-                  "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11",
-                  kFirstReportSeed));
+Result<PaperReport> smart_mig_report(const SmartMigOptions& options, const PaperProgress& progress) {
+  PaperReport report;
+  report.title = "SMART-MIG (arXiv 2606.29775), printed beside measured";
+  report.note = fmt::format(
+      "report seeds from {}, paired days; ET = (a e + t)/(a + 1), a = 2e-07 per watt-minute; "
+      "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11",
+      kFirstReportSeed);
   for (const DynamicTable& table : dynamic_tables()) {
-    auto section = dynamic_section(table, options);
-    if (!section) return failure(section.error());
-    report.add(std::move(*section));
+    SMARTMIG_TRY(PaperSection section, dynamic_section(table, options, progress));
+    report.sections.push_back(std::move(section));
   }
   for (const PaperTable& table : paper_static_tables()) {
     if (!table.energy_above_bound) continue;
-    auto section = placer_section(table, options);
-    if (!section) return failure(section.error());
-    report.add(std::move(*section));
+    SMARTMIG_TRY(PaperSection section, placer_section(table, options, progress));
+    report.sections.push_back(std::move(section));
   }
   for (auto part : {gpus_section, shares_section}) {
-    auto section = part(options);
-    if (!section) return failure(section.error());
-    report.add(std::move(*section));
+    SMARTMIG_TRY(PaperSection section, part(options));
+    report.sections.push_back(std::move(section));
   }
-  return show(report, options);
+  return report;
 }
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

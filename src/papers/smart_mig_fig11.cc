@@ -1,23 +1,16 @@
-#include "cli/simulate/reproduce_fig11.h"
+#include "papers/smart_mig_fig11.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "bound/tardiness_mip.h"
-#include "cli/progress.h"
-#include "cli/table.h"
-#include "cli/verbs.h"
-#include "eval/experiment.h"
 #include "eval/seeds.h"
-#include "eval/statistics.h"
+#include "papers/paper_setting.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kPolicy = "static[8]+edf";
 constexpr const char* kGpus = "4xa100-40gb";
@@ -54,18 +47,15 @@ Result<MixInstance> run_instance(const Setting& setting, std::uint64_t seed, con
   return instance;
 }
 
-Result<std::vector<MixInstance>> run_mix(const Mix& mix, const Fig11Options& options) {
-  Setting setting;
-  SMARTMIG_TRY(Platform platform, Platform::parse(kGpus));
-  setting.platform = std::make_shared<Platform>(std::move(platform));
-  setting.workload = fmt::format("fixed:rate=8,jobs=50,mix={}", mix.name);
+Result<std::vector<MixInstance>> run_mix(const Mix& mix, const Fig11Options& options, const PaperProgress& progress) {
+  SMARTMIG_TRY(const Setting setting, paper_setting(fmt::format("fixed:rate=8,jobs=50,mix={}", mix.name), kGpus));
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.repetitions));
   std::vector<Result<MixInstance>> results(seeds.size(), Result<MixInstance>(MixInstance{}));
-  Progress bar(fmt::format("Fig. 11, {}", mix.name));
+  const std::string part = fmt::format("Fig. 11, {}", mix.name);
   std::atomic<std::size_t> done{0};
   run_parallel(seeds.size(), options.threads, [&](std::size_t i) {
     results[i] = run_instance(setting, seeds[i], options);
-    bar.set(double(done.fetch_add(1) + 1) / double(seeds.size()));
+    progress(part, double(done.fetch_add(1) + 1) / double(seeds.size()));
   });
   std::vector<MixInstance> instances;
   for (auto& result : results) {
@@ -103,67 +93,65 @@ MixRow row_of(const std::vector<MixInstance>& instances, int kind) {
 
 }  // namespace
 
-int reproduce_fig11(const Fig11Options& options) {
-  Table table(
-      {"jobs", "bound", "bound min", "EDF min", "EDF above bound", "median", "paper", "solver s", "longest", "solved"});
-  OrderedJson rows = OrderedJson::array();
+Result<PaperReport> fig11_report(const Fig11Options& options, const PaperProgress& progress) {
+  using Json = nlohmann::ordered_json;
+  const std::uint64_t last = kFirstReportSeed + std::uint64_t(options.repetitions) - 1;
+  PaperSection section;
+  section.name = "fig11";
+  section.title = fmt::format(
+      "Fig. 11: EDF most packed ({}), 50 jobs at 8 a minute, {}, {} repetitions (seeds {}-{}), mean tardiness", kPolicy,
+      kGpus, options.repetitions, kFirstReportSeed, last);
+  section.header = {"jobs",   "bound", "bound min", "EDF min", "EDF above bound",
+                    "median", "paper", "solver s",  "longest", "solved"};
+  section.apart = false;
   double error = 0;
   for (const Mix& mix : kMixes) {
-    const auto instances = run_mix(mix, options);
-    if (!instances) return failure(instances.error());
+    SMARTMIG_TRY(const auto instances, run_mix(mix, options, progress));
     for (int kind = 0; kind < kKinds; ++kind) {
-      const MixRow row = row_of(*instances, kind);
+      const MixRow row = row_of(instances, kind);
       error = std::max(error, row.error);
-      table.add({mix.name, kNames[kind], fmt::format("{:.3f}", row.bound), fmt::format("{:.3f}", row.edf),
-                 fmt::format("{:.1f} %", row.above), fmt::format("{:.1f} %", row.median_above),
-                 kind == kLayout ? fmt::format("{:g} %", mix.printed) : "-", fmt::format("{:.1f}", row.seconds),
-                 fmt::format("{:.1f}", row.longest_seconds), fmt::format("{}/{}", row.solved, instances->size())});
-      rows.push_back({{"mix", mix.name},
-                      {"bound", kKeys[kind]},
-                      {"mean_bound_min", row.bound},
-                      {"mean_edf_min", row.edf},
-                      {"edf_above_bound_percent", row.above},
-                      {"median_above_bound_percent", row.median_above},
-                      {"printed_percent", kind == kLayout ? OrderedJson(mix.printed) : OrderedJson(nullptr)},
-                      {"mean_solver_s", row.seconds},
-                      {"longest_solver_s", row.longest_seconds},
-                      {"solved", row.solved},
-                      {"mean_binaries", row.binaries},
-                      {"slot_error_min", row.error}});
+      section.rows.push_back({mix.name, kNames[kind], fmt::format("{:.3f}", row.bound), fmt::format("{:.3f}", row.edf),
+                              fmt::format("{:.1f} %", row.above), fmt::format("{:.1f} %", row.median_above),
+                              kind == kLayout ? fmt::format("{:g} %", mix.printed) : "-",
+                              fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", row.longest_seconds),
+                              fmt::format("{}/{}", row.solved, instances.size())});
+      section.json.push_back({{"mix", mix.name},
+                              {"bound", kKeys[kind]},
+                              {"mean_bound_min", row.bound},
+                              {"mean_edf_min", row.edf},
+                              {"edf_above_bound_percent", row.above},
+                              {"median_above_bound_percent", row.median_above},
+                              {"printed_percent", kind == kLayout ? Json(mix.printed) : Json(nullptr)},
+                              {"mean_solver_s", row.seconds},
+                              {"longest_solver_s", row.longest_seconds},
+                              {"solved", row.solved},
+                              {"mean_binaries", row.binaries},
+                              {"slot_error_min", row.error}});
     }
   }
-  const std::uint64_t last = kFirstReportSeed + std::uint64_t(options.repetitions) - 1;
-  if (options.json) {
-    fmt::print("{}\n", OrderedJson{{"figure", "11"},
-                                   {"policy", kPolicy},
-                                   {"gpus", kGpus},
-                                   {"jobs", 50},
-                                   {"rate_per_min", 8},
-                                   {"repetitions", options.repetitions},
-                                   {"seeds", {kFirstReportSeed, last}},
-                                   {"slot_min", options.slot_min},
-                                   {"slot_error_min", error},
-                                   {"time_limit_s", options.time_limit_s},
-                                   {"rows", rows}}
-                           .dump(1));
-    return 0;
-  }
-  fmt::print("Fig. 11: EDF most packed ({}), 50 jobs at 8 a minute, {}, {} repetitions (seeds {}-{}), mean tardiness\n",
-             kPolicy, kGpus, options.repetitions, kFirstReportSeed, last);
-  fmt::print("{}", table.text());
-  fmt::print(
+  section.below = fmt::format(
       "Bounds are what the solver proved by the linear relaxation and {:g} s of cuts and branching for each instance "
-      "(--time-limit), never a\n",
-      options.time_limit_s);
-  fmt::print("schedule it found; \"solved\": it proved the optimum of the program.\n");
-  fmt::print(
+      "(--time-limit), never a\n"
+      "schedule it found; \"solved\": it proved the optimum of the program.\n"
       "Slots of {:g} min lose at most {:.3g} min against exact times, beside what the solver left open. \"any "
-      "layouts\" holds for every policy, \"layout 8\"\n",
-      options.slot_min, error);
-  fmt::print(
+      "layouts\" holds for every policy, \"layout 8\"\n"
       "for every policy that keeps it, which is what the printed per cents can mean. \"own speeds\" does not "
-      "linearise.\n");
-  return 0;
+      "linearise.\n",
+      options.time_limit_s, options.slot_min, error);
+  PaperReport report;
+  report.json = {{"figure", "11"},
+                 {"policy", kPolicy},
+                 {"gpus", kGpus},
+                 {"jobs", 50},
+                 {"rate_per_min", 8},
+                 {"repetitions", options.repetitions},
+                 {"seeds", {kFirstReportSeed, last}},
+                 {"slot_min", options.slot_min},
+                 {"slot_error_min", error},
+                 {"time_limit_s", options.time_limit_s},
+                 {"rows", section.json}};
+  report.sections.push_back(std::move(section));
+  return report;
 }
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

@@ -1,20 +1,16 @@
-// The two tables of `smartmig reproduce` that are about tardiness bounds of small cases. See reproduce.cc.
+// Fig. 11 of the SMART-MIG paper: EDF most packed above the tardiness bound, 50 jobs on 4 GPUs in layout 8.
 #pragma once
-#include <cstdint>
+#include "base/result.h"
+#include "papers/paper_report.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 
 struct Fig11Options {
-  std::int64_t repetitions = 50;
+  std::int64_t repetitions = 50;  // report seeds
   double slot_min = 0.5;
   double time_limit_s = 0;  // for each instance and bound, after the relaxation
   int threads = 1;
-  bool json = false;
 };
-// Fig. 11 of the SMART-MIG paper: EDF most packed above the tardiness bound, 50 jobs on 4 GPUs in layout 8.
-int reproduce_fig11(const Fig11Options& options);
+Result<PaperReport> fig11_report(const Fig11Options& options, const PaperProgress& progress);
 
-// How tight each bound is where the optimum is known.
-int reproduce_bounds_tiny(bool json, int threads);
-
-}  // namespace smartmig::cli
+}  // namespace smartmig

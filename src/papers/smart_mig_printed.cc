@@ -1,6 +1,6 @@
-#include "cli/simulate/paper_tables.h"
+#include "papers/smart_mig_printed.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 
 const std::vector<PaperTable>& paper_static_tables() {
   static const std::string kBaseline = "static[1,1,2,3,3,5,5,10]";
@@ -81,4 +81,4 @@ const std::vector<PaperTable>& paper_static_tables() {
   return tables;
 }
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

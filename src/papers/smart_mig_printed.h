@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace smartmig::cli {
+namespace smartmig {
 
 struct PaperRow {
   std::string policy;  // a contender
@@ -24,4 +24,4 @@ struct PaperTable {
 
 const std::vector<PaperTable>& paper_static_tables();
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

@@ -1,23 +1,18 @@
+#include "papers/tiny_bounds.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "bound/exact.h"
 #include "bound/paper_energy.h"
 #include "bound/tardiness_mip.h"
-#include "cli/progress.h"
-#include "cli/simulate/reproduce_fig11.h"
-#include "cli/table.h"
-#include "cli/verbs.h"
 #include "eval/experiment.h"
 
-namespace smartmig::cli {
+namespace smartmig {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kA = 1e-3;  // so that energy and tardiness of a few jobs weigh about the same
 constexpr double kSlotMin = 0.25;
@@ -116,52 +111,58 @@ Result<Enclosed> run_case(const TinyCase& tiny, const Goal& goal) {
 
 }  // namespace
 
-int reproduce_bounds_tiny(bool json, int threads) {
+Result<PaperReport> tiny_bounds_report(int threads, const PaperProgress& progress) {
   const auto& cases = tiny_cases();
   constexpr std::size_t goals = std::size(kGoals);
   std::vector<Result<Enclosed>> results(cases.size() * goals, Result<Enclosed>(Enclosed{}));
-  {
-    Progress bar("optima of tiny cases");
-    std::atomic<std::size_t> done{0};
-    run_parallel(results.size(), threads, [&](std::size_t i) {
-      results[i] = run_case(cases[i / goals], kGoals[i % goals]);
-      bar.set(double(done.fetch_add(1) + 1) / double(results.size()));
-    });
-  }
-  Table table({"case", "goal", "optimum from", "to", "paper's bound", "of optimum at least", "best static policy",
-               "value", "above optimum at most"});
-  OrderedJson rows = OrderedJson::array();
+  std::atomic<std::size_t> done{0};
+  run_parallel(results.size(), threads, [&](std::size_t i) {
+    results[i] = run_case(cases[i / goals], kGoals[i % goals]);
+    progress("optima of tiny cases", double(done.fetch_add(1) + 1) / double(results.size()));
+  });
+  PaperSection section;
+  section.name = "bounds-tiny";
+  section.title =
+      fmt::format("Bounds where the optimum is known, paper costs; energy in Wmin, tardiness in min, a = {:g}", kA);
+  section.header = {"case",
+                    "goal",
+                    "optimum from",
+                    "to",
+                    "paper's bound",
+                    "of optimum at least",
+                    "best static policy",
+                    "value",
+                    "above optimum at most"};
+  section.apart = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i]) return failure(results[i].error());
+    if (!results[i]) return results[i].error();
     const Enclosed& e = *results[i];
     const Goal& goal = kGoals[i % goals];
     const auto number = [&](double x) { return fmt::format("{:.{}f}", x, goal.tardiness > 0 ? 3 : 1); };
     const bool zero = e.optimum.upper < 1e-4;  // nothing to take per cents of
-    table.add({cases[i / goals].name, goal.name, number(e.optimum.lower), number(e.optimum.upper), number(e.bound),
-               zero ? "-" : fmt::format("{:.1f} %", 100 * e.bound / e.optimum.upper), e.policy_name, number(e.policy),
-               zero ? "-" : fmt::format("{:.1f} %", 100 * std::max(0.0, e.policy / e.optimum.lower - 1))});
-    rows.push_back({{"case", cases[i / goals].name},
-                    {"gpus", cases[i / goals].gpus},
-                    {"goal", goal.name},
-                    {"unit", goal.unit},
-                    {"optimum_lower", e.optimum.lower},
-                    {"optimum_upper", e.optimum.upper},
-                    {"paper_bound", e.bound},
-                    {"policy", e.policy_name},
-                    {"policy_value", e.policy}});
+    section.rows.push_back({cases[i / goals].name, goal.name, number(e.optimum.lower), number(e.optimum.upper),
+                            number(e.bound), zero ? "-" : fmt::format("{:.1f} %", 100 * e.bound / e.optimum.upper),
+                            e.policy_name, number(e.policy),
+                            zero ? "-" : fmt::format("{:.1f} %", 100 * std::max(0.0, e.policy / e.optimum.lower - 1))});
+    section.json.push_back({{"case", cases[i / goals].name},
+                            {"gpus", cases[i / goals].gpus},
+                            {"goal", goal.name},
+                            {"unit", goal.unit},
+                            {"optimum_lower", e.optimum.lower},
+                            {"optimum_upper", e.optimum.upper},
+                            {"paper_bound", e.bound},
+                            {"policy", e.policy_name},
+                            {"policy_value", e.policy}});
   }
-  if (json) {
-    fmt::print("{}\n", OrderedJson{{"a", kA}, {"slot_min", kSlotMin}, {"rows", rows}}.dump(1));
-    return 0;
-  }
-  fmt::print("Bounds where the optimum is known, paper costs; energy in Wmin, tardiness in min, a = {:g}\n", kA);
-  fmt::print("{}", table.text());
-  fmt::print(
+  section.below = fmt::format(
       "The optimum over all partitions, placements and preemptions lies in the interval given (slots of {:g} min). "
-      "Policies: the best of 12 layouts\n",
+      "Policies: the best of 12 layouts\n"
+      "with edf, cedf and met-w. The paper's bound on a e + t is the sum of its two.\n",
       kSlotMin);
-  fmt::print("with edf, cedf and met-w. The paper's bound on a e + t is the sum of its two.\n");
-  return 0;
+  PaperReport report;
+  report.json = {{"a", kA}, {"slot_min", kSlotMin}, {"rows", section.json}};
+  report.sections.push_back(std::move(section));
+  return report;
 }
 
-}  // namespace smartmig::cli
+}  // namespace smartmig

@@ -21,7 +21,7 @@ constexpr Column kColumns[] = {{"energy (kWh)", &PolicyResult::energy_kwh, 3},
                                {"p99 tardiness (min)", &PolicyResult::p99_tardiness_min, 3},
                                {"ET", &PolicyResult::et, 4}};
 
-std::string table(const Comparison& c) {
+std::string table(const ComparisonPage& c) {
   const bool late = std::any_of(c.policies.begin(), c.policies.end(),
                                 [](const PolicyResult& p) { return p.late_percent.has_value(); });
   const bool change = std::any_of(c.policies.begin(), c.policies.end(),
@@ -60,7 +60,7 @@ std::string table(const Comparison& c) {
   return out + "</table></div>";
 }
 
-std::string scatter(const Comparison& c) {
+std::string scatter(const ComparisonPage& c) {
   std::vector<ScatterPoint> points;
   for (std::size_t i = 0; i < c.policies.size(); ++i)
     points.push_back(
@@ -69,7 +69,7 @@ std::string scatter(const Comparison& c) {
                       scatter_svg(points, "energy (kWh)", "mean tardiness (min)", c.energy_bound_kwh));
 }
 
-std::string changes(const Comparison& c) {
+std::string changes(const ComparisonPage& c) {
   std::vector<Whisker> rows;
   const PolicyResult* baseline = nullptr;
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
@@ -86,7 +86,7 @@ std::string changes(const Comparison& c) {
   return html_section("ET against the baseline", note, whisker_svg(rows, "change of ET (%)", bound, "lower bound"));
 }
 
-std::string multiples(const Comparison& c) {
+std::string multiples(const ComparisonPage& c) {
   double end = 0, top = 0;
   for (const PolicyResult& p : c.policies) {
     end = std::max(end, p.end_s);
@@ -111,7 +111,7 @@ std::string multiples(const Comparison& c) {
 
 }  // namespace
 
-std::string compare_report(const Comparison& c) {
+std::string compare_report(const ComparisonPage& c) {
   std::string body = fmt::format("<h1>{}</h1>\n", html_escape(c.title)) + html_facts(c.facts);
   body += html_section("Policies", c.note, table(c));
   body += "<div class=\"two\">" + scatter(c) + changes(c) + "</div>\n" + multiples(c);

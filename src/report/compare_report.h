@@ -20,7 +20,7 @@ struct PolicyResult {
   double end_s = 0;                              // where the last step ends
 };
 
-struct Comparison {
+struct ComparisonPage {
   std::string title, note;                                 // note: one plain sentence under the title
   std::vector<std::pair<std::string, std::string>> facts;  // workload, GPUs, seeds, ...
   std::vector<PolicyResult> policies;                      // in the order to show
@@ -29,6 +29,6 @@ struct Comparison {
   std::string version;
 };
 
-std::string compare_report(const Comparison& comparison);
+std::string compare_report(const ComparisonPage& comparison);
 
 }  // namespace smartmig

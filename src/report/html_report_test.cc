@@ -128,7 +128,7 @@ TEST(SvgChart, EdgesCoverTheTail) {
 }
 
 TEST(CompareReport, ShowsEveryPolicyAndTheBound) {
-  Comparison c;
+  ComparisonPage c;
   c.title = "Two <policies>";
   c.interval = "95 %";
   c.policies = {{"edf", 10, 1, 5, 2, 3.0, {}, {}, {}, true, {{0, 100}, {60, 200}}, 120},

@@ -68,7 +68,9 @@ int run_compare(const Arguments& arguments) {
   if (!runs) return failure(runs.error());
   Comparison comparison = make_comparison(*setting, contenders, *runs, *seeds, base);
   if (bound) {
-    const auto bounds = mean_bounds(*setting, *seeds, int(threads));
+    Progress bound_bar("bound");
+    const auto bounds =
+        mean_bounds(*setting, *seeds, int(threads), [&bound_bar](double share) { bound_bar.set(share); });
     if (!bounds) return failure(bounds.error());
     comparison.bounds = *bounds;
   }

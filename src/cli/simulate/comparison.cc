@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 
-#include "cli/progress.h"
 #include "cli/table.h"
 #include "eval/seeds.h"
 
@@ -29,56 +25,9 @@ std::vector<std::string> split_policies(std::string_view text) {
   return names;
 }
 
-Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
-                           const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
-                           std::size_t baseline) {
-  Comparison out;
-  out.gpus = setting.platform->spec();
-  out.workload = setting.workload;
-  out.cost = setting.cost.name();
-  out.power = setting.platform->models()[0].power.name();
-  out.a = setting.a;
-  out.a_eff = runs[0][0].a_eff;
-  out.seeds = seeds;
-  out.baseline = baseline;
-  const auto column = [](const std::vector<Summary>& days, auto field) {
-    std::vector<double> values;
-    for (const Summary& day : days) values.push_back(double(field(day)));
-    return values;
-  };
-  const auto et_of = [](const Summary& s) { return s.et; };
-  const auto energy_of = [](const Summary& s) { return s.energy_wmin; };
-  const auto tardiness_of_day = [](const Summary& s) { return s.mean_tardiness_min; };
-  for (std::size_t c = 0; c < contenders.size(); ++c) {
-    const auto mean = [&](auto field) { return mean_of(column(runs[c], field)); };
-    ComparisonRow row;
-    row.label = contenders[c].label;
-    row.energy_wmin = mean(energy_of);
-    row.energy_kwh = mean([](const Summary& s) { return s.energy_kwh; });
-    row.tardiness_min = mean(tardiness_of_day);
-    row.tardiness_deviation = deviation_of(column(runs[c], tardiness_of_day));
-    row.p99_min = mean([](const Summary& s) { return s.p99_tardiness_min; });
-    row.et = mean(et_of);
-    row.late_percent = mean([](const Summary& s) { return 100.0 * double(s.late_jobs) / double(s.jobs); });
-    row.preemptions = mean([](const Summary& s) { return s.preemptions; });
-    row.repartitions = mean([](const Summary& s) { return s.repartitions; });
-    row.et_difference = paired_difference(column(runs[c], et_of), column(runs[baseline], et_of));
-    row.energy_difference = paired_difference(column(runs[c], energy_of), column(runs[baseline], energy_of));
-    row.tardiness_difference =
-        paired_difference(column(runs[c], tardiness_of_day), column(runs[baseline], tardiness_of_day));
-    out.rows.push_back(row);
-  }
-  out.jobs = mean_of(column(runs[0], [](const Summary& s) { return s.jobs; }));
-  return out;
-}
-
 std::string signed_percent(const Difference& d) {
   if (!std::isfinite(d.percent_half_width)) return fmt::format("{:+.1f} %", d.percent);
   return fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width);
-}
-
-std::string gap_text(double value, double bound) {
-  return bound > 0 ? fmt::format("{:.1f} %", 100 * (value / bound - 1)) : "";
 }
 
 std::string comparison_text(const Comparison& c) {
@@ -163,33 +112,6 @@ std::string comparison_json(const Comparison& c) {
   }
   json["policies"] = std::move(rows);
   return json.dump(1);
-}
-
-Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads) {
-  std::vector<std::optional<Result<ProvenBounds>>> days(seeds.size());
-  std::vector<double> shares(seeds.size());
-  std::mutex mutex;
-  Progress bar("bound");
-  run_parallel(seeds.size(), threads, [&](std::size_t d) {
-    const auto told = [&, d](double share, double) {
-      const std::lock_guard lock(mutex);
-      shares[d] = share;
-      bar.set(std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size()));
-    };
-    const auto day = make_day(setting, seeds[d]);
-    if (day)
-      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
-    else
-      days[d] = day.error();
-  });
-  ProvenBounds mean;
-  for (const auto& day : days) {
-    if (!*day) return day->error();
-    mean.et_sum += (*day)->et_sum / double(days.size());
-    mean.energy_wmin += (*day)->energy_wmin / double(days.size());
-    mean.tardiness_min += (*day)->tardiness_min / double(days.size());
-  }
-  return mean;
 }
 
 }  // namespace smartmig::cli

@@ -9,8 +9,8 @@
 
 namespace smartmig::cli {
 
-smartmig::Comparison page_of(const Comparison& c, std::string title, std::string note) {
-  smartmig::Comparison page;
+ComparisonPage page_of(const Comparison& c, std::string title, std::string note) {
+  ComparisonPage page;
   page.title = std::move(title);
   page.note = std::move(note);
   page.facts = {{"workload", c.workload},

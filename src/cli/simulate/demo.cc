@@ -17,15 +17,16 @@ namespace smartmig::cli {
 namespace {
 
 constexpr std::size_t kCurvePoints = 240;
+// The first is what the others are compared with: the paper's static baseline.
+constexpr const char* kDemoPolicies[] = {"static+cedf", "none+edf",   "none+cedf",      "static[3]+edf",
+                                         "search+cedf", "twice+cedf", "meanfield+cedf", "planner"};
 
 Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   RunOptions options;
   SMARTMIG_TRY(const Setting setting, options.setting());
   SMARTMIG_TRY(const Day day, make_day(setting, seed));
   std::vector<Contender> contenders;
-  for (const char* name : {"static+cedf", "none+edf", "none+cedf", "static[3]+edf", "search+cedf", "twice+cedf",
-                           "meanfield+cedf", "planner"})
-    contenders.push_back(contender_of(name, {}));
+  for (const char* name : kDemoPolicies) contenders.push_back(contender_of(name, {}));
   for (const Contender& contender : contenders) {
     SMARTMIG_TRY(const NamedPolicy made,
                  make_policy(contender.policy, contender.options, setting.cost, *setting.platform));
@@ -48,9 +49,9 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
     }
   }
   const Comparison comparison = make_comparison(setting, contenders, summaries, {seed}, 0);
-  smartmig::Comparison page =
-      page_of(comparison, "One day of 8 emulated A100s",
-              "The same jobs under eight policies; static+cedf is the paper's static baseline.");
+  ComparisonPage page = page_of(comparison, "One day of 8 emulated A100s",
+                                fmt::format("The same jobs under {} policies; {} is the paper's static baseline.",
+                                            std::size(kDemoPolicies), kDemoPolicies[0]));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     page.policies[i].power = power_curve(lines[i], kCurvePoints);
     page.policies[i].end_s = seconds(lines[i].end);
@@ -74,10 +75,11 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
 int run_demo(const Arguments& arguments) {
   std::string out = "smartmig-demo";
   std::int64_t seed = std::int64_t(kFirstReportSeed);
-  Command command(
-      "demo", "",
-      "One day of 8 emulated A100-40GB under six policies: a table, and a directory with two pages to look at.",
-      "smartmig demo -o demo");
+  Command command("demo", "",
+                  fmt::format("One day of 8 emulated A100-40GB under {} policies: a table, and a directory with two "
+                              "pages to look at.",
+                              std::size(kDemoPolicies)),
+                  "smartmig demo -o demo");
   command.option("--out", out, "DIR", "where the pages go; replaced if it is there").alias("-o");
   command.option("--day", seed, "SEED", "which day");
   const auto parsed = command.parse(arguments);

@@ -1,0 +1,44 @@
+// Policies over paired days side by side: one row per policy with its means, differences against one of them, and
+// proven bounds of the days where asked for.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bound/certificate_make.h"
+#include "eval/experiment.h"
+#include "eval/statistics.h"
+
+namespace smartmig {
+
+struct ComparisonRow {
+  std::string label;
+  double energy_wmin = 0, energy_kwh = 0, tardiness_min = 0, p99_min = 0, et = 0;
+  double tardiness_deviation = 0;
+  double late_percent = 0, preemptions = 0, repartitions = 0;
+  Difference et_difference, energy_difference, tardiness_difference;
+};
+
+struct Comparison {
+  std::optional<ProvenBounds> bounds;  // means over the days
+  std::string gpus, workload, cost, power;
+  double a = 0, a_eff = 0;
+  std::vector<std::uint64_t> seeds;
+  std::size_t baseline = 0;
+  double jobs = 0;  // mean per day
+  std::vector<ComparisonRow> rows;
+};
+
+// `runs` as run_paired returns them; `baseline` is one of the contenders.
+Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
+                           const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
+                           std::size_t baseline);
+
+// Proven lower bounds of every day, and their means. `progress` may be called from several threads, one at a time.
+Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads,
+                                 const std::function<void(double)>& progress = {});
+
+// "34.1 %": value / bound - 1; empty where the bound is not positive.
+std::string gap_text(double value, double bound);
+
+}  // namespace smartmig

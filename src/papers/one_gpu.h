@@ -1,0 +1,16 @@
+// One MIG GPU through a day (arXiv 2606.25082) beside ours: a learned repartitioner against no partition, the best
+// static layout and the best two layouts a day, the last two searched on training days for every setting, each with the
+// placer that serves it best there.
+#pragma once
+#include "base/result.h"
+#include "papers/paper_report.h"
+
+namespace smartmig {
+
+struct OneGpuOptions {
+  std::int64_t days = 30;  // report seeds
+  int threads = 1;
+};
+Result<PaperReport> one_gpu_report(const OneGpuOptions& options, const PaperProgress& progress);
+
+}  // namespace smartmig

@@ -1,0 +1,11 @@
+// The setting of a paper's day: its fleet and workload, costs of the paper (preempting and reshaping are free).
+#pragma once
+#include <string>
+
+#include "eval/experiment.h"
+
+namespace smartmig {
+
+Result<Setting> paper_setting(std::string workload, const std::string& gpus = "8xa100-40gb");
+
+}  // namespace smartmig
