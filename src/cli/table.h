@@ -1,5 +1,4 @@
-// Text tables for people: columns align themselves, numbers to the right, and a --json twin stands beside every one of
-// them.
+// Text tables for people. A column is as wide as its widest cell. A verb that prints one also has --json.
 #pragma once
 #include <string>
 #include <vector>

@@ -39,8 +39,8 @@ Trajectory collected(std::size_t steps) {
   Network network(size);  // its normaliser is the identity, so that the collector keeps raw observations
   Rng rng(9);
   for (float& p : network.parameters()) p = float(rng.normal());
-  Crew crew(1);
-  Collector collector(setup, size, 3, 1, 7, crew);
+  WorkerPool pool(1);
+  Collector collector(setup, size, 3, 1, 7, pool);
   collector.begin().value();
   Rollout rollout(1, steps, std::size_t(size.inputs), setup->shapes.size(), 3);
   RunningStats seen(std::size_t(size.inputs));

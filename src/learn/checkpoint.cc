@@ -95,7 +95,7 @@ Result<Ok> Trainer::restore(const std::string& name, const std::vector<Section>&
   }
   if (at != bytes.size()) return invalid("{}: actions after the last environment", name);
   std::vector<std::optional<Error>> errors(envs);
-  crew_.run(envs, [&](std::size_t e, int) {
+  pool_.run(envs, [&](std::size_t e, int) {
     const auto* actions = reinterpret_cast<const std::uint8_t*>(bytes.data()) + first[e];
     const auto done = collector_->replay(e, number[e], Time(std::int64_t(skip[e])), {actions, length[e]});
     if (!done) errors[e] = invalid("{}: {}", name, done.error().what);

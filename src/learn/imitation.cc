@@ -116,9 +116,9 @@ Result<Lessons> record_day(const std::shared_ptr<const EnvSetup>& setup, const s
 
 Result<Lessons> record_lessons(std::shared_ptr<const EnvSetup> setup, const std::string& teacher,
                                const PolicyFile* student, std::uint64_t first, std::size_t days, std::uint64_t seed,
-                               Crew& crew) {
+                               WorkerPool& pool) {
   std::vector<std::optional<Result<Lessons>>> parts(days);
-  crew.run(days, [&](std::size_t d, int) { parts[d] = record_day(setup, teacher, student, first + d, seed); });
+  pool.run(days, [&](std::size_t d, int) { parts[d] = record_day(setup, teacher, student, first + d, seed); });
   Lessons all;
   for (const auto& part : parts) {
     if (!*part) return part->error();

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "learn/crew.h"
 #include "learn/env.h"
+#include "learn/worker_pool.h"
 
 namespace smartmig {
 
@@ -32,7 +32,7 @@ void transition_weights(std::span<const std::uint16_t> from, std::span<const std
 // Days first .. first + days - 1; with `student`, it drives.
 Result<Lessons> record_lessons(std::shared_ptr<const EnvSetup> setup, const std::string& teacher,
                                const PolicyFile* student, std::uint64_t first, std::size_t days, std::uint64_t seed,
-                               Crew& crew);
+                               WorkerPool& pool);
 
 // "search+cedf", "static[1,2,3]+cedf": the policy with what stands in brackets as its layouts or file.
 Result<NamedPolicy> policy_by_name(std::string_view text, PolicyOptions options, const CostModel& cost,

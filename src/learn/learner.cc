@@ -40,9 +40,9 @@ void orthogonal(float* weights, int in, int out, double gain, Rng& rng) {
 
 }  // namespace
 
-Learner::Learner(const NetworkSize& size, Crew& crew) : network_(size), crew_(crew) {
+Learner::Learner(const NetworkSize& size, WorkerPool& pool) : network_(size), pool_(pool) {
   reset_adam();
-  for (int t = 0; t < crew.threads(); ++t) work_.push_back(std::make_unique<Workspace>(size));
+  for (int t = 0; t < pool.threads(); ++t) work_.push_back(std::make_unique<Workspace>(size));
 }
 
 void Learner::reset_adam() {
@@ -72,7 +72,7 @@ Result<LossSums> Learner::step(std::size_t samples, double rate, double max_norm
   while (gradients_.size() < chunks) gradients_.emplace_back(size);
   sums_.assign(chunks, LossSums{});
   BatchNet::transpose(network_, transposed_);
-  crew_.run(chunks, [&](std::size_t c, int thread) {
+  pool_.run(chunks, [&](std::size_t c, int thread) {
     Workspace& work = *work_[std::size_t(thread)];
     const std::size_t first = c * kChunk, n = std::min(kChunk, samples - first);
     chunk(first, n, work, sums_[c]);

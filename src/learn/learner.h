@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "learn/batch_net.h"
-#include "learn/crew.h"
 #include "learn/loss.h"
+#include "learn/worker_pool.h"
 
 namespace smartmig {
 
@@ -24,7 +24,7 @@ class Learner {
   // Fills work.x for samples [first, first + n) of the step, runs work.net.forward() and sets d_logits and d_value.
   using Chunk = std::function<void(std::size_t first, std::size_t n, Workspace& work, LossSums& sums)>;
 
-  Learner(const NetworkSize& size, Crew& crew);
+  Learner(const NetworkSize& size, WorkerPool& pool);
 
   Network& network() { return network_; }
   const Network& network() const { return network_; }
@@ -41,7 +41,7 @@ class Learner {
 
  private:
   Network network_;
-  Crew& crew_;
+  WorkerPool& pool_;
   std::vector<float> m_, v_, transposed_;
   std::uint64_t steps_ = 0;
   double norm_ = 0;

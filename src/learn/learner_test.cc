@@ -12,8 +12,8 @@ namespace smartmig {
 namespace {
 
 TEST(Learner, InitialWeightsAreOrthogonal) {
-  Crew crew(1);
-  Learner learner({6, 0, 3, {8}}, crew);
+  WorkerPool pool(1);
+  Learner learner({6, 0, 3, {8}}, pool);
   learner.initialise(5, 2);
   const Network& network = learner.network();
   const auto& first = network.actor()[0];
@@ -30,9 +30,9 @@ TEST(Learner, InitialWeightsAreOrthogonal) {
 }
 
 LossSums one_step(int threads, std::vector<float>& parameters) {
-  Crew crew(threads);
+  WorkerPool pool(threads);
   const NetworkSize size{10, 0, 4, {16, 16}};
-  Learner learner(size, crew);
+  Learner learner(size, pool);
   learner.initialise(1, 0);
   LossSums last;
   for (int i = 0; i < 3; ++i)
@@ -65,8 +65,8 @@ TEST(Learner, ThreadsChangeNoBit) {
 }
 
 TEST(Learner, ANumberThatIsNotFiniteStopsAndChangesNothing) {
-  Crew crew(1);
-  Learner learner({2, 0, 2, {4}}, crew);
+  WorkerPool pool(1);
+  Learner learner({2, 0, 2, {4}}, pool);
   learner.initialise(1, 0);
   const std::vector<float> before(learner.network().parameters().begin(), learner.network().parameters().end());
   const auto step = learner.step(1, 1e-3, 0.5, [&](std::size_t, std::size_t, Learner::Workspace& work, LossSums&) {
@@ -84,9 +84,9 @@ TEST(Learner, ANumberThatIsNotFiniteStopsAndChangesNothing) {
 // of the number of GPUs in layout s from 6, so the best policy holds six of eight there: 0 per call, when all draws are
 // independent a little less.
 TEST(Learner, PpoSolvesAMeanFieldToy) {
-  Crew crew(1);
+  WorkerPool pool(1);
   constexpr std::size_t kLayouts = 3, kGpus = 8, kCalls = 512, kBatch = 256;
-  Learner learner({6, 0, 3, {32}}, crew);
+  Learner learner({6, 0, 3, {32}}, pool);
   learner.initialise(2, 0);
   RowSampler sampler(kLayouts, 3, Sampling::kSample);
   std::vector<GpuId> gpus;

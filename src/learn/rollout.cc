@@ -43,10 +43,10 @@ Rollout::Rollout(std::size_t envs_, std::size_t steps_, std::size_t inputs_, std
       last_value(envs) {}
 
 Collector::Collector(std::shared_ptr<const EnvSetup> setup, const NetworkSize& size, int top_k, std::size_t envs,
-                     std::uint64_t seed, Crew& crew)
-    : setup_(std::move(setup)), seed_(seed), crew_(crew), calls_(envs) {
+                     std::uint64_t seed, WorkerPool& pool)
+    : setup_(std::move(setup)), seed_(seed), pool_(pool), calls_(envs) {
   for (std::size_t e = 0; e < envs; ++e) envs_.emplace_back(setup_);
-  for (int t = 0; t < crew.threads(); ++t)
+  for (int t = 0; t < pool.threads(); ++t)
     desks_.push_back(std::make_unique<Desk>(Desk{BatchNet(size, kGroup),
                                                  std::vector<float>(kGroup * std::size_t(size.inputs + size.foresight)),
                                                  RowSampler(std::size_t(size.layouts), top_k, Sampling::kSample),
@@ -56,7 +56,7 @@ Collector::Collector(std::shared_ptr<const EnvSetup> setup, const NetworkSize& s
 
 Result<Ok> Collector::begin() {
   std::vector<std::optional<Error>> errors(envs_.size());
-  crew_.run(envs_.size(), [&](std::size_t e, int) {
+  pool_.run(envs_.size(), [&](std::size_t e, int) {
     const auto begun = [&]() -> Result<Ok> {
       SMARTMIG_RETURN_IF_ERROR(envs_[e].begin(e));
       const auto& jobs = envs_[e].cluster().jobs().workload().jobs;
@@ -95,7 +95,7 @@ Result<RolloutSums> Collector::collect(const Network& network, double gamma, Rol
   std::vector<RunningStats> stats(groups, RunningStats(seen.width()));
   std::vector<RolloutSums> sums(groups);
   std::vector<std::optional<Error>> errors(groups);
-  crew_.run(groups, [&](std::size_t g, int thread) {
+  pool_.run(groups, [&](std::size_t g, int thread) {
     const std::size_t first = g * kGroup, n = std::min(kGroup, envs_.size() - first);
     const auto done = collect_group(first, n, network, gamma, *desks_[std::size_t(thread)], out, stats[g], sums[g]);
     if (!done) errors[g] = done.error();

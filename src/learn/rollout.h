@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "learn/batch_net.h"
-#include "learn/crew.h"
 #include "learn/env.h"
 #include "learn/loss.h"
 #include "learn/running_stats.h"
+#include "learn/worker_pool.h"
 
 namespace smartmig {
 
@@ -49,7 +49,7 @@ struct RolloutSums {
 class Collector {
  public:
   Collector(std::shared_ptr<const EnvSetup> setup, const NetworkSize& size, int top_k, std::size_t envs,
-            std::uint64_t seed, Crew& crew);
+            std::uint64_t seed, WorkerPool& pool);
 
   // Begins every environment's first day, spread over the hours of a day so that a batch sees all of them.
   Result<Ok> begin();
@@ -73,7 +73,7 @@ class Collector {
                            Rollout& out, RunningStats& seen, RolloutSums& sums);
   std::shared_ptr<const EnvSetup> setup_;
   std::uint64_t seed_;
-  Crew& crew_;
+  WorkerPool& pool_;
   std::vector<Env> envs_;
   std::vector<std::uint64_t> calls_;
   std::vector<std::unique_ptr<Desk>> desks_;

@@ -24,13 +24,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 Trainer::Trainer(const TrainConfig& config, std::shared_ptr<const EnvSetup> setup, int threads)
-    : config_(config), setup_(std::move(setup)), crew_(threads) {
+    : config_(config), setup_(std::move(setup)), pool_(threads) {
   const NetworkSize size = size_of(config_, *setup_);
   const std::size_t envs = std::size_t(config_.num_envs), steps = std::size_t(config_.num_steps);
   const std::size_t inputs = std::size_t(size.inputs + size.foresight);
-  learner_ = std::make_unique<Learner>(size, crew_);
+  learner_ = std::make_unique<Learner>(size, pool_);
   learner_->initialise(std::uint64_t(config_.seed), config_.stay_bias);
-  collector_ = std::make_unique<Collector>(setup_, size, int(config_.top_k), envs, std::uint64_t(config_.seed), crew_);
+  collector_ = std::make_unique<Collector>(setup_, size, int(config_.top_k), envs, std::uint64_t(config_.seed), pool_);
   rollout_ = std::make_unique<Rollout>(envs, steps, inputs, setup_->shapes.size(), std::size_t(config_.top_k));
   seen_ = RunningStats(inputs);
   returns_ = RunningStats(1);
@@ -97,7 +97,7 @@ Result<Ok> Trainer::imitate(const std::function<void(const LessonReport&)>& told
     const PolicyFile student = policy();
     SMARTMIG_TRY(const Lessons more, record_lessons(setup_, config_.teacher, round > 0 ? &student : nullptr,
                                                     std::uint64_t(round * config_.imitate_days),
-                                                    std::size_t(config_.imitate_days), seed, crew_));
+                                                    std::size_t(config_.imitate_days), seed, pool_));
     LessonReport report{round + 1, 0, 0, 0, -more.day_return / double(more.days)};
     for (std::size_t i = 0; i < more.size(); ++i) seen_.add({more.raw.data() + i * inputs, inputs});
     lessons.append(more);
@@ -288,7 +288,7 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
   std::vector<std::optional<Error>> errors(days);
   if (validation_.empty()) {
     validation_.resize(days);
-    crew_.run(days, [&](std::size_t d, int) {
+    pool_.run(days, [&](std::size_t d, int) {
       const auto made = [&]() -> Result<Ok> {
         SMARTMIG_TRY(validation_[d].day, make_training_day(*setup_, d, std::uint64_t(config_.eval_first_seed) + d));
         SMARTMIG_TRY(NamedPolicy named,
@@ -302,7 +302,7 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
   }
   const PolicyFile file = policy();
   std::vector<Summary> summaries(days);
-  crew_.run(days, [&](std::size_t d, int) {
+  pool_.run(days, [&](std::size_t d, int) {
     if (errors[d]) return;
     const auto made = [&]() -> Result<Ok> {
       SMARTMIG_TRY(auto controller,

@@ -74,7 +74,7 @@ class Trainer {
 
   TrainConfig config_;
   std::shared_ptr<const EnvSetup> setup_;
-  Crew crew_;
+  WorkerPool pool_;
   std::unique_ptr<Learner> learner_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<Rollout> rollout_;

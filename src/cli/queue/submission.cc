@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/queue/exported_environment.h"
 #include "cli/queue/script_header.h"
 #include "cli/time_words.h"
 

@@ -19,8 +19,8 @@ enum class Dialect { kSmartmig, kSbatch };
 
 struct Draft {
   JobSpec spec;
-  std::optional<Time>
-      deadline_in;  // counts from the daemon's acceptance; spec.deadline when it was given as an instant
+  // The deadline, counted from when the daemon accepts the job; spec.deadline where it was given as an instant.
+  std::optional<Time> deadline_in;
   std::string export_list = "ALL";
   std::vector<std::string> notes;  // to be said: what was read otherwise than it looks
 };
@@ -43,11 +43,6 @@ struct GivenOption {
 };
 void declare_submit_options(Command& cmd, std::vector<GivenOption>& given);
 Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, Time now);
-
-// "ALL", "NONE", or "A,B=c" with ALL among them or not, from `environment`. The client's own token never leaves; what
-// is not UTF-8 cannot travel and is named in `notes`.
-std::vector<std::string> exported_environment(std::string_view list, char** environment,
-                                              std::vector<std::string>& notes);
 
 nlohmann::json to_body(const Draft& draft);  // a spec of POST /v1/jobs
 

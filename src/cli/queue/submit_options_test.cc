@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "cli/queue/exported_environment.h"
 #include "cli/queue/script_header.h"
 
 namespace smartmig::cli {

@@ -1,5 +1,6 @@
-// A few threads that share out numbered pieces of work. Which thread does which piece is open; so pieces must not
-// depend on each other, and results are stored by piece: then they do not depend on the number of threads.
+// A pool of threads that shares out numbered pieces of work. It is not determined which thread does which piece, so
+// pieces must not depend on each other, and callers store results by piece, never by thread: then results do not depend
+// on the number of threads. Thread rule: run() from one thread, the one that made the pool.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -11,12 +12,12 @@
 
 namespace smartmig {
 
-class Crew {
+class WorkerPool {
  public:
-  explicit Crew(int threads);  // the caller is one of them
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit WorkerPool(int threads);  // the caller is one of them
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   int threads() const { return int(others_.size()) + 1; }
   // work(piece, thread) for every piece in [0, count); returns when all are done.

@@ -1,12 +1,12 @@
-#include "learn/crew.h"
+#include "learn/worker_pool.h"
 
 namespace smartmig {
 
-Crew::Crew(int threads) {
+WorkerPool::WorkerPool(int threads) {
   for (int t = 1; t < threads; ++t) others_.emplace_back([this, t] { serve(t); });
 }
 
-Crew::~Crew() {
+WorkerPool::~WorkerPool() {
   {
     const std::lock_guard lock(mutex_);
     quit_ = true;
@@ -15,11 +15,11 @@ Crew::~Crew() {
   for (std::thread& thread : others_) thread.join();
 }
 
-void Crew::pull(int thread) {
+void WorkerPool::pull(int thread) {
   for (std::size_t piece; (piece = next_.fetch_add(1)) < count_;) (*work_)(piece, thread);
 }
 
-void Crew::serve(int thread) {
+void WorkerPool::serve(int thread) {
   for (std::uint64_t seen = 0;;) {
     {
       std::unique_lock lock(mutex_);
@@ -33,7 +33,7 @@ void Crew::serve(int thread) {
   }
 }
 
-void Crew::run(std::size_t count, const std::function<void(std::size_t, int)>& work) {
+void WorkerPool::run(std::size_t count, const std::function<void(std::size_t, int)>& work) {
   if (others_.empty() || count <= 1) {
     for (std::size_t piece = 0; piece < count; ++piece) work(piece, 0);
     return;
