@@ -1,6 +1,6 @@
 // A batch of scripted jobs through the whole daemon: its store, lanes, meters, memory projection and restarts, on
 // emulated GPUs and a virtual clock. All jobs are submitted at time 0; the run ends with the last of them. Same inputs,
-// same figures. Thread rule: one run at a time in a process (a process has one emulated machine).
+// same figures, to the last bit. Thread rule: one run at a time in a process (a process has one emulated machine).
 #pragma once
 #include <string>
 #include <vector>

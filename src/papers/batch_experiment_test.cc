@@ -1,6 +1,10 @@
 #include "papers/batch_experiment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
 
 namespace smartmig {
 namespace {
@@ -29,8 +33,7 @@ TEST(BatchExperimentTest, OneAtATimeTakesTheSumAndNothingIsLost) {
   EXPECT_NEAR(run->joules, run->joules_by_speed, 1) << "on the whole GPU both are the same";
 }
 
-// Memory that jumps is not foreseen: it fails on 1g.5gb and restarts on a slice that is larger, until one is large
-// enough.
+// A jump of memory is not foreseen: the job fails on 1g.5gb and restarts on larger slices until one is large enough.
 TEST(BatchExperimentTest, AFailureRestartsOnLargerSlicesUntilItFits) {
   BatchSetting setting;
   setting.policy = "migm-b";
@@ -58,6 +61,36 @@ TEST(BatchExperimentTest, GrowthIsForeseenAndCostsLessThanTheFailure) {
   EXPECT_EQ(again->makespan_s, run->makespan_s);
   EXPECT_EQ(again->joules, run->joules);
   EXPECT_EQ(again->joules_by_speed, run->joules_by_speed);
+}
+
+std::string all_of(const BatchOutcome& o) {
+  return fmt::format("{} {} {:a} {:a} {:a} {} {} {} {:a} {}", o.done, o.failed, o.makespan_s, o.joules,
+                     o.joules_by_speed, o.out_of_memory, o.early, o.operations, o.lost_s, o.most_at_once);
+}
+
+// A slice that is left is taken again in the same step of the daemon, while its lane samples the board: what the
+// sample shows must not depend on which thread the host runs first.
+TEST(BatchExperimentTest, BatchesFullOfRestartsGiveTheSameFiguresUnderAnyLoadOfTheHost) {
+  const auto jobs = make_batch("llm-long", 205'000, 10);
+  ASSERT_TRUE(jobs);
+  for (const char* policy : {"migm-b", "batch"}) {
+    BatchSetting setting;
+    setting.policy = policy;
+    const auto first = run_batch(*jobs, setting);
+    ASSERT_TRUE(first) << first.error().what;
+    EXPECT_GE(first->out_of_memory + first->early, 3u) << policy;
+    std::atomic<bool> over{false};
+    std::vector<std::thread> others;
+    for (int i = 0; i < 2; ++i)
+      others.emplace_back([&] {
+        while (!over) std::this_thread::yield();
+      });
+    const auto again = run_batch(*jobs, setting);
+    over = true;
+    for (std::thread& thread : others) thread.join();
+    ASSERT_TRUE(again) << again.error().what;
+    EXPECT_EQ(all_of(*again), all_of(*first)) << policy;
+  }
 }
 
 // It looks as if it would pass 4864 MiB by far, and stops just below.

@@ -1,7 +1,7 @@
 // Memory of a job over time, made from a seed: families of shapes that training and inference jobs show, for the study
 // of memory projection (memory_study.h). Half of the families are held out: no constant of model/memory_projection.h
-// was chosen by looking at them. Recorded curves of real jobs are data/memory_curves.csv. Pure functions of (family,
-// seed).
+// was chosen by looking at them. Recorded curves of real jobs are data/memory_curves.csv. Pure functions of family and
+// seed.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -18,9 +18,11 @@ constexpr int kWhole = 7;
 constexpr double kShortest_s = 60, kLongest_s = 300;  // seconds on the whole GPU: a kernel of milliseconds is repeated
 constexpr const char* kGpu = "a100-40gb";
 
-// Watts where none are recorded on an A100: the row nearest to the H200's share of what it may draw above idle, of 210
-// W here. Decoding 427.6 W of 88.2 to 700 W: 156.5 W here. ResNet-50 inference 183.8 W: 72.8 W. Kernels: assumed as
-// light.
+// Watts where none are recorded on an A100: the H200's share of what it may draw above idle (88.2 to 700 W), of the
+// 210 W that an A100 may, and the row of the power table nearest to that:
+//   decoding              427.6 W there, 156.5 W here
+//   ResNet-50 inference   183.8 W there,  72.8 W here
+//   kernels               not recorded; assumed as light as inference
 constexpr const char *kLightWatts = "mobilenet-train-64", *kInferenceWatts = "mobilenet-train-64",
                      *kDecodeWatts = "gnn-train-512";
 constexpr double kDecodeMib = 3904;  // measured with data/speeds.csv's llm-decode-8

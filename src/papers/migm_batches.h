@@ -2,17 +2,16 @@
 // known beforehand and often growing, made from the data there is:
 //
 //   general*   Rodinia kernels measured on an A30 (data/migm.csv): slices of 1, 2 and 4 have the SMs of the A100's;
-//   3
-//              and 7 lie on the straight lines through them, and no slice is slower than a smaller one. Memory and
+//              3 and 7 lie on the straight lines through them, and no slice is slower than a smaller one. Memory and
 //              watts are not recorded and assumed here.
 //   ml*        MISO's training curves and memory; "ml" also ParvaGPU's inference curves, measured on an A100-80GB, made
 //              to rise, with memory assumed. Watts of training are MISO's.
 //   llm*       LLM decoding measured on an H200 under MPS, one process at a time; "llm-shared" and "llm-long" with what
 //              copies at the same time take from each other. Memory starts at the model's and grows with its cache.
 //
-// A job's truth is its script (live/emulation/emulated_script.h); the daemon is told its time on the whole GPU and, where asked
-// for, its kind. Pure functions of (name, seed, count); base/rng.h. Units: seconds, MiB, watts; speeds are relative to
-// the whole GPU.
+// What a job really does is its script (live/emulation/emulated_script.h); the daemon is told its time on the whole GPU
+// and, where asked for, its kind. Pure functions of (name, seed, count); base/rng.h. Units: seconds, MiB, watts; speeds
+// are relative to the whole GPU.
 #pragma once
 #include <array>
 #include <span>

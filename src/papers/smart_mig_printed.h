@@ -1,6 +1,5 @@
-// What the SMART-MIG paper prints for static partitions, to stand beside what we measure (arXiv 2606.29775). Energy in
-// million watt-minutes or in per cent above the paper's energy bound, mean tardiness in minutes. An empty value is not
-// printed there.
+// What the SMART-MIG paper (arXiv 2606.29775) prints for static partitions. Energy in million watt-minutes or in per
+// cent above the paper's energy bound, mean tardiness in minutes. An empty value: the paper does not print it.
 #pragma once
 #include <optional>
 #include <string>

@@ -233,6 +233,25 @@ TEST(GpuLanesThread, ASampleTellsEnergyProcessesAndTrouble) {
   EXPECT_EQ(trouble(0), "");
 }
 
+// The lane is given its sample in the middle of what the owner does to the board, and all the host's time to take it.
+TEST(GpuLanesThread, OnTheVirtualClockASampleShowsTheOwnersWholeStep) {
+  SimWorld world("1xa100-40gb");
+  Inbox inbox;
+  GpuLanes lanes(*world.driver, *world.reshaper, *world.clock, inbox.post());
+  lanes.create(GpuId{0}, world.place(GpuId{0}, "7g@0"));
+  const std::string uuid = inbox.await(*world.clock, 1)[0].board->instances[0].uuid;
+  for (unsigned int token = 1; token <= 5; ++token) {
+    const Time before = world.clock->now();
+    lanes.sample(GpuId{0});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(world.machine->sim()->nvmlSimStandIn(uuid.c_str(), "", token), NVML_SUCCESS);
+    const LaneResult result = inbox.await(*world.clock, 1)[0];
+    EXPECT_EQ(result.ended, before);
+    EXPECT_EQ(result.sample.processes.size(), 1u);
+    world.machine->sim()->nvmlSimStandDown(token);
+  }
+}
+
 TEST(GpuLanesThread, AGpuThatHangsHoldsNobodyElse) {
   std::shared_ptr<FakeDriver> fake = std::move(*FakeDriver::open("4xa100-40gb", {}));
   WatchedDriver watched(fake, Time(200'000));
