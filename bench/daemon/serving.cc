@@ -81,10 +81,10 @@ Serving::~Serving() {
 
 std::unique_ptr<Station> emulated(const std::string& directory, const std::string& policy, Time sample) {
   StationOptions options;
-  options.config.driver = "emulate:8xa100-40gb";
-  options.config.state_dir = directory;
-  options.config.policy = policy;
-  options.config.energy_sample = sample;
+  options.settings.places.driver = "emulate:8xa100-40gb";
+  options.settings.places.state_dir = directory;
+  options.settings.policy.name = policy;
+  options.settings.energy.sample = sample;
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;

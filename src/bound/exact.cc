@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/errors.h"
 #include "bound/configurations.h"
 
 namespace smartmig {
@@ -176,8 +177,7 @@ Result<ExactOptimum> exact_optimum(const Platform& platform, const JobTable& job
     SMARTMIG_TRY(const MipAnswer upper, solve_mip(ExactProgram(tiny, all, cuts, options, ExactProgram::kUpper).mip(),
                                                   options.limits, kExactName));
     if (upper.values.empty())
-      return Error{Error::kTimeout,
-                   fmt::format("{}: no schedule was found in {} s", kExactName, options.limits.seconds)};
+      return timeout_error("{}: no schedule was found in {} s", kExactName, options.limits.seconds);
     result.upper += upper.incumbent + kMipTolerance * (1 + std::abs(upper.incumbent));
     result.seconds += upper.seconds;
   }

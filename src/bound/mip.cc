@@ -12,6 +12,8 @@
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 int MipProblem::add_column(double low, double high, double cost, bool integer) {
@@ -44,8 +46,8 @@ class MipSolver {
     if (clp_.isProvenDualInfeasible()) return invalid("{} is unbounded: its objective falls without end", what_);
     if (!clp_.isProvenOptimal()) {
       if (elapsed() >= limits_.relaxation_seconds) return finish();
-      return Error{Error::kLost, fmt::format("the solver gave up on the linear relaxation of {} ({} rows, {} columns)",
-                                             what_, problem_.rows(), problem_.columns())};
+      return lost_error("the solver gave up on the linear relaxation of {} ({} rows, {} columns)", what_,
+                        problem_.rows(), problem_.columns());
     }
     answer_.relaxation = answer_.bound = clp_.getObjValue();
     if (problem_.integers_.empty()) {
@@ -106,7 +108,7 @@ class MipSolver {
     answer_.nodes = model.getNodeCount();
     if (model.isProvenInfeasible()) return infeasible();
     if (model.status() == 2 || model.isAbandoned())
-      return Error{Error::kLost, fmt::format("the solver gave up on {} after {} nodes", what_, answer_.nodes)};
+      return lost_error("the solver gave up on {} after {} nodes", what_, answer_.nodes);
     answer_.bound = std::max(answer_.bound, model.getBestPossibleObjValue());
     if (const double* best = model.bestSolution()) {
       answer_.incumbent = model.getObjValue();
@@ -135,8 +137,7 @@ Result<MipAnswer> solve_mip(const MipProblem& problem, const MipLimits& limits, 
   try {
     return MipSolver(problem, limits, what).solve();
   } catch (const CoinError& error) {
-    return Error{Error::kLost,
-                 fmt::format("the solver failed on {}: {} in {}", what, error.message(), error.methodName())};
+    return lost_error("the solver failed on {}: {} in {}", what, error.message(), error.methodName());
   }
 }
 

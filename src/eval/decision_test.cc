@@ -6,8 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/json.h"
 #include "eval/experiment.h"
-#include "eval/json_object.h"
 #include "sim/simulate.h"
 
 namespace smartmig {

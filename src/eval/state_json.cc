@@ -4,9 +4,9 @@
 #include <map>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "eval/found_fleet.h"
-#include "eval/json_object.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "eval/json_object.h"
+#include "base/json.h"
 
 namespace smartmig {
 namespace {

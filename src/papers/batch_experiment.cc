@@ -86,12 +86,12 @@ Result<double> board_joules(Station& station) {
 
 StationOptions options_of(const BatchSetting& setting, std::string state) {
   StationOptions options;
-  options.config.driver = "emulate:" + setting.gpus;
-  options.config.state_dir = std::move(state);
-  options.config.policy = setting.policy;
-  options.config.energy_sample = from_seconds(setting.sample_s);
-  options.config.host_cpus = 1024;  // of no account here, and the same on every host
-  options.config.host_mem_mib = 1 << 22;
+  options.settings.places.driver = "emulate:" + setting.gpus;
+  options.settings.places.state_dir = std::move(state);
+  options.settings.policy.name = setting.policy;
+  options.settings.energy.sample = from_seconds(setting.sample_s);
+  options.settings.host.cpus = 1024;  // of no account here, and the same on every host
+  options.settings.host.mem_mib = 1 << 22;
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/json.h"
 #include "report/html_page.h"
-#include "report/quote.h"
 
 namespace smartmig {
 namespace {
@@ -138,10 +138,10 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
   put("{{\"tick\":{},\"end\":{},\"idle\":{:.1f}", double(tick) / 1e6, ticks(line.end), line.idle_watts);
   list("gpus", data.gpus_drawn, [&](std::size_t g) {
     const GpuModel& model = *run.platform->model(GpuId(g)).gpu;
-    return fmt::format("[{},{}]", json_quote(model.name()), model.memory_slices());
+    return fmt::format("[{},{}]", json_text(model.name()), model.memory_slices());
   });
   list("kinds", kinds.shares.size(), [&](std::size_t k) {
-    return fmt::format("[{},\"{}\"]", json_quote(kinds.shares[k].name), kind_class(kinds.shares[k].colour));
+    return fmt::format("[{},\"{}\"]", json_text(kinds.shares[k].name), kind_class(kinds.shares[k].colour));
   });
 
   // Stays drawn, and the jobs they belong to, numbered by first appearance.
@@ -159,7 +159,7 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
   const auto job = [&](std::size_t i) -> const Job& { return run.jobs->job(jobs[i]); };
   const auto state = [&](std::size_t i) -> const JobState& { return run.final->state(jobs[i]); };
   list("jn", jobs.size(), [&](std::size_t i) {
-    return workload.names.empty() ? fmt::format("{}", index(jobs[i])) : json_quote(workload.names[index(jobs[i])]);
+    return workload.names.empty() ? fmt::format("{}", index(jobs[i])) : json_text(workload.names[index(jobs[i])]);
   });
   list("jk", jobs.size(), [&](std::size_t i) { return kinds.share_of_kind[std::size_t(job(i).kind + 1)]; });
   list("js", jobs.size(), [&](std::size_t i) { return ticks(job(i).submit); });
@@ -182,7 +182,7 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
                        model.profile_of(r.where).memory_slices, found - profiles.begin(), ticks(r.begin),
                        ticks(r.end) - ticks(r.begin));
   });
-  list("p", profiles.size(), [&](std::size_t i) { return json_quote(profiles[i]); });
+  list("p", profiles.size(), [&](std::size_t i) { return json_text(profiles[i]); });
   std::vector<Slot> slots = slots_of(run, line, data.gpus_drawn);
   if (slots.size() > kMaxChartRuns) slots.clear();  // free instances are the background only
   list("s", slots.size(), [&](std::size_t i) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/errors.h"
 #include "report/fold.h"
 #include "report/journal.h"
 #include "report/journal_names.h"
@@ -18,7 +19,6 @@ PlacementId find_placement(const GpuModel& model, std::string_view name) {
 }
 
 namespace {
-using nlohmann::json;
 
 constexpr std::int64_t kMaxTime = std::int64_t(kMaxSeconds * 1e6);
 constexpr std::int64_t kNone = INT64_MIN;  // for null
@@ -50,9 +50,10 @@ class Reader {
     SMARTMIG_TRY(const std::int64_t format, header.integer("smartmig_journal", 1, INT64_MAX));
     SMARTMIG_TRY(record_.version, header.text("version"));
     if (format > kJournalVersion)
-      return Error{Error::kUnsupported, fmt::format("{} is a journal of format {}, written by smartmig {}: this "
-                                                    "smartmig reads formats up to {}; use a newer one",
-                                                    lines_.name(), format, record_.version, kJournalVersion)};
+      return unsupported(
+          "{} is a journal of format {}, written by smartmig {}: this "
+          "smartmig reads formats up to {}; use a newer one",
+          lines_.name(), format, record_.version, kJournalVersion);
     SMARTMIG_TRY(const std::string spec, header.text("platform"));
     SMARTMIG_TRY(const std::string power, header.text("power"));
     auto platform = Platform::parse(spec, power);
@@ -70,15 +71,15 @@ class Reader {
     SMARTMIG_TRY(workload_.reference_gpu, header.text("reference_gpu"));
     if (const auto known = Catalog::builtin().find(workload_.reference_gpu); !known)
       return header.error("reference_gpu", known.error().what);
-    SMARTMIG_TRY(const json* kinds, header.array("kinds"));
-    for (const json& kind : *kinds) {
+    SMARTMIG_TRY(const Json* kinds, header.array("kinds"));
+    for (const Json& kind : *kinds) {
       if (!kind.is_string()) return header.error("kinds", "must be a list of texts");
       if (!kind_index_.emplace(kind.get<std::string>(), int(workload_.kinds.size())).second)
         return header.error("kinds", "names a kind twice");
       workload_.kinds.push_back(kind.get<std::string>());
     }
-    SMARTMIG_TRY(const json* config, header.array("config"));
-    for (const json& entry : *config) {
+    SMARTMIG_TRY(const Json* config, header.array("config"));
+    for (const Json& entry : *config) {
       if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
         return header.error("config", "must be a list of [name, value]");
       record_.config.emplace_back(entry[0].get<std::string>(), entry[1].get<std::string>());
@@ -88,9 +89,9 @@ class Reader {
   }
 
   Result<Ok> read_initial(JsonLine& header) {
-    SMARTMIG_TRY(const json* runs, header.array("initial"));
+    SMARTMIG_TRY(const Json* runs, header.array("initial"));
     const std::size_t gpus = record_.platform->gpus();
-    for (const json& run : *runs) {
+    for (const Json& run : *runs) {
       if (!run.is_array() || run.size() != 2)
         return header.error("initial", "must be a list of [number of GPUs, layout]");
       SMARTMIG_TRY(const std::int64_t count, header.integer_in(run[0], "initial", 1, std::int64_t(gpus)));
@@ -121,11 +122,11 @@ class Reader {
     return p;
   }
 
-  Result<Layout> layout_in(const JsonLine& line, const char* field, const json& names, GpuId gpu) const {
+  Result<Layout> layout_in(const JsonLine& line, const char* field, const Json& names, GpuId gpu) const {
     if (!names.is_array()) return line.error(field, "a layout must be a list of slices");
     const GpuModel& model = *record_.platform->model(gpu).gpu;
     Layout layout;
-    for (const json& name : names) {
+    for (const Json& name : names) {
       if (!name.is_string()) return line.error(field, "a layout must be a list of slices");
       SMARTMIG_TRY(const PlacementId p, slice_in(line, field, name.get<std::string>(), gpu));
       const auto next = model.with(layout, p);
@@ -180,7 +181,7 @@ class Reader {
       case EventKind::kDestroyed:
       case EventKind::kCreated: {
         SMARTMIG_TRY(event.gpu, gpu_in(line));
-        SMARTMIG_TRY(const json* slices, line.array("slices"));
+        SMARTMIG_TRY(const Json* slices, line.array("slices"));
         SMARTMIG_TRY(event.layout, layout_in(line, "slices", *slices, event.gpu));
         break;
       }
@@ -249,7 +250,7 @@ class Reader {
         return line.error("kind", fmt::format("'{}' is not in the header's list of kinds", kind));
       job.kind = found->second;
     }
-    SMARTMIG_TRY(const json* work, line.array("work"));
+    SMARTMIG_TRY(const Json* work, line.array("work"));
     if (work->empty() || work->size() > job.work.size())
       return line.error("work", fmt::format("must list 1 to {} times", job.work.size()));
     for (std::size_t k = 0; k < work->size(); ++k) {

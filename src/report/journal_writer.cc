@@ -2,9 +2,9 @@
 
 #include <iterator>
 
+#include "base/json.h"
 #include "report/journal.h"
 #include "report/journal_names.h"
-#include "report/quote.h"
 
 namespace smartmig {
 namespace {
@@ -27,9 +27,9 @@ JournalWriter::JournalWriter(const Platform& platform, const std::vector<std::st
   for (const Platform::Model& model : platform.models()) {
     names_.emplace_back();
     for (std::size_t p = 0; p < model.gpu->placements().size(); ++p)
-      names_.back().push_back(json_quote(placement_name(*model.gpu, PlacementId(p))));
+      names_.back().push_back(json_text(placement_name(*model.gpu, PlacementId(p))));
   }
-  for (const std::string& kind : kinds) kinds_.push_back(json_quote(kind));
+  for (const std::string& kind : kinds) kinds_.push_back(json_text(kind));
 }
 
 void JournalWriter::put_layout(Buffer& out, std::size_t gpu, Layout slices) const {
@@ -50,14 +50,14 @@ std::string JournalWriter::header(const RunRecord& run) const {
   const Workload& workload = run.jobs->workload();
   Buffer out;
   put(out, "{{\"smartmig_journal\":{},\"version\":{},\"platform\":{},\"power\":{},\"cost\":\"{}\",\"reshape\":",
-      kJournalVersion, json_quote(run.version), json_quote(run.platform->spec()),
-      json_quote(run.platform->power_spec()), run.cost.name());
+      kJournalVersion, json_text(run.version), json_text(run.platform->spec()), json_text(run.platform->power_spec()),
+      run.cost.name());
   put_time_or_null(out, run.cost.reshape.value_or(Time{-1}));
   put(out, ",\"a\":{},\"days\":{},\"workload\":{},\"reference_gpu\":{},\"kinds\":[{}],\"config\":[", run.summary.a,
-      run.summary.days, json_quote(workload.source), json_quote(workload.reference_gpu), fmt::join(kinds_, ","));
+      run.summary.days, json_text(workload.source), json_text(workload.reference_gpu), fmt::join(kinds_, ","));
   const char* separator = "";
   for (const auto& [key, value] : run.config) {
-    put(out, "{}[{},{}]", separator, json_quote(key), json_quote(value));
+    put(out, "{}[{},{}]", separator, json_text(key), json_text(value));
     separator = ",";
   }
   put(out, "],\"initial\":[");
@@ -74,7 +74,7 @@ std::string JournalWriter::header(const RunRecord& run) const {
 }
 
 void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name) const {
-  if (name) put(out, ",\"name\":{}", json_quote(*name));
+  if (name) put(out, ",\"name\":{}", json_text(*name));
   put(out, ",\"deadline\":");
   if (job.deadline == kNever)
     put(out, "null");

@@ -1,9 +1,9 @@
 #include "report/run_dir.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "report/html_report.h"
 #include "report/journal.h"
-#include "report/quote.h"
 #include "report/tables.h"
 #include "report/trace.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report/journal_names.h"
 #include "report/quote.h"
@@ -141,7 +142,7 @@ std::string config_toml(const RunRecord& run) {
     const bool bare =
         (value.size() < 16 || value.find('.') != value.npos) &&
         (value == "true" || value == "false" || (plain_start && value.back() != '.' && parse_double(value)));
-    out += fmt::format("{} = {}\n", key, bare ? value : json_quote(value));
+    out += fmt::format("{} = {}\n", key, bare ? value : json_text(value));
   };
   const Workload& workload = run.jobs->workload();
   put("version", run.version);
@@ -160,7 +161,7 @@ std::string config_toml(const RunRecord& run) {
   out += "\n[power_models]\n";
   for (const Platform::Model& model : run.platform->models()) {
     out += fmt::format("# {}\n", valid_utf8(model.power.source()));
-    put(json_quote(model.gpu->name()), model.power.name());
+    put(json_text(model.gpu->name()), model.power.name());
   }
   return out;
 }

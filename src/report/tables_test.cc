@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/json.h"
 #include "report/quote.h"
 #include "support/recorded_test_run.h"
 
@@ -136,7 +137,7 @@ TEST(Tables, ConfigIsToml) {
 TEST(Quote, KeepsTextWhole) {
   EXPECT_EQ(csv_quote("a"), "a");
   EXPECT_EQ(csv_quote("a,\"b\""), "\"a,\"\"b\"\"\"");
-  EXPECT_EQ(json_quote("</script>"), "\"\\u003c/script>\"");
+  EXPECT_EQ(json_text("</script>"), "\"\\u003c/script>\"");
   EXPECT_EQ(html_escape("<a&\">"), "&lt;a&amp;&quot;&gt;");
   EXPECT_EQ(valid_utf8("\xed\xa0\x80\xc3"), "\\xED\\xA0\\x80\\xC3");
   EXPECT_EQ(seconds_text(Time(-1500000)), "-1.5");

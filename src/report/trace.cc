@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "base/json.h"
 #include "report/journal_names.h"
 #include "report/quote.h"
 
@@ -43,9 +44,9 @@ std::string trace_json(const RunRecord& run, const Timeline& line) {
     put("{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{},\"args\":{{\"job\":{},"
         "\"slice\":\"{}\",\"kind\":{},"
         "\"submit_s\":{},\"deadline_s\":{},\"late_s\":{},\"end\":\"{}\"}}}}",
-        json_quote("job " + workload.name_of(index(r.job))), json_quote(kind.empty() ? "job" : kind), r.begin.count(),
+        json_text("job " + workload.name_of(index(r.job))), json_text(kind.empty() ? "job" : kind), r.begin.count(),
         (r.end - r.begin).count(), index(r.gpu) + 1, model.placement(r.where).start + 1, index(r.job),
-        placement_name(model, r.where), json_quote(kind), seconds_text(job.submit), deadline,
+        placement_name(model, r.where), json_text(kind), seconds_text(job.submit), deadline,
         seconds_text(tardiness_of(job, r.end)), kHow[r.how]);
   }
   for (const LayoutStep& step : line.layouts)

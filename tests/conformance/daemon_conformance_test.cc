@@ -119,11 +119,8 @@ TEST(DaemonConformanceSamples, SamplingAddsNoDecision) {
 TEST(DaemonConformanceIdle, AFleetWithoutJobsStaysAsItIs) {
   Setting setting;
   setting.policy = "meanfield+cedf";
-  DaemonRun run(setting);
+  DaemonRun run(setting, [](StationOptions& o) { o.tick = from_seconds(10); });
   ASSERT_TRUE(run.ok());
-  DaemonSettings settings = run.daemon().settings();
-  settings.tick = from_seconds(10);
-  ASSERT_TRUE(run.daemon().set_settings(settings));
   run.settle();
   const std::size_t lines = run.lines_after(0).size();
   run.until(run.daemon().now() + std::chrono::hours(1));
@@ -134,11 +131,8 @@ TEST(DaemonConformanceIdle, AFleetWithoutJobsStaysAsItIs) {
 // A tick that finds the queue paused is over: the owner sleeps until the next.
 TEST(DaemonConformanceIdle, APausedQueueWaitsForItsNextTick) {
   Setting setting;
-  DaemonRun run(setting);
+  DaemonRun run(setting, [](StationOptions& o) { o.tick = from_seconds(10); });
   ASSERT_TRUE(run.ok());
-  DaemonSettings settings = run.daemon().settings();
-  settings.tick = from_seconds(10);
-  ASSERT_TRUE(run.daemon().set_settings(settings));
   run.settle();
   std::vector<std::string> warnings;
   run.daemon().pause(true);
@@ -241,7 +235,7 @@ TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
     DaemonRun run(setting, [&](StationOptions& o) {
       o.clock = "real";
       o.in_process = false;
-      o.config.energy_sample = from_seconds(1);
+      o.settings.energy.sample = from_seconds(1);
     });
     ASSERT_TRUE(run.ok());
     const Lived lived = run.live(apart.asks);

@@ -84,17 +84,20 @@ class DaemonRun {
  public:
   explicit DaemonRun(const Setting& setting, std::function<void(StationOptions&)> change = {}) : setting_(setting) {
     StationOptions options;
-    options.config.driver = fmt::format("emulate:{}xa100-40gb", setting.gpus);
-    options.config.state_dir = dir_.path();
-    options.config.policy = setting.policy;
-    options.config.layouts = setting.layouts;
-    options.config.window = setting.window;
-    options.config.overtaking_bound = setting.overtaking;
-    options.config.energy_sample = setting.sample;
+    options.settings.places.driver = fmt::format("emulate:{}xa100-40gb", setting.gpus);
+    options.settings.places.state_dir = dir_.path();
+    options.settings.policy.name = setting.policy;
+    options.settings.policy.layouts = setting.layouts;
+    options.settings.limits.window = setting.window;
+    options.settings.overtaking.bound = setting.overtaking;
+    options.settings.energy.sample = setting.sample;
     options.clock = "virtual";
     options.in_process = true;
     options.emulation_seed = 7;
     options.decide_each_arrival = true;
+    // The guard of a learned policy weighs it against plain ones on a thread of its own, so its word comes at any time:
+    // here it is not asked.
+    options.advice = days(365);
     if (change) change(options);
     auto opened = Station::open(std::move(options));
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().what);
@@ -129,11 +132,6 @@ class DaemonRun {
   Lived live(const std::vector<Ask>& asks) {
     Lived out;
     settle();
-    // The guard of a learned policy weighs it against plain ones on a thread of its own, so its word comes at any time:
-    // here it is not asked.
-    DaemonSettings settings = daemon().settings();
-    settings.shadow_window = std::chrono::hours(24 * 365);
-    EXPECT_TRUE(daemon().set_settings(settings));
     until(station_->clock().is_virtual() ? std::max(setting_.begin, daemon().now() + std::chrono::minutes(30))
                                          : daemon().now() + from_seconds(1));
     out.platform = daemon().shared_platform();
@@ -217,7 +215,7 @@ inline std::unique_ptr<Policy> policy_of(const Setting& setting, std::shared_ptr
     if (plain) named->policy = std::make_unique<GuardedPolicy>(std::move(named->policy), std::move(plain->policy));
   }
   return std::make_unique<BoundedOvertaking>(
-      std::move(named->policy), OvertakingOptions{setting.overtaking, DaemonSettings().overtaking_patience, !plans});
+      std::move(named->policy), OvertakingOptions{setting.overtaking, Settings().overtaking.patience, !plans});
 }
 
 inline std::shared_ptr<const JobTable> table_of(const Lived& lived) {

@@ -43,7 +43,7 @@ StoreBatch batch_of(std::uint64_t id) {
   if (!start) ::_exit(3);
   for (std::uint64_t id = start->last_job + 1;; ++id) {
     if (!(*store)->commit(batch_of(id))) ::_exit(4);
-    if (id % 50 == 0 && !(*store)->prune(0, 120, 60)) ::_exit(5);
+    if (id % 50 == 0 && !(*store)->prune({0, 0, 120, 60})) ::_exit(5);
     if (::write(acknowledge, &id, sizeof id) != ssize_t(sizeof id)) ::_exit(6);
   }
 }

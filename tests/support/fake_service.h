@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/errors.h"
 #include "serve/http/service.h"
 
 namespace smartmig {
@@ -56,18 +57,17 @@ class FakeService final : public Service {
     return Json{{"uid", caller.uid}, {"operator", caller.operator_rights}};
   }
   Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) override {
-    if (!caller.operator_rights) return Error{Error::kNoPermission, "only an operator drains"};
+    if (!caller.operator_rights) return no_permission("only an operator drains");
     if (gpu >= 8) return not_found("there is no GPU {}", gpu);
     return Json{{"gpu", gpu}, {"drained", drain}};
   }
   Result<Json> set_queue(const Caller&, bool pause) override { return Json{{"paused", pause}}; }
-  Result<Json> reload(const Caller&) override { return Error{Error::kUnsupported, "there is no file to read again"}; }
+  Result<Json> reload(const Caller&) override { return unsupported("there is no file to read again"); }
   Result<Json> backup(const Caller&, const std::string& path) override { return Json{{"path", path}}; }
   Result<Log> log(const Caller& caller, std::uint64_t id, int) override {
     const std::scoped_lock lock(mutex_);
     if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);
-    if (!caller.operator_rights && jobs_[id - 1]["uid"] != caller.uid)
-      return Error{Error::kNoPermission, "the log of another user"};
+    if (!caller.operator_rights && jobs_[id - 1]["uid"] != caller.uid) return no_permission("the log of another user");
     return Log{log_path, log_ended};
   }
   Result<Lines> events(const Caller&, std::uint64_t after, int limit, double wait_s) override {
@@ -111,9 +111,8 @@ class FakeService final : public Service {
     const std::scoped_lock lock(mutex_);
     if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);
     Json& job = jobs_[id - 1];
-    if (!caller.operator_rights && job["uid"] != caller.uid)
-      return Error{Error::kNoPermission, "the job of another user"};
-    if (job["state"] == "cancelled") return Error{Error::kBusy, "the job has ended"};
+    if (!caller.operator_rights && job["uid"] != caller.uid) return no_permission("the job of another user");
+    if (job["state"] == "cancelled") return busy_error("the job has ended");
     job["state"] = state;
     note(state, id);
     return job;

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/errors.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -100,7 +101,7 @@ Result<HttpClient> PrivateDaemon::start(const std::string& config) {
     nap();
   }
   stop();
-  return Error{Error::kTimeout, "the daemon for this measurement took no jobs within a minute"};
+  return timeout_error("the daemon for this measurement took no jobs within a minute");
 }
 
 }  // namespace smartmig::cli

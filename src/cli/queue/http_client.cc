@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/errors.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "serve/config/places.h"
@@ -79,26 +80,25 @@ struct HttpClient::Handle {
     curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &system);
     switch (code) {
       case CURLE_COULDNT_CONNECT:
-        if (system == EACCES) return {Error::kNoPermission, fmt::format("{} may not be opened by this user", name())};
+        if (system == EACCES) return no_permission("{} may not be opened by this user", name());
         [[fallthrough]];
       case CURLE_COULDNT_RESOLVE_HOST:
-        return {Error::kLost, fmt::format("no daemon answers at {}: start one with smartmig serve", name())};
+        return lost_error("no daemon answers at {}: start one with smartmig serve", name());
       case CURLE_OPERATION_TIMEDOUT:
-        return {Error::kTimeout, fmt::format("the daemon at {} did not answer within {} s", name(), target.timeout_s)};
+        return timeout_error("the daemon at {} did not answer within {} s", name(), target.timeout_s);
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-        return {Error::kNoPermission,
-                fmt::format("the certificate of {} cannot be trusted ({}): name its authority with --cacert FILE",
-                            name(), curl_easy_strerror(code))};
+        return no_permission("the certificate of {} cannot be trusted ({}): name its authority with --cacert FILE",
+                             name(), curl_easy_strerror(code));
       case CURLE_WRITE_ERROR:
         return io_error("the answer of {} could not be taken: it is too large", name());
       case CURLE_GOT_NOTHING:
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_PARTIAL_FILE:
-        return {Error::kLost, fmt::format("the daemon at {} went away while it answered: look at its log", name())};
+        return lost_error("the daemon at {} went away while it answered: look at its log", name());
       default:
-        return {Error::kLost, fmt::format("cannot talk to {}: {}", name(), curl_easy_strerror(code))};
+        return lost_error("cannot talk to {}: {}", name(), curl_easy_strerror(code));
     }
   }
 
@@ -149,8 +149,7 @@ struct HttpClient::Handle {
   Result<Json> json(const char* method, const std::string& path, const std::string* body) {
     SMARTMIG_TRY(const auto text, call(method, path, body, nullptr));
     auto answer = Json::parse(text, nullptr, false);
-    if (answer.is_discarded())
-      return Error{Error::kLost, fmt::format("{} answered {} with something that is no JSON", name(), path)};
+    if (answer.is_discarded()) return lost_error("{} answered {} with something that is no JSON", name(), path);
     return answer;
   }
 };
@@ -175,8 +174,7 @@ Result<ClientTarget> HttpClient::target(const std::string& socket, const std::st
     const std::string of_machine = "/run/smartmig/smartmig.sock";
     const bool own = ::lstat(found.socket.c_str(), &file) == 0;
     if (own && file.st_uid != 0 && file.st_uid != ::geteuid())
-      return Error{Error::kNoPermission, fmt::format("{} belongs to another user: if you trust it, say --socket {}",
-                                                     found.socket, found.socket)};
+      return no_permission("{} belongs to another user: if you trust it, say --socket {}", found.socket, found.socket);
     if (!own && ::lstat(of_machine.c_str(), &file) == 0) found.socket = of_machine;
   }
   if (found.server.empty()) return found;
@@ -200,8 +198,7 @@ Result<HttpClient> HttpClient::open(ClientTarget target) {
     if (!target.server.starts_with("https://") && !is_local(target.server))
       return invalid("--server {}: write https://HOST:PORT; plain http is for localhost only", target.server);
     if (target.token.empty())
-      return Error{Error::kNoPermission,
-                   fmt::format("{} wants a token: put it in SMARTMIG_TOKEN or a file for --token-file", target.server)};
+      return no_permission("{} wants a token: put it in SMARTMIG_TOKEN or a file for --token-file", target.server);
     if (target.token.find_first_of("\r\n") != target.token.npos) return invalid("the token must be one line");
   }
   auto handle = std::make_unique<Handle>();

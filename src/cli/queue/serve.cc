@@ -1,7 +1,6 @@
 // The daemon in the foreground: opens the station, listens, and runs the queue on this thread until a signal ends it.
 // Jobs are not children of the queue: they go on when it ends, and the next daemon finds them.
 #include <fmt/format.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,17 +10,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <thread>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
 #include "serve/daemon/station.h"
 #include "serve/http/api.h"
 #include "serve/http/http_server.h"
+#include "serve/http/listen_options.h"
 
 namespace smartmig::cli {
 namespace {
@@ -84,58 +81,6 @@ class Signals {
   std::thread thread_;
 };
 
-Result<Ok> keep_secret(const std::string& path) {
-  struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return io_error("{}: {}", path, std::strerror(errno));
-  if ((file.st_mode & (S_IRWXO | S_IWGRP)) != 0)
-    return invalid("{} is a secret and others can read it or write it: chmod 600 {}", path, path);
-  return Ok{};
-}
-
-// One a line: "TOKEN USER" speaks for that user, "TOKEN" alone for the operator, whose jobs run as the daemon's user.
-Result<std::vector<HttpToken>> tokens_of(const ServeConfig& config) {
-  std::vector<HttpToken> tokens;
-  SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_token_file));
-  SMARTMIG_TRY(const std::string text, read_file(config.tcp_token_file));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    HttpToken one;
-    std::string user, more;
-    if (!(words >> one.token)) continue;
-    one.caller = {::geteuid(), ::getegid(), true};
-    if (words >> user) {
-      const passwd* const entry = ::getpwnam(user.c_str());
-      if (!entry || words >> more)
-        return invalid("{}: a line is TOKEN or TOKEN USER; this machine knows no user '{}{}{}'", config.tcp_token_file,
-                       user, more.empty() ? "" : " ", more);
-      one.caller = {entry->pw_uid, entry->pw_gid, entry->pw_uid == 0 || entry->pw_uid == ::geteuid()};
-    }
-    tokens.push_back(std::move(one));
-  }
-  if (tokens.empty()) return invalid("{} holds no token: write one of 16 bytes or more", config.tcp_token_file);
-  return tokens;
-}
-
-Result<std::unique_ptr<HttpServer>> listen_tcp(Api& api, const ServeConfig& config) {
-  const auto colon = config.tcp_listen.rfind(':');
-  const auto port = colon == std::string::npos ? std::nullopt : parse_int(config.tcp_listen.substr(colon + 1));
-  if (!port || *port < 0 || *port > 65535)
-    return invalid("tcp.listen is ADDRESS:PORT, for example 0.0.0.0:7443, not '{}'", config.tcp_listen);
-  HttpServerOptions options;
-  options.address = config.tcp_listen.substr(0, colon);
-  options.port = int(*port);
-  options.certificate_file = config.tcp_certificate;
-  options.key_file = config.tcp_key;
-  options.plain = !config.tcp_tls;
-  options.origins = config.tcp_allowed_origins;
-  options.hosts = config.tcp_hosts;
-  if (char name[256] = {}; ::gethostname(name, sizeof name - 1) == 0) options.hosts.emplace_back(name);
-  SMARTMIG_TRY(options.tokens, tokens_of(config));
-  if (!config.tcp_key.empty()) SMARTMIG_RETURN_IF_ERROR(keep_secret(config.tcp_key));
-  return HttpServer::start(api, options);
-}
-
 }  // namespace
 
 int run_serve(const Arguments& arguments) {
@@ -169,28 +114,28 @@ int run_serve(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
 
-  const auto read = [=]() -> Result<ServeConfig> {
-    ServeConfig config;
+  const auto read = [=]() -> Result<Settings> {
+    Settings settings;
     if (!config_file.empty()) {
-      SMARTMIG_TRY(config, read_serve_config(config_file));
+      SMARTMIG_TRY(settings, read_settings(config_file));
     }
-    if (!emulate.empty()) config.driver = "emulate:" + emulate;
-    if (!driver.empty()) config.driver = driver;
-    if (!socket.empty()) config.socket = socket;
-    if (!state.empty()) config.state_dir = state;
-    if (!policy.empty()) config.policy = policy;
-    if (!shadow.empty()) config.shadow = shadow;
-    if (config.socket.empty()) config.socket = default_socket();
-    return config;
+    if (!emulate.empty()) settings.places.driver = "emulate:" + emulate;
+    if (!driver.empty()) settings.places.driver = driver;
+    if (!socket.empty()) settings.places.socket = socket;
+    if (!state.empty()) settings.places.state_dir = state;
+    if (!policy.empty()) settings.policy.name = policy;
+    if (!shadow.empty()) settings.policy.shadow = shadow;
+    if (settings.places.socket.empty()) settings.places.socket = default_socket();
+    return settings;
   };
   if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
-  auto config = read();
-  if (!config) return usage_error(config.error());
+  auto settings = read();
+  if (!settings) return usage_error(settings.error());
   if (gen_config) {
-    fmt::print("{}", to_toml(*config, true));
+    fmt::print("{}", to_toml(*settings, true));
     return 0;
   }
-  station_options.config = *config;
+  station_options.settings = *settings;
   station_options.version = SMARTMIG_VERSION;
   station_options.clock = clock;
   station_options.power = power;
@@ -201,13 +146,13 @@ int run_serve(const Arguments& arguments) {
   auto station = Station::open(std::move(station_options));
   if (!station) return failure(station.error());
   Api api((*station)->service(), SMARTMIG_VERSION);
-  HttpServerOptions local;
-  local.socket = config->socket;
-  auto server = HttpServer::start(api, local);
+  auto server = HttpServer::start(api, socket_options(*settings));
   if (!server) return failure(server.error());
   std::unique_ptr<HttpServer> remote;
-  if (!config->tcp_listen.empty()) {
-    auto started = listen_tcp(api, *config);
+  if (!settings->tcp.listen.empty()) {
+    const auto options = tcp_options(*settings);
+    if (!options) return failure(options.error());
+    auto started = HttpServer::start(api, *options);
     if (!started) return failure(started.error());
     remote = std::move(*started);
   }

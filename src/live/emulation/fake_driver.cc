@@ -130,8 +130,7 @@ Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
     layout = *next;
   }
   const std::string slice = slice_name(*gpu.model, where);
-  if (!gpu.model->fits(layout, where))
-    return Error{Error::kInvalid, fmt::format("{}: no room for {} beside what is there", gpu.uuid, slice)};
+  if (!gpu.model->fits(layout, where)) return invalid("{}: no room for {} beside what is there", gpu.uuid, slice);
   if (strikes(gpu, Fault::kCreateRefused))
     return lost_error("{}: creating {} failed: insufficient resources", gpu.uuid, slice);
   Instance made;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 Result<std::shared_ptr<SimClock>> SimClock::open(std::shared_ptr<SimLibrary> library) {
@@ -12,8 +14,7 @@ Result<std::shared_ptr<SimClock>> SimClock::open(std::shared_ptr<SimLibrary> lib
   unsigned int mode = 0;
   library->nvmlSimClockMode(&mode);
   if (mode != NVML_SIM_CLOCK_VIRTUAL)
-    return Error{Error::kUnsupported,
-                 fmt::format("{}: the machine's clock is not a virtual one", library->nvmlSimStateDirectory())};
+    return unsupported("{}: the machine's clock is not a virtual one", library->nvmlSimStateDirectory());
   std::shared_ptr<SimClock> clock(new SimClock(std::move(library)));
   if (const auto code = clock->library_->nvmlSimClockJoin(NVML_SIM_RUN_LAST | NVML_SIM_WAKE_ON_CHILD);
       code != NVML_SUCCESS)

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 Result<std::shared_ptr<SimLibrary>> SimLibrary::open(const std::string& path) {
@@ -15,8 +17,7 @@ Result<std::shared_ptr<SimLibrary>> SimLibrary::open(const std::string& path) {
   }
 #define SMARTMIG_SIM_LOAD(name)                                                      \
   library->name = reinterpret_cast<decltype(library->name)>(::dlsym(handle, #name)); \
-  if (!library->name)                                                                \
-    return Error{Error::kUnsupported, fmt::format("{} has no {}: it is not this version's emulated NVML", path, #name)};
+  if (!library->name) return unsupported("{} has no {}: it is not this version's emulated NVML", path, #name);
   SMARTMIG_SIM_FUNCTIONS(SMARTMIG_SIM_LOAD)
 #undef SMARTMIG_SIM_LOAD
   return library;

@@ -12,32 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/ids.h"
-#include "base/result.h"
 #include "mig/gpu_model.h"
 
 namespace smartmig {
-
-template <class... Args>
-Error busy_error(fmt::format_string<Args...> format, Args&&... args) {
-  return {Error::kBusy, fmt::format(format, std::forward<Args>(args)...)};
-}
-template <class... Args>
-Error lost_error(fmt::format_string<Args...> format, Args&&... args) {
-  return {Error::kLost, fmt::format(format, std::forward<Args>(args)...)};
-}
-template <class... Args>
-Error no_permission(fmt::format_string<Args...> format, Args&&... args) {
-  return {Error::kNoPermission, fmt::format(format, std::forward<Args>(args)...)};
-}
-template <class... Args>
-Error unsupported(fmt::format_string<Args...> format, Args&&... args) {
-  return {Error::kUnsupported, fmt::format(format, std::forward<Args>(args)...)};
-}
-template <class... Args>
-Error timeout_error(fmt::format_string<Args...> format, Args&&... args) {
-  return {Error::kTimeout, fmt::format(format, std::forward<Args>(args)...)};
-}
 
 struct Instance {
   PlacementId placement = kNoPlacement;

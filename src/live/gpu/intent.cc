@@ -1,8 +1,7 @@
 #include "live/gpu/intent.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/file.h"
+#include "base/json.h"
 #include "live/durable_file.h"
 
 namespace smartmig {
@@ -18,15 +17,18 @@ std::string to_json(const Intent& intent) {
 }
 
 Result<Intent> parse_intent(const std::string& path, std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  Intent intent;
-  for (const auto& [key, field] : {std::pair("gpu", &intent.gpu), std::pair("model", &intent.model),
-                                   std::pair("from", &intent.from), std::pair("to", &intent.to)}) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_string())
-      return invalid("{}: not an intent, it lacks '{}'; look at the GPU with smartmig gpus, then remove the file", path,
-                     key);
-    *field = json[key].get<std::string>();
-  }
+  const auto read = [&]() -> Result<Intent> {
+    SMARTMIG_TRY(const Json json, parse_json(path, text));
+    SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, path, "", {"gpu", "model", "from", "to"}));
+    Intent intent;
+    SMARTMIG_TRY(intent.gpu, root.any_text("gpu"));
+    SMARTMIG_TRY(intent.model, root.any_text("model"));
+    SMARTMIG_TRY(intent.from, root.any_text("from"));
+    SMARTMIG_TRY(intent.to, root.any_text("to"));
+    return intent;
+  };
+  auto intent = read();
+  if (!intent) return invalid("{}; look at the GPU with smartmig gpus, then remove the file", intent.error().what);
   return intent;
 }
 

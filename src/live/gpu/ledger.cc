@@ -1,9 +1,9 @@
 #include "live/gpu/ledger.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "live/durable_file.h"
 
 namespace smartmig {
@@ -20,24 +20,29 @@ Result<Ledger> Ledger::open(std::string path) {
 }
 
 Result<Ledger> Ledger::parse(std::string path, std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto bad = [&](std::string_view why) {
-    return invalid("{}: {}; remove the file, then take the instances over with --adopt", path, why);
-  };
-  if (!json.is_object() || !json.contains("owned") || !json.contains("promised")) return bad("not a ledger");
   Ledger ledger;
-  if (!json["owned"].is_array() || !json["promised"].is_array()) return bad("not a ledger");
-  for (const auto& uuid : json["owned"]) {
-    if (!uuid.is_string()) return bad("a UUID that is no text");
-    ledger.owned_.insert(uuid.get<std::string>());
-  }
-  for (const auto& entry : json["promised"]) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
-      return bad("a promise that is not [GPU, slice]");
-    ledger.promised_.emplace(entry[0].get<std::string>(), entry[1].get<std::string>());
-  }
+  if (const auto read = ledger.read(path, text); !read)
+    return invalid("{}; remove the file, then take the instances over with --adopt", read.error().what);
   ledger.path_ = std::move(path);
   return ledger;
+}
+
+Result<Ok> Ledger::read(const std::string& path, std::string_view text) {
+  SMARTMIG_TRY(const Json json, parse_json(path, text));
+  SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, path, "", {"owned", "promised"}));
+  SMARTMIG_TRY(const Json* owned, root.list("owned"));
+  for (const Json& uuid : *owned) {
+    SMARTMIG_TRY(std::string known, root.text_in(uuid, "owned"));
+    owned_.insert(std::move(known));
+  }
+  SMARTMIG_TRY(const Json* promised, root.list("promised"));
+  for (const Json& entry : *promised) {
+    if (!entry.is_array() || entry.size() != 2) return root.error("promised", "must hold [GPU, slice]");
+    SMARTMIG_TRY(std::string gpu, root.text_in(entry[0], "promised"));
+    SMARTMIG_TRY(std::string slice, root.text_in(entry[1], "promised"));
+    promised_.emplace(std::move(gpu), std::move(slice));
+  }
+  return Ok{};
 }
 
 bool Ledger::owns(const std::string& uuid) const {

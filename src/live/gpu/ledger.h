@@ -34,6 +34,7 @@ class Ledger {
 
  private:
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(*mutex_); }
+  Result<Ok> read(const std::string& path, std::string_view text);
   std::string written() const;
   Result<Ok> save() const;
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // apart, so that a ledger can be moved

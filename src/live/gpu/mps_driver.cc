@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "live/durable_file.h"
 #include "mig/shape.h"
 
@@ -86,18 +86,24 @@ Result<MpsDriver::Book> MpsDriver::read_book(const GpuBoard& board) const {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return book;
   SMARTMIG_TRY(const std::string text, read_file(path));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  try {
-    if (json.is_discarded()) return invalid("{}: not JSON; stop the jobs of this GPU, then remove the file", path);
-    book.next = json.at("next").get<int>();
-    for (const auto& entry : json.at("slices")) {
-      SMARTMIG_TRY(const Layout one, parse_layout(*board.model, entry.at("slice").get<std::string>()));
-      if (one.size() != 1) return invalid("{}: an entry that is not one slice", path);
-      book.slices.emplace_back(entry.at("id").get<int>(), *one.begin());
+  const auto read = [&]() -> Result<Ok> {
+    SMARTMIG_TRY(const Json json, parse_json(path, text));
+    SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, path, "", {"next", "slices"}));
+    SMARTMIG_TRY(book.next, root.integer("next", 0, INT32_MAX));
+    SMARTMIG_TRY(const Json* slices, root.list("slices"));
+    for (const Json& entry : *slices) {
+      SMARTMIG_TRY(const JsonObject slice,
+                   JsonObject::open(entry, path, fmt::format("slices[{}]", book.slices.size()), {"id", "slice"}));
+      SMARTMIG_TRY(const std::string name, slice.text("slice"));
+      SMARTMIG_TRY(const Layout one, parse_layout(*board.model, name));
+      if (one.size() != 1) return slice.error("slice", "is not one slice");
+      SMARTMIG_TRY(const std::int64_t id, slice.integer("id", 0, INT32_MAX));
+      book.slices.emplace_back(int(id), *one.begin());
     }
-  } catch (const nlohmann::json::exception& e) {
-    return invalid("{}: {}; stop the jobs of this GPU, then remove the file", path, e.what());
-  }
+    return Ok{};
+  };
+  if (const auto done = read(); !done)
+    return invalid("{}; stop the jobs of this GPU, then remove the file", done.error().what);
   return book;
 }
 

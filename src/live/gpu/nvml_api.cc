@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 Result<std::unique_ptr<NvmlApi>> NvmlApi::open(const std::string& library) {
@@ -18,8 +20,7 @@ Result<std::unique_ptr<NvmlApi>> NvmlApi::open(const std::string& library) {
   }
 #define SMARTMIG_NVML_LOAD(name)                                                   \
   api->name = reinterpret_cast<decltype(api->name)>(::dlsym(api->handle_, #name)); \
-  if (!api->name)                                                                  \
-    return Error{Error::kUnsupported, fmt::format("{} has no {}: a driver of R520 or later is needed", library, #name)};
+  if (!api->name) return unsupported("{} has no {}: a driver of R520 or later is needed", library, #name);
   SMARTMIG_NVML_FUNCTIONS(SMARTMIG_NVML_LOAD)
 #undef SMARTMIG_NVML_LOAD
 #define SMARTMIG_NVML_LOAD(name) api->name = reinterpret_cast<decltype(api->name)>(::dlsym(api->handle_, #name));

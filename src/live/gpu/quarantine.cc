@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "live/durable_file.h"
 
 namespace smartmig {
@@ -21,21 +21,26 @@ Result<Quarantine> Quarantine::open(std::string path) {
 }
 
 Result<Quarantine> Quarantine::parse(std::string path, std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_array()) return invalid("{}: not a list of quarantined GPUs; remove it to release all", path);
   Quarantine quarantine;
-  for (const auto& entry : json) {
-    Entry e;
-    for (const auto& [key, field] :
-         {std::pair("gpu", &e.gpu), std::pair("slice", &e.slice), std::pair("reason", &e.reason)}) {
-      if (!entry.is_object() || !entry.contains(key) || !entry[key].is_string())
-        return invalid("{}: an entry without the text '{}'; remove the file to release all", path, key);
-      *field = entry[key].get<std::string>();
-    }
-    quarantine.entries_.push_back(std::move(e));
-  }
+  if (const auto read = quarantine.read(path, text); !read)
+    return invalid("{}; remove the file to release all", read.error().what);
   quarantine.path_ = std::move(path);
   return quarantine;
+}
+
+Result<Ok> Quarantine::read(const std::string& path, std::string_view text) {
+  SMARTMIG_TRY(const Json json, parse_json(path, text));
+  if (!json.is_array()) return invalid("{}: not a list of quarantined GPUs", path);
+  for (const Json& entry : json) {
+    SMARTMIG_TRY(const JsonObject object,
+                 JsonObject::open(entry, path, fmt::format("[{}]", entries_.size()), {"gpu", "slice", "reason"}));
+    Entry e;
+    SMARTMIG_TRY(e.gpu, object.any_text("gpu"));
+    SMARTMIG_TRY(e.slice, object.any_text("slice"));
+    SMARTMIG_TRY(e.reason, object.any_text("reason"));
+    entries_.push_back(std::move(e));
+  }
+  return Ok{};
 }
 
 std::string Quarantine::written() const {

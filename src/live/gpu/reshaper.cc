@@ -109,7 +109,7 @@ Result<GpuBoard> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
     const bool leftover = std::any_of(board->instances.begin(), board->instances.end(),
                                       [](const Instance& i) { return i.ours && i.compute_instance < 0; });
     if (!board->trouble.empty()) {
-      last = Error{Error::kLost, fmt::format("{}: {}", title(*board), board->trouble)};
+      last = lost_error("{}: {}", title(*board), board->trouble);
       continue;
     }
     if (board->layout == target && !leftover) return std::move(*board);

@@ -29,7 +29,7 @@ class InProcessRunner : public JobRunner {
   std::vector<AttemptExit> poll() override;
   Time next_due() const override;
   std::string log_path(AttemptId) const override { return ""; }
-  void forget(AttemptId) override {}
+  void forget(std::uint64_t) override {}
 
  private:
   struct Due {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "live/gpu/memory_size.h"
 #include "live/jobs/signal_names.h"
 
 namespace smartmig {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kMaxArguments = 65'536, kMaxBytes = 4u << 20;  // of command, environment and script, each
 constexpr std::size_t kMaxTasks = 10'000, kMaxDependencies = 1'000, kMaxName = 255, kMaxPath = 4'095;
@@ -31,28 +29,21 @@ const std::vector<std::string> kKeys = {"command",      "script",
                                         "array_limit",  "exact_memory"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
-class Reader {
+class SpecReader {
  public:
-  explicit Reader(const Json& json) : json_(json) {}
+  explicit SpecReader(JsonObject object) : object_(std::move(object)) {}
   std::optional<Error> error;
 
   void complain(std::string_view key, std::string_view what) {
-    if (!error) error = invalid("the job's {} {}", key, what);
+    if (!error) error = object_.error(key, what);
   }
-  const Json* find(const char* key) const {
-    const auto found = json_.find(key);
-    return found == json_.end() || found->is_null() ? nullptr : &*found;
-  }
+  const Json* find(const char* key) const { return object_.find(key); }
   std::string text(const char* key, std::size_t longest) {
     const Json* value = find(key);
     return value ? text_of(key, *value, longest, false) : "";
   }
   std::string text_of(const char* key, const Json& value, std::size_t longest, bool any_character) {
-    if (!value.is_string()) {
-      complain(key, "must be a text");
-      return {};
-    }
-    const auto& out = value.get_ref<const std::string&>();
+    const std::string out = kept(object_.text_in(value, key), std::string());
     if (out.size() > longest) complain(key, fmt::format("is longer than {} bytes", longest));
     for (const char c : out)
       if (c == '\0' || (!any_character && static_cast<unsigned char>(c) < 32)) {
@@ -77,49 +68,29 @@ class Reader {
     if (bytes > kMaxBytes) complain(key, fmt::format("holds {} bytes, more than {}", bytes, kMaxBytes));
     return out;
   }
-  std::int64_t integer(const char* key, std::int64_t low, std::int64_t high, std::int64_t fallback) {
-    const Json* value = find(key);
-    return value ? integer_of(key, *value, low, high) : fallback;
+  int integer(const char* key, std::int64_t low, std::int64_t high, std::int64_t fallback) {
+    return int(kept(object_.integer(key, low, high, fallback), low));
   }
-  std::int64_t integer_of(const char* key, const Json& value, std::int64_t low, std::int64_t high) {
-    if (!value.is_number_integer()) {
-      complain(key, "must be a whole number");
-      return low;
-    }
-    const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(INT64_MAX);
-    const std::int64_t out = huge ? INT64_MAX : value.get<std::int64_t>();
-    if (huge || out < low || out > high) {
-      complain(key, fmt::format("must lie between {} and {}, not {}", low, high, value.dump()));
-      return low;
-    }
-    return out;
+  int integer_of(const char* key, const Json& value, std::int64_t low, std::int64_t high) {
+    return int(kept(object_.integer_in(value, key, low, high), low));
   }
   std::optional<double> number(const char* key, double low, double high) {
-    const Json* value = find(key);
-    if (!value) return std::nullopt;
-    if (!value->is_number()) {
-      complain(key, "must be a number");
-      return low;
-    }
-    const double out = value->get<double>();
-    if (!(out >= low && out <= high)) {
-      complain(key, fmt::format("must lie between {} and {}, not {}", low, high, value->dump()));
-      return low;
-    }
-    return out;
+    return find(key) ? std::optional(kept(object_.number(key, low, high), low)) : std::nullopt;
   }
   std::optional<Time> duration(const char* key, double low) {
     const auto value = number(key, low, kMaxSeconds);
     return value ? std::optional(from_seconds(*value)) : std::nullopt;
   }
-  bool yes(const char* key) {
-    const Json* value = find(key);
-    if (value && !value->is_boolean()) complain(key, "must be true or false");
-    return value && value->is_boolean() && value->get<bool>();
-  }
+  bool yes(const char* key) { return kept(object_.yes_or_no(key, false), false); }
 
  private:
-  const Json& json_;
+  template <class T>
+  T kept(const Result<T>& value, T fallback) {
+    if (value) return *value;
+    if (!error) error = value.error();
+    return fallback;
+  }
+  JsonObject object_;
 };
 
 const char* word_of(Dependency::When when) {
@@ -143,7 +114,7 @@ std::optional<Dependency> parse_dependency(std::string_view text) {
   return out;
 }
 
-void check_environment(Reader& in, const std::vector<std::string>& environment) {
+void check_environment(SpecReader& in, const std::vector<std::string>& environment) {
   for (const std::string& entry : environment)
     if (const auto equals = entry.find('='); equals == entry.npos || equals == 0)
       in.complain("environment", fmt::format("holds '{}', which is not NAME=value", entry.substr(0, 60)));
@@ -152,16 +123,10 @@ void check_environment(Reader& in, const std::vector<std::string>& environment) 
 }  // namespace
 
 Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (json.is_discarded()) return invalid("the job is not valid JSON");
+  SMARTMIG_TRY(const Json json, parse_json("the job", text));
   if (!json.is_object()) return invalid("the job must be a JSON object with at least \"command\"");
-  for (const auto& [key, value] : json.items())
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      const std::string near = nearest(key, kKeys);
-      return invalid("'{}' is not a key of a job{}", key.substr(0, 60),
-                     near.empty() ? "" : ", did you mean " + near + "?");
-    }
-  Reader in(json);
+  SMARTMIG_TRY(JsonObject object, JsonObject::open(json, "the job", "", kKeys));
+  SpecReader in(std::move(object));
   JobSpec spec;
   spec.command = in.texts("command", kMaxArguments);
   if (!in.error && (spec.command.empty() || spec.command.front().empty()))
@@ -176,12 +141,12 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
   spec.output = in.text("output", kMaxPath);
   spec.kind = in.text("kind", kMaxName);
 
-  if (in.find("mem_mib")) spec.mem_mib = int(in.integer("mem_mib", 0, kMaxMemoryMib, 0));
+  if (in.find("mem_mib")) spec.mem_mib = in.integer("mem_mib", 0, kMaxMemoryMib, 0);
   spec.exact_memory = in.yes("exact_memory");
-  spec.min_slices = int(in.integer("min_slices", 1, 64, 1));
+  spec.min_slices = in.integer("min_slices", 1, 64, 1);
   spec.time_limit = in.duration("time_limit_s", 1e-6);
   spec.estimate = in.duration("estimate_s", 1e-6);
-  spec.estimate_slices = int(in.integer("estimate_slices", 0, 64, 0));
+  spec.estimate_slices = in.integer("estimate_slices", 0, 64, 0);
   spec.deadline = in.duration("deadline_at", 0);
   if (const auto from_now = in.duration("deadline_s", 0)) {
     if (spec.deadline) in.complain("deadline", "is given twice: deadline_at and deadline_s");
@@ -196,10 +161,10 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
       in.complain("checkpoint_signal",
                   fmt::format("'{}' is not a signal that a program can catch, such as USR1", name));
   }
-  spec.grace = in.duration("grace_s", 0).value_or(spec.grace);
+  spec.grace = in.duration("grace_s", 0);
   spec.cpus = in.number("cpus", 0, 65'536).value_or(0);
-  spec.host_mem_mib = int(in.integer("host_mem_mib", 0, kMaxMemoryMib, 0));
-  spec.priority = int(in.integer("priority", -1'000'000, 1'000'000, 0));
+  spec.host_mem_mib = in.integer("host_mem_mib", 0, kMaxMemoryMib, 0);
+  spec.priority = in.integer("priority", -1'000'000, 1'000'000, 0);
   for (const std::string& word : in.texts("dependencies", kMaxDependencies)) {
     const auto dependency = parse_dependency(word);
     if (!dependency)
@@ -212,11 +177,11 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
     if (!array->is_array() || array->size() > kMaxTasks)
       in.complain("array", fmt::format("must be a list of at most {} task numbers", kMaxTasks));
     else
-      for (const Json& task : *array) spec.array.push_back(int(in.integer_of("array", task, 0, INT32_MAX)));
+      for (const Json& task : *array) spec.array.push_back(in.integer_of("array", task, 0, INT32_MAX));
     std::set<int> seen(spec.array.begin(), spec.array.end());
     if (seen.size() != spec.array.size()) in.complain("array", "gives a task number twice");
   }
-  spec.array_limit = int(in.integer("array_limit", 0, INT32_MAX, 0));
+  spec.array_limit = in.integer("array_limit", 0, INT32_MAX, 0);
   if (in.error) return *in.error;
   return spec;
 }
@@ -239,7 +204,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;
   out["requeue"] = spec.requeue;
   if (spec.checkpoint_signal) out["checkpoint_signal"] = signal_name(spec.checkpoint_signal);
-  out["grace_s"] = seconds(spec.grace);
+  if (spec.grace) out["grace_s"] = seconds(*spec.grace);
   if (spec.cpus > 0) out["cpus"] = spec.cpus;
   if (spec.host_mem_mib) out["host_mem_mib"] = spec.host_mem_mib;
   if (spec.priority) out["priority"] = spec.priority;

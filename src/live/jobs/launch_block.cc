@@ -17,6 +17,8 @@
 namespace smartmig {
 namespace {
 
+constexpr Time kUnnamedGrace{30'000'000};  // of a launch that names none; the daemon always does
+
 class BlockWriter {
  public:
   BlockWriter() : data_(sizeof(LaunchHead), '\0') { data_.push_back('\0'); }
@@ -174,10 +176,10 @@ Result<Ok> ProcessRunner::check(const Launch& launch) const {
   for (const auto& [key, value] : launch.slice) zero |= has_zero(key) || has_zero(value) || key.find('=') != key.npos;
   if (zero) return invalid("{}: a zero byte in its command, environment or paths", name());
   if (::geteuid() != 0 && launch.uid != ::geteuid())
-    return Error{Error::kNoPermission,
-                 fmt::format("{}: the daemon runs as uid {} and cannot start jobs of uid {}: run it "
-                             "as root, or submit as its user",
-                             name(), ::geteuid(), launch.uid)};
+    return no_permission(
+        "{}: the daemon runs as uid {} and cannot start jobs of uid {}: run it "
+        "as root, or submit as its user",
+        name(), ::geteuid(), launch.uid);
   if (!launch.emulated_kind.empty() && options_.sim_library.empty())
     return invalid("{}: an emulated slice needs the library of nvml-sim, and none was named", name());
   return Ok{};
@@ -206,7 +208,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.append_output = launch.id.attempt > 1;
   head.host_mem_mib = std::uint32_t(launch.host_mem_mib);
   head.time_limit_us = spec.time_limit ? std::max<std::int64_t>(1, spec.time_limit->count()) : 0;
-  head.grace_us = spec.grace.count();
+  head.grace_us = spec.grace.value_or(kUnnamedGrace).count();
   head.log_segment_bytes = options_.log_segment_bytes;
   head.copy_bytes = options_.copy_bytes;
   head.boot_id = out.text(this_boot());

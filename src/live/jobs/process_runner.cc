@@ -136,7 +136,7 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions 
   if (runner->epoll_ < 0 || runner->wake_ < 0 || ::epoll_ctl(runner->epoll_, EPOLL_CTL_ADD, runner->wake_, &event) != 0)
     return io_error("no descriptors to watch jobs with: {}", std::strerror(errno));
   if (Descriptor self{open_pidfd(::getpid())}; self.fd < 0)
-    return Error{Error::kUnsupported, "this kernel has no pidfd_open: Linux 5.3 or newer is needed to run jobs"};
+    return unsupported("this kernel has no pidfd_open: Linux 5.3 or newer is needed to run jobs");
   runner->watcher_ = std::thread([r = runner.get()] { r->watch_loop(); });
   return runner;
 }
@@ -359,13 +359,15 @@ std::uint64_t ProcessRunner::last_job() const {
   return last;
 }
 
-void ProcessRunner::forget(AttemptId id) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (watched_.count(id) > 0) return;
+void ProcessRunner::forget(std::uint64_t job) {
+  for (const AttemptId id : spool_.attempts(job)) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (watched_.count(id) > 0) continue;
+    }
+    forget_memory(id);
+    spool_.remove(id);
   }
-  forget_memory(id);
-  spool_.remove(id);
 }
 
 std::string ProcessRunner::memory_directory(AttemptId id) const {
@@ -373,7 +375,7 @@ std::string ProcessRunner::memory_directory(AttemptId id) const {
 }
 
 Result<Ok> ProcessRunner::reports_memory() const {
-  if (options_.memory.empty()) return Error{Error::kUnsupported, "this runner keeps no reports of CUDA requests"};
+  if (options_.memory.empty()) return unsupported("this runner keeps no reports of CUDA requests");
   SMARTMIG_TRY(const std::string library, find_preload_library());
   return Ok{};
 }

@@ -41,7 +41,7 @@ class ProcessRunner : public JobRunner {
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
-  void forget(AttemptId id) override;                 // not while it runs
+  void forget(std::uint64_t job) override;
 
   Result<Ok> reports_memory() const override;
   std::optional<JobMemory> memory_of(AttemptId id) const override;

@@ -46,7 +46,7 @@ TEST_F(ProcessRunnerTest, RunsACommandAndReportsItsExit) {
   struct stat entry {};
   ASSERT_EQ(::stat((options_.spool + "/1/1").c_str(), &entry), 0);
   EXPECT_EQ(entry.st_mode & 0777, 0700u);
-  runner_->forget({1, 1});
+  runner_->forget(1);
   EXPECT_EQ(runner_->log_path({1, 1}), "");
   EXPECT_NE(::stat((options_.spool + "/1").c_str(), &entry), 0);
 }
@@ -365,7 +365,7 @@ TEST_F(ProcessRunnerTest, ManyStartsLeakNothing) {
   }
   EXPECT_EQ(open_descriptors(), before);
   EXPECT_EQ(runner_->watched(), 0u);
-  for (int i = 1; i <= 200; ++i) runner_->forget({std::uint64_t(i), 1});
+  for (int i = 1; i <= 200; ++i) runner_->forget(std::uint64_t(i));
 }
 
 TEST_F(ProcessRunnerTest, ThreadsOfOwnerAndWatcherAgree) {

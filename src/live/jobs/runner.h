@@ -70,12 +70,10 @@ class JobRunner {
   virtual Time next_due() const { return kNever; }  // when poll() will have something by itself (in-process runners)
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
-  virtual void forget(AttemptId id) = 0;                 // its spool may be removed
+  virtual void forget(std::uint64_t job) = 0;            // its ended attempts: records and logs may go
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
   // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests. An error says why none can.
-  virtual Result<Ok> reports_memory() const {
-    return Error{Error::kUnsupported, "jobs without processes make no CUDA requests"};
-  }
+  virtual Result<Ok> reports_memory() const { return unsupported("jobs without processes make no CUDA requests"); }
   virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
   virtual void forget_memory(AttemptId) {}                                              // once it has ended
   // The largest job number of which something is left here: after an old store was restored, new jobs count from there.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/text.h"
 #include "live/durable_file.h"
 
 namespace smartmig {
@@ -59,10 +60,10 @@ Result<Spool> Spool::open(const std::string& root) {
   if (::lstat(whole.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode))
     return io_error("{}: the spool is no directory", whole.string());
   if (entry.st_uid != ::geteuid())
-    return Error{Error::kNoPermission,
-                 fmt::format("the spool {} belongs to uid {}, the daemon runs as {}: give another "
-                             "directory, or change its owner",
-                             whole.string(), entry.st_uid, ::geteuid())};
+    return no_permission(
+        "the spool {} belongs to uid {}, the daemon runs as {}: give another "
+        "directory, or change its owner",
+        whole.string(), entry.st_uid, ::geteuid());
   if ((entry.st_mode & 077) != 0 && ::chmod(whole.c_str(), 0700) != 0)
     return io_error("cannot close the spool {} to others: {}", whole.string(), std::strerror(errno));
   return Spool(whole.string());
@@ -79,8 +80,8 @@ Result<Ok> Spool::make(AttemptId id) const {
     if (errno != EEXIST) return io_error("cannot create {}: {}", path, std::strerror(errno));
     SMARTMIG_TRY(const Look found, look(id));
     if (found.state != kNeverRan)
-      return Error{Error::kBusy, fmt::format("attempt {} of job {} has a record already: it was started before; see {}",
-                                             id.attempt, id.job, path)};
+      return busy_error("attempt {} of job {} has a record already: it was started before; see {}", id.attempt, id.job,
+                        path);
   }
   return io_error("cannot make room for attempt {} of job {}: {} stays in the way; remove it", id.attempt, id.job,
                   path);
@@ -141,13 +142,23 @@ Result<Spool::Look> Spool::look(AttemptId id, Time patience) const {
       return found;
     }
     if (waited >= patience)
-      return Error{Error::kTimeout,
-                   fmt::format("the supervisor of attempt {} of job {} makes no record within {:.0f} s: the disk of {} "
-                               "hangs; try again when it answers",
-                               id.attempt, id.job, seconds(patience), path)};
+      return timeout_error(
+          "the supervisor of attempt {} of job {} makes no record within {:.0f} s: the disk of {} "
+          "hangs; try again when it answers",
+          id.attempt, id.job, seconds(patience), path);
     ::usleep(5000);
     waited += Time(5000);
   }
+}
+
+std::vector<AttemptId> Spool::attempts(std::uint64_t job) const {
+  std::vector<AttemptId> found;
+  std::error_code error;
+  for (fs::directory_iterator at(fmt::format("{}/{}", root_, job), error), end; !error && at != end;
+       at.increment(error))
+    if (const auto number = parse_int(at->path().filename().string()); number && *number > 0)
+      found.push_back({job, int(*number)});
+  return found;
 }
 
 void Spool::remove(AttemptId id) const {

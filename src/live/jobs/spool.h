@@ -35,6 +35,7 @@ class Spool {
   Result<std::optional<AttemptExit>> read_exit(AttemptId id) const;
   Result<AttemptRecord> read_record(AttemptId id) const;
   Result<Ok> write_exit(const AttemptExit& exit) const;
+  std::vector<AttemptId> attempts(std::uint64_t job) const;  // that have a directory
   void remove(AttemptId id) const;
 
  private:

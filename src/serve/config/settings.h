@@ -1,5 +1,6 @@
-// What the owner of the queue needs to know from its configuration (config.h reads the file). Units are in the names or
-// are Time.
+// Every setting of the daemon, as it is read from the file and as it is used: one group for each table of the file
+// (docs/serve-config.md). The keys that stand above the first table are in `places` and `policy`.
+// settings_file.h reads and writes the file. Units are in the names or are Time; 0 is "no limit" where so stated.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,31 +15,104 @@ namespace smartmig {
 // Without prices: the papers' a = 2e-7 at their 20x load on 8 GPUs, 4,145 jobs a day.
 inline constexpr double kPaperWeight = 2e-7 * 4145;
 
-struct DaemonSettings {
-  std::string version = "0";
-  std::string policy = "planner", layouts, shadow, power = "auto";
-  bool guard = false;
-  std::uint64_t seed = 1;
-  std::uint32_t overtaking_bound = 64;
-  Time overtaking_patience = std::chrono::hours(4);
-  double board_cap_w = 0, fleet_cap_w = 0;  // 0: none
-  std::optional<EnergyPrices> prices;
-  Time default_estimate = std::chrono::minutes(10), default_grace = std::chrono::seconds(30);
-  double slack = 1;
-  int default_mem_mib = -1;
-  int user_slices = 0, user_queued = 0, queue = 100'000, window = 512;  // 0: no limit
-  std::map<std::string, int> priorities;                                // by user name
-  double host_cpus = 0;                                                 // 0: all
-  int host_mem_mib = 0;
-  Time sample = std::chrono::seconds(1);
-  Time keep_journal = std::chrono::hours(24 * 30), keep_jobs = std::chrono::hours(24 * 30);
-  std::uint64_t max_events = 5'000'000, max_jobs = 1'000'000;
-  std::string mapping_dir, on_finish;
-  std::vector<std::string> oom_patterns = {"torch.OutOfMemoryError", "CUDA out of memory", "CUDA_ERROR_OUT_OF_MEMORY",
-                                           "cudaErrorMemoryAllocation"};
-  Time tick = std::chrono::seconds(60);  // a decision at least so often; kNever: at events only
-  bool decide_each_arrival = false;      // no decision is spared when jobs arrive together
-  Time shadow_window = std::chrono::minutes(10);
+constexpr Time days(std::int64_t n) { return std::chrono::hours(24 * n); }
+
+struct Settings {
+  struct Places {
+    std::string socket, state_dir;  // empty: the user's default places (places.h)
+    std::string driver = "nvml";    // nvml, mps, or emulate:8xa100-40gb
+    std::string mapping_dir;        // empty: none is written
+    bool operator==(const Places&) const = default;
+  } places;
+
+  struct Deciding {
+    std::string name = "planner";  // the key `policy`
+    std::string layouts;           // of a static policy
+    std::string shadow;            // empty: none
+    bool guard = false;
+    std::uint64_t seed = 1;
+    bool operator==(const Deciding&) const = default;
+  } policy;
+
+  struct Overtaking {
+    std::uint32_t bound = 64;
+    Time patience = std::chrono::hours(4);
+    bool operator==(const Overtaking&) const = default;
+  } overtaking;
+
+  struct Power {
+    double board_cap_w = 0, fleet_cap_w = 0;  // 0: no cap
+    bool operator==(const Power&) const = default;
+  } power;
+
+  EnergyPrices prices;  // both 0: no prices, see priced()
+
+  struct Defaults {  // of a job that does not say
+    Time estimate = std::chrono::minutes(10);
+    double slack = 1;
+    Time grace = std::chrono::seconds(30);
+    int mem_mib = -1;  // -1: learned from the command's history
+    bool operator==(const Defaults&) const = default;
+  } defaults;
+
+  struct Limits {
+    int user_slices = 0, user_queued = 0;  // 0: no limit
+    int queue = 100'000, window = 512;
+    std::map<std::string, int> priorities;  // the table `priorities`: user name -> added to the priority of their jobs
+    bool operator==(const Limits&) const = default;
+  } limits;
+
+  struct Host {
+    double cpus = 0;  // 0: all of the machine
+    int mem_mib = 0;  // 0: all of the machine
+    bool operator==(const Host&) const = default;
+  } host;
+
+  struct Energy {
+    Time sample = std::chrono::seconds(1);
+    bool operator==(const Energy&) const = default;
+  } energy;
+
+  struct Logs {
+    std::int64_t max_mib = 64, keep_days = 30;
+    bool operator==(const Logs&) const = default;
+  } logs;
+
+  struct Journal {
+    std::uint64_t max_events = 5'000'000;
+    std::int64_t keep_days = 30;
+    bool operator==(const Journal&) const = default;
+  } journal;
+
+  struct Jobs {
+    std::uint64_t max = 1'000'000;
+    std::int64_t keep_days = 30;
+    bool operator==(const Jobs&) const = default;
+  } jobs;
+
+  struct Tcp {
+    std::string listen;  // "0.0.0.0:7443"; empty: the Unix socket alone
+    std::string token_file, certificate, key;
+    bool tls = true;
+    std::vector<std::string> hosts, allowed_origins;
+    bool operator==(const Tcp&) const = default;
+  } tcp;
+
+  struct Hooks {
+    std::string on_finish;  // run as the daemon's user with the job's JSON on its standard input; empty: none
+    bool operator==(const Hooks&) const = default;
+  } hooks;
+
+  struct Oom {
+    std::vector<std::string> patterns = {"torch.OutOfMemoryError", "CUDA out of memory", "CUDA_ERROR_OUT_OF_MEMORY",
+                                         "cudaErrorMemoryAllocation"};
+    bool operator==(const Oom&) const = default;
+  } oom;
+
+  std::optional<EnergyPrices> priced() const {
+    return prices.energy_per_kwh > 0 || prices.late_per_hour > 0 ? std::optional(prices) : std::nullopt;
+  }
+  bool operator==(const Settings&) const = default;
 };
 
 }  // namespace smartmig

@@ -113,11 +113,18 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   return answer;
 }
 
-std::string refusal_of_submit(std::uint32_t uid, std::size_t queued, std::size_t more, const AdmissionLimits& limits) {
-  if (limits.user_queued <= 0 || queued + more <= std::size_t(limits.user_queued)) return {};
-  return fmt::format(
-      "user {} has {} queued jobs and asks for {} more; at most {} may be queued: wait for some to end, or cancel some",
-      uid, queued, more, limits.user_queued);
+std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
+                              const AdmissionLimits& limits) {
+  std::vector<bool> keep(starts.size(), true);
+  if (limits.user_slices <= 0) return keep;
+  std::unordered_map<std::uint32_t, int> running;
+  for (const UserLoad& user : users) running[user.uid] += user.running_slices;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    int& slices = running[starts[i].uid];
+    keep[i] = slices + starts[i].slices <= limits.user_slices;
+    if (keep[i]) slices += starts[i].slices;
+  }
+  return keep;
 }
 
 }  // namespace smartmig

@@ -17,8 +17,7 @@
 //                  preference among jobs that can wait, and takes them in the order of arrival.
 //                  Order: priority, presented deadline, turn, submit, id.
 //   caps           a user whose running slices reach the cap is shown nothing, else jobs up to the cap by their least
-//                  slices. A policy may choose larger slices: start_filter.h drops what would exceed the
-//                  cap.
+//                  slices. A policy may choose larger slices: keep_starts() drops what would exceed the cap.
 //
 // An account runs ahead of the clock while a user takes more than the share; that debt is forgiven beyond `debt`, so
 // that using idle GPUs is never held against anyone for long. O(n log n). Not thread-safe; one owner. Times are of the
@@ -37,7 +36,6 @@ namespace smartmig {
 
 struct AdmissionLimits {
   int user_slices = 0;       // running compute slices of one user; 0: no cap
-  int user_queued = 0;       // queued jobs of one user; 0: no cap
   std::size_t window = 512;  // visible jobs
   double slack = 2;          // of a job without a deadline
   Time debt = std::chrono::hours(1);
@@ -88,7 +86,12 @@ class Admission {
   std::unordered_map<std::uint32_t, Time> accounts_;
 };
 
-// May this user submit `more` jobs while `queued` of theirs wait? Empty: yes, else the sentence.
-std::string refusal_of_submit(std::uint32_t uid, std::size_t queued, std::size_t more, const AdmissionLimits& limits);
+// Starts of a plan, in its order: which may go so that no user's running slices exceed the cap.
+struct UserStart {
+  std::uint32_t uid = 0;
+  int slices = 0;
+};
+std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
+                              const AdmissionLimits& limits);
 
 }  // namespace smartmig

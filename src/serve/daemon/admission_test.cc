@@ -68,7 +68,6 @@ TEST(Admission, CapsOfAUser) {
   Admission admission;
   AdmissionLimits limits;
   limits.user_slices = 4;
-  limits.user_queued = 2;
   std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10), waiting(2, 1, 0, 10), waiting(3, 2, 0, 10)};
   jobs[0].min_slices = 3;
   jobs[2].held = true;
@@ -77,8 +76,8 @@ TEST(Admission, CapsOfAUser) {
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2})) << "3 + 2 slices are above 4; the held one is nobody's";
   EXPECT_EQ(answer.user_full, (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(answer.active_users, 1u);
-  EXPECT_EQ(refusal_of_submit(1, 1, 1, limits), "");
-  EXPECT_NE(refusal_of_submit(1, 1, 2, limits).find("at most 2 may be queued"), std::string::npos);
+  const UserStart starts[] = {{1, 3}, {1, 2}, {2, 4}, {2, 1}};
+  EXPECT_EQ(keep_starts(starts, loads, limits), (std::vector<bool>{false, true, true, false}));
 }
 
 // A fleet of whole GPUs that serves jobs by presented deadline; the mean slowdown (turnaround over estimate) per user.

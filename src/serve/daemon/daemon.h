@@ -49,6 +49,13 @@ using Json = nlohmann::json;
 
 inline constexpr Time kOverrunGrace{1'000'000};  // after its expected end a job is taken to need more
 
+// How often the daemon acts without being asked.
+struct DaemonPace {
+  Time tick = std::chrono::seconds(60);    // a decision at least so often; kNever: at events only
+  bool decide_each_arrival = false;        // no decision is spared when jobs arrive together
+  Time advice = std::chrono::minutes(10);  // between two looks of guard and shadow into the future
+};
+
 // What a daemon stands on. All of it outlives the daemon.
 struct DaemonWorld {
   LiveClock& clock;
@@ -56,7 +63,10 @@ struct DaemonWorld {
   Reshaper& reshaper;
   JobRunner& runner;
   Store& store;
-  bool emulated = false;  // jobs are registered on their slices with their kind's watts
+  bool emulated = false;             // jobs are registered on their slices with their kind's watts
+  std::string version = "0";         // of the program, for the journal
+  std::string power_model = "auto";  // of the GPUs; auto: the default of each model
+  DaemonPace pace;
 };
 
 // The fleet at one moment, for futures. ids[i] is the queue's number of fork.jobs[i].
@@ -70,7 +80,7 @@ struct LiveFork {
 class Daemon {
  public:
   // Reads the store, finds what runs, puts the pieces together. Nothing starts before the first step().
-  static Result<std::unique_ptr<Daemon>> open(DaemonWorld world, DaemonSettings settings);
+  static Result<std::unique_ptr<Daemon>> open(DaemonWorld world, Settings settings);
   ~Daemon();
 
   void run();   // until stop()
@@ -92,8 +102,8 @@ class Daemon {
   const Cluster& cluster() const { return session_->cluster(); }
   const Belief& belief() const { return *belief_; }
   const std::map<std::uint64_t, JobRecord>& live_jobs() const { return jobs_; }
-  const DaemonSettings& settings() const { return settings_; }
-  Result<Ok> set_settings(DaemonSettings settings);  // SIGHUP: all but what belongs to the start
+  const Settings& settings() const { return settings_; }
+  Result<Ok> set_settings(Settings settings);  // SIGHUP: all but what belongs to the start
 
   Result<std::vector<std::uint64_t>> submit(const Caller& caller, std::vector<JobSpec> specs,
                                             std::vector<std::string>& warnings);
@@ -151,7 +161,7 @@ class Daemon {
  private:
   using Request = std::pair<std::function<void()>, std::function<void(const Error*)>>;  // work, answer
   using SliceKey = std::pair<std::uint32_t, std::uint32_t>;                             // GPU, placement
-  Daemon(DaemonWorld world, DaemonSettings settings) : world_(world), settings_(std::move(settings)) {}
+  Daemon(DaemonWorld world, Settings settings) : world_(world), settings_(std::move(settings)) {}
   // daemon_start.cc
   Result<Ok> find_gpus(const StoreStart& start);
   Result<Ok> load_values(const StoreStart& start);
@@ -223,7 +233,7 @@ class Daemon {
   void prune();
 
   DaemonWorld world_;
-  DaemonSettings settings_;
+  Settings settings_;
   std::shared_ptr<const Platform> platform_;
   CostModel cost_{CostModel::kHardware, {}};
   std::vector<GpuFacts> gpus_;
@@ -266,6 +276,7 @@ class Daemon {
   StoreBatch batch_;
   HookQueue hooks_;
   std::uint64_t last_id_ = 0;
+  JobEnd last_without_log_;  // logs of jobs that ended before it are gone, too
   bool admission_due_ = true, decide_anyway_ = false, paused_ = false;
   std::string disk_trouble_;
   Time next_tick_{}, next_sample_{}, next_save_{}, next_prune_{}, next_retry_{}, started_at_{};
@@ -293,11 +304,11 @@ Result<T> Daemon::ask(std::function<Result<T>(Daemon&)> work, bool changes) {
   auto answered = done.get_future();
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return Error{Error::kLost, "the daemon is going down"};
+    if (stopping_) return lost_error("the daemon is going down");
     requests_.push_back({[this, result, work = std::move(work)] { *result = work(*this); },
                          [result, changes, &done](const Error* failed) {
                            if (!result->has_value() || (failed && changes && **result))
-                             *result = Result<T>(failed ? *failed : Error{Error::kLost, "the daemon is going down"});
+                             *result = Result<T>(failed ? *failed : lost_error("the daemon is going down"));
                            done.set_value();
                          }});
   }

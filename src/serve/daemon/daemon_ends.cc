@@ -201,10 +201,10 @@ double Daemon::share_left(const JobRecord& job) const {
 // What the end of a job sets off outside, once it is on record.
 void Daemon::after_ends() {
   for (const JobRecord& job : std::exchange(ended_now_, {})) {
-    if (settings_.on_finish.empty()) continue;
+    if (settings_.hooks.on_finish.empty()) continue;
     JobShown shown;
     shown.now = now();
-    hooks_.run(settings_.on_finish, to_json(job, shown).dump());
+    hooks_.run(settings_.hooks.on_finish, to_json(job, shown).dump());
   }
 }
 

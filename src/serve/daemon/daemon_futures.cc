@@ -1,7 +1,7 @@
 // What comes next: forks of the living fleet for eta, whatif and why.
 #include <algorithm>
 
-#include "eval/json_object.h"
+#include "base/json.h"
 #include "model/speed.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_json.h"
@@ -35,7 +35,7 @@ Json to_json(const Spread& spread, Time origin) {
 LiveFork Daemon::fork_now(std::uint64_t id) {
   LiveFork out;
   out.origin = belief_->origin();
-  out.prices = settings_.prices;
+  out.prices = settings_.priced();
   const auto facts_of = [&](const JobRecord& job) {
     ForkFacts facts;
     facts.declared = job.spec.deadline ? belief_->inside(*job.spec.deadline) : kNever;
@@ -68,8 +68,8 @@ LiveFork Daemon::fork_now(std::uint64_t id) {
     if (job.status == JobStatus::kHeld && other != id) continue;
     const ForkFacts facts = facts_of(job);
     ForkJob one;
-    one.job = belief_->job_of(
-        job, job.spec.deadline.value_or(job.submitted + rounded(settings_.slack * double(job.estimate.count()))));
+    one.job = belief_->job_of(job, job.spec.deadline.value_or(job.submitted + rounded(settings_.defaults.slack *
+                                                                                      double(job.estimate.count()))));
     one.name = label(job);
     one.declared = facts.declared;
     one.sigma = facts.sigma;
@@ -238,16 +238,16 @@ Result<Why> Daemon::why_now(std::uint64_t id) {
           fmt::format("{} tasks of array {} run, at most {} may", running, job->array_id, job->spec.array_limit);
   }
   in.user_running = user_slices_[job->uid];
-  in.user_slices_cap = settings_.user_slices;
+  in.user_slices_cap = settings_.limits.user_slices;
   const std::string objection = in.job == kNoJob ? "" : policies_->filter().objection(in.job);
   in.user_slices_full = objection.starts_with("user_slices_cap") ||
-                        (settings_.user_slices > 0 && in.user_running >= settings_.user_slices);
+                        (settings_.limits.user_slices > 0 && in.user_running >= settings_.limits.user_slices);
   host_share(*job, std::max(1, job->spec.min_slices), in.cpus, in.host_mem_mib);
   // What goes in proportion to the slice never stands in its way.
-  if (job->spec.cpus > 0) in.free_cpus = settings_.host_cpus - plan_cpus_;
-  if (job->spec.host_mem_mib > 0) in.free_host_mem_mib = int(settings_.host_mem_mib - plan_mem_mib_);
-  in.board_cap_w = settings_.board_cap_w;
-  in.fleet_cap_w = settings_.fleet_cap_w;
+  if (job->spec.cpus > 0) in.free_cpus = settings_.host.cpus - plan_cpus_;
+  if (job->spec.host_mem_mib > 0) in.free_host_mem_mib = int(settings_.host.mem_mib - plan_mem_mib_);
+  in.board_cap_w = settings_.power.board_cap_w;
+  in.fleet_cap_w = settings_.power.fleet_cap_w;
   for (const GpuState& gpu : cluster().gpus()) in.fleet_w += gpu.watts;
   in.power_held = in.job != kNoJob && policies_->power_cap().held_back(in.job);
   in.power_never = in.job != kNoJob && policies_->power_cap().never_fits(cluster(), in.job);
@@ -266,8 +266,9 @@ JobRecord Daemon::as_record(const Caller& caller, JobSpec spec) {
   job.submitted = now();
   job.mem_mib = spec.mem_mib.value_or(-1);
   job.spec = std::move(spec);
-  if (const auto at = settings_.priorities.find(job.user); at != settings_.priorities.end())
+  if (const auto at = settings_.limits.priorities.find(job.user); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
+  if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
   estimate(job);
   return job;
 }
@@ -282,7 +283,7 @@ void Daemon::watch() {
     would.push_back(fmt::format("{} on {}:{}", belief_->record(s.job), index(s.gpu),
                                 slice_name(*platform_->model(s.gpu).gpu, s.where)));
   journal_->note(cluster().now(), "shadow",
-                 fmt::format("\"policy\":{},\"would_start\":{}", Json(settings_.shadow).dump(), would.dump()));
+                 fmt::format("\"policy\":{},\"would_start\":{}", Json(settings_.policy.shadow).dump(), would.dump()));
 }
 
 void Daemon::consult() {

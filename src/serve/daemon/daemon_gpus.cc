@@ -92,7 +92,7 @@ void Daemon::set_trouble(int gpu, std::string words) {
 }
 
 void Daemon::sample_all() {
-  next_sample_ = now() + settings_.sample;
+  next_sample_ = now() + settings_.energy.sample;
   for (std::size_t g = 0; g < gpus_.size(); ++g)
     if (lanes_->pending(GpuId(g)) == 0) lanes_->sample(GpuId(g));
 }
@@ -114,7 +114,7 @@ void Daemon::find_overruns() {
 BoardMeter& Daemon::meter_of(int gpu) {
   BoardMeter::Options options;
   options.idle_w = platform_->model(GpuId(std::uint32_t(gpu))).power.idle();
-  options.gap = std::max(options.gap, 3 * settings_.sample);
+  options.gap = std::max(options.gap, 3 * settings_.energy.sample);
   return meter_.board(gpus_[std::size_t(gpu)].board.uuid, options);
 }
 
@@ -204,10 +204,11 @@ std::optional<Time> Daemon::expected_finish(const JobRecord& job) const {
 }
 
 std::optional<double> Daemon::cost_of(const JobRecord& job) const {
-  if (!settings_.prices) return std::nullopt;
+  const auto prices = settings_.priced();
+  if (!prices) return std::nullopt;
   const Time end = job.ended >= Time{0} ? job.ended : std::max(now(), expected_finish(job).value_or(now()));
   const Time late = job.spec.deadline ? std::max(Time{0}, end - *job.spec.deadline) : Time{0};
-  return settings_.prices->cost(job.joules, seconds(late));
+  return prices->cost(job.joules, seconds(late));
 }
 
 bool Daemon::wait_for_news(std::uint64_t position, double seconds) const {

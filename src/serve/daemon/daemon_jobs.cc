@@ -38,16 +38,16 @@ JobRecord* Daemon::find(std::uint64_t id) {
 }
 
 Result<Ok> Daemon::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
-  if (settings_.queue > 0 && jobs_.size() + tasks > std::size_t(settings_.queue))
+  if (settings_.limits.queue > 0 && jobs_.size() + tasks > std::size_t(settings_.limits.queue))
     return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended", jobs_.size(),
-                      settings_.queue);
-  if (settings_.user_queued <= 0 || by_operator) return Ok{};
+                      settings_.limits.queue);
+  if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
   std::size_t waiting = 0;
   for (const auto& [id, job] : jobs_)
     waiting += job.uid == uid && (job.status == JobStatus::kQueued || job.status == JobStatus::kHeld);
-  if (waiting + tasks > std::size_t(settings_.user_queued))
+  if (waiting + tasks > std::size_t(settings_.limits.user_queued))
     return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
-                      settings_.user_queued, tasks);
+                      settings_.limits.user_queued, tasks);
   return Ok{};
 }
 
@@ -128,11 +128,11 @@ void Daemon::estimate(JobRecord& job) {
     job.estimate_source = EstimateSource::kHistory;
   } else {
     job.estimate =
-        spec.time_limit ? std::min(*spec.time_limit, settings_.default_estimate) : settings_.default_estimate;
+        spec.time_limit ? std::min(*spec.time_limit, settings_.defaults.estimate) : settings_.defaults.estimate;
     job.estimate_source = EstimateSource::kGuess;
   }
   if (job.mem_mib < 0) {
-    job.mem_mib = known.mem_mib.value_or(settings_.default_mem_mib);
+    job.mem_mib = known.mem_mib.value_or(settings_.defaults.mem_mib);
     // What was learned must not keep a job out for ever: the largest slice is the most that can be asked for.
     if (job.mem_mib > 0) job.mem_mib = std::min(job.mem_mib, belief_->largest_memory_mib());
   }

@@ -10,8 +10,8 @@ namespace {
 
 Result<std::unique_ptr<Station>> open_station(const TempDir& dir) {
   StationOptions options;
-  options.config.driver = "emulate:2xa100-40gb";
-  options.config.state_dir = dir.path();
+  options.settings.places.driver = "emulate:2xa100-40gb";
+  options.settings.places.state_dir = dir.path();
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;

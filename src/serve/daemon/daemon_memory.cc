@@ -118,7 +118,7 @@ std::optional<Daemon::Shortage> Daemon::shortage(const JobRecord& job, const Att
                     fmt::format("its requests came to {} MiB, {} MiB of it for the CUDA context", needed, context)};
   }
   const std::string tail = tail_of(world_.runner.log_path(exit.id));
-  if (!exit.gpu_oom && std::none_of(settings_.oom_patterns.begin(), settings_.oom_patterns.end(),
+  if (!exit.gpu_oom && std::none_of(settings_.oom.patterns.begin(), settings_.oom.patterns.end(),
                                     [&](const std::string& pattern) { return tail.find(pattern) != tail.npos; })) {
     const int limit = slice_memory_mib(job.gpu, job.slice);
     const int signal = exit.signal != 0 ? exit.signal : std::max(0, exit.code - 128);  // as shells tell it

@@ -240,11 +240,11 @@ Result<Json> DaemonService::status(const Caller&) {
     const auto quantile = [&](double q) {
       return times.empty() ? 0.0 : 1e3 * times[std::min(times.size() - 1, std::size_t(q * double(times.size())))];
     };
-    const DaemonSettings& s = d.settings();
+    const Settings& s = d.settings();
     Json out;
     out["version"] = facts_.version;
     out["policy"] = d.policies().name();
-    out["shadow"] = s.shadow.empty() ? Json() : d.shadow_json();
+    out["shadow"] = s.policy.shadow.empty() ? Json() : d.shadow_json();
     out["driver"] = d.world().driver.name();
     out["emulated"] = d.world().emulated;
     out["isolated"] = d.world().driver.isolated();
@@ -265,11 +265,11 @@ Result<Json> DaemonService::status(const Caller&) {
                         {"p99_ms", quantile(0.99)},
                         {"refused", d.counts().refused},
                         {"fallbacks", d.counts().fallbacks}};
-    out["power_cap_w"] = s.fleet_cap_w > 0 ? Json(s.fleet_cap_w) : Json();
-    out["board_cap_w"] = s.board_cap_w > 0 ? Json(s.board_cap_w) : Json();
+    out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
+    out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
     out["prices"] = Json();
-    if (s.prices)
-      out["prices"] = {{"energy_per_kwh", s.prices->energy_per_kwh}, {"late_per_hour", s.prices->late_per_hour}};
+    if (s.priced())
+      out["prices"] = {{"energy_per_kwh", s.prices.energy_per_kwh}, {"late_per_hour", s.prices.late_per_hour}};
     out["overtaken_max"] = d.policies().overtaking().most_overtaken();
     out["visible"] = d.belief().visible();
     out["journal_position"] = d.journal_position();
@@ -301,7 +301,7 @@ Result<Json> DaemonService::set_queue(const Caller& caller, bool pause) {
 Result<Json> DaemonService::reload(const Caller& caller) {
   SMARTMIG_RETURN_IF_ERROR(operator_only(caller, "reloading the configuration"));
   if (!facts_.reload) return unsupported("this daemon was started without a configuration file");
-  SMARTMIG_TRY(const DaemonSettings settings, facts_.reload());
+  SMARTMIG_TRY(const Settings settings, facts_.reload());
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     SMARTMIG_RETURN_IF_ERROR(d.set_settings(settings));
     return Json{{"policy", d.policies().name()}};

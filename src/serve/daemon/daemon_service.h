@@ -12,8 +12,8 @@ class DaemonService final : public Service {
  public:
   struct Facts {
     std::string version, isolation = "cooperative";
-    std::function<Result<DaemonSettings>()> reload;  // reads the configuration again
-    std::optional<std::uint32_t> only_uid;           // whose jobs alone can be run; nothing: everybody's
+    std::function<Result<Settings>()> reload;  // reads the configuration again
+    std::optional<std::uint32_t> only_uid;     // whose jobs alone can be run; nothing: everybody's
   };
   DaemonService(Daemon& daemon, Store& store, Facts facts) : daemon_(daemon), store_(store), facts_(std::move(facts)) {}
 

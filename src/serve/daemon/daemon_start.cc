@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/json.h"
 #include "base/text.h"
-#include "eval/json_object.h"
 #include "mig/catalog.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/job_json.h"
@@ -33,7 +33,7 @@ std::string user_name(std::uint32_t uid) {
   return std::to_string(uid);
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, DaemonSettings settings) {
+Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings settings) {
   std::unique_ptr<Daemon> daemon(new Daemon(world, std::move(settings)));
   SMARTMIG_TRY(const auto repaired, world.reshaper.recover());
   SMARTMIG_TRY(const StoreStart start, world.store.start());
@@ -85,7 +85,7 @@ Result<Ok> Daemon::find_gpus(const StoreStart& start) {
     while (next < boards.size() && boards[next].model && boards[next].model->name() == boards[i].model->name()) ++next;
     spec += fmt::format("{}{}x{}", spec.empty() ? "" : ",", next - i, boards[i].model->name());
   }
-  SMARTMIG_TRY(auto platform, Platform::parse(spec, settings_.power));
+  SMARTMIG_TRY(auto platform, Platform::parse(spec, world_.power_model));
   platform_ = std::make_shared<const Platform>(std::move(platform));
   for (GpuBoard& board : boards) {
     GpuFacts facts;
@@ -128,12 +128,16 @@ Result<Ok> Daemon::load_values(const StoreStart& start) {
       const auto us = colon == item.npos ? std::nullopt : parse_int(item.substr(colon + 1));
       if (uid && us) admission_.set_account(std::uint32_t(*uid), Time(*us));
     }
+  if (const std::string text = value("last_without_log"); !text.empty()) {
+    const auto at = parse_int(text.substr(0, text.find(':'))), job = parse_int(text.substr(text.find(':') + 1));
+    if (at && job) last_without_log_ = {*at, std::uint64_t(*job)};
+  }
   if (const std::string text = value("history"); !text.empty()) {
     SMARTMIG_TRY(history_, History::parse("stored history", text));
   }
   if (const std::string text = value("energy"); !text.empty()) SMARTMIG_RETURN_IF_ERROR(meter_.restore(text));
   const std::size_t slices = std::size_t(platform_->total_compute_slices());
-  belief_ = std::make_unique<Belief>(platform_, origin, 4 * (std::size_t(settings_.window) + slices + 64));
+  belief_ = std::make_unique<Belief>(platform_, origin, 4 * (std::size_t(settings_.limits.window) + slices + 64));
   started_at_ = now();
   next_sample_ = now();
   next_save_ = now() + std::chrono::seconds(60);
@@ -163,7 +167,7 @@ void Daemon::begin_session(std::uint64_t last_event) {
   run.jobs = belief_->table();
   run.cost = cost_;
   run.initial = layouts;
-  run.version = settings_.version;
+  run.version = world_.version;
   run.config = {{"policy", policies_->name()}, {"world", world_.driver.name()}};
   run.summary.a = 2e-7;
   run.summary.days = 1;
@@ -255,20 +259,20 @@ void Daemon::resume(JobRecord& job) {
 
 Result<Ok> Daemon::make_policies() {
   std::optional<JobMapping> mapping;
-  if (!settings_.mapping_dir.empty()) {
-    SMARTMIG_TRY(mapping, JobMapping::open(settings_.mapping_dir));
+  if (!settings_.places.mapping_dir.empty()) {
+    SMARTMIG_TRY(mapping, JobMapping::open(settings_.places.mapping_dir));
   }
   if (!policies_) {
     policies_ = std::make_unique<Policies>(
         settings_, platform_, cost_,
         [this](const Cluster& cluster, const Start& start) { return gate(cluster, start); },
         [this] { count_running(); });
-    advice_ = std::make_unique<PolicyAdvice>(settings_, *policies_, world_.clock);
+    advice_ = std::make_unique<PolicyAdvice>(settings_, *policies_, world_.clock, world_.pace.advice);
   }
   SMARTMIG_RETURN_IF_ERROR(policies_->make());
   advice_->set_shadow(policies_->take_shadow());
   belief_->set_caps(policies_->caps());
-  belief_->set_user_slices(settings_.user_slices);
+  belief_->set_user_slices(settings_.limits.user_slices);
   mapping_ = std::move(mapping);
   return Ok{};
 }
@@ -285,10 +289,10 @@ void Daemon::ask_for_initial_layouts() {
 }
 
 // A new configuration on the run: limits and prices at once, the policy anew if it or its weights changed.
-Result<Ok> Daemon::set_settings(DaemonSettings settings) {
-  const DaemonSettings before = std::exchange(settings_, std::move(settings));
-  settings_.window = before.window;  // the belief is made for it
-  settings_.seed = before.seed;
+Result<Ok> Daemon::set_settings(Settings settings) {
+  const Settings before = std::exchange(settings_, std::move(settings));
+  settings_.limits.window = before.limits.window;  // the belief is made for it
+  settings_.policy.seed = before.policy.seed;
   if (const auto made = make_policies(); !made) {
     settings_ = before;
     return made.error();

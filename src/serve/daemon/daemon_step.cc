@@ -14,6 +14,7 @@ namespace smartmig {
 namespace {
 
 constexpr std::size_t kDecisionTimes = 8192;
+constexpr int kLogsAtOnce = 10'000;  // jobs whose logs one prune removes
 constexpr Time kRetryDisk{1'000'000}, kDeadlineMatters{60'000'000};
 
 std::string home_of(std::uint32_t uid) {
@@ -126,7 +127,7 @@ void Daemon::step() {
 // Room for as many arrivals as one step can bring. At this point the fleet has nothing left to tell, so no event speaks
 // of an old row.
 void Daemon::compact_if_needed() {
-  if (belief_->free_rows() >= std::size_t(settings_.window) + 64 || fleet_->has_news()) return;
+  if (belief_->free_rows() >= std::size_t(settings_.limits.window) + 64 || fleet_->has_news()) return;
   std::vector<std::size_t> numbers;
   const Cluster& old = cluster();
   for (JobId job = old.first_unfinished(); job != kNoJob; job = old.next_unfinished(job))
@@ -140,14 +141,14 @@ void Daemon::compact_if_needed() {
 void Daemon::decide_all() {
   if (now() >= next_tick_) decide_anyway_ = true;
   while (session_->advance()) {
-    while ((fleet_->withdrawals() || (!settings_.decide_each_arrival && fleet_->arrival_next())) &&
+    while ((fleet_->withdrawals() || (!world_.pace.decide_each_arrival && fleet_->arrival_next())) &&
            session_->advance()) {
     }
     if (worth_deciding(cluster())) decide();
   }
   if (decide_anyway_ && (paused_ || cluster().unfinished() == 0)) {  // nor does time alone
     decide_anyway_ = false;
-    next_tick_ = settings_.tick == kNever ? kNever : now() + settings_.tick;
+    next_tick_ = world_.pace.tick == kNever ? kNever : now() + world_.pace.tick;
   }
   if (decide_anyway_) {
     session_->look_again();
@@ -162,7 +163,7 @@ void Daemon::decide_all() {
 
 void Daemon::decide() {
   decide_anyway_ = false;
-  next_tick_ = settings_.tick == kNever ? kNever : now() + settings_.tick;
+  next_tick_ = world_.pace.tick == kNever ? kNever : now() + world_.pace.tick;
   plan_.clear();
   const auto began = std::chrono::steady_clock::now();
   if (!paused_) policies_->decide(cluster(), plan_);
@@ -289,10 +290,9 @@ void Daemon::admit() {
 
 AdmissionLimits Daemon::admission_limits() const {
   AdmissionLimits limits;
-  limits.user_slices = settings_.user_slices;
-  limits.user_queued = settings_.user_queued;
-  limits.window = std::size_t(settings_.window);
-  limits.slack = settings_.slack;
+  limits.user_slices = settings_.limits.user_slices;
+  limits.window = std::size_t(settings_.limits.window);
+  limits.slack = settings_.defaults.slack;
   return limits;
 }
 
@@ -315,26 +315,26 @@ void Daemon::count_running() {
 // In proportion to the slice, unless the job says otherwise.
 void Daemon::host_share(const JobRecord& job, int slices, double& cpus, int& mem_mib) const {
   const double share = double(slices) / platform_->total_compute_slices();
-  cpus = job.spec.cpus > 0 ? job.spec.cpus : settings_.host_cpus * share;
-  mem_mib = job.spec.host_mem_mib > 0 ? job.spec.host_mem_mib : int(settings_.host_mem_mib * share);
+  cpus = job.spec.cpus > 0 ? job.spec.cpus : settings_.host.cpus * share;
+  mem_mib = job.spec.host_mem_mib > 0 ? job.spec.host_mem_mib : int(settings_.host.mem_mib * share);
 }
 
 std::string Daemon::gate(const Cluster&, const Start& start) {
   const JobRecord* job = find(belief_->record(start.job));
   if (!job) return "it has ended";
   const int slices = platform_->model(start.gpu).slices_of_placement[index(start.where)];
-  if (settings_.user_slices > 0 && user_slices_[job->uid] + slices > settings_.user_slices)
+  if (settings_.limits.user_slices > 0 && user_slices_[job->uid] + slices > settings_.limits.user_slices)
     return fmt::format("user_slices_cap: {} runs on {} compute slices and may have {}", job->user,
-                       user_slices_[job->uid], settings_.user_slices);
+                       user_slices_[job->uid], settings_.limits.user_slices);
   double cpus;
   int mem_mib;
   host_share(*job, slices, cpus, mem_mib);
-  if (settings_.host_cpus > 0 && plan_cpus_ + cpus > settings_.host_cpus * (1 + 1e-9))
+  if (settings_.host.cpus > 0 && plan_cpus_ + cpus > settings_.host.cpus * (1 + 1e-9))
     return fmt::format("host_cpus: it needs {:.1f} CPUs, {:.1f} of {:.1f} are taken", cpus, plan_cpus_,
-                       settings_.host_cpus);
-  if (settings_.host_mem_mib > 0 && plan_mem_mib_ + mem_mib > settings_.host_mem_mib)
+                       settings_.host.cpus);
+  if (settings_.host.mem_mib > 0 && plan_mem_mib_ + mem_mib > settings_.host.mem_mib)
     return fmt::format("host_memory: it needs {} MiB of host memory, {:.0f} of {} are taken", mem_mib, plan_mem_mib_,
-                       settings_.host_mem_mib);
+                       settings_.host.mem_mib);
   user_slices_[job->uid] += slices;
   plan_cpus_ += cpus;
   plan_mem_mib_ += mem_mib;
@@ -366,12 +366,18 @@ void Daemon::map_jobs() {
 
 void Daemon::prune() {
   next_prune_ = now() + std::chrono::minutes(10);
-  const auto gone = world_.store.prune((now() - std::min(settings_.keep_jobs, settings_.keep_journal)).count(),
-                                       settings_.max_events, settings_.max_jobs);
+  const auto before = [this](std::int64_t keep_days) { return (now() - days(keep_days)).count(); };
+  const auto gone = world_.store.prune({before(settings_.journal.keep_days), before(settings_.jobs.keep_days),
+                                        settings_.journal.max_events, settings_.jobs.max});
   if (!gone) return;
-  for (const std::uint64_t id : *gone)
-    for (int attempt = 1; !world_.runner.log_path({id, attempt}).empty() && attempt < 1000; ++attempt)
-      world_.runner.forget({id, attempt});
+  for (const std::uint64_t id : *gone) world_.runner.forget(id);
+  // Jobs whose logs go before they do.
+  const auto ended = world_.store.ended(last_without_log_, before(settings_.logs.keep_days), kLogsAtOnce);
+  if (!ended || ended->empty()) return;
+  for (const JobEnd& end : *ended)
+    if (!jobs_.count(end.job)) world_.runner.forget(end.job);
+  last_without_log_ = ended->back();
+  batch_.values["last_without_log"] = fmt::format("{}:{}", last_without_log_.at_us, last_without_log_.job);
 }
 
 bool Daemon::commit() {
@@ -436,8 +442,8 @@ void Daemon::carry_out() {
   for (const std::uint64_t id : stops)
     if (JobRecord* job = find(id); job && job->status == JobStatus::kStopping) {
       const bool checkpoint = job->spec.checkpoint_signal != 0 && job->wish != JobRecord::kCancel;
-      const auto stopped =
-          world_.runner.stop({job->id, job->attempt}, checkpoint ? job->spec.checkpoint_signal : 15, job->spec.grace);
+      const auto stopped = world_.runner.stop({job->id, job->attempt}, checkpoint ? job->spec.checkpoint_signal : 15,
+                                              job->spec.grace.value_or(settings_.defaults.grace));
       if (!stopped)
         journal_->note(belief_->inside(now()), "stop_failed",
                        fmt::format("\"job\":{},\"words\":{}", id, Json(stopped.error().what).dump()));

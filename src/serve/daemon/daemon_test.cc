@@ -24,9 +24,9 @@ struct Queue {
   }
   void open(const std::string& gpus, std::function<void(StationOptions&)> change = {}) {
     StationOptions options;
-    options.config.driver = "emulate:" + gpus;
-    options.config.state_dir = dir.path();
-    options.config.energy_sample = from_seconds(10);
+    options.settings.places.driver = "emulate:" + gpus;
+    options.settings.places.state_dir = dir.path();
+    options.settings.energy.sample = from_seconds(10);
     options.clock = "virtual";
     options.in_process = true;
     options.emulation_seed = 7;
@@ -145,7 +145,7 @@ TEST(Daemon, ARestartFindsTheQueueAsItWas) {
 }
 
 TEST(Daemon, ManyJobsStayWithinTheBelief) {
-  Queue q("2xa100-40gb", [](StationOptions& o) { o.config.window = 64; });
+  Queue q("2xa100-40gb", [](StationOptions& o) { o.settings.limits.window = 64; });
   for (int i = 0; i < 600; ++i) q.submit(i % 2 ? q.alice : q.bob, 1 + i % 7);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 600u);
@@ -242,7 +242,7 @@ TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
 }
 
 TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.user_queued = 2; });
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.limits.user_queued = 2; });
   const auto done = q.submit(q.alice, 1);
   q.run();
   q.daemon().pause(true);
@@ -273,7 +273,7 @@ TEST(Daemon, SaysThatADeadlineCannotBeKept) {
 }
 
 TEST(Daemon, APrioritySurvivesARestartHoweverItAddsUp) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.priorities["1001"] = -10; });
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.limits.priorities["1001"] = -10; });
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& spec) { spec.priority = -1'000'000; });
   q.daemon().step();
@@ -283,7 +283,7 @@ TEST(Daemon, APrioritySurvivesARestartHoweverItAddsUp) {
 }
 
 TEST(Daemon, PowerCapsHold) {
-  Queue q("2xa100-40gb", [](StationOptions& o) { o.config.fleet_cap_w = 330; });
+  Queue q("2xa100-40gb", [](StationOptions& o) { o.settings.power.fleet_cap_w = 330; });
   for (int i = 0; i < 12; ++i) q.submit(q.alice, 5);
   q.daemon().step();
   while (!q.daemon().live_jobs().empty()) {
@@ -298,9 +298,9 @@ TEST(Daemon, PowerCapsHold) {
 
 TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
   Queue q("2xa100-40gb", [](StationOptions& o) {
-    o.config.shadow = "none+edf";
-    o.config.energy_per_kwh = 0.3;
-    o.config.late_per_hour = 1;
+    o.settings.policy.shadow = "none+edf";
+    o.settings.prices.energy_per_kwh = 0.3;
+    o.settings.prices.late_per_hour = 1;
   });
   for (int i = 0; i < 40; ++i) q.submit(q.alice, 5 + i % 9);
   q.run();
@@ -311,7 +311,7 @@ TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
 }
 
 TEST(Daemon, ALearnedPolicyIsGuarded) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.config.policy = "guard(meanfield+cedf)"; });
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.policy.name = "guard(meanfield+cedf)"; });
   for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/math.h"
 #include "base/text.h"
-#include "eval/json_object.h"
 
 namespace smartmig {
 namespace {

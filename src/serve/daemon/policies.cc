@@ -4,7 +4,7 @@
 
 namespace smartmig {
 
-Policies::Policies(const DaemonSettings& settings, std::shared_ptr<const Platform> platform, CostModel cost,
+Policies::Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost,
                    StartFilter::Gate gate, std::function<void()> begin_plan)
     : settings_(settings),
       platform_(std::move(platform)),
@@ -13,26 +13,26 @@ Policies::Policies(const DaemonSettings& settings, std::shared_ptr<const Platfor
       begin_plan_(std::move(begin_plan)) {}
 
 std::string Policies::plain_name() const {
-  const std::string& name = settings_.policy;
+  const std::string& name = settings_.policy.name;
   return name.starts_with("guard(") && name.ends_with(")") ? name.substr(6, name.size() - 7) : name;
 }
 
 PolicyOptions Policies::options() const {
   PolicyOptions options;
-  options.layouts = settings_.layouts;
-  options.rule.seed = settings_.seed;
-  options.rule.w = settings_.prices && settings_.prices->weight() > 0 ? settings_.prices->weight() : kPaperWeight;
+  options.layouts = settings_.policy.layouts;
+  options.rule.seed = settings_.policy.seed;
+  options.rule.w = settings_.prices.weight() > 0 ? settings_.prices.weight() : kPaperWeight;
   return options;
 }
 
 PowerCaps Policies::caps() const {
   const auto cap = [](double w) { return w > 0 ? w : kNoCap; };
-  return PowerCaps{cap(settings_.board_cap_w), cap(settings_.fleet_cap_w)};
+  return PowerCaps{cap(settings_.power.board_cap_w), cap(settings_.power.fleet_cap_w)};
 }
 
 PolicyMaker Policies::maker(const std::string& name) const {
   PolicyOptions wanted = options();
-  if (name != settings_.policy) wanted.layouts.clear();
+  if (name != settings_.policy.name) wanted.layouts.clear();
   return named_policy(name, wanted, cost_);
 }
 
@@ -45,21 +45,21 @@ Result<Ok> Policies::make() {
   const bool learned = name.find("meanfield") != std::string::npos;
   std::unique_ptr<Policy> policy = std::move(named.policy);
   GuardedPolicy* guarded = nullptr;
-  if (settings_.guard || learned || name != settings_.policy) {
+  if (settings_.policy.guard || learned || name != settings_.policy.name) {
     SMARTMIG_TRY(NamedPolicy fallback, make_any_policy(kPlainPolicies[0], without_layouts, cost_, platform_));
     auto both = std::make_unique<GuardedPolicy>(std::move(policy), std::move(fallback.policy));
     guarded = both.get();
     policy = std::move(both);
   }
   std::unique_ptr<Policy> shadow;
-  if (!settings_.shadow.empty()) {
-    SMARTMIG_TRY(NamedPolicy made, make_any_policy(settings_.shadow, without_layouts, cost_, platform_));
+  if (!settings_.policy.shadow.empty()) {
+    SMARTMIG_TRY(NamedPolicy made, make_any_policy(settings_.policy.shadow, without_layouts, cost_, platform_));
     shadow = std::move(made.policy);
   }
   const bool plans_layouts = learned || name.find("planner") != std::string::npos;
   auto overtaking = std::make_unique<BoundedOvertaking>(
-      std::move(policy), OvertakingOptions{settings_.overtaking_bound, settings_.overtaking_patience, !plans_layouts});
-  named.name = settings_.policy;
+      std::move(policy), OvertakingOptions{settings_.overtaking.bound, settings_.overtaking.patience, !plans_layouts});
+  named.name = settings_.policy.name;
   named_ = std::move(named);
   guarded_ = guarded;
   shadow_ = std::move(shadow);

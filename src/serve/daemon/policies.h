@@ -22,8 +22,8 @@ namespace smartmig {
 class Policies {
  public:
   // `settings` outlives it and is read anew by each make().
-  Policies(const DaemonSettings& settings, std::shared_ptr<const Platform> platform, CostModel cost,
-           StartFilter::Gate gate, std::function<void()> begin_plan);
+  Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartFilter::Gate gate,
+           std::function<void()> begin_plan);
 
   Result<Ok> make();
   void decide(const Cluster& cluster, Plan& plan) { filter_->decide(cluster, plan); }
@@ -45,7 +45,7 @@ class Policies {
  private:
   PolicyOptions options() const;
 
-  const DaemonSettings& settings_;
+  const Settings& settings_;
   std::shared_ptr<const Platform> platform_;
   CostModel cost_;
   StartFilter::Gate gate_;

@@ -27,8 +27,11 @@ Json figures_of(const std::optional<Outcome>& outcome, const std::optional<Energ
 
 }  // namespace
 
-PolicyAdvice::PolicyAdvice(const DaemonSettings& settings, Policies& policies, LiveClock& clock)
-    : settings_(settings), policies_(policies), advisor_(clock.is_virtual(), [&clock] { clock.wake(); }) {}
+PolicyAdvice::PolicyAdvice(const Settings& settings, Policies& policies, LiveClock& clock, Time interval)
+    : settings_(settings),
+      policies_(policies),
+      interval_(interval),
+      advisor_(clock.is_virtual(), [&clock] { clock.wake(); }) {}
 
 const Plan* PolicyAdvice::shadow_differs(const Cluster& cluster, const Plan& plan) {
   if (!shadow_) return nullptr;
@@ -49,10 +52,10 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::consult(Time now, bool jobs_wait, 
   std::vector<Note> notes;
   if (const auto answer = advisor_.take()) notes = judge(*answer, origin);
   if (now < next_ || (!shadow_ && !policies_.guard())) return notes;
-  next_ = now + settings_.shadow_window;
+  next_ = now + interval_;
   if (!jobs_wait) return notes;
   std::vector<Advisor::Candidate> candidates = {{"own", policies_.maker(policies_.plain_name())}};
-  if (shadow_) candidates.push_back({"shadow", policies_.maker(settings_.shadow)});
+  if (shadow_) candidates.push_back({"shadow", policies_.maker(settings_.policy.shadow)});
   if (policies_.guard())
     for (const char* plain : kPlainPolicies) candidates.push_back({plain, policies_.maker(plain)});
   advisor_.ask(fork(), std::move(candidates));
@@ -64,17 +67,17 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answe
   double best_plain = kNoFuture;
   for (std::size_t i = 1; i < answer.names.size(); ++i) {
     if (answer.names[i] != "shadow") {
-      best_plain = std::min(best_plain, weighed(answer.outcomes[i], settings_.prices));
+      best_plain = std::min(best_plain, weighed(answer.outcomes[i], settings_.priced()));
       continue;
     }
     report_ = {{"at", unix_seconds(answer.asked + origin)},
-               {"own", figures_of(answer.outcomes[0], settings_.prices)},
-               {"shadow", figures_of(answer.outcomes[i], settings_.prices)}};
+               {"own", figures_of(answer.outcomes[0], settings_.priced())},
+               {"shadow", figures_of(answer.outcomes[i], settings_.priced())}};
     notes.push_back({"shadow_cost", "\"compared\":" + report_.dump()});
   }
   GuardedPolicy* guard = policies_.guard();
   if (!guard || best_plain == kNoFuture) return notes;
-  const bool worse = weighed(answer.outcomes[0], settings_.prices) > best_plain * (1 + kGuardMargin);
+  const bool worse = weighed(answer.outcomes[0], settings_.priced()) > best_plain * (1 + kGuardMargin);
   if (worse != guard->worse())
     notes.push_back({"guard", fmt::format("\"policy\":{},\"falls_back\":{}", Json(policies_.name()).dump(), worse)});
   guard->set_worse(worse);
@@ -82,7 +85,10 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answe
 }
 
 Json PolicyAdvice::shadow_json(std::uint64_t decisions) const {
-  return {{"policy", settings_.shadow}, {"decisions", decisions}, {"differences", differences_}, {"compared", report_}};
+  return {{"policy", settings_.policy.shadow},
+          {"decisions", decisions},
+          {"differences", differences_},
+          {"compared", report_}};
 }
 
 }  // namespace smartmig

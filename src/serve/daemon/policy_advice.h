@@ -1,5 +1,5 @@
 // What other policies would do with the living fleet. The shadow policy (settings: shadow) decides beside the real one
-// and nobody acts on it: its different starts are counted. Every shadow_window the futures of the own policy, of the
+// and nobody acts on it: its different starts are counted. Every interval the futures of the own policy, of the
 // shadow and, where the own one is guarded, of the plain ones are compared on a fork (Advisor): the first comparison is
 // reported, the second tells the guard whether to fall back. What is worth a line of the journal is returned as a note.
 // Thread rule: the owner's.
@@ -17,7 +17,7 @@ class PolicyAdvice {
   struct Note {
     std::string kind, fields;  // as LiveJournal::note takes them
   };
-  PolicyAdvice(const DaemonSettings& settings, Policies& policies, LiveClock& clock);
+  PolicyAdvice(const Settings& settings, Policies& policies, LiveClock& clock, Time interval);
 
   void set_shadow(std::unique_ptr<Policy> shadow) { shadow_ = std::move(shadow); }  // null: none
   // Beside a decision: the plan of the shadow where its starts differ from these, else null.
@@ -31,8 +31,9 @@ class PolicyAdvice {
  private:
   std::vector<Note> judge(const Advisor::Answer& answer, Time origin);
 
-  const DaemonSettings& settings_;
+  const Settings& settings_;
   Policies& policies_;
+  const Time interval_;
   std::unique_ptr<Policy> shadow_;
   Plan shadow_plan_;
   std::uint64_t differences_ = 0;

@@ -26,9 +26,9 @@ int host_memory_mib() { return int(double(::sysconf(_SC_PHYS_PAGES)) * double(::
 
 Result<std::unique_ptr<Station>> Station::open(StationOptions options) {
   std::unique_ptr<Station> station(new Station(std::move(options)));
-  const ServeConfig& config = station->options_.config;
-  SMARTMIG_RETURN_IF_ERROR(check_serve_config(config));
-  station->state_dir_ = config.state_dir.empty() ? default_state_dir() : config.state_dir;
+  const Settings& settings = station->options_.settings;
+  SMARTMIG_RETURN_IF_ERROR(check_settings(settings));
+  station->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
   SMARTMIG_RETURN_IF_ERROR(make_directories(station->state_dir_));
   SMARTMIG_TRY(station->lock_, ControllerLock::take(station->state_dir_, {"queue"}));
   SMARTMIG_TRY(station->store_, Store::open(station->state_dir_ + "/" + kStoreFile));
@@ -37,19 +37,20 @@ Result<std::unique_ptr<Station>> Station::open(StationOptions options) {
   station->reshaper_ = std::make_unique<Reshaper>(std::move(reshaper));
   SMARTMIG_RETURN_IF_ERROR(station->open_runner());
   SMARTMIG_TRY(station->daemon_, Daemon::open({*station->clock_, *station->driver_, *station->reshaper_,
-                                               *station->runner_, *station->store_, station->emulated()},
-                                              station->settings(config)));
+                                               *station->runner_, *station->store_, station->emulated(),
+                                               station->options_.version, station->options_.power, station->pace()},
+                                              station->effective(settings)));
   *station->to_wake_ = station->daemon_.get();
   DaemonService::Facts facts;
   facts.version = station->options_.version;
   facts.isolation = station->isolation_;
   if (::geteuid() != 0 && !station->options_.in_process) facts.only_uid = ::geteuid();
   if (station->options_.reread)
-    facts.reload = [s = station.get()]() -> Result<DaemonSettings> {
-      SMARTMIG_TRY(const ServeConfig wanted, s->options_.reread());
-      if (const auto fixed = fixed_changes(s->options_.config, wanted); !fixed.empty())
+    facts.reload = [s = station.get()]() -> Result<Settings> {
+      SMARTMIG_TRY(const Settings wanted, s->options_.reread());
+      if (const auto fixed = fixed_changes(s->options_.settings, wanted); !fixed.empty())
         return busy_error("{} cannot change while the daemon runs; restart it", fmt::join(fixed, ", "));
-      return s->settings(wanted);
+      return s->effective(wanted);
     };
   station->service_ = std::make_unique<DaemonService>(*station->daemon_, *station->store_, std::move(facts));
   return station;
@@ -63,7 +64,7 @@ Station::~Station() {
 }
 
 Result<Ok> Station::open_driver() {
-  const std::string& name = options_.config.driver;
+  const std::string& name = options_.settings.places.driver;
   NvmlDriver::Options nvml;
   nvml.state_dir = state_dir_;
   nvml.adopt = options_.adopt;
@@ -123,7 +124,7 @@ Result<Ok> Station::open_runner() {
     options.sim_library = machine_->library();
     options.sim_state = machine_->directory();
   }
-  options.log_segment_bytes = std::uint64_t(options_.config.log_max_mib) * (1u << 20) / 2;
+  options.log_segment_bytes = std::uint64_t(options_.settings.logs.max_mib) * (1u << 20) / 2;
   options.on_exit = [clock = clock_] { clock->wake(); };
   SMARTMIG_TRY(auto runner, ProcessRunner::open(std::move(options)));
   isolation_ = runner->isolation();
@@ -131,13 +132,18 @@ Result<Ok> Station::open_runner() {
   return Ok{};
 }
 
-DaemonSettings Station::settings(const ServeConfig& config) const {
-  DaemonSettings out = settings_of(config, options_.version);
+Settings Station::effective(Settings settings) const {
+  if (settings.host.cpus <= 0) settings.host.cpus = double(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (settings.host.mem_mib <= 0) settings.host.mem_mib = host_memory_mib();
+  return settings;
+}
+
+DaemonPace Station::pace() const {
+  DaemonPace out;
   out.decide_each_arrival = options_.decide_each_arrival;
-  if (options_.power != "auto") out.power = options_.power;
-  if (out.host_cpus <= 0) out.host_cpus = double(::sysconf(_SC_NPROCESSORS_ONLN));
-  if (out.host_mem_mib <= 0) out.host_mem_mib = host_memory_mib();
   if (clock_->is_virtual()) out.tick = kNever;
+  if (options_.tick) out.tick = *options_.tick;
+  if (options_.advice) out.advice = *options_.advice;
   return out;
 }
 

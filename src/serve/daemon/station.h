@@ -6,14 +6,14 @@
 
 #include "live/emulation/emulated_machine.h"
 #include "live/gpu/controller_lock.h"
-#include "serve/config/config.h"
+#include "serve/config/settings_file.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_mapping.h"
 
 namespace smartmig {
 
 struct StationOptions {
-  ServeConfig config;
+  Settings settings;
   std::string version = "0";
   std::string nvml;            // library of the real driver; empty: the system's
   std::string like;            // mps: the catalogue model to imitate
@@ -22,8 +22,9 @@ struct StationOptions {
   bool in_process = false;     // emulated jobs end when predicted, without processes
   std::uint64_t emulation_seed = 0;
   std::string power = "auto";
-  bool decide_each_arrival = false;
-  std::function<Result<ServeConfig>()> reread;  // of the configuration file; empty: there is none
+  bool decide_each_arrival = false;          // see DaemonPace
+  std::optional<Time> tick, advice;          // see DaemonPace; no tick by default on a virtual clock
+  std::function<Result<Settings>()> reread;  // of the configuration file; empty: there is none
 };
 
 class Station {
@@ -34,7 +35,6 @@ class Station {
   Daemon& daemon() { return *daemon_; }
   DaemonService& service() { return *service_; }
   Store& store() { return *store_; }
-  const ServeConfig& config() const { return options_.config; }
   const std::string& state_dir() const { return state_dir_; }
   LiveClock& clock() { return *clock_; }
   bool emulated() const { return bool(machine_); }
@@ -45,7 +45,8 @@ class Station {
   explicit Station(StationOptions options) : options_(std::move(options)) {}
   Result<Ok> open_driver();
   Result<Ok> open_runner();
-  DaemonSettings settings(const ServeConfig& config) const;
+  Settings effective(Settings settings) const;  // with this machine's cores and memory for "auto"
+  DaemonPace pace() const;
 
   StationOptions options_;
   std::string state_dir_;

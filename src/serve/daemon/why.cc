@@ -81,12 +81,6 @@ std::optional<Why> held(const WhyInput& in) {
                fmt::format("{} waits for its array's limit: {}", in.name, in.array_limit),
                {"let one of those tasks end"},
                {}};
-  if (in.user_queue_full)
-    return Why{"user_queue_cap",
-               fmt::format("{} waits behind its user's cap: {} jobs are queued, at most {} may be", in.name,
-                           in.user_queued, in.user_queue_cap),
-               {"let jobs of this user end, or cancel some", "ask the operator for a higher cap"},
-               {}};
   if (in.user_slices_full)
     return Why{
         "user_slices_cap",

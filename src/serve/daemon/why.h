@@ -1,8 +1,8 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
-//   disk_full, queue_paused, held_dependency, held_array_limit, user_queue_cap, user_slices_cap, no_gpu_fits,
-//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined,
-//   slices_busy, policy_waits
+//   disk_full, queue_paused, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits, gpus_drained,
+//   host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined, slices_busy,
+//   policy_waits
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
 #pragma once
 #include <map>
@@ -26,8 +26,8 @@ struct WhyInput {
   bool paused = false;
   std::string dependency;   // what it waits for: "job 11 to end well"; empty: nothing
   std::string array_limit;  // "4 tasks of array 7 run, at most 4 may"; empty: no
-  bool user_queue_full = false, user_slices_full = false;
-  int user_running = 0, user_slices_cap = 0, user_queued = 0, user_queue_cap = 0;
+  bool user_slices_full = false;
+  int user_running = 0, user_slices_cap = 0;
   double cpus = 0, free_cpus = -1;  // free below 0: not known
   int host_mem_mib = 0, free_host_mem_mib = -1;
   bool power_held = false, power_never = false;

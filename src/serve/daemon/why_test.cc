@@ -53,8 +53,6 @@ TEST(Why, FirstWhatStopsEverything) {
   EXPECT_EQ(code(), "host_cpus");
   s.in.user_slices_full = true;
   EXPECT_EQ(code(), "user_slices_cap");
-  s.in.user_queue_full = true;
-  EXPECT_EQ(code(), "user_queue_cap");
   s.in.array_limit = "4 tasks run, at most 4 may";
   EXPECT_EQ(code(), "held_array_limit");
   s.in.dependency = "job 1 to end well";

@@ -30,8 +30,8 @@ HttpGuardOptions guard_of(const HttpServerOptions& options) {
   guard.tokens = options.tokens;
   guard.hosts = options.hosts;
   guard.origins = options.origins;
-  guard.max_body = options.max_body;
-  guard.max_headers = options.max_headers;
+  guard.max_body = options.limits.max_body;
+  guard.max_headers = options.limits.max_headers;
   return guard;
 }
 
@@ -43,9 +43,9 @@ class Server final : public HttpServer {
         guard_(guard_of(options)),
         tls_(guard_.tcp && !options.plain),
         socket_(std::move(socket)),
-        connections_({!guard_.tcp, !tls_, options.max_of_peer, options.receive_s}),
-        queue_(options.workers),
-        streams_(queue_, options.max_streams) {}
+        connections_({!guard_.tcp, !tls_, options.limits.max_of_peer, options.limits.receive_s}),
+        queue_(options.limits.workers),
+        streams_(queue_, options.limits.max_streams) {}
   ~Server() override;
   Result<Ok> listen();
   int port() const override { return socket_.port(); }
@@ -116,7 +116,7 @@ MHD_Result Server::request(MHD_Connection* connection, Exchange& exchange, const
   connections_.answering(connection_of(connection));
   exchange.handed_over = true;
   if (exchange.too_large) {
-    exchange.reply = error_reply(413, "invalid", fmt::format("the body exceeds {} bytes", options_.max_body));
+    exchange.reply = error_reply(413, "invalid", fmt::format("the body exceeds {} bytes", options_.limits.max_body));
     return send(connection, exchange);
   }
   if (exchange.no_room) {
@@ -153,11 +153,11 @@ bool Server::begin(MHD_Connection* connection, Exchange& exchange, const char* m
 void Server::receive(Exchange& exchange, const char* data, std::size_t size) {
   std::string& body = exchange.request.body;
   if (exchange.too_large || exchange.no_room) return;
-  if (body.size() + size > options_.max_body) exchange.too_large = true;
+  if (body.size() + size > options_.limits.max_body) exchange.too_large = true;
   if (body.size() + size > kSmallBody && !exchange.too_large) {
     large_bodies_ += size;
     exchange.counted += size;
-    exchange.no_room = large_bodies_ > options_.max_bodies;
+    exchange.no_room = large_bodies_ > options_.limits.max_bodies;
   }
   if (exchange.too_large || exchange.no_room)
     std::string().swap(body);
@@ -173,7 +173,7 @@ void Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
         std::string().swap(exchange.request.body);
         MHD_resume_connection(connection);
       },
-      handler_.is_slow(exchange.request), std::size_t(options_.max_waiting));
+      handler_.is_slow(exchange.request), std::size_t(options_.limits.max_waiting));
   if (taken) return;
   exchange.reply = error_reply(429, "busy", "too many requests wait: try again");
   exchange.reply.headers.emplace_back("Retry-After", "1");
@@ -186,8 +186,8 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
   if (reply.stream) {
     response = streams_.respond(connection, connection_of(connection).fd, std::move(reply.stream));
     if (!response)
-      reply =
-          error_reply(429, "busy", fmt::format("{} streams are open already: try again later", options_.max_streams));
+      reply = error_reply(429, "busy",
+                          fmt::format("{} streams are open already: try again later", options_.limits.max_streams));
   }
   if (!response)
     response = MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
@@ -219,16 +219,16 @@ Result<Ok> Server::listen() {
     more.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, key_.data()});
     more.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>("NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2")});
   }
-  if (guard_.tcp) more.push_back({MHD_OPTION_PER_IP_CONNECTION_LIMIT, options_.max_of_peer, nullptr});
+  if (guard_.tcp) more.push_back({MHD_OPTION_PER_IP_CONNECTION_LIMIT, options_.limits.max_of_peer, nullptr});
   more.push_back({MHD_OPTION_END, 0, nullptr});
   // The library's own limit of inactivity serves clients that do not read; completeness in time is ours.
   daemon_ = MHD_start_daemon(
       flags, 0, nullptr, nullptr, &Server::on_request, this,  //
-      MHD_OPTION_LISTEN_SOCKET, socket_.fd(), MHD_OPTION_CONNECTION_LIMIT, unsigned(options_.max_connections),
-      MHD_OPTION_CONNECTION_TIMEOUT, unsigned(options_.receive_s + 5), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      2 * options_.max_headers, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, &Server::on_target, this,
-      MHD_OPTION_NOTIFY_COMPLETED, &Server::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &Server::on_connection,
-      this, MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
+      MHD_OPTION_LISTEN_SOCKET, socket_.fd(), MHD_OPTION_CONNECTION_LIMIT, unsigned(options_.limits.max_connections),
+      MHD_OPTION_CONNECTION_TIMEOUT, unsigned(options_.limits.receive_s + 5), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      2 * options_.limits.max_headers, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, &Server::on_target,
+      this, MHD_OPTION_NOTIFY_COMPLETED, &Server::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION,
+      &Server::on_connection, this, MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
   if (!daemon_)
     return io_error(
         "cannot serve at {}{}", name(),

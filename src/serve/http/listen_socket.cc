@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/errors.h"
+
 namespace smartmig {
 namespace {
 
@@ -42,10 +44,9 @@ Result<Ok> remove_remains(const std::string& path, const sockaddr_un& address) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) return Ok{};
   if (!S_ISSOCK(file.st_mode))
-    return Error{Error::kBusy,
-                 fmt::format("{} is in the way and is no socket: remove it or choose another --socket", path)};
+    return busy_error("{} is in the way and is no socket: remove it or choose another --socket", path);
   if (somebody_answers(address))
-    return Error{Error::kBusy, fmt::format("a daemon listens at {} already: stop it or choose another --socket", path)};
+    return busy_error("a daemon listens at {} already: stop it or choose another --socket", path);
   if (::unlink(path.c_str()) != 0) return io_error("cannot remove the old socket {}: {}", path, std::strerror(errno));
   return Ok{};
 }

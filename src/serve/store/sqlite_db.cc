@@ -1,5 +1,7 @@
 #include "serve/store/sqlite_db.h"
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 Error sqlite_error(int code, const std::string& path, std::string_view doing, const char* message) {
@@ -17,7 +19,7 @@ Error sqlite_error(int code, const std::string& path, std::string_view doing, co
                       message);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Error::kBusy, fmt::format("cannot {} {}: another program holds it; stop that first", doing, path)};
+      return busy_error("cannot {} {}: another program holds it; stop that first", doing, path);
     default:
       return io_error("cannot {} {}: {}", doing, path, message);
   }

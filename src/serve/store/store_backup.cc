@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/errors.h"
 #include "serve/store/store_schema.h"
 
 namespace smartmig {
@@ -73,15 +74,14 @@ Result<Ok> close_down(const std::string& path) {
   sqlite3_busy_timeout(db->handle(), 200);
   const auto mode = db->text("PRAGMA journal_mode=DELETE");
   const bool busy = mode ? *mode != "delete" : mode.error().code == Error::kBusy;
-  if (busy) return Error{Error::kBusy, fmt::format("{} is in use: stop the daemon, then restore", path)};
+  if (busy) return busy_error("{} is in use: stop the daemon, then restore", path);
   return Ok{};
 }
 
 }  // namespace
 
 Result<Ok> copy_database(SqliteDb& from, const std::string& to) {
-  if (fs::exists(fs::symlink_status(to)))
-    return Error{Error::kBusy, fmt::format("{} exists already: choose another name for the copy", to)};
+  if (fs::exists(fs::symlink_status(to))) return busy_error("{} exists already: choose another name for the copy", to);
   const std::string temporary = fmt::format("{}.tmp-{}", to, ::getpid());
   auto done = copy_pages(from, temporary);
   if (done) done = flush(temporary);

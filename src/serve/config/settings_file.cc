@@ -1,4 +1,4 @@
-#include "serve/config/config.h"
+#include "serve/config/settings_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -97,8 +97,8 @@ ConfigValue config_value(const toml::node& node, const AsciiText& source) {
 
 class Reading {
  public:
-  Reading(const std::string& name, const AsciiText& source, ServeConfig& config)
-      : name_(name), source_(source), config_(config), fields_(serve_fields(config)) {}
+  Reading(const std::string& name, const AsciiText& source, Settings& settings)
+      : name_(name), source_(source), settings_(settings), fields_(setting_fields(settings)) {}
 
   Result<Ok> table(const toml::table& table, const std::string& prefix) {
     for (const auto& [key, node] : table) {
@@ -108,7 +108,7 @@ class Reading {
         if (path == "priorities") {
           SMARTMIG_RETURN_IF_ERROR(priorities(*inner));
         } else if (std::none_of(fields_.begin(), fields_.end(),
-                                [&](const ServeField& field) { return field.key.starts_with(path + "."); })) {
+                                [&](const SettingField& field) { return field.key.starts_with(path + "."); })) {
           return unknown(path, line, "table");
         } else {
           SMARTMIG_RETURN_IF_ERROR(this->table(*inner, path));
@@ -132,14 +132,14 @@ class Reading {
       if (!number || std::abs(double(number->get())) > 1e6)
         return invalid("{} line {}: priorities.{} needs a whole number from -1000000 to 1000000", name_,
                        user.source().begin.line, source_.back(user.str()));
-      config_.priorities[source_.back(user.str())] = number->get();
+      settings_.limits.priorities[source_.back(user.str())] = int(number->get());
     }
     return Ok{};
   }
 
   Error unknown(const std::string& path, unsigned line, const char* what) const {
     std::vector<std::string> keys;
-    for (const ServeField& field : fields_)
+    for (const SettingField& field : fields_)
       keys.push_back(*what == 't' ? field.key.substr(0, field.key.find('.')) : field.key);
     std::string near = nearest(path, keys);
     if (near.empty())  // a right name in the wrong table
@@ -151,8 +151,8 @@ class Reading {
 
   const std::string& name_;
   const AsciiText& source_;
-  ServeConfig& config_;
-  std::vector<ServeField> fields_;
+  Settings& settings_;
+  std::vector<SettingField> fields_;
 };
 
 // The first line that opens a table with something else than a name; the last line where there is none.
@@ -187,89 +187,55 @@ std::string toml_key(const std::string& key) {
 
 }  // namespace
 
-Result<Ok> check_serve_config(const ServeConfig& c) {
-  if (c.driver != "nvml" && c.driver != "mps" && !c.driver.starts_with("emulate:"))
-    return invalid("driver '{}' is not known: nvml, mps or emulate:8xa100-40gb", c.driver);
-  if (c.policy.empty()) return invalid("policy is empty: name one, for example planner");
-  if (c.tcp_listen.empty()) return Ok{};
-  if (c.tcp_token_file.empty())
+Result<Ok> check_settings(const Settings& c) {
+  if (c.places.driver != "nvml" && c.places.driver != "mps" && !c.places.driver.starts_with("emulate:"))
+    return invalid("driver '{}' is not known: nvml, mps or emulate:8xa100-40gb", c.places.driver);
+  if (c.policy.name.empty()) return invalid("policy is empty: name one, for example planner");
+  if (c.tcp.listen.empty()) return Ok{};
+  if (c.tcp.token_file.empty())
     return invalid("tcp.listen is set but tcp.token_file is not: TCP is served with a token only");
-  if (c.tcp_tls && (c.tcp_certificate.empty() || c.tcp_key.empty()))
+  if (c.tcp.tls && (c.tcp.certificate.empty() || c.tcp.key.empty()))
     return invalid("tcp.tls needs tcp.certificate and tcp.key (or tcp.tls = false behind a proxy that speaks TLS)");
   return Ok{};
 }
 
-Result<ServeConfig> parse_serve_config(const std::string& name, std::string_view text) {
+Result<Settings> parse_settings(const std::string& name, std::string_view text) {
   if (const int line = line_outside_utf8(text)) return invalid("{} line {}: this is not UTF-8", name, line);
   const AsciiText source(text);
-  ServeConfig config;
+  Settings settings;
   try {
     const toml::table table = toml::parse(source.ascii(), std::string_view(name));
-    Reading reading(name, source, config);
+    Reading reading(name, source, settings);
     SMARTMIG_RETURN_IF_ERROR(reading.table(table, ""));
   } catch (const toml::parse_error& error) {
     return invalid("{} line {}: {}", name, error.source().begin.line, source.back(error.description()));
   } catch (const std::logic_error&) {
     return invalid("{} line {}: a table's name is malformed: write [limits]", name, bad_table_line(text));
   }
-  if (auto whole = check_serve_config(config); !whole) return invalid("{}: {}", name, whole.error().what);
-  return config;
+  if (auto whole = check_settings(settings); !whole) return invalid("{}: {}", name, whole.error().what);
+  return settings;
 }
 
-Result<ServeConfig> read_serve_config(const std::string& path) {
+Result<Settings> read_settings(const std::string& path) {
   SMARTMIG_TRY(const std::string text, read_file(path));
   if (text.size() > (1u << 20)) return invalid("{} is larger than 1 MiB: not a configuration", path);
-  return parse_serve_config(path, text);
+  return parse_settings(path, text);
 }
 
-DaemonSettings settings_of(const ServeConfig& c, std::string version) {
-  DaemonSettings out;
-  out.version = std::move(version);
-  out.policy = c.policy;
-  out.layouts = c.layouts;
-  out.shadow = c.shadow;
-  out.guard = c.guard;
-  out.seed = std::uint64_t(c.seed);
-  out.overtaking_bound = std::uint32_t(c.overtaking_bound);
-  out.overtaking_patience = c.overtaking_patience;
-  out.board_cap_w = c.board_cap_w;
-  out.fleet_cap_w = c.fleet_cap_w;
-  if (c.energy_per_kwh > 0 || c.late_per_hour > 0) out.prices = EnergyPrices{c.energy_per_kwh, c.late_per_hour};
-  out.default_estimate = c.default_estimate;
-  out.default_grace = c.default_grace;
-  out.slack = c.default_slack;
-  out.default_mem_mib = c.default_mem_mib;
-  out.user_slices = int(c.user_slices);
-  out.user_queued = int(c.user_queued);
-  out.queue = int(c.queue_limit);
-  out.window = int(c.window);
-  for (const auto& [user, priority] : c.priorities) out.priorities[user] = int(priority);
-  out.host_cpus = c.host_cpus;
-  out.host_mem_mib = c.host_mem_mib;
-  out.sample = c.energy_sample;
-  out.keep_journal = std::chrono::hours(24 * c.journal_keep_days);
-  out.keep_jobs = std::chrono::hours(24 * c.jobs_keep_days);
-  out.max_events = std::uint64_t(c.journal_max_events);
-  out.max_jobs = std::uint64_t(c.jobs_max);
-  out.mapping_dir = c.mapping_dir;
-  out.on_finish = c.on_finish;
-  out.oom_patterns = c.oom_patterns;
-  return out;
-}
-
-std::string to_toml(const ServeConfig& config, bool comments) {
-  ServeConfig copy = config;
+std::string to_toml(const Settings& settings, bool comments) {
+  Settings copy = settings;
   std::string out = comments ? "# Settings of smartmig serve. All of them, with their defaults or what was set.\n" : "";
   std::string section;
-  for (const ServeField& field : serve_fields(copy)) {
+  for (const SettingField& field : setting_fields(copy)) {
     const bool is_table = !field.set;
     const auto dot = field.key.find('.');
     const std::string table = is_table ? field.key : dot == field.key.npos ? "" : field.key.substr(0, dot);
     if (table != section) out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", section = table);
     if (comments) out += fmt::format("# {}{}\n", field.help, field.reloadable ? "" : " (needs a new start)");
     if (is_table) {
-      if (comments && config.priorities.empty()) out += "# anna = 10\n";
-      for (const auto& [user, priority] : config.priorities) out += fmt::format("{} = {}\n", toml_key(user), priority);
+      if (comments && settings.limits.priorities.empty()) out += "# anna = 10\n";
+      for (const auto& [user, priority] : settings.limits.priorities)
+        out += fmt::format("{} = {}\n", toml_key(user), priority);
       continue;
     }
     out += fmt::format("{} = {}\n", dot == field.key.npos ? field.key : field.key.substr(dot + 1), field.toml());
@@ -277,9 +243,9 @@ std::string to_toml(const ServeConfig& config, bool comments) {
   return out;
 }
 
-std::vector<std::string> fixed_changes(const ServeConfig& running, const ServeConfig& wanted) {
-  ServeConfig a = running, b = wanted;
-  const auto now = serve_fields(a), then = serve_fields(b);
+std::vector<std::string> fixed_changes(const Settings& running, const Settings& wanted) {
+  Settings a = running, b = wanted;
+  const auto now = setting_fields(a), then = setting_fields(b);
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < now.size(); ++i)
     if (!now[i].reloadable && now[i].toml() != then[i].toml()) keys.push_back(now[i].key);

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "live/gpu/memory_size.h"
-#include "serve/config/config.h"
+#include "serve/config/settings_file.h"
 
 namespace smartmig {
 namespace {
@@ -30,7 +30,7 @@ std::string duration_text(Time t) {
   return fmt::format("\"{}.{:06}s\"", us / 1'000'000, us % 1'000'000);
 }
 
-ServeField text_field(std::string key, std::string help, std::string& target) {
+SettingField text_field(std::string key, std::string help, std::string& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
             if (value.kind != ConfigValue::kText) return invalid("needs a text in quotes");
@@ -42,7 +42,7 @@ ServeField text_field(std::string key, std::string help, std::string& target) {
           [&target] { return toml_text(target); }};
 }
 
-ServeField flag(std::string key, std::string help, bool& target) {
+SettingField flag(std::string key, std::string help, bool& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
             if (value.kind != ConfigValue::kBool) return invalid("is true or false");
@@ -52,12 +52,13 @@ ServeField flag(std::string key, std::string help, bool& target) {
           [&target] { return std::string(target ? "true" : "false"); }};
 }
 
-ServeField whole(std::string key, std::string help, std::int64_t& target, std::int64_t low, std::int64_t high) {
+template <class Whole>
+SettingField whole(std::string key, std::string help, Whole& target, std::int64_t low, std::int64_t high) {
   return {std::move(key), std::move(help), true,
           [&target, low, high](const ConfigValue& value) -> Result<Ok> {
             if (value.kind != ConfigValue::kWhole || value.whole < low || value.whole > high)
               return invalid("needs a whole number from {} to {}", low, high);
-            target = value.whole;
+            target = Whole(value.whole);
             return Ok{};
           },
           [&target] { return fmt::format("{}", target); }};
@@ -70,7 +71,7 @@ Result<double> number_of(const ConfigValue& value, double low, double high) {
   return number;
 }
 
-ServeField number_field(std::string key, std::string help, double& target, double low, double high) {
+SettingField number_field(std::string key, std::string help, double& target, double low, double high) {
   return {std::move(key), std::move(help), true,
           [&target, low, high](const ConfigValue& value) -> Result<Ok> {
             SMARTMIG_TRY(target, number_of(value, low, high));
@@ -79,7 +80,7 @@ ServeField number_field(std::string key, std::string help, double& target, doubl
           [&target] { return fmt::format("{}", target); }};
 }
 
-ServeField duration(std::string key, std::string help, Time& target, Time low, Time high) {
+SettingField duration(std::string key, std::string help, Time& target, Time low, Time high) {
   return {std::move(key), std::move(help), true,
           [&target, low, high](const ConfigValue& value) -> Result<Ok> {
             std::optional<Time> out;
@@ -94,7 +95,7 @@ ServeField duration(std::string key, std::string help, Time& target, Time low, T
 }
 
 // "auto" is `automatic`.
-ServeField memory(std::string key, std::string help, int& target, int automatic) {
+SettingField memory(std::string key, std::string help, int& target, int automatic) {
   return {
       std::move(key), std::move(help), true,
       [&target, automatic](const ConfigValue& value) -> Result<Ok> {
@@ -109,7 +110,7 @@ ServeField memory(std::string key, std::string help, int& target, int automatic)
       [&target, automatic] { return target == automatic ? std::string("\"auto\"") : fmt::format("\"{}M\"", target); }};
 }
 
-ServeField cores(std::string key, std::string help, double& target) {
+SettingField cores(std::string key, std::string help, double& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
             if (value.kind == ConfigValue::kText && value.text == "auto") {
@@ -124,7 +125,7 @@ ServeField cores(std::string key, std::string help, double& target) {
           [&target] { return target == 0 ? std::string("\"auto\"") : fmt::format("{}", target); }};
 }
 
-ServeField texts(std::string key, std::string help, std::vector<std::string>& target) {
+SettingField texts(std::string key, std::string help, std::vector<std::string>& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
             if (value.kind != ConfigValue::kTexts) return invalid("needs a list of texts: [\"a\", \"b\"]");
@@ -140,77 +141,78 @@ ServeField texts(std::string key, std::string help, std::vector<std::string>& ta
           }};
 }
 
-ServeField fixed(ServeField field) {
+SettingField fixed(SettingField field) {
   field.reloadable = false;
   return field;
 }
 
 }  // namespace
 
-std::vector<ServeField> serve_fields(ServeConfig& c) {
+std::vector<SettingField> setting_fields(Settings& c) {
   const Time zero{0}, second{1'000'000}, day{86'400'000'000};
   return {
       fixed(text_field("socket",
                        "Unix socket; empty: /run/smartmig/smartmig.sock for root, else in the runtime directory",
-                       c.socket)),
+                       c.places.socket)),
       fixed(text_field("state_dir",
                        "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
-                       c.state_dir)),
-      fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.driver)),
-      text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy),
-      text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.layouts),
-      text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.shadow),
+                       c.places.state_dir)),
+      fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.places.driver)),
+      text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy.name),
+      text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.policy.layouts),
+      text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.policy.shadow),
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
-           c.guard),
-      fixed(whole("seed", "of the policy's own random choices", c.seed, 0, kMany)),
+           c.policy.guard),
+      fixed(whole("seed", "of the policy's own random choices", c.policy.seed, 0, kMany)),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
-                 c.mapping_dir),
+                 c.places.mapping_dir),
       whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",
-            c.overtaking_bound, 0, 1'000'000),
+            c.overtaking.bound, 0, 1'000'000),
       duration("overtaking.patience", "how long a job that fits nowhere waits before GPUs drain for it",
-               c.overtaking_patience, zero, 365 * day),
-      number_field("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.board_cap_w, 0, 1e6),
-      number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.fleet_cap_w, 0, 1e9),
-      number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown", c.energy_per_kwh,
-                   0, 1e6),
-      number_field("prices.late_per_hour", "money for an hour that a job with a deadline is late", c.late_per_hour, 0,
-                   1e9),
-      duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.default_estimate,
+               c.overtaking.patience, zero, 365 * day),
+      number_field("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.power.board_cap_w, 0, 1e6),
+      number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.power.fleet_cap_w, 0, 1e9),
+      number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown",
+                   c.prices.energy_per_kwh, 0, 1e6),
+      number_field("prices.late_per_hour", "money for an hour that a job with a deadline is late",
+                   c.prices.late_per_hour, 0, 1e9),
+      duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.defaults.estimate,
                second, 365 * day),
-      number_field("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.default_slack,
+      number_field("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.defaults.slack,
                    0, 1e6),
-      duration("defaults.grace", "from the first signal of a stop to the kill", c.default_grace, zero, day),
+      duration("defaults.grace", "from the first signal of a stop to the kill", c.defaults.grace, zero, day),
       memory("defaults.mem", "GPU memory of a job that names none; auto: learned from its command's history",
-             c.default_mem_mib, -1),
-      whole("limits.user_slices", "compute slices one user may hold at a time; 0: no limit", c.user_slices, 0,
+             c.defaults.mem_mib, -1),
+      whole("limits.user_slices", "compute slices one user may hold at a time; 0: no limit", c.limits.user_slices, 0,
             1'000'000),
-      whole("limits.user_queued", "jobs one user may have waiting; 0: no limit", c.user_queued, 0, 10'000'000),
-      whole("limits.queue", "jobs that may wait in all; more are refused", c.queue_limit, 1, 10'000'000),
-      whole("limits.window", "waiting jobs that a decision looks at, the most urgent ones", c.window, 1, 1'000'000),
+      whole("limits.user_queued", "jobs one user may have waiting; 0: no limit", c.limits.user_queued, 0, 10'000'000),
+      whole("limits.queue", "jobs that may wait in all; more are refused", c.limits.queue, 1, 10'000'000),
+      fixed(whole("limits.window", "waiting jobs that a decision looks at, the most urgent ones", c.limits.window, 1,
+                  1'000'000)),
       {"priorities", "user = number: added to the priority of their jobs", true, nullptr, nullptr},
-      cores("host.cpus", "cores that jobs share; auto: all of this machine", c.host_cpus),
-      memory("host.mem", "host memory that jobs share; auto: all of this machine", c.host_mem_mib, 0),
-      duration("energy.sample", "how often the boards' energy counters are read", c.energy_sample, Time{10'000},
+      cores("host.cpus", "cores that jobs share; auto: all of this machine", c.host.cpus),
+      memory("host.mem", "host memory that jobs share; auto: all of this machine", c.host.mem_mib, 0),
+      duration("energy.sample", "how often the boards' energy counters are read", c.energy.sample, Time{10'000},
                Time{60'000'000}),
-      whole("logs.max_mib", "MiB kept of one attempt's log, the beginning and the end of it", c.log_max_mib, 1,
-            1'000'000),
-      whole("logs.keep_days", "days until the log of a finished job goes", c.log_keep_days, 1, 36'500),
-      whole("journal.max_events", "events kept", c.journal_max_events, 1'000, kMany),
-      whole("journal.keep_days", "days until an event goes", c.journal_keep_days, 1, 36'500),
-      whole("jobs.max", "finished jobs remembered", c.jobs_max, 1, 100'000'000),
-      whole("jobs.keep_days", "days until a finished job is forgotten", c.jobs_keep_days, 1, 36'500),
-      fixed(text_field("tcp.listen", "ADDRESS:PORT to listen at besides the socket; empty: no TCP", c.tcp_listen)),
+      fixed(whole("logs.max_mib", "MiB kept of one attempt's log, the beginning and the end of it", c.logs.max_mib, 1,
+                  1'000'000)),
+      whole("logs.keep_days", "days until the logs of a finished job go", c.logs.keep_days, 1, 36'500),
+      whole("journal.max_events", "events kept", c.journal.max_events, 1'000, kMany),
+      whole("journal.keep_days", "days until an event goes", c.journal.keep_days, 1, 36'500),
+      whole("jobs.max", "finished jobs remembered", c.jobs.max, 1, 100'000'000),
+      whole("jobs.keep_days", "days until a finished job is forgotten", c.jobs.keep_days, 1, 36'500),
+      fixed(text_field("tcp.listen", "ADDRESS:PORT to listen at besides the socket; empty: no TCP", c.tcp.listen)),
       fixed(text_field("tcp.token_file", "file with the token a client must show; needed with tcp.listen",
-                       c.tcp_token_file)),
-      fixed(text_field("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp_certificate)),
-      fixed(text_field("tcp.key", "PEM file of the certificate's private key", c.tcp_key)),
-      fixed(flag("tcp.tls", "false only behind a proxy that speaks TLS", c.tcp_tls)),
-      fixed(texts("tcp.hosts", "names by which clients call this machine, besides its own and addresses", c.tcp_hosts)),
+                       c.tcp.token_file)),
+      fixed(text_field("tcp.certificate", "PEM file; needed with tcp.tls", c.tcp.certificate)),
+      fixed(text_field("tcp.key", "PEM file of the certificate's private key", c.tcp.key)),
+      fixed(flag("tcp.tls", "false only behind a proxy that speaks TLS", c.tcp.tls)),
+      fixed(texts("tcp.hosts", "names by which clients call this machine, besides its own and addresses", c.tcp.hosts)),
       fixed(texts("tcp.allowed_origins", "web pages that may call the interface: [\"https://ops.example.org\"]",
-                  c.tcp_allowed_origins)),
+                  c.tcp.allowed_origins)),
       text_field("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none",
-                 c.on_finish),
-      texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom_patterns),
+                 c.hooks.on_finish),
+      texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom.patterns),
   };
 }
 

@@ -1,10 +1,11 @@
-// Strict reading of JSON written by others: parse_json() refuses what is malformed or gives a key twice, a JsonObject
-// gives typed values by key. Every complaint names file and JSON path ("state.json: jobs[3].work_s.2g ..."). Null is
-// absent.
+// JSON in one place. Reading what others wrote is strict: parse_json() refuses what is malformed or gives a key twice,
+// a JsonObject gives typed values by key, and every complaint names the file and the JSON path
+// ("state.json: jobs[3].work_s.2g must be a number"). A null is absent unless a function says otherwise.
+// Writing: json_text() escapes a text; bytes that are not UTF-8 (names come from users' files) are written as \xNN, so
+// that every output is valid UTF-8.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,23 +18,33 @@ using Json = nlohmann::json;
 
 Result<Json> parse_json(const std::string& name, std::string_view text);
 
+std::string json_text(std::string_view text);  // with the quotes; '<' is escaped, so it may stand inside a <script>
+std::string valid_utf8(std::string_view text);
+
 class JsonObject {
  public:
   // `name` is the file's, `path` empty for its root. Refuses a key outside `known`. Keeps a reference to `json`.
   static Result<JsonObject> open(const Json& json, std::string name, std::string path,
                                  const std::vector<std::string>& known);
+  static Result<JsonObject> open(const Json& json, std::string name, std::string path);  // any key
 
   const Json* find(const std::string& key) const;  // nullptr where there is none or null
   bool has(const std::string& key) const { return find(key) != nullptr; }
   Result<const Json*> list(const std::string& key) const;
-  Result<std::string> text(const std::string& key) const;  // not empty, no control character
+  Result<std::string> text(const std::string& key) const;      // not empty, no control character
+  Result<std::string> any_text(const std::string& key) const;  // may be empty, may hold control characters
+  Result<bool> yes_or_no(const std::string& key) const;
   Result<double> number(const std::string& key, double low, double high) const;
   Result<std::int64_t> integer(const std::string& key, std::int64_t low, std::int64_t high) const;
   // The same, with an absent value reading as the fallback.
   Result<std::string> text(const std::string& key, std::string_view fallback) const;
+  Result<bool> yes_or_no(const std::string& key, bool fallback) const;
   Result<double> number(const std::string& key, double low, double high, double fallback) const;
   Result<std::int64_t> integer(const std::string& key, std::int64_t low, std::int64_t high,
                                std::int64_t fallback) const;
+  // An entry of a list, checked alike; complaints name the list's key.
+  Result<std::int64_t> integer_in(const Json& entry, const std::string& key, std::int64_t low, std::int64_t high) const;
+  Result<std::string> text_in(const Json& entry, const std::string& key) const;
 
   std::string path(std::string_view key) const;                       // "jobs[3].slice"
   Error error(std::string_view key, std::string_view message) const;  // "FILE: jobs[3].slice message"
@@ -41,7 +52,7 @@ class JsonObject {
  private:
   JsonObject(const Json& json, std::string name, std::string path)
       : json_(&json), name_(std::move(name)), path_(std::move(path)) {}
-  Error missing(const std::string& key) const { return error(key, "is missing"); }
+  Result<const Json*> present(const std::string& key) const;
   const Json* json_;
   std::string name_, path_;
 };

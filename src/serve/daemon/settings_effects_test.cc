@@ -1,0 +1,369 @@
+// Every documented setting does something: for each key of docs/serve-config.md, what can be seen of a daemon differs
+// between the default and another value. A key without a row here fails.
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <thread>
+
+#include "base/file.h"
+#include "serve/config/settings_file.h"
+#include "serve/http/api.h"
+#include "serve/http/listen_options.h"
+#include "support/emulated_daemon.h"
+#include "support/fake_service.h"
+
+namespace smartmig {
+namespace {
+
+struct Effect {
+  std::string changed;                               // a line of TOML
+  std::function<std::string(const Settings&)> seen;  // what a daemon with these settings does
+  std::string both = "";                             // lines for the default and the other
+};
+using Effects = std::map<std::string, Effect>;
+
+// ---- jobs and limits
+
+std::string record_of_a_job(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  const JobRecord& job = d.live(d.submit(0));
+  return fmt::format("estimate {} grace {} mem {} priority {}", seconds(job.estimate), seconds(*job.spec.grace),
+                     job.mem_mib, job.spec.priority);
+}
+
+std::string deadline_the_policy_sees(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.submit(10), d.submit(10);
+  const auto id = d.submit(10);
+  d.daemon().step();
+  const Belief& belief = d.daemon().belief();
+  return fmt::format("{}", belief.table()->job(belief.row(id)).deadline.count());
+}
+
+std::string accepted(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  int count = 0;
+  for (int i = 0; i < 5; ++i) count += d.submit(1) != 0;
+  return std::to_string(count);
+}
+
+std::string visible(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 40; ++i) d.submit(5);
+  d.daemon().step();
+  return std::to_string(d.daemon().belief().visible());
+}
+
+std::string most_running(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 7; ++i)
+    d.submit(20, [](JobSpec& spec) {
+      spec.mem_mib = 1000;
+      spec.cpus = 2;
+      spec.host_mem_mib = 2000;
+    });
+  int most = 0;
+  d.run(60, [&] { most = std::max(most, d.running()); });
+  return std::to_string(most);
+}
+
+// ---- who decides
+
+std::string layouts_after_a_while(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 6; ++i) d.submit(10);
+  d.run(5);
+  std::string out = d.daemon().policies().name();
+  for (const auto& [id, job] : d.daemon().live_jobs()) out += fmt::format(" {}:{}", job.gpu, job.slice);
+  return out;
+}
+
+std::string start_of_a_wide_job(const Settings& s) {
+  EmulatedDaemon d(s);
+  const auto small = [&] { return d.submit(20, [](JobSpec& spec) { spec.mem_mib = 1000; }); };
+  for (int i = 0; i < 7; ++i) small();
+  const auto wide = d.submit(20, [](JobSpec& spec) { spec.min_slices = 4; });
+  for (int i = 0; i < 60; ++i) small();
+  d.run(60 * 24);
+  return fmt::format("{}", d.ended(wide).first_started.count());
+}
+
+std::string shadow_differences(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 12; ++i) d.submit(5 + i % 3);
+  d.run(1e4);
+  return d.daemon().counts().shadow_differences > 0 ? "some" : "none";
+}
+
+std::string fallbacks(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 4; ++i) d.submit(20, [](JobSpec& spec) { spec.min_slices = 4; });
+  d.run(120);
+  return d.daemon().counts().fallbacks > 0 ? "some" : "none";
+}
+
+std::string most_watts(const Settings& s) {
+  EmulatedDaemon d(s);
+  for (int i = 0; i < 12; ++i) d.submit(5);
+  double most = 0;
+  d.run(1e4, [&] {
+    double watts = 0;
+    for (const GpuState& gpu : d.daemon().cluster().gpus()) watts += gpu.watts;
+    most = std::max(most, watts);
+  });
+  return fmt::format("{:.0f}", most);
+}
+
+std::string cost_of_a_late_job(const Settings& s) {
+  EmulatedDaemon d(s);
+  const auto id = d.submit(10, [&](JobSpec& spec) { spec.deadline = Time{0}; });
+  d.run(1e4);
+  d.jump(from_seconds(90));
+  const auto cost = d.daemon().cost_of(d.ended(id));
+  return cost ? fmt::format("{:.6f}", *cost) : "none";
+}
+
+std::string next_sample(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().step();
+  return fmt::format("{}", (d.daemon().next_due() - d.daemon().now()).count());
+}
+
+// ---- places
+
+std::string gpus_of(const Settings& s) { return EmulatedDaemon(s).station().gpus(); }
+
+std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).station().state_dir(); }
+
+std::string mapped_jobs(Settings s) {
+  TempDir dir;
+  if (!s.places.mapping_dir.empty()) s.places.mapping_dir = dir.path() + "/" + s.places.mapping_dir;
+  EmulatedDaemon d(s);
+  d.submit(10);
+  d.run(5);
+  return std::filesystem::exists(dir.path() + "/mapped") ? "files" : "none";
+}
+
+// ---- what is kept: two jobs that ended long ago, with a log, and 1,500 events
+
+std::string kept(Settings s) {
+  TempDir dir;
+  s.places.state_dir = dir.path();
+  {
+    const auto store = std::move(Store::open(dir.path() + "/queue.db").value());
+    StoreBatch batch;
+    for (const std::uint64_t id : {1, 2}) {
+      JobRecord job;
+      job.id = id;
+      job.spec.command = {"x"};
+      job.spec.directory = "/";
+      job.status = JobStatus::kDone;
+      job.ended = Time(1'000'000);
+      job.attempt = 1;
+      batch.jobs.push_back(to_row(job, true));
+      dir.file(fmt::format("spool/{}/1/log", id), "words\n");
+    }
+    for (std::uint64_t e = 1; e <= 1500; ++e) batch.events.push_back({e, 1'000'000, "{}"});
+    EXPECT_TRUE(store->commit(batch));
+  }
+  EmulatedDaemon d(s, true);
+  d.jump(days(40));
+  int jobs = 0, logs = 0;
+  for (const std::uint64_t id : {1, 2}) {
+    jobs += d.station().store().job(id).value().has_value();
+    logs += std::filesystem::exists(fmt::format("{}/spool/{}/1/log", dir.path(), id));
+  }
+  const auto events = d.station().store().events_after(0, 10'000).value();
+  std::size_t old = 0;
+  for (const EventRow& event : events) old += event.line == "{}";
+  return fmt::format("{} jobs, {} logs, {} events", jobs, logs, old);
+}
+
+// ---- real processes
+
+std::string end_of_a_process(Settings s, const std::string& script,
+                             const std::function<std::string(EmulatedDaemon&)>& see) {
+  s.places.driver = "emulate:1xa30-24gb";
+  EmulatedDaemon d(s, true, "zero");
+  JobSpec spec;
+  spec.command = {"sh", "-c", script};
+  spec.directory = "/";
+  spec.environment = {"PATH=/usr/bin:/bin"};
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(d.daemon().submit({::geteuid(), ::getegid(), true}, {spec}, warnings));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!d.daemon().live_jobs().empty() && std::chrono::steady_clock::now() < limit) {
+    d.daemon().step();
+    d.station().clock().wait_until(std::min(d.daemon().next_due(), d.daemon().now() + Time(20'000)));
+  }
+  return see(d);
+}
+
+std::string log_bytes(const Settings& s) {
+  return end_of_a_process(s, "head -c 3000000 /dev/zero", [](EmulatedDaemon& d) {
+    const std::string log = d.daemon().world().runner.log_path({1, 1});
+    std::uintmax_t bytes = std::filesystem::file_size(log);
+    if (std::filesystem::exists(log + ".1")) bytes += std::filesystem::file_size(log + ".1");
+    return std::string(bytes >= 3'000'000 ? "all" : "its ends");
+  });
+}
+
+std::string attempts_after_words(const Settings& s) {
+  return end_of_a_process(s, "echo Speicher voll; exit 1", [](EmulatedDaemon& d) { return d.ended(1).reason; });
+}
+
+std::string hook_ran(Settings s) {
+  TempDir dir;
+  const std::string program = dir.file("hook", fmt::format("#!/bin/sh\ncat > {}/told.part && mv {}/told.part {}/told\n",
+                                                           dir.path(), dir.path(), dir.path()));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  if (!s.hooks.on_finish.empty()) s.hooks.on_finish = program;
+  EmulatedDaemon d(s);
+  d.submit(1);
+  d.run(1e4);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(s.hooks.on_finish.empty() ? 0 : 20);
+  while (std::chrono::steady_clock::now() < limit && !std::filesystem::exists(dir.path() + "/told"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return std::filesystem::exists(dir.path() + "/told") ? "told" : "not told";
+}
+
+// ---- listening
+
+std::string socket_name(Settings s) {
+  TempDir dir;
+  s.places.socket = dir.path() + "/" + (s.places.socket.empty() ? "default" : s.places.socket);
+  FakeService service;
+  Api api(service, "0");
+  const auto server = HttpServer::start(api, socket_options(s));
+  return server ? (*server)->name().substr(dir.path().size()) : server.error().what;
+}
+
+// With a file of one token in the place of "TOKEN" and of another in that of "OTHER".
+std::string tcp_answer(Settings s) {
+  TempDir dir;
+  for (const std::string name : {"TOKEN", "OTHER"}) {
+    const std::string path = dir.file(name, std::string(16, name[0]) + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    for (std::string* file : {&s.tcp.token_file, &s.tcp.key})
+      if (*file == name) *file = path;
+  }
+  if (s.tcp.listen.empty()) return "no TCP";
+  const auto options = tcp_options(s);
+  if (!options) return options.error().what;
+  FakeService service;
+  Api api(service, "0");
+  if (const auto server = HttpServer::start(api, *options); !server)
+    return std::regex_replace(server.error().what, std::regex(dir.path()), "");
+  HttpGuardOptions guard{true, options->tokens, options->hosts, options->origins};
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/v1/status";
+  request.headers = {{"host", "gpu1.example.org"},
+                     {"origin", "https://a.example"},
+                     {"authorization", "Bearer " + std::string(16, 'T')}};
+  std::string out;
+  for (int with : {1, 2, 3}) {  // the host's name alone, a page at a known name, and both
+    HttpRequest one = request;
+    if (with == 1) one.headers.erase("origin");
+    if (with == 2) one.headers["host"] = "127.0.0.1";
+    const auto refused = refuse(one, guard);
+    out += fmt::format(" {}", refused ? refused->status : 200);
+  }
+  return out;
+}
+
+const std::string kTcp = "tcp.listen = \"127.0.0.1:0\"\ntcp.token_file = \"TOKEN\"\n";
+const std::string kPlain = kTcp + "tcp.tls = false\n";
+const std::string kSmall = "policy = \"static+edf\"\nlayouts = \"1g+1g+1g+1g+1g+1g+1g\"\n";
+
+Effects effects() {
+  return {
+      {"socket", {"socket = \"other\"", socket_name}},
+      {"state_dir", {"state_dir = \"/dev/shm/smartmig-settings-test\"", state_dir_of}},
+      {"driver", {"driver = \"emulate:2xa30-24gb\"", gpus_of}},
+      {"policy", {"policy = \"none+edf\"", layouts_after_a_while}},
+      {"layouts", {"layouts = \"4g+2g+1g\"", layouts_after_a_while, "policy = \"static+edf\"\n"}},
+      {"shadow", {"shadow = \"none+edf\"", shadow_differences}},
+      {"guard", {"guard = true", fallbacks, kSmall}},
+      {"seed", {"seed = 12", layouts_after_a_while, "policy = \"static+random\"\n"}},
+      {"mapping_dir", {"mapping_dir = \"mapped\"", mapped_jobs}},
+      {"overtaking.bound", {"overtaking.bound = 2", start_of_a_wide_job, kSmall}},
+      {"overtaking.patience", {"overtaking.patience = \"1m\"", start_of_a_wide_job, kSmall}},
+      {"power.board_cap_w", {"power.board_cap_w = 150", most_watts}},
+      {"power.fleet_cap_w", {"power.fleet_cap_w = 150", most_watts}},
+      {"prices.energy_per_kwh", {"prices.energy_per_kwh = 0.3", cost_of_a_late_job}},
+      {"prices.late_per_hour", {"prices.late_per_hour = 2", cost_of_a_late_job}},
+      {"defaults.estimate", {"defaults.estimate = \"20m\"", record_of_a_job}},
+      {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},
+      {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
+      {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
+      {"limits.user_slices", {"limits.user_slices = 2", most_running}},
+      {"limits.user_queued", {"limits.user_queued = 3", accepted}},
+      {"limits.queue", {"limits.queue = 4", accepted}},
+      {"limits.window", {"limits.window = 8", visible}},
+      {"priorities", {"priorities.1001 = -7", record_of_a_job}},
+      {"host.cpus", {"host.cpus = 4", most_running, "host.mem = \"64G\"\n"}},
+      {"host.mem", {"host.mem = \"6G\"", most_running, "host.cpus = 64\n"}},
+      {"energy.sample", {"energy.sample = \"7s\"", next_sample}},
+      {"logs.max_mib", {"logs.max_mib = 1", log_bytes}},
+      {"logs.keep_days", {"logs.keep_days = 50", kept, "jobs.keep_days = 60\n"}},
+      {"journal.max_events", {"journal.max_events = 1000", kept, "journal.keep_days = 60\n"}},
+      {"journal.keep_days", {"journal.keep_days = 50", kept}},
+      {"jobs.max", {"jobs.max = 1", kept, "jobs.keep_days = 60\n"}},
+      {"jobs.keep_days", {"jobs.keep_days = 50", kept}},
+      {"tcp.listen", {"tcp.listen = \"127.0.0.1:0\"", tcp_answer, "tcp.token_file = \"TOKEN\"\ntcp.tls = false\n"}},
+      {"tcp.token_file", {"tcp.token_file = \"OTHER\"", tcp_answer, "tcp.listen = \"127.0.0.1:0\"\ntcp.tls = false\n"}},
+      {"tcp.certificate", {"tcp.certificate = \"/nowhere\"", tcp_answer, kTcp + "tcp.key = \"TOKEN\"\n"}},
+      {"tcp.key", {"tcp.key = \"TOKEN\"", tcp_answer, kTcp + "tcp.certificate = \"/nowhere\"\n"}},
+      {"tcp.tls", {"tcp.tls = false", tcp_answer, kTcp}},
+      {"tcp.hosts", {"tcp.hosts = [\"gpu1.example.org\"]", tcp_answer, kPlain}},
+      {"tcp.allowed_origins", {"tcp.allowed_origins = [\"https://a.example\"]", tcp_answer, kPlain}},
+      {"hooks.on_finish", {"hooks.on_finish = \"set\"", hook_ran}},
+      {"oom.patterns", {"oom.patterns = [\"Speicher voll\"]", attempts_after_words}},
+  };
+}
+
+std::set<std::string> documented_keys() {
+  const std::string text = read_file(std::string(SMARTMIG_SOURCE_DIR) + "/docs/serve-config.md").value();
+  std::set<std::string> keys;
+  const std::regex row("^\\|((?: `[a-z_.]+`,?)+) \\|"), name("`([a-z_.]+)`");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch cell;
+    if (!std::regex_search(line, cell, row)) continue;
+    const std::string cells = cell[1];
+    for (std::sregex_iterator at(cells.begin(), cells.end(), name), end; at != end; ++at) keys.insert((*at)[1]);
+  }
+  return keys;
+}
+
+// What is wrong with a file that is wrong only as a whole (a token missing) is part of what is seen.
+std::string seen_with(const Effect& effect, const std::string& lines) {
+  const auto settings = parse_settings("f", lines);
+  return settings ? effect.seen(*settings) : settings.error().what;
+}
+
+class DaemonProcessesSettings : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DaemonProcessesSettings, HasAnEffect) {
+  const Effects table = effects();
+  ASSERT_TRUE(table.count(GetParam())) << "no row for the setting " << GetParam();
+  const Effect& effect = table.at(GetParam());
+  const std::string plain = seen_with(effect, effect.both), changed = seen_with(effect, effect.both + effect.changed);
+  EXPECT_NE(plain, changed) << effect.changed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Documented, DaemonProcessesSettings, ::testing::ValuesIn(documented_keys()),
+                         [](const auto& info) { return std::regex_replace(info.param, std::regex("[.]"), "_"); });
+
+TEST(Settings, TheDocumentNamesEveryFieldAndNoOther) {
+  Settings settings;
+  std::set<std::string> fields;
+  for (const SettingField& field : setting_fields(settings)) fields.insert(field.key);
+  EXPECT_EQ(documented_keys(), fields);
+}
+
+}  // namespace
+}  // namespace smartmig

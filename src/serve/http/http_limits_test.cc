@@ -1,0 +1,168 @@
+// Bounds of the server: large, slow and many requests leave room for others.
+#include <sys/resource.h>
+
+#include "support/http_world.h"
+
+namespace smartmig {
+namespace {
+
+using namespace http_test;
+
+TEST(HttpServer, OversizedAndMalformedRequestsAreBounded) {
+  HttpWorld w;
+  w.options.limits.max_body = 100'000;
+  w.start();
+  auto client = w.client();
+  ASSERT_TRUE(
+      client.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+                  "100001\r\n\r\n"));
+  EXPECT_EQ(client.reply().first, 413);
+  auto chunked = w.client();
+  std::string text =
+      "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 60; ++i) text += "1000\r\n" + std::string(4096, 'x') + "\r\n";
+  ASSERT_TRUE(chunked.send(text + "0\r\n\r\n"));
+  EXPECT_EQ(chunked.reply().first, 413);
+  auto many = w.client();
+  std::string headers = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+  for (int i = 0; i < 100; ++i) headers += "X-" + std::to_string(i) + ": " + std::string(1000, 'y') + "\r\n";
+  many.send(headers + "\r\n");
+  EXPECT_EQ(many.reply().first, 431);
+  auto less = w.client();
+  headers.resize(40'000);
+  headers.resize(headers.rfind("\r\n") + 2);
+  less.send(headers + "\r\n");
+  EXPECT_EQ(less.reply().first, 431);
+  for (const char* bad :
+       {"\r\n\r\n\r\n", "GET\r\n\r\n", "GET /healthz HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02garbage\r\n\r\n",
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"}) {
+    auto c = w.client();
+    c.send(bad);
+    const int status = c.reply(1).first;
+    EXPECT_TRUE(status == 0 || (status >= 400 && status < 600)) << bad << " " << status;
+  }
+  EXPECT_EQ(w.client().ask("POST", "/v1/jobs", R"({"command":)").first, 400);
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+}
+
+TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
+  HttpWorld w;
+  w.options.limits.receive_s = 1;
+  w.start();
+  auto silent = w.client(), drips = w.client(), body = w.client();
+  body.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
+  const auto begin = Clock::now();
+  drips.send("GET /healthz HTTP/1.1\r\nHost: x\r\n");
+  bool alive = true;
+  while (alive && seconds_since(begin) < 8) {
+    alive = drips.send("X: y\r\n") && !drips.closed(0.1);
+    EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+  }
+  EXPECT_FALSE(alive);
+  EXPECT_LT(seconds_since(begin), 5);
+  EXPECT_EQ(body.reply().first, 408);
+  EXPECT_TRUE(silent.closed(5));
+}
+
+TEST(HttpServer, OneUserCannotTakeEveryConnection) {
+  HttpWorld w;
+  w.options.limits.max_of_peer = 5;
+  w.start();
+  std::vector<std::unique_ptr<RawClient>> held;
+  for (int i = 0; i < 5; ++i) {
+    held.push_back(std::make_unique<RawClient>(w.options.socket));
+    EXPECT_EQ(held.back()->ask("GET", "/healthz").first, 200);
+  }
+  EXPECT_EQ(w.client().reply(5).first, 429);
+  held.pop_back();
+  const auto begin = Clock::now();
+  int status = 0;
+  while (status != 200 && seconds_since(begin) < 5) status = w.client().ask("GET", "/healthz").first;
+  EXPECT_EQ(status, 200);
+}
+
+TEST(HttpServer, ThreadFiftyClientsAtOnce) {
+  HttpWorld w;
+  w.start();
+  constexpr int kClients = 50, kEach = 20;
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> threads;
+  for (int c = 0; c < kClients; ++c)
+    threads.emplace_back([&] {
+      auto client = w.client();
+      for (int i = 0; i < kEach; ++i)
+        accepted += client.ask("POST", "/v1/jobs", R"({"command":["sleep","1"]})").first == 201;
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(accepted, kClients * kEach);
+  EXPECT_EQ(w.service.count(), std::size_t(kClients * kEach));
+}
+
+TEST(HttpServer, ThreadSlowAnswersLeaveRoomForOthers) {
+  HttpWorld w;
+  w.options.limits.workers = 2;
+  w.service.slow_s = 0.5;
+  w.start();
+  std::vector<std::thread> threads;
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back(
+        [&] { answered += w.client().ask("POST", "/v1/whatif", "{\"policy\":\"edf\"}").first == 200; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto begin = Clock::now();
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+  EXPECT_LT(seconds_since(begin), 0.4);
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(answered, 3);
+}
+
+TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
+  HttpWorld w;
+  w.options.limits.workers = 2;
+  w.options.limits.max_streams = 20;
+  w.start();
+  w.service.say("started");
+  std::vector<std::unique_ptr<RawClient>> streams;
+  for (int i = 0; i < 20; ++i) {
+    streams.push_back(std::make_unique<RawClient>(w.options.socket));
+    streams.back()->send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  for (auto& s : streams) EXPECT_NE(s->read_until("id: 1\n").find("id: 1\n"), std::string::npos);
+  EXPECT_EQ(w.client().ask("GET", "/v1/events").first, 429);
+  const auto begin = Clock::now();
+  w.service.say("finished");
+  for (auto& s : streams) EXPECT_NE(s->read_until("id: 2\nevent: finished").find("id: 2\n"), std::string::npos);
+  EXPECT_LT(seconds_since(begin), 2);
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+
+  streams.resize(10);  // clients that leave make room
+  auto late = w.client();
+  const auto left = Clock::now();
+  std::string head;
+  while (head.find("200 OK") == head.npos && seconds_since(left) < 5) {
+    RawClient one(w.options.socket);
+    one.send("GET /v1/events?after=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    head = one.read_until("id: 2\n", 1);
+  }
+  EXPECT_NE(head.find("id: 2\n"), std::string::npos);
+  EXPECT_EQ(head.find("id: 1\n"), std::string::npos);
+  w.server.reset();  // with ten streams open
+  for (auto& s : streams) EXPECT_TRUE(s->closed(2));
+}
+
+TEST(HttpServer, ThreadAnIdleServerSleeps) {
+  HttpWorld w;
+  w.start();
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  ::getrusage(RUSAGE_SELF, &after);
+  const auto used = [](const rusage& r) {
+    return double(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * double(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+  };
+  EXPECT_LT(used(after) - used(before), 0.02);  // 1 % of a core
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,72 @@
+// What goes into the store and comes out of it: rows of jobs, lines of the journal, named values. Instants are Unix
+// microseconds of the queue's clock.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smartmig {
+
+struct JobRow {
+  std::uint64_t id = 0;
+  std::uint32_t uid = 0;
+  int status = 0;  // JobStatus
+  bool final = false;
+  std::int64_t submitted_us = 0, ended_us = -1;
+  std::string spec;   // JSON, written once: empty in a commit leaves what is stored
+  std::string state;  // JSON: all else of the record
+};
+
+struct EventRow {
+  std::uint64_t sequence = 0;  // increasing without gaps
+  std::int64_t at_us = 0;
+  std::string line;  // one JSON line of the journal, without newline
+};
+
+struct StoreBatch {
+  std::vector<JobRow> jobs;
+  std::vector<EventRow> events;
+  std::map<std::string, std::string> values;  // small named values: clock origin, energy meters, history of kinds
+  bool empty() const { return jobs.empty() && events.empty() && values.empty(); }
+  void clear() {
+    jobs.clear();
+    events.clear();
+    values.clear();
+  }
+};
+
+struct StoreFind {
+  std::optional<std::uint32_t> uid;
+  std::optional<int> status;
+  std::optional<bool> final;
+  std::uint64_t after = 0;  // ids above (oldest first) or below (newest first, 0: no limit) this one
+  bool newest_first = false;
+  int limit = 1000;
+};
+
+struct StoreStart {
+  std::vector<JobRow> live;  // by id, with specs
+  std::map<std::string, std::string> values;
+  std::uint64_t last_job = 0, last_event = 0;  // ever given, whatever was pruned since
+};
+
+struct JobEnd {  // ordered: jobs may end at the same instant
+  std::int64_t at_us = 0;
+  std::uint64_t job = 0;
+  auto operator<=>(const JobEnd&) const = default;
+};
+
+// What a prune leaves: nothing older than an instant, and at most so many.
+struct StoreKeep {
+  std::int64_t events_from_us = INT64_MIN, jobs_from_us = INT64_MIN;  // of jobs: their ends
+  std::uint64_t max_events = UINT64_MAX, max_jobs = UINT64_MAX;
+};
+
+struct StoreOptions {
+  std::uint64_t max_bytes = 0;  // of the file; a commit beyond it fails as on a full disk. 0: no limit
+  int readers = 4;              // connections for readers, opened when needed
+};
+
+}  // namespace smartmig

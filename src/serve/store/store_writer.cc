@@ -1,0 +1,89 @@
+#include "serve/store/store_writer.h"
+
+#include "serve/store/job_rows.h"
+
+namespace smartmig {
+
+Result<std::unique_ptr<StoreWriter>> StoreWriter::open(SqliteDb db, const StoreOptions& options) {
+  std::unique_ptr<StoreWriter> writer(new StoreWriter(std::move(db)));
+  SMARTMIG_RETURN_IF_ERROR(writer->prepare(options));
+  return writer;
+}
+
+Result<Ok> StoreWriter::prepare(const StoreOptions& options) {
+  SMARTMIG_TRY(const auto mode, db_.text("PRAGMA journal_mode=WAL"));
+  if (mode != "wal") return io_error("{} cannot use a write-ahead log here: put it on a local file system", db_.path());
+  SMARTMIG_RETURN_IF_ERROR(
+      db_.run("PRAGMA synchronous=FULL; PRAGMA cache_size=-2048; PRAGMA journal_size_limit=16777216; PRAGMA "
+              "temp_store=MEMORY"));
+  if (options.max_bytes > 0) {
+    SMARTMIG_TRY(const auto page, db_.number("PRAGMA page_size"));
+    const auto pages = std::max<std::uint64_t>(1, options.max_bytes / std::uint64_t(page));
+    SMARTMIG_RETURN_IF_ERROR(db_.number(fmt::format("PRAGMA max_page_count={}", pages).c_str()));
+  }
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&put_job_,
+       "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET uid=?2, status=?3, final=?4, "
+       "submitted_us=?5, ended_us=?6, state=?7"},
+      {&put_spec_, "INSERT INTO specs VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET spec=?2"},
+      {&put_event_, "INSERT INTO events VALUES(?1,?2,?3)"},
+      {&put_value_, "INSERT INTO named VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"}};
+  for (const auto& [statement, sql] : statements) {
+    SMARTMIG_TRY(*statement, SqliteStatement::prepare(db_, sql));
+  }
+  return Ok{};
+}
+
+Result<StoreStart> StoreWriter::start() {
+  const std::scoped_lock lock(writing_);
+  StoreStart found;
+  SMARTMIG_TRY(auto live, SqliteStatement::prepare(db_, select_jobs(kLive, "j.final=0 ORDER BY j.id").c_str()));
+  SMARTMIG_TRY(found.live, job_rows(live));
+  SMARTMIG_TRY(auto named, SqliteStatement::prepare(db_, "SELECT name, value FROM named"));
+  for (;;) {
+    SMARTMIG_TRY(const bool more, named.step());
+    if (!more) break;
+    found.values.emplace(named.text(0), named.text(1));
+  }
+  SMARTMIG_TRY(const auto job, db_.number("SELECT max((SELECT coalesce(max(id),0) FROM jobs), "
+                                          "(SELECT CAST(value AS INTEGER) FROM meta WHERE key='last_job'))"));
+  SMARTMIG_TRY(const auto event, db_.number("SELECT max((SELECT coalesce(max(sequence),0) FROM events), "
+                                            "(SELECT CAST(value AS INTEGER) FROM meta WHERE key='last_event'))"));
+  found.last_job = std::uint64_t(job);
+  found.last_event = std::uint64_t(event);
+  return found;
+}
+
+Result<Ok> StoreWriter::commit(const StoreBatch& batch) {
+  if (batch.empty()) return Ok{};
+  const std::scoped_lock lock(writing_);
+  const auto done = write(batch);
+  if (!done) roll_back();
+  return done;
+}
+
+Result<Ok> StoreWriter::write(const StoreBatch& batch) {
+  SMARTMIG_RETURN_IF_ERROR(begin_.run());
+  for (const JobRow& job : batch.jobs) {
+    put_job_.bind(1, std::int64_t(job.id)).bind(2, std::int64_t(job.uid)).bind(3, std::int64_t(job.status));
+    put_job_.bind(4, std::int64_t(job.final)).bind(5, job.submitted_us).bind(6, job.ended_us).bind(7, job.state);
+    SMARTMIG_RETURN_IF_ERROR(put_job_.run());
+    if (job.spec.empty()) continue;
+    SMARTMIG_RETURN_IF_ERROR(put_spec_.bind(1, std::int64_t(job.id)).bind(2, job.spec).run());
+  }
+  for (const EventRow& event : batch.events)
+    SMARTMIG_RETURN_IF_ERROR(
+        put_event_.bind(1, std::int64_t(event.sequence)).bind(2, event.at_us).bind(3, event.line).run());
+  for (const auto& [name, value] : batch.values)
+    SMARTMIG_RETURN_IF_ERROR(put_value_.bind(1, name).bind(2, value).run());
+  return commit_.run();
+}
+
+void StoreWriter::roll_back() {
+  for (SqliteStatement* s : {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_}) s->reset();
+  if (!sqlite3_get_autocommit(db_.handle())) (void)db_.run("ROLLBACK");
+}
+
+}  // namespace smartmig
