@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "live/jobs/cgroup.h"
+#include "live/jobs/reach.h"
 #include "live/jobs/runner.h"
 #include "live/jobs/spool.h"
 
@@ -42,6 +43,9 @@ class ProcessRunner : public JobRunner {
   std::vector<AttemptExit> poll() override;
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
   void forget(std::uint64_t job) override;
+  Result<Ok> can_reach(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override {
+    return can_reach_program(spec, uid, gid);
+  }
 
   Result<Ok> reports_memory() const override;
   std::optional<JobMemory> memory_of(AttemptId id) const override;

@@ -70,7 +70,9 @@ class JobRunner {
   virtual Time next_due() const { return kNever; }  // when poll() will have something by itself (in-process runners)
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
-  virtual void forget(std::uint64_t job) = 0;            // its ended attempts: records and logs may go
+  virtual void forget(std::uint64_t job) = 0;  // its ended attempts: records and logs may go
+  // Asked before a job is accepted. kNoPermission: this user can never start its program.
+  virtual Result<Ok> can_reach(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const { return Ok{}; }
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
   // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests. An error says why none can.
   virtual Result<Ok> reports_memory() const { return unsupported("jobs without processes make no CUDA requests"); }

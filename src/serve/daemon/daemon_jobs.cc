@@ -64,6 +64,7 @@ Result<std::vector<std::uint64_t>> Daemon::submit(const Caller& caller, std::vec
     if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
       warnings.push_back(
           fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+    SMARTMIG_RETURN_IF_ERROR(world_.runner.can_reach(spec, caller.uid, caller.gid));
     if (spec.exact_memory)
       if (const auto can = world_.runner.reports_memory(); !can)
         return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};

@@ -1,0 +1,108 @@
+#include "live/jobs/reach.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+
+#include "base/errors.h"
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<gid_t> groups_of(std::uint32_t uid, std::uint32_t gid) {
+  passwd entry{}, *found = nullptr;
+  std::vector<char> space(16'384);
+  std::vector<gid_t> groups(1, gid);
+  if (::getpwuid_r(uid, &entry, space.data(), space.size(), &found) != 0 || !found) return groups;
+  groups.resize(256);
+  int count = int(groups.size());
+  if (::getgrouplist(found->pw_name, gid, groups.data(), &count) < 0) count = int(groups.size());
+  groups.resize(std::size_t(count));
+  return groups;
+}
+
+// Of this thread alone: glibc's wrappers would change every thread of the process.
+bool become(std::uint32_t uid, std::uint32_t gid, const std::vector<gid_t>& groups) {
+  if (uid == ::geteuid()) return true;
+  if (::geteuid() != 0 || ::syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return false;
+  ::setfsgid(gid);
+  ::setfsuid(uid);
+  return std::uint32_t(::setfsuid(uid)) == uid;  // and with it go the rights of root over files
+}
+
+// 0: it can be entered or executed; else errno.
+int refused_by_kernel(const std::string& path) {
+#ifdef SYS_faccessat2
+  if (::syscall(SYS_faccessat2, AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) return 0;
+  if (errno != ENOSYS) return errno;
+#endif
+  const int fd = ::open(path.c_str(), O_PATH | O_CLOEXEC);  // an older kernel: the way to it, not its own mode
+  if (fd < 0) return errno;
+  ::close(fd);
+  return 0;
+}
+
+// The first part of the path that may not be entered: "/root" of "/root/build/job".
+std::string obstacle(const fs::path& path) {
+  fs::path part;
+  for (const fs::path& piece : path) {
+    part /= piece;
+    if (refused_by_kernel(part.string()) == EACCES) return part.string();
+  }
+  return path.string();
+}
+
+// Where the program may lie, in the order of the search; one that names a directory lies there alone.
+std::vector<fs::path> candidates(const JobSpec& spec) {
+  const fs::path program = spec.command.front();
+  if (program.is_absolute()) return {program};
+  if (spec.command.front().find('/') != std::string::npos) return {fs::path(spec.directory) / program};
+  std::string search = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& entry : spec.environment)
+    if (entry.starts_with("PATH=")) search = entry.substr(5);
+  std::vector<fs::path> out;
+  for (const std::string_view place : split(search, ':')) out.push_back(fs::path(spec.directory) / place / program);
+  return out;
+}
+
+std::string refusal(const JobSpec& spec, std::uint32_t uid) {
+  if (refused_by_kernel(spec.directory) == EACCES)
+    return fmt::format(
+        "user {} cannot enter the job's directory {}: {} is closed to them; open it, or submit elsewhere", uid,
+        spec.directory, obstacle(spec.directory));
+  std::string closed;
+  for (const fs::path& path : candidates(spec)) {
+    const int code = refused_by_kernel(path.string());
+    if (code == 0) return {};
+    if (code == EACCES && closed.empty()) closed = path.lexically_normal().string();
+  }
+  if (closed.empty()) return {};
+  return fmt::format(
+      "user {} cannot execute {}: {} is closed to them; open it, or put the program where they can reach it", uid,
+      closed, obstacle(closed));
+}
+
+}  // namespace
+
+Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
+  if (spec.command.empty() || uid == 0) return Ok{};
+  const auto groups = groups_of(uid, gid);
+  std::string words;
+  std::thread([&] {
+    if (become(uid, gid, groups)) words = refusal(spec, uid);
+  }).join();
+  if (!words.empty()) return no_permission("{}", words);
+  return Ok{};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,12 @@
+// Can a user enter a job's directory and execute its program? Asked when a job is submitted, so that nobody waits for
+// hours to read "permission denied". The kernel is asked with the user's own rights (on a thread that takes their file
+// system identity), so that groups and access lists count. A program that does not exist is no refusal: it may by then.
+#pragma once
+#include "live/jobs/job_spec.h"
+
+namespace smartmig {
+
+// kNoPermission: no; the sentence names the path that cannot be entered and what to do.
+Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid);
+
+}  // namespace smartmig

@@ -1,0 +1,75 @@
+#include "live/jobs/reach.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/temp_dir.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::uint32_t kStranger = 61'234;
+
+class ReachProcess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: it asks with the rights of another user";
+    ::chmod(dir_.path().c_str(), 0755);
+    spec_.command = {dir_.file("open/program", "#!/bin/sh\n")};
+    spec_.directory = "/";
+    ::chmod((dir_.path() + "/open").c_str(), 0755);
+    ::chmod(spec_.command[0].c_str(), 0755);
+  }
+  std::string words(std::uint32_t uid = kStranger) {
+    const auto reached = can_reach_program(spec_, uid, uid);
+    return reached ? "" : reached.error().what;
+  }
+  TempDir dir_;
+  JobSpec spec_;
+};
+
+TEST_F(ReachProcess, AProgramThatAllMayExecute) { EXPECT_EQ(words(), ""); }
+
+TEST_F(ReachProcess, ADirectoryOnTheWayIsClosed) {
+  ::chmod((dir_.path() + "/open").c_str(), 0700);
+  EXPECT_NE(words().find("cannot execute " + spec_.command[0] + ": " + dir_.path() + "/open is closed"),
+            std::string::npos)
+      << words();
+  EXPECT_EQ(words(0), "") << "root reaches everything";
+  ::chmod((dir_.path() + "/open").c_str(), 0710);
+  ASSERT_EQ(::chown((dir_.path() + "/open").c_str(), 0, kStranger), 0);
+  EXPECT_EQ(words(), "") << "its group may";
+}
+
+TEST_F(ReachProcess, AFileThatMayNotBeExecuted) {
+  ::chmod(spec_.command[0].c_str(), 0744);
+  EXPECT_NE(words().find("cannot execute"), std::string::npos);
+}
+
+TEST_F(ReachProcess, TheWorkingDirectoryIsClosed) {
+  spec_.directory = dir_.path() + "/open";
+  ::chmod(spec_.directory.c_str(), 0700);
+  EXPECT_NE(words().find("cannot enter the job's directory"), std::string::npos);
+}
+
+TEST_F(ReachProcess, ThePathIsSearchedAsAtTheStart) {
+  spec_.command = {"program"};
+  spec_.environment = {"PATH=/nowhere:" + dir_.path() + "/open"};
+  EXPECT_EQ(words(), "");
+  ::chmod((dir_.path() + "/open").c_str(), 0700);
+  EXPECT_NE(words(), "");
+  spec_.command = {"./program"};
+  spec_.directory = dir_.path();
+  EXPECT_EQ(words(), "") << "what is not there may come";
+}
+
+TEST_F(ReachProcess, TheAskingThreadKeepsItsRights) {
+  ::chmod(spec_.command[0].c_str(), 0700);
+  EXPECT_NE(words(), "");
+  EXPECT_EQ(::access(spec_.command[0].c_str(), X_OK), 0);
+  EXPECT_EQ(words(0), "");
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,163 @@
+// What can be seen from outside of a daemon with given settings: its places, what it keeps, its processes, where it
+// listens. For settings_effects_test.cc, which has the table.
+#pragma once
+#include <regex>
+#include <thread>
+
+#include "serve/http/api.h"
+#include "serve/http/listen_options.h"
+#include "support/emulated_daemon.h"
+#include "support/fake_service.h"
+
+namespace smartmig::settings_test {
+
+struct Effect {
+  std::string changed;                               // a line of TOML
+  std::function<std::string(const Settings&)> seen;  // what a daemon with these settings does
+  std::string both = "";                             // lines for the default and the other
+};
+using Effects = std::map<std::string, Effect>;
+
+// ---- places
+
+inline std::string gpus_of(const Settings& s) { return EmulatedDaemon(s).station().gpus(); }
+
+inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).station().state_dir(); }
+
+inline std::string mapped_jobs(Settings s) {
+  TempDir dir;
+  if (!s.places.mapping_dir.empty()) s.places.mapping_dir = dir.path() + "/" + s.places.mapping_dir;
+  EmulatedDaemon d(s);
+  d.submit(10);
+  d.run(5);
+  return std::filesystem::exists(dir.path() + "/mapped") ? "files" : "none";
+}
+
+// ---- what is kept: two jobs that ended long ago, with a log, and 1,500 events
+
+inline std::string kept(Settings s) {
+  TempDir dir;
+  s.places.state_dir = dir.path();
+  {
+    const auto store = std::move(Store::open(dir.path() + "/queue.db").value());
+    StoreBatch batch;
+    for (const std::uint64_t id : {1, 2}) {
+      JobRecord job;
+      job.id = id;
+      job.spec.command = {"x"};
+      job.spec.directory = "/";
+      job.status = JobStatus::kDone;
+      job.ended = Time(1'000'000);
+      job.attempt = 1;
+      batch.jobs.push_back(to_row(job, true));
+      dir.file(fmt::format("spool/{}/1/log", id), "words\n");
+    }
+    for (std::uint64_t e = 1; e <= 1500; ++e) batch.events.push_back({e, 1'000'000, "{}"});
+    EXPECT_TRUE(store->commit(batch));
+  }
+  EmulatedDaemon d(s, true);
+  d.jump(days(40));
+  int jobs = 0, logs = 0;
+  for (const std::uint64_t id : {1, 2}) {
+    jobs += d.station().store().job(id).value().has_value();
+    logs += std::filesystem::exists(fmt::format("{}/spool/{}/1/log", dir.path(), id));
+  }
+  const auto events = d.station().store().events_after(0, 10'000).value();
+  std::size_t old = 0;
+  for (const EventRow& event : events) old += event.line == "{}";
+  return fmt::format("{} jobs, {} logs, {} events", jobs, logs, old);
+}
+
+// ---- real processes
+
+inline std::string end_of_a_process(Settings s, const std::string& script,
+                                    const std::function<std::string(EmulatedDaemon&)>& see) {
+  EmulatedDaemon d(s, true, "zero");
+  JobSpec spec;
+  spec.command = {"sh", "-c", script};
+  spec.directory = "/";
+  spec.environment = {"PATH=/usr/bin:/bin"};
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(d.daemon().submit({::geteuid(), ::getegid(), true}, {spec}, warnings));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!d.daemon().live_jobs().empty() && std::chrono::steady_clock::now() < limit) {
+    d.daemon().step();
+    d.station().clock().wait_until(std::min(d.daemon().next_due(), d.daemon().now() + Time(20'000)));
+  }
+  return see(d);
+}
+
+inline std::string log_bytes(const Settings& s) {
+  return end_of_a_process(s, "head -c 3000000 /dev/zero", [](EmulatedDaemon& d) {
+    const std::string log = d.daemon().world().runner.log_path({1, 1});
+    std::uintmax_t bytes = std::filesystem::file_size(log);
+    if (std::filesystem::exists(log + ".1")) bytes += std::filesystem::file_size(log + ".1");
+    return std::string(bytes >= 3'000'000 ? "all" : "its ends");
+  });
+}
+
+inline std::string attempts_after_words(const Settings& s) {
+  return end_of_a_process(s, "echo Speicher voll; exit 1", [](EmulatedDaemon& d) { return d.ended(1).reason; });
+}
+
+inline std::string hook_ran(Settings s) {
+  TempDir dir;
+  const std::string program = dir.file("hook", fmt::format("#!/bin/sh\ncat > {}/told.part && mv {}/told.part {}/told\n",
+                                                           dir.path(), dir.path(), dir.path()));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  if (!s.hooks.on_finish.empty()) s.hooks.on_finish = program;
+  EmulatedDaemon d(s);
+  d.submit(1);
+  d.run(1e4);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(s.hooks.on_finish.empty() ? 0 : 20);
+  while (std::chrono::steady_clock::now() < limit && !std::filesystem::exists(dir.path() + "/told"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return std::filesystem::exists(dir.path() + "/told") ? "told" : "not told";
+}
+
+// ---- listening
+
+inline std::string socket_name(Settings s) {
+  TempDir dir;
+  s.places.socket = dir.path() + "/" + (s.places.socket.empty() ? "default" : s.places.socket);
+  FakeService service;
+  Api api(service, "0");
+  const auto server = HttpServer::start(api, socket_options(s));
+  return server ? (*server)->name().substr(dir.path().size()) : server.error().what;
+}
+
+// With a file of one token in the place of "TOKEN" and of another in that of "OTHER".
+inline std::string tcp_answer(Settings s) {
+  TempDir dir;
+  for (const std::string name : {"TOKEN", "OTHER"}) {
+    const std::string path = dir.file(name, std::string(16, name[0]) + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    for (std::string* file : {&s.tcp.token_file, &s.tcp.key})
+      if (*file == name) *file = path;
+  }
+  if (s.tcp.listen.empty()) return "no TCP";
+  const auto options = tcp_options(s);
+  if (!options) return options.error().what;
+  FakeService service;
+  Api api(service, "0");
+  if (const auto server = HttpServer::start(api, *options); !server)
+    return std::regex_replace(server.error().what, std::regex(dir.path()), "");
+  HttpGuardOptions guard{true, options->tokens, options->hosts, options->origins};
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/v1/status";
+  request.headers = {{"host", "gpu1.example.org"},
+                     {"origin", "https://a.example"},
+                     {"authorization", "Bearer " + std::string(16, 'T')}};
+  std::string out;
+  for (int with : {1, 2, 3}) {  // the host's name alone, a page at a known name, and both
+    HttpRequest one = request;
+    if (with == 1) one.headers.erase("origin");
+    if (with == 2) one.headers["host"] = "127.0.0.1";
+    const auto refused = refuse(one, guard);
+    out += fmt::format(" {}", refused ? refused->status : 200);
+  }
+  return out;
+}
+
+}  // namespace smartmig::settings_test
