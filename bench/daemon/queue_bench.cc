@@ -27,7 +27,7 @@ bool submit(Daemon& daemon, std::uint64_t number) {
   JobSpec spec = some_job(number);
   if (number % 2) spec.deadline = daemon.now() + *spec.estimate * int(2 + number % 5);
   std::vector<std::string> warnings;
-  const auto ids = daemon.submit(kUsers[number % std::size(kUsers)], {spec}, warnings);
+  const auto ids = daemon.jobs().submit(kUsers[number % std::size(kUsers)], {spec}, warnings);
   if (!ids) fmt::print(stderr, "{}\n", ids.error().what);
   return bool(ids);
 }
@@ -59,7 +59,7 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
     daemon.step();
     steps.push_back(since(step));
     // The latest ones of the ring.
-    const auto& ring = daemon.decision_times();
+    const auto& ring = daemon.state().figures.decision_times();
     for (std::uint64_t d = decided; d < daemon.counts().decisions; ++d) times.push_back(ring[d % ring.size()]);
   }
   const double p99 = percentile(times, 0.99);
@@ -105,9 +105,9 @@ bool many_jobs(const std::string& directory, const std::string& policy, int jobs
     daemon.step();
   }
   const double wall = since(began);
-  const EnergyTotals energy = daemon.meter().totals();
+  const EnergyTotals energy = daemon.state().boards.meter().totals();
   double boards_j = 0;
-  for (std::size_t g = 0; g < daemon.gpus().size(); ++g)
+  for (std::size_t g = 0; g < daemon.state().boards.size(); ++g)
     if (const auto joules = daemon.world().driver.energy(GpuId(g))) boards_j += *joules;
   const double sum = energy.jobs_j + energy.idle_j + energy.unattributed_j;
   const double off = std::abs(sum - energy.booked_j()) / energy.booked_j();
@@ -147,7 +147,7 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
         job.status = JobStatus::kDone;
         job.attempt = 1;
         job.gpu = i % 8;
-        job.slice = "2g.10gb@0";
+        job.slice = parse_job_slice("2g.10gb@0");
         job.started = job.first_started = from_seconds(2);
         job.ended = from_seconds(3);
         job.exit_code = 0;

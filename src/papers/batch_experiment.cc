@@ -58,7 +58,8 @@ class Watch {
           if (at != daemon.live_jobs().end()) out.lost_s += now - seen.since;
         }
         seen = {attempt, 0, now};
-        if (runs) seen.slices = int(parse_int(at->second.slice.substr(0, at->second.slice.find('g'))).value());
+        if (runs)
+          seen.slices = int(parse_int(at->second.slice.profile.substr(0, at->second.slice.profile.find('g'))).value());
       }
     }
     out.most_at_once = std::max(out.most_at_once, running);
@@ -77,7 +78,7 @@ class Watch {
 
 Result<double> board_joules(Station& station) {
   double sum = 0;
-  for (std::size_t g = 0; g < station.daemon().gpus().size(); ++g) {
+  for (std::size_t g = 0; g < station.daemon().state().boards.size(); ++g) {
     SMARTMIG_TRY(const double joules, station.daemon().world().driver.energy(GpuId(std::uint32_t(g))));
     sum += joules;
   }
@@ -105,7 +106,7 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
   SMARTMIG_TRY(const StateDir state, StateDir::make());
   SMARTMIG_TRY(const auto station, Station::open(options_of(setting, state.path)));
   Daemon& daemon = station->daemon();
-  Watch watch(jobs, daemon.platform());
+  Watch watch(jobs, daemon.state().session.platform());
   BatchOutcome out;
   std::vector<JobSpec> specs;
   double one_by_one = 0;
@@ -127,7 +128,7 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
   const Time begin = daemon.now();
   SMARTMIG_TRY(const double joules_before, board_joules(*station));
   std::vector<std::string> warnings;
-  SMARTMIG_TRY(watch.ids, daemon.submit({1001, 1001, true}, std::move(specs), warnings));
+  SMARTMIG_TRY(watch.ids, daemon.jobs().submit({1001, 1001, true}, std::move(specs), warnings));
   daemon.step();
   watch.look(daemon, out);
   while (!daemon.live_jobs().empty()) {
@@ -141,16 +142,17 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
   out.makespan_s = seconds(daemon.now() - begin);
   SMARTMIG_TRY(const double joules_after, board_joules(*station));
   out.joules = joules_after - joules_before;
-  for (std::size_t g = 0; g < daemon.gpus().size(); ++g)
-    out.joules_by_speed += daemon.platform().model(GpuId(std::uint32_t(g))).power.idle() * out.makespan_s;
-  const Daemon::Counts& counts = daemon.counts();
+  for (std::size_t g = 0; g < daemon.state().boards.size(); ++g)
+    out.joules_by_speed +=
+        daemon.state().session.platform().model(GpuId(std::uint32_t(g))).power.idle() * out.makespan_s;
+  const Counts& counts = daemon.counts();
   out.done = int(counts.ended[std::size_t(JobStatus::kDone)]);
   out.failed = int(counts.ended[std::size_t(JobStatus::kFailed)]);
   if (std::size_t(out.done + out.failed) != jobs.size())
     return invalid("{} jobs were submitted, {} are done and {} failed", jobs.size(), out.done, out.failed);
   out.out_of_memory = counts.oom_restarts;
   out.early = counts.early_restarts;
-  for (const auto& [what, count] : counts.reconfigurations) out.operations += count;
+  for (const auto& [what, count] : daemon.state().figures.reconfigurations()) out.operations += count;
   return out;
 }
 

@@ -136,7 +136,7 @@ TEST(DaemonConformanceIdle, APausedQueueWaitsForItsNextTick) {
   run.settle();
   std::vector<std::string> warnings;
   run.daemon().pause(true);
-  ASSERT_TRUE(run.daemon().submit({1001, 1001, false}, {asks_of(setting)[0].spec}, warnings));
+  ASSERT_TRUE(run.daemon().jobs().submit({1001, 1001, false}, {asks_of(setting)[0].spec}, warnings));
   run.daemon().step();
   run.until(run.daemon().now() + std::chrono::minutes(1));
   for (int i = 0; i < 20; ++i) {

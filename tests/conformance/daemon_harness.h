@@ -134,9 +134,9 @@ class DaemonRun {
     settle();
     until(station_->clock().is_virtual() ? std::max(setting_.begin, daemon().now() + std::chrono::minutes(30))
                                          : daemon().now() + from_seconds(1));
-    out.platform = daemon().shared_platform();
+    out.platform = daemon().state().session.shared_platform();
     for (const GpuState& gpu : daemon().cluster().gpus()) out.initial.push_back(gpu.layout);
-    const std::uint64_t position = daemon().journal_position(), decisions = daemon().counts().decisions;
+    const std::uint64_t position = daemon().state().session.journal().position(), decisions = daemon().counts().decisions;
     out.lines_before = lines_after(0).size();
     out.decision_number = daemon().cluster().decision();
     const Time zero = daemon().now();
@@ -147,16 +147,16 @@ class DaemonRun {
       for (; i < asks.size() && zero + asks[i].after <= daemon().now(); ++i) {
         JobSpec spec = asks[i].spec;
         spec.deadline = daemon().now() + *spec.deadline;
-        const auto given = daemon().submit({1001, 1001, false}, {spec}, warnings);
+        const auto given = daemon().jobs().submit({1001, 1001, false}, {spec}, warnings);
         EXPECT_TRUE(given) << (given ? "" : given.error().what);
         if (given) ids.push_back(given->front());
       }
       daemon().step();
       for (const std::uint64_t id : ids) {
-        const JobId row = daemon().belief().row(id);
+        const JobId row = daemon().state().session.belief().row(id);
         EXPECT_NE(row, kNoJob) << "job " << id << " is not visible";
         if (row == kNoJob) return out;
-        const auto& table = *daemon().belief().table();
+        const auto& table = *daemon().state().session.belief().table();
         out.rows.push_back(
             {table.job(row), table.workload().names[index(row)], table.workload().kind_of(table.job(row))});
       }
@@ -198,7 +198,7 @@ struct Simulated {
   std::size_t done = 0;
 };
 
-// As Daemon::make_policies wraps it.
+// As Policies::make wraps it.
 inline std::unique_ptr<Policy> policy_of(const Setting& setting, std::shared_ptr<const Platform> platform) {
   PolicyOptions options;
   options.layouts = setting.layouts;

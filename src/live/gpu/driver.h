@@ -38,6 +38,7 @@ struct GpuBoard {
   std::vector<Instance> instances;  // by start; leftovers included
   Layout layout;                    // of the instances that can run something
   std::string trouble;              // why it cannot be partitioned; empty: it can
+  bool lost = false;                // the trouble: it does not answer
   std::vector<std::string> notes;   // differences to the catalogue that do no harm
 };
 

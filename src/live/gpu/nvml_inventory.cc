@@ -254,6 +254,7 @@ Result<std::vector<GpuBoard>> NvmlDriver::inventory() {
     } else {
       boards.push_back(gpus_[i].fixed);
       boards.back().trouble = board.error().what;
+      boards.back().lost = board.error().code == Error::kLost;
     }
   }
   return boards;

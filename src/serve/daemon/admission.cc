@@ -113,18 +113,4 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   return answer;
 }
 
-std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
-                              const AdmissionLimits& limits) {
-  std::vector<bool> keep(starts.size(), true);
-  if (limits.user_slices <= 0) return keep;
-  std::unordered_map<std::uint32_t, int> running;
-  for (const UserLoad& user : users) running[user.uid] += user.running_slices;
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    int& slices = running[starts[i].uid];
-    keep[i] = slices + starts[i].slices <= limits.user_slices;
-    if (keep[i]) slices += starts[i].slices;
-  }
-  return keep;
-}
-
 }  // namespace smartmig

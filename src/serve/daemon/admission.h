@@ -10,14 +10,13 @@
 //   presented      max(declared, V_k); with one active user the declared one
 //   no deadline    submitted + slack * estimate, not counted as late
 //   priority       root-set, higher first: where jobs of two priorities are shown, the higher one's deadline is
-//   presented
-//                  no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
+//                  presented no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
 //   window         at most `window` jobs are shown; users take turns, so each has its most urgent ones among them.
 //                  With several users no more than would fill the fleet twice: a policy that saves energy has no
 //                  preference among jobs that can wait, and takes them in the order of arrival.
 //                  Order: priority, presented deadline, turn, submit, id.
 //   caps           a user whose running slices reach the cap is shown nothing, else jobs up to the cap by their least
-//                  slices. A policy may choose larger slices: keep_starts() drops what would exceed the cap.
+//                  slices. A policy may choose larger slices: host_shares.h stops what would exceed the cap.
 //
 // An account runs ahead of the clock while a user takes more than the share; that debt is forgiven beyond `debt`, so
 // that using idle GPUs is never held against anyone for long. O(n log n). Not thread-safe; one owner. Times are of the
@@ -85,13 +84,5 @@ class Admission {
  private:
   std::unordered_map<std::uint32_t, Time> accounts_;
 };
-
-// Starts of a plan, in its order: which may go so that no user's running slices exceed the cap.
-struct UserStart {
-  std::uint32_t uid = 0;
-  int slices = 0;
-};
-std::vector<bool> keep_starts(std::span<const UserStart> starts, std::span<const UserLoad> users,
-                              const AdmissionLimits& limits);
 
 }  // namespace smartmig

@@ -76,8 +76,6 @@ TEST(Admission, CapsOfAUser) {
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2})) << "3 + 2 slices are above 4; the held one is nobody's";
   EXPECT_EQ(answer.user_full, (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(answer.active_users, 1u);
-  const UserStart starts[] = {{1, 3}, {1, 2}, {2, 4}, {2, 1}};
-  EXPECT_EQ(keep_starts(starts, loads, limits), (std::vector<bool>{false, true, true, false}));
 }
 
 // A fleet of whole GPUs that serves jobs by presented deadline; the mean slowdown (turnaround over estimate) per user.

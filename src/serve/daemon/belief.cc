@@ -96,9 +96,9 @@ int Belief::largest_memory_mib() const {
   return most;
 }
 
-void Belief::drop(std::uint64_t record) { row_of_.erase(record); }
+void Belief::drop(QueueId record) { row_of_.erase(record); }
 
-JobId Belief::row(std::uint64_t record) const {
+JobId Belief::row(QueueId record) const {
   const auto at = row_of_.find(record);
   return at == row_of_.end() ? kNoJob : at->second;
 }
@@ -106,8 +106,8 @@ JobId Belief::row(std::uint64_t record) const {
 Cluster Belief::compacted(const Cluster& cluster) {
   const auto table = fresh_table(*platform_, capacity_);
   std::vector<JobId> keep;
-  std::vector<std::uint64_t> records(capacity_);
-  std::map<std::uint64_t, JobId> rows;
+  std::vector<QueueId> records(capacity_);
+  std::map<QueueId, JobId> rows;
   for (JobId old = cluster.first_unfinished(); old != kNoJob; old = cluster.next_unfinished(old)) {
     const JobId id{std::uint32_t(keep.size())};
     const Job& job = table_->job(old);

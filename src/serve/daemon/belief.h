@@ -29,9 +29,9 @@ class Belief {
 
   // A new row for this record. kInvalid: it fits no slice of the fleet, and the sentence says what it would need.
   Result<JobId> put(const JobRecord& record, Time presented_deadline);
-  void drop(std::uint64_t record);        // its row is of the past
-  JobId row(std::uint64_t record) const;  // kNoJob: not visible
-  std::uint64_t record(JobId row) const { return record_of_[index(row)]; }
+  void drop(QueueId record);        // its row is of the past
+  JobId row(QueueId record) const;  // kNoJob: not visible
+  QueueId record(JobId row) const { return record_of_[index(row)]; }
   std::size_t visible() const { return row_of_.size(); }
   std::size_t free_rows() const { return table_->size() - used_; }
   // The cluster over a fresh table with the visible rows only.
@@ -53,8 +53,8 @@ class Belief {
   PowerCaps caps_;
   int user_slices_ = 0;
   std::size_t capacity_, used_ = 0;
-  std::map<std::uint64_t, JobId> row_of_;
-  std::vector<std::uint64_t> record_of_;  // by row
+  std::map<QueueId, JobId> row_of_;
+  std::vector<QueueId> record_of_;  // by row
 };
 
 }  // namespace smartmig

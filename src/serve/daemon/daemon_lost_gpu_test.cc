@@ -25,7 +25,7 @@ TEST(Daemon, StartsWhileAGpuIsLost) {
     auto station = open_station(dir);
     ASSERT_TRUE(station) << station.error().what;
     (*station)->daemon().step();
-    uuid = (*station)->daemon().gpus()[1].board.uuid;
+    uuid = (*station)->daemon().state().boards.at(1).board.uuid;
     nvmlSimFault_t lost{};
     lost.kind = NVML_SIM_FAULT_GPU_LOST;
     lost.gpu = 1;
@@ -37,21 +37,21 @@ TEST(Daemon, StartsWhileAGpuIsLost) {
     ASSERT_TRUE(station) << station.error().what;
     Daemon& daemon = (*station)->daemon();
     daemon.step();
-    ASSERT_EQ(daemon.gpus().size(), 2u);
-    EXPECT_EQ(daemon.gpus()[1].board.uuid, uuid);
-    EXPECT_FALSE(daemon.gpus()[1].trouble.empty());
+    ASSERT_EQ(daemon.state().boards.size(), 2u);
+    EXPECT_EQ(daemon.state().boards.at(1).board.uuid, uuid);
+    EXPECT_FALSE(daemon.state().boards.at(1).words.empty());
     EXPECT_TRUE(daemon.cluster().gpu(GpuId(1)).blocked);
-    EXPECT_TRUE(daemon.gpus()[0].trouble.empty());
+    EXPECT_TRUE(daemon.state().boards.at(0).words.empty());
     EXPECT_FALSE(daemon.drain(1, false)) << "it cannot be put back to work while it is lost";
     ASSERT_EQ((*station)->machine()->sim()->nvmlSimClearFaults(NVML_SIM_FAULT_GPU_LOST, 1), NVML_SUCCESS);
   }
   auto station = open_station(dir);
   ASSERT_TRUE(station) << station.error().what;
-  if (!(*station)->daemon().gpus()[1].trouble.empty()) {
+  if (!(*station)->daemon().state().boards.at(1).words.empty()) {
     ASSERT_TRUE((*station)->daemon().drain(1, false));
   }
   (*station)->daemon().step();
-  EXPECT_TRUE((*station)->daemon().gpus()[1].trouble.empty());
+  EXPECT_TRUE((*station)->daemon().state().boards.at(1).words.empty());
   EXPECT_FALSE((*station)->daemon().cluster().gpu(GpuId(1)).blocked);
 }
 

@@ -1,94 +1,110 @@
-// The daemon's figures for Prometheus, gathered on the owner thread.
-#include <algorithm>
+#include "serve/daemon/daemon_metrics.h"
 
-#include "mig/fragmentation.h"
-#include "serve/daemon/daemon.h"
+#include "live/gpu/partition_manager.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
+namespace {
 
-MetricsInput Daemon::metrics(const std::string& version) const {
-  MetricsInput out;
-  out.version = version;
-  out.policy = policies_->name();
-  out.driver = world_.driver.name();
-  std::vector<FragmentationTable> fragmentation_of;  // by model
-  for (const Platform::Model& model : platform_->models()) fragmentation_of.emplace_back(*model.gpu);
-  for (std::size_t g = 0; g < gpus_.size(); ++g) {
-    const GpuFacts& facts = gpus_[g];
-    const GpuState& state = cluster().gpus()[g];
-    const GpuModel& model = *platform_->model(GpuId(g)).gpu;
-    const Fragmentation fragmentation = fragmentation_of[std::size_t(platform_->model_index(GpuId(g)))].of(state.busy);
-    const EnergyTotals totals = board_energy(g);
-    MetricsInput::Board board;
-    board.gpu = int(g);
-    board.uuid = facts.board.uuid;
-    board.model = model.name();
-    board.state = !facts.trouble.empty() ? "quarantined" : facts.by_operator ? "drained" : "ok";
-    board.watts = facts.watts;
-    board.joules = {{"counter", totals.by_source_j[0]},
-                    {"power-integral", totals.by_source_j[1]},
-                    {"model", totals.by_source_j[2]}};
-    board.unattributed_joules = totals.unattributed_j;
-    board.fragmentation = fragmentation.score;
-    board.largest_free_slices = fragmentation.largest_free;
-    board.dead_process_bytes = double(facts.dead_mib) * (1 << 20);
-    out.boards.push_back(std::move(board));
-    for (const PlacementId p : state.layout) {
-      const Instance* instance = find_instance(facts.board, p);
-      const JobId row = state.job_at[index(p)];
-      MetricsInput::Slice slice;
-      slice.gpu = int(g);
-      slice.gpu_instance = instance ? instance->gpu_instance : -1;
-      slice.start = model.placement(p).start;
-      slice.uuid = facts.board.uuid;
-      slice.profile = model.profile_of(p).name;
-      slice.device = instance ? instance->uuid : "";
-      if (row != kNoJob && !facts.quarantined.count(index(p))) {
-        slice.job = belief_->record(row);
-        slice.watts = watts_of(GpuId(g), p);
-      }
-      out.slices.push_back(std::move(slice));
-    }
+MetricsInput::Board board_metrics(const BoardState& state, int gpu, const GpuModel& model, const EnergyTotals& energy,
+                                  const Fragmentation& fragmentation) {
+  MetricsInput::Board board;
+  board.gpu = gpu;
+  board.uuid = state.board.uuid;
+  board.model = model.name();
+  board.state = service_name(state);
+  board.watts = state.watts;
+  board.joules = {
+      {"counter", energy.by_source_j[0]}, {"power-integral", energy.by_source_j[1]}, {"model", energy.by_source_j[2]}};
+  board.unattributed_joules = energy.unattributed_j;
+  board.fragmentation = fragmentation.score;
+  board.largest_free_slices = fragmentation.largest_free;
+  board.dead_process_bytes = double(state.dead_mib) * (1 << 20);
+  return board;
+}
+
+MetricsInput::Slice slice_metrics(const Daemon& daemon, GpuId gpu, PlacementId where) {
+  const BoardState& board = daemon.state().boards.at(int(index(gpu)));
+  const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
+  const Instance* instance = find_instance(board.board, where);
+  const JobId row = daemon.cluster().gpu(gpu).job_at[index(where)];
+  MetricsInput::Slice slice;
+  slice.gpu = int(index(gpu));
+  slice.gpu_instance = instance ? instance->gpu_instance : -1;
+  slice.start = model.placement(where).start;
+  slice.uuid = board.board.uuid;
+  slice.profile = model.profile_of(where).name;
+  slice.device = instance ? instance->uuid : "";
+  if (row != kNoJob && !board.quarantined.count(index(where))) {
+    slice.job = daemon.state().session.belief().record(row);
+    slice.watts = modelled_watts(daemon.cluster(), gpu, where);
   }
-  for (int s = 0; s < kJobStatuses; ++s) out.jobs_by_state[name_of(JobStatus(s))] = counts_.ended[std::size_t(s)];
-  for (const auto& [id, job] : jobs_) {
+  return slice;
+}
+
+void add_gpus(const Daemon& daemon, MetricsInput& out) {
+  const QueueState& state = daemon.state();
+  std::vector<std::shared_ptr<const GpuModel>> models;
+  for (std::size_t g = 0; g < state.boards.size(); ++g) models.push_back(state.session.platform().model(GpuId(g)).gpu);
+  PartitionManager partition(models);
+  for (std::size_t g = 0; g < models.size(); ++g) {
+    const GpuState& gpu = daemon.cluster().gpus()[g];
+    partition.set(GpuId(g), gpu.layout, gpu.busy);
+    out.boards.push_back(board_metrics(state.boards.at(int(g)), int(g), *models[g], state.boards.energy(int(g)),
+                                       partition.fragmentation(GpuId(g))));
+    for (const PlacementId p : gpu.layout) out.slices.push_back(slice_metrics(daemon, GpuId(g), p));
+  }
+}
+
+void add_jobs(const Daemon& daemon, MetricsInput& out) {
+  const Counts& counts = daemon.counts();
+  for (int s = 0; s < kJobStatuses; ++s) out.jobs_by_state[name_of(JobStatus(s))] = counts.ended[std::size_t(s)];
+  for (const auto& [id, job] : daemon.live_jobs()) {
     ++out.jobs_by_state[name_of(job.status)];
-    if (job.status == JobStatus::kHeld || job.status == JobStatus::kQueued) {
+    if (is_waiting(job.status)) {
       ++out.queue_length;
       continue;
     }
-    out.jobs.push_back({id, job.user, job.joules, seconds(lateness(job, now(), expected_finish(job)))});
+    const auto expected = daemon.state().session.expected_finish(id);
+    out.jobs.push_back({id, job.user, job.joules, seconds(lateness(job, daemon.now(), expected))});
   }
-  for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended_jobs += counts_.ended[std::size_t(s)];
-  out.ended_joules = counts_.ended_joules;
-  out.ended_tardiness_s = counts_.ended_tardiness_s;
-  out.reconfigurations = counts_.reconfigurations;
-  out.reconfiguration_s = counts_.reconfiguration_s;
-  out.decisions = {{"carried_out", counts_.decisions}, {"refused", counts_.refused}};
-  out.decision_s = counts_.decision_s;
-  out.policy_fallbacks = counts_.fallbacks;
-  out.oom_restarts = counts_.oom_restarts;
-  out.preemptions = counts_.preemptions;
-  out.store_bytes = world_.store.bytes();
-  out.uptime_s = seconds(now() - started_at_);
-  out.paused = paused_;
+  for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended_jobs += counts.ended[std::size_t(s)];
+}
+
+}  // namespace
+
+MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
+  const Counts& counts = daemon.counts();
+  const Figures& figures = daemon.state().figures;
+  MetricsInput out;
+  out.version = version;
+  out.policy = daemon.policies().name();
+  out.driver = daemon.world().driver.name();
+  add_gpus(daemon, out);
+  add_jobs(daemon, out);
+  out.ended_joules = counts.ended_joules;
+  out.ended_tardiness_s = counts.ended_tardiness_s;
+  out.reconfigurations = figures.reconfigurations();
+  out.reconfiguration_s = figures.reconfiguration_s();
+  out.decisions = {{"carried_out", counts.decisions}, {"refused", counts.refused}};
+  out.decision_s = figures.decision_s();
+  out.policy_fallbacks = counts.fallbacks;
+  out.oom_restarts = counts.oom_restarts;
+  out.preemptions = counts.preemptions;
+  out.store_bytes = daemon.world().store.bytes();
+  out.uptime_s = seconds(daemon.now() - figures.started());
+  out.paused = daemon.decisions().paused();
   return out;
 }
 
-EnergyTotals Daemon::board_energy(std::size_t gpu) const {
-  const auto at = meter_.boards().find(gpus_[gpu].board.uuid);
-  return at == meter_.boards().end() ? EnergyTotals() : at->second.totals();
-}
-
-// What the power model gives to the job on that slice.
-double Daemon::watts_of(GpuId gpu, PlacementId where) const {
-  const GpuState& state = cluster().gpu(gpu);
+double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where) {
+  const GpuState& state = cluster.gpu(gpu);
   const JobId row = state.job_at[index(where)];
   if (row == kNoJob) return 0;
-  const Platform::Model& model = platform_->model(gpu);
-  const double added = cluster().jobs().added_watts(row, model.type_of_placement[index(where)]);
-  return model.energy_weight(where, added) * state.active_per_weight;
+  const Platform::Model& model = cluster.platform().model(gpu);
+  const double added = cluster.jobs().added_watts(row, model.type_of_placement[index(where)]);
+  const double weight = model.power.is_table() || added <= 0 ? double(model.slices_of_placement[index(where)]) : added;
+  return weight * state.active_per_weight;
 }
 
 }  // namespace smartmig

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Error not_yours(std::uint64_t id) {
+Error not_yours(QueueId id) {
   return no_permission("job {} belongs to another user; its owner and root may do that", id);
 }
 Result<Ok> operator_only(const Caller& caller, const char* what) {
@@ -18,25 +19,22 @@ Result<Ok> operator_only(const Caller& caller, const char* what) {
 }
 bool may_touch(const Caller& caller, const JobRecord& job) { return caller.operator_rights || caller.uid == job.uid; }
 
-const char* energy_source(const Daemon& daemon, const JobRecord& job) {
-  return job.gpu < 0 || std::size_t(job.gpu) >= daemon.gpus().size()
-             ? "model"
-             : name_of(daemon.gpus()[std::size_t(job.gpu)].source);
-}
-
 Json shown(const Daemon& daemon, const JobRecord& job, bool with_spec) {
   JobShown how;
   how.now = daemon.now();
-  how.expected = daemon.expected_finish(job);
-  how.energy_source = energy_source(daemon, job);
-  how.cost = daemon.cost_of(job);
+  how.expected = daemon.state().session.expected_finish(job.id);
+  if (const auto prices = daemon.state().settings.priced()) {
+    const Time end = job.ended >= Time{0} ? job.ended : std::max(how.now, how.expected.value_or(how.now));
+    const Time late = job.spec.deadline ? std::max(Time{0}, end - *job.spec.deadline) : Time{0};
+    how.cost = prices->cost(job.joules, seconds(late));
+  }
   how.with_spec = with_spec;
   return to_json(job, how);
 }
 
 }  // namespace
 
-Result<JobRecord> DaemonService::record(std::uint64_t id) {
+Result<JobRecord> DaemonService::record(QueueId id) {
   SMARTMIG_TRY(auto live, ask<std::optional<JobRecord>>([id](Daemon& d) -> Result<std::optional<JobRecord>> {
                  const auto at = d.live_jobs().find(id);
                  if (at == d.live_jobs().end()) return std::optional<JobRecord>();
@@ -69,9 +67,9 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
   return ask<Json>(
       [&](Daemon& d) -> Result<Json> {
         std::vector<std::string> warnings;
-        SMARTMIG_TRY(const auto ids, d.submit(caller, std::move(specs), warnings));
+        SMARTMIG_TRY(const auto ids, d.jobs().submit(caller, std::move(specs), warnings));
         Json jobs = Json::array();
-        for (const std::uint64_t id : ids)
+        for (const QueueId id : ids)
           if (const auto at = d.live_jobs().find(id); at != d.live_jobs().end())
             jobs.push_back(shown(d, at->second, false));
         return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
@@ -135,7 +133,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
   });
 }
 
-Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
+Result<Json> DaemonService::job(const Caller& caller, QueueId id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     const auto at = d.live_jobs().find(id);
@@ -143,13 +141,13 @@ Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
   });
 }
 
-Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
+Result<Json> DaemonService::cancel(const Caller& caller, QueueId id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   SMARTMIG_TRY(Ok done, ask<Ok>(
                             [&](Daemon& d) {
-                              return d.cancel(
+                              return d.jobs().cancel(
                                   id, caller.uid == found.uid ? "cancelled by its owner" : "cancelled by the operator");
                             },
                             true));
@@ -157,127 +155,12 @@ Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
   return job(caller, id);
 }
 
-Result<Json> DaemonService::requeue(const Caller& caller, std::uint64_t id) {
+Result<Json> DaemonService::requeue(const Caller& caller, QueueId id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
-  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.requeue(id, caller.operator_rights); }, true));
+  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.jobs().requeue(id, caller.operator_rights); }, true));
   (void)done;
   return job(caller, id);
-}
-
-Result<Json> DaemonService::gpus(const Caller&) {
-  return ask<Json>([](Daemon& d) -> Result<Json> {
-    Json list = Json::array();
-    for (std::size_t g = 0; g < d.gpus().size(); ++g) {
-      const Daemon::GpuFacts& facts = d.gpus()[g];
-      const GpuModel& model = *d.platform().model(GpuId(g)).gpu;
-      const GpuState& state = d.cluster().gpus()[g];
-      Json slices = Json::array();
-      for (const PlacementId p : state.layout) {
-        const Instance* instance = find_instance(facts.board, p);
-        const Profile& profile = model.profile_of(p);
-        const JobId row = state.job_at[index(p)];
-        const auto dead = facts.quarantined.find(index(p));
-        const bool in_service = dead == facts.quarantined.end();
-        int used = 0;
-        for (const DeviceProcess& process : facts.processes)
-          if (instance && process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
-        slices.push_back({{"name", slice_name(model, p)},
-                          {"profile", profile.name},
-                          {"start", model.placement(p).start},
-                          {"compute_slices", profile.compute_slices},
-                          {"memory_slices", profile.memory_slices},
-                          {"device", instance ? instance->uuid : ""},
-                          {"gpu_instance", instance ? Json(instance->gpu_instance) : Json()},
-                          {"job", row == kNoJob || !in_service ? Json() : Json(d.belief().record(row))},
-                          {"state", in_service ? "ok" : "quarantined"},
-                          {"words", in_service ? "" : dead->second},
-                          {"memory_mib", instance ? instance->memory_mib : 0},
-                          {"used_mib", used},
-                          {"going", !state.target.contains(p)},
-                          {"watts_w", d.watts_of(GpuId(g), p)}});
-      }
-      const char* name = !facts.trouble.empty()
-                             ? (facts.trouble.find("lost") != std::string::npos ? "lost" : "quarantined")
-                         : facts.by_operator ? "drained"
-                                             : "ok";
-      list.push_back({{"index", g},
-                      {"uuid", facts.board.uuid},
-                      {"product", facts.board.product},
-                      {"model", model.name()},
-                      {"watts_w", facts.watts},
-                      {"energy_j", d.board_energy(g).booked_j()},
-                      {"state", name},
-                      {"words", facts.trouble},
-                      {"layout", to_string(model, state.layout)},
-                      {"target", to_string(model, state.target)},
-                      {"slices", std::move(slices)},
-                      {"compute_slices", model.compute_slices()},
-                      {"memory_slices", model.memory_slices()}});
-    }
-    return Json{{"gpus", std::move(list)}};
-  });
-}
-
-Result<Json> DaemonService::status(const Caller&) {
-  return ask<Json>([this](Daemon& d) -> Result<Json> {
-    Json queue;
-    for (int s = 0; s < kJobStatuses; ++s) queue[name_of(JobStatus(s))] = d.counts().ended[std::size_t(s)];
-    std::map<std::string, int> live;
-    for (const auto& entry : d.live_jobs()) ++live[name_of(entry.second.status)];
-    for (const auto& [name, count] : live) queue[name] = count;
-    double watts = 0;
-    Json quarantined = Json::array();
-    for (std::size_t g = 0; g < d.gpus().size(); ++g) {
-      watts += d.gpus()[g].watts;
-      for (const auto& [where, words] : d.gpus()[g].quarantined)
-        quarantined.push_back(fmt::format("{} of GPU {}: {}",
-                                          slice_name(*d.platform().model(GpuId(g)).gpu, PlacementId(where)), g, words));
-    }
-    const EnergyTotals all = d.meter().totals();
-    std::vector<double> times = d.decision_times();
-    std::sort(times.begin(), times.end());
-    const auto quantile = [&](double q) {
-      return times.empty() ? 0.0 : 1e3 * times[std::min(times.size() - 1, std::size_t(q * double(times.size())))];
-    };
-    const Settings& s = d.settings();
-    Json out;
-    out["version"] = facts_.version;
-    out["policy"] = d.policies().name();
-    out["shadow"] = s.policy.shadow.empty() ? Json() : d.shadow_json();
-    out["driver"] = d.world().driver.name();
-    out["emulated"] = d.world().emulated;
-    out["isolated"] = d.world().driver.isolated();
-    out["isolation"] = facts_.isolation;
-    out["paused"] = d.paused();
-    out["uptime_s"] = seconds(d.now() - d.started_at());
-    out["queue"] = std::move(queue);
-    out["quarantined"] = std::move(quarantined);
-    out["watts_w"] = watts;
-    out["energy"] = {{"counter_j", all.by_source_j[0]},
-                     {"power_integral_j", all.by_source_j[1]},
-                     {"model_j", all.by_source_j[2]},
-                     {"attributed_j", all.jobs_j},
-                     {"idle_j", all.idle_j},
-                     {"unattributed_j", all.unattributed_j}};
-    out["decisions"] = {{"count", d.counts().decisions},
-                        {"p50_ms", quantile(0.5)},
-                        {"p99_ms", quantile(0.99)},
-                        {"refused", d.counts().refused},
-                        {"fallbacks", d.counts().fallbacks}};
-    out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
-    out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
-    out["prices"] = Json();
-    if (s.priced())
-      out["prices"] = {{"energy_per_kwh", s.prices.energy_per_kwh}, {"late_per_hour", s.prices.late_per_hour}};
-    out["overtaken_max"] = d.policies().overtaking().most_overtaken();
-    out["visible"] = d.belief().visible();
-    out["journal_position"] = d.journal_position();
-    out["disk"] = d.disk_trouble().empty() ? "ok" : d.disk_trouble();
-    out["clock"] = d.world().clock.is_virtual() ? "virtual" : "real";
-    out["now_at"] = unix_seconds(d.now());
-    return out;
-  });
 }
 
 Result<Json> DaemonService::set_gpu(const Caller& caller, int gpu, bool drain) {
@@ -293,7 +176,7 @@ Result<Json> DaemonService::set_queue(const Caller& caller, bool pause) {
   return ask<Json>(
       [=](Daemon& d) -> Result<Json> {
         d.pause(pause);
-        return Json{{"paused", d.paused()}};
+        return Json{{"paused", d.decisions().paused()}};
       },
       true);
 }
@@ -314,7 +197,7 @@ Result<Json> DaemonService::backup(const Caller& caller, const std::string& path
   return Json{{"path", path}};
 }
 
-Result<Service::Log> DaemonService::log(const Caller& caller, std::uint64_t id, int attempt) {
+Result<Service::Log> DaemonService::log(const Caller& caller, QueueId id, int attempt) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (attempt < 0 || attempt > found.attempt) return not_found("job {} has {} attempts", id, found.attempt);
@@ -341,13 +224,13 @@ Result<Service::Lines> DaemonService::events(const Caller&, std::uint64_t after,
 }
 
 std::string DaemonService::metrics() {
-  auto filled = ask<MetricsInput>([this](Daemon& d) -> Result<MetricsInput> { return d.metrics(facts_.version); });
+  auto filled = ask<MetricsInput>([this](Daemon& d) -> Result<MetricsInput> { return metrics_of(d, facts_.version); });
   return filled ? metrics_text(*filled) : "";
 }
 
 Service::Health DaemonService::health() {
   Health out;
-  const auto answer = ask<std::string>([](Daemon& d) -> Result<std::string> { return d.disk_trouble(); });
+  const auto answer = ask<std::string>([](Daemon& d) -> Result<std::string> { return d.state().book.disk_trouble(); });
   if (!answer) return {false, false, answer.error().what};
   out.ready = answer->empty();
   out.words = *answer;

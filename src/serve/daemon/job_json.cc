@@ -25,12 +25,12 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"gid", job.gid},
                 {"user", job.user},
                 {"reason", job.reason},
-                {"wish", int(job.wish)},
+                {"wish", int(job.stop_reason)},
                 {"first_started", job.first_started.count()},
                 {"started", job.started.count()},
                 {"attempt", job.attempt},
                 {"gpu", job.gpu},
-                {"slice", job.slice},
+                {"slice", to_string(job.slice)},
                 {"device", job.device},
                 {"exit_code", job.exit_code},
                 {"exit_signal", job.exit_signal},
@@ -40,6 +40,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"mem_mib", job.mem_mib},
                 {"peak_mib", job.peak_mib},
                 {"joules", job.joules},
+                {"energy_source", int(job.energy_source)},
                 {"preemptions", job.preemptions},
                 {"oom_restarts", job.oom_restarts},
                 {"overruns", job.overruns}};
@@ -61,27 +62,30 @@ Result<JobRecord> from_row(const JobRow& row) {
   job.spec = std::move(*spec);
   SMARTMIG_TRY(const Json state, parse_json(name, row.state));
   SMARTMIG_TRY(const JsonObject object,
-               JsonObject::open(
-                   state, name, "",
-                   {"array_id",     "array_index",     "gid",       "user",    "reason",   "wish",      "first_started",
-                    "started",      "attempt",         "gpu",       "slice",   "device",   "exit_code", "exit_signal",
-                    "estimate",     "estimate_source", "remaining", "mem_mib", "peak_mib", "joules",    "preemptions",
-                    "oom_restarts", "overruns"}));
+               JsonObject::open(state, name, "", {"array_id",    "array_index",  "gid",           "user",
+                                                  "reason",      "wish",         "first_started", "started",
+                                                  "attempt",     "gpu",          "slice",         "device",
+                                                  "exit_code",   "exit_signal",  "estimate",      "estimate_source",
+                                                  "remaining",   "mem_mib",      "peak_mib",      "joules",
+                                                  "preemptions", "oom_restarts", "overruns",      "energy_source"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
   };
   job.user = text("user");
   job.reason = text("reason");
-  job.slice = text("slice");
+  job.slice = parse_job_slice(text("slice"));
   job.device = text("device");
   SMARTMIG_TRY(const std::int64_t array_id, object.integer("array_id", 0, kLargest));
   SMARTMIG_TRY(const std::int64_t gid, object.integer("gid", 0, 0xFFFFFFFF));
-  SMARTMIG_TRY(const std::int64_t wish, object.integer("wish", 0, JobRecord::kLastWish));
+  SMARTMIG_TRY(const std::int64_t wish, object.integer("wish", 0, int(StopReason::kLarger)));
   SMARTMIG_TRY(const std::int64_t source, object.integer("estimate_source", 0, 2));
+  SMARTMIG_TRY(const std::int64_t energy, object.integer("energy_source", 0, kEnergySources - 1,
+                                                         int(EnergySource::kModel)));  // rows of before have none
   job.array_id = std::uint64_t(array_id);
   job.gid = std::uint32_t(gid);
-  job.wish = JobRecord::Wish(wish);
+  job.stop_reason = StopReason(wish);
+  job.energy_source = EnergySource(energy);
   job.estimate_source = EstimateSource(source);
   const auto time = [&](const char* key, Time& target) -> Result<Ok> {
     SMARTMIG_TRY(const std::int64_t us, object.integer(key, -1, kLargest));
@@ -119,38 +123,39 @@ Time lateness(const JobRecord& job, Time now, std::optional<Time> expected) {
 
 Json to_json(const JobRecord& job, const JobShown& shown) {
   const bool placed = job.gpu >= 0, ended = is_final(job.status);
-  Json out = {{"id", job.id},
-              {"name", title(job)},
-              {"user", job.user},
-              {"uid", job.uid},
-              {"array_id", job.array_id ? Json(job.array_id) : Json()},
-              {"array_index", job.array_id ? Json(job.array_index) : Json()},
-              {"state", name_of(job.status)},
-              {"reason", job.reason},
-              {"command", job.spec.command},
-              {"kind", job.spec.kind},
-              {"submitted_at", unix_seconds(job.submitted)},
-              {"started_at", instant_or_null(job.started)},
-              {"ended_at", instant_or_null(job.ended)},
-              {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
-              {"late_s", seconds(lateness(job, shown.now, shown.expected))},
-              {"attempt", job.attempt},
-              {"gpu", placed ? Json(job.gpu) : Json()},
-              {"slice", placed ? Json(job.slice) : Json()},
-              {"device", placed ? Json(job.device) : Json()},
-              {"exit_code", ended && job.exit_code >= 0 ? Json(job.exit_code) : Json()},
-              {"exit_signal", ended && job.exit_signal > 0 ? Json(job.exit_signal) : Json()},
-              {"estimate_s", seconds(job.estimate)},
-              {"estimate_source", name_of(job.estimate_source)},
-              {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
-              {"mem_mib", job.mem_mib >= 0 ? Json(job.mem_mib) : Json()},
-              {"peak_mib", job.peak_mib >= 0 ? Json(job.peak_mib) : Json()},
-              {"energy", {{"joules_j", job.joules}, {"source", std::string("attributed from ") + shown.energy_source}}},
-              {"cost", shown.cost ? Json(*shown.cost) : Json()},
-              {"preemptions", job.preemptions},
-              {"oom_restarts", job.oom_restarts},
-              {"priority", job.spec.priority},
-              {"min_slices", job.spec.min_slices}};
+  Json out = {
+      {"id", job.id},
+      {"name", title(job)},
+      {"user", job.user},
+      {"uid", job.uid},
+      {"array_id", job.array_id ? Json(job.array_id) : Json()},
+      {"array_index", job.array_id ? Json(job.array_index) : Json()},
+      {"state", name_of(job.status)},
+      {"reason", job.reason},
+      {"command", job.spec.command},
+      {"kind", job.spec.kind},
+      {"submitted_at", unix_seconds(job.submitted)},
+      {"started_at", instant_or_null(job.started)},
+      {"ended_at", instant_or_null(job.ended)},
+      {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
+      {"late_s", seconds(lateness(job, shown.now, shown.expected))},
+      {"attempt", job.attempt},
+      {"gpu", placed ? Json(job.gpu) : Json()},
+      {"slice", placed ? Json(to_string(job.slice)) : Json()},
+      {"device", placed ? Json(job.device) : Json()},
+      {"exit_code", ended && job.exit_code >= 0 ? Json(job.exit_code) : Json()},
+      {"exit_signal", ended && job.exit_signal > 0 ? Json(job.exit_signal) : Json()},
+      {"estimate_s", seconds(job.estimate)},
+      {"estimate_source", name_of(job.estimate_source)},
+      {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
+      {"mem_mib", job.mem_mib >= 0 ? Json(job.mem_mib) : Json()},
+      {"peak_mib", job.peak_mib >= 0 ? Json(job.peak_mib) : Json()},
+      {"energy", {{"joules_j", job.joules}, {"source", std::string("attributed from ") + name_of(job.energy_source)}}},
+      {"cost", shown.cost ? Json(*shown.cost) : Json()},
+      {"preemptions", job.preemptions},
+      {"oom_restarts", job.oom_restarts},
+      {"priority", job.spec.priority},
+      {"min_slices", job.spec.min_slices}};
   if (shown.with_spec) out["spec"] = Json::parse(to_json(job.spec, false));
   return out;
 }

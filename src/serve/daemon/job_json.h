@@ -17,7 +17,6 @@ Result<JobRecord> from_row(const JobRow& row);
 struct JobShown {
   Time now{};                    // Unix
   std::optional<Time> expected;  // finish of a running job
-  const char* energy_source = "model";
   std::optional<double> cost;
   bool with_spec = false;
 };

@@ -13,6 +13,12 @@ const char* name_of(EstimateSource source) {
   return names[int(source)];
 }
 
+void leave_slice(JobRecord& job) {
+  job.gpu = -1;
+  job.slice = {};
+  job.device.clear();
+}
+
 std::string title(const JobRecord& job) {
   std::string name = job.spec.name;
   if (name.empty() && !job.spec.command.empty()) {

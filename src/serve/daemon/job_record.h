@@ -3,9 +3,13 @@
 #pragma once
 #include <string>
 
+#include "live/energy/energy_meter.h"
 #include "live/jobs/job_spec.h"
+#include "serve/daemon/job_slice.h"
 
 namespace smartmig {
+
+using QueueId = std::uint64_t;  // of a job in the queue, from 1; never given twice
 
 enum class JobStatus : std::uint8_t {
   kHeld,      // waits for a dependency, its array's limit, or its user's cap
@@ -21,36 +25,50 @@ enum class JobStatus : std::uint8_t {
 inline constexpr int kJobStatuses = 9;
 const char* name_of(JobStatus status);  // "held", "queued", ... "timed_out"
 inline bool is_final(JobStatus status) { return status >= JobStatus::kDone; }
+inline bool is_waiting(JobStatus status) { return status == JobStatus::kHeld || status == JobStatus::kQueued; }
+
+// Why it is stopping, or was: decides what its exit means. Numbers are stored.
+enum class StopReason : std::uint8_t {
+  kNone = 0,
+  kCancel = 1,
+  kRequeue = 2,
+  kPreempt = 3,
+  kGpuFailed = 5,
+  kLarger = 6
+};
 
 enum class EstimateSource : std::uint8_t { kGiven, kHistory, kGuess };
 const char* name_of(EstimateSource source);
 
 struct JobRecord {
-  std::uint64_t id = 0, array_id = 0;  // array_id 0: not of an array
+  QueueId id = 0, array_id = 0;  // array_id 0: not of an array
   int array_index = -1;
   std::uint32_t uid = 0, gid = 0;
   std::string user;
   JobSpec spec;
   JobStatus status = JobStatus::kQueued;
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
-  enum Wish : std::uint8_t { kNothing, kCancel, kRequeue, kPreempt, kLimit, kQuarantine, kLarger } wish = kNothing;
-  static constexpr int kLastWish = kLarger;  // why it is stopping, or was
+  StopReason stop_reason = StopReason::kNone;
 
   Time submitted{}, first_started{-1}, started{-1}, ended{-1};
-  int attempt = 0;            // attempts begun
-  int gpu = -1;               // board index of the current or last attempt
-  std::string slice, device;  // "3g.20gb@4", its UUID
+  int attempt = 0;     // attempts begun
+  int gpu = -1;        // board index of the current or last attempt
+  JobSlice slice;      // there
+  std::string device;  // its UUID
   int exit_code = -1, exit_signal = 0;
 
   Time estimate{};  // on the whole GPU
   EstimateSource estimate_source = EstimateSource::kGuess;
-  double remaining = 1;  // share of the work left when it last left a slice
-  int mem_mib = -1;      // what it is placed by; -1: unknown
-  int peak_mib = -1;     // GPU memory seen
-  double joules = 0;     // attributed, of all attempts
+  double remaining = 1;                               // share of the work left when it last left a slice
+  int mem_mib = -1;                                   // what it is placed by; -1: unknown
+  int peak_mib = -1;                                  // GPU memory seen
+  double joules = 0;                                  // attributed, of all attempts
+  EnergySource energy_source = EnergySource::kModel;  // what the last of them were read from
   int preemptions = 0, oom_restarts = 0;
   int overruns = 0;
 };
+
+void leave_slice(JobRecord& job);  // it is on no slice any more
 
 std::string title(const JobRecord& job);  // its name, else its command's
 std::string label(const JobRecord& job);  // "17", or "12_3" for a task of an array

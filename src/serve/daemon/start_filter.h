@@ -4,16 +4,16 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <string>
 
 #include "sched/policy.h"
 
 namespace smartmig {
 
+enum class StartObjection : std::uint8_t { kNone, kJobEnded, kUserSlices, kHostCpus, kHostMemory };
+
 class StartFilter : public Policy {
  public:
-  // Empty: it may start.
-  using Gate = std::function<std::string(const Cluster&, const Start&)>;
+  using Gate = std::function<StartObjection(const Cluster&, const Start&)>;
   StartFilter(Policy& inner, Gate gate, std::function<void()> begin_plan)
       : inner_(inner), gate_(std::move(gate)), begin_plan_(std::move(begin_plan)) {}
 
@@ -21,19 +21,19 @@ class StartFilter : public Policy {
     inner_.decide(cluster, plan);
     begin_plan_();
     std::erase_if(plan.starts, [&](const Start& start) {
-      std::string objection = gate_(cluster, start);
-      if (objection.empty()) {
+      const StartObjection objection = gate_(cluster, start);
+      if (objection == StartObjection::kNone) {
         objections_.erase(start.job);
         return false;
       }
       ++held_back_;
-      objections_[start.job] = std::move(objection);
+      objections_[start.job] = objection;
       return true;
     });
   }
-  std::string objection(JobId job) const {
+  StartObjection objection(JobId job) const {
     const auto at = objections_.find(job);
-    return at == objections_.end() ? std::string() : at->second;
+    return at == objections_.end() ? StartObjection::kNone : at->second;
   }
   void forget() { objections_.clear(); }  // rows were renumbered
   std::uint64_t held_back() const { return held_back_; }
@@ -42,7 +42,7 @@ class StartFilter : public Policy {
   Policy& inner_;
   Gate gate_;
   std::function<void()> begin_plan_;
-  std::map<JobId, std::string> objections_;
+  std::map<JobId, StartObjection> objections_;
   std::uint64_t held_back_ = 0;
 };
 

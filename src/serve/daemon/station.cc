@@ -148,7 +148,7 @@ DaemonPace Station::pace() const {
 }
 
 std::string Station::gpus() const {
-  return fmt::format("{}{}", daemon_->platform().spec(),
+  return fmt::format("{}{}", daemon_->state().session.platform().spec(),
                      machine_              ? " (emulated)"
                      : driver_->isolated() ? ""
                                            : " (soft slices by MPS: not isolated)");

@@ -81,12 +81,11 @@ std::optional<Why> held(const WhyInput& in) {
                fmt::format("{} waits for its array's limit: {}", in.name, in.array_limit),
                {"let one of those tasks end"},
                {}};
-  if (in.user_slices_full)
-    return Why{
-        "user_slices_cap",
-        fmt::format("its user runs on {} compute slices, at most {} are allowed", in.user_running, in.user_slices_cap),
-        {"let jobs of this user end, or cancel some", "ask the operator for a higher cap"},
-        {}};
+  if (in.user.full)
+    return Why{"user_slices_cap",
+               fmt::format("its user runs on {} compute slices, at most {} are allowed", in.user.running, in.user.cap),
+               {"let jobs of this user end, or cancel some", "ask the operator for a higher cap"},
+               {}};
   return {};
 }
 
@@ -105,30 +104,30 @@ std::optional<Why> without_a_place(const WhyInput& in, const Fit& fit) {
                fmt::format("every GPU that could take {} is drained or in quarantine", in.name),
                {"smartmig resume GPU", "repair the GPU that is in quarantine"},
                {}};
-  if (in.free_cpus >= 0 && in.cpus > in.free_cpus)
+  if (in.host.free_cpus >= 0 && in.host.cpus > in.host.free_cpus)
     return Why{"host_cpus",
-               fmt::format("{} needs {:.1f} CPUs, {:.1f} are free", in.name, in.cpus, in.free_cpus),
+               fmt::format("{} needs {:.1f} CPUs, {:.1f} are free", in.name, in.host.cpus, in.host.free_cpus),
                {"let running jobs end", "submit it again with fewer --cpus"},
                {}};
-  if (in.free_host_mem_mib >= 0 && in.host_mem_mib > in.free_host_mem_mib)
+  if (in.host.free_mem_mib >= 0 && in.host.mem_mib > in.host.free_mem_mib)
     return Why{
         "host_memory",
-        fmt::format("{} needs {} MiB of host memory, {} MiB are free", in.name, in.host_mem_mib, in.free_host_mem_mib),
+        fmt::format("{} needs {} MiB of host memory, {} MiB are free", in.name, in.host.mem_mib, in.host.free_mem_mib),
         {"let running jobs end", "submit it again with less --host-mem"},
         {}};
-  if (in.power_never || in.power_held) {
+  if (in.power.never || in.power.held) {
     const std::string caps =
-        fmt::format("{}{}{}", in.board_cap_w > 0 ? fmt::format("{:.0f} W for a board", in.board_cap_w) : "",
-                    in.board_cap_w > 0 && in.fleet_cap_w > 0 ? ", " : "",
-                    in.fleet_cap_w > 0 ? fmt::format("{:.0f} W for the fleet", in.fleet_cap_w) : "");
-    if (in.power_never)
+        fmt::format("{}{}{}", in.power.board_cap_w > 0 ? fmt::format("{:.0f} W for a board", in.power.board_cap_w) : "",
+                    in.power.board_cap_w > 0 && in.power.fleet_cap_w > 0 ? ", " : "",
+                    in.power.fleet_cap_w > 0 ? fmt::format("{:.0f} W for the fleet", in.power.fleet_cap_w) : "");
+    if (in.power.never)
       return Why{"power_cap",
                  fmt::format("{} exceeds the power cap even alone on an idle fleet ({})", in.name, caps),
                  {"raise the cap"},
                  {}};
     return Why{"power_cap",
                fmt::format("starting {} would exceed the power cap ({}); the fleet is predicted to draw {:.0f} W now",
-                           in.name, caps, in.fleet_w),
+                           in.name, caps, in.power.fleet_w),
                {"let running jobs end", "raise the cap"},
                {}};
   }

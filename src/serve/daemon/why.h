@@ -1,8 +1,8 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
-//   disk_full, queue_paused, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits, gpus_drained,
-//   host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined, slices_busy,
-//   policy_waits
+//   disk_full, queue_paused, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits,
+//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined,
+//   slices_busy, policy_waits
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
 #pragma once
 #include <map>
@@ -26,12 +26,18 @@ struct WhyInput {
   bool paused = false;
   std::string dependency;   // what it waits for: "job 11 to end well"; empty: nothing
   std::string array_limit;  // "4 tasks of array 7 run, at most 4 may"; empty: no
-  bool user_slices_full = false;
-  int user_running = 0, user_slices_cap = 0;
-  double cpus = 0, free_cpus = -1;  // free below 0: not known
-  int host_mem_mib = 0, free_host_mem_mib = -1;
-  bool power_held = false, power_never = false;
-  double board_cap_w = 0, fleet_cap_w = 0, fleet_w = 0;  // caps: 0 none
+  struct {
+    bool full = false;         // no slice more for its user
+    int running = 0, cap = 0;  // compute slices
+  } user;
+  struct {  // what it asks for; free below 0: not known
+    double cpus = 0, free_cpus = -1;
+    int mem_mib = 0, free_mem_mib = -1;
+  } host;
+  struct {
+    bool held = false, never = false;                      // by the caps: for now, for ever
+    double board_cap_w = 0, fleet_cap_w = 0, fleet_w = 0;  // caps: 0 none
+  } power;
   const BoundedOvertaking* overtaking = nullptr;
   std::map<std::pair<std::size_t, std::size_t>, std::string> quarantined;  // (GPU, placement): what holds it
   std::string policy = "the policy";

@@ -34,9 +34,9 @@ struct Scene {
 
 TEST(Why, FirstWhatStopsEverything) {
   Scene s;
-  s.in.power_held = true;
-  s.in.fleet_cap_w = 900;
-  s.in.fleet_w = 850;
+  s.in.power.held = true;
+  s.in.power.fleet_cap_w = 900;
+  s.in.power.fleet_w = 850;
   const auto code = [&] {
     const Why why = why_waiting(s.in);
     EXPECT_FALSE(why.sentence.empty());
@@ -45,13 +45,13 @@ TEST(Why, FirstWhatStopsEverything) {
   };
   EXPECT_EQ(code(), "power_cap");
   EXPECT_NE(why_waiting(s.in).sentence.find("900 W for the fleet"), std::string::npos);
-  s.in.host_mem_mib = 10;
-  s.in.free_host_mem_mib = 9;
+  s.in.host.mem_mib = 10;
+  s.in.host.free_mem_mib = 9;
   EXPECT_EQ(code(), "host_memory");
-  s.in.cpus = 4;
-  s.in.free_cpus = 3.5;
+  s.in.host.cpus = 4;
+  s.in.host.free_cpus = 3.5;
   EXPECT_EQ(code(), "host_cpus");
-  s.in.user_slices_full = true;
+  s.in.user.full = true;
   EXPECT_EQ(code(), "user_slices_cap");
   s.in.array_limit = "4 tasks run, at most 4 may";
   EXPECT_EQ(code(), "held_array_limit");

@@ -1,0 +1,171 @@
+#include "serve/daemon/attempts.h"
+
+#include <pwd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace smartmig {
+namespace {
+
+std::string home_of(std::uint32_t uid) {
+  char buffer[4096];
+  passwd entry{}, *found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found) return found->pw_dir;
+  return "/";
+}
+
+// What a job can know of itself; the names of Slurm, too, since scripts look for them.
+Environment variables_of(const JobRecord& job) {
+  Environment out = {{"SMARTMIG_JOB_ID", std::to_string(job.id)},
+                     {"SMARTMIG_JOB_NAME", title(job)},
+                     {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
+                     {"SMARTMIG_GPU", std::to_string(job.gpu)},
+                     {"SMARTMIG_SLICE", to_string(job.slice)},
+                     {"SLURM_JOB_ID", std::to_string(job.id)},
+                     {"SLURM_JOB_NAME", title(job)},
+                     {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
+  if (job.array_id) {
+    out.push_back({"SMARTMIG_ARRAY_JOB_ID", std::to_string(job.array_id)});
+    out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array_index)});
+    out.push_back({"SLURM_ARRAY_JOB_ID", std::to_string(job.array_id)});
+    out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array_index)});
+  }
+  return out;
+}
+
+}  // namespace
+
+void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
+  for (const LiveFleet::Effect& effect : effects) {
+    switch (effect.what) {
+      case LiveFleet::Effect::kStart: {
+        JobRecord* job = book_.find(session_.belief().record(effect.job));
+        SMARTMIG_CHECK(job, "the policy started a job that has ended");
+        if (table_.must_wait(*job, key_of(effect)))
+          table_.postpone(job->id, effect);
+        else
+          begin(*job, effect);
+        break;
+      }
+      case LiveFleet::Effect::kStop: {
+        JobRecord* job = book_.find(session_.belief().record(effect.job));
+        if (job && job->stop_reason == StopReason::kNone) stop(*job, StopReason::kPreempt);  // else it is stopping
+        break;
+      }
+      case LiveFleet::Effect::kCreate:
+      case LiveFleet::Effect::kDestroy:
+        effects_.push_back(effect);
+        break;
+    }
+  }
+}
+
+void Attempts::begin_postponed() {
+  for (const auto& [job, effect] : table_.take_ready(book_, session_.belief())) begin(*job, effect);
+}
+
+void Attempts::begin(JobRecord& job, const LiveFleet::Effect& effect) {
+  job.status = JobStatus::kStarting;
+  job.reason.clear();
+  ++job.attempt;
+  job.gpu = int(index(effect.gpu));
+  job.slice = slice_of(*session_.platform().model(effect.gpu).gpu, effect.where);
+  job.device = boards_.device(job.gpu, effect.where);
+  table_.take(key_of(effect), job.id);
+  visible_.charge(job);
+  book_.changed(job);
+  effects_.push_back(effect);
+}
+
+void Attempts::stop(JobRecord& job, StopReason reason) {
+  job.status = JobStatus::kStopping;
+  job.stop_reason = reason;
+  book_.changed(job);
+  to_stop_.push_back(job.id);
+}
+
+void Attempts::forget(QueueId id) {
+  if (const JobId row = session_.belief().row(id); row != kNoJob)
+    std::erase_if(effects_, [&](const LiveFleet::Effect& e) { return e.job == row; });
+  table_.leave(id);
+  table_.drop_postponed(id);
+}
+
+void Attempts::left_slice(JobRecord& job, Time when) {
+  table_.leave(job.id);
+  boards_.attempt_ended(job, when);
+}
+
+void Attempts::carry_out() {
+  for (const QueueId id : std::exchange(to_stop_, {})) {
+    JobRecord* job = book_.find(id);
+    if (!job || job->status != JobStatus::kStopping) continue;
+    const bool checkpoint = job->spec.checkpoint_signal != 0 && job->stop_reason != StopReason::kCancel;
+    const auto stopped = runner_.stop({job->id, job->attempt}, checkpoint ? job->spec.checkpoint_signal : 15,
+                                      job->spec.grace.value_or(settings_.defaults.grace));
+    if (!stopped)
+      session_.note("stop_failed",
+                    fmt::format("\"job\":{},\"words\":{}", id, nlohmann::json(stopped.error().what).dump()));
+  }
+  for (const LiveFleet::Effect& effect : std::exchange(effects_, {})) {
+    switch (effect.what) {
+      case LiveFleet::Effect::kStart:
+        start(effect);
+        break;
+      case LiveFleet::Effect::kCreate:
+        boards_.lanes().create(effect.gpu, effect.where);
+        break;
+      case LiveFleet::Effect::kDestroy:
+        boards_.lanes().destroy(effect.gpu, effect.where);
+        break;
+      case LiveFleet::Effect::kStop:
+        break;
+    }
+    crash_point();
+  }
+}
+
+Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect& effect) {
+  const Instance* instance = find_instance(boards_.at(job.gpu).board, effect.where);
+  if (!instance) return lost_error("GPU {} has no slice {}", job.gpu, to_string(job.slice));
+  Launch launch;
+  launch.id = {job.id, job.attempt};
+  launch.spec = job.spec;
+  launch.uid = job.uid;
+  launch.gid = job.gid;
+  launch.user = job.user;
+  launch.home = home_of(job.uid);
+  SMARTMIG_TRY(launch.slice, boards_.lanes().environment(effect.gpu, *instance, job.uid));
+  for (auto& variable : variables_of(job)) launch.slice.push_back(std::move(variable));
+  launch.device = job.device;
+  if (runner_.fences_devices()) launch.device_nodes = boards_.lanes().device_nodes(effect.gpu, *instance);
+  const HostShare share =
+      shares_.share_of(job, session_.platform().model(effect.gpu).slices_of_placement[index(effect.where)]);
+  launch.cpus = share.cpus;
+  launch.host_mem_mib = share.mem_mib;
+  if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
+  launch.predicted = session_.cluster().state(effect.job).finish - session_.cluster().now();
+  launch.remaining = job.remaining;
+  return launch;
+}
+
+void Attempts::start(const LiveFleet::Effect& effect) {
+  JobRecord* job = book_.find(table_.holder(key_of(effect)));
+  if (!job || job->status != JobStatus::kStarting) return;
+  const auto launch = launch_of(*job, effect);
+  Result<Ok> started = launch ? runner_.start(*launch) : Result<Ok>(launch.error());
+  // kBusy of the runner: it runs already, an earlier daemon began it.
+  if (!started && !(launch && started.error().code == Error::kBusy)) {
+    left_slice(*job, session_.now());
+    job->ended = session_.now();
+    return lifecycle_.finish(*job, JobStatus::kFailed, started.error().what, false);
+  }
+  table_.began(*job);
+  job->status = JobStatus::kRunning;
+  job->started = session_.now();
+  if (job->first_started < Time{0}) job->first_started = job->started;
+  boards_.attempt_began(*job);
+  book_.changed(*job);
+}
+
+}  // namespace smartmig

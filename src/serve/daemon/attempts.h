@@ -1,0 +1,58 @@
+// From a decision to processes and back: what the policy's plan asks for is written into the records (prepare), and
+// once that is stored it is done (carry_out): attempts begin on their slices, jobs are told to stop, slices are created
+// and destroyed. A start whose slice, or whose own last slice, is not left yet is postponed until the exit.
+//
+// Invariant: nothing here touches a process or a device before the commit of what led to it. Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/attempt_table.h"
+#include "serve/daemon/host_shares.h"
+#include "serve/daemon/lifecycle.h"
+#include "serve/daemon/visible_jobs.h"
+
+namespace smartmig {
+
+class Attempts {
+ public:
+  // `emulated`: jobs are registered on their slices with their kind's watts.
+  Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book, Boards& boards, AttemptTable& table,
+           const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible)
+      : settings_(settings),
+        runner_(runner),
+        emulated_(emulated),
+        session_(session),
+        book_(book),
+        boards_(boards),
+        table_(table),
+        shares_(shares),
+        lifecycle_(lifecycle),
+        visible_(visible) {}
+
+  void prepare(const std::vector<LiveFleet::Effect>& effects);  // before the commit
+  void begin_postponed();                                       // whose slices are left by now; before the commit
+  void stop(JobRecord& job, StopReason reason);                 // before the commit
+  void stop_again(QueueId id) { to_stop_.push_back(id); }       // an earlier daemon was about to
+  void carry_out();                                             // after it
+  void forget(QueueId id);                                      // its submit could not be stored
+  void drop_postponed(QueueId id) { table_.drop_postponed(id); }
+  void left_slice(JobRecord& job, Time when);  // its processes are gone. REQUIRES: it has an attempt
+
+ private:
+  void begin(JobRecord& job, const LiveFleet::Effect& effect);
+  void start(const LiveFleet::Effect& effect);
+  Result<Launch> launch_of(const JobRecord& job, const LiveFleet::Effect& effect);
+
+  const Settings& settings_;
+  JobRunner& runner_;
+  const bool emulated_;
+  LiveSession& session_;
+  JobBook& book_;
+  Boards& boards_;
+  AttemptTable& table_;
+  const HostShares& shares_;
+  Lifecycle& lifecycle_;
+  VisibleJobs& visible_;
+  std::vector<LiveFleet::Effect> effects_;  // to be carried out
+  std::vector<QueueId> to_stop_;
+};
+
+}  // namespace smartmig

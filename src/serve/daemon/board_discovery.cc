@@ -1,0 +1,71 @@
+#include "serve/daemon/board_discovery.h"
+
+#include <nlohmann/json.hpp>
+
+#include "mig/catalog.h"
+
+namespace smartmig {
+namespace {
+
+using Json = nlohmann::json;
+
+void recall(GpuBoard& board, const Json& known) {
+  if (board.model || board.trouble.empty() || !known.is_object()) return;
+  if (!board.uuid.empty() && board.uuid != known.value("uuid", "")) return;
+  const auto model = Catalog::builtin().find(known.value("model", ""));
+  if (!model) return;
+  board.uuid = known.value("uuid", "");
+  board.product = known.value("product", "");
+  board.model = *model;
+}
+
+// "2xa100-40gb,1xa30-24gb", in the order of the boards.
+Result<std::string> spec_of(const std::vector<GpuBoard>& boards) {
+  std::string spec;
+  for (std::size_t i = 0, next = 0; i < boards.size(); i = next) {
+    if (!boards[i].model)
+      return Error{Error::kUnsupported,
+                   boards[i].trouble.empty()
+                       ? fmt::format("{} is not in the catalogue of GPU models", title(boards[i]))
+                       : fmt::format("{}, and what it is was never seen: repair or remove it", boards[i].trouble)};
+    while (next < boards.size() && boards[next].model && boards[next].model->name() == boards[i].model->name()) ++next;
+    spec += fmt::format("{}{}x{}", spec.empty() ? "" : ",", next - i, boards[i].model->name());
+  }
+  return spec;
+}
+
+BoardState state_of(GpuBoard board, const Quarantine& quarantine) {
+  BoardState state;
+  state.words = board.trouble;
+  if (const auto entry = quarantine.find(board.uuid)) state.words = entry->reason;
+  if (state.words.empty() && !foreign_layout(board).empty())
+    state.words = fmt::format("{} has slices that somebody else made ({}); start with --adopt to take them over",
+                              title(board), to_string(*board.model, foreign_layout(board)));
+  if (!state.words.empty()) state.trouble = board.lost ? GpuTrouble::kLost : GpuTrouble::kQuarantined;
+  state.board = std::move(board);
+  return state;
+}
+
+}  // namespace
+
+Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine, const std::string& known,
+                                const std::string& power) {
+  SMARTMIG_TRY(auto boards, driver.inventory());
+  if (boards.empty()) return not_found("this machine has no GPU; try smartmig serve --emulate 8xa100-40gb");
+  const Json before = known.empty() ? Json::array() : Json::parse(known, nullptr, false);
+  for (std::size_t i = 0; i < boards.size() && before.is_array() && i < before.size(); ++i)
+    recall(boards[i], before[i]);
+  FoundBoards found;
+  SMARTMIG_TRY(const std::string spec, spec_of(boards));
+  SMARTMIG_TRY(auto platform, Platform::parse(spec, power));
+  found.platform = std::make_shared<const Platform>(std::move(platform));
+  Json seen = Json::array();
+  for (GpuBoard& board : boards) {
+    seen.push_back({{"uuid", board.uuid}, {"product", board.product}, {"model", board.model->name()}});
+    found.boards.push_back(state_of(std::move(board), quarantine));
+  }
+  found.known = seen.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return found;
+}
+
+}  // namespace smartmig

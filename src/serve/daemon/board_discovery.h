@@ -1,0 +1,19 @@
+// What GPUs this machine has, when a daemon starts. A board that is lost cannot say what it is: it is what was in its
+// place before, and out of service. Every board must be of a model of the catalogue.
+#pragma once
+#include "live/gpu/quarantine.h"
+#include "model/platform.h"
+#include "serve/daemon/board_state.h"
+
+namespace smartmig {
+
+struct FoundBoards {
+  std::vector<BoardState> boards;
+  std::shared_ptr<const Platform> platform;
+  std::string known;  // for the next start: UUID, product and model of each
+};
+// `known`: what an earlier daemon found, "" for nothing. `power`: the power model's name, as Platform::parse takes it.
+Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine, const std::string& known,
+                                const std::string& power);
+
+}  // namespace smartmig

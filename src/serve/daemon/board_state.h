@@ -1,0 +1,43 @@
+// One GPU as the daemon knows it: what it last showed, and whether it takes work. See boards.h for who changes it.
+#pragma once
+#include <map>
+
+#include "live/energy/energy_meter.h"
+#include "live/gpu/driver.h"
+
+namespace smartmig {
+
+enum class GpuTrouble : std::uint8_t {
+  kNone,
+  kQuarantined,  // it answers, and is not to be used until a person has looked at it
+  kLost          // it does not answer
+};
+
+struct BoardState {
+  GpuBoard board;
+  double watts = 0;
+  int dead_mib = 0;                                  // held by processes that do not exist
+  std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) that they hold, and the words for it
+  GpuTrouble trouble = GpuTrouble::kNone;
+  std::string words;     // of the trouble
+  bool drained = false;  // by the operator
+  std::vector<DeviceProcess> processes;
+  Time sampled{-1};
+  EnergySource source = EnergySource::kModel;  // of the last interval
+  bool in_trouble() const { return trouble != GpuTrouble::kNone; }
+  bool in_service() const { return !in_trouble() && !drained; }
+};
+
+inline const char* service_name(const BoardState& state) {
+  switch (state.trouble) {
+    case GpuTrouble::kLost:
+      return "lost";
+    case GpuTrouble::kQuarantined:
+      return "quarantined";
+    case GpuTrouble::kNone:
+      break;
+  }
+  return state.drained ? "drained" : "ok";
+}
+
+}  // namespace smartmig

@@ -1,0 +1,150 @@
+#include "serve/daemon/boards.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace smartmig {
+
+Boards::Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::shared_ptr<const Platform> platform,
+               std::vector<BoardState> boards, const Time& sample)
+    : driver_(driver),
+      reshaper_(reshaper),
+      platform_(std::move(platform)),
+      boards_(std::move(boards)),
+      sample_(sample),
+      lanes_(driver, reshaper, clock, [this, &clock](LaneResult result) {
+        {
+          std::lock_guard lock(mutex_);
+          results_.push_back(std::move(result));
+        }
+        clock.wake();
+      }) {}
+
+std::vector<Layout> Boards::layouts() const {
+  std::vector<Layout> out;
+  for (const BoardState& state : boards_) out.push_back(state.board.layout);
+  return out;
+}
+
+int Boards::slices_in_service() const {
+  int slices = 0;
+  for (std::size_t g = 0; g < boards_.size(); ++g)
+    if (boards_[g].in_service()) slices += platform_->model(GpuId(g)).gpu->compute_slices();
+  return slices;
+}
+
+std::string Boards::device(int gpu, PlacementId where) const {
+  const Instance* instance = find_instance(at(gpu).board, where);
+  return instance ? instance->uuid : std::string();
+}
+
+int Boards::slice_memory_mib(int gpu, const JobSlice& slice) const {
+  if (!known(gpu)) return -1;
+  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(gpu)));
+  const PlacementId where = placement_of(*model.gpu, slice);
+  return where == kNoPlacement ? -1 : platform_->type(model.type_of_placement[index(where)]).memory_mib;
+}
+
+double Boards::weight_of(const JobRecord& job) const {
+  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(job.gpu)));
+  const PlacementId where = placement_of(*model.gpu, job.slice);
+  if (where == kNoPlacement) return 1;
+  const double added = model.power.is_table() ? 0 : model.power.added(job.spec.kind, model.gpu->profile_of(where));
+  return added > 0 ? added : double(model.slices_of_placement[index(where)]);
+}
+
+void Boards::sample_idle_lanes() {
+  for (std::size_t g = 0; g < boards_.size(); ++g)
+    if (lanes_.pending(GpuId(g)) == 0) lanes_.sample(GpuId(g));
+}
+
+std::vector<LaneResult> Boards::take_results() {
+  std::vector<LaneResult> results;
+  {
+    std::lock_guard lock(mutex_);
+    results.swap(results_);
+  }
+  std::stable_sort(results.begin(), results.end());
+  return results;
+}
+
+void Boards::saw(const LaneResult& result) {
+  if (result.board) boards_[index(result.gpu)].board = *result.board;
+}
+
+bool Boards::set_trouble(int gpu, GpuTrouble trouble, std::string words) {
+  BoardState& state = at(gpu);
+  if (state.in_trouble()) return false;
+  state.trouble = trouble;
+  state.words = std::move(words);
+  if (!reshaper_.quarantine().find(state.board.uuid)) {
+    const auto kept = reshaper_.quarantine().add({state.board.uuid, "", state.words});
+    if (!kept) state.words += "; " + kept.error().what;
+  }
+  return true;
+}
+
+Result<Ok> Boards::drain(int gpu, bool on) {
+  if (!known(gpu)) return not_found("there is no GPU {}; this machine has {}", gpu, size());
+  BoardState& state = at(gpu);
+  state.drained = on;
+  if (on || !state.in_trouble()) return Ok{};
+  if (const auto sound = driver_.health(GpuId(std::uint32_t(gpu))); !sound)
+    return busy_error("{} stays out of service: {}", title(state.board), sound.error().what);
+  if (const auto released = reshaper_.quarantine().release(state.board.uuid); !released) return released.error();
+  state.trouble = GpuTrouble::kNone;
+  state.words.clear();
+  return Ok{};
+}
+
+void Boards::drained_before(const std::string& list) {
+  for (const std::string_view item : split(list, ','))
+    if (const auto gpu = parse_int(item); gpu && *gpu >= 0 && known(int(*gpu))) at(int(*gpu)).drained = true;
+}
+
+std::string Boards::drained_list() const {
+  std::string list;
+  for (std::size_t g = 0; g < boards_.size(); ++g)
+    if (boards_[g].drained) list += (list.empty() ? "" : ",") + std::to_string(g);
+  return list;
+}
+
+bool Boards::failing(int gpu) const {
+  const BoardState& state = at(gpu);
+  return !state.board.trouble.empty() || reshaper_.quarantine().find(state.board.uuid).has_value();
+}
+
+BoardMeter& Boards::meter_of(int gpu) {
+  BoardMeter::Options options;
+  options.idle_w = platform_->model(GpuId(std::uint32_t(gpu))).power.idle();
+  options.gap = std::max(options.gap, 3 * sample_);
+  return meter_.board(at(gpu).board.uuid, options);
+}
+
+void Boards::attempt_began(const JobRecord& job) { meter_of(job.gpu).started(job.id, weight_of(job), job.started); }
+
+void Boards::attempt_ended(const JobRecord& job, Time when) {
+  if (!known(job.gpu)) return;
+  meter_of(job.gpu).ended(job.id, when);
+  lanes_.sample(GpuId(std::uint32_t(job.gpu)));
+}
+
+EnergyInterval Boards::measure(const LaneResult& result, double model_w) {
+  const int gpu = int(index(result.gpu));
+  BoardState& state = at(gpu);
+  state.sampled = result.ended;
+  state.processes = result.sample.processes;
+  if (result.sample.watts) state.watts = *result.sample.watts;
+  const EnergyInterval interval =
+      meter_of(gpu).sample({result.ended, result.sample.joules, result.sample.watts, model_w});
+  state.source = interval.source;
+  return interval;
+}
+
+EnergyTotals Boards::energy(int gpu) const {
+  const auto found = meter_.boards().find(at(gpu).board.uuid);
+  return found == meter_.boards().end() ? EnergyTotals() : found->second.totals();
+}
+
+}  // namespace smartmig

@@ -1,0 +1,74 @@
+// The GPUs of this machine: what each board last showed, whether it takes work and if not why, its energy meter, and
+// the lane that operates on it.
+//
+// Invariants:
+//   - a board in trouble stays so until an operator puts it back (drain off) and its driver says that it is sound;
+//   - a board that got in trouble here is in the quarantine file, so that the next daemon knows;
+//   - every begin and end of an attempt is told to the meter of its board, or its joules are nobody's.
+// Thread rule: the owner's; results of lanes come in by any thread and wait for take_results().
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "live/gpu/gpu_lanes.h"
+#include "model/platform.h"
+#include "serve/daemon/board_state.h"
+#include "serve/daemon/job_record.h"
+
+namespace smartmig {
+
+using SliceKey = std::pair<std::uint32_t, std::uint32_t>;  // GPU, placement
+
+class Boards {
+ public:
+  // `sample` is read whenever the meters need it: how often boards are sampled may change.
+  Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::shared_ptr<const Platform> platform,
+         std::vector<BoardState> boards, const Time& sample);
+
+  std::size_t size() const { return boards_.size(); }
+  const std::vector<BoardState>& all() const { return boards_; }
+  BoardState& at(int gpu) { return boards_[std::size_t(gpu)]; }
+  const BoardState& at(int gpu) const { return boards_[std::size_t(gpu)]; }
+  bool known(int gpu) const { return gpu >= 0 && std::size_t(gpu) < boards_.size(); }
+  std::vector<Layout> layouts() const;
+  int slices_in_service() const;                               // compute slices of boards that take work
+  std::string device(int gpu, PlacementId where) const;        // UUID of the slice; "": there is none
+  int slice_memory_mib(int gpu, const JobSlice& slice) const;  // -1: there is no such slice
+  double weight_of(const JobRecord& job) const;                // in the attribution of its board's energy
+
+  GpuLanes& lanes() { return lanes_; }
+  void sample_idle_lanes();
+  std::vector<LaneResult> take_results();  // by end, then GPU
+  void saw(const LaneResult& result);      // the board as it was read then
+
+  // False: it is in trouble already, and its words stay.
+  bool set_trouble(int gpu, GpuTrouble trouble, std::string words);
+  // An operator takes the board out of service or puts it back. kBusy: its driver says that it is not sound.
+  Result<Ok> drain(int gpu, bool on);
+  void drained_before(const std::string& list);  // "0,3"
+  std::string drained_list() const;
+  // It fails now, whoever noticed.
+  bool failing(int gpu) const;
+
+  void attempt_began(const JobRecord& job);
+  void attempt_ended(const JobRecord& job, Time when);  // and asks for a sample: its last joules
+  EnergyInterval measure(const LaneResult& sample, double model_w);
+  EnergyTotals energy(int gpu) const;
+  EnergyMeter& meter() { return meter_; }
+  const EnergyMeter& meter() const { return meter_; }
+
+ private:
+  BoardMeter& meter_of(int gpu);
+
+  MigDriver& driver_;
+  Reshaper& reshaper_;
+  std::shared_ptr<const Platform> platform_;
+  std::vector<BoardState> boards_;
+  const Time& sample_;
+  EnergyMeter meter_;
+  std::mutex mutex_;
+  std::vector<LaneResult> results_;  // guarded
+  GpuLanes lanes_;                   // last: its threads end before what they write to
+};
+
+}  // namespace smartmig

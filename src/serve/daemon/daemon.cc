@@ -1,0 +1,78 @@
+#include "serve/daemon/daemon.h"
+
+#include <algorithm>
+
+namespace smartmig {
+
+void Daemon::run() {
+  while (!requests_.stopping()) {
+    step();
+    if (requests_.stopping()) break;
+    world_.clock.wait_until(next_due());
+  }
+  requests_.close();
+}
+
+void Daemon::step() {
+  gather();
+  JobBook& book = state_->book;
+  if (!decisions_.paused() && book.take_queue_changed()) visible_.update(state_->figures.started());
+  if (book.disk_trouble().empty()) decisions_.decide_all();
+  decisions_.consult();
+  upkeep_.save_when_due(state_->estimates, visible_);
+  const bool stored = commit();
+  if (stored) {
+    attempts_.carry_out();
+    upkeep_.tell_of_ended();
+    upkeep_.map_jobs(state_->attempts, state_->boards);
+  }
+  const Error failed = io_error("{}", book.disk_trouble());
+  requests_.answer(stored ? nullptr : &failed);
+  if (stored) upkeep_.prune_when_due();
+}
+
+// What has happened since the last step goes into the records and is told to the fleet.
+void Daemon::gather() {
+  LiveSession& session = state_->session;
+  if (session.compact_if_needed(std::size_t(state_->settings.limits.window))) {
+    decisions_.rows_renumbered();
+    state_->attempts.rows_renumbered(session.belief());
+  }
+  session.begin_step();
+  ends_.take_exits();
+  reports_.take();
+  for (const QueueId id : session.overdue())
+    if (JobRecord* job = state_->book.find(id)) {
+      ++job->overruns;
+      state_->book.changed(*job);
+      session.tell_overrun(id);
+    }
+  decisions_.act_on_first_shapes();
+  requests_.carry_out();
+  reports_.sample_when_due();
+}
+
+bool Daemon::commit() {
+  LiveSession& session = state_->session;
+  const bool stored = state_->book.commit(
+      session.journal().take(), [this] { return state_->boards.meter().state(); }, now(),
+      [&](QueueId unaccepted) {
+        attempts_.forget(unaccepted);
+        session.withdraw(unaccepted);
+      });
+  if (stored) requests_.stored(session.journal().position());
+  return stored;
+}
+
+Time Daemon::next_due() const {
+  return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
+                   state_->session.next_due(), state_->book.next_try()});
+}
+
+void Daemon::pause(bool on) {
+  decisions_.pause(on);
+  state_->book.pending().set_value("paused", on ? "1" : "0");
+  state_->book.queue_changed();
+}
+
+}  // namespace smartmig

@@ -1,0 +1,13 @@
+// The daemon's figures for Prometheus, gathered on the owner thread.
+#pragma once
+#include "serve/daemon/daemon.h"
+#include "serve/http/metrics_text.h"
+
+namespace smartmig {
+
+MetricsInput metrics_of(const Daemon& daemon, const std::string& version);
+
+// What the power model gives to the job on that slice; 0 without one.
+double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where);
+
+}  // namespace smartmig

@@ -1,0 +1,69 @@
+// How a daemon comes to be, and how it takes new settings.
+#include <nlohmann/json.hpp>
+
+#include "serve/daemon/daemon.h"
+#include "serve/daemon/recovery.h"
+
+namespace smartmig {
+
+Daemon::Daemon(DaemonWorld world, std::unique_ptr<QueueState> state)
+    : world_(world),
+      state_(std::move(state)),
+      lifecycle_(state_->session, state_->book, state_->figures),
+      visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
+               lifecycle_),
+      attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards, state_->attempts,
+                state_->shares, lifecycle_, visible_),
+      ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
+            state_->memory, state_->estimates, lifecycle_, state_->figures),
+      reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
+               state_->memory, state_->figures),
+      decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->boards, state_->attempts,
+                 state_->shares, state_->estimates, attempts_, state_->figures),
+      jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
+            state_->estimates, lifecycle_, state_->figures),
+      upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
+      requests_(world_.clock) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings settings) {
+  SMARTMIG_TRY(const auto repaired, world.reshaper.recover());
+  SMARTMIG_TRY(const StoreStart start, world.store.start());
+  SMARTMIG_TRY(auto state, QueueState::open(world, std::move(settings), start));
+  std::unique_ptr<Daemon> daemon(new Daemon(world, std::move(state)));
+  if (const auto paused = start.values.find("paused"); paused != start.values.end() && paused->second == "1")
+    daemon->decisions_.pause(true);
+  if (const auto logs = start.values.find("last_without_log"); logs != start.values.end())
+    daemon->upkeep_.set_last_without_log(logs->second);
+  if (const auto accounts = start.values.find("accounts"); accounts != start.values.end())
+    daemon->visible_.set_accounts(accounts->second);
+  SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
+  daemon->reports_.block_unusable();
+  for (const std::string& words : repaired)
+    daemon->state_->session.note("repaired", "\"words\":" + nlohmann::json(words).dump());
+  SMARTMIG_RETURN_IF_ERROR(
+      find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_, daemon->lifecycle_));
+  daemon->decisions_.ask_for_first_shapes();
+  return daemon;
+}
+
+Result<Ok> Daemon::apply_settings() {
+  SMARTMIG_RETURN_IF_ERROR(upkeep_.open_mapping());
+  return decisions_.make_policies();
+}
+
+Result<Ok> Daemon::set_settings(Settings settings) {
+  const Settings before = std::exchange(state_->settings, std::move(settings));
+  state_->settings.limits.window = before.limits.window;  // the belief is made for it
+  state_->settings.policy.seed = before.policy.seed;
+  if (const auto made = apply_settings(); !made) {
+    state_->settings = before;
+    (void)upkeep_.open_mapping();
+    return made.error();
+  }
+  decisions_.ask_for_first_shapes();
+  decisions_.decide_anyway();
+  state_->book.queue_changed();
+  return Ok{};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,144 @@
+// What users and operators ask of a daemon, and the limits it keeps.
+#include "serve/daemon/daemon_service.h"
+
+#include "support/daemon_queue.h"
+
+namespace smartmig {
+namespace {
+
+using Queue = TestQueue;
+
+TEST(Daemon, WhyEtaAndWhatifLookIntoTheFuture) {
+  Queue q;
+  q.submit(q.alice, 60, [](JobSpec& s) { s.min_slices = 7; });
+  q.run(1);
+  const auto waits = q.submit(q.bob, 30, [&](JobSpec& s) {
+    s.min_slices = 7;
+    s.deadline = q.daemon().now() + from_minutes(40);
+  });
+  q.run(1);
+  using J = Service::Json;
+  const auto why = answered<J>(q, [&](DaemonService& s) { return s.why(q.bob, waits); });
+  ASSERT_TRUE(why) << why.error().what;
+  EXPECT_EQ((*why)["code"], "slices_busy") << why->dump();
+  EXPECT_GE((*why)["alternatives"].size(), 2u);
+  const auto eta = answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, waits); });
+  ASSERT_TRUE(eta) << eta.error().what;
+  const double start = (*eta)["start_at"]["p50"].get<double>();
+  EXPECT_NEAR(start, seconds(q.daemon().now()) + 58 * 60, 30 * 60) << eta->dump();
+  EXPECT_LE((*eta)["start_at"]["p10"].get<double>(), start);
+  EXPECT_LT((*eta)["on_time_ratio"].get<double>(), 0.5);
+  const auto more = answered<J>(q, [&](DaemonService& s) { return s.whatif(q.bob, {{"add_gpus", "1xa100-40gb"}}); });
+  ASSERT_TRUE(more) << more.error().what;
+  EXPECT_LT((*more)["then"]["late_s"].get<double>(), (*more)["now"]["late_s"].get<double>());
+  const auto job = answered<J>(q, [&](DaemonService& s) {
+    return s.whatif(q.bob, {{"job", {{"command", {"x"}}, {"directory", "/"}, {"estimate_s", 60}}}});
+  });
+  ASSERT_TRUE(job) << job.error().what;
+  EXPECT_EQ((*job)["jobs"].size(), 3u);
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.whatif(q.bob, {{"polic", "x"}}); }));
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, 999); }));
+}
+
+TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
+  Queue q;
+  const auto id = q.submit(q.alice, 10);
+  using J = Service::Json;
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, id); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, id); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<Service::Log>(q, [&](DaemonService& s) { return s.log(q.bob, id, 0); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_gpu(q.alice, 0, true); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_queue(q.alice, true); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.backup(q.alice, "/tmp/x"); }).error().code,
+            Error::kNoPermission);
+  JobSpec high;
+  high.command = {"x"};
+  high.directory = "/";
+  high.priority = 5;
+  EXPECT_EQ(q.daemon().jobs().submit(q.alice, {high}, q.warnings).error().code, Error::kNoPermission);
+  EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, id); }));
+}
+
+TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
+  Queue q;
+  using J = Service::Json;
+  const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.script = "#!/bin/sh\npassword=1\n"; });
+  const auto seen = [&](const Caller& who) { return answered<J>(q, [&](DaemonService& s) { return s.job(who, id); }); };
+  EXPECT_TRUE(seen(q.alice)->contains("spec"));
+  EXPECT_TRUE(seen({0, 0, true})->contains("spec"));
+  ASSERT_TRUE(seen(q.bob));
+  EXPECT_EQ(seen(q.bob)->dump().find("password"), std::string::npos);
+}
+
+TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.limits.user_queued = 2; });
+  const auto done = q.submit(q.alice, 1);
+  q.run();
+  q.daemon().pause(true);
+  q.submit(q.alice, 1);
+  q.submit(q.alice, 1);
+  JobSpec third;
+  third.command = {"x"};
+  third.directory = "/";
+  EXPECT_EQ(q.daemon().jobs().submit(q.alice, {third}, q.warnings).error().code, Error::kBusy);
+  EXPECT_EQ(q.daemon().jobs().requeue(done, false).error().code, Error::kBusy);
+  EXPECT_TRUE(q.daemon().jobs().submit(q.bob, {third}, q.warnings)) << "another user's";
+  EXPECT_TRUE(q.daemon().jobs().requeue(done)) << "the operator's";
+}
+
+TEST(Daemon, SaysThatADeadlineCannotBeKept) {
+  Queue q;
+  const auto due = [&](double minutes) {
+    return [&q, minutes](JobSpec& spec) { spec.deadline = q.daemon().now() + from_minutes(minutes); };
+  };
+  q.submit(q.alice, 10, due(20));
+  EXPECT_TRUE(q.warnings.empty());
+  q.submit(q.alice, 10, due(5));
+  ASSERT_EQ(q.warnings.size(), 1u);
+  EXPECT_EQ(q.warnings[0], "the deadline is in 300 s, and on a whole GPU the job takes 600 s: it will be late");
+  q.submit(q.alice, 10, [](JobSpec& spec) { spec.deadline = Time{0}; });
+  ASSERT_EQ(q.warnings.size(), 2u);
+  EXPECT_NE(q.warnings[1].find("passed"), std::string::npos);
+}
+
+TEST(Daemon, PowerCapsHold) {
+  Queue q("2xa100-40gb", [](StationOptions& o) { o.settings.power.fleet_cap_w = 330; });
+  for (int i = 0; i < 12; ++i) q.submit(q.alice, 5);
+  q.daemon().step();
+  while (!q.daemon().live_jobs().empty()) {
+    double watts = 0;
+    for (const GpuState& gpu : q.daemon().cluster().gpus()) watts += gpu.watts;
+    ASSERT_LE(watts, 330);
+    q.station->clock().wait_until(q.daemon().next_due());
+    q.daemon().step();
+  }
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 12u);
+}
+
+TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
+  Queue q("2xa100-40gb", [](StationOptions& o) {
+    o.settings.policy.shadow = "none+edf";
+    o.settings.prices.energy_per_kwh = 0.3;
+    o.settings.prices.late_per_hour = 1;
+  });
+  for (int i = 0; i < 40; ++i) q.submit(q.alice, 5 + i % 9);
+  q.run();
+  EXPECT_GT(q.daemon().counts().shadow_differences, 0u);
+  const nlohmann::json report = q.daemon().decisions().shadow_json();
+  EXPECT_GT(report["compared"]["shadow"]["cost"].get<double>(), 0) << report.dump();
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 40u);
+}
+
+TEST(Daemon, ALearnedPolicyIsGuarded) {
+  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.policy.name = "guard(meanfield+cedf)"; });
+  for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
+  q.run();
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);
+  EXPECT_EQ(q.daemon().policies().name(), "guard(meanfield+cedf)");
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,116 @@
+#include "serve/daemon/decisions.h"
+
+#include <chrono>
+
+#include "serve/daemon/live_fork.h"
+
+namespace smartmig {
+
+Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
+                     Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
+                     Figures& figures)
+    : settings_(settings),
+      pace_(pace),
+      session_(session),
+      book_(book),
+      boards_(boards),
+      estimates_(estimates),
+      attempts_(attempts),
+      figures_(figures),
+      policies_(
+          settings, session.shared_platform(), session.cost(),
+          [&session, &book, &shares](const Cluster&, const Start& start) {
+            const JobRecord* job = book.find(session.belief().record(start.job));
+            if (!job) return StartObjection::kJobEnded;
+            return shares.check(*job, session.platform().model(start.gpu).slices_of_placement[index(start.where)]);
+          },
+          [&session, &book, &shares, &table] { shares.count(table.running(book, session.platform())); }),
+      advice_(settings, policies_, clock, pace.advice) {}
+
+Result<Ok> Decisions::make_policies() {
+  SMARTMIG_RETURN_IF_ERROR(policies_.make());
+  advice_.set_shadow(policies_.take_shadow());
+  session_.belief().set_caps(policies_.caps());
+  session_.belief().set_user_slices(settings_.limits.user_slices);
+  return Ok{};
+}
+
+// A fixed partition states its layouts for time 0 only: they are asked for once, where nothing else is.
+void Decisions::ask_for_first_shapes() {
+  for (std::size_t g = 0; g < boards_.size(); ++g) {
+    const Platform::Model& model = session_.platform().model(GpuId(g));
+    const GpuState& state = session_.cluster().gpus()[g];
+    const Shape& wanted = policies_.initial()[g];
+    if (boards_.at(int(g)).in_trouble() || shape_of(*model.gpu, state.layout) == wanted) continue;
+    if (const auto layout = model.shapes->realise(wanted, state.layout, state.busy))
+      first_plan_.reshapes.push_back({GpuId(g), *layout});
+  }
+}
+
+void Decisions::act_on_first_shapes() {
+  if (!first_plan_.empty() && !paused_) session_.session().act(std::exchange(first_plan_, {}));
+}
+
+void Decisions::pause(bool on) {
+  paused_ = on;
+  if (!on) anyway_ = true;
+}
+
+void Decisions::tick_again() {
+  anyway_ = false;
+  next_tick_ = pace_.tick == kNever ? kNever : session_.now() + pace_.tick;
+}
+
+void Decisions::decide_all() {
+  Session& session = session_.session();
+  LiveFleet& fleet = session_.fleet();
+  if (session_.now() >= next_tick_) anyway_ = true;
+  while (session.advance()) {
+    while ((fleet.withdrawals() || (!pace_.decide_each_arrival && fleet.arrival_next())) && session.advance()) {
+    }
+    if (worth_deciding(session_.cluster())) decide();
+  }
+  // Time alone gives no reason to decide about a fleet without jobs.
+  if (anyway_ && (paused_ || session_.cluster().unfinished() == 0)) tick_again();
+  if (anyway_) {
+    session.look_again();
+    decide();
+    while (session.advance())
+      if (worth_deciding(session_.cluster())) decide();
+  }
+  attempts_.prepare(fleet.take_effects());
+  figures_.counts.refused = session.refused();
+  figures_.counts.fallbacks = policies_.falls();
+}
+
+void Decisions::decide() {
+  tick_again();
+  plan_.clear();
+  const auto began = std::chrono::steady_clock::now();
+  if (!paused_) policies_.decide(session_.cluster(), plan_);
+  figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  if (!paused_) note_shadow();
+  session_.session().act(plan_);
+  attempts_.prepare(session_.fleet().take_effects());
+}
+
+void Decisions::note_shadow() {
+  const Plan* other = advice_.shadow_differs(session_.cluster(), plan_);
+  figures_.counts.shadow_differences = advice_.differences();
+  if (!other) return;
+  nlohmann::json would = nlohmann::json::array();
+  for (const Start& s : other->starts)
+    would.push_back(fmt::format("{} on {}:{}", session_.belief().record(s.job), index(s.gpu),
+                                slice_name(*session_.platform().model(s.gpu).gpu, s.where)));
+  session_.note("shadow",
+                fmt::format("\"policy\":{},\"would_start\":{}", nlohmann::json(settings_.policy.shadow).dump(), would.dump()));
+}
+
+void Decisions::consult() {
+  const auto notes = advice_.consult(
+      session_.now(), session_.cluster().unfinished() > 0,
+      [this] { return fork_of(session_, book_, estimates_, settings_, QueueId{}).fork; }, session_.belief().origin());
+  for (const PolicyAdvice::Note& note : notes) session_.note(note.kind, note.fields);
+}
+
+}  // namespace smartmig

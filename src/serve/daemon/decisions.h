@@ -1,0 +1,53 @@
+// The middle of a step: while the fleet has something to tell, the belief takes it and the policy decides; its plan is
+// acted upon in the belief, and what follows for processes and GPUs is prepared. Beside it, what other policies would
+// do (PolicyAdvice).
+//
+// A decision is due after events that give a reason for one, when somebody asked (decide_anyway), and every `tick`.
+// While the queue is paused the policy is not asked. Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/attempts.h"
+#include "serve/daemon/queue_state.h"
+#include "serve/daemon/policy_advice.h"
+
+namespace smartmig {
+
+class Decisions {
+ public:
+  Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book, Boards& boards,
+            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures);
+
+  Result<Ok> make_policies();  // by the settings as they are now; all or nothing
+  const Policies& policies() const { return policies_; }
+  nlohmann::json shadow_json() const { return advice_.shadow_json(figures_.counts.decisions); }
+
+  void decide_all();            // all that is due
+  void ask_for_first_shapes();  // the plan that brings them is acted upon once, when the queue is not paused
+  void act_on_first_shapes();
+  void consult();  // compares policies when it is time
+  void decide_anyway() { anyway_ = true; }
+  void rows_renumbered() { policies_.rows_renumbered(); }
+  void pause(bool on);
+  bool paused() const { return paused_; }
+  Time next_tick() const { return next_tick_; }
+
+ private:
+  void decide();
+  void note_shadow();
+  void tick_again();
+
+  const Settings& settings_;
+  const DaemonPace pace_;
+  LiveSession& session_;
+  JobBook& book_;
+  Boards& boards_;
+  Estimates& estimates_;
+  Attempts& attempts_;
+  Figures& figures_;
+  Policies policies_;
+  PolicyAdvice advice_;
+  Plan plan_, first_plan_;
+  bool anyway_ = false, paused_ = false;
+  Time next_tick_{};
+};
+
+}  // namespace smartmig

@@ -1,0 +1,32 @@
+// What the exit of an attempt means for its job: it ends, goes back to the queue, or goes on at its new slice. Pure: the
+// record, the exit, and the few facts around them. A failure is not looked into here: whether it was for want of GPU
+// memory is the memory watch's to say.
+#pragma once
+#include "live/jobs/runner.h"
+#include "serve/daemon/job_record.h"
+
+namespace smartmig {
+
+struct ExitFacts {
+  double share_left = 1;    // of the whole job, as the belief has it
+  bool next_slice = false;  // a start of it waits for this exit: it moves
+  std::string gpu_words;    // what is wrong with its GPU; "": nothing
+};
+
+struct ExitVerdict {
+  enum Kind : std::uint8_t {
+    kEnds,         // with `status` and `reason`; `completed` as Lifecycle::finish takes it
+    kFails,        // the same, unless it was for want of GPU memory
+    kBackToQueue,  // with `reason` and `remaining`
+    kMoves         // with `remaining`; its next start is waiting
+  } kind = kEnds;
+  JobStatus status = JobStatus::kFailed;
+  std::string reason;
+  bool completed = false;
+  double remaining = 1;
+  bool preempted = false;
+};
+
+ExitVerdict verdict_of(const JobRecord& job, const AttemptExit& exit, const ExitFacts& facts);
+
+}  // namespace smartmig

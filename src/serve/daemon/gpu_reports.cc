@@ -1,0 +1,122 @@
+#include "serve/daemon/gpu_reports.h"
+
+#include <nlohmann/json.hpp>
+
+namespace smartmig {
+namespace {
+
+std::string json_text(const std::string& words) { return nlohmann::json(words).dump(); }
+
+// A board that could not even be read does not answer.
+GpuTrouble trouble_of(const LaneResult& result) { return result.board ? GpuTrouble::kQuarantined : GpuTrouble::kLost; }
+
+}  // namespace
+
+void GpuReports::take() {
+  for (const LaneResult& result : boards_.take_results()) {
+    boards_.saw(result);
+    if (result.what == LaneResult::kSample)
+      sampled(result);
+    else
+      operation_ended(result);
+  }
+}
+
+void GpuReports::sample_when_due() {
+  if (session_.now() < next_sample_) return;
+  next_sample_ = session_.now() + settings_.energy.sample;
+  boards_.sample_idle_lanes();
+}
+
+void GpuReports::operation_ended(const LaneResult& result) {
+  const int gpu = int(index(result.gpu));
+  const GpuModel& model = *session_.platform().model(result.gpu).gpu;
+  const Layout one = *model.with(Layout{}, result.where);
+  const bool creates = result.what == LaneResult::kCreate;
+  if (result.changed) figures_.reconfigured(creates, result.ok, seconds(result.ended - result.began));
+  const Time at = session_.belief().inside(result.ended);
+  if (result.ok) {
+    if (creates)
+      session_.fleet().created(result.gpu, at, one);
+    else
+      session_.fleet().destroyed(result.gpu);
+    return;
+  }
+  session_.fleet().operation_failed(result.gpu, session_.inside_now());
+  // A destroy was told of when it began: the slice is there still.
+  if (!creates && result.board && find_instance(*result.board, result.where))
+    session_.tell(Event::created(at, result.gpu, one));
+  session_.note("operation_failed", fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", gpu,
+                                                slice_name(model, result.where), json_text(result.words)));
+  if (result.quarantined || result.code == Error::kLost) set_trouble(gpu, trouble_of(result), result.words);
+}
+
+void GpuReports::sampled(const LaneResult& result) {
+  const int gpu = int(index(result.gpu));
+  const EnergyInterval interval = boards_.measure(result, session_.cluster().gpu(result.gpu).watts);
+  credit(interval);
+  book_.settled(gpu, result.ended);
+  if (!interval.words.empty())
+    session_.note("energy", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(interval.words)));
+  see_memory(gpu);
+  dead_memory_.look(gpu, boards_.at(gpu), [this](SliceKey slice) { return table_.held(slice); });
+  const GpuSample& sample = result.sample;
+  if (!sample.trouble.empty() && sample.code == Error::kLost) set_trouble(gpu, trouble_of(result), sample.trouble);
+}
+
+void GpuReports::credit(const EnergyInterval& interval) {
+  for (const auto& [id, joules] : interval.jobs)
+    if (joules != 0 && book_.credit(id, joules, interval.source)) figures_.counts.ended_joules += joules;
+}
+
+void GpuReports::see_memory(int gpu) {
+  const BoardState& state = boards_.at(gpu);
+  for (const auto& [slice, id] : table_.slices()) {
+    if (int(slice.first) != gpu) continue;
+    JobRecord* job = book_.find(id);
+    const Instance* instance = find_instance(state.board, PlacementId(slice.second));
+    if (!job || !instance || job->status != JobStatus::kRunning || job->started > state.sampled) continue;
+    int used = 0;
+    for (const DeviceProcess& process : state.processes)
+      if (process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
+    if (memory_.saw(*job, used)) book_.changed(*job);
+    const auto finish = session_.expected_finish(id);
+    const auto early =
+        memory_.project(*job, used, seconds(state.sampled - job->started), finish ? seconds(*finish - job->started) : 0,
+                        boards_.slice_memory_mib(job->gpu, job->slice), session_.belief().largest_memory_mib());
+    if (!early) continue;
+    job->reason = early->words;
+    job->mem_mib = early->needs_mib;
+    ++job->oom_restarts;
+    ++figures_.counts.early_restarts;
+    session_.note("early_restart", fmt::format("\"job\":{},\"slice\":\"{}\",\"words\":{}", id, to_string(job->slice),
+                                               json_text(job->reason)));
+    attempts_.stop(*job, StopReason::kLarger);
+  }
+}
+
+void GpuReports::set_trouble(int gpu, GpuTrouble trouble, const std::string& words) {
+  if (!boards_.set_trouble(gpu, trouble, words)) return;
+  session_.tell(Event::blocked(session_.inside_now(), GpuId(std::uint32_t(gpu))));
+  session_.note("quarantined", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(boards_.at(gpu).words)));
+  for (const QueueId id : table_.on_gpu(gpu))
+    if (JobRecord* job = book_.find(id); job && table_.under_way(*job) && job->stop_reason == StopReason::kNone)
+      attempts_.stop(*job, StopReason::kGpuFailed);
+}
+
+Result<Ok> GpuReports::drain(int gpu, bool on) {
+  const bool before = boards_.known(gpu) && boards_.at(gpu).in_service();
+  SMARTMIG_RETURN_IF_ERROR(boards_.drain(gpu, on));
+  const GpuId id{std::uint32_t(gpu)};
+  if (const bool after = boards_.at(gpu).in_service(); before != after)
+    session_.tell(after ? Event::unblocked(session_.inside_now(), id) : Event::blocked(session_.inside_now(), id));
+  book_.pending().set_value("drained", boards_.drained_list());
+  return Ok{};
+}
+
+void GpuReports::block_unusable() {
+  for (std::size_t g = 0; g < boards_.size(); ++g)
+    if (!boards_.at(int(g)).in_service()) session_.tell(Event::blocked(session_.inside_now(), GpuId(g)));
+}
+
+}  // namespace smartmig

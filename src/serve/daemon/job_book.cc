@@ -1,0 +1,112 @@
+#include "serve/daemon/job_book.h"
+
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+
+Result<Ok> JobBook::load(const StoreStart& start, QueueId last_id) {
+  last_id_ = std::max(start.last_job, last_id);
+  for (const JobRow& row : start.live) {
+    SMARTMIG_TRY(JobRecord job, from_row(row));
+    for (const Dependency& d : job.spec.dependencies) dependents_[d.job].push_back(job.id);
+    const QueueId id = job.id;
+    jobs_.emplace(id, std::move(job));
+  }
+  return Ok{};
+}
+
+JobRecord* JobBook::find(QueueId id) {
+  const auto at = jobs_.find(id);
+  return at == jobs_.end() ? nullptr : &at->second;
+}
+
+std::size_t JobBook::waiting_of(std::uint32_t uid) const {
+  std::size_t waiting = 0;
+  for (const auto& [id, job] : jobs_) waiting += job.uid == uid && is_waiting(job.status);
+  return waiting;
+}
+
+JobRecord& JobBook::accept(JobRecord record) {
+  record.id = ++last_id_;
+  JobRecord& job = jobs_.emplace(record.id, std::move(record)).first->second;
+  for (const Dependency& d : job.spec.dependencies)
+    if (jobs_.count(d.job)) dependents_[d.job].push_back(job.id);
+  pending_.accepted(job.id);
+  queue_changed_ = true;
+  return job;
+}
+
+JobRecord& JobBook::bring_back(JobRecord record) {
+  settling_.erase(record.id);
+  const QueueId id = record.id;
+  return jobs_.emplace(id, std::move(record)).first->second;
+}
+
+void JobBook::end(JobRecord& job) {
+  SMARTMIG_CHECK(is_final(job.status), "job {} is {} and was to be ended", job.id, name_of(job.status));
+  pending_.ended(job);
+  const QueueId id = job.id;
+  if (job.attempt > 0) settling_[id] = job;
+  ended_.push_back(std::move(job));
+  jobs_.erase(id);
+  queue_changed_ = true;
+}
+
+std::vector<QueueId> JobBook::take_dependents(QueueId id) {
+  const auto at = dependents_.find(id);
+  if (at == dependents_.end()) return {};
+  std::vector<QueueId> out = std::move(at->second);
+  dependents_.erase(at);
+  queue_changed_ = true;
+  return out;
+}
+
+JobStatus JobBook::status_of(QueueId id) const {
+  if (const JobRecord* job = find(id)) return job->status;
+  const auto row = pending_.row(id);
+  return row && *row ? JobStatus((*row)->status) : JobStatus::kFailed;
+}
+
+bool JobBook::credit(QueueId id, double joules, EnergySource source) {
+  if (JobRecord* job = find(id)) {
+    job->joules += joules;
+    job->energy_source = source;
+    pending_.credited(id);
+    return false;
+  }
+  auto at = settling_.find(id);
+  if (at == settling_.end()) {  // ended under an earlier daemon
+    const auto row = store_.job(id);
+    if (!row || !*row) return true;
+    auto job = from_row(**row);
+    if (!job) return true;
+    at = settling_.emplace(id, std::move(*job)).first;
+  }
+  at->second.joules += joules;
+  at->second.energy_source = source;
+  pending_.credited_ended(at->second);
+  return true;
+}
+
+void JobBook::settled(int gpu, Time until) {
+  std::erase_if(settling_, [&](const auto& entry) { return entry.second.gpu == gpu && entry.second.ended <= until; });
+}
+
+bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,
+                     const std::function<void(QueueId)>& forget) {
+  const bool had_trouble = !disk_trouble().empty();
+  const PendingCommit::Outcome outcome =
+      pending_.commit([this](QueueId id) { return find(id); }, std::move(events), meters, now);
+  if (outcome.stored && had_trouble) queue_changed_ = true;
+  for (const QueueId id : outcome.unaccepted) {
+    const JobRecord* job = find(id);
+    if (!job) continue;
+    forget(id);
+    for (const Dependency& d : job->spec.dependencies)
+      if (const auto at = dependents_.find(d.job); at != dependents_.end()) std::erase(at->second, id);
+    jobs_.erase(id);
+  }
+  return outcome.stored;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,63 @@
+// The jobs of the queue that have not ended, by number; who waits for whom; and what of them is still to be stored.
+//
+// Invariants:
+//   - a job is in live() until end(), which moves it out and writes its last row with the next commit;
+//   - a job waits in the list of each live job that it depends on, and in no other;
+//   - numbers are never given twice, whatever could not be stored;
+//   - an ended job keeps collecting joules (settling) until the sample that covers its end.
+// Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
+#pragma once
+#include <map>
+
+#include "serve/daemon/pending_commit.h"
+
+namespace smartmig {
+
+class JobBook {
+ public:
+  explicit JobBook(Store& store) : store_(store), pending_(store) {}
+  Result<Ok> load(const StoreStart& start, QueueId last_id);
+
+  const std::map<QueueId, JobRecord>& live() const { return jobs_; }
+  JobRecord* find(QueueId id);
+  const JobRecord* find(QueueId id) const { return const_cast<JobBook*>(this)->find(id); }
+  void changed(const JobRecord& job) { pending_.changed(job.id); }
+  std::size_t waiting_of(std::uint32_t uid) const;  // held and queued jobs of a user
+
+  QueueId next_id() const { return last_id_ + 1; }
+  JobRecord& accept(JobRecord job);      // a new one, with the next number
+  JobRecord& bring_back(JobRecord job);  // one that had ended
+  void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
+  std::vector<JobRecord> take_ended() { return std::exchange(ended_, {}); }  // since the last call
+  std::vector<QueueId> take_dependents(QueueId id);                          // who waited for this one; forgotten here
+  // The status that a job has or had. One that nobody knows has failed.
+  JobStatus status_of(QueueId id) const;
+  Result<std::optional<JobRow>> stored(QueueId id) const { return pending_.row(id); }
+
+  // Joules of a live or an ended job. True: it has ended.
+  bool credit(QueueId id, double joules, EnergySource source);
+  void settled(int gpu, Time until);  // energy up to here is known on this GPU
+
+  // Something that admission looks at has changed: it is to look again.
+  void queue_changed() { queue_changed_ = true; }
+  bool take_queue_changed() { return std::exchange(queue_changed_, false); }
+
+  // False: not stored; `unaccepted` are new jobs that are gone again.
+  bool commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,
+              const std::function<void(QueueId)>& forget);
+  PendingCommit& pending() { return pending_; }
+  const std::string& disk_trouble() const { return pending_.trouble(); }
+  Time next_try() const { return pending_.next_try(); }
+
+ private:
+  Store& store_;
+  PendingCommit pending_;
+  std::map<QueueId, JobRecord> jobs_;
+  std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it
+  std::map<QueueId, JobRecord> settling_;
+  std::vector<JobRecord> ended_;
+  QueueId last_id_ = 0;
+  bool queue_changed_ = true;
+};
+
+}  // namespace smartmig

@@ -1,0 +1,109 @@
+#include "serve/daemon/job_book.h"
+
+#include <gtest/gtest.h>
+
+#include "serve/daemon/job_json.h"
+#include "support/temp_dir.h"
+
+namespace smartmig {
+namespace {
+
+struct Book {
+  TempDir dir;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<JobBook> book;
+  std::vector<QueueId> forgotten;
+  explicit Book(std::uint64_t max_bytes = 0) {
+    StoreOptions options;
+    options.max_bytes = max_bytes;
+    auto opened = Store::open(dir.path() + "/queue.db", options);
+    EXPECT_TRUE(opened);
+    store = std::move(*opened);
+    book = std::make_unique<JobBook>(*store);
+  }
+  JobRecord& accept(std::string script = "") {
+    JobRecord job;
+    job.spec.command = {"x"};
+    job.spec.directory = "/";
+    job.spec.script = std::move(script);
+    return book->accept(std::move(job));
+  }
+  void end(JobRecord& job) {
+    job.status = JobStatus::kDone;
+    job.ended = Time{5};
+    book->end(job);
+  }
+  bool commit() {
+    return book->commit(
+        {}, [] { return std::string("{}"); }, Time{0}, [&](QueueId id) { forgotten.push_back(id); });
+  }
+  JobRecord stored(QueueId id) {
+    const auto row = book->stored(id);
+    EXPECT_TRUE(row && *row) << id;
+    return row && *row ? from_row(**row).value() : JobRecord();
+  }
+};
+
+TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
+  Book b;
+  const QueueId first = b.accept().id, second = b.accept().id;
+  b.end(*b.book->find(first));
+  ASSERT_TRUE(b.commit());
+  JobBook next(*b.store);
+  ASSERT_TRUE(next.load(*b.store->start(), 0));
+  EXPECT_EQ(next.live().size(), 1u);
+  EXPECT_TRUE(next.find(second));
+  EXPECT_EQ(next.next_id(), second + 1);
+  EXPECT_EQ(next.status_of(first), JobStatus::kDone);
+}
+
+TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
+  Book b(256 * 1024);
+  const QueueId kept = b.accept().id;
+  ASSERT_TRUE(b.commit());
+  b.book->find(kept)->attempt = 3;
+  b.book->changed(*b.book->find(kept));
+  const QueueId large = b.accept(std::string(4 << 20, '#')).id;
+  EXPECT_FALSE(b.commit());
+  EXPECT_EQ(b.forgotten, std::vector<QueueId>{large});
+  EXPECT_FALSE(b.book->find(large));
+  EXPECT_FALSE(b.book->disk_trouble().empty());
+  EXPECT_EQ(b.book->next_try(), Time{1'000'000});
+  EXPECT_TRUE(b.commit()) << "what was there before is tried again";
+  EXPECT_EQ(b.stored(kept).attempt, 3);
+  EXPECT_GT(b.accept().id, large);
+}
+
+TEST(JobBook, AnEndedJobCollectsItsLastJoules) {
+  Book b;
+  const QueueId id = b.accept().id;
+  b.book->find(id)->attempt = 1;
+  b.book->find(id)->gpu = 0;
+  EXPECT_FALSE(b.book->credit(id, 10, EnergySource::kCounter));
+  b.end(*b.book->find(id));
+  EXPECT_TRUE(b.book->credit(id, 5, EnergySource::kPowerIntegral));
+  EXPECT_DOUBLE_EQ(b.stored(id).joules, 15) << "not committed yet";
+  ASSERT_TRUE(b.commit());
+  b.book->settled(0, Time{5});
+  EXPECT_TRUE(b.book->credit(id, 1, EnergySource::kCounter)) << "read back from the store";
+  ASSERT_TRUE(b.commit());
+  EXPECT_DOUBLE_EQ(b.stored(id).joules, 16);
+  EXPECT_EQ(b.stored(id).energy_source, EnergySource::kCounter);
+}
+
+TEST(JobBook, DependentsAreToldOnce) {
+  Book b;
+  const QueueId first = b.accept().id;
+  JobRecord then;
+  then.spec.command = {"x"};
+  then.spec.directory = "/";
+  then.spec.dependencies = {{Dependency::kAfterOk, first}};
+  const QueueId second = b.book->accept(std::move(then)).id;
+  EXPECT_TRUE(b.book->take_queue_changed());
+  EXPECT_FALSE(b.book->take_queue_changed());
+  EXPECT_EQ(b.book->take_dependents(first), std::vector<QueueId>{second});
+  EXPECT_TRUE(b.book->take_dependents(first).empty());
+}
+
+}  // namespace
+}  // namespace smartmig

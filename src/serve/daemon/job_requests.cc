@@ -1,0 +1,151 @@
+#include "serve/daemon/job_requests.h"
+
+#include <pwd.h>
+
+#include <algorithm>
+
+#include "model/speed.h"
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+namespace {
+
+// Deadlines are soft, so one that cannot be kept is no error; its owner should know. A guess is no ground for words.
+std::string deadline_warning(const JobRecord& job) {
+  if (!job.spec.deadline) return {};
+  const Time left = *job.spec.deadline - job.submitted;
+  if (left <= Time{0}) return fmt::format("the deadline passed {:.0f} s ago: the job will be late", -seconds(left));
+  if (job.estimate_source == EstimateSource::kGuess || job.estimate <= left) return {};
+  return fmt::format("the deadline is in {:.0f} s, and on a whole GPU the job takes {:.0f} s: it will be late",
+                     seconds(left), seconds(job.estimate));
+}
+
+}  // namespace
+
+std::string user_name(std::uint32_t uid) {
+  char buffer[4096];
+  passwd entry{}, *found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found) return found->pw_name;
+  return std::to_string(uid);
+}
+
+Result<Ok> JobRequests::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
+  if (settings_.limits.queue > 0 && book_.live().size() + tasks > std::size_t(settings_.limits.queue))
+    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended",
+                      book_.live().size(), settings_.limits.queue);
+  if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
+  const std::size_t waiting = book_.waiting_of(uid);
+  if (waiting + tasks > std::size_t(settings_.limits.user_queued))
+    return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
+                      settings_.limits.user_queued, tasks);
+  return Ok{};
+}
+
+Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
+                                   std::vector<std::string>& warnings) const {
+  if (spec.priority > 0 && !caller.operator_rights)
+    return no_permission("priority {} is above 0, which root alone may give", spec.priority);
+  if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
+    warnings.push_back(
+        fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+  SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
+  if (spec.exact_memory)
+    if (const auto can = runner_.reports_memory(); !can)
+      return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
+  for (const Dependency& d : spec.dependencies) {
+    if (book_.find(d.job)) continue;
+    SMARTMIG_TRY(const auto row, book_.stored(d.job));
+    if (!row) return not_found("the job that is to come first, {}, is not known", d.job);
+  }
+  return Ok{};
+}
+
+JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
+  JobRecord job;
+  job.uid = caller.uid;
+  job.gid = caller.gid;
+  job.user = user_name(caller.uid);
+  job.submitted = session_.now();
+  job.mem_mib = spec.mem_mib.value_or(-1);
+  job.spec = std::move(spec);
+  if (const auto at = settings_.limits.priorities.find(job.user); at != settings_.limits.priorities.end())
+    job.spec.priority += at->second;
+  if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
+  estimates_.estimate(job);
+  return job;
+}
+
+Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vector<JobSpec> specs,
+                                                 std::vector<std::string>& warnings) {
+  if (!book_.disk_trouble().empty()) return io_error("no new work is accepted: {}", book_.disk_trouble());
+  std::size_t tasks = 0;
+  for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
+  SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
+  std::vector<JobRecord> records;
+  for (JobSpec& spec : specs) {
+    SMARTMIG_RETURN_IF_ERROR(acceptable(caller, spec, warnings));
+    const std::vector<int> array = std::exchange(spec.array, {});
+    JobRecord base = as_record(caller, std::move(spec));
+    // As wide as a job may ask for: a stored row must be readable by the next daemon.
+    base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
+    if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
+    if (const auto fits = session_.belief().fits(base); !fits) return fits.error();
+    base.status = JobStatus::kQueued;
+    const QueueId array_id = book_.next_id() + records.size();  // of its first task
+    for (const int task : array) {
+      records.push_back(base);
+      records.back().array_id = array_id;
+      records.back().array_index = task;
+    }
+    if (array.empty()) records.push_back(std::move(base));
+  }
+  std::vector<QueueId> ids;
+  for (JobRecord& record : records) ids.push_back(book_.accept(std::move(record)).id);
+  counts_.submitted += ids.size();
+  for (const QueueId id : ids)
+    if (JobRecord* job = book_.find(id)) lifecycle_.check_dependencies(*job);
+  return ids;
+}
+
+Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
+  JobRecord* job = book_.find(id);
+  if (!job) return not_found("job {} has ended or never was", id);
+  if (!is_waiting(job->status)) {
+    if (table_.under_way(*job)) {
+      job->reason = why;
+      attempts_.stop(*job, StopReason::kCancel);
+      return Ok{};
+    }
+    attempts_.left_slice(*job, session_.now());
+  }
+  attempts_.drop_postponed(id);
+  lifecycle_.finish(*job, JobStatus::kCancelled, why, false);
+  return Ok{};
+}
+
+Result<Ok> JobRequests::requeue(QueueId id, bool by_operator) {
+  JobRecord* job = book_.find(id);
+  if (!job) return bring_back(id, by_operator);
+  if (is_waiting(job->status)) return busy_error("job {} is waiting already", id);
+  if (!table_.under_way(*job)) return busy_error("job {} is about to start", id);
+  attempts_.stop(*job, StopReason::kRequeue);
+  return Ok{};
+}
+
+Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
+  if (!book_.disk_trouble().empty()) return io_error("no new work is accepted: {}", book_.disk_trouble());
+  SMARTMIG_TRY(const auto row, book_.stored(id));
+  if (!row) return not_found("there is no job {}", id);
+  SMARTMIG_TRY(JobRecord job, from_row(*row));
+  SMARTMIG_RETURN_IF_ERROR(room_for(1, job.uid, by_operator));
+  job.ended = job.started = Time{-1};
+  job.exit_code = -1;
+  job.exit_signal = 0;
+  job.remaining = 1;
+  job.spec.dependencies.clear();
+  if (const auto fits = session_.belief().fits(job); !fits) return fits.error();
+  lifecycle_.back_to_queue(book_.bring_back(std::move(job)), "requeued by request", 1);
+  return Ok{};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,51 @@
+// What users ask of jobs: submit, cancel, requeue. Who may ask for what is decided before (DaemonService); here is
+// whether it can be done. Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/attempts.h"
+#include "serve/daemon/estimates.h"
+#include "serve/http/service.h"
+
+namespace smartmig {
+
+class JobRequests {
+ public:
+  JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, JobBook& book,
+              const AttemptTable& table, Attempts& attempts, Estimates& estimates, Lifecycle& lifecycle,
+              Figures& figures)
+      : settings_(settings),
+        runner_(runner),
+        session_(session),
+        book_(book),
+        table_(table),
+        attempts_(attempts),
+        estimates_(estimates),
+        lifecycle_(lifecycle),
+        counts_(figures.counts) {}
+
+  // All of them or none. Their numbers; `warnings` grows by what their owner should know.
+  Result<std::vector<QueueId>> submit(const Caller& caller, std::vector<JobSpec> specs,
+                                      std::vector<std::string>& warnings);
+  Result<Ok> cancel(QueueId id, const std::string& why);
+  // One that runs is stopped and waits again; one that has ended comes back under its number, with a new attempt.
+  Result<Ok> requeue(QueueId id, bool by_operator = true);
+  JobRecord as_record(const Caller& caller, JobSpec spec);  // as submit would take it
+
+ private:
+  Result<Ok> room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const;
+  Result<Ok> acceptable(const Caller& caller, const JobSpec& spec, std::vector<std::string>& warnings) const;
+  Result<Ok> bring_back(QueueId id, bool by_operator);
+
+  const Settings& settings_;
+  const JobRunner& runner_;
+  LiveSession& session_;
+  JobBook& book_;
+  const AttemptTable& table_;
+  Attempts& attempts_;
+  Estimates& estimates_;
+  Lifecycle& lifecycle_;
+  Counts& counts_;
+};
+
+std::string user_name(std::uint32_t uid);
+
+}  // namespace smartmig

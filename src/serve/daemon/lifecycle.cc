@@ -1,0 +1,100 @@
+#include "serve/daemon/lifecycle.h"
+
+#include <algorithm>
+
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kPeakMargin = 1.25;
+
+bool satisfied(Dependency::When when, JobStatus status) {
+  switch (when) {
+    case Dependency::kAfterOk:
+      return status == JobStatus::kDone;
+    case Dependency::kAfterNotOk:
+      return status != JobStatus::kDone;
+    case Dependency::kAfterAny:
+      return true;
+  }
+  return false;
+}
+
+std::string never_holds(QueueId id, JobStatus status) {
+  return fmt::format("its dependency can never hold: job {} is {}", id, name_of(status));
+}
+
+}  // namespace
+
+void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
+  session_.leave(job.id, job.ended >= Time{0} ? job.ended : session_.now(), completed);
+  job.status = status;
+  job.reason = std::move(reason);
+  job.stop_reason = StopReason::kNone;
+  if (job.ended < Time{0}) job.ended = session_.now();
+  Counts& counts = figures_.counts;
+  ++counts.ended[std::size_t(status)];
+  counts.ended_tardiness_s += seconds(lateness(job, session_.now(), {}));
+  counts.ended_joules += job.joules;
+  session_.note("job_ended", fmt::format("\"job\":{},\"state\":\"{}\",\"exit_code\":{},\"joules\":{:.3f}", job.id,
+                                         name_of(status), job.exit_code, job.joules));
+  const QueueId id = job.id;
+  book_.end(job);
+  settle_dependents(id, status);
+}
+
+void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaining) {
+  session_.withdraw(job.id);
+  job.status = JobStatus::kQueued;
+  job.reason = std::move(reason);
+  session_.note("requeued", fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt,
+                                        nlohmann::json(job.reason).dump()));
+  job.stop_reason = StopReason::kNone;
+  job.remaining = remaining;
+  // A slice that was too large is not asked for again: what was seen, with room for what was not.
+  if (!job.spec.mem_mib && job.oom_restarts == 0 && job.peak_mib > 0)
+    job.mem_mib = std::min(session_.belief().largest_memory_mib(), int(kPeakMargin * job.peak_mib));
+  job.started = Time{-1};
+  leave_slice(job);
+  book_.changed(job);
+  book_.queue_changed();
+}
+
+bool Lifecycle::check_dependencies(JobRecord& job) {
+  for (const Dependency& d : job.spec.dependencies) {
+    if (book_.find(d.job)) {
+      job.status = JobStatus::kHeld;
+      job.reason = fmt::format("waits for job {}", d.job);
+      book_.changed(job);
+      return false;
+    }
+    if (const JobStatus status = book_.status_of(d.job); !satisfied(d.when, status)) {
+      finish(job, JobStatus::kCancelled, never_holds(d.job, status), false);
+      return false;
+    }
+  }
+  if (job.status == JobStatus::kHeld) {
+    job.status = JobStatus::kQueued;
+    job.reason.clear();
+    book_.changed(job);
+  }
+  return true;
+}
+
+void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
+  for (const QueueId dependent : book_.take_dependents(id)) {
+    JobRecord* job = book_.find(dependent);
+    if (!job) continue;
+    const auto broken = std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
+                                     [&](const Dependency& d) { return d.job == id && !satisfied(d.when, status); });
+    if (broken != job->spec.dependencies.end()) {
+      finish(*job, JobStatus::kCancelled, never_holds(id, status), false);
+      continue;
+    }
+    std::erase_if(job->spec.dependencies, [&](const Dependency& d) { return d.job == id; });
+    check_dependencies(*job);
+  }
+}
+
+}  // namespace smartmig

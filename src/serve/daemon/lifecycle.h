@@ -1,0 +1,31 @@
+// A job's way through the queue apart from its attempts: held while it waits for others, back to the queue after an
+// attempt, ended. Each of these leaves the record, the belief, the counts and the journal in agreement.
+// Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/figures.h"
+#include "serve/daemon/job_book.h"
+#include "serve/daemon/live_session.h"
+
+namespace smartmig {
+
+class Lifecycle {
+ public:
+  Lifecycle(LiveSession& session, JobBook& book, Figures& figures)
+      : session_(session), book_(book), figures_(figures) {}
+
+  // The end of a job, and of those that can never run without it. `completed`: it ran to its end, whatever its exit
+  // code; else it is taken out of the belief. The reference is dead afterwards.
+  void finish(JobRecord& job, JobStatus status, std::string reason, bool completed);
+  void back_to_queue(JobRecord& job, std::string reason, double remaining);
+  // Held or free to run by what it depends on now; ended, where that can never hold. False: it may not run.
+  bool check_dependencies(JobRecord& job);
+
+ private:
+  void settle_dependents(QueueId id, JobStatus status);
+
+  LiveSession& session_;
+  JobBook& book_;
+  Figures& figures_;
+};
+
+}  // namespace smartmig

@@ -1,0 +1,87 @@
+#include "serve/daemon/live_fork.h"
+
+#include <algorithm>
+
+#include "model/speed.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kMostInvisible = 2000;
+
+ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
+  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job)};
+}
+
+// What a dead process holds is not to set the end of a future: it lasts as long as the longest of the others.
+void shorten_phantoms(LiveFork& live, const JobBook& book) {
+  Time longest{0};
+  for (std::size_t i = 0; i < live.ids.size(); ++i) {
+    const ForkJob& job = live.fork.jobs[i];
+    if (book.find(live.ids[i]))
+      longest =
+          std::max(longest, job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
+  }
+  for (std::size_t i = 0; i < live.ids.size(); ++i)
+    if (!book.find(live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
+}
+
+ForkJob invisible_job(const JobRecord& job, const Belief& belief, const ForkFacts& facts, double slack, Fork& fork) {
+  ForkJob one;
+  one.job =
+      belief.job_of(job, job.spec.deadline.value_or(job.submitted + rounded(slack * double(job.estimate.count()))));
+  one.name = label(job);
+  one.declared = facts.declared;
+  one.sigma = facts.sigma;
+  one.job.kind = -1;
+  if (SpeedTable::builtin().has(job.spec.kind)) {
+    const auto at = std::find(fork.kinds.begin(), fork.kinds.end(), job.spec.kind);
+    one.job.kind = int(at - fork.kinds.begin());
+    if (at == fork.kinds.end()) fork.kinds.push_back(job.spec.kind);
+  }
+  return one;
+}
+
+void sort_by_submit(LiveFork& live) {
+  std::vector<std::size_t> order(live.ids.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return live.fork.jobs[a].job.submit < live.fork.jobs[b].job.submit;
+  });
+  std::vector<ForkJob> jobs;
+  std::vector<QueueId> ids;
+  for (const std::size_t i : order) {
+    jobs.push_back(std::move(live.fork.jobs[i]));
+    ids.push_back(live.ids[i]);
+  }
+  live.fork.jobs = std::move(jobs);
+  live.ids = std::move(ids);
+}
+
+}  // namespace
+
+LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
+                 QueueId up_to) {
+  const Belief& belief = session.belief();
+  LiveFork live;
+  live.origin = belief.origin();
+  live.prices = settings.priced();
+  live.fork = fork(session.cluster(), [&](JobId row) {
+    const JobRecord* job = book.find(belief.record(row));
+    return job ? facts_of(*job, belief, estimates) : ForkFacts();
+  });
+  for (const ForkJob& job : live.fork.jobs) live.ids.push_back(belief.record(job.live));
+  shorten_phantoms(live, book);
+  const std::size_t visible = live.ids.size();
+  for (const auto& [id, job] : book.live()) {
+    if (id > up_to || live.ids.size() == visible + kMostInvisible) break;
+    if (!is_waiting(job.status) || belief.row(id) != kNoJob) continue;
+    if (job.status == JobStatus::kHeld && id != up_to) continue;
+    live.fork.jobs.push_back(invisible_job(job, belief, facts_of(job, belief, estimates), settings.defaults.slack, live.fork));
+    live.ids.push_back(id);
+  }
+  if (live.ids.size() > visible) sort_by_submit(live);
+  return live;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,21 @@
+// The living fleet at one moment as a fork for futures (eval/futures.h): the jobs that the policy sees, and of the
+// others as many as come before a given one. Called on the owner's thread; the fork may then go to any.
+#pragma once
+#include "eval/futures.h"
+#include "serve/daemon/estimates.h"
+#include "serve/daemon/job_book.h"
+
+namespace smartmig {
+
+struct LiveFork {
+  Fork fork;
+  std::vector<QueueId> ids;  // the queue's number of fork.jobs[i]
+  Time origin{};             // Unix time of the fork's 0
+  std::optional<EnergyPrices> prices;
+};
+
+// `up_to`: of the jobs that the policy does not see those with at most this number, and no more than 2,000.
+LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
+                 QueueId up_to);
+
+}  // namespace smartmig

@@ -1,0 +1,99 @@
+#include "serve/daemon/live_session.h"
+
+#include <algorithm>
+
+namespace smartmig {
+
+LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, Time origin, std::size_t window,
+                         const std::vector<Layout>& layouts, const LiveRun& run, std::uint64_t last_event)
+    : clock_(clock),
+      platform_(std::move(platform)),
+      belief_(platform_, origin, 4 * (window + std::size_t(platform_->total_compute_slices()) + 64)),
+      journal_(std::make_unique<LiveJournal>(platform_, origin, last_event)) {
+  Cluster cluster(platform_, belief_.table(), cost_, layouts);
+  cluster.resume_at(inside_now());
+  journal_->set_table(belief_.table(), {});
+  RunRecord record;
+  record.platform = platform_;
+  record.jobs = belief_.table();
+  record.cost = cost_;
+  record.initial = layouts;
+  record.version = run.version;
+  record.config = {{"policy", run.policy}, {"world", run.world}};
+  record.summary.a = 2e-7;
+  record.summary.days = 1;
+  journal_->begin_run(record, cluster.now());
+  fleet_ = std::make_unique<LiveFleet>(cluster);
+  session_ = std::make_unique<Session>(*fleet_, std::move(cluster), journal_.get());
+}
+
+Result<Ok> LiveSession::show(const JobRecord& job, Time presented_deadline, Time arrived) {
+  SMARTMIG_TRY(const JobId row, belief_.put(job, presented_deadline));
+  tell(Event::submitted(belief_.inside(arrived), row));
+  return Ok{};
+}
+
+Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left) {
+  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
+  const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
+  session_->found_running(row, gpu, where, left.value_or(std::max(Time{1'000'000}, whole - (now() - job.started))),
+                          belief_.inside(job.first_started));
+  return Ok{};
+}
+
+void LiveSession::leave(QueueId id, Time when, bool completed) {
+  const JobId row = belief_.row(id);
+  if (row == kNoJob) return;
+  tell(completed ? Event::finished(belief_.inside(when), row) : Event::withdrawn(belief_.inside(when), row));
+  belief_.drop(id);
+}
+
+std::optional<Time> LiveSession::expected_finish(QueueId id) const {
+  const JobId row = belief_.row(id);
+  if (row == kNoJob || cluster().state(row).phase != JobPhase::kRunning) return std::nullopt;
+  return belief_.outside(cluster().state(row).finish);
+}
+
+double LiveSession::share_left(const JobRecord& job) const {
+  const JobId row = belief_.row(job.id);
+  if (row == kNoJob) return job.remaining;
+  const JobState& state = cluster().state(row);
+  if (state.type == kNoType) return job.remaining;
+  const Time whole = belief_.table()->work(row, state.type), left = cluster().remaining_on(row, state.type);
+  if (whole <= Time{0}) return job.remaining;
+  return std::clamp(job.remaining * double(left.count()) / double(whole.count()), 0.0, 1.0);
+}
+
+std::vector<QueueId> LiveSession::overdue() const {
+  std::vector<QueueId> out;
+  for (const GpuState& gpu : cluster().gpus())
+    for (const PlacementId p : gpu.busy) {
+      const JobId row = gpu.job_at[index(p)];
+      if (cluster().state(row).finish + kOverrunGrace > inside_now()) continue;
+      const QueueId id = belief_.record(row);
+      if (belief_.row(id) == row) out.push_back(id);  // else its end is being told
+    }
+  return out;
+}
+
+Time LiveSession::next_due() const {
+  Time due = belief_.outside(fleet_->next_retry());
+  for (const GpuState& gpu : cluster().gpus())
+    for (const PlacementId p : gpu.busy)
+      due = std::min(due, belief_.outside(cluster().state(gpu.job_at[index(p)]).finish) + kOverrunGrace);
+  return due;
+}
+
+// While the fleet has something left to tell, events speak of old rows.
+bool LiveSession::compact_if_needed(std::size_t window) {
+  if (belief_.free_rows() >= window + 64 || fleet_->has_news()) return false;
+  std::vector<std::size_t> numbers;
+  const Cluster& old = cluster();
+  for (JobId job = old.first_unfinished(); job != kNoJob; job = old.next_unfinished(job))
+    numbers.push_back(journal_->numbers()[index(job)]);
+  session_->replace(belief_.compacted(old));
+  journal_->set_table(belief_.table(), std::move(numbers));
+  return true;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,78 @@
+// The loop of sched/session.h over the living fleet: what is believed (Belief, Cluster), what is told to it
+// (LiveFleet), and the journal of both. The other parts of the daemon speak of jobs by their number in the queue and of
+// instants in Unix time; rows of the job table and belief time are the business of this part and of the policy.
+//
+// Invariants: a job has at most one row, and every row that was told of as submitted or found running is told of as
+// finished or withdrawn before it is dropped. Thread rule: the owner's.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "live/live_clock.h"
+#include "live/live_fleet.h"
+#include "sched/session.h"
+#include "serve/daemon/belief.h"
+#include "serve/store/live_journal.h"
+
+namespace smartmig {
+
+inline constexpr Time kOverrunGrace{1'000'000};  // after its expected end a job is taken to need more
+
+// What the journal's header says of the daemon.
+struct LiveRun {
+  std::string version, policy, world;
+};
+
+class LiveSession {
+ public:
+  // `window`: the most jobs that a policy sees at once. Journal positions go on after `last_event`.
+  LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, Time origin, std::size_t window,
+              const std::vector<Layout>& layouts, const LiveRun& run, std::uint64_t last_event);
+
+  Time now() const { return clock_.now(); }                         // Unix
+  Time inside_now() const { return belief_.inside(clock_.now()); }  // of the belief
+  const Platform& platform() const { return *platform_; }
+  const std::shared_ptr<const Platform>& shared_platform() const { return platform_; }
+  const CostModel& cost() const { return cost_; }
+  const Cluster& cluster() const { return session_->cluster(); }
+  const Belief& belief() const { return belief_; }
+  Belief& belief() { return belief_; }
+  LiveFleet& fleet() { return *fleet_; }
+  const LiveFleet& fleet() const { return *fleet_; }
+  Session& session() { return *session_; }
+  LiveJournal& journal() { return *journal_; }
+  const LiveJournal& journal() const { return *journal_; }
+
+  // A line of the journal beside the run; `fields` is the inside of a JSON object.
+  void note(const std::string& kind, const std::string& fields) { journal_->note(inside_now(), kind, fields); }
+  void tell(const Event& event) { fleet_->tell(event); }
+
+  // A waiting job becomes visible to the policy. kInvalid: it fits no slice of the fleet.
+  Result<Ok> show(const JobRecord& job, Time presented_deadline, Time arrived);
+  // One that runs already. `left`: until its expected end; nothing: what its estimate leaves of the time it has run.
+  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left = {});
+  // The job leaves the belief: it ran to its end (`completed`), or it is taken out. Jobs that are not visible: nothing.
+  void leave(QueueId id, Time when, bool completed);
+  void withdraw(QueueId id) { leave(id, now(), false); }
+
+  std::optional<Time> expected_finish(QueueId id) const;  // Unix; of a running job
+  double share_left(const JobRecord& job) const;          // of the whole job, as the belief has it
+  std::vector<QueueId> overdue() const;                   // jobs past their expected end by kOverrunGrace
+  void tell_overrun(QueueId id) { tell(Event::overrun(inside_now(), belief_.row(id))); }
+  Time next_due() const;  // Unix: an expected end, or an operation to be tried again
+
+  // Makes room for what one step can bring, by dropping rows of the past. True: rows have new numbers.
+  bool compact_if_needed(std::size_t window);
+  void begin_step() { fleet_->set_clock(inside_now()); }
+
+ private:
+  LiveClock& clock_;
+  std::shared_ptr<const Platform> platform_;
+  CostModel cost_{CostModel::kHardware, {}};
+  Belief belief_;
+  std::unique_ptr<LiveJournal> journal_;
+  std::unique_ptr<LiveFleet> fleet_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace smartmig

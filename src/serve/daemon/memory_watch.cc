@@ -1,0 +1,129 @@
+#include "serve/daemon/memory_watch.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "model/speed.h"
+#include "serve/daemon/belief.h"
+#include "serve/daemon/oom_words.h"
+#include "sim/kind_curve.h"
+
+namespace smartmig {
+namespace {
+
+constexpr int kContextMib = 512;  // of a process that was never sampled
+constexpr std::size_t kLogTail = 64 * 1024;
+constexpr double kFull = 0.98;  // of a slice's memory
+
+int to_mib(std::int64_t bytes) { return int((bytes + (1 << 20) - 1) >> 20); }
+
+std::string end_of(const std::string& path, std::size_t most) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = std::size_t(file.tellg());
+  std::string text(std::min(size, most), '\0');
+  file.seekg(std::streamoff(size - text.size()));
+  file.read(text.data(), std::streamsize(text.size()));
+  text.resize(std::size_t(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+// Where a part of the log has just begun, the words may lie in the one before, or across the seam.
+std::string tail_of(const std::string& path) {
+  if (path.empty()) return {};
+  const std::string last = end_of(path, kLogTail);
+  return last.size() < kLogTail ? end_of(path + ".1", kLogTail - last.size()) + last : last;
+}
+
+}  // namespace
+
+std::optional<JobMemory> MemoryWatch::requests_of(const JobRecord& job) const {
+  return job.spec.exact_memory ? runner_.memory_of({job.id, job.attempt}) : std::nullopt;
+}
+
+bool MemoryWatch::saw(JobRecord& job, int used_mib) {
+  int highest = used_mib;
+  if (const auto requests = requests_of(job); requests && used_mib > 0) {
+    contexts_mib_[job.id] = std::max(0, used_mib - to_mib(requests->now_bytes));
+    highest += to_mib(requests->peak_bytes - requests->now_bytes);  // between two samples
+  }
+  if (highest <= job.peak_mib) return false;
+  job.peak_mib = highest;
+  return true;
+}
+
+std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int used_mib, double elapsed_s,
+                                                       double total_s, int limit_mib, int largest_mib) {
+  MemoryProjection& projection = projections_[job.id];
+  projection.add(elapsed_s, used_mib);
+  if (limit_mib <= 0 || limit_mib >= largest_mib || used_mib <= 0 || job.stop_reason != StopReason::kNone)
+    return std::nullopt;
+  // Who declared a size and may not be stopped is left alone: it ends as it ends.
+  if (job.spec.mem_mib && !job.spec.preemptible()) return std::nullopt;
+  // A kind whose memory is on record and fits is believed until it takes more.
+  if (const auto known = SpeedTable::builtin().mem_mib(job.spec.kind);
+      known && *known <= limit_mib && used_mib <= *known)
+    return std::nullopt;
+  const Time known = restart_of(job.spec.kind);
+  RestartCosts costs;
+  costs.restart_s = seconds(known >= Time{0} ? known : kUnknownRestart);
+  costs.lost_if_restarted = job.spec.checkpoint_signal ? 0 : elapsed_s;
+  costs.lost_if_failed = elapsed_s;
+  const RestartVerdict verdict = projection.verdict(limit_mib, total_s, costs);
+  if (!verdict.restart) return std::nullopt;
+  return Early{std::clamp(int(verdict.needs_mib), limit_mib + 1, largest_mib),
+               fmt::format("early restart: {} MiB of {} MiB after {:.0f} s, about {:.0f} MiB projected ({:.0f} % sure "
+                           "to pass the slice's memory in about {:.0f} s)",
+                           used_mib, limit_mib, elapsed_s, verdict.needs_mib, 100 * verdict.passing.probability,
+                           verdict.passing.after_s)};
+}
+
+std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job, const AttemptExit& exit, int limit_mib,
+                                                           const std::vector<std::string>& patterns) const {
+  if (exit.code == 0 || exit.never_started) return std::nullopt;
+  if (const auto requests = requests_of(job); requests && requests->needed_bytes > 0) {
+    const auto beside = contexts_mib_.find(job.id);
+    const int context = beside == contexts_mib_.end() ? kContextMib : beside->second;
+    const int needed = to_mib(requests->needed_bytes) + context;
+    return Shortage{needed, true,
+                    fmt::format("its requests came to {} MiB, {} MiB of it for the CUDA context", needed, context)};
+  }
+  const std::string tail = tail_of(runner_.log_path(exit.id));
+  const auto in_log = [&](const std::string& pattern) { return tail.find(pattern) != tail.npos; };
+  if (!exit.gpu_oom && std::none_of(patterns.begin(), patterns.end(), in_log)) {
+    const int signal = exit.signal != 0 ? exit.signal : std::max(0, exit.code - 128);  // as shells tell it
+    const bool abrupt = signal == SIGKILL || signal == SIGABRT;  // other signals tell of other faults
+    if (limit_mib <= 0 || !abrupt || job.peak_mib < kFull * limit_mib) return std::nullopt;
+    return Shortage{
+        0, false,
+        fmt::format("it held {} MiB of {} MiB when last seen and died of signal {}", job.peak_mib, limit_mib, signal)};
+  }
+  const int asked = refused_request_mib(tail);
+  if (asked == 0 && job.peak_mib <= 0) return Shortage{};
+  if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.peak_mib)};
+  return Shortage{job.peak_mib + asked, false,
+                  fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.peak_mib, asked)};
+}
+
+int MemoryWatch::after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const {
+  double wants = std::max(had_mib + 1, shortage.needed_mib);
+  if (const auto at = projections_.find(job.id); !shortage.certain && at != projections_.end())
+    wants = std::max(wants, at->second.forecast(0).quantile(0.5));
+  return std::clamp(int(wants), had_mib + 1, std::max(had_mib + 1, largest_mib));
+}
+
+void MemoryWatch::attempt_ended(JobRecord& job) const {
+  const auto beside = contexts_mib_.find(job.id);
+  if (beside == contexts_mib_.end()) return;
+  if (const auto requests = requests_of(job))
+    job.peak_mib = std::max(job.peak_mib, int(requests->peak_bytes >> 20) + beside->second);
+}
+
+void MemoryWatch::forget(QueueId id) {
+  projections_.erase(id);
+  contexts_mib_.erase(id);
+}
+
+}  // namespace smartmig

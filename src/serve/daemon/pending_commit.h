@@ -1,0 +1,59 @@
+// What the next commit writes: rows of changed jobs, journal lines, named values, the meters' joules; and what becomes
+// of it when the disk does not take it.
+//
+// Invariants:
+//   - joules of jobs and the state of the meters are written together, or a crash would count some twice;
+//   - a commit that fails keeps everything but the jobs accepted since the last one that succeeded: those are returned,
+//     so that their submitters can be told and nothing of them stays;
+//   - rows of jobs that are not final are written again as they are by then.
+// Thread rule: the owner's.
+#pragma once
+#include <functional>
+#include <set>
+
+#include "serve/daemon/job_record.h"
+#include "serve/store/store.h"
+
+namespace smartmig {
+
+class PendingCommit {
+ public:
+  explicit PendingCommit(Store& store) : store_(store) {}
+
+  void changed(QueueId id) { dirty_.insert(id); }
+  void accepted(QueueId id);                               // a new job: its spec is written, too
+  void ended(const JobRecord& job);                        // its last row
+  void credited(QueueId id) { energy_dirty_.insert(id); }  // its joules: written when something else is
+  void credited_ended(const JobRecord& job);               // of a job whose last row is stored
+  void set_value(const std::string& key, std::string value) { batch_.values[key] = std::move(value); }
+  void write_energy() { energy_due_ = true; }
+
+  struct Outcome {
+    bool stored = false;              // everything is on disk
+    std::vector<QueueId> unaccepted;  // new jobs that could not be stored and are forgotten
+  };
+  // `find` gives the record of a live job, or null; `meters` the state of the energy meters.
+  Outcome commit(const std::function<const JobRecord*(QueueId)>& find, std::vector<EventRow> events,
+                 const std::function<std::string()>& meters, Time now);
+  // The row of an ended job as the next commit leaves it.
+  Result<std::optional<JobRow>> row(QueueId id) const;
+
+  const std::string& trouble() const { return trouble_; }  // of the disk, in words; empty: none
+  Time next_try() const { return trouble_.empty() ? kNever : next_try_; }
+
+ private:
+  Store& store_;
+  StoreBatch batch_;
+  std::set<QueueId> dirty_, fresh_;  // rows to write; of these, those with their spec
+  std::vector<QueueId> accepted_;
+  std::set<QueueId> energy_dirty_;
+  bool energy_due_ = false;
+  std::string trouble_;
+  Time next_try_{};
+};
+
+// For tests of crashes: with SMARTMIG_TEST_KILL_AT=N the daemon kills itself when it comes here for the N-th time,
+// which is before and after each commit and after each effect.
+void crash_point();
+
+}  // namespace smartmig

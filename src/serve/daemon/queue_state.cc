@@ -1,0 +1,76 @@
+#include "serve/daemon/queue_state.h"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+Time local_midnight(Time unix) {
+  const std::time_t now = std::time_t(unix.count() / 1'000'000);
+  std::tm local{};
+  if (!::localtime_r(&now, &local)) return unix;
+  local.tm_hour = local.tm_min = local.tm_sec = 0;
+  local.tm_isdst = -1;
+  const std::time_t midnight = std::mktime(&local);
+  return midnight < 0 ? unix : Time(std::int64_t(midnight) * 1'000'000);
+}
+
+std::string value_of(const StoreStart& start, const char* key) {
+  const auto at = start.values.find(key);
+  return at == start.values.end() ? std::string() : at->second;
+}
+
+// Unix time of belief time 0: kept for as long as the store lives.
+Result<Time> origin_of(const StoreStart& start, const LiveClock& clock) {
+  const std::string text = value_of(start, "origin_us");
+  if (text.empty()) return clock.is_virtual() ? Time{0} : local_midnight(clock.now());
+  const auto us = parse_int(text);
+  if (!us) return invalid("the store's origin_us is '{}', no number", text);
+  return Time(*us);
+}
+
+}  // namespace
+
+QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Time origin,
+                       std::uint64_t last_event, History history)
+    : settings(std::move(with)),
+      figures(world.clock.now()),
+      boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards), settings.energy.sample),
+      session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
+              {world.version, settings.policy.name, world.driver.name()}, last_event),
+      book(world.store),
+      estimates(settings, session, std::move(history)),
+      shares(settings, found.platform->total_compute_slices()),
+      memory(world.runner) {}
+
+Result<std::unique_ptr<QueueState>> QueueState::open(DaemonWorld& world, Settings settings,
+                                                     const StoreStart& start) {
+  SMARTMIG_TRY(FoundBoards found,
+               find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
+  SMARTMIG_TRY(const Time origin, origin_of(start, world.clock));
+  History history;
+  if (const std::string text = value_of(start, "history"); !text.empty()) {
+    SMARTMIG_TRY(history, History::parse("stored history", text));
+  }
+  const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
+  std::unique_ptr<QueueState> state(
+      new QueueState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
+  if (const std::string text = value_of(start, "energy"); !text.empty())
+    SMARTMIG_RETURN_IF_ERROR(state->boards.meter().restore(text));
+  state->boards.drained_before(value_of(start, "drained"));
+  SMARTMIG_RETURN_IF_ERROR(state->book.load(start, world.runner.last_job()));
+  PendingCommit& pending = state->book.pending();
+  pending.set_value("boards", known);
+  pending.set_value("origin_us", std::to_string(origin.count()));
+  pending.set_value("platform", platform);
+  if (!before.empty() && before != platform)
+    state->session.note(
+        "fleet_changed",
+        "\"words\":" + nlohmann::json(fmt::format("the fleet is {} now and was {}", platform, before)).dump());
+  return state;
+}
+
+}  // namespace smartmig

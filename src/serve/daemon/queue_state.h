@@ -1,0 +1,52 @@
+// Everything that a daemon knows, each part with its own invariants; the parts that act (attempts, decisions, ...) are
+// made over these. Opened from the GPUs and the store. Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/attempt_table.h"
+#include "serve/daemon/board_discovery.h"
+#include "serve/daemon/estimates.h"
+#include "serve/daemon/figures.h"
+#include "serve/daemon/host_shares.h"
+#include "serve/daemon/memory_watch.h"
+
+namespace smartmig {
+
+// How often the daemon acts without being asked.
+struct DaemonPace {
+  Time tick = std::chrono::seconds(60);    // a decision at least so often; kNever: at events only
+  bool decide_each_arrival = false;        // no decision is spared when jobs arrive together
+  Time advice = std::chrono::minutes(10);  // between two looks of guard and shadow into the future
+};
+
+// What a daemon stands on. All of it outlives the daemon.
+struct DaemonWorld {
+  LiveClock& clock;
+  MigDriver& driver;
+  Reshaper& reshaper;
+  JobRunner& runner;
+  Store& store;
+  bool emulated = false;             // jobs are registered on their slices with their kind's watts
+  std::string version = "0";         // of the program, for the journal
+  std::string power_model = "auto";  // of the GPUs; auto: the default of each model
+  DaemonPace pace;
+};
+
+struct QueueState {
+  // `start` is what the store remembers. Live jobs are in the book and not yet in the belief.
+  static Result<std::unique_ptr<QueueState>> open(DaemonWorld& world, Settings settings, const StoreStart& start);
+
+  Settings settings;
+  Figures figures;
+  Boards boards;
+  LiveSession session;
+  JobBook book;
+  Estimates estimates;
+  AttemptTable attempts;
+  HostShares shares;
+  MemoryWatch memory;
+
+ private:
+  QueueState(DaemonWorld& world, Settings settings, FoundBoards found, Time origin, std::uint64_t last_event,
+             History history);
+};
+
+}  // namespace smartmig

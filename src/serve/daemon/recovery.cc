@@ -1,0 +1,69 @@
+#include "serve/daemon/recovery.h"
+
+namespace smartmig {
+namespace {
+
+void never_began(JobRecord& job, QueueState& state, Lifecycle& lifecycle) {
+  if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
+  job.status = JobStatus::kQueued;
+  job.stop_reason = StopReason::kNone;
+  leave_slice(job);
+  state.book.changed(job);
+}
+
+// Where its slice is, it is put back into the belief. Where it is gone, its exit will tell.
+void resume(JobRecord& job, QueueState& state) {
+  PlacementId where = kNoPlacement;
+  if (state.boards.known(job.gpu))
+    for (const Instance& instance : state.boards.at(job.gpu).board.instances)
+      if (!job.device.empty() && instance.uuid == job.device) where = instance.placement;
+  if (where == kNoPlacement || state.attempts.held({std::uint32_t(job.gpu), index(where)})) {
+    job.reason = fmt::format("its slice {} on GPU {} is gone", to_string(job.slice), job.gpu);
+    return;
+  }
+  state.attempts.take({std::uint32_t(job.gpu), index(where)}, job.id);
+  // An error: the fleet has changed. It runs where it is, unseen.
+  (void)state.session.found_running(job, GpuId(std::uint32_t(job.gpu)), where);
+}
+
+}  // namespace
+
+Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts, AttemptEnds& ends,
+                        Lifecycle& lifecycle) {
+  std::vector<AttemptId> expected;
+  std::vector<QueueId> held;
+  for (const auto& [id, job] : state.book.live()) {
+    if (!is_waiting(job.status)) expected.push_back({id, job.attempt});
+    if (job.status == JobStatus::kHeld) held.push_back(id);
+  }
+  SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));
+  const std::set<AttemptId> alive(found.running.begin(), found.running.end());
+  std::map<AttemptId, AttemptExit> ended;
+  for (AttemptExit& exit : found.ended) ended[exit.id] = std::move(exit);
+  for (const AttemptId& id : expected) {
+    JobRecord* job = state.book.find(id.job);
+    if (!job) continue;  // ended with one that it depends on
+    if (!alive.count(id) && !ended.count(id)) {
+      never_began(*job, state, lifecycle);
+      continue;
+    }
+    state.attempts.began(*job);
+    if (job->started < Time{0}) job->started = ended.count(id) ? ended[id].started : state.session.now();
+    if (job->first_started < Time{0}) job->first_started = job->started;
+    resume(*job, state);
+    if (job->status == JobStatus::kStarting) job->status = JobStatus::kRunning;
+    if (state.boards.known(job->gpu)) state.boards.attempt_began(*job);
+    state.book.changed(*job);
+    if (!alive.count(id)) continue;
+    if (job->status == JobStatus::kStopping)
+      attempts.stop_again(job->id);
+    else if (state.boards.known(job->gpu) && state.boards.failing(job->gpu))
+      attempts.stop(*job, StopReason::kGpuFailed);
+  }
+  for (auto& [id, exit] : ended) ends.found_ended(std::move(exit));
+  for (const QueueId id : held)
+    if (JobRecord* job = state.book.find(id)) lifecycle.check_dependencies(*job);
+  return Ok{};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,13 @@
+// A daemon that starts compares what its records call running with what runs. Jobs that are alive enter the belief
+// where they are; those that ended meanwhile are told as ended by the first step; those that never began wait again; a
+// job whose GPU failed meanwhile is stopped. Held jobs look again at what they wait for.
+#pragma once
+#include "serve/daemon/attempt_ends.h"
+#include "serve/daemon/queue_state.h"
+
+namespace smartmig {
+
+Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts, AttemptEnds& ends,
+                        Lifecycle& lifecycle);
+
+}  // namespace smartmig

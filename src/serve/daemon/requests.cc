@@ -1,0 +1,67 @@
+#include "serve/daemon/requests.h"
+
+namespace smartmig {
+
+Error going_down() { return lost_error("the daemon is going down"); }
+
+bool Requests::add(Request request) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    waiting_.push_back(std::move(request));
+  }
+  clock_.wake();
+  return true;
+}
+
+void Requests::carry_out() {
+  std::deque<Request> taken;
+  {
+    std::lock_guard lock(mutex_);
+    taken.swap(waiting_);
+  }
+  for (Request& request : taken) {
+    request.work();
+    answers_.push_back(std::move(request.answer));
+  }
+}
+
+void Requests::answer(const Error* not_stored) {
+  for (Answer& answer : std::exchange(answers_, {})) answer(not_stored);
+}
+
+void Requests::stored(std::uint64_t journal_position) {
+  {
+    std::lock_guard lock(news_mutex_);
+    stored_position_ = journal_position;
+  }
+  news_.notify_all();
+}
+
+bool Requests::wait_for_news(std::uint64_t position, double seconds) const {
+  std::unique_lock lock(news_mutex_);
+  news_.wait_for(lock, std::chrono::duration<double>(seconds),
+                 [&] { return stored_position_ > position || stopping_.load(); });
+  return !stopping_;
+}
+
+void Requests::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  clock_.wake();
+}
+
+void Requests::close() {
+  {
+    std::lock_guard lock(mutex_);
+    for (Request& request : waiting_) answers_.push_back(std::move(request.answer));
+    waiting_.clear();
+  }
+  const Error gone = going_down();
+  answer(&gone);
+  news_.notify_all();
+}
+
+}  // namespace smartmig

@@ -1,0 +1,136 @@
+// What the API shows of the GPUs and of the daemon itself.
+#include "serve/daemon/daemon_metrics.h"
+#include "serve/daemon/daemon_service.h"
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+namespace {
+
+using Json = nlohmann::json;
+
+Json slice_json(const Daemon& daemon, GpuId gpu, PlacementId where) {
+  const BoardState& board = daemon.state().boards.at(int(index(gpu)));
+  const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
+  const GpuState& state = daemon.cluster().gpu(gpu);
+  const Instance* instance = find_instance(board.board, where);
+  const Profile& profile = model.profile_of(where);
+  const JobId row = state.job_at[index(where)];
+  const auto dead = board.quarantined.find(index(where));
+  const bool in_service = dead == board.quarantined.end();
+  int used = 0;
+  for (const DeviceProcess& process : board.processes)
+    if (instance && process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
+  return {{"name", slice_name(model, where)},
+          {"profile", profile.name},
+          {"start", model.placement(where).start},
+          {"compute_slices", profile.compute_slices},
+          {"memory_slices", profile.memory_slices},
+          {"device", instance ? instance->uuid : ""},
+          {"gpu_instance", instance ? Json(instance->gpu_instance) : Json()},
+          {"job", row == kNoJob || !in_service ? Json() : Json(daemon.state().session.belief().record(row))},
+          {"state", in_service ? "ok" : "quarantined"},
+          {"words", in_service ? "" : dead->second},
+          {"memory_mib", instance ? instance->memory_mib : 0},
+          {"used_mib", used},
+          {"going", !state.target.contains(where)},
+          {"watts_w", modelled_watts(daemon.cluster(), gpu, where)}};
+}
+
+Json gpu_json(const Daemon& daemon, GpuId gpu) {
+  const BoardState& board = daemon.state().boards.at(int(index(gpu)));
+  const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
+  const GpuState& state = daemon.cluster().gpu(gpu);
+  Json slices = Json::array();
+  for (const PlacementId p : state.layout) slices.push_back(slice_json(daemon, gpu, p));
+  return {{"index", index(gpu)},
+          {"uuid", board.board.uuid},
+          {"product", board.board.product},
+          {"model", model.name()},
+          {"watts_w", board.watts},
+          {"energy_j", daemon.state().boards.energy(int(index(gpu))).booked_j()},
+          {"state", service_name(board)},
+          {"words", board.words},
+          {"layout", to_string(model, state.layout)},
+          {"target", to_string(model, state.target)},
+          {"slices", std::move(slices)},
+          {"compute_slices", model.compute_slices()},
+          {"memory_slices", model.memory_slices()}};
+}
+
+Json counts_by_state(const Daemon& daemon) {
+  Json queue;
+  for (int s = 0; s < kJobStatuses; ++s) queue[name_of(JobStatus(s))] = daemon.counts().ended[std::size_t(s)];
+  std::map<std::string, int> live;
+  for (const auto& entry : daemon.live_jobs()) ++live[name_of(entry.second.status)];
+  for (const auto& [name, count] : live) queue[name] = count;
+  return queue;
+}
+
+Json quarantined_slices(const Daemon& daemon) {
+  Json out = Json::array();
+  const Boards& boards = daemon.state().boards;
+  for (std::size_t g = 0; g < boards.size(); ++g)
+    for (const auto& [where, words] : boards.at(int(g)).quarantined)
+      out.push_back(fmt::format("{} of GPU {}: {}",
+                                slice_name(*daemon.state().session.platform().model(GpuId(g)).gpu, PlacementId(where)),
+                                g, words));
+  return out;
+}
+
+}  // namespace
+
+Result<Json> DaemonService::gpus(const Caller&) {
+  return ask<Json>([](Daemon& d) -> Result<Json> {
+    Json list = Json::array();
+    for (std::size_t g = 0; g < d.state().boards.size(); ++g) list.push_back(gpu_json(d, GpuId(g)));
+    return Json{{"gpus", std::move(list)}};
+  });
+}
+
+Result<Json> DaemonService::status(const Caller&) {
+  return ask<Json>([this](Daemon& d) -> Result<Json> {
+    const QueueState& state = d.state();
+    const Settings& s = state.settings;
+    const EnergyTotals all = state.boards.meter().totals();
+    double watts = 0;
+    for (const BoardState& board : state.boards.all()) watts += board.watts;
+    Json out;
+    out["version"] = facts_.version;
+    out["policy"] = d.policies().name();
+    out["shadow"] = s.policy.shadow.empty() ? Json() : d.decisions().shadow_json();
+    out["driver"] = d.world().driver.name();
+    out["emulated"] = d.world().emulated;
+    out["isolated"] = d.world().driver.isolated();
+    out["isolation"] = facts_.isolation;
+    out["paused"] = d.decisions().paused();
+    out["uptime_s"] = seconds(d.now() - state.figures.started());
+    out["queue"] = counts_by_state(d);
+    out["quarantined"] = quarantined_slices(d);
+    out["watts_w"] = watts;
+    out["energy"] = {{"counter_j", all.by_source_j[0]},
+                     {"power_integral_j", all.by_source_j[1]},
+                     {"model_j", all.by_source_j[2]},
+                     {"attributed_j", all.jobs_j},
+                     {"idle_j", all.idle_j},
+                     {"unattributed_j", all.unattributed_j}};
+    out["decisions"] = {{"count", d.counts().decisions},
+                        {"p50_ms", 1e3 * state.figures.decision_quantile_s(0.5)},
+                        {"p99_ms", 1e3 * state.figures.decision_quantile_s(0.99)},
+                        {"refused", d.counts().refused},
+                        {"fallbacks", d.counts().fallbacks}};
+    out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
+    out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
+    out["prices"] = Json();
+    if (s.priced())
+      out["prices"] = {{"energy_per_kwh", s.prices.energy_per_kwh}, {"late_per_hour", s.prices.late_per_hour}};
+    out["overtaken_max"] = d.policies().overtaking().most_overtaken();
+    out["visible"] = state.session.belief().visible();
+    out["journal_position"] = state.session.journal().position();
+    out["disk"] = state.book.disk_trouble().empty() ? "ok" : state.book.disk_trouble();
+    out["clock"] = d.world().clock.is_virtual() ? "virtual" : "real";
+    out["now_at"] = unix_seconds(d.now());
+    return out;
+  });
+}
+
+}  // namespace smartmig

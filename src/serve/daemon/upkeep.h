@@ -1,0 +1,38 @@
+// What goes on beside the queue: the operator's program for ended jobs, the files for dcgm-exporter, values that are
+// saved now and then, old history that is removed. Thread rule: the owner's.
+#pragma once
+#include "serve/daemon/attempt_table.h"
+#include "serve/daemon/estimates.h"
+#include "serve/daemon/hook_queue.h"
+#include "serve/daemon/job_mapping.h"
+#include "serve/daemon/visible_jobs.h"
+
+namespace smartmig {
+
+class Upkeep {
+ public:
+  Upkeep(const Settings& settings, LiveSession& session, JobBook& book, Store& store, JobRunner& runner);
+
+  Result<Ok> open_mapping();                                                   // by the settings as they are now
+  void save_when_due(const Estimates& estimates, const VisibleJobs& visible);  // before a commit
+  // After a commit:
+  void tell_of_ended();
+  void map_jobs(const AttemptTable& table, const Boards& boards);  // who is on which slice, for dcgm-exporter
+  void prune_when_due();
+  void set_last_without_log(const std::string& text);  // "AT_US:JOB", as the store has it
+  Time next_due() const { return std::min(next_save_, next_prune_); }
+
+ private:
+  const Settings& settings_;
+  LiveSession& session_;
+  JobBook& book_;
+  Store& store_;
+  JobRunner& runner_;
+  HookQueue hooks_;
+  std::optional<JobMapping> mapping_;
+  std::string mapping_trouble_;
+  Time next_save_, next_prune_;
+  JobEnd last_without_log_;  // logs of jobs that ended before it are gone, too
+};
+
+}  // namespace smartmig

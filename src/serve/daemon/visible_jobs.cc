@@ -1,0 +1,105 @@
+#include "serve/daemon/visible_jobs.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kDeadlineMatters{60'000'000};
+
+AdmissionJob asked_by(const JobRecord& job) {
+  return {job.id,
+          job.uid,
+          job.spec.priority,
+          job.spec.deadline,
+          job.submitted,
+          job.estimate,
+          job.spec.min_slices,
+          !job.spec.dependencies.empty() && job.status == JobStatus::kHeld};
+}
+
+}  // namespace
+
+AdmissionLimits VisibleJobs::limits() const {
+  AdmissionLimits limits;
+  limits.user_slices = settings_.limits.user_slices;
+  limits.window = std::size_t(settings_.limits.window);
+  limits.slack = settings_.defaults.slack;
+  return limits;
+}
+
+std::vector<AdmissionJob> VisibleJobs::waiting() const {
+  std::map<QueueId, int> of_array = attempts_.running_of_arrays(book_);
+  std::vector<AdmissionJob> out;
+  for (const auto& [id, job] : book_.live()) {
+    if (!is_waiting(job.status) || attempts_.postponed(id)) continue;
+    AdmissionJob one = asked_by(job);
+    if (!one.held && job.array_id && job.spec.array_limit > 0 && ++of_array[job.array_id] > job.spec.array_limit)
+      one.held = true;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void VisibleJobs::update(Time daemon_started) {
+  shares_.count(attempts_.running(book_, session_.platform()));
+  const std::vector<AdmissionJob> waiting_jobs = waiting();
+  std::vector<UserLoad> users;
+  for (const auto& [uid, slices] : shares_.user_slices()) users.push_back({uid, slices});
+  const int of_gpu = session_.platform().models()[0].gpu->compute_slices();
+  AdmissionAnswer answer =
+      admission_.admit(waiting_jobs, users, limits(), std::max(1, boards_.slices_in_service()), of_gpu, session_.now());
+  active_users_ = std::max<std::size_t>(1, answer.active_users);
+  std::set<QueueId> shown;
+  for (const AdmittedJob& one : answer.visible) shown.insert(one.id);
+  for (const AdmissionJob& one : waiting_jobs)
+    if (!shown.count(one.id)) session_.withdraw(one.id);
+  std::sort(answer.visible.begin(), answer.visible.end(), [&](const AdmittedJob& a, const AdmittedJob& b) {
+    return std::pair(book_.live().at(a.id).submitted, a.id) < std::pair(book_.live().at(b.id).submitted, b.id);
+  });
+  for (const AdmittedJob& one : answer.visible) show(one, answer.visible.size(), daemon_started);
+}
+
+void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, Time daemon_started) {
+  JobRecord* job = book_.find(admitted.id);
+  if (!job) return;
+  const Belief& belief = session_.belief();
+  if (const JobId row = belief.row(admitted.id); row != kNoJob) {
+    const Time had = belief.outside(belief.table()->job(row).deadline);
+    const Time moved = had > admitted.deadline ? had - admitted.deadline : admitted.deadline - had;
+    if (moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
+    if (belief.free_rows() < 2 * shown) return;  // after the next compaction
+    session_.withdraw(admitted.id);
+  }
+  const auto row = session_.show(*job, admitted.deadline, std::max(job->submitted, daemon_started));
+  if (!row) lifecycle_.finish(*job, JobStatus::kFailed, row.error().what, false);
+}
+
+void VisibleJobs::charge(const JobRecord& job) {
+  AdmissionJob started = asked_by(job);
+  started.held = false;
+  admission_.charge(started, active_users_, session_.platform().total_compute_slices(),
+                    session_.platform().models()[0].gpu->compute_slices());
+  if (book_.live().size() > session_.belief().visible()) book_.queue_changed();
+}
+
+std::string VisibleJobs::accounts() const {
+  std::string text;
+  for (const auto& [uid, account] : admission_.accounts())
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", uid, account.count());
+  return text;
+}
+
+void VisibleJobs::set_accounts(const std::string& text) {
+  if (text.empty()) return;
+  for (const std::string_view item : split(text, ',')) {
+    const auto colon = item.find(':');
+    const auto uid = parse_int(item.substr(0, colon));
+    const auto us = colon == item.npos ? std::nullopt : parse_int(item.substr(colon + 1));
+    if (uid && us) admission_.set_account(std::uint32_t(*uid), Time(*us));
+  }
+}
+
+}  // namespace smartmig

@@ -1,0 +1,45 @@
+// Which waiting jobs the policy sees, and with which deadline: Admission's answer, told to the belief as arrivals and
+// withdrawals. A deadline that moved by little stays as it was. Thread rule: the owner's.
+#pragma once
+#include "serve/config/settings.h"
+#include "serve/daemon/admission.h"
+#include "serve/daemon/attempt_table.h"
+#include "serve/daemon/host_shares.h"
+#include "serve/daemon/lifecycle.h"
+
+namespace smartmig {
+
+class VisibleJobs {
+ public:
+  VisibleJobs(const Settings& settings, LiveSession& session, JobBook& book, const Boards& boards,
+              const AttemptTable& attempts, HostShares& shares, Lifecycle& lifecycle)
+      : settings_(settings),
+        session_(session),
+        book_(book),
+        boards_(boards),
+        attempts_(attempts),
+        shares_(shares),
+        lifecycle_(lifecycle) {}
+
+  void update(Time daemon_started);   // a job that fits no slice of the fleet ends here
+  void charge(const JobRecord& job);  // it starts: its user's account moves on
+  std::string accounts() const;       // "1000:123,1001:456"
+  void set_accounts(const std::string& text);
+
+ private:
+  AdmissionLimits limits() const;
+  std::vector<AdmissionJob> waiting() const;
+  void show(const AdmittedJob& admitted, std::size_t shown, Time daemon_started);
+
+  const Settings& settings_;
+  LiveSession& session_;
+  JobBook& book_;
+  const Boards& boards_;
+  const AttemptTable& attempts_;
+  HostShares& shares_;
+  Lifecycle& lifecycle_;
+  Admission admission_;
+  std::size_t active_users_ = 1;
+};
+
+}  // namespace smartmig

@@ -1,0 +1,70 @@
+#include "serve/daemon/why_now.h"
+
+#include <algorithm>
+
+namespace smartmig {
+namespace {
+
+std::string full_array(const JobRecord& job, const QueueState& state) {
+  if (!job.array_id || job.spec.array_limit <= 0) return {};
+  const auto running = state.attempts.running_of_arrays(state.book);
+  const auto of_mine = running.find(job.array_id);
+  if (of_mine == running.end() || of_mine->second < job.spec.array_limit) return {};
+  return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array_id, job.spec.array_limit);
+}
+
+void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
+  const HostShares& shares = state.shares;
+  in.user.running = shares.user_slices(job.uid);
+  in.user.cap = state.settings.limits.user_slices;
+  const HostShare share = shares.share_of(job, std::max(1, job.spec.min_slices));
+  in.host.cpus = share.cpus;
+  in.host.mem_mib = share.mem_mib;
+  // What goes in proportion to the slice never stands in its way.
+  if (job.spec.cpus > 0) in.host.free_cpus = shares.free_cpus();
+  if (job.spec.host_mem_mib > 0) in.host.free_mem_mib = shares.free_mem_mib();
+}
+
+void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, const QueueState& state) {
+  in.user.full = state.shares.user_full(job.uid);
+  in.overtaking = &policies.overtaking();
+  in.policy = policies.name();
+  in.power.board_cap_w = state.settings.power.board_cap_w;
+  in.power.fleet_cap_w = state.settings.power.fleet_cap_w;
+  for (const GpuState& gpu : in.cluster->gpus()) in.power.fleet_w += gpu.watts;
+  if (in.job == kNoJob) return;
+  in.user.full |= policies.filter().objection(in.job) == StartObjection::kUserSlices;
+  in.power.held = policies.power_cap().held_back(in.job);
+  in.power.never = policies.power_cap().never_fits(*in.cluster, in.job);
+}
+
+}  // namespace
+
+Result<Why> why_now(Daemon& daemon, QueueId id) {
+  QueueState& state = daemon.state();
+  const JobRecord* job = state.book.find(id);
+  if (!job) return not_found("job {} has just ended", id);
+  if (!is_waiting(job->status))
+    return Why{"running",
+               fmt::format("job {} is {} on {} of GPU {}", id, name_of(job->status), to_string(job->slice), job->gpu),
+               {},
+               {}};
+  state.shares.count(state.attempts.running(state.book, state.session.platform()));
+  WhyInput in;
+  in.cluster = &state.session.cluster();
+  in.job = state.session.belief().row(id);
+  in.name = fmt::format("job {}", label(*job));
+  in.mem_mib = job->mem_mib;
+  in.min_slices = job->spec.min_slices;
+  in.disk = state.book.disk_trouble();
+  in.paused = daemon.decisions().paused();
+  if (job->status == JobStatus::kHeld) in.dependency = job->reason;
+  in.array_limit = full_array(*job, state);
+  add_host(in, *job, state);
+  add_policy(in, *job, daemon.policies(), state);
+  for (std::size_t g = 0; g < state.boards.size(); ++g)
+    for (const auto& [where, words] : state.boards.at(int(g)).quarantined) in.quarantined[{g, where}] = words;
+  return why_waiting(in);
+}
+
+}  // namespace smartmig
