@@ -138,20 +138,20 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
     for (int i = 1; i <= ended_jobs + live; ++i) {
       JobRecord job;
       job.id = std::uint64_t(i);
-      job.uid = job.gid = 1001;
-      job.user = "1001";
+      job.owner.uid = job.owner.gid = 1001;
+      job.owner.name = "1001";
       job.spec = some_job(job.id);
-      job.estimate = *job.spec.estimate;
-      job.submitted = from_seconds(1);
+      job.work.estimate = *job.spec.estimate;
+      job.times.submitted = from_seconds(1);
       if (i <= ended_jobs) {
         job.status = JobStatus::kDone;
         job.attempt = 1;
-        job.gpu = i % 8;
-        job.slice = parse_job_slice("2g.10gb@0");
-        job.started = job.first_started = from_seconds(2);
-        job.ended = from_seconds(3);
-        job.exit_code = 0;
-        job.joules = 1000;
+        job.place.gpu = i % 8;
+        job.place.slice = parse_job_slice("2g.10gb@0");
+        job.times.started = job.times.first_started = from_seconds(2);
+        job.times.ended = from_seconds(3);
+        job.exit.code = 0;
+        job.energy.joules = 1000;
       }
       batch.jobs.push_back(to_row(job, true));
       for (int e = 0; e < 5; ++e)

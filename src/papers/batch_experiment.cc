@@ -47,7 +47,7 @@ class Watch {
     int running = 0;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const auto at = daemon.live_jobs().find(ids[i]);
-      const bool runs = at != daemon.live_jobs().end() && at->second.started >= Time{0} &&
+      const bool runs = at != daemon.live_jobs().end() && at->second.times.started >= Time{0} &&
                         (at->second.status == JobStatus::kRunning || at->second.status == JobStatus::kStopping);
       const int attempt = runs ? at->second.attempt : 0;
       running += runs;
@@ -59,7 +59,7 @@ class Watch {
         }
         seen = {attempt, 0, now};
         if (runs)
-          seen.slices = int(parse_int(at->second.slice.profile.substr(0, at->second.slice.profile.find('g'))).value());
+          seen.slices = int(parse_int(at->second.place.slice.profile.substr(0, at->second.place.slice.profile.find('g'))).value());
       }
     }
     out.most_at_once = std::max(out.most_at_once, running);

@@ -34,7 +34,7 @@ class EmulatedDaemon {
     if (minutes > 0) spec.estimate = from_minutes(minutes);
     if (change) change(spec);
     std::vector<std::string> warnings;
-    const auto ids = daemon().submit({uid, uid, uid == 0}, {spec}, warnings);
+    const auto ids = daemon().jobs().submit({uid, uid, uid == 0}, {spec}, warnings);
     return ids ? ids->front() : 0;
   }
   // Calls `see` after each step, for so many minutes or until no job is left.

@@ -47,7 +47,7 @@ inline std::string kept(Settings s) {
       job.spec.command = {"x"};
       job.spec.directory = "/";
       job.status = JobStatus::kDone;
-      job.ended = Time(1'000'000);
+      job.times.ended = Time(1'000'000);
       job.attempt = 1;
       batch.jobs.push_back(to_row(job, true));
       dir.file(fmt::format("spool/{}/1/log", id), "words\n");
@@ -78,7 +78,7 @@ inline std::string end_of_a_process(Settings s, const std::string& script,
   spec.directory = "/";
   spec.environment = {"PATH=/usr/bin:/bin"};
   std::vector<std::string> warnings;
-  EXPECT_TRUE(d.daemon().submit({::geteuid(), ::getegid(), true}, {spec}, warnings));
+  EXPECT_TRUE(d.daemon().jobs().submit({::geteuid(), ::getegid(), true}, {spec}, warnings));
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!d.daemon().live_jobs().empty() && std::chrono::steady_clock::now() < limit) {
     d.daemon().step();

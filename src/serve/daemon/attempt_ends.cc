@@ -26,13 +26,13 @@ void AttemptEnds::take_exits() {
 
 void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
   const ExitFacts facts{session_.share_left(job), table_.postponed(job.id),
-                        boards_.known(job.gpu) ? boards_.at(job.gpu).words : ""};
+                        boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);
   memory_.attempt_ended(job);
-  job.exit_code = exit.code;
-  job.exit_signal = exit.signal;
+  job.exit.code = exit.code;
+  job.exit.signal = exit.signal;
   attempts_.left_slice(job, exit.ended);
-  job.preemptions += verdict.preempted;
+  job.counts.preempted += verdict.preempted;
   counts_.preemptions += verdict.preempted;
   switch (verdict.kind) {
     case ExitVerdict::kBackToQueue:
@@ -40,34 +40,35 @@ void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
     case ExitVerdict::kMoves:  // the belief has it on its new slice already
       job.status = JobStatus::kQueued;
       job.stop_reason = StopReason::kNone;
-      job.remaining = verdict.remaining;
+      job.work.remaining = verdict.remaining;
       return book_.changed(job);
     case ExitVerdict::kFails:
-      job.ended = exit.ended;
+      job.times.ended = exit.ended;
       return failed(job, exit, verdict);
     case ExitVerdict::kEnds:
-      job.ended = exit.ended;
+      job.times.ended = exit.ended;
       if (verdict.status == JobStatus::kDone) estimates_.learn_from(job);
       return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
   }
 }
 
 void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerdict& verdict) {
-  const int had = boards_.slice_memory_mib(job.gpu, job.slice), largest = session_.belief().largest_memory_mib();
+  const int had = boards_.slice_memory_mib(job.place.gpu, job.place.slice),
+            largest = session_.belief().largest_memory_mib();
   const auto shortage = memory_.shortage(job, exit, had, settings_.oom.patterns);
   if (!shortage) return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
   const bool hopeless = shortage->certain && shortage->needed_mib > largest;
   const std::string told = shortage->words.empty() ? "" : " (" + shortage->words + ")";
-  const std::string slice = to_string(job.slice);
-  if (had <= 0 || had >= largest || hopeless || job.oom_restarts >= kMostOomRestarts)
+  const std::string slice = to_string(job.place.slice);
+  if (had <= 0 || had >= largest || hopeless || job.counts.out_of_memory >= kMostOomRestarts)
     return lifecycle_.finish(
         job, JobStatus::kFailed,
         fmt::format("out of GPU memory on {}{}, and no slice of this fleet has more than {} MiB", slice, told, largest),
         true);
-  job.ended = Time{-1};
-  ++job.oom_restarts;
+  job.times.ended = Time{-1};
+  ++job.counts.out_of_memory;
   ++counts_.oom_restarts;
-  job.mem_mib = memory_.after_failure(job, had, *shortage, largest);
+  job.memory.mib = memory_.after_failure(job, had, *shortage, largest);
   estimates_.ran_out(job, had);
   lifecycle_.back_to_queue(job, fmt::format("out of memory on {}{}: restarts on a larger slice", slice, told), 1);
 }

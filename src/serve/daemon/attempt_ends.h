@@ -10,9 +10,9 @@ namespace smartmig {
 
 class AttemptEnds {
  public:
-  AttemptEnds(const Settings& settings, JobRunner& runner, LiveSession& session, JobBook& book,
-              const Boards& boards, AttemptTable& table, Attempts& attempts, MemoryWatch& memory, Estimates& estimates,
-              Lifecycle& lifecycle, Figures& figures)
+  AttemptEnds(const Settings& settings, JobRunner& runner, LiveSession& session, JobBook& book, const Boards& boards,
+              AttemptTable& table, Attempts& attempts, MemoryWatch& memory, Estimates& estimates, Lifecycle& lifecycle,
+              Figures& figures)
       : settings_(settings),
         runner_(runner),
         session_(session),

@@ -56,7 +56,7 @@ std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, co
 std::map<QueueId, int> AttemptTable::running_of_arrays(const JobBook& book) const {
   std::map<QueueId, int> out;
   for (const auto& [slice, id] : on_slice_)
-    if (const JobRecord* job = book.find(id); job && job->array_id) ++out[job->array_id];
+    if (const JobRecord* job = book.find(id); job && job->array.id) ++out[job->array.id];
   return out;
 }
 

@@ -17,7 +17,7 @@ TEST(AttemptTable, AStartWaitsUntilItsSliceAndItsOwnAreLeft) {
   const auto accept = [&]() -> JobRecord& {
     JobRecord job;
     job.spec.command = {"x"};
-    job.estimate = std::chrono::minutes(1);
+    job.work.estimate = std::chrono::minutes(1);
     JobRecord& taken = book.accept(std::move(job));
     EXPECT_TRUE(belief.put(taken, kNever));
     return taken;

@@ -19,16 +19,16 @@ Environment variables_of(const JobRecord& job) {
   Environment out = {{"SMARTMIG_JOB_ID", std::to_string(job.id)},
                      {"SMARTMIG_JOB_NAME", title(job)},
                      {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
-                     {"SMARTMIG_GPU", std::to_string(job.gpu)},
-                     {"SMARTMIG_SLICE", to_string(job.slice)},
+                     {"SMARTMIG_GPU", std::to_string(job.place.gpu)},
+                     {"SMARTMIG_SLICE", to_string(job.place.slice)},
                      {"SLURM_JOB_ID", std::to_string(job.id)},
                      {"SLURM_JOB_NAME", title(job)},
                      {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
-  if (job.array_id) {
-    out.push_back({"SMARTMIG_ARRAY_JOB_ID", std::to_string(job.array_id)});
-    out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array_index)});
-    out.push_back({"SLURM_ARRAY_JOB_ID", std::to_string(job.array_id)});
-    out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array_index)});
+  if (job.array.id) {
+    out.push_back({"SMARTMIG_ARRAY_JOB_ID", std::to_string(job.array.id)});
+    out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array.index)});
+    out.push_back({"SLURM_ARRAY_JOB_ID", std::to_string(job.array.id)});
+    out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array.index)});
   }
   return out;
 }
@@ -68,9 +68,9 @@ void Attempts::begin(JobRecord& job, const LiveFleet::Effect& effect) {
   job.status = JobStatus::kStarting;
   job.reason.clear();
   ++job.attempt;
-  job.gpu = int(index(effect.gpu));
-  job.slice = slice_of(*session_.platform().model(effect.gpu).gpu, effect.where);
-  job.device = boards_.device(job.gpu, effect.where);
+  job.place.gpu = int(index(effect.gpu));
+  job.place.slice = slice_of(*session_.platform().model(effect.gpu).gpu, effect.where);
+  job.place.device = boards_.device(job.place.gpu, effect.where);
   table_.take(key_of(effect), job.id);
   visible_.charge(job);
   book_.changed(job);
@@ -126,18 +126,18 @@ void Attempts::carry_out() {
 }
 
 Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect& effect) {
-  const Instance* instance = find_instance(boards_.at(job.gpu).board, effect.where);
-  if (!instance) return lost_error("GPU {} has no slice {}", job.gpu, to_string(job.slice));
+  const Instance* instance = find_instance(boards_.at(job.place.gpu).board, effect.where);
+  if (!instance) return lost_error("GPU {} has no slice {}", job.place.gpu, to_string(job.place.slice));
   Launch launch;
   launch.id = {job.id, job.attempt};
   launch.spec = job.spec;
-  launch.uid = job.uid;
-  launch.gid = job.gid;
-  launch.user = job.user;
-  launch.home = home_of(job.uid);
-  SMARTMIG_TRY(launch.slice, boards_.lanes().environment(effect.gpu, *instance, job.uid));
+  launch.uid = job.owner.uid;
+  launch.gid = job.owner.gid;
+  launch.user = job.owner.name;
+  launch.home = home_of(job.owner.uid);
+  SMARTMIG_TRY(launch.slice, boards_.lanes().environment(effect.gpu, *instance, job.owner.uid));
   for (auto& variable : variables_of(job)) launch.slice.push_back(std::move(variable));
-  launch.device = job.device;
+  launch.device = job.place.device;
   if (runner_.fences_devices()) launch.device_nodes = boards_.lanes().device_nodes(effect.gpu, *instance);
   const HostShare share =
       shares_.share_of(job, session_.platform().model(effect.gpu).slices_of_placement[index(effect.where)]);
@@ -145,7 +145,7 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   launch.host_mem_mib = share.mem_mib;
   if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
   launch.predicted = session_.cluster().state(effect.job).finish - session_.cluster().now();
-  launch.remaining = job.remaining;
+  launch.remaining = job.work.remaining;
   return launch;
 }
 
@@ -157,13 +157,13 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   // kBusy of the runner: it runs already, an earlier daemon began it.
   if (!started && !(launch && started.error().code == Error::kBusy)) {
     left_slice(*job, session_.now());
-    job->ended = session_.now();
+    job->times.ended = session_.now();
     return lifecycle_.finish(*job, JobStatus::kFailed, started.error().what, false);
   }
   table_.began(*job);
   job->status = JobStatus::kRunning;
-  job->started = session_.now();
-  if (job->first_started < Time{0}) job->first_started = job->started;
+  job->times.started = session_.now();
+  if (job->times.first_started < Time{0}) job->times.first_started = job->times.started;
   boards_.attempt_began(*job);
   book_.changed(*job);
 }

@@ -14,8 +14,8 @@ namespace smartmig {
 class Attempts {
  public:
   // `emulated`: jobs are registered on their slices with their kind's watts.
-  Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book, Boards& boards, AttemptTable& table,
-           const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible)
+  Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
+           Boards& boards, AttemptTable& table, const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible)
       : settings_(settings),
         runner_(runner),
         emulated_(emulated),

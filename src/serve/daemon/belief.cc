@@ -37,10 +37,10 @@ Belief::Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_
 Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
   const GpuModel& reference = reference_of(*platform_);
   Job job;
-  job.submit = inside(record.submitted);
+  job.submit = inside(record.times.submitted);
   job.deadline = inside(presented_deadline);
-  job.mem_mib = record.mem_mib;
-  const double whole_s = seconds(record.estimate) * record.remaining;
+  job.mem_mib = record.memory.mib;
+  const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
   if (measured_on(kind, reference.name())) {
     const KindCurve curve = curve_of(kind, reference.name());
@@ -59,9 +59,9 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
   // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
   const auto small_enough = [&](const Profile& p) {
     return p.compute_slices <= user_slices_ && p.compute_slices >= record.spec.min_slices &&
-           p.memory_mib >= record.mem_mib;
+           p.memory_mib >= record.memory.mib;
   };
-  if (user_slices_ > 0 && record.gpu < 0 &&
+  if (user_slices_ > 0 && record.place.gpu < 0 &&
       std::any_of(reference.profiles().begin(), reference.profiles().end(), small_enough))
     for (int k = user_slices_ + 1; k <= kMaxComputeSlices; ++k) job.work[std::size_t(k - 1)] = kCannotRun;
   if (!caps_.none()) limit_sizes(job, kind, *platform_, caps_);

@@ -47,8 +47,8 @@ int Boards::slice_memory_mib(int gpu, const JobSlice& slice) const {
 }
 
 double Boards::weight_of(const JobRecord& job) const {
-  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(job.gpu)));
-  const PlacementId where = placement_of(*model.gpu, job.slice);
+  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(job.place.gpu)));
+  const PlacementId where = placement_of(*model.gpu, job.place.slice);
   if (where == kNoPlacement) return 1;
   const double added = model.power.is_table() ? 0 : model.power.added(job.spec.kind, model.gpu->profile_of(where));
   return added > 0 ? added : double(model.slices_of_placement[index(where)]);
@@ -122,12 +122,14 @@ BoardMeter& Boards::meter_of(int gpu) {
   return meter_.board(at(gpu).board.uuid, options);
 }
 
-void Boards::attempt_began(const JobRecord& job) { meter_of(job.gpu).started(job.id, weight_of(job), job.started); }
+void Boards::attempt_began(const JobRecord& job) {
+  meter_of(job.place.gpu).started(job.id, weight_of(job), job.times.started);
+}
 
 void Boards::attempt_ended(const JobRecord& job, Time when) {
-  if (!known(job.gpu)) return;
-  meter_of(job.gpu).ended(job.id, when);
-  lanes_.sample(GpuId(std::uint32_t(job.gpu)));
+  if (!known(job.place.gpu)) return;
+  meter_of(job.place.gpu).ended(job.id, when);
+  lanes_.sample(GpuId(std::uint32_t(job.place.gpu)));
 }
 
 EnergyInterval Boards::measure(const LaneResult& result, double model_w) {

@@ -43,7 +43,7 @@ void Daemon::gather() {
   reports_.take();
   for (const QueueId id : session.overdue())
     if (JobRecord* job = state_->book.find(id)) {
-      ++job->overruns;
+      ++job->counts.overruns;
       state_->book.changed(*job);
       session.tell_overrun(id);
     }

@@ -66,7 +66,7 @@ void add_jobs(const Daemon& daemon, MetricsInput& out) {
       continue;
     }
     const auto expected = daemon.state().session.expected_finish(id);
-    out.jobs.push_back({id, job.user, job.joules, seconds(lateness(job, daemon.now(), expected))});
+    out.jobs.push_back({id, job.owner.name, job.energy.joules, seconds(lateness(job, daemon.now(), expected))});
   }
   for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended_jobs += counts.ended[std::size_t(s)];
 }

@@ -17,17 +17,15 @@ Result<Ok> operator_only(const Caller& caller, const char* what) {
   if (caller.operator_rights) return Ok{};
   return no_permission("{} is for the operator: root, or the user who runs the daemon", what);
 }
-bool may_touch(const Caller& caller, const JobRecord& job) { return caller.operator_rights || caller.uid == job.uid; }
+bool may_touch(const Caller& caller, const JobRecord& job) {
+  return caller.operator_rights || caller.uid == job.owner.uid;
+}
 
 Json shown(const Daemon& daemon, const JobRecord& job, bool with_spec) {
   JobShown how;
   how.now = daemon.now();
   how.expected = daemon.state().session.expected_finish(job.id);
-  if (const auto prices = daemon.state().settings.priced()) {
-    const Time end = job.ended >= Time{0} ? job.ended : std::max(how.now, how.expected.value_or(how.now));
-    const Time late = job.spec.deadline ? std::max(Time{0}, end - *job.spec.deadline) : Time{0};
-    how.cost = prices->cost(job.joules, seconds(late));
-  }
+  how.cost = cost_of(job, daemon.state().settings.priced(), how.now, how.expected);
   how.with_spec = with_spec;
   return to_json(job, how);
 }
@@ -86,7 +84,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
                    Json out = Json::array();
                    for (auto at = d.live_jobs().upper_bound(query.after); at != d.live_jobs().end(); ++at) {
                      const JobRecord& job = at->second;
-                     if (query.uid && *query.uid != job.uid) continue;
+                     if (query.uid && *query.uid != job.owner.uid) continue;
                      if (!query.state.empty() && query.state != "active" && query.state != name_of(job.status))
                        continue;
                      if (out.size() > limit) break;
@@ -147,8 +145,8 @@ Result<Json> DaemonService::cancel(const Caller& caller, QueueId id) {
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   SMARTMIG_TRY(Ok done, ask<Ok>(
                             [&](Daemon& d) {
-                              return d.jobs().cancel(
-                                  id, caller.uid == found.uid ? "cancelled by its owner" : "cancelled by the operator");
+                              return d.jobs().cancel(id, caller.uid == found.owner.uid ? "cancelled by its owner"
+                                                                                       : "cancelled by the operator");
                             },
                             true));
   (void)done;

@@ -16,14 +16,14 @@ TEST(Daemon, RunsWhatIsSubmittedAndAccountsForIt) {
     const JobRecord job = q.ended(id);
     EXPECT_EQ(job.status, JobStatus::kDone) << job.reason;
     EXPECT_EQ(job.attempt, 1);
-    EXPECT_GE(job.ended - job.started, from_minutes(4.9));
+    EXPECT_GE(job.times.ended - job.times.started, from_minutes(4.9));
   }
   q.station->clock().wait_until(q.daemon().now() + from_seconds(30));
   q.daemon().step();
   const EnergyTotals energy = q.daemon().state().boards.meter().totals();
   EXPECT_GT(energy.jobs_j, 0);
   EXPECT_NEAR(energy.booked_j(), energy.jobs_j + energy.idle_j + energy.unattributed_j, 1e-6 * energy.booked_j());
-  EXPECT_NEAR(q.ended(a).joules + q.ended(b).joules, energy.jobs_j, 1e-3 * energy.jobs_j);
+  EXPECT_NEAR(q.ended(a).energy.joules + q.ended(b).energy.joules, energy.jobs_j, 1e-3 * energy.jobs_j);
 }
 
 TEST(Daemon, DependenciesWaitAndFail) {
@@ -35,7 +35,7 @@ TEST(Daemon, DependenciesWaitAndFail) {
   EXPECT_EQ(q.daemon().live_jobs().at(then).status, JobStatus::kHeld);
   q.run();
   EXPECT_EQ(q.ended(then).status, JobStatus::kDone);
-  EXPECT_GE(q.ended(then).started, q.ended(first).ended);
+  EXPECT_GE(q.ended(then).times.started, q.ended(first).times.ended);
   EXPECT_EQ(q.ended(never).status, JobStatus::kCancelled);
   EXPECT_NE(q.ended(never).reason.find("can never hold"), std::string::npos);
 }

@@ -6,9 +6,9 @@
 
 namespace smartmig {
 
-Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
-                     Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
-                     Figures& figures)
+Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
+                     JobBook& book, Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates,
+                     Attempts& attempts, Figures& figures)
     : settings_(settings),
       pace_(pace),
       session_(session),
@@ -102,8 +102,8 @@ void Decisions::note_shadow() {
   for (const Start& s : other->starts)
     would.push_back(fmt::format("{} on {}:{}", session_.belief().record(s.job), index(s.gpu),
                                 slice_name(*session_.platform().model(s.gpu).gpu, s.where)));
-  session_.note("shadow",
-                fmt::format("\"policy\":{},\"would_start\":{}", nlohmann::json(settings_.policy.shadow).dump(), would.dump()));
+  session_.note("shadow", fmt::format("\"policy\":{},\"would_start\":{}",
+                                      nlohmann::json(settings_.policy.shadow).dump(), would.dump()));
 }
 
 void Decisions::consult() {

@@ -6,15 +6,16 @@
 // While the queue is paused the policy is not asked. Thread rule: the owner's.
 #pragma once
 #include "serve/daemon/attempts.h"
-#include "serve/daemon/queue_state.h"
 #include "serve/daemon/policy_advice.h"
+#include "serve/daemon/queue_state.h"
 
 namespace smartmig {
 
 class Decisions {
  public:
-  Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book, Boards& boards,
-            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures);
+  Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
+            Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
+            Figures& figures);
 
   Result<Ok> make_policies();  // by the settings as they are now; all or nothing
   const Policies& policies() const { return policies_; }

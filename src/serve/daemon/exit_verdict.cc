@@ -25,7 +25,7 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
   const bool by_itself = exit.code == 0 && !checkpoints;
   // One that had to be killed has saved nothing since it was started.
   const bool killed = exit.signal == SIGKILL;
-  const double left = !checkpoints ? 1 : killed ? job.remaining : facts.share_left;
+  const double left = !checkpoints ? 1 : killed ? job.work.remaining : facts.share_left;
   const std::string how = killed && !exit.words.empty() ? "; " + exit.words : "";
   switch (job.stop_reason) {
     case StopReason::kNone:
@@ -46,7 +46,7 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
       return back(job.reason + how, left);
     case StopReason::kGpuFailed: {
       if (by_itself) return std::nullopt;
-      const std::string why = fmt::format("GPU {} failed: {}", job.gpu, facts.gpu_words);
+      const std::string why = fmt::format("GPU {} failed: {}", job.place.gpu, facts.gpu_words);
       if (job.spec.preemptible()) return back("requeued: " + why + how, left);
       return ends(JobStatus::kFailed, why + "; submit it with --requeue to have it run again elsewhere", false);
     }

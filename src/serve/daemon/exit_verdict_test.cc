@@ -8,10 +8,10 @@ namespace {
 JobRecord stopped_job(StopReason reason, bool checkpoints = false) {
   JobRecord job;
   job.id = 7;
-  job.gpu = 1;
+  job.place.gpu = 1;
   job.attempt = 1;
   job.reason = "words of before";
-  job.remaining = 0.8;
+  job.work.remaining = 0.8;
   job.stop_reason = reason;
   if (checkpoints) job.spec.checkpoint_signal = 10;
   return job;

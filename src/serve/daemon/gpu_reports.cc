@@ -75,22 +75,22 @@ void GpuReports::see_memory(int gpu) {
     if (int(slice.first) != gpu) continue;
     JobRecord* job = book_.find(id);
     const Instance* instance = find_instance(state.board, PlacementId(slice.second));
-    if (!job || !instance || job->status != JobStatus::kRunning || job->started > state.sampled) continue;
+    if (!job || !instance || job->status != JobStatus::kRunning || job->times.started > state.sampled) continue;
     int used = 0;
     for (const DeviceProcess& process : state.processes)
       if (process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
     if (memory_.saw(*job, used)) book_.changed(*job);
     const auto finish = session_.expected_finish(id);
-    const auto early =
-        memory_.project(*job, used, seconds(state.sampled - job->started), finish ? seconds(*finish - job->started) : 0,
-                        boards_.slice_memory_mib(job->gpu, job->slice), session_.belief().largest_memory_mib());
+    const auto early = memory_.project(
+        *job, used, seconds(state.sampled - job->times.started), finish ? seconds(*finish - job->times.started) : 0,
+        boards_.slice_memory_mib(job->place.gpu, job->place.slice), session_.belief().largest_memory_mib());
     if (!early) continue;
     job->reason = early->words;
-    job->mem_mib = early->needs_mib;
-    ++job->oom_restarts;
+    job->memory.mib = early->needs_mib;
+    ++job->counts.out_of_memory;
     ++figures_.counts.early_restarts;
-    session_.note("early_restart", fmt::format("\"job\":{},\"slice\":\"{}\",\"words\":{}", id, to_string(job->slice),
-                                               json_text(job->reason)));
+    session_.note("early_restart", fmt::format("\"job\":{},\"slice\":\"{}\",\"words\":{}", id,
+                                               to_string(job->place.slice), json_text(job->reason)));
     attempts_.stop(*job, StopReason::kLarger);
   }
 }

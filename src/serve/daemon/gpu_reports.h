@@ -11,8 +11,8 @@ namespace smartmig {
 
 class GpuReports {
  public:
-  GpuReports(const Settings& settings, LiveSession& session, JobBook& book, Boards& boards,
-             const AttemptTable& table, Attempts& attempts, MemoryWatch& memory, Figures& figures)
+  GpuReports(const Settings& settings, LiveSession& session, JobBook& book, Boards& boards, const AttemptTable& table,
+             Attempts& attempts, MemoryWatch& memory, Figures& figures)
       : settings_(settings),
         session_(session),
         book_(book),

@@ -16,7 +16,7 @@ void HostShares::count(const std::vector<AttemptTable::Running>& running) {
 
 void HostShares::add(const JobRecord& job, int slices) {
   const HostShare share = share_of(job, slices);
-  user_slices_[job.uid] += slices;
+  user_slices_[job.owner.uid] += slices;
   cpus_ += share.cpus;
   mem_mib_ += share.mem_mib;
 }
@@ -31,7 +31,7 @@ bool HostShares::user_full(std::uint32_t uid) const {
 }
 
 StartObjection HostShares::check(const JobRecord& job, int slices) {
-  if (settings_.limits.user_slices > 0 && user_slices(job.uid) + slices > settings_.limits.user_slices)
+  if (settings_.limits.user_slices > 0 && user_slices(job.owner.uid) + slices > settings_.limits.user_slices)
     return StartObjection::kUserSlices;
   const HostShare share = share_of(job, slices);
   if (settings_.host.cpus > 0 && cpus_ + share.cpus > settings_.host.cpus * (1 + 1e-9))

@@ -7,7 +7,7 @@ namespace {
 
 JobRecord job_of(std::uint32_t uid, double cpus = 0, int mem_mib = 0) {
   JobRecord job;
-  job.uid = uid;
+  job.owner.uid = uid;
   job.spec.cpus = cpus;
   job.spec.host_mem_mib = mem_mib;
   return job;

@@ -22,7 +22,7 @@ JobRecord* JobBook::find(QueueId id) {
 
 std::size_t JobBook::waiting_of(std::uint32_t uid) const {
   std::size_t waiting = 0;
-  for (const auto& [id, job] : jobs_) waiting += job.uid == uid && is_waiting(job.status);
+  for (const auto& [id, job] : jobs_) waiting += job.owner.uid == uid && is_waiting(job.status);
   return waiting;
 }
 
@@ -69,8 +69,8 @@ JobStatus JobBook::status_of(QueueId id) const {
 
 bool JobBook::credit(QueueId id, double joules, EnergySource source) {
   if (JobRecord* job = find(id)) {
-    job->joules += joules;
-    job->energy_source = source;
+    job->energy.joules += joules;
+    job->energy.source = source;
     pending_.credited(id);
     return false;
   }
@@ -82,14 +82,15 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
     if (!job) return true;
     at = settling_.emplace(id, std::move(*job)).first;
   }
-  at->second.joules += joules;
-  at->second.energy_source = source;
+  at->second.energy.joules += joules;
+  at->second.energy.source = source;
   pending_.credited_ended(at->second);
   return true;
 }
 
 void JobBook::settled(int gpu, Time until) {
-  std::erase_if(settling_, [&](const auto& entry) { return entry.second.gpu == gpu && entry.second.ended <= until; });
+  std::erase_if(settling_,
+                [&](const auto& entry) { return entry.second.place.gpu == gpu && entry.second.times.ended <= until; });
 }
 
 bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,

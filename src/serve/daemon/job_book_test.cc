@@ -30,7 +30,7 @@ struct Book {
   }
   void end(JobRecord& job) {
     job.status = JobStatus::kDone;
-    job.ended = Time{5};
+    job.times.ended = Time{5};
     book->end(job);
   }
   bool commit() {
@@ -78,17 +78,17 @@ TEST(JobBook, AnEndedJobCollectsItsLastJoules) {
   Book b;
   const QueueId id = b.accept().id;
   b.book->find(id)->attempt = 1;
-  b.book->find(id)->gpu = 0;
+  b.book->find(id)->place.gpu = 0;
   EXPECT_FALSE(b.book->credit(id, 10, EnergySource::kCounter));
   b.end(*b.book->find(id));
   EXPECT_TRUE(b.book->credit(id, 5, EnergySource::kPowerIntegral));
-  EXPECT_DOUBLE_EQ(b.stored(id).joules, 15) << "not committed yet";
+  EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 15) << "not committed yet";
   ASSERT_TRUE(b.commit());
   b.book->settled(0, Time{5});
   EXPECT_TRUE(b.book->credit(id, 1, EnergySource::kCounter)) << "read back from the store";
   ASSERT_TRUE(b.commit());
-  EXPECT_DOUBLE_EQ(b.stored(id).joules, 16);
-  EXPECT_EQ(b.stored(id).energy_source, EnergySource::kCounter);
+  EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 16);
+  EXPECT_EQ(b.stored(id).energy.source, EnergySource::kCounter);
 }
 
 TEST(JobBook, DependentsAreToldOnce) {

@@ -14,36 +14,36 @@ Json instant_or_null(Time t) { return t < Time{0} ? Json() : Json(unix_seconds(t
 JobRow to_row(const JobRecord& job, bool with_spec) {
   JobRow row;
   row.id = job.id;
-  row.uid = job.uid;
+  row.uid = job.owner.uid;
   row.status = int(job.status);
   row.final = is_final(job.status);
-  row.submitted_us = job.submitted.count();
-  row.ended_us = job.ended.count();
+  row.submitted_us = job.times.submitted.count();
+  row.ended_us = job.times.ended.count();
   if (with_spec) row.spec = to_json(job.spec);
-  Json state = {{"array_id", job.array_id},
-                {"array_index", job.array_index},
-                {"gid", job.gid},
-                {"user", job.user},
+  Json state = {{"array_id", job.array.id},
+                {"array_index", job.array.index},
+                {"gid", job.owner.gid},
+                {"user", job.owner.name},
                 {"reason", job.reason},
                 {"wish", int(job.stop_reason)},
-                {"first_started", job.first_started.count()},
-                {"started", job.started.count()},
+                {"first_started", job.times.first_started.count()},
+                {"started", job.times.started.count()},
                 {"attempt", job.attempt},
-                {"gpu", job.gpu},
-                {"slice", to_string(job.slice)},
-                {"device", job.device},
-                {"exit_code", job.exit_code},
-                {"exit_signal", job.exit_signal},
-                {"estimate", job.estimate.count()},
-                {"estimate_source", int(job.estimate_source)},
-                {"remaining", job.remaining},
-                {"mem_mib", job.mem_mib},
-                {"peak_mib", job.peak_mib},
-                {"joules", job.joules},
-                {"energy_source", int(job.energy_source)},
-                {"preemptions", job.preemptions},
-                {"oom_restarts", job.oom_restarts},
-                {"overruns", job.overruns}};
+                {"gpu", job.place.gpu},
+                {"slice", to_string(job.place.slice)},
+                {"device", job.place.device},
+                {"exit_code", job.exit.code},
+                {"exit_signal", job.exit.signal},
+                {"estimate", job.work.estimate.count()},
+                {"estimate_source", int(job.work.source)},
+                {"remaining", job.work.remaining},
+                {"mem_mib", job.memory.mib},
+                {"peak_mib", job.memory.peak_mib},
+                {"joules", job.energy.joules},
+                {"energy_source", int(job.energy.source)},
+                {"preemptions", job.counts.preempted},
+                {"oom_restarts", job.counts.out_of_memory},
+                {"overruns", job.counts.overruns}};
   row.state = state.dump(-1, ' ', false, Json::error_handler_t::replace);
   return row;
 }
@@ -52,12 +52,12 @@ Result<JobRecord> from_row(const JobRow& row) {
   const std::string name = fmt::format("stored job {}", row.id);
   JobRecord job;
   job.id = row.id;
-  job.uid = row.uid;
+  job.owner.uid = row.uid;
   if (row.status < 0 || row.status >= kJobStatuses) return invalid("{}: status {} is not known", name, row.status);
   job.status = JobStatus(row.status);
-  job.submitted = Time(row.submitted_us);
-  job.ended = Time(row.ended_us);
-  auto spec = parse_job_spec(row.spec, job.submitted);
+  job.times.submitted = Time(row.submitted_us);
+  job.times.ended = Time(row.ended_us);
+  auto spec = parse_job_spec(row.spec, job.times.submitted);
   if (!spec) return invalid("{}: {}", name, spec.error().what);
   job.spec = std::move(*spec);
   SMARTMIG_TRY(const Json state, parse_json(name, row.state));
@@ -72,21 +72,21 @@ Result<JobRecord> from_row(const JobRow& row) {
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
   };
-  job.user = text("user");
+  job.owner.name = text("user");
   job.reason = text("reason");
-  job.slice = parse_job_slice(text("slice"));
-  job.device = text("device");
+  job.place.slice = parse_job_slice(text("slice"));
+  job.place.device = text("device");
   SMARTMIG_TRY(const std::int64_t array_id, object.integer("array_id", 0, kLargest));
   SMARTMIG_TRY(const std::int64_t gid, object.integer("gid", 0, 0xFFFFFFFF));
   SMARTMIG_TRY(const std::int64_t wish, object.integer("wish", 0, int(StopReason::kLarger)));
   SMARTMIG_TRY(const std::int64_t source, object.integer("estimate_source", 0, 2));
   SMARTMIG_TRY(const std::int64_t energy, object.integer("energy_source", 0, kEnergySources - 1,
                                                          int(EnergySource::kModel)));  // rows of before have none
-  job.array_id = std::uint64_t(array_id);
-  job.gid = std::uint32_t(gid);
+  job.array.id = std::uint64_t(array_id);
+  job.owner.gid = std::uint32_t(gid);
   job.stop_reason = StopReason(wish);
-  job.energy_source = EnergySource(energy);
-  job.estimate_source = EstimateSource(source);
+  job.energy.source = EnergySource(energy);
+  job.work.source = EstimateSource(source);
   const auto time = [&](const char* key, Time& target) -> Result<Ok> {
     SMARTMIG_TRY(const std::int64_t us, object.integer(key, -1, kLargest));
     target = Time(us);
@@ -97,63 +97,70 @@ Result<JobRecord> from_row(const JobRow& row) {
     target = int(value);
     return Ok{};
   };
-  SMARTMIG_RETURN_IF_ERROR(time("first_started", job.first_started));
-  SMARTMIG_RETURN_IF_ERROR(time("started", job.started));
-  SMARTMIG_RETURN_IF_ERROR(time("estimate", job.estimate));
-  SMARTMIG_RETURN_IF_ERROR(number("array_index", job.array_index));
+  SMARTMIG_RETURN_IF_ERROR(time("first_started", job.times.first_started));
+  SMARTMIG_RETURN_IF_ERROR(time("started", job.times.started));
+  SMARTMIG_RETURN_IF_ERROR(time("estimate", job.work.estimate));
+  SMARTMIG_RETURN_IF_ERROR(number("array_index", job.array.index));
   SMARTMIG_RETURN_IF_ERROR(number("attempt", job.attempt));
-  SMARTMIG_RETURN_IF_ERROR(number("gpu", job.gpu));
-  SMARTMIG_RETURN_IF_ERROR(number("exit_code", job.exit_code));
-  SMARTMIG_RETURN_IF_ERROR(number("exit_signal", job.exit_signal));
-  SMARTMIG_RETURN_IF_ERROR(number("mem_mib", job.mem_mib));
-  SMARTMIG_RETURN_IF_ERROR(number("peak_mib", job.peak_mib));
-  SMARTMIG_RETURN_IF_ERROR(number("preemptions", job.preemptions));
-  SMARTMIG_RETURN_IF_ERROR(number("oom_restarts", job.oom_restarts));
-  SMARTMIG_RETURN_IF_ERROR(number("overruns", job.overruns));
-  SMARTMIG_TRY(job.remaining, object.number("remaining", 0, 1));
-  SMARTMIG_TRY(job.joules, object.number("joules", 0, 1e18));
+  SMARTMIG_RETURN_IF_ERROR(number("gpu", job.place.gpu));
+  SMARTMIG_RETURN_IF_ERROR(number("exit_code", job.exit.code));
+  SMARTMIG_RETURN_IF_ERROR(number("exit_signal", job.exit.signal));
+  SMARTMIG_RETURN_IF_ERROR(number("mem_mib", job.memory.mib));
+  SMARTMIG_RETURN_IF_ERROR(number("peak_mib", job.memory.peak_mib));
+  SMARTMIG_RETURN_IF_ERROR(number("preemptions", job.counts.preempted));
+  SMARTMIG_RETURN_IF_ERROR(number("oom_restarts", job.counts.out_of_memory));
+  SMARTMIG_RETURN_IF_ERROR(number("overruns", job.counts.overruns));
+  SMARTMIG_TRY(job.work.remaining, object.number("remaining", 0, 1));
+  SMARTMIG_TRY(job.energy.joules, object.number("joules", 0, 1e18));
   return job;
 }
 
 Time lateness(const JobRecord& job, Time now, std::optional<Time> expected) {
   if (!job.spec.deadline) return Time{0};
-  const Time end = is_final(job.status) ? job.ended : std::max(now, expected.value_or(now));
+  const Time end = is_final(job.status) ? job.times.ended : std::max(now, expected.value_or(now));
   return std::max(Time{0}, end - *job.spec.deadline);
 }
 
+std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, Time now,
+                              std::optional<Time> expected) {
+  if (!prices) return std::nullopt;
+  return prices->cost(job.energy.joules, seconds(lateness(job, now, expected)));
+}
+
 Json to_json(const JobRecord& job, const JobShown& shown) {
-  const bool placed = job.gpu >= 0, ended = is_final(job.status);
+  const bool placed = job.place.gpu >= 0, ended = is_final(job.status);
   Json out = {
       {"id", job.id},
       {"name", title(job)},
-      {"user", job.user},
-      {"uid", job.uid},
-      {"array_id", job.array_id ? Json(job.array_id) : Json()},
-      {"array_index", job.array_id ? Json(job.array_index) : Json()},
+      {"user", job.owner.name},
+      {"uid", job.owner.uid},
+      {"array_id", job.array.id ? Json(job.array.id) : Json()},
+      {"array_index", job.array.id ? Json(job.array.index) : Json()},
       {"state", name_of(job.status)},
       {"reason", job.reason},
       {"command", job.spec.command},
       {"kind", job.spec.kind},
-      {"submitted_at", unix_seconds(job.submitted)},
-      {"started_at", instant_or_null(job.started)},
-      {"ended_at", instant_or_null(job.ended)},
+      {"submitted_at", unix_seconds(job.times.submitted)},
+      {"started_at", instant_or_null(job.times.started)},
+      {"ended_at", instant_or_null(job.times.ended)},
       {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
       {"late_s", seconds(lateness(job, shown.now, shown.expected))},
       {"attempt", job.attempt},
-      {"gpu", placed ? Json(job.gpu) : Json()},
-      {"slice", placed ? Json(to_string(job.slice)) : Json()},
-      {"device", placed ? Json(job.device) : Json()},
-      {"exit_code", ended && job.exit_code >= 0 ? Json(job.exit_code) : Json()},
-      {"exit_signal", ended && job.exit_signal > 0 ? Json(job.exit_signal) : Json()},
-      {"estimate_s", seconds(job.estimate)},
-      {"estimate_source", name_of(job.estimate_source)},
+      {"gpu", placed ? Json(job.place.gpu) : Json()},
+      {"slice", placed ? Json(to_string(job.place.slice)) : Json()},
+      {"device", placed ? Json(job.place.device) : Json()},
+      {"exit_code", ended && job.exit.code >= 0 ? Json(job.exit.code) : Json()},
+      {"exit_signal", ended && job.exit.signal > 0 ? Json(job.exit.signal) : Json()},
+      {"estimate_s", seconds(job.work.estimate)},
+      {"estimate_source", name_of(job.work.source)},
       {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
-      {"mem_mib", job.mem_mib >= 0 ? Json(job.mem_mib) : Json()},
-      {"peak_mib", job.peak_mib >= 0 ? Json(job.peak_mib) : Json()},
-      {"energy", {{"joules_j", job.joules}, {"source", std::string("attributed from ") + name_of(job.energy_source)}}},
+      {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
+      {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},
+      {"energy",
+       {{"joules_j", job.energy.joules}, {"source", std::string("attributed from ") + name_of(job.energy.source)}}},
       {"cost", shown.cost ? Json(*shown.cost) : Json()},
-      {"preemptions", job.preemptions},
-      {"oom_restarts", job.oom_restarts},
+      {"preemptions", job.counts.preempted},
+      {"oom_restarts", job.counts.out_of_memory},
       {"priority", job.spec.priority},
       {"min_slices", job.spec.min_slices}};
   if (shown.with_spec) out["spec"] = Json::parse(to_json(job.spec, false));

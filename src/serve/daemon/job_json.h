@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "model/prices.h"
 #include "serve/daemon/job_record.h"
 #include "serve/store/store.h"
 
@@ -24,5 +25,8 @@ nlohmann::json to_json(const JobRecord& job, const JobShown& shown);
 
 // How late it is, or was: 0 without a deadline; a live job is as late as it will be at least.
 Time lateness(const JobRecord& job, Time now, std::optional<Time> expected);
+// What its joules and its lateness cost; nothing without prices.
+std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, Time now,
+                              std::optional<Time> expected);
 
 }  // namespace smartmig

@@ -14,9 +14,9 @@ const char* name_of(EstimateSource source) {
 }
 
 void leave_slice(JobRecord& job) {
-  job.gpu = -1;
-  job.slice = {};
-  job.device.clear();
+  job.place.gpu = -1;
+  job.place.slice = {};
+  job.place.device.clear();
 }
 
 std::string title(const JobRecord& job) {
@@ -29,8 +29,8 @@ std::string title(const JobRecord& job) {
 }
 
 std::string label(const JobRecord& job) {
-  return job.array_id == 0 ? std::to_string(job.id)
-                           : std::to_string(job.array_id) + "_" + std::to_string(job.array_index);
+  return job.array.id == 0 ? std::to_string(job.id)
+                           : std::to_string(job.array.id) + "_" + std::to_string(job.array.index);
 }
 
 }  // namespace smartmig

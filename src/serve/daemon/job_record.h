@@ -41,31 +41,47 @@ enum class EstimateSource : std::uint8_t { kGiven, kHistory, kGuess };
 const char* name_of(EstimateSource source);
 
 struct JobRecord {
-  QueueId id = 0, array_id = 0;  // array_id 0: not of an array
-  int array_index = -1;
-  std::uint32_t uid = 0, gid = 0;
-  std::string user;
+  QueueId id = 0;
+  struct {
+    QueueId id = 0;  // of its array; 0: not of one
+    int index = -1;
+  } array;
+  struct {
+    std::uint32_t uid = 0, gid = 0;
+    std::string name;
+  } owner;
   JobSpec spec;
   JobStatus status = JobStatus::kQueued;
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;
-
-  Time submitted{}, first_started{-1}, started{-1}, ended{-1};
-  int attempt = 0;     // attempts begun
-  int gpu = -1;        // board index of the current or last attempt
-  JobSlice slice;      // there
-  std::string device;  // its UUID
-  int exit_code = -1, exit_signal = 0;
-
-  Time estimate{};  // on the whole GPU
-  EstimateSource estimate_source = EstimateSource::kGuess;
-  double remaining = 1;                               // share of the work left when it last left a slice
-  int mem_mib = -1;                                   // what it is placed by; -1: unknown
-  int peak_mib = -1;                                  // GPU memory seen
-  double joules = 0;                                  // attributed, of all attempts
-  EnergySource energy_source = EnergySource::kModel;  // what the last of them were read from
-  int preemptions = 0, oom_restarts = 0;
-  int overruns = 0;
+  struct {
+    Time submitted{}, first_started{-1}, started{-1}, ended{-1};
+  } times;
+  int attempt = 0;  // attempts begun
+  struct {
+    int gpu = -1;  // board index of the current or last attempt
+    JobSlice slice;
+    std::string device;  // UUID of the slice
+  } place;
+  struct {
+    int code = -1, signal = 0;
+  } exit;  // of the last attempt
+  struct {
+    Time estimate{};  // on the whole GPU
+    EstimateSource source = EstimateSource::kGuess;
+    double remaining = 1;  // share of it left when it last left a slice
+  } work;
+  struct {
+    int mib = -1;       // what it is placed by; -1: unknown
+    int peak_mib = -1;  // seen
+  } memory;             // of the GPU
+  struct {
+    double joules = 0;                           // attributed, of all attempts
+    EnergySource source = EnergySource::kModel;  // what the last of them were read from
+  } energy;
+  struct {
+    int preempted = 0, out_of_memory = 0, overruns = 0;
+  } counts;  // how often
 };
 
 void leave_slice(JobRecord& job);  // it is on no slice any more

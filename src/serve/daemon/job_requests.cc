@@ -13,11 +13,11 @@ namespace {
 // Deadlines are soft, so one that cannot be kept is no error; its owner should know. A guess is no ground for words.
 std::string deadline_warning(const JobRecord& job) {
   if (!job.spec.deadline) return {};
-  const Time left = *job.spec.deadline - job.submitted;
+  const Time left = *job.spec.deadline - job.times.submitted;
   if (left <= Time{0}) return fmt::format("the deadline passed {:.0f} s ago: the job will be late", -seconds(left));
-  if (job.estimate_source == EstimateSource::kGuess || job.estimate <= left) return {};
+  if (job.work.source == EstimateSource::kGuess || job.work.estimate <= left) return {};
   return fmt::format("the deadline is in {:.0f} s, and on a whole GPU the job takes {:.0f} s: it will be late",
-                     seconds(left), seconds(job.estimate));
+                     seconds(left), seconds(job.work.estimate));
 }
 
 }  // namespace
@@ -62,13 +62,13 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
 
 JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   JobRecord job;
-  job.uid = caller.uid;
-  job.gid = caller.gid;
-  job.user = user_name(caller.uid);
-  job.submitted = session_.now();
-  job.mem_mib = spec.mem_mib.value_or(-1);
+  job.owner.uid = caller.uid;
+  job.owner.gid = caller.gid;
+  job.owner.name = user_name(caller.uid);
+  job.times.submitted = session_.now();
+  job.memory.mib = spec.mem_mib.value_or(-1);
   job.spec = std::move(spec);
-  if (const auto at = settings_.limits.priorities.find(job.user); at != settings_.limits.priorities.end())
+  if (const auto at = settings_.limits.priorities.find(job.owner.name); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
   if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
   estimates_.estimate(job);
@@ -94,8 +94,8 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     const QueueId array_id = book_.next_id() + records.size();  // of its first task
     for (const int task : array) {
       records.push_back(base);
-      records.back().array_id = array_id;
-      records.back().array_index = task;
+      records.back().array.id = array_id;
+      records.back().array.index = task;
     }
     if (array.empty()) records.push_back(std::move(base));
   }
@@ -137,11 +137,11 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   SMARTMIG_TRY(const auto row, book_.stored(id));
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
-  SMARTMIG_RETURN_IF_ERROR(room_for(1, job.uid, by_operator));
-  job.ended = job.started = Time{-1};
-  job.exit_code = -1;
-  job.exit_signal = 0;
-  job.remaining = 1;
+  SMARTMIG_RETURN_IF_ERROR(room_for(1, job.owner.uid, by_operator));
+  job.times.ended = job.times.started = Time{-1};
+  job.exit.code = -1;
+  job.exit.signal = 0;
+  job.work.remaining = 1;
   job.spec.dependencies.clear();
   if (const auto fits = session_.belief().fits(job); !fits) return fits.error();
   lifecycle_.back_to_queue(book_.bring_back(std::move(job)), "requeued by request", 1);

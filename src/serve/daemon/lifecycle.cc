@@ -28,17 +28,17 @@ std::string never_holds(QueueId id, JobStatus status) {
 }  // namespace
 
 void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
-  session_.leave(job.id, job.ended >= Time{0} ? job.ended : session_.now(), completed);
+  session_.leave(job.id, job.times.ended >= Time{0} ? job.times.ended : session_.now(), completed);
   job.status = status;
   job.reason = std::move(reason);
   job.stop_reason = StopReason::kNone;
-  if (job.ended < Time{0}) job.ended = session_.now();
+  if (job.times.ended < Time{0}) job.times.ended = session_.now();
   Counts& counts = figures_.counts;
   ++counts.ended[std::size_t(status)];
   counts.ended_tardiness_s += seconds(lateness(job, session_.now(), {}));
-  counts.ended_joules += job.joules;
+  counts.ended_joules += job.energy.joules;
   session_.note("job_ended", fmt::format("\"job\":{},\"state\":\"{}\",\"exit_code\":{},\"joules\":{:.3f}", job.id,
-                                         name_of(status), job.exit_code, job.joules));
+                                         name_of(status), job.exit.code, job.energy.joules));
   const QueueId id = job.id;
   book_.end(job);
   settle_dependents(id, status);
@@ -51,11 +51,11 @@ void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaini
   session_.note("requeued", fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt,
                                         nlohmann::json(job.reason).dump()));
   job.stop_reason = StopReason::kNone;
-  job.remaining = remaining;
+  job.work.remaining = remaining;
   // A slice that was too large is not asked for again: what was seen, with room for what was not.
-  if (!job.spec.mem_mib && job.oom_restarts == 0 && job.peak_mib > 0)
-    job.mem_mib = std::min(session_.belief().largest_memory_mib(), int(kPeakMargin * job.peak_mib));
-  job.started = Time{-1};
+  if (!job.spec.mem_mib && job.counts.out_of_memory == 0 && job.memory.peak_mib > 0)
+    job.memory.mib = std::min(session_.belief().largest_memory_mib(), int(kPeakMargin * job.memory.peak_mib));
+  job.times.started = Time{-1};
   leave_slice(job);
   book_.changed(job);
   book_.queue_changed();

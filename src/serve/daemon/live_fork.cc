@@ -28,8 +28,8 @@ void shorten_phantoms(LiveFork& live, const JobBook& book) {
 
 ForkJob invisible_job(const JobRecord& job, const Belief& belief, const ForkFacts& facts, double slack, Fork& fork) {
   ForkJob one;
-  one.job =
-      belief.job_of(job, job.spec.deadline.value_or(job.submitted + rounded(slack * double(job.estimate.count()))));
+  one.job = belief.job_of(
+      job, job.spec.deadline.value_or(job.times.submitted + rounded(slack * double(job.work.estimate.count()))));
   one.name = label(job);
   one.declared = facts.declared;
   one.sigma = facts.sigma;
@@ -77,7 +77,8 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     if (id > up_to || live.ids.size() == visible + kMostInvisible) break;
     if (!is_waiting(job.status) || belief.row(id) != kNoJob) continue;
     if (job.status == JobStatus::kHeld && id != up_to) continue;
-    live.fork.jobs.push_back(invisible_job(job, belief, facts_of(job, belief, estimates), settings.defaults.slack, live.fork));
+    live.fork.jobs.push_back(
+        invisible_job(job, belief, facts_of(job, belief, estimates), settings.defaults.slack, live.fork));
     live.ids.push_back(id);
   }
   if (live.ids.size() > visible) sort_by_submit(live);

@@ -36,8 +36,9 @@ Result<Ok> LiveSession::show(const JobRecord& job, Time presented_deadline, Time
 Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
   const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
-  session_->found_running(row, gpu, where, left.value_or(std::max(Time{1'000'000}, whole - (now() - job.started))),
-                          belief_.inside(job.first_started));
+  session_->found_running(row, gpu, where,
+                          left.value_or(std::max(Time{1'000'000}, whole - (now() - job.times.started))),
+                          belief_.inside(job.times.first_started));
   return Ok{};
 }
 
@@ -56,12 +57,12 @@ std::optional<Time> LiveSession::expected_finish(QueueId id) const {
 
 double LiveSession::share_left(const JobRecord& job) const {
   const JobId row = belief_.row(job.id);
-  if (row == kNoJob) return job.remaining;
+  if (row == kNoJob) return job.work.remaining;
   const JobState& state = cluster().state(row);
-  if (state.type == kNoType) return job.remaining;
+  if (state.type == kNoType) return job.work.remaining;
   const Time whole = belief_.table()->work(row, state.type), left = cluster().remaining_on(row, state.type);
-  if (whole <= Time{0}) return job.remaining;
-  return std::clamp(job.remaining * double(left.count()) / double(whole.count()), 0.0, 1.0);
+  if (whole <= Time{0}) return job.work.remaining;
+  return std::clamp(job.work.remaining * double(left.count()) / double(whole.count()), 0.0, 1.0);
 }
 
 std::vector<QueueId> LiveSession::overdue() const {

@@ -49,8 +49,8 @@ bool MemoryWatch::saw(JobRecord& job, int used_mib) {
     contexts_mib_[job.id] = std::max(0, used_mib - to_mib(requests->now_bytes));
     highest += to_mib(requests->peak_bytes - requests->now_bytes);  // between two samples
   }
-  if (highest <= job.peak_mib) return false;
-  job.peak_mib = highest;
+  if (highest <= job.memory.peak_mib) return false;
+  job.memory.peak_mib = highest;
   return true;
 }
 
@@ -95,16 +95,16 @@ std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job,
   if (!exit.gpu_oom && std::none_of(patterns.begin(), patterns.end(), in_log)) {
     const int signal = exit.signal != 0 ? exit.signal : std::max(0, exit.code - 128);  // as shells tell it
     const bool abrupt = signal == SIGKILL || signal == SIGABRT;  // other signals tell of other faults
-    if (limit_mib <= 0 || !abrupt || job.peak_mib < kFull * limit_mib) return std::nullopt;
-    return Shortage{
-        0, false,
-        fmt::format("it held {} MiB of {} MiB when last seen and died of signal {}", job.peak_mib, limit_mib, signal)};
+    if (limit_mib <= 0 || !abrupt || job.memory.peak_mib < kFull * limit_mib) return std::nullopt;
+    return Shortage{0, false,
+                    fmt::format("it held {} MiB of {} MiB when last seen and died of signal {}", job.memory.peak_mib,
+                                limit_mib, signal)};
   }
   const int asked = refused_request_mib(tail);
-  if (asked == 0 && job.peak_mib <= 0) return Shortage{};
-  if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.peak_mib)};
-  return Shortage{job.peak_mib + asked, false,
-                  fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.peak_mib, asked)};
+  if (asked == 0 && job.memory.peak_mib <= 0) return Shortage{};
+  if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.memory.peak_mib)};
+  return Shortage{job.memory.peak_mib + asked, false,
+                  fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.memory.peak_mib, asked)};
 }
 
 int MemoryWatch::after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const {
@@ -118,7 +118,7 @@ void MemoryWatch::attempt_ended(JobRecord& job) const {
   const auto beside = contexts_mib_.find(job.id);
   if (beside == contexts_mib_.end()) return;
   if (const auto requests = requests_of(job))
-    job.peak_mib = std::max(job.peak_mib, int(requests->peak_bytes >> 20) + beside->second);
+    job.memory.peak_mib = std::max(job.memory.peak_mib, int(requests->peak_bytes >> 20) + beside->second);
 }
 
 void MemoryWatch::forget(QueueId id) {

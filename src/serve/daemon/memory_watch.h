@@ -15,7 +15,7 @@ class MemoryWatch {
  public:
   explicit MemoryWatch(const JobRunner& runner) : runner_(runner) {}
 
-  // What a sample showed of a job's slice. Raises job.peak_mib: returns whether it did.
+  // What a sample showed of a job's slice. Raises job.memory.peak_mib: returns whether it did.
   bool saw(JobRecord& job, int used_mib);
 
   struct Early {  // it should restart on a larger slice, without waiting for the failure
@@ -38,7 +38,7 @@ class MemoryWatch {
   // What it should have next: at least one size up, what it asked for, and where nothing tells that, what its growth
   // pointed to.
   int after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const;
-  // Its highest use by its own reports, where it makes them; raises job.peak_mib.
+  // Its highest use by its own reports, where it makes them; raises job.memory.peak_mib.
   void attempt_ended(JobRecord& job) const;
   void forget(QueueId id);
 

@@ -23,7 +23,7 @@ TEST(MemoryWatch, TheHighestUseIsKept) {
   Watched w;
   EXPECT_TRUE(w.watch.saw(w.job, 100));
   EXPECT_FALSE(w.watch.saw(w.job, 90));
-  EXPECT_EQ(w.job.peak_mib, 100);
+  EXPECT_EQ(w.job.memory.peak_mib, 100);
 }
 
 TEST(MemoryWatch, SteadyGrowthPastTheSliceIsRestartedEarly) {
@@ -63,7 +63,7 @@ TEST(MemoryWatch, AFailureForWantOfMemory) {
   AttemptExit killed;
   killed.id = {1, 1};
   killed.signal = 9;
-  w.job.peak_mib = 4990;
+  w.job.memory.peak_mib = 4990;
   const auto full = w.watch.shortage(w.job, killed, 5000, {});
   ASSERT_TRUE(full) << "its slice was full when it died";
   EXPECT_FALSE(full->certain);

@@ -34,11 +34,12 @@ Result<Time> origin_of(const StoreStart& start, const LiveClock& clock) {
 
 }  // namespace
 
-QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Time origin,
-                       std::uint64_t last_event, History history)
+QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Time origin, std::uint64_t last_event,
+                       History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
-      boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards), settings.energy.sample),
+      boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards),
+             settings.energy.sample),
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name()}, last_event),
       book(world.store),
@@ -46,8 +47,7 @@ QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Tim
       shares(settings, found.platform->total_compute_slices()),
       memory(world.runner) {}
 
-Result<std::unique_ptr<QueueState>> QueueState::open(DaemonWorld& world, Settings settings,
-                                                     const StoreStart& start) {
+Result<std::unique_ptr<QueueState>> QueueState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
   SMARTMIG_TRY(const Time origin, origin_of(start, world.clock));

@@ -14,16 +14,16 @@ void never_began(JobRecord& job, QueueState& state, Lifecycle& lifecycle) {
 // Where its slice is, it is put back into the belief. Where it is gone, its exit will tell.
 void resume(JobRecord& job, QueueState& state) {
   PlacementId where = kNoPlacement;
-  if (state.boards.known(job.gpu))
-    for (const Instance& instance : state.boards.at(job.gpu).board.instances)
-      if (!job.device.empty() && instance.uuid == job.device) where = instance.placement;
-  if (where == kNoPlacement || state.attempts.held({std::uint32_t(job.gpu), index(where)})) {
-    job.reason = fmt::format("its slice {} on GPU {} is gone", to_string(job.slice), job.gpu);
+  if (state.boards.known(job.place.gpu))
+    for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
+      if (!job.place.device.empty() && instance.uuid == job.place.device) where = instance.placement;
+  if (where == kNoPlacement || state.attempts.held({std::uint32_t(job.place.gpu), index(where)})) {
+    job.reason = fmt::format("its slice {} on GPU {} is gone", to_string(job.place.slice), job.place.gpu);
     return;
   }
-  state.attempts.take({std::uint32_t(job.gpu), index(where)}, job.id);
+  state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
   // An error: the fleet has changed. It runs where it is, unseen.
-  (void)state.session.found_running(job, GpuId(std::uint32_t(job.gpu)), where);
+  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where);
 }
 
 }  // namespace
@@ -48,16 +48,16 @@ Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts
       continue;
     }
     state.attempts.began(*job);
-    if (job->started < Time{0}) job->started = ended.count(id) ? ended[id].started : state.session.now();
-    if (job->first_started < Time{0}) job->first_started = job->started;
+    if (job->times.started < Time{0}) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
+    if (job->times.first_started < Time{0}) job->times.first_started = job->times.started;
     resume(*job, state);
     if (job->status == JobStatus::kStarting) job->status = JobStatus::kRunning;
-    if (state.boards.known(job->gpu)) state.boards.attempt_began(*job);
+    if (state.boards.known(job->place.gpu)) state.boards.attempt_began(*job);
     state.book.changed(*job);
     if (!alive.count(id)) continue;
     if (job->status == JobStatus::kStopping)
       attempts.stop_again(job->id);
-    else if (state.boards.known(job->gpu) && state.boards.failing(job->gpu))
+    else if (state.boards.known(job->place.gpu) && state.boards.failing(job->place.gpu))
       attempts.stop(*job, StopReason::kGpuFailed);
   }
   for (auto& [id, exit] : ended) ends.found_ended(std::move(exit));

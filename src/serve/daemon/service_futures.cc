@@ -78,7 +78,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                    SMARTMIG_TRY(JobSpec spec, parse_job_spec(body["job"].dump(), d.now()));
                    extra_record = d.jobs().as_record(caller, std::move(spec));
                    extra = d.state().session.belief().job_of(
-                       extra_record, extra_record.spec.deadline.value_or(d.now() + extra_record.estimate));
+                       extra_record, extra_record.spec.deadline.value_or(d.now() + extra_record.work.estimate));
                  }
                  return Ok{};
                }));

@@ -20,8 +20,8 @@ std::string record_of_a_job(const Settings& s) {
   EmulatedDaemon d(s);
   d.daemon().pause(true);
   const JobRecord& job = d.live(d.submit(0));
-  return fmt::format("estimate {} grace {} mem {} priority {}", seconds(job.estimate), seconds(*job.spec.grace),
-                     job.mem_mib, job.spec.priority);
+  return fmt::format("estimate {} grace {} mem {} priority {}", seconds(job.work.estimate), seconds(*job.spec.grace),
+                     job.memory.mib, job.spec.priority);
 }
 
 std::string deadline_the_policy_sees(const Settings& s) {
@@ -29,7 +29,7 @@ std::string deadline_the_policy_sees(const Settings& s) {
   d.submit(10), d.submit(10);
   const auto id = d.submit(10);
   d.daemon().step();
-  const Belief& belief = d.daemon().belief();
+  const Belief& belief = d.daemon().state().session.belief();
   return fmt::format("{}", belief.table()->job(belief.row(id)).deadline.count());
 }
 
@@ -45,7 +45,7 @@ std::string visible(const Settings& s) {
   EmulatedDaemon d(s);
   for (int i = 0; i < 40; ++i) d.submit(5);
   d.daemon().step();
-  return std::to_string(d.daemon().belief().visible());
+  return std::to_string(d.daemon().state().session.belief().visible());
 }
 
 std::string most_running(const Settings& s) {
@@ -68,7 +68,8 @@ std::string layouts_after_a_while(const Settings& s) {
   for (int i = 0; i < 6; ++i) d.submit(10);
   d.run(5);
   std::string out = d.daemon().policies().name();
-  for (const auto& [id, job] : d.daemon().live_jobs()) out += fmt::format(" {}:{}", job.gpu, job.slice);
+  for (const auto& [id, job] : d.daemon().live_jobs())
+    out += fmt::format(" {}:{}", job.place.gpu, to_string(job.place.slice));
   return out;
 }
 
@@ -79,7 +80,7 @@ std::string start_of_a_wide_job(const Settings& s) {
   const auto wide = d.submit(20, [](JobSpec& spec) { spec.min_slices = 4; });
   for (int i = 0; i < 60; ++i) small();
   d.run(60 * 24);
-  return fmt::format("{}", d.ended(wide).first_started.count());
+  return fmt::format("{}", d.ended(wide).times.first_started.count());
 }
 
 std::string shadow_differences(const Settings& s) {
@@ -113,7 +114,7 @@ std::string cost_of_a_late_job(const Settings& s) {
   const auto id = d.submit(10, [&](JobSpec& spec) { spec.deadline = Time{0}; });
   d.run(1e4);
   d.jump(from_seconds(90));
-  const auto cost = d.daemon().cost_of(d.ended(id));
+  const auto cost = cost_of(d.ended(id), s.priced(), d.daemon().now(), {});
   return cost ? fmt::format("{:.6f}", *cost) : "none";
 }
 

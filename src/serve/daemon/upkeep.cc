@@ -78,8 +78,7 @@ void Upkeep::prune_when_due() {
   for (const JobEnd& end : *ended)
     if (!book_.find(end.job)) runner_.forget(end.job);
   last_without_log_ = ended->back();
-  book_.pending().set_value("last_without_log",
-                            fmt::format("{}:{}", last_without_log_.at_us, last_without_log_.job));
+  book_.pending().set_value("last_without_log", fmt::format("{}:{}", last_without_log_.at_us, last_without_log_.job));
 }
 
 }  // namespace smartmig

@@ -11,11 +11,11 @@ constexpr Time kDeadlineMatters{60'000'000};
 
 AdmissionJob asked_by(const JobRecord& job) {
   return {job.id,
-          job.uid,
+          job.owner.uid,
           job.spec.priority,
           job.spec.deadline,
-          job.submitted,
-          job.estimate,
+          job.times.submitted,
+          job.work.estimate,
           job.spec.min_slices,
           !job.spec.dependencies.empty() && job.status == JobStatus::kHeld};
 }
@@ -36,7 +36,7 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   for (const auto& [id, job] : book_.live()) {
     if (!is_waiting(job.status) || attempts_.postponed(id)) continue;
     AdmissionJob one = asked_by(job);
-    if (!one.held && job.array_id && job.spec.array_limit > 0 && ++of_array[job.array_id] > job.spec.array_limit)
+    if (!one.held && job.array.id && job.spec.array_limit > 0 && ++of_array[job.array.id] > job.spec.array_limit)
       one.held = true;
     out.push_back(std::move(one));
   }
@@ -57,7 +57,8 @@ void VisibleJobs::update(Time daemon_started) {
   for (const AdmissionJob& one : waiting_jobs)
     if (!shown.count(one.id)) session_.withdraw(one.id);
   std::sort(answer.visible.begin(), answer.visible.end(), [&](const AdmittedJob& a, const AdmittedJob& b) {
-    return std::pair(book_.live().at(a.id).submitted, a.id) < std::pair(book_.live().at(b.id).submitted, b.id);
+    return std::pair(book_.live().at(a.id).times.submitted, a.id) <
+           std::pair(book_.live().at(b.id).times.submitted, b.id);
   });
   for (const AdmittedJob& one : answer.visible) show(one, answer.visible.size(), daemon_started);
 }
@@ -73,7 +74,7 @@ void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, Time daem
     if (belief.free_rows() < 2 * shown) return;  // after the next compaction
     session_.withdraw(admitted.id);
   }
-  const auto row = session_.show(*job, admitted.deadline, std::max(job->submitted, daemon_started));
+  const auto row = session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started));
   if (!row) lifecycle_.finish(*job, JobStatus::kFailed, row.error().what, false);
 }
 

@@ -6,16 +6,16 @@ namespace smartmig {
 namespace {
 
 std::string full_array(const JobRecord& job, const QueueState& state) {
-  if (!job.array_id || job.spec.array_limit <= 0) return {};
+  if (!job.array.id || job.spec.array_limit <= 0) return {};
   const auto running = state.attempts.running_of_arrays(state.book);
-  const auto of_mine = running.find(job.array_id);
+  const auto of_mine = running.find(job.array.id);
   if (of_mine == running.end() || of_mine->second < job.spec.array_limit) return {};
-  return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array_id, job.spec.array_limit);
+  return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array.id, job.spec.array_limit);
 }
 
 void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
   const HostShares& shares = state.shares;
-  in.user.running = shares.user_slices(job.uid);
+  in.user.running = shares.user_slices(job.owner.uid);
   in.user.cap = state.settings.limits.user_slices;
   const HostShare share = shares.share_of(job, std::max(1, job.spec.min_slices));
   in.host.cpus = share.cpus;
@@ -26,7 +26,7 @@ void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
 }
 
 void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, const QueueState& state) {
-  in.user.full = state.shares.user_full(job.uid);
+  in.user.full = state.shares.user_full(job.owner.uid);
   in.overtaking = &policies.overtaking();
   in.policy = policies.name();
   in.power.board_cap_w = state.settings.power.board_cap_w;
@@ -46,7 +46,8 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   if (!job) return not_found("job {} has just ended", id);
   if (!is_waiting(job->status))
     return Why{"running",
-               fmt::format("job {} is {} on {} of GPU {}", id, name_of(job->status), to_string(job->slice), job->gpu),
+               fmt::format("job {} is {} on {} of GPU {}", id, name_of(job->status), to_string(job->place.slice),
+                           job->place.gpu),
                {},
                {}};
   state.shares.count(state.attempts.running(state.book, state.session.platform()));
@@ -54,7 +55,7 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   in.cluster = &state.session.cluster();
   in.job = state.session.belief().row(id);
   in.name = fmt::format("job {}", label(*job));
-  in.mem_mib = job->mem_mib;
+  in.mem_mib = job->memory.mib;
   in.min_slices = job->spec.min_slices;
   in.disk = state.book.disk_trouble();
   in.paused = daemon.decisions().paused();
