@@ -137,10 +137,10 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
     std::uint64_t sequence = 0;
     for (int i = 1; i <= ended_jobs + live; ++i) {
       JobRecord job;
-      job.id = std::uint64_t(i);
+      job.id = QueueId(i);
       job.owner.uid = job.owner.gid = 1001;
       job.owner.name = "1001";
-      job.spec = some_job(job.id);
+      job.spec = some_job(number(job.id));
       job.work.estimate = *job.spec.estimate;
       job.times.submitted = from_seconds(1);
       if (i <= ended_jobs) {

@@ -64,7 +64,7 @@ class Watch {
     }
     out.most_at_once = std::max(out.most_at_once, running);
   }
-  std::vector<std::uint64_t> ids;
+  std::vector<QueueId> ids;
 
  private:
   struct Seen {
@@ -73,7 +73,7 @@ class Watch {
   };
   const std::vector<BatchJob>& jobs_;
   std::vector<double> watts_;  // on the whole GPU, above idle
-  std::map<std::uint64_t, Seen> seen_;
+  std::map<QueueId, Seen> seen_;
 };
 
 Result<double> board_joules(Station& station) {

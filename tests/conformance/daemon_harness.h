@@ -143,7 +143,7 @@ class DaemonRun {
     std::vector<std::string> warnings;
     for (std::size_t i = 0; i < asks.size();) {
       until(zero + asks[i].after);
-      std::vector<std::uint64_t> ids;
+      std::vector<QueueId> ids;
       for (; i < asks.size() && zero + asks[i].after <= daemon().now(); ++i) {
         JobSpec spec = asks[i].spec;
         spec.deadline = daemon().now() + *spec.deadline;
@@ -152,9 +152,9 @@ class DaemonRun {
         if (given) ids.push_back(given->front());
       }
       daemon().step();
-      for (const std::uint64_t id : ids) {
+      for (const QueueId id : ids) {
         const JobId row = daemon().state().session.belief().row(id);
-        EXPECT_NE(row, kNoJob) << "job " << id << " is not visible";
+        EXPECT_NE(row, kNoJob) << "job " << number(id) << " is not visible";
         if (row == kNoJob) return out;
         const auto& table = *daemon().state().session.belief().table();
         out.rows.push_back(

@@ -34,7 +34,7 @@ struct TestQueue {
     station = std::move(*opened);
   }
   Daemon& daemon() { return station->daemon(); }
-  std::uint64_t submit(const Caller& who, double minutes, std::function<void(JobSpec&)> change = {}) {
+  QueueId submit(const Caller& who, double minutes, std::function<void(JobSpec&)> change = {}) {
     JobSpec spec;
     spec.command = {"train"};
     spec.directory = "/";
@@ -42,7 +42,7 @@ struct TestQueue {
     if (change) change(spec);
     const auto ids = daemon().jobs().submit(who, {spec}, warnings);
     EXPECT_TRUE(ids) << ids.error().what;
-    return ids ? ids->front() : 0;
+    return ids ? ids->front() : kNoId;
   }
   // Until nothing is left to do, or so many minutes have passed.
   void run(double minutes = 1e6) {
@@ -53,9 +53,9 @@ struct TestQueue {
       daemon().step();
     }
   }
-  JobRecord ended(std::uint64_t id) {
-    const auto row = station->store().job(id);
-    EXPECT_TRUE(row && *row) << id;
+  JobRecord ended(QueueId id) {
+    const auto row = station->store().job(number(id));
+    EXPECT_TRUE(row && *row) << number(id);
     return row && *row ? from_row(**row).value() : JobRecord();
   }
 };

@@ -27,7 +27,7 @@ class EmulatedDaemon {
   Station& station() { return *station_; }
 
   // 0: refused.
-  std::uint64_t submit(double minutes, const std::function<void(JobSpec&)>& change = {}, std::uint32_t uid = 1001) {
+  QueueId submit(double minutes, const std::function<void(JobSpec&)>& change = {}, std::uint32_t uid = 1001) {
     JobSpec spec;
     spec.command = {"train"};
     spec.directory = "/";
@@ -35,7 +35,7 @@ class EmulatedDaemon {
     if (change) change(spec);
     std::vector<std::string> warnings;
     const auto ids = daemon().jobs().submit({uid, uid, uid == 0}, {spec}, warnings);
-    return ids ? ids->front() : 0;
+    return ids ? ids->front() : kNoId;
   }
   // Calls `see` after each step, for so many minutes or until no job is left.
   void run(double minutes, const std::function<void()>& see = {}) {
@@ -58,9 +58,9 @@ class EmulatedDaemon {
     for (const auto& [id, job] : daemon().live_jobs()) count += job.status == JobStatus::kRunning;
     return count;
   }
-  const JobRecord& live(std::uint64_t id) { return daemon().live_jobs().at(id); }
-  JobRecord ended(std::uint64_t id) {
-    const auto row = station_->store().job(id);
+  const JobRecord& live(QueueId id) { return daemon().live_jobs().at(id); }
+  JobRecord ended(QueueId id) {
+    const auto row = station_->store().job(number(id));
     return row && *row ? from_row(**row).value() : JobRecord();
   }
 

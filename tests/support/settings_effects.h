@@ -43,7 +43,7 @@ inline std::string kept(Settings s) {
     StoreBatch batch;
     for (const std::uint64_t id : {1, 2}) {
       JobRecord job;
-      job.id = id;
+      job.id = QueueId(id);
       job.spec.command = {"x"};
       job.spec.directory = "/";
       job.status = JobStatus::kDone;
@@ -97,7 +97,7 @@ inline std::string log_bytes(const Settings& s) {
 }
 
 inline std::string attempts_after_words(const Settings& s) {
-  return end_of_a_process(s, "echo Speicher voll; exit 1", [](EmulatedDaemon& d) { return d.ended(1).reason; });
+  return end_of_a_process(s, "echo Speicher voll; exit 1", [](EmulatedDaemon& d) { return d.ended(QueueId(1)).reason; });
 }
 
 inline std::string hook_ran(Settings s) {

@@ -17,8 +17,8 @@ void AttemptEnds::take_exits() {
   });
   for (const AttemptExit& exit : exits) {
     if (!table_.ended(exit.id)) continue;
-    if (JobRecord* job = book_.find(exit.id.job); job && job->attempt == exit.id.attempt) ended(*job, exit);
-    memory_.forget(exit.id.job);
+    if (JobRecord* job = book_.find(QueueId(exit.id.job)); job && job->attempt == exit.id.attempt) ended(*job, exit);
+    memory_.forget(QueueId(exit.id.job));
     runner_.forget_memory(exit.id);
   }
   attempts_.begin_postponed();

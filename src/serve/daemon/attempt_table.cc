@@ -13,7 +13,7 @@ void AttemptTable::leave(QueueId job) {
 
 QueueId AttemptTable::holder(SliceKey slice) const {
   const auto at = on_slice_.find(slice);
-  return at == on_slice_.end() ? QueueId{} : at->second;
+  return at == on_slice_.end() ? kNoId : at->second;
 }
 
 std::vector<QueueId> AttemptTable::on_gpu(int gpu) const {
@@ -56,7 +56,7 @@ std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, co
 std::map<QueueId, int> AttemptTable::running_of_arrays(const JobBook& book) const {
   std::map<QueueId, int> out;
   for (const auto& [slice, id] : on_slice_)
-    if (const JobRecord* job = book.find(id); job && job->array.id) ++out[job->array.id];
+    if (const JobRecord* job = book.find(id); job && in_array(*job)) ++out[job->array.id];
   return out;
 }
 

@@ -17,9 +17,9 @@ namespace smartmig {
 class AttemptTable {
  public:
   // From its exclusive record (runner.h) to its exit.
-  void began(const JobRecord& job) { under_way_.insert({job.id, job.attempt}); }
+  void began(const JobRecord& job) { under_way_.insert(attempt_of(job)); }
   bool ended(AttemptId id) { return under_way_.erase(id) > 0; }  // false: it is none of ours
-  bool under_way(const JobRecord& job) const { return under_way_.count({job.id, job.attempt}) > 0; }
+  bool under_way(const JobRecord& job) const { return under_way_.count(attempt_of(job)) > 0; }
 
   // From the decision to the exit.
   void take(SliceKey slice, QueueId job);

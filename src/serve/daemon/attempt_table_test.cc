@@ -33,8 +33,8 @@ TEST(AttemptTable, AStartWaitsUntilItsSliceAndItsOwnAreLeft) {
   for (const JobRecord* job : {&b, &c})
     table.postpone(job->id, {LiveFleet::Effect::kStart, belief.row(job->id), GpuId(0), PlacementId(0)});
   EXPECT_TRUE(table.take_ready(book, belief).empty());
-  EXPECT_TRUE(table.ended({a.id, 1}));
-  EXPECT_FALSE(table.ended({a.id, 1})) << "once";
+  EXPECT_TRUE(table.ended({number(a.id), 1}));
+  EXPECT_FALSE(table.ended({number(a.id), 1})) << "once";
   table.leave(a.id);
   const auto ready = table.take_ready(book, belief);
   ASSERT_EQ(ready.size(), 1u) << "one of the two that want it";

@@ -16,18 +16,18 @@ std::string home_of(std::uint32_t uid) {
 
 // What a job can know of itself; the names of Slurm, too, since scripts look for them.
 Environment variables_of(const JobRecord& job) {
-  Environment out = {{"SMARTMIG_JOB_ID", std::to_string(job.id)},
+  Environment out = {{"SMARTMIG_JOB_ID", fmt::format("{}", job.id)},
                      {"SMARTMIG_JOB_NAME", title(job)},
                      {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
                      {"SMARTMIG_GPU", std::to_string(job.place.gpu)},
                      {"SMARTMIG_SLICE", to_string(job.place.slice)},
-                     {"SLURM_JOB_ID", std::to_string(job.id)},
+                     {"SLURM_JOB_ID", fmt::format("{}", job.id)},
                      {"SLURM_JOB_NAME", title(job)},
                      {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
-  if (job.array.id) {
-    out.push_back({"SMARTMIG_ARRAY_JOB_ID", std::to_string(job.array.id)});
+  if (in_array(job)) {
+    out.push_back({"SMARTMIG_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
     out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array.index)});
-    out.push_back({"SLURM_ARRAY_JOB_ID", std::to_string(job.array.id)});
+    out.push_back({"SLURM_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
     out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array.index)});
   }
   return out;
@@ -101,7 +101,7 @@ void Attempts::carry_out() {
     JobRecord* job = book_.find(id);
     if (!job || job->status != JobStatus::kStopping) continue;
     const bool checkpoint = job->spec.checkpoint_signal != 0 && job->stop_reason != StopReason::kCancel;
-    const auto stopped = runner_.stop({job->id, job->attempt}, checkpoint ? job->spec.checkpoint_signal : 15,
+    const auto stopped = runner_.stop(attempt_of(*job), checkpoint ? job->spec.checkpoint_signal : 15,
                                       job->spec.grace.value_or(settings_.defaults.grace));
     if (!stopped)
       session_.note("stop_failed",
@@ -129,7 +129,7 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   const Instance* instance = find_instance(boards_.at(job.place.gpu).board, effect.where);
   if (!instance) return lost_error("GPU {} has no slice {}", job.place.gpu, to_string(job.place.slice));
   Launch launch;
-  launch.id = {job.id, job.attempt};
+  launch.id = attempt_of(job);
   launch.spec = job.spec;
   launch.uid = job.owner.uid;
   launch.gid = job.owner.gid;

@@ -36,7 +36,7 @@ MetricsInput::Slice slice_metrics(const Daemon& daemon, GpuId gpu, PlacementId w
   slice.profile = model.profile_of(where).name;
   slice.device = instance ? instance->uuid : "";
   if (row != kNoJob && !board.quarantined.count(index(where))) {
-    slice.job = daemon.state().session.belief().record(row);
+    slice.job = number(daemon.state().session.belief().record(row));
     slice.watts = modelled_watts(daemon.cluster(), gpu, where);
   }
   return slice;
@@ -66,7 +66,7 @@ void add_jobs(const Daemon& daemon, MetricsInput& out) {
       continue;
     }
     const auto expected = daemon.state().session.expected_finish(id);
-    out.jobs.push_back({id, job.owner.name, job.energy.joules, seconds(lateness(job, daemon.now(), expected))});
+    out.jobs.push_back({number(id), job.owner.name, job.energy.joules, seconds(lateness(job, daemon.now(), expected))});
   }
   for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended_jobs += counts.ended[std::size_t(s)];
 }

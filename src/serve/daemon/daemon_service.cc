@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Error not_yours(QueueId id) {
+Error not_yours(std::uint64_t id) {
   return no_permission("job {} belongs to another user; its owner and root may do that", id);
 }
 Result<Ok> operator_only(const Caller& caller, const char* what) {
@@ -32,9 +32,9 @@ Json shown(const Daemon& daemon, const JobRecord& job, bool with_spec) {
 
 }  // namespace
 
-Result<JobRecord> DaemonService::record(QueueId id) {
+Result<JobRecord> DaemonService::record(std::uint64_t id) {
   SMARTMIG_TRY(auto live, ask<std::optional<JobRecord>>([id](Daemon& d) -> Result<std::optional<JobRecord>> {
-                 const auto at = d.live_jobs().find(id);
+                 const auto at = d.live_jobs().find(QueueId(id));
                  if (at == d.live_jobs().end()) return std::optional<JobRecord>();
                  return std::optional<JobRecord>(at->second);
                }));
@@ -68,7 +68,7 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
         SMARTMIG_TRY(const auto ids, d.jobs().submit(caller, std::move(specs), warnings));
         Json jobs = Json::array();
         for (const QueueId id : ids)
-          if (const auto at = d.live_jobs().find(id); at != d.live_jobs().end())
+          if (const auto at = d.live_jobs().find(QueueId(id)); at != d.live_jobs().end())
             jobs.push_back(shown(d, at->second, false));
         return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
       },
@@ -82,7 +82,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
   if (live) {
     SMARTMIG_TRY(Json found, ask<Json>([&](Daemon& d) -> Result<Json> {
                    Json out = Json::array();
-                   for (auto at = d.live_jobs().upper_bound(query.after); at != d.live_jobs().end(); ++at) {
+                   for (auto at = d.live_jobs().upper_bound(QueueId(query.after)); at != d.live_jobs().end(); ++at) {
                      const JobRecord& job = at->second;
                      if (query.uid && *query.uid != job.owner.uid) continue;
                      if (!query.state.empty() && query.state != "active" && query.state != name_of(job.status))
@@ -131,21 +131,21 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
   });
 }
 
-Result<Json> DaemonService::job(const Caller& caller, QueueId id) {
+Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   return ask<Json>([&](Daemon& d) -> Result<Json> {
-    const auto at = d.live_jobs().find(id);
+    const auto at = d.live_jobs().find(QueueId(id));
     return shown(d, at == d.live_jobs().end() ? found : at->second, may_touch(caller, found));  // scripts hold secrets
   });
 }
 
-Result<Json> DaemonService::cancel(const Caller& caller, QueueId id) {
+Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   SMARTMIG_TRY(Ok done, ask<Ok>(
                             [&](Daemon& d) {
-                              return d.jobs().cancel(id, caller.uid == found.owner.uid ? "cancelled by its owner"
+                              return d.jobs().cancel(QueueId(id), caller.uid == found.owner.uid ? "cancelled by its owner"
                                                                                        : "cancelled by the operator");
                             },
                             true));
@@ -153,10 +153,10 @@ Result<Json> DaemonService::cancel(const Caller& caller, QueueId id) {
   return job(caller, id);
 }
 
-Result<Json> DaemonService::requeue(const Caller& caller, QueueId id) {
+Result<Json> DaemonService::requeue(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
-  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.jobs().requeue(id, caller.operator_rights); }, true));
+  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.jobs().requeue(QueueId(id), caller.operator_rights); }, true));
   (void)done;
   return job(caller, id);
 }
@@ -195,7 +195,7 @@ Result<Json> DaemonService::backup(const Caller& caller, const std::string& path
   return Json{{"path", path}};
 }
 
-Result<Service::Log> DaemonService::log(const Caller& caller, QueueId id, int attempt) {
+Result<Service::Log> DaemonService::log(const Caller& caller, std::uint64_t id, int attempt) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (attempt < 0 || attempt > found.attempt) return not_found("job {} has {} attempts", id, found.attempt);

@@ -18,11 +18,11 @@ TEST(Daemon, WhyEtaAndWhatifLookIntoTheFuture) {
   });
   q.run(1);
   using J = Service::Json;
-  const auto why = answered<J>(q, [&](DaemonService& s) { return s.why(q.bob, waits); });
+  const auto why = answered<J>(q, [&](DaemonService& s) { return s.why(q.bob, number(waits)); });
   ASSERT_TRUE(why) << why.error().what;
   EXPECT_EQ((*why)["code"], "slices_busy") << why->dump();
   EXPECT_GE((*why)["alternatives"].size(), 2u);
-  const auto eta = answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, waits); });
+  const auto eta = answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, number(waits)); });
   ASSERT_TRUE(eta) << eta.error().what;
   const double start = (*eta)["start_at"]["p50"].get<double>();
   EXPECT_NEAR(start, seconds(q.daemon().now()) + 58 * 60, 30 * 60) << eta->dump();
@@ -44,9 +44,9 @@ TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
   Queue q;
   const auto id = q.submit(q.alice, 10);
   using J = Service::Json;
-  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, id); }).error().code, Error::kNoPermission);
-  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, id); }).error().code, Error::kNoPermission);
-  EXPECT_EQ(answered<Service::Log>(q, [&](DaemonService& s) { return s.log(q.bob, id, 0); }).error().code,
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, number(id)); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, number(id)); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<Service::Log>(q, [&](DaemonService& s) { return s.log(q.bob, number(id), 0); }).error().code,
             Error::kNoPermission);
   EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_gpu(q.alice, 0, true); }).error().code,
             Error::kNoPermission);
@@ -59,14 +59,14 @@ TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
   high.directory = "/";
   high.priority = 5;
   EXPECT_EQ(q.daemon().jobs().submit(q.alice, {high}, q.warnings).error().code, Error::kNoPermission);
-  EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, id); }));
+  EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, number(id)); }));
 }
 
 TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
   Queue q;
   using J = Service::Json;
   const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.script = "#!/bin/sh\npassword=1\n"; });
-  const auto seen = [&](const Caller& who) { return answered<J>(q, [&](DaemonService& s) { return s.job(who, id); }); };
+  const auto seen = [&](const Caller& who) { return answered<J>(q, [&](DaemonService& s) { return s.job(who, number(id)); }); };
   EXPECT_TRUE(seen(q.alice)->contains("spec"));
   EXPECT_TRUE(seen({0, 0, true})->contains("spec"));
   ASSERT_TRUE(seen(q.bob));

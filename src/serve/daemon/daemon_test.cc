@@ -29,8 +29,8 @@ TEST(Daemon, RunsWhatIsSubmittedAndAccountsForIt) {
 TEST(Daemon, DependenciesWaitAndFail) {
   Queue q;
   const auto first = q.submit(q.alice, 2);
-  const auto then = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterOk, first}}; });
-  const auto never = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterNotOk, first}}; });
+  const auto then = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterOk, number(first)}}; });
+  const auto never = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterNotOk, number(first)}}; });
   q.daemon().step();
   EXPECT_EQ(q.daemon().live_jobs().at(then).status, JobStatus::kHeld);
   q.run();

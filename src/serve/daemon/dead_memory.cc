@@ -50,7 +50,7 @@ void DeadMemory::take_out_of_service(SliceKey key, BoardState& state, const Held
   const GpuState& believed = session_.cluster().gpu(gpu);
   if (!believed.layout.contains(where) || believed.busy.contains(where)) return;
   JobRecord nobody;
-  nobody.id = kPhantoms + ++last_;
+  nobody.id = QueueId(kPhantoms + ++last_);
   nobody.spec.command = {fmt::format("dead process {}", held.pid)};
   nobody.work.estimate = std::chrono::hours(24 * 365);
   nobody.times.submitted = nobody.times.first_started = session_.now();

@@ -7,7 +7,7 @@ namespace {
 
 JobRecord stopped_job(StopReason reason, bool checkpoints = false) {
   JobRecord job;
-  job.id = 7;
+  job.id = QueueId(7);
   job.place.gpu = 1;
   job.attempt = 1;
   job.reason = "words of before";

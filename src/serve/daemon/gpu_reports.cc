@@ -66,7 +66,7 @@ void GpuReports::sampled(const LaneResult& result) {
 
 void GpuReports::credit(const EnergyInterval& interval) {
   for (const auto& [id, joules] : interval.jobs)
-    if (joules != 0 && book_.credit(id, joules, interval.source)) figures_.counts.ended_joules += joules;
+    if (joules != 0 && book_.credit(QueueId(id), joules, interval.source)) figures_.counts.ended_joules += joules;
 }
 
 void GpuReports::see_memory(int gpu) {

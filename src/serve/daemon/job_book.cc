@@ -4,11 +4,11 @@
 
 namespace smartmig {
 
-Result<Ok> JobBook::load(const StoreStart& start, QueueId last_id) {
-  last_id_ = std::max(start.last_job, last_id);
+Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
+  last_id_ = QueueId(std::max(start.last_job, last_id));
   for (const JobRow& row : start.live) {
     SMARTMIG_TRY(JobRecord job, from_row(row));
-    for (const Dependency& d : job.spec.dependencies) dependents_[d.job].push_back(job.id);
+    for (const Dependency& d : job.spec.dependencies) dependents_[QueueId(d.job)].push_back(job.id);
     const QueueId id = job.id;
     jobs_.emplace(id, std::move(job));
   }
@@ -27,10 +27,10 @@ std::size_t JobBook::waiting_of(std::uint32_t uid) const {
 }
 
 JobRecord& JobBook::accept(JobRecord record) {
-  record.id = ++last_id_;
+  last_id_ = record.id = next_id();
   JobRecord& job = jobs_.emplace(record.id, std::move(record)).first->second;
   for (const Dependency& d : job.spec.dependencies)
-    if (jobs_.count(d.job)) dependents_[d.job].push_back(job.id);
+    if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
   pending_.accepted(job.id);
   queue_changed_ = true;
   return job;
@@ -76,7 +76,7 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
   }
   auto at = settling_.find(id);
   if (at == settling_.end()) {  // ended under an earlier daemon
-    const auto row = store_.job(id);
+    const auto row = store_.job(number(id));
     if (!row || !*row) return true;
     auto job = from_row(**row);
     if (!job) return true;
@@ -104,7 +104,7 @@ bool JobBook::commit(std::vector<EventRow> events, const std::function<std::stri
     if (!job) continue;
     forget(id);
     for (const Dependency& d : job->spec.dependencies)
-      if (const auto at = dependents_.find(d.job); at != dependents_.end()) std::erase(at->second, id);
+      if (const auto at = dependents_.find(QueueId(d.job)); at != dependents_.end()) std::erase(at->second, id);
     jobs_.erase(id);
   }
   return outcome.stored;

@@ -16,7 +16,7 @@ namespace smartmig {
 class JobBook {
  public:
   explicit JobBook(Store& store) : store_(store), pending_(store) {}
-  Result<Ok> load(const StoreStart& start, QueueId last_id);
+  Result<Ok> load(const StoreStart& start, std::uint64_t last_id);
 
   const std::map<QueueId, JobRecord>& live() const { return jobs_; }
   JobRecord* find(QueueId id);
@@ -24,7 +24,7 @@ class JobBook {
   void changed(const JobRecord& job) { pending_.changed(job.id); }
   std::size_t waiting_of(std::uint32_t uid) const;  // held and queued jobs of a user
 
-  QueueId next_id() const { return last_id_ + 1; }
+  QueueId next_id() const { return QueueId(number(last_id_) + 1); }
   JobRecord& accept(JobRecord job);      // a new one, with the next number
   JobRecord& bring_back(JobRecord job);  // one that had ended
   void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
@@ -56,7 +56,7 @@ class JobBook {
   std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it
   std::map<QueueId, JobRecord> settling_;
   std::vector<JobRecord> ended_;
-  QueueId last_id_ = 0;
+  QueueId last_id_ = kNoId;
   bool queue_changed_ = true;
 };
 

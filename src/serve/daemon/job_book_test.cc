@@ -39,7 +39,7 @@ struct Book {
   }
   JobRecord stored(QueueId id) {
     const auto row = book->stored(id);
-    EXPECT_TRUE(row && *row) << id;
+    EXPECT_TRUE(row && *row) << number(id);
     return row && *row ? from_row(**row).value() : JobRecord();
   }
 };
@@ -53,7 +53,7 @@ TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
   ASSERT_TRUE(next.load(*b.store->start(), 0));
   EXPECT_EQ(next.live().size(), 1u);
   EXPECT_TRUE(next.find(second));
-  EXPECT_EQ(next.next_id(), second + 1);
+  EXPECT_EQ(number(next.next_id()), number(second) + 1);
   EXPECT_EQ(next.status_of(first), JobStatus::kDone);
 }
 
@@ -97,7 +97,7 @@ TEST(JobBook, DependentsAreToldOnce) {
   JobRecord then;
   then.spec.command = {"x"};
   then.spec.directory = "/";
-  then.spec.dependencies = {{Dependency::kAfterOk, first}};
+  then.spec.dependencies = {{Dependency::kAfterOk, number(first)}};
   const QueueId second = b.book->accept(std::move(then)).id;
   EXPECT_TRUE(b.book->take_queue_changed());
   EXPECT_FALSE(b.book->take_queue_changed());

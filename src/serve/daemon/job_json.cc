@@ -13,14 +13,14 @@ Json instant_or_null(Time t) { return t < Time{0} ? Json() : Json(unix_seconds(t
 
 JobRow to_row(const JobRecord& job, bool with_spec) {
   JobRow row;
-  row.id = job.id;
+  row.id = number(job.id);
   row.uid = job.owner.uid;
   row.status = int(job.status);
   row.final = is_final(job.status);
   row.submitted_us = job.times.submitted.count();
   row.ended_us = job.times.ended.count();
   if (with_spec) row.spec = to_json(job.spec);
-  Json state = {{"array_id", job.array.id},
+  Json state = {{"array_id", number(job.array.id)},
                 {"array_index", job.array.index},
                 {"gid", job.owner.gid},
                 {"user", job.owner.name},
@@ -51,7 +51,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
 Result<JobRecord> from_row(const JobRow& row) {
   const std::string name = fmt::format("stored job {}", row.id);
   JobRecord job;
-  job.id = row.id;
+  job.id = QueueId(row.id);
   job.owner.uid = row.uid;
   if (row.status < 0 || row.status >= kJobStatuses) return invalid("{}: status {} is not known", name, row.status);
   job.status = JobStatus(row.status);
@@ -82,7 +82,7 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_TRY(const std::int64_t source, object.integer("estimate_source", 0, 2));
   SMARTMIG_TRY(const std::int64_t energy, object.integer("energy_source", 0, kEnergySources - 1,
                                                          int(EnergySource::kModel)));  // rows of before have none
-  job.array.id = std::uint64_t(array_id);
+  job.array.id = QueueId(array_id);
   job.owner.gid = std::uint32_t(gid);
   job.stop_reason = StopReason(wish);
   job.energy.source = EnergySource(energy);
@@ -130,12 +130,12 @@ std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPr
 Json to_json(const JobRecord& job, const JobShown& shown) {
   const bool placed = job.place.gpu >= 0, ended = is_final(job.status);
   Json out = {
-      {"id", job.id},
+      {"id", number(job.id)},
       {"name", title(job)},
       {"user", job.owner.name},
       {"uid", job.owner.uid},
-      {"array_id", job.array.id ? Json(job.array.id) : Json()},
-      {"array_index", job.array.id ? Json(job.array.index) : Json()},
+      {"array_id", in_array(job) ? Json(number(job.array.id)) : Json()},
+      {"array_index", in_array(job) ? Json(job.array.index) : Json()},
       {"state", name_of(job.status)},
       {"reason", job.reason},
       {"command", job.spec.command},

@@ -29,8 +29,8 @@ std::string title(const JobRecord& job) {
 }
 
 std::string label(const JobRecord& job) {
-  return job.array.id == 0 ? std::to_string(job.id)
-                           : std::to_string(job.array.id) + "_" + std::to_string(job.array.index);
+  return !in_array(job) ? fmt::format("{}", job.id)
+                           : fmt::format("{}_{}", job.array.id, job.array.index);
 }
 
 }  // namespace smartmig

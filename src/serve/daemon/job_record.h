@@ -4,12 +4,16 @@
 #include <string>
 
 #include "live/energy/energy_meter.h"
-#include "live/jobs/job_spec.h"
+#include "live/jobs/runner.h"
 #include "serve/daemon/job_slice.h"
 
 namespace smartmig {
 
-using QueueId = std::uint64_t;  // of a job in the queue, from 1; never given twice
+// The number of a job in the queue, from 1; never given twice. A row of the belief's job table is a JobId; outside the
+// daemon (store, runner, meters, API) a job is its plain number.
+enum class QueueId : std::uint64_t {};
+inline constexpr QueueId kNoId{0};
+constexpr std::uint64_t number(QueueId id) { return std::uint64_t(id); }
 
 enum class JobStatus : std::uint8_t {
   kHeld,      // waits for a dependency, its array's limit, or its user's cap
@@ -41,9 +45,9 @@ enum class EstimateSource : std::uint8_t { kGiven, kHistory, kGuess };
 const char* name_of(EstimateSource source);
 
 struct JobRecord {
-  QueueId id = 0;
+  QueueId id = kNoId;
   struct {
-    QueueId id = 0;  // of its array; 0: not of one
+    QueueId id = kNoId;  // of its array; kNoId: not of one
     int index = -1;
   } array;
   struct {
@@ -84,9 +88,18 @@ struct JobRecord {
   } counts;  // how often
 };
 
+inline bool in_array(const JobRecord& job) { return job.array.id != kNoId; }
+inline AttemptId attempt_of(const JobRecord& job) { return {number(job.id), job.attempt}; }
 void leave_slice(JobRecord& job);  // it is on no slice any more
 
 std::string title(const JobRecord& job);  // its name, else its command's
 std::string label(const JobRecord& job);  // "17", or "12_3" for a task of an array
 
 }  // namespace smartmig
+
+template <>
+struct fmt::formatter<smartmig::QueueId> : fmt::formatter<std::uint64_t> {
+  auto format(smartmig::QueueId id, fmt::format_context& context) const {
+    return fmt::formatter<std::uint64_t>::format(smartmig::number(id), context);
+  }
+};

@@ -53,8 +53,8 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
     if (const auto can = runner_.reports_memory(); !can)
       return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
   for (const Dependency& d : spec.dependencies) {
-    if (book_.find(d.job)) continue;
-    SMARTMIG_TRY(const auto row, book_.stored(d.job));
+    if (book_.find(QueueId(d.job))) continue;
+    SMARTMIG_TRY(const auto row, book_.stored(QueueId(d.job)));
     if (!row) return not_found("the job that is to come first, {}, is not known", d.job);
   }
   return Ok{};
@@ -91,7 +91,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
     if (const auto fits = session_.belief().fits(base); !fits) return fits.error();
     base.status = JobStatus::kQueued;
-    const QueueId array_id = book_.next_id() + records.size();  // of its first task
+    const QueueId array_id = QueueId(number(book_.next_id()) + records.size());  // of its first task
     for (const int task : array) {
       records.push_back(base);
       records.back().array.id = array_id;

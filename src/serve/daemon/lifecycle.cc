@@ -63,14 +63,14 @@ void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaini
 
 bool Lifecycle::check_dependencies(JobRecord& job) {
   for (const Dependency& d : job.spec.dependencies) {
-    if (book_.find(d.job)) {
+    if (book_.find(QueueId(d.job))) {
       job.status = JobStatus::kHeld;
       job.reason = fmt::format("waits for job {}", d.job);
       book_.changed(job);
       return false;
     }
-    if (const JobStatus status = book_.status_of(d.job); !satisfied(d.when, status)) {
-      finish(job, JobStatus::kCancelled, never_holds(d.job, status), false);
+    if (const JobStatus status = book_.status_of(QueueId(d.job)); !satisfied(d.when, status)) {
+      finish(job, JobStatus::kCancelled, never_holds(QueueId(d.job), status), false);
       return false;
     }
   }
@@ -87,12 +87,12 @@ void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
     JobRecord* job = book_.find(dependent);
     if (!job) continue;
     const auto broken = std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
-                                     [&](const Dependency& d) { return d.job == id && !satisfied(d.when, status); });
+                                     [&](const Dependency& d) { return d.job == number(id) && !satisfied(d.when, status); });
     if (broken != job->spec.dependencies.end()) {
       finish(*job, JobStatus::kCancelled, never_holds(id, status), false);
       continue;
     }
-    std::erase_if(job->spec.dependencies, [&](const Dependency& d) { return d.job == id; });
+    std::erase_if(job->spec.dependencies, [&](const Dependency& d) { return d.job == number(id); });
     check_dependencies(*job);
   }
 }

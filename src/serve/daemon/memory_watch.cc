@@ -40,7 +40,7 @@ std::string tail_of(const std::string& path) {
 }  // namespace
 
 std::optional<JobMemory> MemoryWatch::requests_of(const JobRecord& job) const {
-  return job.spec.exact_memory ? runner_.memory_of({job.id, job.attempt}) : std::nullopt;
+  return job.spec.exact_memory ? runner_.memory_of(attempt_of(job)) : std::nullopt;
 }
 
 bool MemoryWatch::saw(JobRecord& job, int used_mib) {

@@ -13,7 +13,7 @@ struct Watched {
   MemoryWatch watch{runner};
   JobRecord job;
   Watched() {
-    job.id = 1;
+    job.id = QueueId(1);
     job.attempt = 1;
     job.spec.requeue = true;
   }

@@ -65,18 +65,18 @@ PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord
   for (const QueueId id : out.unaccepted) {
     fresh_.erase(id);
     dirty_.erase(id);
-    std::erase_if(batch_.jobs, [&](const JobRow& row) { return row.id == id; });
+    std::erase_if(batch_.jobs, [&](const JobRow& row) { return row.id == number(id); });
   }
   for (const JobRow& row : batch_.jobs)
-    if (!row.final) dirty_.insert(row.id);
+    if (!row.final) dirty_.insert(QueueId(row.id));
   std::erase_if(batch_.jobs, [](const JobRow& row) { return !row.final; });
   return out;
 }
 
 Result<std::optional<JobRow>> PendingCommit::row(QueueId id) const {
-  SMARTMIG_TRY(std::optional<JobRow> row, store_.job(id));
+  SMARTMIG_TRY(std::optional<JobRow> row, store_.job(number(id)));
   for (const JobRow& pending : batch_.jobs) {
-    if (pending.id != id) continue;
+    if (pending.id != number(id)) continue;
     std::string spec = pending.spec.empty() && row ? row->spec : pending.spec;
     row = pending;
     row->spec = std::move(spec);

@@ -33,7 +33,7 @@ Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts
   std::vector<AttemptId> expected;
   std::vector<QueueId> held;
   for (const auto& [id, job] : state.book.live()) {
-    if (!is_waiting(job.status)) expected.push_back({id, job.attempt});
+    if (!is_waiting(job.status)) expected.push_back(attempt_of(job));
     if (job.status == JobStatus::kHeld) held.push_back(id);
   }
   SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));
@@ -41,7 +41,7 @@ Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts
   std::map<AttemptId, AttemptExit> ended;
   for (AttemptExit& exit : found.ended) ended[exit.id] = std::move(exit);
   for (const AttemptId& id : expected) {
-    JobRecord* job = state.book.find(id.job);
+    JobRecord* job = state.book.find(QueueId(id.job));
     if (!job) continue;  // ended with one that it depends on
     if (!alive.count(id) && !ended.count(id)) {
       never_began(*job, state, lifecycle);

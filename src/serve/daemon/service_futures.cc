@@ -36,18 +36,18 @@ Json to_json(const Spread& spread, Time origin) {
 
 }  // namespace
 
-Result<Service::Json> DaemonService::eta(const Caller&, QueueId id) {
+Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   LiveFork live;
   PolicyMaker policy;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
-                 live = fork_of(d, id);
+                 live = fork_of(d, QueueId(id));
                  policy = d.policies().maker(d.policies().plain_name());
                  return Ok{};
                }));
   (void)forked;
-  const auto at = std::find(live.ids.begin(), live.ids.end(), id);
+  const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));
   if (at == live.ids.end()) return busy_error("job {} has too many before it to look ahead; ask again later", id);
   SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, kFutures, 1));
   const Eta& mine = etas[std::size_t(at - live.ids.begin())];
@@ -71,7 +71,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   std::optional<Job> extra;
   JobRecord extra_record;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
-                 live = fork_of(d, ~QueueId{});
+                 live = fork_of(d, QueueId(~std::uint64_t{0}));
                  now_policy = d.policies().maker(d.policies().plain_name());
                  then_policy = policy_name.empty() ? now_policy : d.policies().maker(policy_name);
                  if (object.has("job")) {
@@ -116,7 +116,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   return Json{{"now", std::move(now_json)}, {"then", to_json(then, live)}, {"jobs", std::move(jobs)}};
 }
 
-Result<Service::Json> DaemonService::why(const Caller&, QueueId id) {
+Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (is_final(found.status)) {
     Why why{"ended",
@@ -129,11 +129,11 @@ Result<Service::Json> DaemonService::why(const Caller&, QueueId id) {
   LiveFork live;
   PolicyMaker policy;
   SMARTMIG_TRY(Why why, ask<Why>([&](Daemon& d) -> Result<Why> {
-                 live = fork_of(d, id);
+                 live = fork_of(d, QueueId(id));
                  policy = d.policies().maker(d.policies().plain_name());
-                 return why_now(d, id);
+                 return why_now(d, QueueId(id));
                }));
-  const auto at = std::find(live.ids.begin(), live.ids.end(), id);
+  const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));
   if (at != live.ids.end() && why.code != "running") {
     // Alternatives are found by the row in the cluster; one that is not visible gets a number of its own.
     const std::size_t i = std::size_t(at - live.ids.begin());

@@ -27,7 +27,7 @@ Json slice_json(const Daemon& daemon, GpuId gpu, PlacementId where) {
           {"memory_slices", profile.memory_slices},
           {"device", instance ? instance->uuid : ""},
           {"gpu_instance", instance ? Json(instance->gpu_instance) : Json()},
-          {"job", row == kNoJob || !in_service ? Json() : Json(daemon.state().session.belief().record(row))},
+          {"job", row == kNoJob || !in_service ? Json() : Json(number(daemon.state().session.belief().record(row)))},
           {"state", in_service ? "ok" : "quarantined"},
           {"words", in_service ? "" : dead->second},
           {"memory_mib", instance ? instance->memory_mib : 0},

@@ -37,7 +37,7 @@ std::string accepted(const Settings& s) {
   EmulatedDaemon d(s);
   d.daemon().pause(true);
   int count = 0;
-  for (int i = 0; i < 5; ++i) count += d.submit(1) != 0;
+  for (int i = 0; i < 5; ++i) count += d.submit(1) != kNoId;
   return std::to_string(count);
 }
 

@@ -52,7 +52,7 @@ void Upkeep::map_jobs(const AttemptTable& table, const Boards& boards) {
   std::map<JobMapping::Slice, std::uint64_t> jobs;
   for (const auto& [slice, id] : table.slices())
     if (const Instance* instance = find_instance(boards.at(int(slice.first)).board, PlacementId(slice.second)))
-      jobs[{int(slice.first), instance->gpu_instance}] = id;
+      jobs[{int(slice.first), instance->gpu_instance}] = number(id);
   if (const auto written = mapping_->set(jobs); !written && written.error().what != mapping_trouble_) {
     mapping_trouble_ = written.error().what;
     session_.note("mapping", "\"words\":" + nlohmann::json(mapping_trouble_).dump());
@@ -76,7 +76,7 @@ void Upkeep::prune_when_due() {
   const auto ended = store_.ended(last_without_log_, before(settings_.logs.keep_days), kLogsAtOnce);
   if (!ended || ended->empty()) return;
   for (const JobEnd& end : *ended)
-    if (!book_.find(end.job)) runner_.forget(end.job);
+    if (!book_.find(QueueId(end.job))) runner_.forget(end.job);
   last_without_log_ = ended->back();
   book_.pending().set_value("last_without_log", fmt::format("{}:{}", last_without_log_.at_us, last_without_log_.job));
 }

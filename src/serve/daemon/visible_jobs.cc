@@ -10,7 +10,7 @@ namespace {
 constexpr Time kDeadlineMatters{60'000'000};
 
 AdmissionJob asked_by(const JobRecord& job) {
-  return {job.id,
+  return {number(job.id),
           job.owner.uid,
           job.spec.priority,
           job.spec.deadline,
@@ -36,7 +36,7 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   for (const auto& [id, job] : book_.live()) {
     if (!is_waiting(job.status) || attempts_.postponed(id)) continue;
     AdmissionJob one = asked_by(job);
-    if (!one.held && job.array.id && job.spec.array_limit > 0 && ++of_array[job.array.id] > job.spec.array_limit)
+    if (!one.held && in_array(job) && job.spec.array_limit > 0 && ++of_array[job.array.id] > job.spec.array_limit)
       one.held = true;
     out.push_back(std::move(one));
   }
@@ -53,26 +53,26 @@ void VisibleJobs::update(Time daemon_started) {
       admission_.admit(waiting_jobs, users, limits(), std::max(1, boards_.slices_in_service()), of_gpu, session_.now());
   active_users_ = std::max<std::size_t>(1, answer.active_users);
   std::set<QueueId> shown;
-  for (const AdmittedJob& one : answer.visible) shown.insert(one.id);
+  for (const AdmittedJob& one : answer.visible) shown.insert(QueueId(one.id));
   for (const AdmissionJob& one : waiting_jobs)
-    if (!shown.count(one.id)) session_.withdraw(one.id);
+    if (!shown.count(QueueId(one.id))) session_.withdraw(QueueId(one.id));
   std::sort(answer.visible.begin(), answer.visible.end(), [&](const AdmittedJob& a, const AdmittedJob& b) {
-    return std::pair(book_.live().at(a.id).times.submitted, a.id) <
-           std::pair(book_.live().at(b.id).times.submitted, b.id);
+    return std::pair(book_.live().at(QueueId(a.id)).times.submitted, a.id) <
+           std::pair(book_.live().at(QueueId(b.id)).times.submitted, b.id);
   });
   for (const AdmittedJob& one : answer.visible) show(one, answer.visible.size(), daemon_started);
 }
 
 void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, Time daemon_started) {
-  JobRecord* job = book_.find(admitted.id);
+  JobRecord* job = book_.find(QueueId(admitted.id));
   if (!job) return;
   const Belief& belief = session_.belief();
-  if (const JobId row = belief.row(admitted.id); row != kNoJob) {
+  if (const JobId row = belief.row(job->id); row != kNoJob) {
     const Time had = belief.outside(belief.table()->job(row).deadline);
     const Time moved = had > admitted.deadline ? had - admitted.deadline : admitted.deadline - had;
     if (moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
     if (belief.free_rows() < 2 * shown) return;  // after the next compaction
-    session_.withdraw(admitted.id);
+    session_.withdraw(job->id);
   }
   const auto row = session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started));
   if (!row) lifecycle_.finish(*job, JobStatus::kFailed, row.error().what, false);

@@ -6,7 +6,7 @@ namespace smartmig {
 namespace {
 
 std::string full_array(const JobRecord& job, const QueueState& state) {
-  if (!job.array.id || job.spec.array_limit <= 0) return {};
+  if (!in_array(job) || job.spec.array_limit <= 0) return {};
   const auto running = state.attempts.running_of_arrays(state.book);
   const auto of_mine = running.find(job.array.id);
   if (of_mine == running.end() || of_mine->second < job.spec.array_limit) return {};
