@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 
 namespace smartmig::bench {
 
@@ -47,7 +47,7 @@ class Serving {
 int connect_to(const std::string& socket);  // -1: nobody listens
 
 // Without a socket or processes, on a virtual clock.
-std::unique_ptr<Station> emulated(const std::string& directory, const std::string& policy, Time sample);
+std::unique_ptr<DaemonHost> emulated(const std::string& directory, const std::string& policy, Time sample);
 JobSpec some_job(std::uint64_t number);
 
 inline const char* verdict(bool kept) { return kept ? "kept" : "MISSED"; }

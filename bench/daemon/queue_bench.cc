@@ -35,9 +35,9 @@ bool submit(Daemon& daemon, std::uint64_t number) {
 }  // namespace
 
 bool decisions(const std::string& directory, const std::string& policy, int queued, int ends) {
-  const auto station = emulated(directory, policy, std::chrono::seconds(60));
-  if (!station) return false;
-  Daemon& daemon = station->daemon();
+  const auto host = emulated(directory, policy, std::chrono::seconds(60));
+  if (!host) return false;
+  Daemon& daemon = host->daemon();
   std::uint64_t number = 0;
   const auto filling = Clock::now();
   while (number < std::uint64_t(queued)) {
@@ -51,7 +51,7 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
   std::vector<double> times;
   const auto began = Clock::now();
   for (std::uint64_t last = first; ended(daemon) - first < std::uint64_t(ends);) {
-    station->clock().wait_until(daemon.next_due());
+    host->clock().wait_until(daemon.next_due());
     for (; last < ended(daemon); ++last)  // one comes for each that went
       if (!submit(daemon, number++)) return false;
     const std::uint64_t decided = daemon.counts().decisions;
@@ -74,9 +74,9 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
 }
 
 bool many_jobs(const std::string& directory, const std::string& policy, int jobs) {
-  const auto station = emulated(directory, policy, std::chrono::seconds(60));
-  if (!station) return false;
-  Daemon& daemon = station->daemon();
+  const auto host = emulated(directory, policy, std::chrono::seconds(60));
+  if (!host) return false;
+  Daemon& daemon = host->daemon();
   const auto began = Clock::now();
   std::uint64_t number = 0;
   double early_mb = 0, last_mb = 0;
@@ -97,11 +97,11 @@ bool many_jobs(const std::string& directory, const std::string& policy, int jobs
       std::fflush(stdout);
       ++mark;
     }
-    if (ended(daemon) < std::uint64_t(jobs)) station->clock().wait_until(daemon.next_due());
+    if (ended(daemon) < std::uint64_t(jobs)) host->clock().wait_until(daemon.next_due());
   }
   const Time settled = daemon.now() + std::chrono::minutes(3);
   while (daemon.now() < settled) {  // the last joules
-    station->clock().wait_until(std::min(settled, daemon.next_due()));
+    host->clock().wait_until(std::min(settled, daemon.next_due()));
     daemon.step();
   }
   const double wall = since(began);
@@ -173,17 +173,17 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
     ::close(fd);
   }
   const auto began = Clock::now();
-  const auto station = emulated(directory, "planner", std::chrono::seconds(60));
-  if (!station) return false;
+  const auto host = emulated(directory, "planner", std::chrono::seconds(60));
+  if (!host) return false;
   const double opened = since(began);
-  station->daemon().step();
+  host->daemon().step();
   const double ready = since(began);
-  const bool kept = ready < 2 && station->daemon().live_jobs().size() == std::size_t(live);
+  const bool kept = ready < 2 && host->daemon().live_jobs().size() == std::size_t(live);
   fmt::print(
       "recovery: {} ended and {} live jobs, {} events, {:.0f} MB on disk: open after {:.3f} s, first step after {:.3f} "
       "s; bar 2 "
       "s: {}\n",
-      ended_jobs, live, 5 * (ended_jobs + live), double(station->store().bytes()) / 1e6, opened, ready, verdict(kept));
+      ended_jobs, live, 5 * (ended_jobs + live), double(host->store().bytes()) / 1e6, opened, ready, verdict(kept));
   return kept;
 }
 

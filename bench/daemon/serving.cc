@@ -79,8 +79,8 @@ Serving::~Serving() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-std::unique_ptr<Station> emulated(const std::string& directory, const std::string& policy, Time sample) {
-  StationOptions options;
+std::unique_ptr<DaemonHost> emulated(const std::string& directory, const std::string& policy, Time sample) {
+  DaemonHostOptions options;
   options.settings.places.driver = "emulate:8xa100-40gb";
   options.settings.places.state_dir = directory;
   options.settings.policy.name = policy;
@@ -88,12 +88,12 @@ std::unique_ptr<Station> emulated(const std::string& directory, const std::strin
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;
-  auto station = Station::open(std::move(options));
-  if (!station) {
-    fmt::print(stderr, "{}\n", station.error().what);
+  auto host = DaemonHost::open(std::move(options));
+  if (!host) {
+    fmt::print(stderr, "{}\n", host.error().what);
     return nullptr;
   }
-  return std::move(*station);
+  return std::move(*host);
 }
 
 JobSpec some_job(std::uint64_t number) {

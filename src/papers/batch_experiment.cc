@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 
 namespace smartmig {
 namespace {
@@ -76,17 +76,17 @@ class Watch {
   std::map<QueueId, Seen> seen_;
 };
 
-Result<double> board_joules(Station& station) {
+Result<double> board_joules(DaemonHost& host) {
   double sum = 0;
-  for (std::size_t g = 0; g < station.daemon().state().boards.size(); ++g) {
-    SMARTMIG_TRY(const double joules, station.daemon().world().driver.energy(GpuId(std::uint32_t(g))));
+  for (std::size_t g = 0; g < host.daemon().state().boards.size(); ++g) {
+    SMARTMIG_TRY(const double joules, host.daemon().world().driver.energy(GpuId(std::uint32_t(g))));
     sum += joules;
   }
   return sum;
 }
 
-StationOptions options_of(const BatchSetting& setting, std::string state) {
-  StationOptions options;
+DaemonHostOptions options_of(const BatchSetting& setting, std::string state) {
+  DaemonHostOptions options;
   options.settings.places.driver = "emulate:" + setting.gpus;
   options.settings.places.state_dir = std::move(state);
   options.settings.policy.name = setting.policy;
@@ -104,8 +104,8 @@ StationOptions options_of(const BatchSetting& setting, std::string state) {
 
 Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSetting& setting) {
   SMARTMIG_TRY(const StateDir state, StateDir::make());
-  SMARTMIG_TRY(const auto station, Station::open(options_of(setting, state.path)));
-  Daemon& daemon = station->daemon();
+  SMARTMIG_TRY(const auto host, DaemonHost::open(options_of(setting, state.path)));
+  Daemon& daemon = host->daemon();
   Watch watch(jobs, daemon.state().session.platform());
   BatchOutcome out;
   std::vector<JobSpec> specs;
@@ -126,7 +126,7 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
     one_by_one += job.whole_s;
   }
   const Time begin = daemon.now();
-  SMARTMIG_TRY(const double joules_before, board_joules(*station));
+  SMARTMIG_TRY(const double joules_before, board_joules(*host));
   std::vector<std::string> warnings;
   SMARTMIG_TRY(watch.ids, daemon.jobs().submit({1001, 1001, true}, std::move(specs), warnings));
   daemon.step();
@@ -135,12 +135,12 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
     if (seconds(daemon.now() - begin) > kPatience * one_by_one)
       return invalid("after {:.0f} s {} jobs are still not done under {}", seconds(daemon.now() - begin),
                      daemon.live_jobs().size(), setting.policy);
-    station->clock().wait_until(daemon.next_due());
+    host->clock().wait_until(daemon.next_due());
     daemon.step();
     watch.look(daemon, out);
   }
   out.makespan_s = seconds(daemon.now() - begin);
-  SMARTMIG_TRY(const double joules_after, board_joules(*station));
+  SMARTMIG_TRY(const double joules_after, board_joules(*host));
   out.joules = joules_after - joules_before;
   for (std::size_t g = 0; g < daemon.state().boards.size(); ++g)
     out.joules_by_speed +=

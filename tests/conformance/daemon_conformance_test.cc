@@ -119,7 +119,7 @@ TEST(DaemonConformanceSamples, SamplingAddsNoDecision) {
 TEST(DaemonConformanceIdle, AFleetWithoutJobsStaysAsItIs) {
   Setting setting;
   setting.policy = "meanfield+cedf";
-  DaemonRun run(setting, [](StationOptions& o) { o.tick = from_seconds(10); });
+  DaemonRun run(setting, [](DaemonHostOptions& o) { o.tick = from_seconds(10); });
   ASSERT_TRUE(run.ok());
   run.settle();
   const std::size_t lines = run.lines_after(0).size();
@@ -131,7 +131,7 @@ TEST(DaemonConformanceIdle, AFleetWithoutJobsStaysAsItIs) {
 // A tick that finds the queue paused is over: the owner sleeps until the next.
 TEST(DaemonConformanceIdle, APausedQueueWaitsForItsNextTick) {
   Setting setting;
-  DaemonRun run(setting, [](StationOptions& o) { o.tick = from_seconds(10); });
+  DaemonRun run(setting, [](DaemonHostOptions& o) { o.tick = from_seconds(10); });
   ASSERT_TRUE(run.ok());
   run.settle();
   std::vector<std::string> warnings;
@@ -232,7 +232,7 @@ TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
       ask.spec.command = {
           job_program.path(), "--kind", ask.spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*ask.spec.estimate)),
           "--steps",          "1"};
-    DaemonRun run(setting, [&](StationOptions& o) {
+    DaemonRun run(setting, [&](DaemonHostOptions& o) {
       o.clock = "real";
       o.in_process = false;
       o.settings.energy.sample = from_seconds(1);

@@ -10,7 +10,7 @@
 #include "policy/bounded_overtaking.h"
 #include "report/journal.h"
 #include "serve/daemon/guarded_policy.h"
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 #include "sim/sim_fleet.h"
 #include "support/temp_dir.h"
 
@@ -82,8 +82,8 @@ struct Lived {
 
 class DaemonRun {
  public:
-  explicit DaemonRun(const Setting& setting, std::function<void(StationOptions&)> change = {}) : setting_(setting) {
-    StationOptions options;
+  explicit DaemonRun(const Setting& setting, std::function<void(DaemonHostOptions&)> change = {}) : setting_(setting) {
+    DaemonHostOptions options;
     options.settings.places.driver = fmt::format("emulate:{}xa100-40gb", setting.gpus);
     options.settings.places.state_dir = dir_.path();
     options.settings.policy.name = setting.policy;
@@ -99,13 +99,13 @@ class DaemonRun {
     // here it is not asked.
     options.advice = days(365);
     if (change) change(options);
-    auto opened = Station::open(std::move(options));
+    auto opened = DaemonHost::open(std::move(options));
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().what);
-    if (opened) station_ = std::move(*opened);
+    if (opened) host_ = std::move(*opened);
   }
-  bool ok() const { return bool(station_); }
-  Daemon& daemon() { return station_->daemon(); }
-  Station& station() { return *station_; }
+  bool ok() const { return bool(host_); }
+  Daemon& daemon() { return host_->daemon(); }
+  DaemonHost& host() { return *host_; }
 
   // The GPUs have what was asked for and nothing is under way.
   void settle() {
@@ -118,13 +118,13 @@ class DaemonRun {
     while (!settled()) advance(daemon().next_due());
   }
   void advance(Time instant) {
-    station_->clock().wait_until(std::min(instant, daemon().next_due()));
+    host_->clock().wait_until(std::min(instant, daemon().next_due()));
     daemon().step();
   }
   // All that comes before this instant.
   void until(Time instant) {
     while (daemon().now() < instant) {
-      station_->clock().wait_until(std::min(instant, daemon().next_due()));
+      host_->clock().wait_until(std::min(instant, daemon().next_due()));
       if (daemon().now() < instant) daemon().step();
     }
   }
@@ -132,7 +132,7 @@ class DaemonRun {
   Lived live(const std::vector<Ask>& asks) {
     Lived out;
     settle();
-    until(station_->clock().is_virtual() ? std::max(setting_.begin, daemon().now() + std::chrono::minutes(30))
+    until(host_->clock().is_virtual() ? std::max(setting_.begin, daemon().now() + std::chrono::minutes(30))
                                          : daemon().now() + from_seconds(1));
     out.platform = daemon().state().session.shared_platform();
     for (const GpuState& gpu : daemon().cluster().gpus()) out.initial.push_back(gpu.layout);
@@ -176,7 +176,7 @@ class DaemonRun {
   std::vector<std::string> lines_after(std::uint64_t position) {
     std::vector<std::string> lines;
     for (;;) {
-      const auto rows = station_->store().events_after(position, 1000);
+      const auto rows = host_->store().events_after(position, 1000);
       if (!rows || rows->empty()) return lines;
       for (const EventRow& row : *rows) {
         position = row.sequence;
@@ -188,7 +188,7 @@ class DaemonRun {
  private:
   Setting setting_;
   TempDir dir_;
-  std::unique_ptr<Station> station_;
+  std::unique_ptr<DaemonHost> host_;
 };
 
 struct Simulated {

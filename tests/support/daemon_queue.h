@@ -5,23 +5,23 @@
 
 #include <future>
 
+#include "serve/daemon/daemon_host.h"
 #include "serve/daemon/job_json.h"
-#include "serve/daemon/station.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
 
 struct TestQueue {
   TempDir dir;
-  std::unique_ptr<Station> station;
+  std::unique_ptr<DaemonHost> host;
   std::vector<std::string> warnings;
   Caller alice{1001, 1001, false}, bob{1002, 1002, false};
 
-  explicit TestQueue(const std::string& gpus = "1xa100-40gb", std::function<void(StationOptions&)> change = {}) {
+  explicit TestQueue(const std::string& gpus = "1xa100-40gb", std::function<void(DaemonHostOptions&)> change = {}) {
     open(gpus, change);
   }
-  void open(const std::string& gpus, std::function<void(StationOptions&)> change = {}) {
-    StationOptions options;
+  void open(const std::string& gpus, std::function<void(DaemonHostOptions&)> change = {}) {
+    DaemonHostOptions options;
     options.settings.places.driver = "emulate:" + gpus;
     options.settings.places.state_dir = dir.path();
     options.settings.energy.sample = from_seconds(10);
@@ -29,11 +29,11 @@ struct TestQueue {
     options.in_process = true;
     options.emulation_seed = 7;
     if (change) change(options);
-    auto opened = Station::open(std::move(options));
+    auto opened = DaemonHost::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().what;
-    station = std::move(*opened);
+    host = std::move(*opened);
   }
-  Daemon& daemon() { return station->daemon(); }
+  Daemon& daemon() { return host->daemon(); }
   QueueId submit(const Caller& who, double minutes, std::function<void(JobSpec&)> change = {}) {
     JobSpec spec;
     spec.command = {"train"};
@@ -49,12 +49,12 @@ struct TestQueue {
     const Time end = daemon().now() + from_minutes(minutes);
     daemon().step();
     while (!daemon().live_jobs().empty() && daemon().now() < end) {
-      station->clock().wait_until(std::min(end, daemon().next_due()));
+      host->clock().wait_until(std::min(end, daemon().next_due()));
       daemon().step();
     }
   }
   JobRecord ended(QueueId id) {
-    const auto row = station->store().job(number(id));
+    const auto row = host->store().job(number(id));
     EXPECT_TRUE(row && *row) << number(id);
     return row && *row ? from_row(**row).value() : JobRecord();
   }
@@ -63,7 +63,7 @@ struct TestQueue {
 // The service asks the owner from another thread; here the owner answers in between.
 template <class T>
 Result<T> answered(TestQueue& q, std::function<Result<T>(DaemonService&)> question) {
-  auto answer = std::async(std::launch::async, [&] { return question(q.station->service()); });
+  auto answer = std::async(std::launch::async, [&] { return question(q.host->service()); });
   while (answer.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) q.daemon().step();
   return answer.get();
 }

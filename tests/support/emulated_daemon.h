@@ -2,8 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include "serve/daemon/daemon_host.h"
 #include "serve/daemon/job_json.h"
-#include "serve/daemon/station.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -14,17 +14,17 @@ class EmulatedDaemon {
   explicit EmulatedDaemon(Settings settings, bool processes = false, std::string clock = "virtual") {
     if (settings.places.state_dir.empty()) settings.places.state_dir = dir_.path();
     if (settings.places.driver == "nvml") settings.places.driver = "emulate:1xa100-40gb";
-    StationOptions options;
+    DaemonHostOptions options;
     options.settings = std::move(settings);
     options.clock = std::move(clock);
     options.in_process = !processes;
     options.emulation_seed = 7;
-    auto opened = Station::open(std::move(options));
+    auto opened = DaemonHost::open(std::move(options));
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().what);
-    if (opened) station_ = std::move(*opened);
+    if (opened) host_ = std::move(*opened);
   }
-  Daemon& daemon() { return station_->daemon(); }
-  Station& station() { return *station_; }
+  Daemon& daemon() { return host_->daemon(); }
+  DaemonHost& host() { return *host_; }
 
   // 0: refused.
   QueueId submit(double minutes, const std::function<void(JobSpec&)>& change = {}, std::uint32_t uid = 1001) {
@@ -44,13 +44,13 @@ class EmulatedDaemon {
       daemon().step();
       if (see) see();
       if (daemon().live_jobs().empty()) return;
-      station_->clock().wait_until(std::min(end, daemon().next_due()));
+      host_->clock().wait_until(std::min(end, daemon().next_due()));
     } while (daemon().now() < end);
   }
   // So much time passes at once; then all that is due happens once.
   void jump(Time time) {
     const Time end = daemon().now() + time;
-    while (daemon().now() < end) station_->clock().wait_until(end);
+    while (daemon().now() < end) host_->clock().wait_until(end);
     for (int i = 0; i < 3; ++i) daemon().step();
   }
   int running() {
@@ -60,13 +60,13 @@ class EmulatedDaemon {
   }
   const JobRecord& live(QueueId id) { return daemon().live_jobs().at(id); }
   JobRecord ended(QueueId id) {
-    const auto row = station_->store().job(number(id));
+    const auto row = host_->store().job(number(id));
     return row && *row ? from_row(**row).value() : JobRecord();
   }
 
  private:
   TempDir dir_;
-  std::unique_ptr<Station> station_;
+  std::unique_ptr<DaemonHost> host_;
 };
 
 }  // namespace smartmig

@@ -20,9 +20,9 @@ using Effects = std::map<std::string, Effect>;
 
 // ---- places
 
-inline std::string gpus_of(const Settings& s) { return EmulatedDaemon(s).station().gpus(); }
+inline std::string gpus_of(const Settings& s) { return EmulatedDaemon(s).host().gpus(); }
 
-inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).station().state_dir(); }
+inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).host().state_dir(); }
 
 inline std::string mapped_jobs(Settings s) {
   TempDir dir;
@@ -59,10 +59,10 @@ inline std::string kept(Settings s) {
   d.jump(days(40));
   int jobs = 0, logs = 0;
   for (const std::uint64_t id : {1, 2}) {
-    jobs += d.station().store().job(id).value().has_value();
+    jobs += d.host().store().job(id).value().has_value();
     logs += std::filesystem::exists(fmt::format("{}/spool/{}/1/log", dir.path(), id));
   }
-  const auto events = d.station().store().events_after(0, 10'000).value();
+  const auto events = d.host().store().events_after(0, 10'000).value();
   std::size_t old = 0;
   for (const EventRow& event : events) old += event.line == "{}";
   return fmt::format("{} jobs, {} logs, {} events", jobs, logs, old);
@@ -82,7 +82,7 @@ inline std::string end_of_a_process(Settings s, const std::string& script,
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!d.daemon().live_jobs().empty() && std::chrono::steady_clock::now() < limit) {
     d.daemon().step();
-    d.station().clock().wait_until(std::min(d.daemon().next_due(), d.daemon().now() + Time(20'000)));
+    d.host().clock().wait_until(std::min(d.daemon().next_due(), d.daemon().now() + Time(20'000)));
   }
   return see(d);
 }

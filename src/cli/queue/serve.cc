@@ -1,4 +1,4 @@
-// The daemon in the foreground: opens the station, listens, and runs the queue on this thread until a signal ends it.
+// The daemon in the foreground: opens the host, listens, and runs the queue on this thread until a signal ends it.
 // Jobs are not children of the queue: they go on when it ends, and the next daemon finds them.
 #include <fmt/format.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 #include "serve/http/api.h"
 #include "serve/http/http_server.h"
 #include "serve/http/listen_options.h"
@@ -53,15 +53,15 @@ class Signals {
     signal(SIGPIPE, SIG_IGN);
     return set;
   }
-  Signals(sigset_t set, Station& station)
-      : thread_([set, &station] {
+  Signals(sigset_t set, DaemonHost& host)
+      : thread_([set, &host] {
           for (int got = 0; sigwait(&set, &got) == 0;) {
             if (got == SIGUSR2) return;
             if (got == SIGHUP) {
               notify("RELOADING=1");
               Caller root;
               root.operator_rights = true;
-              if (const auto done = station.service().reload(root); !done)
+              if (const auto done = host.service().reload(root); !done)
                 fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
               else
                 fmt::print(stderr, "smartmig: configuration read again\n");
@@ -69,7 +69,7 @@ class Signals {
               continue;
             }
             notify("STOPPING=1");
-            return station.daemon().stop();
+            return host.daemon().stop();
           }
         }) {}
   ~Signals() {
@@ -85,7 +85,7 @@ class Signals {
 
 int run_serve(const Arguments& arguments) {
   std::string config_file, emulate, driver, socket, state, policy, shadow, power = "auto", clock = "real";
-  StationOptions station_options;
+  DaemonHostOptions station_options;
   bool gen_config = false, quiet = false;
   Command command(
       "serve", "[--emulate GPUS]",
@@ -143,9 +143,9 @@ int run_serve(const Arguments& arguments) {
 
   if (::geteuid() == 0) ::umask(022);  // jobs of all users meet what is not made private by name
   const sigset_t signals = Signals::block();
-  auto station = Station::open(std::move(station_options));
-  if (!station) return failure(station.error());
-  Api api((*station)->service(), SMARTMIG_VERSION);
+  auto host = DaemonHost::open(std::move(station_options));
+  if (!host) return failure(host.error());
+  Api api((*host)->service(), SMARTMIG_VERSION);
   auto server = HttpServer::start(api, socket_options(*settings));
   if (!server) return failure(server.error());
   std::unique_ptr<HttpServer> remote;
@@ -157,12 +157,12 @@ int run_serve(const Arguments& arguments) {
     remote = std::move(*started);
   }
   {
-    Signals waiting(signals, **station);
+    Signals waiting(signals, **host);
     if (!quiet)
-      fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*station)->gpus(),
-                 (*station)->daemon().policies().name(), (*server)->name(), remote ? " and " + remote->name() : "");
-    notify("READY=1\nSTATUS=" + (*station)->gpus());
-    (*station)->daemon().run();
+      fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*host)->gpus(),
+                 (*host)->daemon().policies().name(), (*server)->name(), remote ? " and " + remote->name() : "");
+    notify("READY=1\nSTATUS=" + (*host)->gpus());
+    (*host)->daemon().run();
   }
   remote.reset();
   server->reset();

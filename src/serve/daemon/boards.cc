@@ -51,7 +51,7 @@ double Boards::weight_of(const JobRecord& job) const {
   const PlacementId where = placement_of(*model.gpu, job.place.slice);
   if (where == kNoPlacement) return 1;
   const double added = model.power.is_table() ? 0 : model.power.added(job.spec.kind, model.gpu->profile_of(where));
-  return added > 0 ? added : double(model.slices_of_placement[index(where)]);
+  return model.energy_weight(where, added);
 }
 
 void Boards::sample_idle_lanes() {

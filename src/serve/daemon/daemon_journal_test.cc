@@ -9,36 +9,36 @@
 #include "report/journal_runs.h"
 #include "report/run_dir.h"
 #include "serve/daemon/daemon.h"
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
 namespace {
 
-std::unique_ptr<Station> open_journal_station(const TempDir& dir) {
-  StationOptions options;
-  options.config.driver = "emulate:1xa100-40gb";
-  options.config.state_dir = dir.path();
-  options.config.energy_sample = from_seconds(10);
+std::unique_ptr<DaemonHost> open_journal_station(const TempDir& dir) {
+  DaemonHostOptions options;
+  options.settings.places.driver = "emulate:1xa100-40gb";
+  options.settings.places.state_dir = dir.path();
+  options.settings.energy.sample = from_seconds(10);
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;
-  auto opened = Station::open(std::move(options));
+  auto opened = DaemonHost::open(std::move(options));
   EXPECT_TRUE(opened) << opened.error().what;
   return opened ? std::move(*opened) : nullptr;
 }
 
-void let_journal_pass(Station& station, Time time) {
-  Daemon& daemon = station.daemon();
+void let_journal_pass(DaemonHost& host, Time time) {
+  Daemon& daemon = host.daemon();
   const Time end = daemon.now() + time;
   daemon.step();
   while (daemon.now() < end) {
-    station.clock().wait_until(std::min(end, daemon.next_due()));
+    host.clock().wait_until(std::min(end, daemon.next_due()));
     daemon.step();
   }
 }
 
-std::uint64_t submit_for_journal(Station& station, const std::string& truth, int min_slices = 1) {
+QueueId submit_for_journal(DaemonHost& host, const std::string& truth, int min_slices = 1) {
   JobSpec spec;
   spec.command = {"train"};
   spec.directory = "/";
@@ -46,16 +46,16 @@ std::uint64_t submit_for_journal(Station& station, const std::string& truth, int
   spec.min_slices = min_slices;
   if (!truth.empty()) spec.environment = {"SMARTMIG_EMULATED_SECONDS=" + truth};
   std::vector<std::string> warnings;
-  const auto ids = station.daemon().submit({1001, 1001, false}, {spec}, warnings);
+  const auto ids = host.daemon().jobs().submit({1001, 1001, false}, {spec}, warnings);
   EXPECT_TRUE(ids) << ids.error().what;
-  return ids ? ids->front() : 0;
+  return ids ? ids->front() : kNoId;
 }
 
-std::string whole_journal_of(Station& station) {
+std::string whole_journal_of(DaemonHost& host) {
   std::string text;
   std::uint64_t position = 0;
   for (;;) {
-    const auto rows = station.store().events_after(position, 1000);
+    const auto rows = host.store().events_after(position, 1000);
     if (!rows || rows->empty()) return text;
     for (const EventRow& row : *rows) {
       text += row.line + '\n';
@@ -66,25 +66,25 @@ std::string whole_journal_of(Station& station) {
 
 TEST(DaemonJournal, IsReplayedAndDrawn) {
   const TempDir dir;
-  auto station = open_journal_station(dir);
-  ASSERT_TRUE(station);
-  submit_for_journal(*station, "1:9000,2:9000,3:9000,4:9000,7:9000");
-  let_journal_pass(*station, std::chrono::minutes(1));
-  const auto waits = submit_for_journal(*station, "", 7);
-  let_journal_pass(*station, std::chrono::minutes(30));
-  ASSERT_TRUE(station->daemon().cancel(waits, "enough"));
-  const auto runs = submit_for_journal(*station, "1:9000,2:9000,3:9000,4:9000,7:9000");
-  let_journal_pass(*station, std::chrono::minutes(2));
-  ASSERT_TRUE(station->daemon().cancel(runs, "enough"));
-  let_journal_pass(*station, std::chrono::minutes(2));
-  station.reset();
-  station = open_journal_station(dir);
-  ASSERT_TRUE(station);
-  submit_for_journal(*station, "");
-  let_journal_pass(*station, std::chrono::minutes(90));
-  EXPECT_TRUE(station->daemon().live_jobs().empty());
+  auto host = open_journal_station(dir);
+  ASSERT_TRUE(host);
+  submit_for_journal(*host, "1:9000,2:9000,3:9000,4:9000,7:9000");
+  let_journal_pass(*host, std::chrono::minutes(1));
+  const auto waits = submit_for_journal(*host, "", 7);
+  let_journal_pass(*host, std::chrono::minutes(30));
+  ASSERT_TRUE(host->daemon().jobs().cancel(waits, "enough"));
+  const auto runs = submit_for_journal(*host, "1:9000,2:9000,3:9000,4:9000,7:9000");
+  let_journal_pass(*host, std::chrono::minutes(2));
+  ASSERT_TRUE(host->daemon().jobs().cancel(runs, "enough"));
+  let_journal_pass(*host, std::chrono::minutes(2));
+  host.reset();
+  host = open_journal_station(dir);
+  ASSERT_TRUE(host);
+  submit_for_journal(*host, "");
+  let_journal_pass(*host, std::chrono::minutes(90));
+  EXPECT_TRUE(host->daemon().live_jobs().empty());
 
-  const std::string text = whole_journal_of(*station);
+  const std::string text = whole_journal_of(*host);
   const auto cut = read_journal_runs(LineReader::over("journal", text));
   ASSERT_TRUE(cut) << cut.error().what;
   ASSERT_EQ(cut->size(), 2u);

@@ -1,6 +1,6 @@
 #include "serve/daemon/daemon_metrics.h"
 
-#include "live/gpu/partition_manager.h"
+#include "mig/fragmentation.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -44,14 +44,14 @@ MetricsInput::Slice slice_metrics(const Daemon& daemon, GpuId gpu, PlacementId w
 
 void add_gpus(const Daemon& daemon, MetricsInput& out) {
   const QueueState& state = daemon.state();
-  std::vector<std::shared_ptr<const GpuModel>> models;
-  for (std::size_t g = 0; g < state.boards.size(); ++g) models.push_back(state.session.platform().model(GpuId(g)).gpu);
-  PartitionManager partition(models);
-  for (std::size_t g = 0; g < models.size(); ++g) {
+  const Platform& platform = state.session.platform();
+  std::vector<FragmentationTable> fragmentation_of;  // by model
+  for (const Platform::Model& model : platform.models()) fragmentation_of.emplace_back(*model.gpu);
+  for (std::size_t g = 0; g < state.boards.size(); ++g) {
     const GpuState& gpu = daemon.cluster().gpus()[g];
-    partition.set(GpuId(g), gpu.layout, gpu.busy);
-    out.boards.push_back(board_metrics(state.boards.at(int(g)), int(g), *models[g], state.boards.energy(int(g)),
-                                       partition.fragmentation(GpuId(g))));
+    out.boards.push_back(board_metrics(state.boards.at(int(g)), int(g), *platform.model(GpuId(g)).gpu,
+                                       state.boards.energy(int(g)),
+                                       fragmentation_of[std::size_t(platform.model_index(GpuId(g)))].of(gpu.busy)));
     for (const PlacementId p : gpu.layout) out.slices.push_back(slice_metrics(daemon, GpuId(g), p));
   }
 }
@@ -103,8 +103,7 @@ double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where) {
   if (row == kNoJob) return 0;
   const Platform::Model& model = cluster.platform().model(gpu);
   const double added = cluster.jobs().added_watts(row, model.type_of_placement[index(where)]);
-  const double weight = model.power.is_table() || added <= 0 ? double(model.slices_of_placement[index(where)]) : added;
-  return weight * state.active_per_weight;
+  return model.energy_weight(where, added) * state.active_per_weight;
 }
 
 }  // namespace smartmig

@@ -145,8 +145,9 @@ Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   SMARTMIG_TRY(Ok done, ask<Ok>(
                             [&](Daemon& d) {
-                              return d.jobs().cancel(QueueId(id), caller.uid == found.owner.uid ? "cancelled by its owner"
-                                                                                       : "cancelled by the operator");
+                              return d.jobs().cancel(QueueId(id), caller.uid == found.owner.uid
+                                                                      ? "cancelled by its owner"
+                                                                      : "cancelled by the operator");
                             },
                             true));
   (void)done;
@@ -156,7 +157,8 @@ Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
 Result<Json> DaemonService::requeue(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
-  SMARTMIG_TRY(Ok done, ask<Ok>([&](Daemon& d) { return d.jobs().requeue(QueueId(id), caller.operator_rights); }, true));
+  SMARTMIG_TRY(Ok done,
+               ask<Ok>([&](Daemon& d) { return d.jobs().requeue(QueueId(id), caller.operator_rights); }, true));
   (void)done;
   return job(caller, id);
 }

@@ -44,8 +44,10 @@ TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
   Queue q;
   const auto id = q.submit(q.alice, 10);
   using J = Service::Json;
-  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, number(id)); }).error().code, Error::kNoPermission);
-  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, number(id)); }).error().code, Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.bob, number(id)); }).error().code,
+            Error::kNoPermission);
+  EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.requeue(q.bob, number(id)); }).error().code,
+            Error::kNoPermission);
   EXPECT_EQ(answered<Service::Log>(q, [&](DaemonService& s) { return s.log(q.bob, number(id), 0); }).error().code,
             Error::kNoPermission);
   EXPECT_EQ(answered<J>(q, [&](DaemonService& s) { return s.set_gpu(q.alice, 0, true); }).error().code,
@@ -66,7 +68,9 @@ TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
   Queue q;
   using J = Service::Json;
   const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.script = "#!/bin/sh\npassword=1\n"; });
-  const auto seen = [&](const Caller& who) { return answered<J>(q, [&](DaemonService& s) { return s.job(who, number(id)); }); };
+  const auto seen = [&](const Caller& who) {
+    return answered<J>(q, [&](DaemonService& s) { return s.job(who, number(id)); });
+  };
   EXPECT_TRUE(seen(q.alice)->contains("spec"));
   EXPECT_TRUE(seen({0, 0, true})->contains("spec"));
   ASSERT_TRUE(seen(q.bob));
@@ -74,7 +78,7 @@ TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
 }
 
 TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.limits.user_queued = 2; });
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.user_queued = 2; });
   const auto done = q.submit(q.alice, 1);
   q.run();
   q.daemon().pause(true);
@@ -105,21 +109,21 @@ TEST(Daemon, SaysThatADeadlineCannotBeKept) {
 }
 
 TEST(Daemon, PowerCapsHold) {
-  Queue q("2xa100-40gb", [](StationOptions& o) { o.settings.power.fleet_cap_w = 330; });
+  Queue q("2xa100-40gb", [](DaemonHostOptions& o) { o.settings.power.fleet_cap_w = 330; });
   for (int i = 0; i < 12; ++i) q.submit(q.alice, 5);
   q.daemon().step();
   while (!q.daemon().live_jobs().empty()) {
     double watts = 0;
     for (const GpuState& gpu : q.daemon().cluster().gpus()) watts += gpu.watts;
     ASSERT_LE(watts, 330);
-    q.station->clock().wait_until(q.daemon().next_due());
+    q.host->clock().wait_until(q.daemon().next_due());
     q.daemon().step();
   }
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 12u);
 }
 
 TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
-  Queue q("2xa100-40gb", [](StationOptions& o) {
+  Queue q("2xa100-40gb", [](DaemonHostOptions& o) {
     o.settings.policy.shadow = "none+edf";
     o.settings.prices.energy_per_kwh = 0.3;
     o.settings.prices.late_per_hour = 1;
@@ -133,7 +137,7 @@ TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
 }
 
 TEST(Daemon, ALearnedPolicyIsGuarded) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.policy.name = "guard(meanfield+cedf)"; });
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.policy.name = "guard(meanfield+cedf)"; });
   for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);

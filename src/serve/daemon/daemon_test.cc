@@ -18,7 +18,7 @@ TEST(Daemon, RunsWhatIsSubmittedAndAccountsForIt) {
     EXPECT_EQ(job.attempt, 1);
     EXPECT_GE(job.times.ended - job.times.started, from_minutes(4.9));
   }
-  q.station->clock().wait_until(q.daemon().now() + from_seconds(30));
+  q.host->clock().wait_until(q.daemon().now() + from_seconds(30));
   q.daemon().step();
   const EnergyTotals energy = q.daemon().state().boards.meter().totals();
   EXPECT_GT(energy.jobs_j, 0);
@@ -30,7 +30,9 @@ TEST(Daemon, DependenciesWaitAndFail) {
   Queue q;
   const auto first = q.submit(q.alice, 2);
   const auto then = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterOk, number(first)}}; });
-  const auto never = q.submit(q.alice, 2, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterNotOk, number(first)}}; });
+  const auto never = q.submit(q.alice, 2, [&](JobSpec& s) {
+    s.dependencies = {{Dependency::kAfterNotOk, number(first)}};
+  });
   q.daemon().step();
   EXPECT_EQ(q.daemon().live_jobs().at(then).status, JobStatus::kHeld);
   q.run();
@@ -54,7 +56,7 @@ TEST(Daemon, ArraysKeepTheirLimit) {
     int running = 0;
     for (const auto& [id, job] : q.daemon().live_jobs()) running += job.status == JobStatus::kRunning;
     most = std::max(most, running);
-    q.station->clock().wait_until(q.daemon().next_due());
+    q.host->clock().wait_until(q.daemon().next_due());
     q.daemon().step();
   }
   EXPECT_EQ(most, 2);
@@ -80,7 +82,7 @@ TEST(Daemon, ARestartFindsTheQueueAsItWas) {
   q.run(1);
   q.submit(q.bob, 30, [](JobSpec& s) { s.min_slices = 7; });
   q.run(3);
-  q.station.reset();
+  q.host.reset();
   q.open("1xa100-40gb");
   EXPECT_EQ(q.daemon().live_jobs().size(), 2u);
   q.daemon().step();
@@ -91,7 +93,7 @@ TEST(Daemon, ARestartFindsTheQueueAsItWas) {
 }
 
 TEST(Daemon, ManyJobsStayWithinTheBelief) {
-  Queue q("2xa100-40gb", [](StationOptions& o) { o.settings.limits.window = 64; });
+  Queue q("2xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.window = 64; });
   for (int i = 0; i < 600; ++i) q.submit(i % 2 ? q.alice : q.bob, 1 + i % 7);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 600u);
@@ -115,11 +117,11 @@ TEST(Daemon, ADrainedGpuRunsOutAndComesBack) {
 }
 
 TEST(Daemon, APrioritySurvivesARestartHoweverItAddsUp) {
-  Queue q("1xa100-40gb", [](StationOptions& o) { o.settings.limits.priorities["1001"] = -10; });
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.priorities["1001"] = -10; });
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& spec) { spec.priority = -1'000'000; });
   q.daemon().step();
-  q.station.reset();
+  q.host.reset();
   q.open("1xa100-40gb");
   EXPECT_EQ(q.daemon().live_jobs().size(), 1u);
 }

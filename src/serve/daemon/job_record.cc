@@ -29,8 +29,7 @@ std::string title(const JobRecord& job) {
 }
 
 std::string label(const JobRecord& job) {
-  return !in_array(job) ? fmt::format("{}", job.id)
-                           : fmt::format("{}_{}", job.array.id, job.array.index);
+  return !in_array(job) ? fmt::format("{}", job.id) : fmt::format("{}_{}", job.array.id, job.array.index);
 }
 
 }  // namespace smartmig

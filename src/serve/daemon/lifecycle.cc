@@ -86,8 +86,9 @@ void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
   for (const QueueId dependent : book_.take_dependents(id)) {
     JobRecord* job = book_.find(dependent);
     if (!job) continue;
-    const auto broken = std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
-                                     [&](const Dependency& d) { return d.job == number(id) && !satisfied(d.when, status); });
+    const auto broken =
+        std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
+                     [&](const Dependency& d) { return d.job == number(id) && !satisfied(d.when, status); });
     if (broken != job->spec.dependencies.end()) {
       finish(*job, JobStatus::kCancelled, never_holds(id, status), false);
       continue;

@@ -10,8 +10,7 @@ LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platf
       platform_(std::move(platform)),
       belief_(platform_, origin, 4 * (window + std::size_t(platform_->total_compute_slices()) + 64)),
       journal_(std::make_unique<LiveJournal>(platform_, origin, last_event)) {
-  Cluster cluster(platform_, belief_.table(), cost_, layouts);
-  cluster.resume_at(inside_now());
+  Cluster cluster(platform_, belief_.table(), cost_, layouts, inside_now());
   journal_->set_table(belief_.table(), {});
   RunRecord record;
   record.platform = platform_;
@@ -36,9 +35,9 @@ Result<Ok> LiveSession::show(const JobRecord& job, Time presented_deadline, Time
 Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
   const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
-  session_->found_running(row, gpu, where,
-                          left.value_or(std::max(Time{1'000'000}, whole - (now() - job.times.started))),
-                          belief_.inside(job.times.first_started));
+  session_->apply(Event::submitted(cluster().now(), row));
+  session_->apply(Event::found_running(cluster().now(), row, gpu, where,
+                                       left.value_or(std::max(Time{1'000'000}, whole - (now() - job.times.started)))));
   return Ok{};
 }
 

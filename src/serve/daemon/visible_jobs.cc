@@ -10,14 +10,10 @@ namespace {
 constexpr Time kDeadlineMatters{60'000'000};
 
 AdmissionJob asked_by(const JobRecord& job) {
-  return {number(job.id),
-          job.owner.uid,
-          job.spec.priority,
-          job.spec.deadline,
-          job.times.submitted,
-          job.work.estimate,
-          job.spec.min_slices,
-          !job.spec.dependencies.empty() && job.status == JobStatus::kHeld};
+  return {number(job.id),      job.owner.uid,
+          job.spec.priority,   job.spec.deadline,
+          job.times.submitted, job.work.estimate,
+          job.spec.min_slices, !job.spec.dependencies.empty() && job.status == JobStatus::kHeld};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace smartmig {
 
-struct StationOptions {
+struct DaemonHostOptions {
   Settings settings;
   std::string version = "0";
   std::string nvml;            // library of the real driver; empty: the system's
@@ -27,10 +27,10 @@ struct StationOptions {
   std::function<Result<Settings>()> reread;  // of the configuration file; empty: there is none
 };
 
-class Station {
+class DaemonHost {
  public:
-  static Result<std::unique_ptr<Station>> open(StationOptions options);
-  ~Station();
+  static Result<std::unique_ptr<DaemonHost>> open(DaemonHostOptions options);
+  ~DaemonHost();
 
   Daemon& daemon() { return *daemon_; }
   DaemonService& service() { return *service_; }
@@ -42,13 +42,13 @@ class Station {
   std::string gpus() const;  // "8 x a100-40gb (emulated)"
 
  private:
-  explicit Station(StationOptions options) : options_(std::move(options)) {}
+  explicit DaemonHost(DaemonHostOptions options) : options_(std::move(options)) {}
   Result<Ok> open_driver();
   Result<Ok> open_runner();
   Settings effective(Settings settings) const;  // with this machine's cores and memory for "auto"
   DaemonPace pace() const;
 
-  StationOptions options_;
+  DaemonHostOptions options_;
   std::string state_dir_;
   ControllerLock lock_;
   std::unique_ptr<EmulatedMachine> machine_;

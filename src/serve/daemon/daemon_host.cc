@@ -1,4 +1,4 @@
-#include "serve/daemon/station.h"
+#include "serve/daemon/daemon_host.h"
 
 #include <unistd.h>
 
@@ -24,46 +24,46 @@ int host_memory_mib() { return int(double(::sysconf(_SC_PHYS_PAGES)) * double(::
 
 }  // namespace
 
-Result<std::unique_ptr<Station>> Station::open(StationOptions options) {
-  std::unique_ptr<Station> station(new Station(std::move(options)));
-  const Settings& settings = station->options_.settings;
+Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) {
+  std::unique_ptr<DaemonHost> host(new DaemonHost(std::move(options)));
+  const Settings& settings = host->options_.settings;
   SMARTMIG_RETURN_IF_ERROR(check_settings(settings));
-  station->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
-  SMARTMIG_RETURN_IF_ERROR(make_directories(station->state_dir_));
-  SMARTMIG_TRY(station->lock_, ControllerLock::take(station->state_dir_, {"queue"}));
-  SMARTMIG_TRY(station->store_, Store::open(station->state_dir_ + "/" + kStoreFile));
-  SMARTMIG_RETURN_IF_ERROR(station->open_driver());
-  SMARTMIG_TRY(Reshaper reshaper, Reshaper::open(*station->driver_, station->state_dir_));
-  station->reshaper_ = std::make_unique<Reshaper>(std::move(reshaper));
-  SMARTMIG_RETURN_IF_ERROR(station->open_runner());
-  SMARTMIG_TRY(station->daemon_, Daemon::open({*station->clock_, *station->driver_, *station->reshaper_,
-                                               *station->runner_, *station->store_, station->emulated(),
-                                               station->options_.version, station->options_.power, station->pace()},
-                                              station->effective(settings)));
-  *station->to_wake_ = station->daemon_.get();
+  host->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
+  SMARTMIG_RETURN_IF_ERROR(make_directories(host->state_dir_));
+  SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));
+  SMARTMIG_TRY(host->store_, Store::open(host->state_dir_ + "/" + kStoreFile));
+  SMARTMIG_RETURN_IF_ERROR(host->open_driver());
+  SMARTMIG_TRY(Reshaper reshaper, Reshaper::open(*host->driver_, host->state_dir_));
+  host->reshaper_ = std::make_unique<Reshaper>(std::move(reshaper));
+  SMARTMIG_RETURN_IF_ERROR(host->open_runner());
+  SMARTMIG_TRY(host->daemon_,
+               Daemon::open({*host->clock_, *host->driver_, *host->reshaper_, *host->runner_, *host->store_,
+                             host->emulated(), host->options_.version, host->options_.power, host->pace()},
+                            host->effective(settings)));
+  *host->to_wake_ = host->daemon_.get();
   DaemonService::Facts facts;
-  facts.version = station->options_.version;
-  facts.isolation = station->isolation_;
-  if (::geteuid() != 0 && !station->options_.in_process) facts.only_uid = ::geteuid();
-  if (station->options_.reread)
-    facts.reload = [s = station.get()]() -> Result<Settings> {
+  facts.version = host->options_.version;
+  facts.isolation = host->isolation_;
+  if (::geteuid() != 0 && !host->options_.in_process) facts.only_uid = ::geteuid();
+  if (host->options_.reread)
+    facts.reload = [s = host.get()]() -> Result<Settings> {
       SMARTMIG_TRY(const Settings wanted, s->options_.reread());
       if (const auto fixed = fixed_changes(s->options_.settings, wanted); !fixed.empty())
         return busy_error("{} cannot change while the daemon runs; restart it", fmt::join(fixed, ", "));
       return s->effective(wanted);
     };
-  station->service_ = std::make_unique<DaemonService>(*station->daemon_, *station->store_, std::move(facts));
-  return station;
+  host->service_ = std::make_unique<DaemonService>(*host->daemon_, *host->store_, std::move(facts));
+  return host;
 }
 
-Station::~Station() {
+DaemonHost::~DaemonHost() {
   *to_wake_ = nullptr;
   service_.reset();
   daemon_.reset();
   runner_.reset();
 }
 
-Result<Ok> Station::open_driver() {
+Result<Ok> DaemonHost::open_driver() {
   const std::string& name = options_.settings.places.driver;
   NvmlDriver::Options nvml;
   nvml.state_dir = state_dir_;
@@ -103,7 +103,7 @@ Result<Ok> Station::open_driver() {
   return Ok{};
 }
 
-Result<Ok> Station::open_runner() {
+Result<Ok> DaemonHost::open_runner() {
   if (options_.in_process) {
     if (!machine_) return invalid("jobs without processes are for emulated GPUs only");
     runner_ = std::make_unique<InProcessRunner>(*clock_, machine_->sim());
@@ -132,13 +132,13 @@ Result<Ok> Station::open_runner() {
   return Ok{};
 }
 
-Settings Station::effective(Settings settings) const {
+Settings DaemonHost::effective(Settings settings) const {
   if (settings.host.cpus <= 0) settings.host.cpus = double(::sysconf(_SC_NPROCESSORS_ONLN));
   if (settings.host.mem_mib <= 0) settings.host.mem_mib = host_memory_mib();
   return settings;
 }
 
-DaemonPace Station::pace() const {
+DaemonPace DaemonHost::pace() const {
   DaemonPace out;
   out.decide_each_arrival = options_.decide_each_arrival;
   if (clock_->is_virtual()) out.tick = kNever;
@@ -147,7 +147,7 @@ DaemonPace Station::pace() const {
   return out;
 }
 
-std::string Station::gpus() const {
+std::string DaemonHost::gpus() const {
   return fmt::format("{}{}", daemon_->state().session.platform().spec(),
                      machine_              ? " (emulated)"
                      : driver_->isolated() ? ""
