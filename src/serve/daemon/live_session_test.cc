@@ -1,0 +1,90 @@
+#include "serve/daemon/live_session.h"
+
+#include <gtest/gtest.h>
+
+#include "support/set_clock.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kOrigin = std::chrono::hours(1000);  // Unix time of belief time 0
+
+struct Fleet1 {
+  SetClock clock{kOrigin + std::chrono::minutes(5)};
+  std::shared_ptr<const Platform> platform =
+      std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
+  LiveSession session{clock, platform, kOrigin, 16, {whole()}, {"0", "none+edf", "test"}, 0};
+
+  Layout whole() const {
+    const GpuModel& model = *platform->models()[0].gpu;
+    return *model.with(Layout{}, placement_of(model, {"7g.40gb", 0}));
+  }
+  JobRecord job(int id, Time estimate = std::chrono::minutes(10)) const {
+    JobRecord out;
+    out.id = QueueId(id);
+    out.spec.command = {"x"};
+    out.times.submitted = clock.now();
+    out.work.estimate = estimate;
+    return out;
+  }
+  void tell_all() {
+    while (session.session().advance()) {
+    }
+  }
+};
+
+TEST(LiveSession, AJobIsVisibleFromShowToItsEnd) {
+  Fleet1 f;
+  const JobRecord job = f.job(7);
+  ASSERT_TRUE(f.session.show(job, kNever, f.clock.now()));
+  f.tell_all();
+  const JobId row = f.session.belief().row(job.id);
+  ASSERT_NE(row, kNoJob);
+  EXPECT_EQ(f.session.belief().record(row), job.id);
+  EXPECT_EQ(f.session.cluster().unfinished(), 1u);
+  EXPECT_FALSE(f.session.expected_finish(job.id)) << "it waits";
+  f.session.withdraw(job.id);
+  f.session.withdraw(job.id);
+  f.tell_all();
+  EXPECT_EQ(f.session.cluster().unfinished(), 0u);
+  EXPECT_EQ(f.session.belief().row(job.id), kNoJob);
+}
+
+TEST(LiveSession, AJobThatIsFoundRunningHasWhatItsEstimateLeaves) {
+  Fleet1 f;
+  JobRecord job = f.job(1);
+  job.times.started = job.times.first_started = f.clock.now() - std::chrono::minutes(4);
+  const PlacementId where = *f.whole().begin();
+  ASSERT_TRUE(f.session.found_running(job, GpuId(0), where));
+  EXPECT_EQ(f.session.expected_finish(job.id), f.clock.now() + std::chrono::minutes(6)) << "Unix time";
+  EXPECT_TRUE(f.session.overdue().empty());
+  f.clock.set(f.clock.now() + std::chrono::minutes(6) + kOverrunGrace);
+  EXPECT_EQ(f.session.next_due(), f.clock.now());
+  EXPECT_EQ(f.session.overdue(), std::vector<QueueId>{job.id});
+  f.session.tell_overrun(job.id);
+  f.tell_all();
+  EXPECT_GT(*f.session.expected_finish(job.id), f.clock.now());
+}
+
+TEST(LiveSession, RowsOfThePastAreDroppedWhenRoomRunsOut) {
+  Fleet1 f;
+  ASSERT_TRUE(f.session.show(f.job(1), kNever, f.clock.now()));
+  f.tell_all();
+  EXPECT_FALSE(f.session.compact_if_needed(16));
+  bool compacted = false;
+  for (int i = 2; i < 1000 && !compacted; ++i) {
+    ASSERT_TRUE(f.session.show(f.job(i), kNever, f.clock.now()));
+    f.session.withdraw(QueueId(i));
+    EXPECT_FALSE(f.session.compact_if_needed(16)) << "the fleet has something to tell of old rows";
+    f.tell_all();
+    compacted = f.session.compact_if_needed(16);
+  }
+  EXPECT_TRUE(compacted);
+  const JobId row = f.session.belief().row(QueueId(1));
+  ASSERT_NE(row, kNoJob);
+  EXPECT_EQ(f.session.belief().record(row), QueueId(1));
+  EXPECT_EQ(f.session.belief().visible(), 1u);
+}
+
+}  // namespace
+}  // namespace smartmig
