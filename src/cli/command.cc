@@ -92,6 +92,11 @@ Command& Command::command_line(std::vector<std::string>& target, bool& dashed) {
   return *this;
 }
 
+Command& Command::notes(std::string text) {
+  notes_ = std::move(text);
+  return *this;
+}
+
 Command& Command::also(std::string name) {
   options_.back().also.push_back(std::move(name));
   return *this;
@@ -200,6 +205,7 @@ std::string Command::help() const {
     out += fmt::format("  {:<28} {}{}\n", left, option.help,
                        option.shown_default.empty() ? "" : fmt::format(" (default {})", option.shown_default));
   }
+  if (!notes_.empty()) out += "\n" + notes_;
   if (!example_.empty()) out += fmt::format("\nExample:\n  {}\n", example_);
   return out;
 }

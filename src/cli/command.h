@@ -31,6 +31,8 @@ class Command {
   Command& command_line(std::vector<std::string>& target, bool& dashed);
   // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
   Command& alias(std::string short_name);
+  // Lines after the options of --help: what the values of an option can be.
+  Command& notes(std::string text);
   Command& also(std::string name);  // another name that is understood and not listed: "--job-name" for "--name"
 
   enum class Outcome { kRun, kHelpShown };
@@ -58,7 +60,7 @@ class Command {
   void add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
            Setter set);
   Option* find(std::string_view name);
-  std::string verb_, synopsis_, summary_, example_;
+  std::string verb_, synopsis_, summary_, example_, notes_;
   std::vector<Option> options_;
   std::vector<std::pair<std::string*, bool>> positionals_;
   std::vector<std::string>* rest_ = nullptr;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 
 namespace smartmig {
 namespace {
@@ -132,7 +132,8 @@ Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTa
   Contender contender = contender_of(policy, options.policy);
   contender.options.rule.a = day.a;
   contender.options.rule.w = options.w ? *options.w : per_job_weight(setting, jobs->workload());
-  SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, contender.options, day.cost, day.platform));
+  SMARTMIG_TRY(const PolicyStack named,
+               PolicyStack::make({contender.policy, contender.options, day.cost}, day.platform));
   std::vector<Layout> initial = day.initial;
   if (!options.recorded_layouts) {
     SMARTMIG_TRY(initial, initial_layouts(*day.platform, named.initial));

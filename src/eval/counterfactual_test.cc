@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 
 namespace smartmig {
 namespace {
@@ -33,7 +33,7 @@ RecordedDay record(const std::string& policy, CostModel cost, const Workload& wo
   setting.platform = out.platform;
   setting.cost = cost;
   options.rule.w = per_job_weight(setting, workload);
-  auto named = make_any_policy(policy, options, cost, out.platform);
+  auto named = PolicyStack::make({policy, options, cost}, out.platform);
   out.initial = std::move(initial_layouts(*out.platform, named->initial).value());
   auto result = simulate({out.platform, out.jobs, cost, out.initial, 2e-7}, *named->policy, &out.journal);
   EXPECT_TRUE(result) << result.error().what;

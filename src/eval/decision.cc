@@ -3,25 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "eval/policy_stack.h"
 #include "mig/moves.h"
 #include "model/summary.h"
-#include "policy/repartitioners.h"
 #include "sched/session.h"
 
 namespace smartmig {
 namespace {
-
-class ShapesFromNowOn : public Repartitioner {
- public:
-  explicit ShapesFromNowOn(std::vector<Shape> shapes) : shapes_(std::move(shapes)) {}
-  std::vector<Shape> initial() const override { return shapes_; }
-  void retarget(const Cluster&, std::vector<std::pair<GpuId, Shape>>& wanted) override {
-    for (std::size_t g = 0; g < shapes_.size(); ++g) wanted.emplace_back(GpuId(g), shapes_[g]);
-  }
-
- private:
-  std::vector<Shape> shapes_;
-};
 
 // Admitted actions are noted and nothing happens after them, but for reshapes that take no time.
 class NotedOnly : public Fleet {
@@ -44,28 +32,19 @@ std::string shapes_now(const Cluster& cluster) {
   return out;
 }
 
-bool ignores_energy(std::string_view placer) {
-  static constexpr std::string_view kNames[] = {"edf",      "cedf",     "random",   "fifo",    "dedicated",
-                                                "edf-fast", "edf-slow", "llf-fast", "llf-slow"};
-  return std::find(std::begin(kNames), std::end(kNames), placer) != std::end(kNames);
-}
-
 }  // namespace
 
-Result<NamedPolicy> policy_for(const FleetState& state, std::string_view name, PolicyOptions options) {
+Result<NamedPolicy> policy_for(const FleetState& state, std::string_view text, PolicyOptions options) {
   const Cluster& cluster = state.cluster;
-  if (options.layouts.empty() && name.starts_with("static+")) options.layouts = shapes_now(cluster);
+  SMARTMIG_TRY(const PolicyName name, parse_policy_name(text));
+  if (options.layouts.empty() && !name.has_brackets && *name.policy->default_layouts)
+    options.layouts = shapes_now(cluster);
   options.rule.w = effective_a(options.rule.a, cluster.gpus().size(), cluster.jobs().workload().days) * state.span_jobs;
-  SMARTMIG_TRY(NamedPolicy named, make_policy(name, options, cluster.cost(), cluster.platform()));
-  const std::string_view placer_name = name.substr(name.find('+') + 1);
-  if (!state.no_power.empty() && !ignores_energy(placer_name))
-    return not_found("{} weighs energy, and the state has no 'power': {}", name, state.no_power);
-  const auto* pair = dynamic_cast<const PairPolicy*>(named.policy.get());
-  if (pair && dynamic_cast<const FixedShapes*>(&pair->repartitioner())) {
-    SMARTMIG_TRY(auto placer, make_placer(placer_name, options, cluster.cost()));
-    named.policy = std::make_unique<PairPolicy>(std::make_unique<ShapesFromNowOn>(named.initial), std::move(placer));
-  }
-  return named;
+  if (!state.no_power.empty() && name.uses_energy())
+    return not_found("{} weighs energy, and the state has no 'power': {}", text, state.no_power);
+  PolicySpec spec{std::string(text), options, cluster.cost(), Guarding::kNever};
+  SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(spec, std::make_shared<const Platform>(cluster.platform())));
+  return NamedPolicy(std::move(stack));
 }
 
 Result<Decision> decide(const FleetState& state, Policy& policy) {

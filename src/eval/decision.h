@@ -8,9 +8,8 @@
 
 namespace smartmig {
 
-// The policy for this moment. `static` without layouts keeps the shapes that the GPUs have or are to have; a fixed
-// partition with others asks for them now, as `twice` does: the registry's states them only for time 0. options.rule.w
-// is set here.
+// The policy for this moment. `static` without layouts keeps the shapes that the GPUs have or are to have.
+// options.rule.w is set here.
 Result<NamedPolicy> policy_for(const FleetState& state, std::string_view name, PolicyOptions options);
 
 struct Decision {

@@ -3,18 +3,19 @@
 #include <atomic>
 #include <thread>
 
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 
 namespace smartmig {
 
 Contender contender_of(std::string_view text, const PolicyOptions& defaults) {
   Contender contender{std::string(text), std::string(text), defaults};
-  const auto open = text.find('['), close = text.find(']');
-  if (open != text.npos && close != text.npos && close > open) {
-    contender.policy = std::string(text.substr(0, open)) + std::string(text.substr(close + 1));
-    contender.options.layouts = std::string(text.substr(open + 1, close - open - 1));
-  } else if (contender.policy.starts_with("none+")) {
-    contender.options.layouts.clear();
+  const auto name = parse_policy_name(text);
+  if (!name) return contender;  // making it says what is wrong
+  if (name->has_brackets && name->policy->parameter) {
+    contender.options.*name->policy->parameter->text = name->in_brackets;
+    contender.policy = name->full();
+  } else if (!name->has_brackets) {
+    contender.policy = name->full();
   }
   return contender;
 }
@@ -38,7 +39,7 @@ Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, 
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
   options.rule.w = per_job_weight(setting, jobs->workload());
-  SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
+  SMARTMIG_TRY(PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(std::vector<Layout> initial, initial_layouts(*setting.platform, named.initial));
   SMARTMIG_TRY(SimResult result, simulate({setting.platform, std::move(jobs), setting.cost, initial, setting.a},
                                           *named.policy, journal, progress));

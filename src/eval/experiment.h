@@ -28,7 +28,7 @@ struct Contender {
   PolicyOptions options;
 };
 
-// Label and policy from one word: "static+cedf", or with its own layouts "static[1,1,2,3]+cedf", "search[FILE]+cedf".
+// Label and policy from one word: "static+cedf", or with its own parameter "static[1,1,2,3]+cedf", "planner[FILE]".
 Contender contender_of(std::string_view text, const PolicyOptions& defaults);
 
 // RuleOptions::w for this workload: a_eff * n.

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <map>
 
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 #include "policy/meanfield.h"
 #include "sim/simulate.h"
 
@@ -136,7 +136,7 @@ Result<DayRecord> watch_day(const Setting& setting, const Contender& contender, 
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
   options.rule.w = per_job_weight(setting, day.jobs->workload());
-  SMARTMIG_TRY(NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
+  SMARTMIG_TRY(const PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
   DayRecord record;
   Watcher watcher(*named.policy, *setting.platform, record, true);
@@ -152,7 +152,7 @@ Result<double> run_table(const Setting& setting, const Contender& contender, con
   PolicyOptions options = contender.options;
   options.rule.a = setting.a;
   options.rule.w = per_job_weight(setting, day.jobs->workload());
-  SMARTMIG_TRY(const NamedPolicy named, make_any_policy(contender.policy, options, setting.cost, setting.platform));
+  SMARTMIG_TRY(const PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
   SMARTMIG_TRY(auto placing, make_placer(placer, options, setting.cost));
   PairPolicy policy(std::make_unique<TableRepartitioner>(table, e.layouts, named.initial, *setting.platform),
@@ -249,9 +249,9 @@ Result<Explanation> explain_policy(const Setting& setting, const Contender& cont
                                    const std::function<void(double)>& progress) {
   Explanation e;
   e.policy = contender.label;
-  const auto plus = contender.policy.find('+');
-  e.joint = plus == std::string::npos || contender.policy.ends_with(')');  // guard(...) has several placers
-  e.placer = e.joint ? options.joint_placer : contender.policy.substr(plus + 1);
+  SMARTMIG_TRY(const PolicyName name, parse_policy_name(contender.policy));
+  e.joint = !name.placer || name.guarded;  // guard(...) has several placers
+  e.placer = e.joint ? options.joint_placer : name.placer->name;
 
   // First the days to fit on, then those to judge on.
   std::vector<std::uint64_t> seeds = options.fit_seeds;
@@ -306,7 +306,7 @@ Result<Explanation> explain_policy(const Setting& setting, const Contender& cont
 
   Contender split = contender;  // a joint policy's layouts with a placer
   split.policy += "+" + e.placer;
-  const bool splits = e.joint && make_any_policy(split.policy, split.options, setting.cost, setting.platform);
+  const bool splits = e.joint && PolicyStack::make({split.policy, split.options, setting.cost}, setting.platform);
   std::vector<double> own(judged), by_table(judged), by_constant(judged), by_split(judged);
   run_parallel(judged, options.threads, [&](std::size_t d) {
     const auto run = [&]() -> Result<Ok> {

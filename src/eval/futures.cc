@@ -5,42 +5,11 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "eval/found_fleet.h"
-#include "eval/guard.h"
-#include "policy/bounded_overtaking.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
 
 namespace smartmig {
 namespace {
-
-// A fixed partition states its shapes for time 0 only: here they are asked for at the first decision.
-class TakesHold : public Policy {
- public:
-  TakesHold(std::unique_ptr<Policy> inner, std::vector<Shape> shapes)
-      : inner_(std::move(inner)), shapes_(std::move(shapes)) {}
-  void decide(const Cluster& cluster, Plan& plan) override {
-    inner_->decide(cluster, plan);
-    if (std::exchange(done_, true)) return;
-    for (std::size_t g = 0; g < shapes_.size(); ++g) {
-      const GpuState& gpu = cluster.gpus()[g];
-      const Platform::Model& model = cluster.platform().model(GpuId(g));
-      if (gpu.blocked || shape_of(*model.gpu, gpu.target) == shapes_[g]) continue;
-      const auto layout = model.shapes->realise(shapes_[g], gpu.layout, gpu.busy);
-      if (!layout) continue;
-      plan.reshapes.push_back({GpuId(g), *layout});
-      std::erase_if(plan.starts, [&](const Start& s) { return index(s.gpu) == g && !layout->contains(s.where); });
-    }
-  }
-
- private:
-  std::unique_ptr<Policy> inner_;
-  std::vector<Shape> shapes_;
-  bool done_ = false;
-};
-
-bool holds_shapes(std::string_view name) {
-  return name.starts_with("none+") || name.starts_with("static+") || name.starts_with("search+");
-}
 
 double factor_of(const ForkJob& job, const std::optional<Noise>& noise) {
   if (!noise || job.sigma <= 0) return 1;
@@ -174,12 +143,11 @@ Result<Fork> with_gpus(Fork fork, std::string_view more) {
   return fork;
 }
 
-PolicyMaker named_policy(std::string name, PolicyOptions options, CostModel cost) {
-  return [=](std::shared_ptr<const Platform> platform) -> Result<NamedPolicy> {
-    SMARTMIG_TRY(NamedPolicy named, make_any_policy(name, options, cost, std::move(platform)));
-    if (holds_shapes(name)) named.policy = std::make_unique<TakesHold>(std::move(named.policy), named.initial);
-    named.policy = std::make_unique<BoundedOvertaking>(std::move(named.policy));
-    return named;
+PolicyMaker maker_of(PolicySpec spec) {
+  spec.guarding = Guarding::kNever;
+  return [spec = std::move(spec)](std::shared_ptr<const Platform> platform) -> Result<NamedPolicy> {
+    SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(spec, std::move(platform)));
+    return NamedPolicy(std::move(stack));
   };
 }
 
@@ -229,6 +197,7 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
   SMARTMIG_CHECK(futures > 0, "{} futures", futures);
   std::vector<std::vector<Time>> starts(fork.jobs.size()), finishes(fork.jobs.size());
   std::vector<int> on_time(fork.jobs.size(), 0);
+  SMARTMIG_TRY(const Outcome expected, run_future(fork, policy));
   for (int f = 0; f < futures; ++f) {
     SMARTMIG_TRY(const Outcome outcome, run_future(fork, policy, Noise{seed, std::uint64_t(f)}));
     for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
@@ -239,8 +208,8 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
   }
   std::vector<Eta> out;
   for (std::size_t j = 0; j < fork.jobs.size(); ++j)
-    out.push_back({fork.jobs[j].live, spread_of(std::move(starts[j])), spread_of(std::move(finishes[j])),
-                   fork.jobs[j].declared, double(on_time[j]) / futures});
+    out.push_back({fork.jobs[j].live, expected.jobs[j].start, expected.jobs[j].finish, spread_of(std::move(starts[j])),
+                   spread_of(std::move(finishes[j])), fork.jobs[j].declared, double(on_time[j]) / futures});
   return out;
 }
 

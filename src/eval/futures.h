@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "eval/policy_stack.h"
 #include "model/prices.h"
-#include "policy/registry.h"
 
 namespace smartmig {
 
@@ -57,8 +57,8 @@ Result<Fork> with_gpus(Fork fork, std::string_view more);
 
 // Makes the policy of a future; called once per future, for the fork's platform.
 using PolicyMaker = std::function<Result<NamedPolicy>(std::shared_ptr<const Platform>)>;
-// By name (make_any_policy), bounded overtaking around it; a fixed partition takes hold in the fork, too.
-PolicyMaker named_policy(std::string name, PolicyOptions options, CostModel cost);
+// Makes the stack (policy_stack.h); guard(POLICY) is POLICY here.
+PolicyMaker maker_of(PolicySpec spec);
 
 struct JobOutcome {
   JobId live = kNoJob;
@@ -87,6 +87,7 @@ struct Spread {
 };
 struct Eta {
   JobId live = kNoJob;
+  Time expected_start{}, expected_finish{};  // if every job takes as long as is expected now
   Spread start, finish;
   Time deadline = kNever;
   double on_time_ratio = 1;  // share of the futures in which it is not late

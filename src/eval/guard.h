@@ -1,53 +1,49 @@
-// A policy that is watched: beside the real run, it and each fallback run in shadows, simulated worlds that are fed the
-// same arrivals up to now. Every half hour, from the second hour on, their costs of the last four hours are compared,
-// (new tardiness) + w * (new energy); if the policy's shadow did worse than a fallback's by more than a margin, the
-// fallback decides until the policy's shadow is ahead again. Nothing is known before it happens: a shadow never runs
-// past the present.
+// A policy that is watched, with plain ones to fall back to. A plain policy decides
+//   - once, after an action of the policy was refused as illegal;
+//   - for as long as the judge names it instead of the policy.
+// Each change away from the policy is counted.
 //
-// Written guard(POLICY), for example guard(planner) or guard(meanfield+cedf). Fallbacks: none+edf, none+cedf and the
-// shipped searched partition with CEDF. Costs of watching: one simulation of each candidate.
+// Who judges: in a simulation ShadowJudge (shadow_judge.h), by what each candidate would have cost over the last hours;
+// in the daemon its owner, by what each would cost from now on (PolicyAdvice), told by use().
+//
+// Written guard(POLICY), for example guard(planner) or guard(meanfield+cedf).
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "policy/registry.h"
-#include "sched/session.h"
 
 namespace smartmig {
 
-struct GuardOptions {
-  Time check = Time(30LL * 60 * 1'000'000), window = Time(4LL * 3600 * 1'000'000);
-  double margin = 0.01;
-};
-
 class Guard : public Policy {
  public:
-  static Result<std::unique_ptr<Guard>> make(std::string_view inner, const PolicyOptions& options,
-                                             const CostModel& cost, std::shared_ptr<const Platform> platform,
-                                             GuardOptions guard = {});
-  ~Guard() override;
+  // Names the candidate that is to decide, given the one that does now; asked at each decision.
+  using Judge = std::function<std::size_t(const Cluster&, std::size_t deciding)>;
+  // Candidate 0 is the guarded policy, the others are the plain ones: at least one.
+  explicit Guard(std::vector<NamedPolicy> candidates, Judge judge = {});
   void decide(const Cluster& cluster, Plan& plan) override;
-  const NamedPolicy& guarded() const { return guarded_; }
-  std::uint64_t fallbacks() const { return fallbacks_; }  // times it changed away from the policy
+
+  void use(std::size_t candidate);
+  std::size_t deciding() const { return deciding_; }  // 0: the guarded policy
+  const std::vector<NamedPolicy>& candidates() const { return candidates_; }
+  std::uint64_t fallbacks() const { return fallbacks_; }
 
  private:
-  struct Candidate;
-  Guard() = default;
-  void meet(const Cluster& cluster);
-  void compare(const Cluster& cluster);
-
-  GuardOptions options_;
-  double w_ = 0;
-  NamedPolicy guarded_;  // its name, layouts and training seeds
-  std::vector<std::unique_ptr<Candidate>> candidates_;
-  std::size_t deciding_ = 0;
-  std::uint64_t identity_ = 0, fallbacks_ = 0;
-  Time next_check_{};
+  std::vector<NamedPolicy> candidates_;
+  Judge judge_;
+  std::size_t deciding_ = 0, decided_ = 0;  // now; the last decision
+  std::uint64_t fallbacks_ = 0;
 };
 
-// A policy by name, guard(...) included.
-Result<NamedPolicy> make_any_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost,
-                                    std::shared_ptr<const Platform> platform);
+// The plain policies that suit a fleet: none+edf, none+cedf and, where its GPUs have such shapes, the shipped searched
+// partition with CEDF.
+std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform);
+
+// The guarded policy and its plain ones, in the order that Guard takes them. `options` are the policy's own.
+Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const PolicyOptions& options,
+                                                  const CostModel& cost, const Platform& platform);
 
 }  // namespace smartmig

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "base/text.h"
 #include "model/summary.h"
+#include "policy/repartitioners.h"
 #include "sched/session.h"
 #include "sim/simulate.h"
 

@@ -43,17 +43,6 @@ void transition_weights(std::span<const std::uint16_t> from, std::span<const std
     }
 }
 
-Result<NamedPolicy> policy_by_name(std::string_view text, PolicyOptions options, const CostModel& cost,
-                                   const Platform& platform) {
-  std::string name(text);
-  const auto open = text.find('['), close = text.find(']');
-  if (open != text.npos && close != text.npos && close > open) {
-    name = std::string(text.substr(0, open)) + std::string(text.substr(close + 1));
-    options.layouts = std::string(text.substr(open + 1, close - open - 1));
-  }
-  return make_policy(name, options, cost, platform);
-}
-
 namespace {
 
 Result<Lessons> record_day(const std::shared_ptr<const EnvSetup>& setup, const std::string& teacher_name,
@@ -64,7 +53,7 @@ Result<Lessons> record_day(const std::shared_ptr<const EnvSetup>& setup, const s
   options.rule.a = setup->a;
   options.rule.w = effective_a(setup->a, setup->platform->gpus(), 1) * double(env.jobs());
   options.rule.seed = seed;
-  SMARTMIG_TRY(NamedPolicy teacher, policy_by_name(teacher_name, options, setup->cost, *setup->platform));
+  SMARTMIG_TRY(NamedPolicy teacher, make_policy(teacher_name, options, setup->cost, *setup->platform));
   const Observer& observer = env.observer();
   const std::size_t layouts = observer.layouts(), gpus = observer.gpus().size();
   const GpuModel& model = *setup->platform->models()[0].gpu;

@@ -34,8 +34,4 @@ Result<Lessons> record_lessons(std::shared_ptr<const EnvSetup> setup, const std:
                                const PolicyFile* student, std::uint64_t first, std::size_t days, std::uint64_t seed,
                                WorkerPool& pool);
 
-// "search+cedf", "static[1,2,3]+cedf": the policy with what stands in brackets as its layouts or file.
-Result<NamedPolicy> policy_by_name(std::string_view text, PolicyOptions options, const CostModel& cost,
-                                   const Platform& platform);
-
 }  // namespace smartmig

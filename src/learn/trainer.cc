@@ -49,7 +49,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainConfig& config, int th
   if (std::size_t(config.top_k) > setup->shapes.size())
     return invalid("policy.top_k is {}, but there are {} layouts", config.top_k, setup->shapes.size());
   for (const std::string* name : {&config.baseline, &config.teacher})
-    if (!name->empty()) SMARTMIG_RETURN_IF_ERROR(policy_by_name(*name, {}, setup->cost, *setup->platform));
+    if (!name->empty()) SMARTMIG_RETURN_IF_ERROR(make_policy(*name, {}, setup->cost, *setup->platform));
   return std::unique_ptr<Trainer>(new Trainer(config, std::move(setup), threads));
 }
 
@@ -292,7 +292,7 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
       const auto made = [&]() -> Result<Ok> {
         SMARTMIG_TRY(validation_[d].day, make_training_day(*setup_, d, std::uint64_t(config_.eval_first_seed) + d));
         SMARTMIG_TRY(NamedPolicy named,
-                     policy_by_name(config_.baseline, options_of(validation_[d].day), setup_->cost, *setup_->platform));
+                     make_policy(config_.baseline, options_of(validation_[d].day), setup_->cost, *setup_->platform));
         SMARTMIG_TRY(const Summary summary, run_day(validation_[d].day, *named.policy, named.initial));
         validation_[d].baseline_et = summary.et;
         return Ok{};

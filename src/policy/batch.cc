@@ -20,7 +20,7 @@ double active_watts(const Cluster& cluster, JobId job, TypeId type) {
   return (model.power.watts(all, 0) - model.power.idle()) * slice.compute_slices / all;
 }
 
-const auto kLater = [](const auto& a, const auto& b) {  // of two seats; by place where both are free at once
+const auto kLater = [](const auto& a, const auto& b) {  // of two slices; by place where both are free at once
   return std::tuple(a.free_s, !a.ready, a.gpu, index(a.where)) > std::tuple(b.free_s, !b.ready, b.gpu, index(b.where));
 };
 
@@ -41,60 +41,60 @@ void BatchPolicy::collect(const Cluster& cluster) {
   if (queue_.size() > kWindow) queue_.resize(kWindow);
 }
 
-void BatchPolicy::seat(const Cluster& cluster, std::size_t gpu, Layout target) {
+void BatchPolicy::add_slices(const Cluster& cluster, std::size_t gpu, Layout target) {
   const GpuState& state = cluster.gpus()[gpu];
   const Platform::Model& model = cluster.platform().model(GpuId(gpu));
   const double now = seconds(cluster.now());
   const double made = now + seconds(reshape_time(cluster.cost(), *model.gpu, state.layout, target));
   for (const PlacementId p : target) {
-    Seat seat{now, std::uint32_t(gpu), p, true};
+    PlannedSlice slice{now, std::uint32_t(gpu), p, true};
     if (state.busy.contains(p)) {
-      seat.free_s = std::max(now, seconds(cluster.state(state.job_at[index(p)]).finish));
-      seat.ready = false;
+      slice.free_s = std::max(now, seconds(cluster.state(state.job_at[index(p)]).finish));
+      slice.ready = false;
     } else if (!state.usable().contains(p)) {
-      seat.free_s = made;
-      seat.ready = false;
+      slice.free_s = made;
+      slice.ready = false;
     }
-    seats_[index(model.type_of_placement[index(p)])].push_back(seat);
+    slices_[index(model.type_of_placement[index(p)])].push_back(slice);
   }
 }
 
 BatchPolicy::Outcome BatchPolicy::schedule(const Cluster& cluster, const std::vector<Layout>& targets, Plan* plan) {
   const Platform& platform = cluster.platform();
-  seats_.resize(platform.types().size());
-  for (auto& seats : seats_) seats.clear();
+  slices_.resize(platform.types().size());
+  for (auto& slices : slices_) slices.clear();
   for (std::size_t g = 0; g < targets.size(); ++g)
-    if (!cluster.gpus()[g].blocked) seat(cluster, g, targets[g]);
-  for (auto& seats : seats_) std::make_heap(seats.begin(), seats.end(), kLater);
+    if (!cluster.gpus()[g].blocked) add_slices(cluster, g, targets[g]);
+  for (auto& slices : slices_) std::make_heap(slices.begin(), slices.end(), kLater);
 
   const double now = seconds(cluster.now());
   std::vector<double> busy_until(targets.size(), now);
-  for (const auto& seats : seats_)
-    for (const Seat& s : seats)
+  for (const auto& slices : slices_)
+    for (const PlannedSlice& s : slices)
       if (!s.ready) busy_until[s.gpu] = std::max(busy_until[s.gpu], s.free_s);
   Outcome out;
   double unserved = 0;
   for (const Entry& entry : queue_) {
-    std::size_t best = seats_.size();
+    std::size_t best = slices_.size();
     double best_end = 0, took = 0;
-    for (std::size_t t = 0; t < seats_.size(); ++t) {
-      if (seats_[t].empty() || cluster.jobs().work(entry.job, TypeId(t)) < Time{0}) continue;
-      const double run = seconds(cluster.remaining_on(entry.job, TypeId(t))), end = seats_[t].front().free_s + run;
-      if (best == seats_.size() || end < best_end) best = t, best_end = end, took = run;
+    for (std::size_t t = 0; t < slices_.size(); ++t) {
+      if (slices_[t].empty() || cluster.jobs().work(entry.job, TypeId(t)) < Time{0}) continue;
+      const double run = seconds(cluster.remaining_on(entry.job, TypeId(t))), end = slices_[t].front().free_s + run;
+      if (best == slices_.size() || end < best_end) best = t, best_end = end, took = run;
     }
-    if (best == seats_.size()) {  // no slice of these layouts takes it: it comes after all the others, at its dearest
+    if (best == slices_.size()) {  // no slice of these layouts takes it: it comes after all the others, at its dearest
       unserved += entry.longest_s;
       continue;
     }
     ++out.served;
-    auto& seats = seats_[best];
-    std::pop_heap(seats.begin(), seats.end(), kLater);
-    Seat& taken = seats.back();
+    auto& slices = slices_[best];
+    std::pop_heap(slices.begin(), slices.end(), kLater);
+    PlannedSlice& taken = slices.back();
     if (plan && taken.ready) plan->starts.push_back({entry.job, GpuId(taken.gpu), taken.where});
     taken.ready = false;
     taken.free_s = best_end;
     busy_until[taken.gpu] = std::max(busy_until[taken.gpu], best_end);
-    std::push_heap(seats.begin(), seats.end(), kLater);
+    std::push_heap(slices.begin(), slices.end(), kLater);
     out.joules += took * active_watts(cluster, entry.job, TypeId(best));
     out.mean_s += (best_end - now) / double(queue_.size());
   }

@@ -26,7 +26,7 @@ class BatchPolicy : public Policy {
   void decide(const Cluster& cluster, Plan& plan) override;
 
  private:
-  struct Seat {  // a slice of the schedule on paper
+  struct PlannedSlice {  // a slice of the schedule on paper
     double free_s;
     std::uint32_t gpu;
     PlacementId where;
@@ -42,15 +42,15 @@ class BatchPolicy : public Policy {
   };
 
   void collect(const Cluster& cluster);
-  void seat(const Cluster& cluster, std::size_t gpu, Layout target);
+  void add_slices(const Cluster& cluster, std::size_t gpu, Layout target);
   Outcome schedule(const Cluster& cluster, const std::vector<Layout>& targets, Plan* starts);
   double value(const Outcome& outcome) const;
   std::vector<Layout> candidates(const Cluster& cluster, std::size_t gpu) const;
 
   double weight_;
-  std::vector<Entry> queue_;              // longest first
-  std::vector<std::vector<Seat>> seats_;  // by slice type, a heap: earliest free first
-  Outcome whole_;                         // on whole GPUs, as far as they can be
+  std::vector<Entry> queue_;                       // longest first
+  std::vector<std::vector<PlannedSlice>> slices_;  // by slice type, a heap: earliest free first
+  Outcome whole_;                                  // on whole GPUs, as far as they can be
 };
 
 }  // namespace smartmig

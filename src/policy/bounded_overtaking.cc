@@ -19,13 +19,15 @@ bool schedulable(const Profile& profile) {
 }  // namespace
 
 const BoundedOvertaking::Reservation* BoundedOvertaking::reservation_of(JobId job) const {
-  const auto at = std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.job == job; });
-  return at == reservations_.end() ? nullptr : &*at;
+  const auto at = std::find_if(memory_.reservations.begin(), memory_.reservations.end(),
+                               [&](const auto& r) { return r.job == job; });
+  return at == memory_.reservations.end() ? nullptr : &*at;
 }
 
 const BoundedOvertaking::Reservation* BoundedOvertaking::reservation_on(GpuId gpu) const {
-  const auto at = std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.gpu == gpu; });
-  return at == reservations_.end() ? nullptr : &*at;
+  const auto at = std::find_if(memory_.reservations.begin(), memory_.reservations.end(),
+                               [&](const auto& r) { return r.gpu == gpu; });
+  return at == memory_.reservations.end() ? nullptr : &*at;
 }
 
 std::uint64_t BoundedOvertaking::name_hash(JobId job) const {
@@ -38,50 +40,49 @@ bool BoundedOvertaking::waits(JobId job) const { return cluster_->state(job).pha
 
 // A cluster that is not the one of the last decision: the same world after a withdrawal or with its jobs renumbered,
 // or another world. Jobs are recognised by name; a clock that went back says that it is another.
-void BoundedOvertaking::meet() {
+void BoundedOvertaking::see_new_cluster() {
   identity_ = cluster_->identity();
   const std::size_t gpus = cluster_->gpus().size();
-  if (cluster_->now() < last_now_ || wish_.size() != gpus) {
-    rows_.clear();
-    asked_.clear();
-    reservations_.clear();
-    to_put_back_.clear();
-    wish_.resize(gpus);
-    for (std::size_t g = 0; g < gpus; ++g) wish_[g] = cluster_->gpus()[g].target;
+  if (cluster_->now() < memory_.last_now || memory_.wanted.size() != gpus) {
+    memory_.rows.clear();
+    memory_.asked.clear();
+    memory_.reservations.clear();
+    memory_.wanted.resize(gpus);
+    for (std::size_t g = 0; g < gpus; ++g) memory_.wanted[g] = cluster_->gpus()[g].target;
   }
   std::unordered_map<std::uint64_t, Row> known;
-  for (const Row& row : rows_)
+  for (const Row& row : memory_.rows)
     if (row.name != 0) known.emplace(row.name, row);
-  std::vector<Row> before = std::move(rows_);
+  std::vector<Row> before = std::move(memory_.rows);
   std::unordered_map<std::uint64_t, JobId> now_called;
-  rows_.assign(cluster_->states().size(), {});
+  memory_.rows.assign(cluster_->states().size(), {});
   for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
     const std::uint64_t name = name_hash(job);
     const auto found = known.find(name);
-    rows_[index(job)] = found == known.end() ? Row{name} : found->second;
+    memory_.rows[index(job)] = found == known.end() ? Row{name} : found->second;
     now_called.emplace(name, job);
   }
   const auto find = [&](std::uint64_t name) {
     const auto found = now_called.find(name);
     return found == now_called.end() ? kNoJob : found->second;
   };
-  for (Asked& asked : asked_) asked.start.job = find(asked.name);
-  for (Reservation& r : reservations_) r.job = find(before[index(r.job)].name);
+  for (Asked& asked : memory_.asked) asked.start.job = find(asked.name);
+  for (Reservation& r : memory_.reservations) r.job = find(before[index(r.job)].name);
 }
 
 void BoundedOvertaking::count_starts() {
   std::vector<Asked> started;
-  for (const Asked& asked : asked_)
+  for (const Asked& asked : memory_.asked)
     if (asked.start.job == kNoJob || !waits(asked.start.job)) started.push_back(asked);
-  asked_.clear();
+  memory_.asked.clear();
   if (started.empty()) return;
   for (const Asked& s : started)
-    if (s.start.job != kNoJob) rows_[index(s.start.job)] = {rows_[index(s.start.job)].name};
+    if (s.start.job != kNoJob) memory_.rows[index(s.start.job)] = {memory_.rows[index(s.start.job)].name};
   std::sort(started.begin(), started.end(), [](const Asked& a, const Asked& b) { return a.order < b.order; });
   const Platform& platform = cluster_->platform();
   for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
     if (!waits(job)) continue;
-    Row& row = rows_[index(job)];
+    Row& row = memory_.rows[index(job)];
     auto later = std::upper_bound(started.begin(), started.end(), order(job),
                                   [](const Order& o, const Asked& s) { return o < s.order; });
     if (!row.due) {
@@ -122,7 +123,7 @@ void BoundedOvertaking::find_due() {
   const Time now = cluster_->now();
   for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
     if (!waits(job)) continue;
-    Row& row = rows_[index(job)];
+    Row& row = memory_.rows[index(job)];
     if (!row.due) {
       const bool patient = options_.patience == kNever || now - cluster_->jobs().job(job).submit < options_.patience;
       row.due = (options_.bound != kNoBound && row.overtaken >= options_.bound) ||
@@ -134,19 +135,22 @@ void BoundedOvertaking::find_due() {
 }
 
 void BoundedOvertaking::release_reservations() {
-  std::erase_if(reservations_, [&](const Reservation& r) {
-    const bool over = r.job == kNoJob || !waits(r.job) || cluster_->gpu(r.gpu).blocked;
-    if (over && options_.put_back) to_put_back_.push_back(r.gpu);
-    return over;
-  });
+  std::erase_if(memory_.reservations,
+                [&](const Reservation& r) { return r.job == kNoJob || !waits(r.job) || cluster_->gpu(r.gpu).blocked; });
 }
 
-void BoundedOvertaking::see_wishes(const Plan& plan) {
+void BoundedOvertaking::note_wanted_layouts(const Plan& plan) {
   target_.resize(cluster_->gpus().size());
   for (std::size_t g = 0; g < target_.size(); ++g) target_[g] = cluster_->gpus()[g].target;
-  for (const Reshape& reshape : plan.reshapes)
-    if (index(reshape.gpu) < target_.size() && !cluster_->gpu(reshape.gpu).blocked)
-      target_[index(reshape.gpu)] = wish_[index(reshape.gpu)] = reshape.to;
+  for (const Reshape& reshape : plan.reshapes) {
+    if (index(reshape.gpu) >= target_.size() || cluster_->gpu(reshape.gpu).blocked) continue;
+    // A policy with fixed shapes asks for them again and again while the GPU drains: that changes nothing.
+    Layout& before = memory_.wanted[index(reshape.gpu)];
+    const GpuModel& model = *cluster_->platform().model(reshape.gpu).gpu;
+    const bool again = reservation_on(reshape.gpu) && shape_of(model, reshape.to) == shape_of(model, before);
+    before = reshape.to;
+    if (!again) target_[index(reshape.gpu)] = reshape.to;
+  }
 }
 
 // Jobs that the plan starts and that came before it keep their slices.
@@ -272,10 +276,10 @@ void BoundedOvertaking::hold(GpuId gpu, PlacementId where, JobId job, Plan& plan
 void BoundedOvertaking::serve(JobId job, Plan& plan) {
   if (std::any_of(plan.starts.begin(), plan.starts.end(), [&](const Start& s) { return s.job == job; })) return;
   const Reservation best = soonest(job, plan);
-  const auto mine =
-      std::find_if(reservations_.begin(), reservations_.end(), [&](const auto& r) { return r.job == job; });
+  const auto mine = std::find_if(memory_.reservations.begin(), memory_.reservations.end(),
+                                 [&](const auto& r) { return r.job == job; });
   Reservation place = best;
-  if (mine != reservations_.end()) {
+  if (mine != memory_.reservations.end()) {
     const Time expected = start_estimate(job, mine->gpu, mine->where, plan);
     const bool move = best.start < expected && expected > mine->start + kSlip;
     if (!(best.job == job && available(job, best.gpu, best.where, plan)) && !move)
@@ -285,28 +289,15 @@ void BoundedOvertaking::serve(JobId job, Plan& plan) {
   if (available(job, place.gpu, place.where, plan)) {
     hold(place.gpu, place.where, job, plan);
     plan.starts.push_back({job, place.gpu, place.where});
-    // The reservation stays until the job is seen to run: another guard may hold the start back.
-    if (mine == reservations_.end() || (mine->gpu != place.gpu && reservation_on(place.gpu))) return;
+    // The reservation stays until the job is seen to run: a cap or the gate may hold the start back.
+    if (mine == memory_.reservations.end() || (mine->gpu != place.gpu && reservation_on(place.gpu))) return;
   }
-  if (mine == reservations_.end()) {
+  if (mine == memory_.reservations.end()) {
     ++drains_;
-    reservations_.push_back(place);
+    memory_.reservations.push_back(place);
   } else {
-    if (mine->gpu != place.gpu && options_.put_back) to_put_back_.push_back(mine->gpu);
     *mine = place;
   }
-}
-
-void BoundedOvertaking::put_back(Plan& plan) {
-  std::erase_if(to_put_back_, [&](GpuId gpu) {
-    if (reservation_on(gpu)) return true;  // its release will come
-    if (cluster_->gpu(gpu).blocked) return false;
-    const Layout wish = wish_[index(gpu)];
-    if (target_[index(gpu)] == wish) return true;
-    target_[index(gpu)] = wish;
-    std::erase_if(plan.starts, [&](const Start& s) { return s.gpu == gpu && !wish.contains(s.where); });
-    return true;
-  });
 }
 
 void BoundedOvertaking::write_reshapes(Plan& plan) const {
@@ -319,25 +310,24 @@ void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
   inner_->decide(cluster, plan);
   if (cluster.cost().free()) return;
   cluster_ = &cluster;
-  if (identity_ != cluster.identity()) meet();
+  if (identity_ != cluster.identity()) see_new_cluster();
   for (const Event& event : cluster.news())
-    if (event.kind == EventKind::kSubmitted) rows_[index(event.job)] = {name_hash(event.job)};
-  last_now_ = cluster.now();
+    if (event.kind == EventKind::kSubmitted) memory_.rows[index(event.job)] = {name_hash(event.job)};
+  memory_.last_now = cluster.now();
   count_starts();
   find_due();
   release_reservations();
-  see_wishes(plan);
-  if (!due_.empty() || !to_put_back_.empty()) {
-    std::erase_if(plan.starts, [&](const Start& s) { return index(s.job) >= rows_.size(); });
-    put_back(plan);
-    for (const Reservation& r : reservations_) hold(r.gpu, r.where, r.job, plan);
+  note_wanted_layouts(plan);
+  if (!due_.empty()) {
+    std::erase_if(plan.starts, [&](const Start& s) { return index(s.job) >= memory_.rows.size(); });
+    for (const Reservation& r : memory_.reservations) hold(r.gpu, r.where, r.job, plan);
     for (const JobId job : due_) {
       serve(job, plan);
       if (const Reservation* r = reservation_of(job)) hold(r->gpu, r->where, job, plan);
     }
     std::stable_partition(plan.starts.begin(), plan.starts.end(),
-                          [&](const Start& start) { return rows_[index(start.job)].due; });
-    std::sort(reservations_.begin(), reservations_.end(),
+                          [&](const Start& start) { return memory_.rows[index(start.job)].due; });
+    std::sort(memory_.reservations.begin(), memory_.reservations.end(),
               [&](const Reservation& a, const Reservation& b) { return order(a.job) < order(b.job); });
     write_reshapes(plan);
   }
@@ -347,7 +337,8 @@ void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
       return index(s.gpu) < target_.size() && index(s.where) < 32 && !target_[index(s.gpu)].contains(s.where);
     });
   for (const Start& start : plan.starts)
-    if (index(start.job) < rows_.size()) asked_.push_back({start, order(start.job), rows_[index(start.job)].name});
+    if (index(start.job) < memory_.rows.size())
+      memory_.asked.push_back({start, order(start.job), memory_.rows[index(start.job)].name});
   cluster_ = nullptr;
 }
 

@@ -9,13 +9,14 @@
 //               the way, then the instance operations) is reserved. Starts of others on what overlaps it are dropped,
 //               the GPU's target is made to hold the placement, and the job starts once its slice exists. One
 //               reservation per GPU; due jobs that find none take free slices before any later job does.
-//   after       with `put_back`, the GPU's target becomes again what the inner policy last wanted.
+//   after       the GPU is the inner policy's again: one with fixed shapes asks for them (repartitioners.h).
 //
 // Starts elsewhere go on: they do not delay a due job. So once a job is due only those starts count that take what is
 // reserved for it or, without a reservation, a slice that it could have used: its count stays within bound + the starts
 // of one plan (tests/property/overtaking_test.cc). Where nothing is due the plan is the inner policy's, untouched.
 // Hardware costs only: under paper costs a plan passes as it is. Counts follow a job through renumbered tables by its
-// name. Cost: O(unfinished jobs) per decision.
+// name, also into a fork of the fleet (Memory), so that a future goes on where the present is. Cost: O(unfinished jobs)
+// per decision.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,6 @@ namespace smartmig {
 struct OvertakingOptions {
   std::uint32_t bound = 64;               // kNoBound: never due by count
   Time patience = std::chrono::hours(4);  // kNever: never due by waiting
-  bool put_back = true;                   // restore the inner policy's layout once the due job has started
 };
 inline constexpr std::uint32_t kNoBound = 0xFFFFFFFF;
 
@@ -41,7 +41,9 @@ class BoundedOvertaking : public Policy {
   Policy& inner() { return *inner_; }
 
   // As of the last decision.
-  std::uint32_t overtaken(JobId job) const { return index(job) < rows_.size() ? rows_[index(job)].overtaken : 0; }
+  std::uint32_t overtaken(JobId job) const {
+    return index(job) < memory_.rows.size() ? memory_.rows[index(job)].overtaken : 0;
+  }
   std::uint32_t most_overtaken() const { return most_; }  // of any job so far
   const std::vector<JobId>& due() const { return due_; }  // waiting, oldest first
   struct Reservation {
@@ -50,12 +52,11 @@ class BoundedOvertaking : public Policy {
     PlacementId where = kNoPlacement;
     Time start{};  // expected
   };
-  const std::vector<Reservation>& reservations() const { return reservations_; }  // oldest job first
+  const std::vector<Reservation>& reservations() const { return memory_.reservations; }  // oldest job first
   const Reservation* reservation_of(JobId job) const;
   const Reservation* reservation_on(GpuId gpu) const;
   std::uint64_t drains() const { return drains_; }  // reservations made so far
 
- private:
   using Order = std::pair<Time, std::uint32_t>;  // of arrival
   struct Row {
     std::uint64_t name = 0;  // a hash that survives renumbering
@@ -67,16 +68,27 @@ class BoundedOvertaking : public Policy {
     Order order;
     std::uint64_t name = 0;
   };
+  // What it knows of the fleet: who was overtaken how often, what is reserved.
+  struct Memory {
+    Time last_now{};
+    std::vector<Row> rows;     // by job
+    std::vector<Asked> asked;  // starts of the last plan, not yet seen to have happened
+    std::vector<Reservation> reservations;
+    std::vector<Layout> wanted;  // by GPU: what the inner policy last wanted
+  };
+  const Memory& memory() const { return memory_; }
+  void remember(Memory memory) { memory_ = std::move(memory); }  // of another, about the same jobs and GPUs
 
+ private:
   Order order(JobId job) const { return {cluster_->jobs().job(job).submit, index(job)}; }
   std::uint64_t name_hash(JobId job) const;
   bool waits(JobId job) const;
-  void meet();
+  void see_new_cluster();
   void count_starts();
   void find_due();
   bool needs_reshape(JobId job) const;
   void release_reservations();
-  void see_wishes(const Plan& plan);
+  void note_wanted_layouts(const Plan& plan);
   void serve(JobId job, Plan& plan);
   bool keeps_slice(const Start& start, JobId job) const;
   bool spares_starts(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;
@@ -86,21 +98,15 @@ class BoundedOvertaking : public Policy {
   bool available(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;  // there and idle
   void hold(GpuId gpu, PlacementId where, JobId job, Plan& plan);
   Layout target_with(GpuId gpu, PlacementId where) const;
-  void put_back(Plan& plan);
   void write_reshapes(Plan& plan) const;
 
   std::unique_ptr<Policy> inner_;
   OvertakingOptions options_;
   const Cluster* cluster_ = nullptr;  // during decide
   std::uint64_t identity_ = 0;
-  Time last_now_{};
-  std::vector<Row> rows_;     // by job
-  std::vector<Asked> asked_;  // starts of the last plan, not yet seen to have happened
+  Memory memory_;
   std::vector<JobId> due_;
-  std::vector<Reservation> reservations_;
-  std::vector<Layout> wish_;        // by GPU: what the inner policy last wanted
-  std::vector<Layout> target_;      // by GPU: what this plan makes of it
-  std::vector<GpuId> to_put_back_;  // their due jobs have started
+  std::vector<Layout> target_;  // by GPU: what this plan makes of it
   std::uint32_t most_ = 0;
   std::uint64_t drains_ = 0;
 };

@@ -6,11 +6,10 @@
 // choice depends on the past through one count per type only. Each job remembers the counts before its turn and the
 // types that are on time for it, so
 //   - a decision starts at the first job whose turn may have changed: the place in the order of a job that came or
-//   went,
-//     or a job whose set of on-time types has changed (progress on a fast slice makes a slower one sufficient; a late
-//     job loses what would have saved it; the instant is computed when the job chooses);
+//     went, or a job whose set of on-time types has changed (progress on a fast slice makes a slower one sufficient; a
+//     late job loses what would have saved it; the instant is computed when the job chooses);
 //   - on the way a job chooses by comparing a few slice numbers, without arithmetic on times, as long as its choice
-//   stays;
+//     stays;
 //   - it ends where the counts are again what they were.
 // Jobs that find no slice wait in a heap behind the scan. Who of one type sits on which slice is settled afterwards, as
 // PlainPlacer does, so that jobs stay where they are if they can: the seats in use are the first ones of each type.

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/desk.h"
+#include "support/placing_scene.h"
 
 namespace smartmig {
 namespace {
@@ -50,7 +50,8 @@ TEST(FastCedf, NoticesTheInstantASlowerSliceSuffices) {
 }
 
 TEST(FastCedfDeathTest, PlacesUnderPaperCostsOnly) {
-  fixture::Desk d("1xa100-40gb", {"7g@0"}, {fixture::job(0, 1, fixture::linear(1))}, {CostModel::kHardware, {}});
+  fixture::PlacingScene d("1xa100-40gb", {"7g@0"}, {fixture::job(0, 1, fixture::linear(1))},
+                          {CostModel::kHardware, {}});
   FastCedf fast;
   EXPECT_DEATH(d.plan_of(fast), "paper costs only");
 }

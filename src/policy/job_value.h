@@ -8,13 +8,14 @@
 //
 //   urgency  u = clamp((lead R + margin - s) / (ramp R + ramp_min), 0, 1)
 //   value    v = u (urgent + urgent_per_late L) max(0.05, 1 - sublinear (1 - q)) / (1 + R / long_min)
-//   early    e = early + early_per_late L + saving E,   E the energy (times w) that a minute of least time will cost at
-//            the most efficient slice: work has to be paid for some day, so doing it cheaply now is worth that much
-//   gain on a slice of relative speed r <= 1:   v (min(r, p) + beyond_pace max(0, r - p)) + e r,   p = min(1, pace R /
-//   s)
+//   early    e = early + early_per_late L + saving E
+//   pace     p = min(1, pace R / s)
+//   gain         v (min(r, p) + beyond_pace max(0, r - p)) + e r     on a slice of relative speed r <= 1
 //
-// in minutes of tardiness per minute. p is the speed that just meets the deadline: more is worth less. The weights were
-// found by search over training days at several loads (smartmig tune); the file says which.
+// E is the energy (times w) that a minute of least time will cost at the most efficient slice: work has to be paid for
+// some day, so doing it cheaply now is worth that much. p is the speed that just meets the deadline: more is worth
+// less. Gains are minutes of tardiness per minute.
+// The weights were found by search over training days at several loads (smartmig tune); the file says which.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -72,8 +73,7 @@ class JobValue {
   double value_ = 0, pace_ = 1, early_now_ = 0;
 };
 
-// {"smartmig_planner": 1, "weights": {"urgent": 4.1, ...}, "workloads": [...], "seeds": [...]}: every weight must be
-// there.
+// {"smartmig_planner": 1, "weights": {"urgent": 4.1, ...}, "workloads": [...], "seeds": [...]}, with every weight.
 struct WeightFile {
   JobWeights weights;
   std::string source;                  // how they were found, in words

@@ -1,7 +1,7 @@
-// A searched partition on disk: which shapes, found on which workload and seeds by whom to score. JSON, one object:
-//   {"smartmig_layouts": 1, "kind": "static" | "twice", "gpus": "8xa100-40gb", "placer": "cedf", "day": [shapes...],
-//    "night": [...], "day_begin": 8, "night_begin": 20, "workload": "paper:20x", "seeds": [1, 2, ...], "et": 1.7, "a":
-//    2e-7}
+// A searched partition on disk: which shapes, found on which workload and seeds. JSON, one object:
+//   {"smartmig_layouts": 1, "kind": "static" | "twice", "gpus": "8xa100-40gb", "placer": "cedf",
+//    "day": [shapes...], "night": [...], "day_begin": 8, "night_begin": 20,
+//    "workload": "paper:20x", "seeds": [1, 2, ...], "et": 1.7, "a": 2e-7}
 // compare refuses to score a policy on a seed listed here. Shapes are texts that parse_shape reads.
 #pragma once
 #include <cstdint>

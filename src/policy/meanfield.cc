@@ -83,22 +83,22 @@ Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(con
     std::size_t turn = 0;
     for (const GpuId g : observer.gpus()) out->initial_[index(g)] = initial[turn++ % initial.size()];
     const std::size_t layouts = shapes.size(), inputs = std::size_t(observer.inputs()), gpus = observer.gpus().size();
-    out->seats_.push_back({*controller, std::move(observer),
-                           RowSampler(layouts, controller->top_k, sampling.value_or(controller->sampling)),
-                           std::vector<float>(inputs), std::vector<float>(inputs),
-                           std::vector<float>(layouts * layouts), std::vector<std::uint8_t>(gpus)});
+    out->controllers_.push_back({*controller, std::move(observer),
+                                 RowSampler(layouts, controller->top_k, sampling.value_or(controller->sampling)),
+                                 std::vector<float>(inputs), std::vector<float>(inputs),
+                                 std::vector<float>(layouts * layouts), std::vector<std::uint8_t>(gpus)});
   }
   return out;
 }
 
 void MeanFieldRepartitioner::count(const Cluster& cluster) {
-  for (Seat& seat : seats_) seat.observer.observe(cluster, seat.raw);
+  for (ModelController& one : controllers_) one.observer.observe(cluster, one.raw);
 }
 
 void MeanFieldRepartitioner::infer() {
-  for (Seat& seat : seats_) {
-    seat.controller.network.normalise(seat.raw, seat.normalised);
-    seat.controller.network.logits(seat.normalised, scratch_, seat.logits);
+  for (ModelController& one : controllers_) {
+    one.controller.network.normalise(one.raw, one.normalised);
+    one.controller.network.logits(one.normalised, scratch_, one.logits);
   }
 }
 
@@ -106,12 +106,12 @@ void MeanFieldRepartitioner::retarget(const Cluster& cluster, std::vector<std::p
   if (cluster.decision() % every_ != 0) return;
   count(cluster);
   infer();
-  for (Seat& seat : seats_) {
-    seat.sampler.draw(seat.logits, seat.observer.layout_of(), seat.observer.counts(), seat.observer.gpus(), seed_,
-                      cluster.decision(), seat.next);
-    for (std::size_t i = 0; i < seat.next.size(); ++i)
-      if (seat.next[i] != seat.observer.layout_of()[i])
-        wanted.emplace_back(seat.observer.gpus()[i], seat.observer.shapes()[seat.next[i]]);
+  for (ModelController& one : controllers_) {
+    one.sampler.draw(one.logits, one.observer.layout_of(), one.observer.counts(), one.observer.gpus(), seed_,
+                     cluster.decision(), one.next);
+    for (std::size_t i = 0; i < one.next.size(); ++i)
+      if (one.next[i] != one.observer.layout_of()[i])
+        wanted.emplace_back(one.observer.gpus()[i], one.observer.shapes()[one.next[i]]);
   }
 }
 

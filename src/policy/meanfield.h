@@ -46,7 +46,7 @@ class MeanFieldRepartitioner : public Repartitioner {
   void infer();
 
  private:
-  struct Seat {
+  struct ModelController {  // of the GPUs of one model
     Controller controller;
     Observer observer;
     RowSampler sampler;
@@ -55,7 +55,7 @@ class MeanFieldRepartitioner : public Repartitioner {
   };
   MeanFieldRepartitioner(std::uint64_t seed, std::uint64_t every) : seed_(seed), every_(every) {}
   std::uint64_t seed_, every_;
-  std::vector<Seat> seats_;
+  std::vector<ModelController> controllers_;
   std::vector<Shape> initial_;
   Network::Scratch scratch_;
 };

@@ -7,7 +7,7 @@
 
 namespace smartmig {
 
-void Migm::meet(const Cluster& cluster) {
+void Migm::see_new_cluster(const Cluster& cluster) {
   if (identity_ == cluster.identity()) return;
   identity_ = cluster.identity();
   kinds_.clear();
@@ -63,7 +63,7 @@ void Migm::take(const Offer& offer, JobId job, Plan& plan) {
 void Migm::decide(const Cluster& cluster, Plan& plan) {
   SMARTMIG_CHECK(!cluster.cost().free(), "migm plans for hardware costs alone");
   if (cluster.unfinished() == cluster.running()) return;
-  meet(cluster);
+  see_new_cluster(cluster);
   rooms_.clear();
   for (const GpuState& gpu : cluster.gpus())
     rooms_.push_back({{gpu.usable(), gpu.target, gpu.busy, gpu.layout != gpu.target}, gpu.blocked});

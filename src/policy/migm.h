@@ -35,7 +35,7 @@ class Migm : public Policy {
     GpuId gpu = kNoGpu;
   };
 
-  void meet(const Cluster& cluster);
+  void see_new_cluster(const Cluster& cluster);
   std::vector<int> wanted(const Cluster& cluster, JobId job) const;  // the tightest profile on each model; -1: none
   std::optional<Offer> best(const Cluster& cluster, const std::vector<int>& profile_of_kind,
                             SliceOffer::Means most) const;

@@ -1,14 +1,20 @@
 // The placing rules by name, as the papers define them. Jobs tie by id, GPUs by index, slices go small to large, and a
 // fallback takes the first strictly earliest finish in scan order.
 //
-//   edf        jobs by deadline; GPUs by occupied fraction, descending, recomputed after every assignment; EDF's slice
-//   rule cedf       jobs by (class, deadline); GPUs by mean slice size, descending; EDF's slice rule met        jobs by
-//   deadline; the free slice with the least (a * extra watt-minutes + tardiness minutes) / (a + 1) met-w      the same
-//   with w = a_eff * n in place of a random     jobs by deadline; a random free slice fifo       jobs by arrival;
-//   slices as edf dedicated  jobs by deadline; the first GPUs take inference jobs only, the others training only;
-//   slices as edf edf-fast, edf-slow, llf-fast, llf-slow   (one GPU) jobs by deadline or least laxity, to the fastest
-//   or to the slowest
-//              slice that meets the deadline, else to the earliest finish
+//   name       jobs in order of       slice for each
+//   edf        deadline               EDF's slice rule, GPUs by occupied fraction, descending, counted anew each time
+//   fifo       arrival                as edf
+//   cedf       class, then deadline   EDF's slice rule, GPUs by mean slice size, descending
+//   met        deadline               the free one with the least (a * extra watt-minutes + tardiness minutes) / (a + 1)
+//   met-w      deadline               as met, with w = a_eff * n in place of a
+//   random     deadline               a random free one
+//   dedicated  deadline               as edf; the first GPUs take inference jobs only, the others training only
+//   edf-fast   deadline               the free one with the earliest finish
+//   edf-slow   deadline               the slowest free one that meets the deadline, else the earliest finish
+//   llf-fast   least laxity           as edf-fast
+//   llf-slow   least laxity           as edf-slow
+//
+// EDF's slice rule: the first free slice on which the job meets its deadline, else the one with the earliest finish.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -21,8 +27,7 @@ struct RuleOptions {
   double a = 2e-7;         // weight of a watt-minute against a minute of mean tardiness
   double w = 0;            // a_eff * n: weight of a watt-minute against a minute of one job's tardiness
   std::uint64_t seed = 1;  // of random choices
-  int inference_gpus =
-      0;  // dedicated: how many GPUs serve inference; 0: a quarter, at least one; one is left for training
+  int inference_gpus = 0;  // dedicated: GPUs for inference; 0: a quarter, at least one; one is left for training
 };
 
 std::unique_ptr<PlacingRule> make_edf_rule();

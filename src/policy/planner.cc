@@ -26,7 +26,7 @@ int compute_slices(const GpuModel& gpu, Shape shape) {
 }  // namespace
 
 // Sets up configurations for a fleet not seen before, or when a job turns up that needs a double-memory slice.
-void Planner::meet(const Cluster& cluster) {
+void Planner::see_new_cluster(const Cluster& cluster) {
   const Platform& platform = cluster.platform();
   market_type_.assign(platform.types().size(), -1);
   type_of_market_.clear();
@@ -103,7 +103,7 @@ std::int64_t Planner::served() const {
 }
 
 void Planner::plan_anew(const Cluster& cluster) {
-  if (identity_ != cluster.identity()) meet(cluster);
+  if (identity_ != cluster.identity()) see_new_cluster(cluster);
   plan_sizes(cluster, options_.w);
   // Waiting may be worth the energy it saves, but not for ever: without a running job no event would wake the planner.
   if (!jobs_.empty() && served() == 0) plan_sizes(cluster, 0);
@@ -120,7 +120,7 @@ void Planner::decide(const Cluster& cluster, Plan& plan) {
 void Planner::replan(const Cluster& cluster, Plan& plan) {
   plan_anew(cluster);
   hand_out();
-  seat(cluster, plan);
+  place_jobs(cluster, plan);
 }
 
 void Planner::wanted_shapes(const Cluster& cluster, std::vector<Shape>& shapes) {

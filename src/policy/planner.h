@@ -65,7 +65,7 @@ class Planner : public Policy {
     }
   };
 
-  void meet(const Cluster& cluster);
+  void see_new_cluster(const Cluster& cluster);
   bool due(const Cluster& cluster);
   void gather(const Cluster& cluster, bool queued_only, double w);
   void hand_out();
@@ -73,7 +73,7 @@ class Planner : public Policy {
   void plan_sizes(const Cluster& cluster, double w);
   std::int64_t served() const;  // jobs with a slot
   void assign_configurations(const Cluster& cluster);
-  void seat(const Cluster& cluster, Plan& plan);
+  void place_jobs(const Cluster& cluster, Plan& plan);
   void decide_hardware(const Cluster& cluster, Plan& plan);
   void plan_around(const Cluster& cluster, bool at_any_cost);
   const std::vector<HardwareChoice>& choices_of(const Cluster& cluster, GpuId gpu);
@@ -92,13 +92,13 @@ class Planner : public Policy {
   std::uint64_t events_ = 0, planned_at_ = 0;
   Time planned_time_{-1};
 
-  std::vector<JobId> jobs_;           // of this decision
-  std::vector<std::uint32_t> item_;   // of each of them
-  std::vector<std::int8_t> seat_;     // market type given to each; -1: waits
-  std::vector<double> times_;         // [job][type, least, slack], minutes
-  std::vector<double> row_;           // gains of one job
-  std::vector<double> class_sums_;    // [class][type]: gains of its jobs
-  std::vector<std::int64_t> counts_;  // by item
+  std::vector<JobId> jobs_;              // of this decision
+  std::vector<std::uint32_t> item_;      // of each of them
+  std::vector<std::int8_t> given_type_;  // market type given to each; -1: waits
+  std::vector<double> times_;            // [job][type, least, slack], minutes
+  std::vector<double> row_;              // gains of one job
+  std::vector<double> class_sums_;       // [class][type]: gains of its jobs
+  std::vector<std::int64_t> counts_;     // by item
   std::unordered_map<std::uint64_t, std::uint32_t> class_of_;
   std::vector<std::int64_t> left_;    // [item][type] still to hand out
   std::vector<Layout> layout_;        // by GPU: planned

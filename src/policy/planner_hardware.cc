@@ -83,7 +83,7 @@ void Planner::plan_around(const Cluster& cluster, bool at_any_cost) {
 }
 
 void Planner::decide_hardware(const Cluster& cluster, Plan& plan) {
-  if (identity_ != cluster.identity()) meet(cluster);
+  if (identity_ != cluster.identity()) see_new_cluster(cluster);
   plan_around(cluster, false);
   if (jobs_.empty()) return;
   const auto changing = [](const GpuState& gpu) { return gpu.layout != gpu.target; };
@@ -107,11 +107,11 @@ void Planner::decide_hardware(const Cluster& cluster, Plan& plan) {
       if (t < 0 || slots[std::size_t(t)] == 0) continue;
       // The first in order of arrival among those that were given this size.
       std::size_t j = 0;
-      while (j < jobs_.size() && (seat_[j] >= 0 || left_[item_[j] * types + std::size_t(t)] == 0)) ++j;
+      while (j < jobs_.size() && (given_type_[j] >= 0 || left_[item_[j] * types + std::size_t(t)] == 0)) ++j;
       if (j == jobs_.size()) continue;
       --slots[std::size_t(t)];
       --left_[item_[j] * types + std::size_t(t)];
-      seat_[j] = std::int8_t(t);
+      given_type_[j] = std::int8_t(t);
       plan.starts.push_back({jobs_[j], GpuId(g), p});
     }
   }

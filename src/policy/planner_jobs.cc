@@ -60,7 +60,7 @@ void Planner::gather(const Cluster& cluster, bool queued_only, double w) {
     }
     if (least == HUGE_VAL && !doubles_) {  // it needs a double-memory slice: plan with those from now on
       doubles_ = true;
-      meet(cluster);
+      see_new_cluster(cluster);
       return gather(cluster, queued_only, w);
     }
     const Time deadline = table.job(jobs_[j]).deadline;

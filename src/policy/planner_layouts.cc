@@ -11,16 +11,15 @@ void PlannerLayouts::retarget(const Cluster& cluster, std::vector<std::pair<GpuI
   const std::uint64_t period = (5 * cluster.gpus().size() + 7) / 8;
   if (identity_ != cluster.identity()) {
     identity_ = cluster.identity();
-    shapes_ = initial_;
+    for (std::size_t g = 0; g < shapes_.size(); ++g)
+      shapes_[g] = shape_of(*cluster.platform().model(GpuId(g)).gpu, cluster.gpus()[g].target);
     events_ = period;
   }
   events_ += cluster.news().size();
   if (events_ < period) return;
   events_ = 0;
-  const std::vector<Shape> before = shapes_;
   planner_.wanted_shapes(cluster, shapes_);
-  for (std::size_t g = 0; g < shapes_.size(); ++g)
-    if (shapes_[g] != before[g]) wanted.emplace_back(GpuId(g), shapes_[g]);
+  for (std::size_t g = 0; g < shapes_.size(); ++g) wanted.emplace_back(GpuId(g), shapes_[g]);
 }
 
 }  // namespace smartmig

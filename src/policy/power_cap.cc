@@ -11,6 +11,7 @@ namespace smartmig {
 namespace {
 
 constexpr double kRounding = 1 + 1e-12;  // sums in another order than the cluster's
+constexpr std::size_t kManyNames = 4096;
 
 // Jobs may be renumbered between decisions, and rows used anew.
 std::uint64_t name_hash(const Workload& workload, JobId job) {
@@ -20,12 +21,17 @@ std::uint64_t name_hash(const Workload& workload, JobId job) {
 
 }  // namespace
 
-std::uint32_t& PowerCap::times(const Cluster& cluster, JobId job) {
-  if (rows_.size() < cluster.states().size()) rows_.resize(cluster.states().size());
-  Row& row = rows_[index(job)];
-  const std::uint64_t name = name_hash(cluster.jobs().workload(), job);
-  if (row.name != name) row = {name, 0};
-  return row.times;
+std::uint32_t PowerCap::times(const Cluster& cluster, JobId job) const {
+  const auto at = memory_.find(name_hash(cluster.jobs().workload(), job));
+  return at == memory_.end() ? 0 : at->second;
+}
+
+void PowerCap::forget_ended(const Cluster& cluster) {
+  if (memory_.size() < kManyNames || memory_.size() < 2 * cluster.unfinished()) return;
+  Memory kept;
+  for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job))
+    if (const std::uint32_t held = times(cluster, job)) kept[name_hash(cluster.jobs().workload(), job)] = held;
+  memory_ = std::move(kept);
 }
 
 bool PowerCap::held_back(JobId job) const { return std::find(held_.begin(), held_.end(), job) != held_.end(); }
@@ -148,7 +154,7 @@ void PowerCap::decide(const Cluster& cluster, Plan& plan) {
       if (first && !mine) mine = &start;
     }
     drop[i] = true;
-    ++times(cluster, start.job);
+    ++memory_[name_hash(cluster.jobs().workload(), start.job)];
     ++held_starts_;
     held_.push_back(start.job);
   }
@@ -157,6 +163,7 @@ void PowerCap::decide(const Cluster& cluster, Plan& plan) {
     if (!drop[i]) plan.starts[kept++] = plan.starts[i];
   plan.starts.resize(kept);
   calm_reshapes(cluster, plan);
+  forget_ended(cluster);
 }
 
 }  // namespace smartmig

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "sched/policy.h"
@@ -41,6 +42,11 @@ class PowerCap : public Policy {
   const PowerCaps& caps() const { return caps_; }
   Policy& inner() { return *inner_; }
 
+  // How often each job was held back, by a hash of its name and arrival: it survives renumbering and goes into forks.
+  using Memory = std::unordered_map<std::uint64_t, std::uint32_t>;
+  const Memory& memory() const { return memory_; }
+  void remember(Memory memory) { memory_ = std::move(memory); }
+
   // By the last decision.
   bool held_back(JobId job) const;
   std::uint64_t held_back_starts() const { return held_starts_; }  // of all decisions
@@ -52,21 +58,18 @@ class PowerCap : public Policy {
     double added = 0, watts = 0;
     int busy_slices = 0;
   };
-  struct Row {
-    std::uint64_t name = 0;
-    std::uint32_t times = 0;  // held back
-  };
   enum Obstacle { kNothing, kBoard, kFleet };
   void look(const Cluster& cluster, const Plan& plan);
   Obstacle admit(const Cluster& cluster, const Start& start);  // adds its watts where there is none
-  std::uint32_t& times(const Cluster& cluster, JobId job);
+  std::uint32_t times(const Cluster& cluster, JobId job) const;
+  void forget_ended(const Cluster& cluster);
   void calm_reshapes(const Cluster& cluster, Plan& plan);
 
   std::unique_ptr<Policy> inner_;
   PowerCaps caps_;
   std::vector<Watts> boards_;
   double fleet_w_ = 0;
-  std::vector<Row> rows_;    // by job
+  Memory memory_;
   std::vector<JobId> held_;  // by the last decision
   std::uint64_t held_starts_ = 0;
   std::vector<std::uint64_t> reshaped_at_;  // by GPU: the fleet's progress when it was last reshaped, plus 1

@@ -49,13 +49,61 @@ TEST(Registry, StaticLayouts) {
 }
 
 TEST(Registry, ComplainsInWords) {
-  EXPECT_EQ(complaint("cedf"), "policy 'cedf': write REPARTITIONER+PLACER, for example static+cedf, or planner");
+  EXPECT_EQ(
+      complaint("cedf"),
+      "policy 'cedf' is not known: write REPARTITIONER+PLACER, for example static+cedf, or one of planner, batch, "
+      "migm-a, migm-b, best");
+  EXPECT_NE(complaint("plannner").find("did you mean planner?"), std::string::npos);
+  EXPECT_NE(complaint("static").find("static+cedf"), std::string::npos);
   EXPECT_NE(complaint("static+cefd").find("did you mean cedf?"), std::string::npos);
   EXPECT_NE(complaint("statik+cedf").find("did you mean static?"), std::string::npos);
   EXPECT_NE(complaint("none+edf", "2xa100-40gb", "1").find("leaves every GPU whole"), std::string::npos);
   EXPECT_NE(complaint("twice+edf", "2xa100-40gb", "1,1").find("takes --layouts FILE"), std::string::npos);
   EXPECT_NE(complaint("static+edf", "2xa100-40gb", "no/such.json").find("no/such.json"), std::string::npos);
   EXPECT_NE(complaint("static+edf", "1xa100-40gb,1xa30-24gb", "1").find("a30-24gb needs a shape"), std::string::npos);
+}
+
+TEST(Registry, EachParameterHasItsOwnFlag) {
+  EXPECT_EQ(complaint("planner", "2xa100-40gb", "mine.json"),
+            "policy 'planner' takes no --layouts: it has --weights FILE");
+  EXPECT_EQ(complaint("meanfield+cedf", "2xa100-40gb", "best.policy"),
+            "policy 'meanfield+cedf' takes no --layouts: it has --network FILE");
+  EXPECT_EQ(complaint("none[3]+edf"), "policy 'none+edf' takes nothing in brackets: it leaves every GPU whole");
+  EXPECT_NE(complaint("planner[no/such.json]").find("no/such.json"), std::string::npos);
+  PolicyOptions shared;
+  shared.layouts = "3";
+  shared.weights = "mine.json";
+  const PolicyOptions own = own_parameters(parse_policy_name("static+edf").value(), shared);
+  EXPECT_EQ(own.layouts, "3");
+  EXPECT_EQ(own.weights, "");
+}
+
+TEST(Registry, NamesAreTakenApart) {
+  const PolicyName guarded = parse_policy_name("guard(static[4g+3g]+cedf)").value();
+  EXPECT_TRUE(guarded.guarded);
+  EXPECT_EQ(guarded.text, "static+cedf");
+  EXPECT_EQ(guarded.full(), "guard(static+cedf)");
+  EXPECT_EQ(guarded.in_brackets, "4g+3g");
+  EXPECT_TRUE(guarded.policy->fixed_shapes);
+  EXPECT_FALSE(guarded.uses_energy());
+  EXPECT_TRUE(parse_policy_name("none+met").value().uses_energy());
+  EXPECT_TRUE(parse_policy_name("meanfield+cedf").value().policy->learned);
+  const PolicyName best = parse_policy_name("best").value();
+  EXPECT_EQ(best.text, "planner");
+  EXPECT_EQ(best.placer, nullptr);
+}
+
+TEST(Registry, EveryRowCanBeMadeAndIsListed) {
+  const auto platform = fixture::platform("2xa100-40gb");
+  const std::string help = policy_help();
+  for (const PolicyRow& row : policies()) {
+    const std::string name = row.make_layouts ? std::string(row.name) + "+cedf" : row.name;
+    const auto made = make_policy(name, {}, {CostModel::kHardware, {}}, *platform);
+    EXPECT_TRUE(made) << name << ": " << made.error().what;
+    EXPECT_EQ(bool(make_policy(name, {}, {}, *platform)), !row.hardware_only) << name;
+    EXPECT_NE(help.find(row.summary), std::string::npos) << name;
+  }
+  for (const PlacerRow& row : placers()) EXPECT_NE(help.find(row.summary), std::string::npos) << row.name;
 }
 
 TEST(Registry, LayoutFiles) {

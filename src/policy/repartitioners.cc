@@ -2,6 +2,22 @@
 
 namespace smartmig {
 
+void ShapeKeeper::ask(const Cluster& cluster, const std::vector<Shape>& shapes,
+                      std::vector<std::pair<GpuId, Shape>>& wanted) {
+  if (shapes_ != &shapes) {
+    shapes_ = &shapes;
+    right_.assign(shapes.size(), Layout{});
+  }
+  for (std::size_t g = 0; g < shapes.size(); ++g) {
+    const Layout target = cluster.gpus()[g].target;
+    if (target == right_[g] && !target.empty()) continue;
+    if (shape_of(*cluster.platform().model(GpuId(g)).gpu, target) == shapes[g])
+      right_[g] = target;
+    else
+      wanted.emplace_back(GpuId(g), shapes[g]);
+  }
+}
+
 bool TwiceDaily::Schedule::is_day(Time now) const {
   const int hour = int(now.count() / 3'600'000'000 % 24);
   if (day_begin == night_begin) return true;
@@ -9,12 +25,7 @@ bool TwiceDaily::Schedule::is_day(Time now) const {
 }
 
 void TwiceDaily::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
-  const bool day = schedule_.is_day(cluster.now());
-  if (last_ == int(day) && identity_ == cluster.identity()) return;
-  last_ = int(day);
-  identity_ = cluster.identity();
-  const std::vector<Shape>& shapes = day ? schedule_.day : schedule_.night;
-  for (std::size_t g = 0; g < shapes.size(); ++g) wanted.emplace_back(GpuId(g), shapes[g]);
+  keeper_.ask(cluster, schedule_.is_day(cluster.now()) ? schedule_.day : schedule_.night, wanted);
 }
 
 std::vector<Shape> whole_gpus(const Platform& platform) {
@@ -30,6 +41,18 @@ std::vector<Shape> whole_gpus(const Platform& platform) {
     shapes.push_back(shape);
   }
   return shapes;
+}
+
+Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vector<std::string>& shapes, bool cyclic) {
+  if (!cyclic && shapes.size() != 1 && shapes.size() != platform.gpus())
+    return invalid("{} layouts are given for {} GPUs: give one per GPU, or one for all", shapes.size(),
+                   platform.gpus());
+  std::vector<Shape> out;
+  for (std::size_t g = 0; g < platform.gpus(); ++g) {
+    SMARTMIG_TRY(const Shape shape, parse_shape(*platform.model(GpuId(g)).gpu, shapes[g % shapes.size()]));
+    out.push_back(shape);
+  }
+  return out;
 }
 
 }  // namespace smartmig

@@ -1,4 +1,6 @@
-// Repartitioners that do not look at the queue.
+// Repartitioners that do not look at the queue. Each asks wherever a GPU's target is not the shape it is to have, at
+// every decision: so the shapes come about wherever the fleet stands when the policy takes over (a daemon's first step,
+// a fork, a state read by `decide`), and come back after something else has changed a GPU.
 //   none    every GPU whole
 //   static  one fixed shape per GPU
 //   twice   two sets of shapes a day: `day` from hour day_begin to night_begin, `night` otherwise
@@ -7,14 +9,28 @@
 
 namespace smartmig {
 
+// Appends the GPUs whose target has another shape. Remembers targets that were right: a decision at which nothing
+// differs costs one comparison per GPU.
+class ShapeKeeper {
+ public:
+  void ask(const Cluster& cluster, const std::vector<Shape>& shapes, std::vector<std::pair<GpuId, Shape>>& wanted);
+
+ private:
+  const std::vector<Shape>* shapes_ = nullptr;  // that right_ is about
+  std::vector<Layout> right_;                   // by GPU: a target of this shape
+};
+
 class FixedShapes : public Repartitioner {
  public:
   explicit FixedShapes(std::vector<Shape> shapes) : shapes_(std::move(shapes)) {}
   std::vector<Shape> initial() const override { return shapes_; }
-  void retarget(const Cluster&, std::vector<std::pair<GpuId, Shape>>&) override {}
+  void retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) override {
+    keeper_.ask(cluster, shapes_, wanted);
+  }
 
  private:
   std::vector<Shape> shapes_;
+  ShapeKeeper keeper_;
 };
 
 class TwiceDaily : public Repartitioner {
@@ -30,10 +46,13 @@ class TwiceDaily : public Repartitioner {
 
  private:
   Schedule schedule_;
-  int last_ = -1;               // 1 day, 0 night
-  std::uint64_t identity_ = 0;  // of the cluster it was asked of
+  ShapeKeeper keeper_;
 };
 
 std::vector<Shape> whole_gpus(const Platform& platform);
+
+// One shape per GPU from a list of shapes separated by commas; a single one serves all GPUs; with `cyclic`, a shorter
+// list is repeated over the fleet.
+Result<std::vector<Shape>> parse_shapes(const Platform& platform, const std::vector<std::string>& shapes, bool cyclic);
 
 }  // namespace smartmig

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 #include "model/speed.h"
-#include "policy/bounded_overtaking.h"
 #include "report/journal.h"
-#include "serve/daemon/guarded_policy.h"
 #include "serve/daemon/daemon_host.h"
 #include "sim/sim_fleet.h"
 #include "support/temp_dir.h"
@@ -133,10 +131,11 @@ class DaemonRun {
     Lived out;
     settle();
     until(host_->clock().is_virtual() ? std::max(setting_.begin, daemon().now() + std::chrono::minutes(30))
-                                         : daemon().now() + from_seconds(1));
+                                      : daemon().now() + from_seconds(1));
     out.platform = daemon().state().session.shared_platform();
     for (const GpuState& gpu : daemon().cluster().gpus()) out.initial.push_back(gpu.layout);
-    const std::uint64_t position = daemon().state().session.journal().position(), decisions = daemon().counts().decisions;
+    const std::uint64_t position = daemon().state().session.journal().position(),
+                        decisions = daemon().counts().decisions;
     out.lines_before = lines_after(0).size();
     out.decision_number = daemon().cluster().decision();
     const Time zero = daemon().now();
@@ -167,7 +166,7 @@ class DaemonRun {
     out.lines = lines_after(position);
     out.decisions = daemon().counts().decisions - decisions;
     out.refused = daemon().counts().refused;
-    out.drains = daemon().policies().overtaking().drains();
+    out.drains = daemon().policies().stack().overtaking()->drains();
     out.done = daemon().counts().ended[std::size_t(JobStatus::kDone)];
     return out;
   }
@@ -198,24 +197,19 @@ struct Simulated {
   std::size_t done = 0;
 };
 
-// As Policies::make wraps it.
+// As the daemon's settings ask for it; without its gate, which these settings leave open.
 inline std::unique_ptr<Policy> policy_of(const Setting& setting, std::shared_ptr<const Platform> platform) {
-  PolicyOptions options;
-  options.layouts = setting.layouts;
-  options.rule.seed = 1;
-  options.rule.w = kPaperWeight;
-  auto named = make_any_policy(setting.policy, options, {CostModel::kHardware, {}}, platform);
-  EXPECT_TRUE(named) << (named ? "" : named.error().what);
-  if (!named) return nullptr;
-  const bool learned = setting.policy.find("meanfield") != std::string::npos;
-  const bool plans = learned || setting.policy.find("planner") != std::string::npos;
-  if (learned) {  // after a refused plan another decides once
-    auto plain = make_any_policy("none+edf", options, {CostModel::kHardware, {}}, platform);
-    EXPECT_TRUE(plain);
-    if (plain) named->policy = std::make_unique<GuardedPolicy>(std::move(named->policy), std::move(plain->policy));
-  }
-  return std::make_unique<BoundedOvertaking>(
-      std::move(named->policy), OvertakingOptions{setting.overtaking, Settings().overtaking.patience, !plans});
+  PolicySpec spec;
+  spec.name = setting.policy;
+  spec.options.layouts = setting.layouts;
+  spec.options.rule.seed = 1;
+  spec.options.rule.w = kPaperWeight;
+  spec.cost = {CostModel::kHardware, {}};
+  spec.guarding = Guarding::kByOwner;
+  spec.overtaking = {setting.overtaking, Settings().overtaking.patience};
+  auto stack = PolicyStack::make(spec, std::move(platform));
+  EXPECT_TRUE(stack) << (stack ? "" : stack.error().what);
+  return stack ? std::move(stack->policy) : nullptr;
 }
 
 inline std::shared_ptr<const JobTable> table_of(const Lived& lived) {

@@ -111,7 +111,7 @@ TEST(BoundedOvertaking, CountsFollowARenumberedTable) {
   }
   auto shared = std::make_shared<const JobTable>(table);
   Cluster cluster(fleet, shared, kHardware, layouts(*fleet, {"1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6"}));
-  BoundedOvertaking bounded(make_named("static+cedf", *fleet), {3, kNever});
+  BoundedOvertaking bounded(make_named("static[1g+1g+1g+1g+1g+1g+1g]+cedf", *fleet), {3, kNever});
   const auto decide_and_act = [&](Cluster& world) {
     Plan plan;
     bounded.decide(world, plan);
@@ -207,7 +207,7 @@ TEST(BoundedOvertakingProperty, TheBoundHoldsInRandomWorlds) {
     else
       inner = std::make_unique<PairPolicy>(std::make_unique<FixedShapes>(world.shapes),
                                            std::move(make_placer("cedf", {}, cost).value()));
-    BoundedOvertaking bounded(std::move(inner), {bound, patience, rng.below(2) == 0});
+    BoundedOvertaking bounded(std::move(inner), {bound, patience});
     Watch watch(bounded, bound);
     random_world::Checked checked(watch);
     Cluster cluster(world.platform, world.jobs, cost, world.initial);
@@ -263,7 +263,7 @@ TEST(BoundedOvertakingProperty, WithoutABoundPlansAreTheInnerPolicys) {
     for (const CostModel& cost : {kHardware, CostModel{}}) {
       const char* name = c % 2 ? "none+cedf" : "planner";
       const auto one = [&] { return std::move(make_policy(name, {}, cost, *world.platform).value().policy); };
-      Twins twins(one(), std::make_unique<BoundedOvertaking>(one(), OvertakingOptions{kNoBound, kNever, true}));
+      Twins twins(one(), std::make_unique<BoundedOvertaking>(one(), OvertakingOptions{kNoBound, kNever}));
       Cluster cluster(world.platform, world.jobs, cost, world.initial);
       SimFleet fleet(cluster);
       Session session(fleet, std::move(cluster));

@@ -63,7 +63,7 @@ TEST(PowerCapProperty, WattsNeverExceedTheCaps) {
     const auto bound_jobs = JobTable::bind(workload, *world.platform);
     if (!bound_jobs || bound_jobs->size() == 0) continue;  // memory asks for more than the watts allow
     const auto table = std::make_shared<const JobTable>(*bound_jobs);
-    PowerCap cap(std::make_unique<BoundedOvertaking>(std::move(inner), OvertakingOptions{5, kNever, true}), caps);
+    PowerCap cap(std::make_unique<BoundedOvertaking>(std::move(inner), OvertakingOptions{5, kNever}), caps);
     Meter meter(cap);
     random_world::Checked checked(meter);
     Cluster cluster(world.platform, table, cost, world.initial);

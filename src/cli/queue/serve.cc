@@ -12,7 +12,7 @@
 #include <cstring>
 #include <thread>
 
-#include "cli/command.h"
+#include "cli/policy_flags.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
 #include "serve/daemon/daemon_host.h"
@@ -85,6 +85,7 @@ class Signals {
 
 int run_serve(const Arguments& arguments) {
   std::string config_file, emulate, driver, socket, state, policy, shadow, power = "auto", clock = "real";
+  PolicyOptions parameters;
   DaemonHostOptions station_options;
   bool gen_config = false, quiet = false;
   Command command(
@@ -99,7 +100,8 @@ int run_serve(const Arguments& arguments) {
   command.option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)");
   command.option("--socket", socket, "PATH", "where to listen");
   command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept");
-  command.option("--policy", policy, "NAME", "planner, search+cedf, guard(meanfield+cedf), ...");
+  command.option("--policy", policy, "POLICY", "who decides, listed below");
+  declare_policy_parameters(command, parameters);
   command.option("--shadow", shadow, "NAME", "another policy, to be told what it would have done and cost");
   command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default of each model");
   command.option("--like", station_options.like, "MODEL", "mps: the catalogue model whose profiles stand for shares");
@@ -110,6 +112,7 @@ int run_serve(const Arguments& arguments) {
   command.flag("--without-processes", station_options.in_process,
                "with --emulate: jobs are not run, each ends when it was predicted to");
   command.flag("--quiet", quiet, "no words at the start");
+  list_policies(command);
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
@@ -124,6 +127,9 @@ int run_serve(const Arguments& arguments) {
     if (!socket.empty()) settings.places.socket = socket;
     if (!state.empty()) settings.places.state_dir = state;
     if (!policy.empty()) settings.policy.name = policy;
+    if (!parameters.layouts.empty()) settings.policy.layouts = parameters.layouts;
+    if (!parameters.weights.empty()) settings.policy.weights = parameters.weights;
+    if (!parameters.network.empty()) settings.policy.network = parameters.network;
     if (!shadow.empty()) settings.policy.shadow = shadow;
     if (settings.places.socket.empty()) settings.places.socket = default_socket();
     return settings;

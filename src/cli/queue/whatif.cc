@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "cli/policy_flags.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/job_words.h"
 #include "cli/queue/submission.h"
@@ -92,11 +93,12 @@ int run_whatif(const Arguments& arguments) {
       "Copies the live queue into the simulator, changes something and compares: energy, lateness, when each job ends. "
       "Nothing\nis touched. What can change: the policy, more GPUs, one more job (with the options of submit).",
       "smartmig whatif --policy static+cedf --add-gpus 1xa100-40gb");
-  cmd.option("--policy", policy, "R+P", "another policy");
+  cmd.option("--policy", policy, "POLICY", "another policy, listed below");
   cmd.option("--add-gpus", add_gpus, "SPEC", "more GPUs: 1xa100-40gb");
   cmd.option("--rows", limit, "N", "jobs shown at most, those that move most");
   declare_submit_options(cmd, words.options);
   options.declare(cmd);
+  list_policies(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

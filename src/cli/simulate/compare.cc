@@ -7,7 +7,7 @@
 #include "cli/simulate/comparison.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 #include "eval/seeds.h"
 
 namespace smartmig::cli {
@@ -23,7 +23,8 @@ int run_compare(const Arguments& arguments) {
       "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
       "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
   options.declare(command);
-  command.option("--policies", policies, "LIST", "policies; layouts of their own in brackets: static[3]+edf");
+  command.option("--policies", policies, "LIST", "policies, listed below; each may have its parameter in brackets");
+  options.declare_policy(command);
   command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
   command.option("--days", days, "N", "how many days: report seeds from 200000 on");
   command.option("--seeds", seeds_text, "LIST", "the days' seeds instead: 200000-200029");
@@ -49,15 +50,18 @@ int run_compare(const Arguments& arguments) {
                 "with each policy"));
 
   std::vector<Contender> contenders;
-  for (const std::string& name : split_policies(policies))
-    contenders.push_back(contender_of(name, options.policy_options()));
+  for (const std::string& name : split_policies(policies)) {
+    const auto known = parse_policy_name(name);
+    if (!known) return usage_error(known.error());
+    contenders.push_back(contender_of(name, own_parameters(*known, options.policy_options())));
+  }
   std::size_t base = 0;
   if (!baseline.empty()) {
     while (base < contenders.size() && contenders[base].label != baseline) ++base;
     if (base == contenders.size()) return usage_error(invalid("the baseline {} is not among the policies", baseline));
   }
   for (const Contender& contender : contenders) {
-    const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform);
+    const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
     if (!made) return usage_error(made.error());
     if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
       return usage_error(fair.error());

@@ -126,12 +126,13 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
     with.w = options.prices->weight();
   else if (live)
     with.w = kPaperWeight;
-  with.policy.layouts = options.layouts;
-
   const std::string policy = record.config_value("policy");
   std::vector<ReplayRow> rows{{"recorded", day->recorded}};
   if (!policy.empty()) rows[0].label += ": " + policy;
   for (const std::string& name : split_policies(options.policies)) {
+    const auto parsed = parse_policy_name(name);
+    if (!parsed) return usage_error(parsed.error());
+    with.policy = own_parameters(*parsed, options.parameters);
     const auto result = live_again(other, other.measured, name, with);
     if (!result) return failure(result.error());
     rows.push_back({name, result->summary});
@@ -142,11 +143,14 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
   if (!policy.empty()) {
     ReplayOptions same = with;
     same.recorded_layouts = true;
-    if (same.policy.layouts.empty() && policy.starts_with("static"))
+    const auto name = parse_policy_name(policy);
+    const PolicyOptions given = name ? own_parameters(*name, options.parameters) : options.parameters;
+    same.policy = given;
+    if (name && given.layouts.empty() && *name->policy->default_layouts)
       same.policy.layouts = record.config_value("layouts");
     auto as_measured = live_again(*day, day->measured, policy, same);
-    if (!as_measured && same.policy.layouts != options.layouts) {
-      same.policy.layouts = options.layouts;
+    if (!as_measured && same.policy.layouts != given.layouts) {
+      same.policy = given;
       as_measured = live_again(*day, day->measured, policy, same);
     }
     const auto as_expected = live_again(*day, day->expected, policy, same);

@@ -11,8 +11,9 @@
 namespace smartmig::cli {
 
 struct CounterfactualOptions {
-  std::string policies, layouts, cost;  // cost empty: the journal's
-  std::string jobs;                     // a file of `queue --all --json`: joules as measured; else the journal's notes
+  std::string policies, cost;  // cost empty: the journal's
+  PolicyOptions parameters;    // of the policies that take them
+  std::string jobs;            // a file of `queue --all --json`: joules as measured; else the journal's notes
   std::optional<EnergyPrices> prices;
   std::string title;  // what is replayed, in words
   bool json = false;

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/policy_flags.h"
 #include "cli/verbs.h"
 #include "eval/decision.h"
 
@@ -21,17 +21,16 @@ int run_decide(const Arguments& arguments) {
     "jobs":[{"id":"a","submit_s":0,"deadline_s":300,"work_s":{"1g":400,"2g":200,"4g":100}}]}' |
     smartmig decide --json-indent)");
   command.option("--file", file, "FILE", "read the state from here; - is standard input").alias("-f");
-  command.option(
-      "--policy", policy, "R+P",
-      "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
-  command.option("--layouts", options.layouts, "LIST|FILE",
-                 "layouts the policy is to hold; without, static keeps those of the state");
+  command.option("--policy", policy, "POLICY",
+                 "who decides, listed below; without --layouts, static keeps those of the state");
+  declare_policy_parameters(command, options);
   command.option("--cost", cost_name, "MODEL",
                  "paper: preempting and reshaping are free; hardware: running jobs stay, only idle slices change");
   command.option("--a", options.rule.a, "A",
                  "weight of a watt-minute against a minute of mean tardiness, for met and met-w");
   command.option("--seed", seed, "S", "seed of the policy's own random choices");
   command.flag("--json-indent", indent, "print the plan over several lines");
+  list_policies(command);
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;

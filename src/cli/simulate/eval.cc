@@ -1,7 +1,7 @@
 // One policy against every baseline that a fair table needs: a thin front of compare.
 #include <filesystem>
 
-#include "cli/command.h"
+#include "cli/policy_flags.h"
 #include "cli/verbs.h"
 
 namespace smartmig::cli {
@@ -14,6 +14,7 @@ int run_eval(const Arguments& arguments) {
         "static and the searched\ntwice-daily partition. FILE is a trained network, RUN_DIR what smartmig train "
         "wrote (its best policy). --bound adds the\nproven gap; smartmig compare --help lists the options.",
         "smartmig eval planner --days 30 --bound");
+    list_policies(cmd);
     if (const auto shown = cmd.parse({"--help"}); !shown) return usage_error(shown.error());
     return arguments.empty() ? 2 : arguments[0].starts_with("-h") || arguments[0] == "--help" ? 0 : 2;
   }

@@ -10,7 +10,7 @@
 #include "cli/simulate/explanation.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 #include "eval/seeds.h"
 
 namespace smartmig::cli {
@@ -26,6 +26,7 @@ int run_explain(const Arguments& arguments) {
                   "smartmig explain planner+cedf -w paper:20x --days 10 --html explain.html");
   command.positional(policy);
   options.declare(command);
+  options.declare_policy(command);
   command.option("--days", days, "N", "days to show and to judge on: report seeds from 200000 on");
   command.option("--seeds", seeds_text, "LIST", "their seeds instead: 200000-200029");
   command.option("--fit-days", fit_days, "N", "days the table is made from: validation seeds from 100000 on");
@@ -58,7 +59,7 @@ int run_explain(const Arguments& arguments) {
     if (std::find(fit_seeds->begin(), fit_seeds->end(), seed) != fit_seeds->end())
       return usage_error(invalid("seed {} would make the table and judge it: give other --fit-seeds", seed));
   const Contender contender = contender_of(policy, options.policy_options());
-  const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform);
+  const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
   if (!made) return usage_error(made.error());
   if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
     return usage_error(fair.error());

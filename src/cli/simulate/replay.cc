@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/policy_flags.h"
 #include "cli/simulate/counterfactual.h"
 #include "cli/verbs.h"
 #include "report/html_report.h"
@@ -33,7 +33,8 @@ int run_replay(const Arguments& arguments) {
   command.option("--report", report, "FILE", "write an HTML report of the run");
   command.option("--a", a_text, "X", "weight of energy in ET in place of the run's own");
   command.option("--policies", other.policies, "LIST", "live the day again under these: planner,search+cedf,none+edf");
-  command.option("--layouts", other.layouts, "LIST|FILE", "with --policies: layouts of static and twice");
+  declare_policy_parameters(command, other.parameters);
+  list_policies(command);
   command.option("--cost", other.cost, "NAME", "with --policies: paper or hardware; the journal's own if not given");
   command.option("--energy-price", energy_price, "X", "with --policies: price of a kWh, for the column cost");
   command.option("--late-price", late_price, "X", "with --policies: price of an hour of lateness");

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/policy_flags.h"
 
 namespace smartmig::cli {
 
@@ -11,8 +12,6 @@ void RunOptions::declare(Command& command) {
   command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
       .alias("-w");
   command.option("--gpus", gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
-  command.option("--layouts", layouts, "LIST|FILE",
-                 "layouts of a static policy: 1,1,2,3,3,5,5,10 or 4g+2g+1g or a layouts file");
   command.option("--power", power, "NAME",
                  "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
   command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
@@ -24,7 +23,12 @@ void RunOptions::declare(Command& command) {
   command.option("--deadline-cut-s", deadline_cut_s, "S",
                  "take S seconds off every deadline: the paper charges repartitioning as 4");
   command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
+}
+
+void RunOptions::declare_policy(Command& command) {
+  declare_policy_parameters(command, parameters);
   command.option("--seed", policy_seed, "S", "seed of the policy's own random choices");
+  list_policies(command);
 }
 
 Result<Setting> RunOptions::setting() const {
@@ -55,8 +59,7 @@ Result<LoadOptions> RunOptions::load_options() const {
 }
 
 PolicyOptions RunOptions::policy_options() const {
-  PolicyOptions options;
-  options.layouts = layouts;
+  PolicyOptions options = parameters;
   options.rule.a = a;
   options.rule.seed = std::uint64_t(policy_seed);
   return options;

@@ -1,4 +1,4 @@
-// The options that say what to simulate, shared by sim, compare, search and size.
+// The options that say what to simulate, shared by sim, compare, search, tune, explain and bound.
 #pragma once
 #include <string>
 
@@ -11,7 +11,7 @@ struct RunOptions {
   std::string workload = "paper:20x";
   std::string gpus = "8xa100-40gb";
   std::string power = "auto";
-  std::string layouts;
+  PolicyOptions parameters;  // --layouts, --weights, --network
   std::string cost = "paper";
   std::string reshape_s;
   double a = 2e-7;
@@ -21,6 +21,7 @@ struct RunOptions {
   std::int64_t policy_seed = 1;
 
   void declare(Command& command);
+  void declare_policy(Command& command);  // of a verb that takes a policy: its parameters, and the list of policies
   // Everything but the workload's day, checked.
   Result<Setting> setting() const;
   Result<LoadOptions> load_options() const;

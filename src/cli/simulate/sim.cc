@@ -10,7 +10,7 @@
 #include "cli/simulate/run_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "eval/guard.h"
+#include "eval/policy_stack.h"
 #include "report/run_dir.h"
 #include "report/summary_text.h"
 
@@ -96,9 +96,8 @@ int run_sim(const Arguments& arguments) {
   Command command("sim", "", "Simulates a workload on a fleet under one policy and prints energy, tardiness and ET.",
                   "smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf --report -o run1");
   options.declare(command);
-  command.option(
-      "--policy", options.policy, "R+P",
-      "repartitioner (none, static, twice, search) + placer (edf, met, met-w, cedf, random, fifo, dedicated, ...)");
+  command.option("--policy", options.policy, "POLICY", "who decides, listed below");
+  options.declare_policy(command);
   command.option("--out", options.out, "DIR", "write the run directory").alias("-o");
   command.flag("--force", options.force, "replace an existing run directory");
   command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");
@@ -114,7 +113,8 @@ int run_sim(const Arguments& arguments) {
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
   const Contender contender = contender_of(options.policy, options.policy_options());
-  if (const auto made = make_any_policy(contender.policy, contender.options, setting->cost, setting->platform); !made)
+  if (const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
+      !made)
     return usage_error(made.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))

@@ -29,8 +29,10 @@ int run_size(const Arguments& arguments) {
   command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:10x or a file")
       .alias("-w");
   command.option("--model", model, "GPU", "the GPU model to count");
-  command.option("--policy", policy, "R+P",
-                 "default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
+  command.option(
+      "--policy", policy, "POLICY",
+      "who decides, listed below; default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
+  options.declare_policy(command);
   command.option("--max-gpus", most, "N", "the largest fleet tried");
   command.option("--target-min", target, "T",
                  "mean tardiness that is good enough, minutes; negative: look for the knee");

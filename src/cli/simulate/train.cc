@@ -176,7 +176,7 @@ class Run {
     if (trainer_->best_et >= 0)
       fmt::print(
           "best policy: {}/best.policy, validation ET {:.4f} min, {:+.1f} % against {}; use it with: smartmig sim "
-          "--policy 'meanfield+{}' --layouts {}/best.policy\n",
+          "--policy 'meanfield+{}' --network {}/best.policy\n",
           directory_, trainer_->best_et, 100 * (trainer_->best_et / baseline_et_ - 1), config.baseline, config.placer,
           directory_);
     return Ok{};

@@ -96,7 +96,7 @@ int run_tune(const Arguments& arguments) {
   if (out.empty())
     fmt::print("add -o FILE to keep them\n");
   else
-    fmt::print("written to {}; use them with: smartmig sim --policy planner --layouts {}\n", out, out);
+    fmt::print("written to {}; use them with: smartmig sim --policy planner --weights {}\n", out, out);
   return 0;
 }
 

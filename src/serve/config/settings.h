@@ -26,9 +26,9 @@ struct Settings {
   } places;
 
   struct Deciding {
-    std::string name = "planner";  // the key `policy`
-    std::string layouts;           // of a static policy
-    std::string shadow;            // empty: none
+    std::string name = "planner";           // the key `policy`
+    std::string layouts, weights, network;  // its parameters; empty: its defaults
+    std::string shadow;                     // empty: none
     bool guard = false;
     std::uint64_t seed = 1;
     bool operator==(const Deciding&) const = default;

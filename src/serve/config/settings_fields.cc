@@ -160,6 +160,8 @@ std::vector<SettingField> setting_fields(Settings& c) {
       fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.places.driver)),
       text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy.name),
       text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.policy.layouts),
+      text_field("weights", "weights file of the planner; empty: the shipped one", c.policy.weights),
+      text_field("network", "network file of meanfield; empty: the shipped one", c.policy.network),
       text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.policy.shadow),
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
            c.policy.guard),

@@ -47,7 +47,6 @@ void Daemon::gather() {
       state_->book.changed(*job);
       session.tell_overrun(id);
     }
-  decisions_.act_on_first_shapes();
   requests_.carry_out();
   reports_.sample_when_due();
 }

@@ -18,8 +18,8 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<QueueState> state)
             state_->memory, state_->estimates, lifecycle_, state_->figures),
       reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
                state_->memory, state_->figures),
-      decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->boards,
-                 state_->attempts, state_->shares, state_->estimates, attempts_, state_->figures),
+      decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->attempts,
+                 state_->shares, state_->estimates, attempts_, state_->figures),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
             state_->estimates, lifecycle_, state_->figures),
       upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
@@ -42,7 +42,6 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->state_->session.note("repaired", "\"words\":" + nlohmann::json(words).dump());
   SMARTMIG_RETURN_IF_ERROR(
       find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_, daemon->lifecycle_));
-  daemon->decisions_.ask_for_first_shapes();
   return daemon;
 }
 
@@ -60,7 +59,6 @@ Result<Ok> Daemon::set_settings(Settings settings) {
     (void)upkeep_.open_mapping();
     return made.error();
   }
-  decisions_.ask_for_first_shapes();
   decisions_.decide_anyway();
   state_->book.queue_changed();
   return Ok{};

@@ -7,24 +7,23 @@
 namespace smartmig {
 
 Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
-                     JobBook& book, Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates,
-                     Attempts& attempts, Figures& figures)
+                     JobBook& book, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
+                     Figures& figures)
     : settings_(settings),
       pace_(pace),
       session_(session),
       book_(book),
-      boards_(boards),
       estimates_(estimates),
       attempts_(attempts),
       figures_(figures),
-      policies_(
-          settings, session.shared_platform(), session.cost(),
-          [&session, &book, &shares](const Cluster&, const Start& start) {
-            const JobRecord* job = book.find(session.belief().record(start.job));
-            if (!job) return StartObjection::kJobEnded;
-            return shares.check(*job, session.platform().model(start.gpu).slices_of_placement[index(start.where)]);
-          },
-          [&session, &book, &shares, &table] { shares.count(table.running(book, session.platform())); }),
+      policies_(settings, session.shared_platform(), session.cost(),
+                StartGate{[&session, &book, &shares, &table] { shares.count(table.running(book, session.platform())); },
+                          [&session, &book, &shares](const Cluster&, const Start& start) {
+                            const JobRecord* job = book.find(session.belief().record(start.job));
+                            if (!job) return StartObjection::kJobEnded;
+                            return shares.check(
+                                *job, session.platform().model(start.gpu).slices_of_placement[index(start.where)]);
+                          }}),
       advice_(settings, policies_, clock, pace.advice) {}
 
 Result<Ok> Decisions::make_policies() {
@@ -32,23 +31,8 @@ Result<Ok> Decisions::make_policies() {
   advice_.set_shadow(policies_.take_shadow());
   session_.belief().set_caps(policies_.caps());
   session_.belief().set_user_slices(settings_.limits.user_slices);
+  shapes_due_ = anyway_ = policies_.stack().row().fixed_shapes;
   return Ok{};
-}
-
-// A fixed partition states its layouts for time 0 only: they are asked for once, where nothing else is.
-void Decisions::ask_for_first_shapes() {
-  for (std::size_t g = 0; g < boards_.size(); ++g) {
-    const Platform::Model& model = session_.platform().model(GpuId(g));
-    const GpuState& state = session_.cluster().gpus()[g];
-    const Shape& wanted = policies_.initial()[g];
-    if (boards_.at(int(g)).in_trouble() || shape_of(*model.gpu, state.layout) == wanted) continue;
-    if (const auto layout = model.shapes->realise(wanted, state.layout, state.busy))
-      first_plan_.reshapes.push_back({GpuId(g), *layout});
-  }
-}
-
-void Decisions::act_on_first_shapes() {
-  if (!first_plan_.empty() && !paused_) session_.session().act(std::exchange(first_plan_, {}));
 }
 
 void Decisions::pause(bool on) {
@@ -70,8 +54,8 @@ void Decisions::decide_all() {
     }
     if (worth_deciding(session_.cluster())) decide();
   }
-  // Time alone gives no reason to decide about a fleet without jobs.
-  if (anyway_ && (paused_ || session_.cluster().unfinished() == 0)) tick_again();
+  // Time alone is no reason to decide about a fleet without jobs; shapes that it is to have are one.
+  if (anyway_ && (paused_ || (session_.cluster().unfinished() == 0 && !shapes_due_))) tick_again();
   if (anyway_) {
     session.look_again();
     decide();
@@ -80,14 +64,17 @@ void Decisions::decide_all() {
   }
   attempts_.prepare(fleet.take_effects());
   figures_.counts.refused = session.refused();
-  figures_.counts.fallbacks = policies_.falls();
+  figures_.counts.fallbacks = policies_.fallbacks();
 }
 
 void Decisions::decide() {
   tick_again();
   plan_.clear();
   const auto began = std::chrono::steady_clock::now();
-  if (!paused_) policies_.decide(session_.cluster(), plan_);
+  if (!paused_) {
+    policies_.decide(session_.cluster(), plan_);
+    shapes_due_ = false;
+  }
   figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   if (!paused_) note_shadow();
   session_.session().act(plan_);

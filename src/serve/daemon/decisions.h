@@ -14,17 +14,15 @@ namespace smartmig {
 class Decisions {
  public:
   Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
-            Boards& boards, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
-            Figures& figures);
+            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures);
 
-  Result<Ok> make_policies();  // by the settings as they are now; all or nothing
+  // By the settings as they are now; all or nothing. Shapes that do not depend on the queue are then made at once.
+  Result<Ok> make_policies();
   const Policies& policies() const { return policies_; }
   nlohmann::json shadow_json() const { return advice_.shadow_json(figures_.counts.decisions); }
 
-  void decide_all();            // all that is due
-  void ask_for_first_shapes();  // the plan that brings them is acted upon once, when the queue is not paused
-  void act_on_first_shapes();
-  void consult();  // compares policies when it is time
+  void decide_all();  // all that is due
+  void consult();     // compares policies when it is time
   void decide_anyway() { anyway_ = true; }
   void rows_renumbered() { policies_.rows_renumbered(); }
   void pause(bool on);
@@ -40,14 +38,14 @@ class Decisions {
   const DaemonPace pace_;
   LiveSession& session_;
   JobBook& book_;
-  Boards& boards_;
   Estimates& estimates_;
   Attempts& attempts_;
   Figures& figures_;
   Policies policies_;
   PolicyAdvice advice_;
-  Plan plan_, first_plan_;
+  Plan plan_;
   bool anyway_ = false, paused_ = false;
+  bool shapes_due_ = false;  // a fleet without jobs, too, is to get the shapes of a new policy
   Time next_tick_{};
 };
 

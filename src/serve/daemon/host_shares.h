@@ -4,9 +4,9 @@
 #pragma once
 #include <map>
 
+#include "policy/start_filter.h"
 #include "serve/config/settings.h"
 #include "serve/daemon/attempt_table.h"
-#include "serve/daemon/start_filter.h"
 
 namespace smartmig {
 

@@ -54,33 +54,34 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::consult(Time now, bool jobs_wait, 
   if (now < next_ || (!shadow_ && !policies_.guard())) return notes;
   next_ = now + interval_;
   if (!jobs_wait) return notes;
-  std::vector<Advisor::Candidate> candidates = {{"own", policies_.maker(policies_.plain_name())}};
-  if (shadow_) candidates.push_back({"shadow", policies_.maker(settings_.policy.shadow)});
-  if (policies_.guard())
-    for (const char* plain : kPlainPolicies) candidates.push_back({plain, policies_.maker(plain)});
+  std::vector<Advisor::Candidate> candidates = {{"own", policies_.own()}};
+  if (const Guard* guard = policies_.guard())  // with the guard's own numbers
+    for (std::size_t i = 1; i < guard->candidates().size(); ++i)
+      candidates.push_back({guard->candidates()[i].name, policies_.other(guard->candidates()[i].name)});
+  if (shadow_) candidates.push_back({"shadow", policies_.other(settings_.policy.shadow)});
   advisor_.ask(fork(), std::move(candidates));
   return notes;
 }
 
 std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answer, Time origin) {
   std::vector<Note> notes;
-  double best_plain = kNoFuture;
-  for (std::size_t i = 1; i < answer.names.size(); ++i) {
-    if (answer.names[i] != "shadow") {
-      best_plain = std::min(best_plain, weighed(answer.outcomes[i], settings_.priced()));
-      continue;
-    }
+  const auto cost = [&](std::size_t i) { return weighed(answer.outcomes[i], settings_.priced()); };
+  if (answer.names.back() == "shadow") {
     report_ = {{"at", unix_seconds(answer.asked + origin)},
                {"own", figures_of(answer.outcomes[0], settings_.priced())},
-               {"shadow", figures_of(answer.outcomes[i], settings_.priced())}};
+               {"shadow", figures_of(answer.outcomes.back(), settings_.priced())}};
     notes.push_back({"shadow_cost", "\"compared\":" + report_.dump()});
   }
-  GuardedPolicy* guard = policies_.guard();
-  if (!guard || best_plain == kNoFuture) return notes;
-  const bool worse = weighed(answer.outcomes[0], settings_.priced()) > best_plain * (1 + kGuardMargin);
-  if (worse != guard->worse())
+  Guard* guard = policies_.guard();
+  if (!guard || answer.names.size() < guard->candidates().size()) return notes;  // it was asked without a guard
+  std::size_t best = 1;
+  for (std::size_t i = 2; i < guard->candidates().size(); ++i)
+    if (cost(i) < cost(best)) best = i;
+  if (cost(best) == kNoFuture) return notes;
+  const bool worse = cost(0) > cost(best) * (1 + kGuardMargin);
+  if (worse != (guard->deciding() != 0))
     notes.push_back({"guard", fmt::format("\"policy\":{},\"falls_back\":{}", Json(policies_.name()).dump(), worse)});
-  guard->set_worse(worse);
+  guard->use(worse ? best : 0);
   return notes;
 }
 

@@ -43,7 +43,7 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   PolicyMaker policy;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  live = fork_of(d, QueueId(id));
-                 policy = d.policies().maker(d.policies().plain_name());
+                 policy = d.policies().deciding();
                  return Ok{};
                }));
   (void)forked;
@@ -53,6 +53,8 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   const Eta& mine = etas[std::size_t(at - live.ids.begin())];
   Json out = {{"job", id},
               {"futures", kFutures},
+              {"expected_start_at", unix_seconds(mine.expected_start + live.origin)},
+              {"expected_finish_at", unix_seconds(mine.expected_finish + live.origin)},
               {"start_at", to_json(mine.start, live.origin)},
               {"finish_at", to_json(mine.finish, live.origin)},
               {"deadline_at", found.spec.deadline ? Json(unix_seconds(*found.spec.deadline)) : Json()},
@@ -72,8 +74,8 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   JobRecord extra_record;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  live = fork_of(d, QueueId(~std::uint64_t{0}));
-                 now_policy = d.policies().maker(d.policies().plain_name());
-                 then_policy = policy_name.empty() ? now_policy : d.policies().maker(policy_name);
+                 now_policy = d.policies().deciding();
+                 then_policy = policy_name.empty() ? now_policy : d.policies().other(policy_name);
                  if (object.has("job")) {
                    SMARTMIG_TRY(JobSpec spec, parse_job_spec(body["job"].dump(), d.now()));
                    extra_record = d.jobs().as_record(caller, std::move(spec));
@@ -130,7 +132,7 @@ Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
   PolicyMaker policy;
   SMARTMIG_TRY(Why why, ask<Why>([&](Daemon& d) -> Result<Why> {
                  live = fork_of(d, QueueId(id));
-                 policy = d.policies().maker(d.policies().plain_name());
+                 policy = d.policies().deciding();
                  return why_now(d, QueueId(id));
                }));
   const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));

@@ -123,7 +123,7 @@ Result<Json> DaemonService::status(const Caller&) {
     out["prices"] = Json();
     if (s.priced())
       out["prices"] = {{"energy_per_kwh", s.prices.energy_per_kwh}, {"late_per_hour", s.prices.late_per_hour}};
-    out["overtaken_max"] = d.policies().overtaking().most_overtaken();
+    out["overtaken_max"] = d.policies().stack().most_overtaken();
     out["visible"] = state.session.belief().visible();
     out["journal_position"] = state.session.journal().position();
     out["disk"] = state.book.disk_trouble().empty() ? "ok" : state.book.disk_trouble();

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "serve/config/settings_file.h"
+#include "serve/daemon/policies.h"
 
 namespace smartmig {
 namespace {
@@ -97,6 +98,13 @@ std::string fallbacks(const Settings& s) {
   return d.daemon().counts().fallbacks > 0 ? "some" : "none";
 }
 
+std::string policy_made(const Settings& s) {
+  Policies policies(s, std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value()),
+                    {CostModel::kHardware, {}}, {});
+  const auto made = policies.make();
+  return made ? policies.name() : made.error().what;
+}
+
 std::string most_watts(const Settings& s) {
   EmulatedDaemon d(s);
   for (int i = 0; i < 12; ++i) d.submit(5);
@@ -135,6 +143,8 @@ Effects effects() {
       {"driver", {"driver = \"emulate:2xa100-40gb\"", gpus_of}},
       {"policy", {"policy = \"none+edf\"", layouts_after_a_while}},
       {"layouts", {"layouts = \"4g+2g+1g\"", layouts_after_a_while, "policy = \"static+edf\"\n"}},
+      {"weights", {"weights = \"/nowhere/weights.json\"", policy_made}},
+      {"network", {"network = \"/nowhere/best.policy\"", policy_made, "policy = \"meanfield+cedf\"\n"}},
       {"shadow", {"shadow = \"none+edf\"", shadow_differences}},
       {"guard", {"guard = true", fallbacks, kSmall}},
       {"seed", {"seed = 12", layouts_after_a_while, "policy = \"static+random\"\n"}},

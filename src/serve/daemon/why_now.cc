@@ -27,15 +27,15 @@ void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
 
 void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, const QueueState& state) {
   in.user.full = state.shares.user_full(job.owner.uid);
-  in.overtaking = &policies.overtaking();
+  in.overtaking = policies.stack().overtaking();
   in.policy = policies.name();
   in.power.board_cap_w = state.settings.power.board_cap_w;
   in.power.fleet_cap_w = state.settings.power.fleet_cap_w;
   for (const GpuState& gpu : in.cluster->gpus()) in.power.fleet_w += gpu.watts;
   if (in.job == kNoJob) return;
-  in.user.full |= policies.filter().objection(in.job) == StartObjection::kUserSlices;
-  in.power.held = policies.power_cap().held_back(in.job);
-  in.power.never = policies.power_cap().never_fits(*in.cluster, in.job);
+  in.user.full |= policies.stack().objection(in.job) == StartObjection::kUserSlices;
+  in.power.held = policies.stack().held_back_by_cap(in.job);
+  in.power.never = policies.stack().never_fits_cap(*in.cluster, in.job);
 }
 
 }  // namespace

@@ -103,8 +103,7 @@ TEST(Why, ASliceThatADeadProcessHoldsIsNamed) {
 TEST(Why, AReservationIsTold) {
   Scene s;
   s.start(0, 0, "7g@0");
-  BoundedOvertaking guard(std::move(make_policy("static+cedf", {}, kHardware, *s.fleet).value().policy),
-                          {0, kNever, true});
+  BoundedOvertaking guard(std::move(make_policy("static+cedf", {}, kHardware, *s.fleet).value().policy), {0, kNever});
   Plan plan;
   s.cluster.apply(Event::destroyed(min(1), GpuId(1), {}));
   guard.decide(s.cluster, plan);
@@ -120,8 +119,8 @@ TEST(Why, AlternativesArePriced) {
   s.start(0, 0, "7g@0");
   s.start(2, 1, "3g@0");
   Why why = why_waiting(s.in);
-  why.alternatives =
-      priced_alternatives(fork(s.cluster), JobId(1), named_policy("planner", {}, kHardware), EnergyPrices{0.3, 6});
+  why.alternatives = priced_alternatives(fork(s.cluster), JobId(1), maker_of(PolicySpec{"planner", {}, kHardware}),
+                                         EnergyPrices{0.3, 6});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
   EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
@@ -136,7 +135,8 @@ TEST(Why, AlternativesArePriced) {
   EXPECT_EQ(json["job"], 2);
   EXPECT_EQ(json["code"], "slices_busy");
   EXPECT_EQ(json["alternatives"].size(), 4u);
-  EXPECT_TRUE(priced_alternatives(fork(s.cluster), JobId(7), named_policy("planner", {}, kHardware), {}).empty());
+  EXPECT_TRUE(
+      priced_alternatives(fork(s.cluster), JobId(7), maker_of(PolicySpec{"planner", {}, kHardware}), {}).empty());
 }
 
 }  // namespace

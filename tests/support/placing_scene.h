@@ -1,19 +1,19 @@
 // A fleet at one instant for tests of placing rules: jobs that arrived, some of them running, and what a rule makes of
-// it. Header only, used by tests.
+// it.
 #pragma once
 #include "model/fixture.h"
 #include "policy/plain_placer.h"
 
 namespace smartmig::fixture {
 
-struct Desk {
+struct PlacingScene {
   std::shared_ptr<const Platform> platform;
   Cluster cluster;
   UsableSlices usable;
 
   // All jobs arrive at their submit time, in order; the clock stands at the last.
-  Desk(std::string_view gpus, const std::vector<std::string>& texts, std::vector<Job> jobs, CostModel cost = {},
-       std::vector<std::string> kinds = {}, std::string_view power = "paper")
+  PlacingScene(std::string_view gpus, const std::vector<std::string>& texts, std::vector<Job> jobs, CostModel cost = {},
+               std::vector<std::string> kinds = {}, std::string_view power = "paper")
       : platform(fixture::platform(gpus, power)),
         cluster(platform, fixture::bind(std::move(jobs), *platform, std::move(kinds)), cost,
                 fixture::layouts(*platform, texts)) {

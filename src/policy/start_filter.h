@@ -1,9 +1,10 @@
 // A policy whose starts pass a gate: what a user may hold, what the host has left. Held-back starts are dropped from
-// the plan, counted, and their reason is kept for `why` until the job starts. The gate is told of each start that
-// passes, so that it counts what this plan takes already.
+// the plan, counted, and their reason is kept for `why` until the job starts. The gate is asked about the starts of a
+// plan one after the other, so that it can count what this plan takes already; begin_plan says that a new one comes.
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 
 #include "sched/policy.h"
 
@@ -11,17 +12,21 @@ namespace smartmig {
 
 enum class StartObjection : std::uint8_t { kNone, kJobEnded, kUserSlices, kHostCpus, kHostMemory };
 
+struct StartGate {
+  std::function<void()> begin_plan;
+  std::function<StartObjection(const Cluster&, const Start&)> objection;
+  explicit operator bool() const { return bool(objection); }
+};
+
 class StartFilter : public Policy {
  public:
-  using Gate = std::function<StartObjection(const Cluster&, const Start&)>;
-  StartFilter(Policy& inner, Gate gate, std::function<void()> begin_plan)
-      : inner_(inner), gate_(std::move(gate)), begin_plan_(std::move(begin_plan)) {}
+  StartFilter(std::unique_ptr<Policy> inner, StartGate gate) : inner_(std::move(inner)), gate_(std::move(gate)) {}
 
   void decide(const Cluster& cluster, Plan& plan) override {
-    inner_.decide(cluster, plan);
-    begin_plan_();
+    inner_->decide(cluster, plan);
+    gate_.begin_plan();
     std::erase_if(plan.starts, [&](const Start& start) {
-      const StartObjection objection = gate_(cluster, start);
+      const StartObjection objection = gate_.objection(cluster, start);
       if (objection == StartObjection::kNone) {
         objections_.erase(start.job);
         return false;
@@ -39,9 +44,8 @@ class StartFilter : public Policy {
   std::uint64_t held_back() const { return held_back_; }
 
  private:
-  Policy& inner_;
-  Gate gate_;
-  std::function<void()> begin_plan_;
+  std::unique_ptr<Policy> inner_;
+  StartGate gate_;
   std::map<JobId, StartObjection> objections_;
   std::uint64_t held_back_ = 0;
 };

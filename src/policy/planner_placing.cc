@@ -8,13 +8,13 @@ namespace smartmig {
 
 void Planner::hand_out() {
   const std::size_t types = type_of_market_.size();
-  seat_.assign(jobs_.size(), -1);
+  given_type_.assign(jobs_.size(), -1);
   left_.resize(market_.items() * types);
   for (std::size_t i = 0; i < market_.items(); ++i)
     for (std::size_t t = 0; t < types; ++t) left_[i * types + t] = market_.assigned(i, int(t));
 }
 
-void Planner::seat(const Cluster& cluster, Plan& plan) {
+void Planner::place_jobs(const Cluster& cluster, Plan& plan) {
   const Platform& platform = cluster.platform();
   const std::size_t types = type_of_market_.size(), gpus = platform.gpus();
   layout_.resize(gpus);
@@ -54,7 +54,7 @@ void Planner::seat(const Cluster& cluster, Plan& plan) {
       --left_[item_[j] * types + std::size_t(t)];
       --budget_[g * types + std::size_t(t)];
       taken_[g] |= 1u << index(state.where);
-      seat_[j] = std::int8_t(t);
+      given_type_[j] = std::int8_t(t);
     } else {
       plan.stops.push_back(jobs_[j]);
     }
@@ -62,8 +62,8 @@ void Planner::seat(const Cluster& cluster, Plan& plan) {
   // The others take what is left of their class: GPUs in order, the largest slices first.
   std::array<std::size_t, SlotMarket::kMaxTypes> gpu_of{};
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    if (seat_[j] >= 0) continue;
-    for (std::size_t t = types; t-- > 0 && seat_[j] < 0;) {
+    if (given_type_[j] >= 0) continue;
+    for (std::size_t t = types; t-- > 0 && given_type_[j] < 0;) {
       std::int64_t& left = left_[item_[j] * types + t];
       if (left == 0) continue;
       std::size_t& g = gpu_of[t];
@@ -75,11 +75,11 @@ void Planner::seat(const Cluster& cluster, Plan& plan) {
         taken_[g] |= 1u << index(p);
         --budget_[g * types + t];
         --left;
-        seat_[j] = std::int8_t(t);
+        given_type_[j] = std::int8_t(t);
         plan.starts.push_back({jobs_[j], GpuId(g), p});
         break;
       }
-      SMARTMIG_CHECK(seat_[j] >= 0, "GPU {} lacks a slice that the plan counts on", g);
+      SMARTMIG_CHECK(given_type_[j] >= 0, "GPU {} lacks a slice that the plan counts on", g);
     }
   }
 }

@@ -1,0 +1,82 @@
+#include "eval/policy_stack.h"
+
+#include "eval/shadow_judge.h"
+
+namespace smartmig {
+namespace {
+
+bool wants_guard(const PolicyName& name, Guarding guarding) {
+  switch (guarding) {
+    case Guarding::kByShadows:
+      return name.guarded;
+    case Guarding::kByOwner:
+      return name.guarded || name.policy->learned;
+    case Guarding::kAlways:
+      return true;
+    case Guarding::kNever:
+      return false;
+  }
+  return false;
+}
+
+Result<std::unique_ptr<Guard>> make_guard(const PolicyName& name, const PolicyOptions& options, const PolicySpec& spec,
+                                          const Platform& platform) {
+  SMARTMIG_TRY(auto candidates, guard_candidates(name, options, spec.cost, platform));
+  Guard::Judge judge;
+  if (spec.guarding == Guarding::kByShadows) {
+    SMARTMIG_TRY(auto again, guard_candidates(name, options, spec.cost, platform));
+    judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), options.rule.w)](
+                const Cluster& cluster, std::size_t deciding) { return shadows->choose(cluster, deciding); };
+  }
+  return std::make_unique<Guard>(std::move(candidates), std::move(judge));
+}
+
+}  // namespace
+
+Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<const Platform> platform,
+                                      StartGate gate) {
+  SMARTMIG_TRY(PolicyName name, parse_policy_name(spec.name));
+  PolicyStack out;
+  out.row_ = name.policy;
+  if (wants_guard(name, spec.guarding)) {
+    SMARTMIG_TRY(auto guard, make_guard(name, spec.options, spec, *platform));
+    const NamedPolicy& own = guard->candidates()[0];
+    out.name = own.name;
+    out.initial = own.initial;
+    out.layouts = own.layouts;
+    out.training_seeds = own.training_seeds;
+    out.guard_ = guard.get();
+    out.policy = std::move(guard);
+  } else {
+    name.guarded = false;
+    SMARTMIG_TRY(NamedPolicy named, make_policy(name, spec.options, spec.cost, *platform));
+    static_cast<NamedPolicy&>(out) = std::move(named);
+  }
+  if (spec.overtaking.bound != kNoBound || spec.overtaking.patience != kNever) {
+    auto overtaking = std::make_unique<BoundedOvertaking>(std::move(out.policy), spec.overtaking);
+    if (spec.memory) overtaking->remember(spec.memory->overtaking);
+    out.overtaking_ = overtaking.get();
+    out.policy = std::move(overtaking);
+  }
+  if (!spec.caps.none()) {
+    auto cap = std::make_unique<PowerCap>(std::move(out.policy), spec.caps);
+    if (spec.memory) cap->remember(spec.memory->held_back);
+    out.power_cap_ = cap.get();
+    out.policy = std::move(cap);
+  }
+  if (gate) {
+    auto filter = std::make_unique<StartFilter>(std::move(out.policy), std::move(gate));
+    out.filter_ = filter.get();
+    out.policy = std::move(filter);
+  }
+  return out;
+}
+
+PolicyMemory PolicyStack::memory() const {
+  PolicyMemory out;
+  if (overtaking_) out.overtaking = overtaking_->memory();
+  if (power_cap_) out.held_back = power_cap_->memory();
+  return out;
+}
+
+}  // namespace smartmig

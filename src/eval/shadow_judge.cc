@@ -1,0 +1,114 @@
+#include "eval/shadow_judge.h"
+
+#include <algorithm>
+
+#include "sched/session.h"
+#include "sim/sim_fleet.h"
+
+namespace smartmig {
+namespace {
+
+// A simulated world that stops at the present: the first event beyond it waits.
+class HeldFleet : public Fleet {
+ public:
+  explicit HeldFleet(const Cluster& cluster) : fleet_(cluster) {}
+  Time present{};
+  bool next(const Cluster& cluster, Event& event) override {
+    if (!held_) held_ = fleet_.next(cluster, waiting_);
+    if (!held_ || waiting_.at > present) return false;
+    event = waiting_;
+    held_ = false;
+    return true;
+  }
+  void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
+    fleet_.begin(cluster, action, at_once);
+  }
+
+ private:
+  SimFleet fleet_;
+  Event waiting_{};
+  bool held_ = false;
+};
+
+}  // namespace
+
+struct ShadowJudge::Shadow {
+  NamedPolicy named;
+  std::unique_ptr<HeldFleet> fleet;
+  std::unique_ptr<Session> session;
+  std::deque<double> costs;  // at the checks of the window
+  Plan plan;
+
+  double cost_at(Time now, double w) {
+    fleet->present = now;
+    while (session->advance()) {
+      plan.clear();
+      named.policy->decide(session->cluster(), plan);
+      session->act(plan);
+    }
+    const Cluster& cluster = session->cluster();
+    double late = 0;
+    for (std::size_t j = 0; j < cluster.states().size(); ++j) {
+      const JobState& state = cluster.states()[j];
+      if (state.phase == JobPhase::kAbsent) continue;
+      const Time deadline = cluster.jobs().job(JobId(j)).deadline;
+      const Time end = state.phase == JobPhase::kDone ? state.finish : now;
+      if (deadline != kNever && end > deadline) late += minutes(end - deadline);
+    }
+    return late + w * watt_minutes(cluster.total_joules());
+  }
+};
+
+ShadowJudge::ShadowJudge(std::vector<NamedPolicy> candidates, double w, ShadowOptions options)
+    : options_(options), w_(w) {
+  for (NamedPolicy& candidate : candidates) {
+    shadows_.push_back(std::make_unique<Shadow>());
+    shadows_.back()->named = std::move(candidate);
+  }
+}
+ShadowJudge::~ShadowJudge() = default;
+
+// The shadows begin as the real world did, and see the same arrivals.
+void ShadowJudge::begin(const Cluster& cluster) {
+  identity_ = cluster.identity();
+  next_check_ = cluster.now() + options_.check;
+  const auto share = [](const auto& object) {  // kept alive by the cluster that is judged
+    return std::shared_ptr<std::remove_reference_t<decltype(object)>>(std::shared_ptr<void>(), &object);
+  };
+  for (auto& shadow : shadows_) {
+    std::vector<Layout> layouts;
+    for (std::size_t g = 0; g < shadow->named.initial.size(); ++g)
+      layouts.push_back(*cluster.platform().model(GpuId(g)).shapes->realise(shadow->named.initial[g], {}, {}));
+    Cluster world(share(cluster.platform()), share(cluster.jobs()), cluster.cost(), std::move(layouts));
+    shadow->fleet = std::make_unique<HeldFleet>(world);
+    shadow->session = std::make_unique<Session>(*shadow->fleet, std::move(world));
+    shadow->costs.assign(1, 0);
+  }
+}
+
+std::size_t ShadowJudge::compare(Time now, std::size_t deciding) {
+  const std::size_t checks = std::size_t(options_.window / options_.check);
+  std::vector<double> recent;
+  for (auto& shadow : shadows_) {
+    shadow->costs.push_back(shadow->cost_at(now, w_));
+    if (shadow->costs.size() > checks + 1) shadow->costs.pop_front();
+    recent.push_back(shadow->costs.back() - shadow->costs.front());
+  }
+  next_check_ = now + options_.check;
+  if (shadows_[0]->costs.size() <= checks / 2) return deciding;  // half a window is too little to judge by
+  // The policy decides unless it is clearly worse, and does so again as soon as it is level.
+  const std::size_t best = std::size_t(std::min_element(recent.begin(), recent.end()) - recent.begin());
+  const double level = recent[best] * (1 + options_.margin);
+  if (recent[0] <= level) return 0;
+  return recent[deciding] > level ? best : deciding;
+}
+
+std::size_t ShadowJudge::choose(const Cluster& cluster, std::size_t deciding) {
+  if (identity_ != cluster.identity()) {
+    begin(cluster);
+    deciding = 0;
+  }
+  return cluster.now() >= next_check_ ? compare(cluster.now(), deciding) : deciding;
+}
+
+}  // namespace smartmig

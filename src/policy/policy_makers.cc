@@ -1,0 +1,125 @@
+#include "policy/policy_makers.h"
+
+#include "base/embedded.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "policy/batch.h"
+#include "policy/layout_file.h"
+#include "policy/meanfield.h"
+#include "policy/migm.h"
+#include "policy/planner_layouts.h"
+#include "policy/repartitioners.h"
+
+namespace smartmig {
+namespace {
+
+std::vector<std::string> items_of(std::string_view text) {
+  std::vector<std::string> items;
+  for (std::string_view item : split(text, ',')) items.emplace_back(trim(item));
+  return items;
+}
+
+bool is_path(std::string_view layouts) { return layouts.find('/') != layouts.npos || layouts.ends_with(".json"); }
+
+Result<MadeLayouts> from_layout_file(const LayoutFile& file, const Platform& platform) {
+  SMARTMIG_TRY(auto day, parse_shapes(platform, file.day, true));
+  if (!file.twice) return MadeLayouts{std::make_unique<FixedShapes>(std::move(day)), file.seeds};
+  SMARTMIG_TRY(auto night, parse_shapes(platform, file.night, true));
+  return MadeLayouts{std::make_unique<TwiceDaily>(
+                         TwiceDaily::Schedule{std::move(day), std::move(night), file.day_begin, file.night_begin}),
+                     file.seeds};
+}
+
+Result<LayoutFile> load_layouts(const PolicyRequest& request, const std::string& shipped) {
+  if (request.options.layouts.empty()) return parse_layout_file(shipped, embedded_file(shipped));
+  if (!is_path(request.options.layouts))
+    return invalid("the policy '{}' takes --layouts FILE, as written by smartmig search", request.name);
+  SMARTMIG_TRY(const std::string text, read_file(request.options.layouts));
+  return parse_layout_file(request.options.layouts, text);
+}
+
+Result<WeightFile> load_weights(const PolicyRequest& request) {
+  const char* const shipped = request.cost.free() ? "policies/planner.json" : "policies/planner-hardware.json";
+  if (request.options.weights.empty()) return parse_weight_file(shipped, embedded_file(shipped));
+  SMARTMIG_TRY(const std::string text, read_file(request.options.weights));
+  return parse_weight_file(request.options.weights, text);
+}
+
+PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& options) {
+  PlannerOptions out;
+  out.weights = options.planner_weights ? *options.planner_weights : file.weights;
+  out.w = options.rule.w;
+  return out;
+}
+
+}  // namespace
+
+Result<MadeLayouts> make_whole_gpus(const PolicyRequest& request) {
+  return MadeLayouts{std::make_unique<FixedShapes>(whole_gpus(request.platform)), {}};
+}
+
+Result<MadeLayouts> make_static_layouts(const PolicyRequest& request) {
+  const std::string& given = request.options.layouts;
+  if (is_path(given)) {
+    SMARTMIG_TRY(const LayoutFile file, load_layouts(request, ""));
+    if (file.twice) return invalid("{} holds a twice-daily partition: use the policy 'twice' or 'search'", given);
+    return from_layout_file(file, request.platform);
+  }
+  const bool paper = given.empty();
+  SMARTMIG_TRY(auto shapes, parse_shapes(request.platform, items_of(paper ? kPaperStaticLayouts : given), paper));
+  return MadeLayouts{std::make_unique<FixedShapes>(std::move(shapes)), {}};
+}
+
+Result<MadeLayouts> make_twice_daily(const PolicyRequest& request) {
+  SMARTMIG_TRY(const LayoutFile file, load_layouts(request, "layouts/twice-8xa100-40gb-20x.json"));
+  if (!file.twice)
+    return invalid("{} holds a static partition: use the policy 'static' or 'search'", request.options.layouts);
+  return from_layout_file(file, request.platform);
+}
+
+Result<MadeLayouts> make_searched_layouts(const PolicyRequest& request) {
+  SMARTMIG_TRY(const LayoutFile file, load_layouts(request, "layouts/static-8xa100-40gb-20x.json"));
+  return from_layout_file(file, request.platform);
+}
+
+Result<MadeLayouts> make_meanfield_layouts(const PolicyRequest& request) {
+  SMARTMIG_TRY(auto named, make_meanfield(request.options.network, request.platform, request.options.rule.seed));
+  return MadeLayouts{std::move(named.repartitioner), std::move(named.seeds)};
+}
+
+Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
+  SMARTMIG_TRY(const WeightFile file, load_weights(request));
+  return MadeLayouts{std::make_unique<PlannerLayouts>(planner_options(file, request.options), request.platform),
+                     file.seeds};
+}
+
+Result<MadePolicy> make_planner(const PolicyRequest& request) {
+  SMARTMIG_TRY(const WeightFile file, load_weights(request));
+  return MadePolicy{std::make_unique<Planner>(planner_options(file, request.options)),
+                    "planned with the placement at every decision",
+                    request.options.planner_weights ? std::vector<std::uint64_t>{} : file.seeds};
+}
+
+Result<MadePolicy> make_batch(const PolicyRequest& request) {
+  double weight = 0;
+  if (!request.value.empty()) {
+    const auto number = parse_double(request.value);
+    if (!number || !(*number >= 0 && *number <= 1))
+      return invalid("policy '{}': the weight of energy is a number from 0 (time alone) to 1 (joules alone)",
+                     request.name);
+    weight = *number;
+  }
+  return MadePolicy{
+      std::make_unique<BatchPolicy>(weight), "those on which all waiting jobs end soonest, for fewest joules", {}};
+}
+
+Result<MadePolicy> make_migm_a(const PolicyRequest&) {
+  return MadePolicy{
+      std::make_unique<Migm>(true), "the tightest slice for each job, by fusion and fission of idle ones", {}};
+}
+Result<MadePolicy> make_migm_b(const PolicyRequest&) {
+  return MadePolicy{
+      std::make_unique<Migm>(false), "the tightest slice for each job, by fusion and fission of idle ones", {}};
+}
+
+}  // namespace smartmig

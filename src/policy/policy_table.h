@@ -1,0 +1,100 @@
+// The table of policies: a row says all that the rest of the program may know about a policy. --help, error messages,
+// `decide` and the daemon read facts here and never guess them from a name. A new policy is one row in policy_table.cc.
+//
+// How a policy is written:
+//   NAME            layouts and placement by one policy                  planner, migm-a
+//   NAME+PLACER     layouts by NAME, jobs put on slices by PLACER        static+cedf
+//   NAME:VALUE      with a number of its own                             batch:0.5
+//   NAME[TEXT]      with its parameter in place of the flag              static[3]+edf, planner[mine.json]
+//   guard(POLICY)   watched, with plain policies to fall back to         guard(meanfield+cedf)
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/placer.h"
+#include "policy/policy_options.h"
+
+namespace smartmig {
+
+struct PolicyParameter {
+  const char* flag;        // "--layouts"
+  const char* value_name;  // "LIST|FILE"
+  const char* summary;
+  std::string PolicyOptions::*text;
+};
+std::span<const PolicyParameter> policy_parameters();
+
+// What a maker gets. `value` is what stands after the colon of NAME:VALUE; empty: nothing.
+struct PolicyRequest {
+  std::string_view name;
+  const PolicyOptions& options;
+  const CostModel& cost;
+  const Platform& platform;
+  std::string_view value;
+};
+struct MadeLayouts {
+  std::unique_ptr<Repartitioner> repartitioner;
+  std::vector<std::uint64_t> training_seeds;  // it was searched or trained on
+};
+struct MadePolicy {
+  std::unique_ptr<Policy> policy;
+  std::string layouts;  // where its layouts come from, in words
+  std::vector<std::uint64_t> training_seeds;
+};
+
+struct PolicyRow {
+  const char* name;
+  const char* summary;         // a line that begins with a verb: "leaves every GPU whole"
+  bool learned = false;        // a trained network decides: the daemon guards it
+  bool fixed_shapes = false;   // its shapes do not depend on the queue: it can ask before a job is there
+  bool uses_energy = false;    // needs watts
+  bool hardware_only = false;  // makes no sense where changing a GPU is free
+  const PolicyParameter* parameter = nullptr;  // the one it takes
+  const char* default_layouts = "";            // without --layouts; who knows what the GPUs have may give that instead
+  const char* value_name = "";                 // "W": may be written NAME:W
+  const char* stands_for = "";                 // another name for this policy
+  Result<MadeLayouts> (*make_layouts)(const PolicyRequest&) = nullptr;  // of NAME+PLACER
+  Result<MadePolicy> (*make)(const PolicyRequest&) = nullptr;           // of NAME
+};
+std::span<const PolicyRow> policies();
+
+struct PlacerRow {
+  const char* name;
+  const char* summary;
+  bool uses_energy;
+  std::unique_ptr<Placer> (*make)(const PolicyOptions&, const CostModel&);
+};
+std::span<const PlacerRow> placers();
+Result<const PlacerRow*> find_placer(std::string_view name);
+
+std::vector<std::string> repartitioner_names();
+std::vector<std::string> placer_names();
+
+struct PolicyName {
+  std::string text;  // without guard(), brackets, and names that stand for others: "static+cedf"
+  bool guarded = false;
+  const PolicyRow* policy = nullptr;
+  const PlacerRow* placer = nullptr;  // null: the policy places jobs itself
+  std::string value;                  // after the colon
+  bool has_brackets = false;
+  std::string in_brackets;
+
+  bool uses_energy() const { return policy->uses_energy || (placer && placer->uses_energy); }
+  // The same with guard() where it was written so.
+  std::string full() const { return guarded ? "guard(" + text + ")" : text; }
+};
+Result<PolicyName> parse_policy_name(std::string_view text);
+
+// The options with what stands in brackets put in its place. kInvalid: they have a parameter that is another policy's.
+Result<PolicyOptions> options_of(const PolicyName& name, PolicyOptions options);
+// The options without parameters that are another policy's: for a list of policies that share options.
+PolicyOptions own_parameters(const PolicyName& name, PolicyOptions options);
+PolicyOptions without_parameters(PolicyOptions options);
+
+// All policies and placers, a line each, for --help.
+std::string policy_help();
+
+}  // namespace smartmig
