@@ -204,7 +204,8 @@ curl_ http://localhost/readyz | json 'value["ready"]' readyz
 # the record, and the simulator's reading of it
 ./smartmig export --journal >journal 2>words || fail "export --journal: $(cat words)"
 grep -q '"smartmig_journal":1' journal || fail "the journal has no head: $(head -c 200 journal)"
-./smartmig replay - <journal >replayed 2>&1 || fail "replay of the daemon's journal: $(cat replayed)"
+./smartmig replay - --report replayed.html <journal >replayed 2>&1 || fail "replay of the daemon's journal: $(cat replayed)"
+grep -q "</html>" replayed.html || fail "replay --report of the daemon's journal wrote no page"
 grep -qE 'kWh|J|energy' replayed || fail "replay shows no energy: $(cat replayed)"
 
 # backup, restore
