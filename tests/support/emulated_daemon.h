@@ -14,6 +14,7 @@ class EmulatedDaemon {
   explicit EmulatedDaemon(Settings settings, bool processes = false, std::string clock = "virtual") {
     if (settings.places.state_dir.empty()) settings.places.state_dir = dir_.path();
     if (settings.places.driver == "nvml") settings.places.driver = "emulate:1xa100-40gb";
+    if (settings.energy.sample == Settings().energy.sample) settings.energy.sample = from_seconds(60);  // fewer steps
     DaemonHostOptions options;
     options.settings = std::move(settings);
     options.clock = std::move(clock);

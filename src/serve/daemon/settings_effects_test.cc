@@ -159,7 +159,7 @@ Effects effects() {
       {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},
       {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
-      {"limits.user_slices", {"limits.user_slices = 2", most_running}},
+      {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"limits.user_queued", {"limits.user_queued = 3", accepted}},
       {"limits.queue", {"limits.queue = 4", accepted}},
       {"limits.window", {"limits.window = 8", visible}},
