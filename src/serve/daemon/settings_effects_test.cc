@@ -186,7 +186,9 @@ Effects effects() {
 }
 
 std::set<std::string> documented_keys() {
-  const std::string text = read_file(std::string(SMARTMIG_SOURCE_DIR) + "/docs/serve-config.md").value();
+  std::filesystem::path root = std::filesystem::read_symlink("/proc/self/exe");  // in build/NAME of the checkout
+  while (root.has_relative_path() && !std::filesystem::exists(root / "docs/serve-config.md")) root = root.parent_path();
+  const std::string text = read_file((root / "docs/serve-config.md").string()).value();
   std::set<std::string> keys;
   const std::regex row("^\\|((?: `[a-z_.]+`,?)+) \\|"), name("`([a-z_.]+)`");
   std::istringstream lines(text);
