@@ -18,7 +18,7 @@
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
 #include "serve/daemon/job_requests.h"
-#include "serve/daemon/queue_state.h"
+#include "serve/daemon/daemon_state.h"
 #include "serve/daemon/requests.h"
 #include "serve/daemon/upkeep.h"
 
@@ -54,8 +54,8 @@ class Daemon {
 
   DaemonWorld& world() { return world_; }
   const DaemonWorld& world() const { return world_; }
-  QueueState& state() { return *state_; }
-  const QueueState& state() const { return *state_; }
+  DaemonState& state() { return *state_; }
+  const DaemonState& state() const { return *state_; }
   const Decisions& decisions() const { return decisions_; }
   const Policies& policies() const { return decisions_.policies(); }
   const Cluster& cluster() const { return state_->session.cluster(); }
@@ -63,13 +63,13 @@ class Daemon {
   const std::map<QueueId, JobRecord>& live_jobs() const { return state_->book.live(); }
 
  private:
-  Daemon(DaemonWorld world, std::unique_ptr<QueueState> state);
+  Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state);
   Result<Ok> apply_settings();
   void gather();
   bool commit();
 
   DaemonWorld world_;
-  std::unique_ptr<QueueState> state_;
+  std::unique_ptr<DaemonState> state_;
   Lifecycle lifecycle_;
   VisibleJobs visible_;
   Attempts attempts_;

@@ -43,7 +43,7 @@ MetricsInput::Slice slice_metrics(const Daemon& daemon, GpuId gpu, PlacementId w
 }
 
 void add_gpus(const Daemon& daemon, MetricsInput& out) {
-  const QueueState& state = daemon.state();
+  const DaemonState& state = daemon.state();
   const Platform& platform = state.session.platform();
   std::vector<FragmentationTable> fragmentation_of;  // by model
   for (const Platform::Model& model : platform.models()) fragmentation_of.emplace_back(*model.gpu);

@@ -6,7 +6,7 @@
 
 namespace smartmig {
 
-Daemon::Daemon(DaemonWorld world, std::unique_ptr<QueueState> state)
+Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
     : world_(world),
       state_(std::move(state)),
       lifecycle_(state_->session, state_->book, state_->figures),
@@ -28,7 +28,7 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<QueueState> state)
 Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings settings) {
   SMARTMIG_TRY(const auto repaired, world.reshaper.recover());
   SMARTMIG_TRY(const StoreStart start, world.store.start());
-  SMARTMIG_TRY(auto state, QueueState::open(world, std::move(settings), start));
+  SMARTMIG_TRY(auto state, DaemonState::open(world, std::move(settings), start));
   std::unique_ptr<Daemon> daemon(new Daemon(world, std::move(state)));
   if (const auto paused = start.values.find("paused"); paused != start.values.end() && paused->second == "1")
     daemon->decisions_.pause(true);

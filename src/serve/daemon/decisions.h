@@ -7,7 +7,7 @@
 #pragma once
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/policy_advice.h"
-#include "serve/daemon/queue_state.h"
+#include "serve/daemon/daemon_state.h"
 
 namespace smartmig {
 

@@ -3,7 +3,7 @@
 namespace smartmig {
 namespace {
 
-void never_began(JobRecord& job, QueueState& state, Lifecycle& lifecycle) {
+void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
   if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
   job.status = JobStatus::kQueued;
   job.stop_reason = StopReason::kNone;
@@ -12,7 +12,7 @@ void never_began(JobRecord& job, QueueState& state, Lifecycle& lifecycle) {
 }
 
 // Where its slice is, it is put back into the belief. Where it is gone, its exit will tell.
-void resume(JobRecord& job, QueueState& state) {
+void resume(JobRecord& job, DaemonState& state) {
   PlacementId where = kNoPlacement;
   if (state.boards.known(job.place.gpu))
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
@@ -28,7 +28,7 @@ void resume(JobRecord& job, QueueState& state) {
 
 }  // namespace
 
-Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts, AttemptEnds& ends,
+Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
                         Lifecycle& lifecycle) {
   std::vector<AttemptId> expected;
   std::vector<QueueId> held;

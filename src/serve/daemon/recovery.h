@@ -3,11 +3,11 @@
 // job whose GPU failed meanwhile is stopped. Held jobs look again at what they wait for.
 #pragma once
 #include "serve/daemon/attempt_ends.h"
-#include "serve/daemon/queue_state.h"
+#include "serve/daemon/daemon_state.h"
 
 namespace smartmig {
 
-Result<Ok> find_running(JobRunner& runner, QueueState& state, Attempts& attempts, AttemptEnds& ends,
+Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
                         Lifecycle& lifecycle);
 
 }  // namespace smartmig

@@ -14,7 +14,7 @@ namespace {
 constexpr int kFutures = 20;
 
 LiveFork fork_of(Daemon& daemon, QueueId up_to) {
-  QueueState& state = daemon.state();
+  DaemonState& state = daemon.state();
   return fork_of(state.session, state.book, state.estimates, state.settings, up_to);
 }
 

@@ -89,7 +89,7 @@ Result<Json> DaemonService::gpus(const Caller&) {
 
 Result<Json> DaemonService::status(const Caller&) {
   return ask<Json>([this](Daemon& d) -> Result<Json> {
-    const QueueState& state = d.state();
+    const DaemonState& state = d.state();
     const Settings& s = state.settings;
     const EnergyTotals all = state.boards.meter().totals();
     double watts = 0;

@@ -5,7 +5,7 @@
 namespace smartmig {
 namespace {
 
-std::string full_array(const JobRecord& job, const QueueState& state) {
+std::string full_array(const JobRecord& job, const DaemonState& state) {
   if (!in_array(job) || job.spec.array_limit <= 0) return {};
   const auto running = state.attempts.running_of_arrays(state.book);
   const auto of_mine = running.find(job.array.id);
@@ -13,7 +13,7 @@ std::string full_array(const JobRecord& job, const QueueState& state) {
   return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array.id, job.spec.array_limit);
 }
 
-void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
+void add_host(WhyInput& in, const JobRecord& job, DaemonState& state) {
   const HostShares& shares = state.shares;
   in.user.running = shares.user_slices(job.owner.uid);
   in.user.cap = state.settings.limits.user_slices;
@@ -25,7 +25,7 @@ void add_host(WhyInput& in, const JobRecord& job, QueueState& state) {
   if (job.spec.host_mem_mib > 0) in.host.free_mem_mib = shares.free_mem_mib();
 }
 
-void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, const QueueState& state) {
+void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, const DaemonState& state) {
   in.user.full = state.shares.user_full(job.owner.uid);
   in.overtaking = policies.stack().overtaking();
   in.policy = policies.name();
@@ -41,7 +41,7 @@ void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, co
 }  // namespace
 
 Result<Why> why_now(Daemon& daemon, QueueId id) {
-  QueueState& state = daemon.state();
+  DaemonState& state = daemon.state();
   const JobRecord* job = state.book.find(id);
   if (!job) return not_found("job {} has just ended", id);
   if (!is_waiting(job->status))

@@ -1,4 +1,4 @@
-#include "serve/daemon/queue_state.h"
+#include "serve/daemon/daemon_state.h"
 
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ Result<Time> origin_of(const StoreStart& start, const LiveClock& clock) {
 
 }  // namespace
 
-QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Time origin, std::uint64_t last_event,
+DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, Time origin, std::uint64_t last_event,
                        History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
@@ -47,7 +47,7 @@ QueueState::QueueState(DaemonWorld& world, Settings with, FoundBoards found, Tim
       shares(settings, found.platform->total_compute_slices()),
       memory(world.runner) {}
 
-Result<std::unique_ptr<QueueState>> QueueState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
+Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
   SMARTMIG_TRY(const Time origin, origin_of(start, world.clock));
@@ -56,8 +56,8 @@ Result<std::unique_ptr<QueueState>> QueueState::open(DaemonWorld& world, Setting
     SMARTMIG_TRY(history, History::parse("stored history", text));
   }
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
-  std::unique_ptr<QueueState> state(
-      new QueueState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
+  std::unique_ptr<DaemonState> state(
+      new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
   if (const std::string text = value_of(start, "energy"); !text.empty())
     SMARTMIG_RETURN_IF_ERROR(state->boards.meter().restore(text));
   state->boards.drained_before(value_of(start, "drained"));

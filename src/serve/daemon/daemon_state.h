@@ -30,9 +30,9 @@ struct DaemonWorld {
   DaemonPace pace;
 };
 
-struct QueueState {
+struct DaemonState {
   // `start` is what the store remembers. Live jobs are in the book and not yet in the belief.
-  static Result<std::unique_ptr<QueueState>> open(DaemonWorld& world, Settings settings, const StoreStart& start);
+  static Result<std::unique_ptr<DaemonState>> open(DaemonWorld& world, Settings settings, const StoreStart& start);
 
   Settings settings;
   Figures figures;
@@ -45,7 +45,7 @@ struct QueueState {
   MemoryWatch memory;
 
  private:
-  QueueState(DaemonWorld& world, Settings settings, FoundBoards found, Time origin, std::uint64_t last_event,
+  DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, Time origin, std::uint64_t last_event,
              History history);
 };
 
