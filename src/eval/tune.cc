@@ -39,6 +39,8 @@ struct Weighing {
 
 Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& options,
                                  const std::function<void(int, double, const JobWeights&)>& tell) {
+  if (!setting.cost.free())
+    return invalid("under hardware costs the planner plans by finishes and has no weights to search: use --cost paper");
   std::vector<TuningDay> days;
   for (const std::string& workload : options.workloads)
     for (const std::uint64_t seed : options.seeds) {
@@ -52,10 +54,9 @@ Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& opti
   for (std::size_t i = 0; i < days.size(); ++i) days[i].start_et = start[i];
 
   const auto fields = weight_fields();
-  std::vector<std::size_t> free;  // weights that take part: those that matter under these costs and are not 0
+  std::vector<std::size_t> free;  // weights that take part: those that are not 0
   for (std::size_t f = 0; f < fields.size(); ++f)
-    if (options.start.*fields[f].value > 0 && (!setting.cost.free() || std::string_view(fields[f].name) != "reshape"))
-      free.push_back(f);
+    if (options.start.*fields[f].value > 0) free.push_back(f);
   const auto weights_at = [&](const std::vector<double>& x) {
     JobWeights out = options.start;
     for (std::size_t k = 0; k < free.size(); ++k)

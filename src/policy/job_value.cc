@@ -21,7 +21,6 @@ constexpr WeightField kFields[] = {
     {"beyond_pace", &JobWeights::beyond_pace},
     {"long_min", &JobWeights::long_min},
     {"sublinear", &JobWeights::sublinear},
-    {"reshape", &JobWeights::reshape},
 };
 
 }  // namespace

@@ -35,7 +35,6 @@ struct JobWeights {
   double early = 0.6603, early_per_late = 0.024346, saving = 1;
   double pace = 1.1266, beyond_pace = 0.68058;
   double long_min = 16.969, sublinear = 1.1135;
-  double reshape = 0.1;  // hardware costs: per minute that a reshape takes and per compute slice it makes
 };
 
 // Name and place of every weight, for files, overrides and the search.

@@ -71,7 +71,6 @@ void Planner::see_new_cluster(const Cluster& cluster) {
     choice_of_gpu_[g] = int(empty - choices.begin());
     ++groups_[std::size_t(m)].gpus[std::size_t(choice_of_gpu_[g])];
   }
-  hardware_.clear();
   identity_ = cluster.identity();
   planned_time_ = Time{-1};
 }
@@ -79,8 +78,9 @@ void Planner::see_new_cluster(const Cluster& cluster) {
 bool Planner::due(const Cluster& cluster) {
   events_ += cluster.news().size();
   const std::uint64_t period = (cluster.gpus().size() + kGpusPerEvent - 1) / kGpusPerEvent;
+  // With fewer jobs than GPUs planning is cheap, and the next event may be hours away.
   const bool now = planned_time_ < Time{0} || events_ - planned_at_ >= period || cluster.running() == 0 ||
-                   cluster.now() - planned_time_ >= kLongestWait;
+                   cluster.unfinished() <= cluster.gpus().size() || cluster.now() - planned_time_ >= kLongestWait;
   if (now) {
     planned_at_ = events_;
     planned_time_ = cluster.now();
@@ -111,7 +111,7 @@ void Planner::plan_anew(const Cluster& cluster) {
 }
 
 void Planner::decide(const Cluster& cluster, Plan& plan) {
-  if (!cluster.cost().free()) return decide_hardware(cluster, plan);
+  SMARTMIG_CHECK(cluster.cost().free(), "under hardware costs the list planner plans");
   if (cluster.last_plan_refused()) identity_ = 0;
   if (identity_ == cluster.identity() && !due(cluster)) return;
   replan(cluster, plan);

@@ -6,8 +6,6 @@
 // model of the future is the learned value of progress.
 //
 //   paper costs     everything is planned anew: all unfinished jobs, all GPUs.
-//   hardware costs  running jobs stay; a GPU's configurations are the layouts that keep its busy slices, a change costs
-//                   the time it takes; queued jobs are planned onto what is free or could be made.
 //   mean field      above `exact_jobs` unfinished jobs those of one kind with nearly equal value are one item with a
 //                   count, and re-planning comes every ceil(GPUs / 8) events (at latest after 10 s): the work of a
 //                   decision then hardly depends on the number of GPUs, beyond counting and carrying out.
@@ -47,23 +45,6 @@ class Planner : public Policy {
     Shape host;        // a maximal shape that has them
     double watts = 0;  // above idle, when all its slots are busy
   };
-  struct HardwareChoice {
-    std::array<std::uint8_t, SlotMarket::kMaxTypes> slots{};  // for queued jobs
-    Layout target;
-    double watts = 0;         // more than now
-    double reshape_cost = 0;  // per minute, as gains are
-  };
-  struct GpuKey {
-    std::uint32_t layout, target, busy, model;
-    bool operator==(const GpuKey&) const = default;
-  };
-  struct GpuKeyHash {
-    std::size_t operator()(const GpuKey& k) const {
-      std::uint64_t h = (std::uint64_t(k.layout) << 32 | k.busy) * 0x9E3779B97F4A7C15ull;
-      h ^= (std::uint64_t(k.target) << 8 | k.model) * 0xC2B2AE3D27D4EB4Full;
-      return std::size_t(h ^ h >> 29);
-    }
-  };
 
   void see_new_cluster(const Cluster& cluster);
   bool due(const Cluster& cluster);
@@ -74,9 +55,6 @@ class Planner : public Policy {
   std::int64_t served() const;  // jobs with a slot
   void assign_configurations(const Cluster& cluster);
   void place_jobs(const Cluster& cluster, Plan& plan);
-  void decide_hardware(const Cluster& cluster, Plan& plan);
-  void plan_around(const Cluster& cluster, bool at_any_cost);
-  const std::vector<HardwareChoice>& choices_of(const Cluster& cluster, GpuId gpu);
   std::size_t item_of(const Cluster& cluster, JobId job, const JobValue& value);
 
   PlannerOptions options_;
@@ -104,9 +82,6 @@ class Planner : public Policy {
   std::vector<Layout> layout_;        // by GPU: planned
   std::vector<std::uint32_t> taken_;  // by GPU: placements in use under the plan
   std::vector<std::uint8_t> budget_;  // [gpu][market type]
-  std::unordered_map<GpuKey, std::vector<HardwareChoice>, GpuKeyHash> hardware_;
-  std::vector<SizeGroup> gpu_groups_;  // hardware costs: one per GPU
-  std::vector<const std::vector<HardwareChoice>*> offers_;
 };
 
 }  // namespace smartmig

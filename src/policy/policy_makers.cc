@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/batch.h"
 #include "policy/layout_file.h"
+#include "policy/list_planner.h"
 #include "policy/meanfield.h"
 #include "policy/migm.h"
 #include "policy/planner_layouts.h"
@@ -94,6 +95,13 @@ Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_planner(const PolicyRequest& request) {
+  if (!request.cost.free()) {
+    if (!request.options.weights.empty() || request.options.planner_weights)
+      return invalid("under hardware costs the planner plans by finishes and has no weights: drop --weights");
+    ListPlannerOptions options;
+    options.w = request.options.rule.w;
+    return MadePolicy{std::make_unique<ListPlanner>(options), "made for the jobs that take them", {}};
+  }
   SMARTMIG_TRY(const WeightFile file, load_weights(request));
   return MadePolicy{std::make_unique<Planner>(planner_options(file, request.options)),
                     "planned with the placement at every decision",

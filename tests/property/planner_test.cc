@@ -165,46 +165,41 @@ TEST(SizePlannerProperty, IsNearTheBestOfAllPartitions) {
 
 TEST(PlannerProperty, PlansAreLegalAndEveryJobIsDone) {
   for (const char* gpus : {"2xa100-40gb", "1xa100-40gb,1xa30-24gb", "2xh200-141gb"})
-    for (const char* costs : {"paper", "hardware"})
-      for (const std::size_t exact_jobs : {std::size_t(512), std::size_t(0)})
-        for (int c = 0; c < random_world::cases(2); ++c) {
-          SCOPED_TRACE(fmt::format("{} {} exact {} seed {}", gpus, costs, exact_jobs, c));
-          Setting setting;
-          setting.platform = fixture::platform(
-              gpus, std::string_view(gpus).find("a30") != std::string_view::npos ? "linear:50:30:250" : "auto");
-          setting.workload = "paper:4x";
-          setting.cost = *CostModel::parse(costs);
-          const auto day = make_day(setting, std::uint64_t(c) + 1);
-          ASSERT_TRUE(day) << day.error().what;
-          PlannerOptions options;
-          options.w = per_job_weight(setting, day->jobs->workload());
-          options.exact_jobs = exact_jobs;
-          Planner planner(options);
-          const std::vector<Shape> whole = [&] {
-            auto named = make_policy("planner", {}, setting.cost, *setting.platform);
-            return named.value().initial;
-          }();
-          const SimSetup setup{setting.platform, day->jobs, setting.cost,
-                               initial_layouts(*setting.platform, whole).value(), setting.a};
-          const auto result = simulate(setup, planner);
-          ASSERT_TRUE(result) << result.error().what;
-          EXPECT_EQ(result->refused, 0u) << result->last_refusal;
-          EXPECT_EQ(result->final.unfinished(), 0u);
-        }
+    for (const std::size_t exact_jobs : {std::size_t(512), std::size_t(0)})
+      for (int c = 0; c < random_world::cases(2); ++c) {
+        SCOPED_TRACE(fmt::format("{} exact {} seed {}", gpus, exact_jobs, c));
+        Setting setting;
+        setting.platform = fixture::platform(
+            gpus, std::string_view(gpus).find("a30") != std::string_view::npos ? "linear:50:30:250" : "auto");
+        setting.workload = "paper:4x";
+        const auto day = make_day(setting, std::uint64_t(c) + 1);
+        ASSERT_TRUE(day) << day.error().what;
+        PlannerOptions options;
+        options.w = per_job_weight(setting, day->jobs->workload());
+        options.exact_jobs = exact_jobs;
+        Planner planner(options);
+        const std::vector<Shape> whole = [&] {
+          auto named = make_policy("planner", {}, setting.cost, *setting.platform);
+          return named.value().initial;
+        }();
+        const SimSetup setup{setting.platform, day->jobs, setting.cost,
+                             initial_layouts(*setting.platform, whole).value(), setting.a};
+        const auto result = simulate(setup, planner);
+        ASSERT_TRUE(result) << result.error().what;
+        EXPECT_EQ(result->refused, 0u) << result->last_refusal;
+        EXPECT_EQ(result->final.unfinished(), 0u);
+      }
 }
 
 TEST(PlannerProperty, RandomWorldsEndWithEveryJobDone) {
   for (int c = 0; c < random_world::cases(400); ++c) {
     const random_world::World world = random_world::make(std::uint64_t(c) + 9000);
     SCOPED_TRACE(world.words());
-    const CostModel costs[] = {
-        {CostModel::kPaper, {}}, {CostModel::kHardware, {}}, {CostModel::kHardware, from_seconds(30)}};
-    const CostModel cost = costs[c % 3];
     PlannerOptions options;
     options.w = c % 2 ? 1e-3 : 1;
     options.exact_jobs = c % 5 == 0 ? 0 : 512;
     Planner planner(options);
-    const auto result = simulate({world.platform, world.jobs, cost, world.initial, 1e-4}, planner);
+    const auto result = simulate({world.platform, world.jobs, {}, world.initial, 1e-4}, planner);
     if (!result) {  // the only reason to end early: a job that no slice of the fleet can hold
       ASSERT_NE(result.error().what.find("can never"), std::string::npos) << result.error().what;
       continue;
@@ -236,6 +231,27 @@ TEST(PlannerProperty, MeanFieldFormIsCloseToTheExactOne) {
     }
   }
   EXPECT_NEAR(mean_field / exact, 1, 0.15) << "exact " << exact << " mean field " << mean_field;
+}
+
+// Few jobs on many GPUs: nobody waits for the next event, which may be hours away.
+TEST(PlannerProperty, NoJobIsLateOnAnIdleFleetOfAnySize) {
+  for (const char* costs : {"paper", "hardware"})
+    for (const int gpus : {8, 9, 33, 64}) {
+      SCOPED_TRACE(fmt::format("{} GPUs, {} costs", gpus, costs));
+      const auto platform = fixture::platform(fmt::format("{}xa100-40gb", gpus));
+      std::vector<Job> jobs;
+      for (const auto& [submit, hours] : {std::pair{0, 10.0}, std::pair{5, 10.0}, std::pair{8, 1.0}})
+        jobs.push_back(fixture::job(submit / 60.0, submit / 60.0 + hours * 67, fixture::linear(hours * 60)));
+      const CostModel cost = *CostModel::parse(costs);
+      auto named = make_policy("planner", {}, cost, *platform);
+      ASSERT_TRUE(named) << named.error().what;
+      const SimSetup setup{platform, fixture::bind(jobs, *platform), cost,
+                           initial_layouts(*platform, named->initial).value(), 2e-7};
+      const auto result = simulate(setup, *named->policy);
+      ASSERT_TRUE(result) << result.error().what;
+      EXPECT_EQ(result->summary.late_jobs, 0u);
+      EXPECT_LT(result->summary.mean_wait_min, 0.1);
+    }
 }
 
 }  // namespace

@@ -1,0 +1,278 @@
+#include "policy/list_planner.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
+namespace smartmig {
+
+bool ListPlanner::Option::better_than(const Option& other) const {
+  if (!other.valid()) return true;
+  if (cost != other.cost) return cost < other.cost;
+  if (finish != other.finish) return finish < other.finish;
+  return blocks < other.blocks;
+}
+
+void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
+  const GpuState& state = cluster.gpus()[gpu];
+  Board& board = boards_[gpu];
+  const PlacementTable& facts = table(cluster, gpu);
+  if (board.target != state.target) board.asked = cluster.now();
+  board.layout = state.layout;
+  board.target = state.target;
+  board.busy = state.busy;
+  board.shut = state.blocked;
+  board.reserved = false;
+  board.timeline.clear(cluster.now());
+  for (const PlacementId p : state.busy)
+    board.timeline.take(facts, p, cluster.now(),
+                        std::max(cluster.state(state.job_at[index(p)]).finish, cluster.now() + Time(1)));
+  const std::size_t types = cluster.platform().types().size();
+  for (std::size_t t = 0; t < facts.of_type.size(); ++t) {
+    Time& first = earliest_[gpu * types + std::size_t(facts.first_type) + t];
+    first = kNever;
+    for (std::uint32_t rest = facts.of_type[t]; rest != 0; rest &= rest - 1)
+      first = std::min(first, board.timeline.first_free(PlacementId(std::countr_zero(rest))));
+  }
+  board.group = 0;
+  if (!state.busy.empty() || state.layout != state.target) return;
+  for (std::uint32_t g = 0; g < gpu && board.group == 0; ++g)
+    if (boards_[g].group != 0 && boards_[g].layout == board.layout && &table(cluster, g) == &facts)
+      board.group = boards_[g].group;
+  if (board.group == 0) board.group = gpu + 1;
+}
+
+void ListPlanner::look_at(const Cluster& cluster) {
+  const std::size_t gpus = cluster.gpus().size(), types = cluster.platform().types().size();
+  const bool anew = identity_ != cluster.identity() || boards_.size() != gpus;
+  if (anew) {
+    tables_.clear();
+    for (const Platform::Model& model : cluster.platform().models()) tables_.emplace_back(model);
+    if (boards_.size() != gpus) boards_.assign(gpus, {});
+    earliest_.assign(gpus * types, kNever);
+    for (Board& board : boards_) board.group = 0;
+  }
+  if (identity_ != cluster.identity()) promised_.clear();
+  identity_ = cluster.identity();
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    const GpuState& state = cluster.gpus()[g];
+    const Board& board = boards_[g];
+    if (anew || board.reserved || board.layout != state.layout || board.target != state.target ||
+        board.busy != state.busy || board.shut != state.blocked || board.timeline.first_end() <= cluster.now())
+      rebuild(cluster, g);
+  }
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kSubmitted) price_.see_arrival(cluster, event.job);
+  waiting_.update(cluster, started_);
+}
+
+// Which GPUs a job of each slice type looks at, and how many have room now.
+void ListPlanner::choose_gpus(const Cluster& cluster) {
+  constexpr std::size_t kWithRoom = 16, kSoonest = 8, kOfGroup = 4;
+  const std::size_t types = cluster.platform().types().size();
+  shown_.resize(types);
+  for (auto& gpus : shown_) gpus.clear();
+  roomy_.clear();
+  for (std::uint32_t g = 0; g < boards_.size(); ++g)
+    if (has_room(cluster, g)) roomy_.push_back(g);
+  rooms_ = roomy_.size();
+  if (rooms_ == 0 || waiting_.entries().empty()) return;
+  if (boards_.size() <= kExactGpus) {
+    for (std::size_t t = 0; t < types; ++t)
+      for (std::uint32_t g = 0; g < boards_.size(); ++g)
+        if (!boards_[g].shut && cluster.platform().model_index(GpuId(g)) == cluster.platform().type(TypeId(t)).model)
+          shown_[t].push_back(g);
+    return;
+  }
+  std::stable_sort(roomy_.begin(), roomy_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return cluster.gpus()[a].busy_slices > cluster.gpus()[b].busy_slices;
+  });
+  for (std::size_t t = 0; t < types; ++t) {
+    auto& shown = shown_[t];
+    std::size_t partly = 0;
+    groups_seen_.clear();
+    for (const std::uint32_t g : roomy_) {
+      if (earliest_[g * types + t] > cluster.now()) continue;
+      if (const std::uint32_t group = boards_[g].group; group == 0) {
+        if (++partly > kWithRoom) continue;
+      } else {
+        if (groups_seen_.size() >= kWithRoom) break;
+        if (std::count(groups_seen_.begin(), groups_seen_.end(), group) >= std::ptrdiff_t(kOfGroup)) continue;
+        groups_seen_.push_back(group);
+      }
+      shown.push_back(g);
+    }
+    std::array<std::uint32_t, kSoonest> soonest{};
+    std::size_t found = 0;
+    for (std::uint32_t g = 0; g < boards_.size(); ++g) {
+      const Time first = earliest_[g * types + t];
+      if (boards_[g].shut || first <= cluster.now() || first == kNever) continue;
+      if (found == kSoonest && first >= earliest_[soonest[found - 1] * types + t]) continue;
+      std::size_t i = found < kSoonest ? found++ : found - 1;
+      for (; i > 0 && earliest_[soonest[i - 1] * types + t] > first; --i) soonest[i] = soonest[i - 1];
+      soonest[i] = g;
+    }
+    shown.insert(shown.end(), soonest.begin(), soonest.begin() + std::ptrdiff_t(found));
+  }
+}
+
+// Until a slice can take a job: nothing where it exists, what is left of the change where it is being made.
+Time ListPlanner::change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const {
+  const Board& board = boards_[gpu];
+  if (board.layout.contains(where)) return Time{0};
+  const PlacementTable& facts = table(cluster, gpu);
+  Time took;
+  if (cluster.cost().reshape) {
+    took = *cluster.cost().reshape;
+  } else {
+    took = facts.create[index(where)];
+    for (std::uint32_t rest = board.layout.bits() & facts.conflicts[index(where)]; rest != 0; rest &= rest - 1)
+      took += facts.destroy[std::size_t(std::countr_zero(rest))];
+  }
+  if (board.target.contains(where)) took = std::max(Time(1), took - (cluster.now() - board.asked));
+  return took;
+}
+
+// Double-memory slices only where the plain one of that size is too small for the job.
+void ListPlanner::types_of(const Cluster& cluster, JobId job) {
+  const Platform& platform = cluster.platform();
+  candidate_.job = job;
+  candidate_.deadline = cluster.jobs().job(job).deadline;
+  candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
+  candidate_.types.clear();
+  const auto runs_on = [&](std::size_t t, Variant variant) {
+    return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
+  };
+  for (std::size_t t = 0; t < platform.types().size(); ++t) {
+    bool take = runs_on(t, Variant::kPlain);
+    if (!take && runs_on(t, Variant::kDoubleMemory)) {
+      take = true;
+      for (std::size_t u = 0; u < platform.types().size() && take; ++u)
+        take = !(platform.type(TypeId(u)).model == platform.type(TypeId(t)).model &&
+                 platform.type(TypeId(u)).compute_slices == platform.type(TypeId(t)).compute_slices &&
+                 runs_on(u, Variant::kPlain));
+    }
+    if (take) candidate_.types.push_back(TypeId(t));
+  }
+}
+
+void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const {
+  const Board& board = boards_[gpu];
+  const PlacementTable& facts = table(cluster, gpu);
+  const Time run = std::max(Time(1), cluster.remaining_on(candidate_.job, type) + candidate_.resume);
+  const Time due = candidate_.deadline == kNever ? cluster.now() : candidate_.deadline;
+  const int slices = cluster.platform().type(type).compute_slices;
+  const double rent = price_now_ * slices;
+  const auto lateness = [&](Time finish) { return finish > due ? minutes(finish - due) : 0.0; };
+  const Time first = std::max(cluster.now(), earliest_[gpu * cluster.platform().types().size() + index(type)]);
+  const double least = lateness(first + run) + rent * minutes(run);
+  if (any.valid() && least > any.cost && (first > cluster.now() || (now.valid() && least > now.cost))) return;
+  const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
+  const double added = cluster.jobs().added_watts(candidate_.job, type);
+  for (std::uint32_t rest = facts.of_type[index(type) - std::size_t(facts.first_type)]; rest != 0; rest &= rest - 1) {
+    const PlacementId p{std::uint8_t(std::countr_zero(rest))};
+    const Time change = change_time(cluster, gpu, p);
+    Option option;
+    option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
+    if (option.begin == kNever) continue;
+    option.finish = option.begin + change + run;
+    option.cost = lateness(option.finish) + rent * minutes(change + run);
+    const bool due_now = option.begin == cluster.now();
+    if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
+    option.cost +=
+        options_.w / 60e6 * board.timeline.added_energy(power, slices, added, option.begin + change, option.finish);
+    option.gpu = gpu;
+    option.where = p;
+    option.blocks = std::popcount(facts.conflicts[index(p)] & ~board.timeline.blocked_first());
+    if (option.better_than(any)) any = option;
+    if (due_now && option.better_than(now)) now = option;
+  }
+}
+
+ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised) {
+  types_of(cluster, job);
+  Option any, now;
+  for (const TypeId type : candidate_.types) {
+    if (promised != kNoPromise && !boards_[promised].shut &&
+        cluster.platform().model_index(GpuId(promised)) == cluster.platform().type(type).model)
+      consider(cluster, promised, type, any, now);
+    groups_seen_.clear();
+    for (const std::uint32_t g : shown_[index(type)]) {
+      if (const Board& board = boards_[g]; board.group != 0 && !board.reserved) {
+        if (std::find(groups_seen_.begin(), groups_seen_.end(), board.group) != groups_seen_.end()) continue;
+        groups_seen_.push_back(board.group);
+      }
+      consider(cluster, g, type, any, now);
+    }
+  }
+  const bool wait =
+      any.valid() && any.begin > cluster.now() && (options_.patient || !now.valid() || any.finish < now.finish);
+  return wait ? any : now.valid() && any.begin > cluster.now() ? now : any;
+}
+
+void ListPlanner::plan_job(const Cluster& cluster, const WaitingList::Entry& entry, std::uint32_t promised) {
+  // What the others suffer: the job itself is not among them.
+  price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(entry.job),
+                            std::max(0.0, waiting_.slice_minutes() - entry.slice_minutes));
+  const Option chosen = best_for(cluster, entry.job, promised);
+  if (!chosen.valid()) return;
+  Board& board = boards_[chosen.gpu];
+  const bool had_room = has_room(cluster, chosen.gpu);
+  board.timeline.take(table(cluster, chosen.gpu), chosen.where, chosen.begin, chosen.finish);
+  board.reserved = true;
+  if (had_room && !has_room(cluster, chosen.gpu)) --rooms_;
+  if (chosen.begin == cluster.now()) due_.emplace_back(entry.job, chosen);
+}
+
+void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
+  SMARTMIG_CHECK(!cluster.cost().free(), "the list planner plans for hardware costs alone");
+  look_at(cluster);
+  due_.clear();
+  started_.clear();
+  choose_gpus(cluster);
+  const auto& entries = waiting_.entries();
+  const bool large = boards_.size() > kExactGpus;
+  const std::size_t first = std::min(entries.size(), large ? kWindow / 16 : kWindow);
+  const auto promises = std::exchange(promised_, {});
+  const auto promised = [&](JobId job) {
+    return std::any_of(promises.begin(), promises.end(), [job](const auto& one) { return one.first == job; });
+  };
+  for (const auto& [job, gpu] : promises)
+    if (waiting_.has(job)) plan_job(cluster, waiting_.entry(job), gpu);
+  const auto plan_next = [&](const WaitingList::Entry& entry) {
+    if (!promised(entry.job)) plan_job(cluster, entry, kNoPromise);
+  };
+  for (std::size_t i = 0; i < first && rooms_ > 0; ++i) plan_next(entries[i]);
+  if (large && entries.size() > first)
+    for (std::size_t i = 0; i < std::min(first, entries.size() - first) && rooms_ > 0; ++i)
+      plan_next(entries[first + turn_++ % (entries.size() - first)]);
+  carry_out(cluster, plan);
+  for (const Start& start : plan.starts) started_.push_back(start.job);
+  for (const auto& [job, option] : due_)
+    if (!cluster.gpus()[option.gpu].free().contains(option.where)) promised_.emplace_back(job, option.gpu);
+}
+
+void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {
+  std::vector<std::pair<std::uint32_t, Layout>> changed;
+  for (const auto& [job, option] : due_) {
+    const GpuState& state = cluster.gpus()[option.gpu];
+    if (state.free().contains(option.where)) {
+      plan.starts.push_back({job, GpuId(option.gpu), option.where});
+      continue;
+    }
+    const GpuModel& geometry = *cluster.platform().model(GpuId(option.gpu)).gpu;
+    auto at =
+        std::find_if(changed.begin(), changed.end(), [gpu = option.gpu](const auto& one) { return one.first == gpu; });
+    if (at == changed.end()) at = changed.insert(changed.end(), {option.gpu, state.target});
+    if (at->second.contains(option.where)) continue;
+    const Layout kept = geometry.subset(at->second, ~table(cluster, option.gpu).conflicts[index(option.where)]);
+    if (const auto next = geometry.with(kept, option.where)) at->second = *next;
+  }
+  for (const auto& [gpu, target] : changed)
+    if (target != cluster.gpus()[gpu].target) plan.reshapes.push_back({GpuId(gpu), target});
+}
+
+}  // namespace smartmig

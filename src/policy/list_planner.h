@@ -1,0 +1,106 @@
+// The planner where stopping a job is not free: it plans by finishes.
+//
+// At every decision all waiting jobs are listed, short ones first (policy/waiting_list.h). Each takes, on the timelines
+// of the GPUs (policy/timeline.h), the GPU, slice and start of least cost
+//
+//   cost = lateness at its finish + w * energy of its whole run + price * compute slices * its whole run   [minutes]
+//
+// and reserves it, so that the jobs behind it plan around it: a large job is not starved, and a job waits for a better
+// slice where it finishes earlier by that. Starts that are due now are carried out, or the slices made that they need;
+// the rest of the plan is thrown away and made anew at the next event.
+//
+// A slice that exists is free to use; one that has to be made costs the seconds of the change, one that is being made
+// what is left of them, and the job for which it is made comes first, so a change is made once. No slice is made that no job wants. The price of a slice-minute comes
+// from the state of the fleet (policy/slice_price.h).
+//
+// A job is held back beside a slice that it could have now only where it finishes earlier by waiting or another job
+// needs that slice; with `patient` also where waiting is cheaper.
+//
+// Cost of a decision: at most kWindow jobs are planned, fewer once no GPU has room now; a GPU is looked at closely only
+// where its earliest start could be the best, idle GPUs of equal layout once; timelines are kept between decisions. In
+// fleets of more than kExactGpus GPUs a job looks at a few of each size only: the busiest that have room now (packed
+// GPUs draw least for one job more) and those that have room soonest; and fewer jobs are planned, the first of the list
+// at every decision and the rest in turn, so that the work of a decision grows only by a pass over the GPUs.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "policy/slice_price.h"
+#include "policy/timeline.h"
+#include "policy/waiting_list.h"
+#include "sched/policy.h"
+
+namespace smartmig {
+
+struct ListPlannerOptions {
+  double w = 0;  // minutes of tardiness per watt-minute
+  SlicePriceWeights price;
+  bool patient = false;
+};
+
+class ListPlanner : public Policy {
+ public:
+  static constexpr std::uint32_t kNoPromise = 0xFFFFFFFF;
+  static constexpr std::size_t kWindow = 256, kExactGpus = 64;
+  explicit ListPlanner(ListPlannerOptions options) : options_(options), price_(options.price) {}
+  void decide(const Cluster& cluster, Plan& plan) override;
+
+ private:
+  struct Option {
+    double cost = 0;
+    Time begin = kNever, finish = kNever;  // begin: of the change, where one is needed
+    std::uint32_t gpu = 0;
+    PlacementId where = kNoPlacement;
+    int blocks = 0;  // free placements it takes away
+    bool valid() const { return where != kNoPlacement; }
+    bool better_than(const Option& other) const;
+  };
+  struct Board {  // what is kept of a GPU between decisions
+    GpuTimeline timeline;
+    Layout layout, target, busy;
+    Time asked{};             // when its present target was asked for
+    std::uint32_t group = 0;  // idle GPUs of one model, layout and target share one; 0: a GPU of its own
+    bool reserved = false;    // this decision put reservations on the timeline
+    bool shut = false;        // takes no new work
+  };
+  struct Candidate {  // a job while it looks for a slice
+    JobId job;
+    Time deadline, resume;
+    std::vector<TypeId> types;
+  };
+
+  void look_at(const Cluster& cluster);
+  void rebuild(const Cluster& cluster, std::uint32_t gpu);
+  void choose_gpus(const Cluster& cluster);
+  void plan_job(const Cluster& cluster, const WaitingList::Entry& entry, std::uint32_t promised);
+  bool has_room(const Cluster& cluster, std::uint32_t gpu) const {
+    return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;
+  }
+  void types_of(const Cluster& cluster, JobId job);
+  Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
+  void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const;
+  Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
+  void carry_out(const Cluster& cluster, Plan& plan) const;
+  const PlacementTable& table(const Cluster& cluster, std::uint32_t gpu) const {
+    return tables_[std::size_t(cluster.platform().model_index(GpuId(gpu)))];
+  }
+
+  ListPlannerOptions options_;
+  SlicePrice price_;
+  double price_now_ = 0;
+  std::uint64_t identity_ = 0;
+  WaitingList waiting_;
+  std::vector<PlacementTable> tables_;  // by model
+  std::vector<Board> boards_;           // by GPU
+  std::vector<Time> earliest_;          // [gpu][type]: when a slice of the type is first free of running jobs
+  std::vector<std::uint32_t> roomy_;    // GPUs with room now
+  std::vector<std::vector<std::uint32_t>> shown_;  // by type: GPUs that a job looks at
+  std::size_t rooms_ = 0, turn_ = 0;
+  std::vector<std::uint32_t> groups_seen_;
+  Candidate candidate_;
+  std::vector<std::pair<JobId, Option>> due_;
+  std::vector<JobId> started_;
+  std::vector<std::pair<JobId, std::uint32_t>> promised_;  // jobs for which a slice is being made, and on which GPU
+};
+
+}  // namespace smartmig

@@ -1,0 +1,37 @@
+// The price of a slice-minute: how many minutes of lateness others suffer if a compute slice is taken for a minute more.
+// Who takes a slice for a minute delays everybody who waits, and everybody who comes before the queue is next empty, by
+// one over the number of slices of the fleet. So, without a unit and alike for requests of seconds and trainings of days,
+//
+//   price = (late * jobs waiting that are late even on the fastest slice + coming * arrivals until the queue is empty)
+//           / compute slices
+//   arrivals until then = rate * run * load / (1.05 - load)
+//
+// rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
+// averages of the arrivals seen, over about `memory` runs.
+#pragma once
+#include "model/cluster.h"
+
+namespace smartmig {
+
+struct SlicePriceWeights {
+  double late = 1, coming = 0.12, backlog = 1.2;
+  double memory = 4;
+};
+
+class SlicePrice {
+ public:
+  explicit SlicePrice(SlicePriceWeights weights) : weights_(weights) {}
+  void forget() { *this = SlicePrice(weights_); }
+  void see_arrival(const Cluster& cluster, JobId job);
+  double price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const;
+  double load(const Cluster& cluster) const;
+
+ private:
+  SlicePriceWeights weights_;
+  Time last_{-1};
+  double run_min_ = 0, area_min_ = 0;  // averages over jobs
+  double gap_min_ = 0;                 // between arrivals
+  std::size_t seen_ = 0;
+};
+
+}  // namespace smartmig

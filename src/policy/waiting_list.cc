@@ -1,0 +1,98 @@
+#include "policy/waiting_list.h"
+
+#include <algorithm>
+
+namespace smartmig {
+namespace {
+
+Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
+  const Time deadline = cluster.jobs().job(entry.job).deadline;
+  return deadline == kNever ? cluster.now() - Time(1) : deadline - entry.least;
+}
+
+}  // namespace
+
+WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
+  Entry entry{kNever, job, 0};
+  for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
+    const Time left = cluster.remaining_on(job, TypeId(t));
+    if (left < Time{0}) continue;
+    const double area = minutes(left) * cluster.platform().type(TypeId(t)).compute_slices;
+    entry.slice_minutes = entry.least == kNever ? area : std::min(entry.slice_minutes, area);
+    entry.least = std::min(entry.least, left);
+  }
+  return entry;
+}
+
+void WaitingList::add(const Cluster& cluster, JobId job) {
+  const Entry entry = entry_of(cluster, job);
+  if (index(job) >= marks_.size()) {
+    marks_.resize(cluster.jobs().size(), Mark::kAway);
+    known_.resize(cluster.jobs().size());
+  }
+  entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), entry), entry);
+  known_[index(job)] = entry;
+  slice_minutes_ += entry.slice_minutes;
+  const Time latest = latest_start(cluster, entry);
+  marks_[index(job)] = latest < cluster.now() ? Mark::kLate : Mark::kOnTime;
+  if (latest < cluster.now())
+    ++late_;
+  else
+    latest_starts_.emplace(latest, index(job));
+}
+
+void WaitingList::remove(const Cluster&, JobId job) {
+  if (index(job) >= marks_.size() || marks_[index(job)] == Mark::kAway) return;
+  const Entry& entry = known_[index(job)];
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry);
+  if (at != entries_.end() && at->job == job) entries_.erase(at);
+  slice_minutes_ = entries_.empty() ? 0 : std::max(0.0, slice_minutes_ - entry.slice_minutes);
+  late_ -= marks_[index(job)] == Mark::kLate;
+  marks_[index(job)] = Mark::kAway;
+}
+
+void WaitingList::read_anew(const Cluster& cluster) {
+  entries_.clear();
+  marks_.assign(cluster.jobs().size(), Mark::kAway);
+  known_.resize(cluster.jobs().size());
+  latest_starts_ = {};
+  late_ = 0;
+  slice_minutes_ = 0;
+  for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
+    if (cluster.state(job).phase != JobPhase::kQueued) continue;
+    const Entry entry = entry_of(cluster, job);
+    entries_.push_back(entry);
+    known_[index(job)] = entry;
+    slice_minutes_ += entry.slice_minutes;
+    const Time latest = latest_start(cluster, entry);
+    marks_[index(job)] = latest < cluster.now() ? Mark::kLate : Mark::kOnTime;
+    if (latest < cluster.now())
+      ++late_;
+    else
+      latest_starts_.emplace(latest, index(job));
+  }
+  std::sort(entries_.begin(), entries_.end());
+}
+
+void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& left) {
+  bool known = identity_ == cluster.identity() && expected_decision_ == cluster.decision();
+  if (known) {
+    for (const JobId job : left)
+      if (cluster.state(job).phase != JobPhase::kQueued) remove(cluster, job);
+    for (const Event& event : cluster.news())
+      if (event.kind == EventKind::kSubmitted) add(cluster, event.job);
+    known = entries_.size() == cluster.unfinished() - cluster.running();
+  }
+  if (!known) read_anew(cluster);
+  identity_ = cluster.identity();
+  expected_decision_ = cluster.decision() + 1;
+  while (!latest_starts_.empty() && latest_starts_.top().first < cluster.now()) {
+    const std::uint32_t job = latest_starts_.top().second;
+    latest_starts_.pop();
+    if (marks_[job] != Mark::kOnTime) continue;
+    marks_[job] = Mark::kLate;
+    ++late_;
+  }
+}
+
+}  // namespace smartmig
