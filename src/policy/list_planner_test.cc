@@ -10,18 +10,19 @@ namespace {
 using fixture::linear;
 using fixture::min;
 
-constexpr CostModel kHardware{CostModel::kHardware, {}};
-const fixture::Work kFlat{10, 9.8, 9.6, 9.4, 9};
+constexpr CostModel kListCosts{CostModel::kHardware, {}};
+const fixture::Work kGainsNothing{10, 9.8, 9.6, 9.4, 9};
 
-struct Fleet {
+struct PlannedFleet {
   std::shared_ptr<const Platform> platform;
   Cluster cluster;
   ListPlanner planner{{}};
   Plan plan;
 
-  Fleet(const char* gpus, const std::vector<std::string>& layouts, std::vector<Job> jobs)
+  PlannedFleet(const char* gpus, const std::vector<std::string>& layouts, std::vector<Job> jobs)
       : platform(fixture::platform(gpus)),
-        cluster(platform, fixture::bind(std::move(jobs), *platform), kHardware, fixture::layouts(*platform, layouts)) {}
+        cluster(platform, fixture::bind(std::move(jobs), *platform), kListCosts, fixture::layouts(*platform, layouts)) {
+  }
   void arrive(unsigned job) { cluster.apply(Event::submitted(cluster.jobs().job(JobId(job)).submit, JobId(job))); }
   void run(unsigned job, unsigned gpu, const char* where) {
     cluster.apply(Event::started(cluster.now(), JobId(job), GpuId(gpu), fixture::slice(*platform, gpu, where)));
@@ -36,7 +37,7 @@ struct Fleet {
 };
 
 TEST(ListPlanner, OneJobOnAnIdleFleetStartsAtOnceAndChangesNothing) {
-  Fleet f("3xa100-40gb", {"7g@0", "7g@0", "7g@0"}, {fixture::job(0, 2, linear(1))});
+  PlannedFleet f("3xa100-40gb", {"7g@0", "7g@0", "7g@0"}, {fixture::job(0, 2, linear(1))});
   f.arrive(0);
   EXPECT_EQ(f.decide().starts.size(), 1u);
   EXPECT_TRUE(f.plan.reshapes.empty());
@@ -44,7 +45,7 @@ TEST(ListPlanner, OneJobOnAnIdleFleetStartsAtOnceAndChangesNothing) {
 
 // Two jobs that gain nothing from a whole GPU, one of which runs there: the idle GPU takes the other, now.
 TEST(ListPlanner, NobodyWaitsBesideAnIdleGpu) {
-  Fleet f("2xa100-40gb", {"7g@0", "7g@0"}, {fixture::job(0, 100, linear(50)), fixture::job(1, 500, linear(50))});
+  PlannedFleet f("2xa100-40gb", {"7g@0", "7g@0"}, {fixture::job(0, 100, linear(50)), fixture::job(1, 500, linear(50))});
   f.arrive(0);
   f.run(0, 0, "7g@0");
   f.arrive(1);
@@ -54,7 +55,7 @@ TEST(ListPlanner, NobodyWaitsBesideAnIdleGpu) {
 
 // On the free 1g it would end after 70 minutes; the whole GPU is free in one.
 TEST(ListPlanner, WaitsForASliceOnWhichItEndsEarlier) {
-  Fleet f("1xa100-40gb", {"1g@6+4g@0"}, {fixture::job(0, 30, linear(1)), fixture::job(0, 12, linear(10))});
+  PlannedFleet f("1xa100-40gb", {"1g@6+4g@0"}, {fixture::job(0, 30, linear(1)), fixture::job(0, 12, linear(10))});
   f.arrive(0);
   f.run(0, 0, "4g@0");
   f.arrive(1);
@@ -63,8 +64,8 @@ TEST(ListPlanner, WaitsForASliceOnWhichItEndsEarlier) {
 }
 
 TEST(ListPlanner, AChangeIsMadeOnceAndOnlyForAJob) {
-  Fleet f("2xa100-40gb", {"1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6", "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6"},
-          {fixture::job(0, 11, linear(10))});
+  PlannedFleet f("2xa100-40gb", {"1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6", "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6"},
+                 {fixture::job(0, 11, linear(10))});
   f.arrive(0);
   ASSERT_EQ(f.decide().reshapes.size(), 1u);
   const GpuId gpu = f.plan.reshapes[0].gpu;
@@ -77,8 +78,8 @@ TEST(ListPlanner, AChangeIsMadeOnceAndOnlyForAJob) {
 
 // A burst of jobs that gain nothing from large slices: the first does not take the whole GPU.
 TEST(ListPlanner, JobsOfABurstShareTheGpu) {
-  std::vector<Job> jobs(14, fixture::job(0, -1, kFlat));
-  Fleet f("1xa100-40gb", {"7g@0"}, jobs);
+  std::vector<Job> jobs(14, fixture::job(0, -1, kGainsNothing));
+  PlannedFleet f("1xa100-40gb", {"7g@0"}, jobs);
   for (unsigned j = 0; j < jobs.size(); ++j) f.arrive(j);
   f.decide();
   EXPECT_TRUE(f.plan.starts.empty());
@@ -87,7 +88,7 @@ TEST(ListPlanner, JobsOfABurstShareTheGpu) {
 }
 
 TEST(ListPlanner, ABlockedGpuTakesNothing) {
-  Fleet f("2xa100-40gb", {"7g@0", "7g@0"}, {fixture::job(0, 2, linear(1))});
+  PlannedFleet f("2xa100-40gb", {"7g@0", "7g@0"}, {fixture::job(0, 2, linear(1))});
   f.cluster.apply(Event::blocked(min(0), GpuId(0)));
   f.arrive(0);
   ASSERT_EQ(f.decide().starts.size(), 1u);

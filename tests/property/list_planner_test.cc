@@ -11,10 +11,10 @@ namespace smartmig {
 namespace {
 
 using namespace random_world;
-constexpr CostModel kHardware{CostModel::kHardware, {}};
+constexpr CostModel kRealCosts{CostModel::kHardware, {}};
 
 // A policy beside the list planner that looks at every decision.
-class Watched : public Policy {
+class WatchedPlanner : public Policy {
  public:
   void decide(const Cluster& cluster, Plan& plan) override {
     planner_.decide(cluster, plan);
@@ -45,8 +45,8 @@ TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
   for (int seed = 1; seed <= cases(60); ++seed) {
     const World world = random_world::make(std::uint64_t(seed));
     SCOPED_TRACE(world.words());
-    Watched policy;
-    const auto result = simulate({world.platform, world.jobs, kHardware, world.initial, 2e-7}, policy);
+    WatchedPlanner policy;
+    const auto result = simulate({world.platform, world.jobs, kRealCosts, world.initial, 2e-7}, policy);
     ASSERT_TRUE(result) << result.error().what;
     EXPECT_EQ(result->refused, 0u) << result->last_refusal;
     EXPECT_EQ(result->summary.unfinished_jobs, 0u);
@@ -66,7 +66,7 @@ TEST(ListPlannerProperty, OneJobChangesOneGpuAtMost) {
     const Shape sevens = parse_shape(*platform->models()[0].gpu, "1g*7").value();
     const auto initial = initial_layouts(*platform, std::vector<Shape>(std::size_t(gpus), sevens)).value();
     ListPlanner policy{{1e-4, {}, false}};
-    const auto result = simulate({platform, table, kHardware, initial, 2e-7}, policy);
+    const auto result = simulate({platform, table, kRealCosts, initial, 2e-7}, policy);
     ASSERT_TRUE(result) << result.error().what;
     EXPECT_LE(result->summary.repartitions, 1u) << gpus << " GPUs";
   }
