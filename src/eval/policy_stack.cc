@@ -24,7 +24,9 @@ Result<std::unique_ptr<Guard>> make_guard(const PolicyName& name, const PolicyOp
   SMARTMIG_TRY(auto candidates, guard_candidates(name, options, spec.cost, platform));
   Guard::Judge judge;
   if (spec.guarding == Guarding::kByShadows) {
-    SMARTMIG_TRY(auto again, guard_candidates(name, options, spec.cost, platform));
+    PolicyOptions own = options;
+    own.arrivals = nullptr;  // a shadow sees the arrivals a second time
+    SMARTMIG_TRY(auto again, guard_candidates(name, own, spec.cost, platform));
     judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), options.rule.w)](
                 const Cluster& cluster, std::size_t deciding) { return shadows->choose(cluster, deciding); };
   }
@@ -38,8 +40,11 @@ Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<co
   SMARTMIG_TRY(PolicyName name, parse_policy_name(spec.name));
   PolicyStack out;
   out.row_ = name.policy;
+  out.arrivals_ = std::make_shared<ArrivalAverages>(spec.memory ? spec.memory->arrivals : ArrivalAverages{});
+  PolicyOptions options = spec.options;
+  options.arrivals = out.arrivals_;
   if (wants_guard(name, spec.guarding)) {
-    SMARTMIG_TRY(auto guard, make_guard(name, spec.options, spec, *platform));
+    SMARTMIG_TRY(auto guard, make_guard(name, options, spec, *platform));
     const NamedPolicy& own = guard->candidates()[0];
     out.name = own.name;
     out.initial = own.initial;
@@ -49,7 +54,7 @@ Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<co
     out.policy = std::move(guard);
   } else {
     name.guarded = false;
-    SMARTMIG_TRY(NamedPolicy named, make_policy(name, spec.options, spec.cost, *platform));
+    SMARTMIG_TRY(NamedPolicy named, make_policy(name, options, spec.cost, *platform));
     static_cast<NamedPolicy&>(out) = std::move(named);
   }
   if (spec.overtaking.bound != kNoBound || spec.overtaking.patience != kNever) {
@@ -76,6 +81,7 @@ PolicyMemory PolicyStack::memory() const {
   PolicyMemory out;
   if (overtaking_) out.overtaking = overtaking_->memory();
   if (power_cap_) out.held_back = power_cap_->memory();
+  if (arrivals_) out.arrivals = *arrivals_;
   return out;
 }
 

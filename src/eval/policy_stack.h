@@ -31,6 +31,7 @@ enum class Guarding {
 struct PolicyMemory {
   BoundedOvertaking::Memory overtaking;
   PowerCap::Memory held_back;
+  ArrivalAverages arrivals;
 };
 
 struct PolicySpec {
@@ -70,6 +71,7 @@ class PolicyStack : public NamedPolicy {  // `policy` is the outermost
   BoundedOvertaking* overtaking_ = nullptr;
   PowerCap* power_cap_ = nullptr;
   StartFilter* filter_ = nullptr;
+  std::shared_ptr<ArrivalAverages> arrivals_;
 };
 
 }  // namespace smartmig

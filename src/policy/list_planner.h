@@ -36,13 +36,15 @@ struct ListPlannerOptions {
   double w = 0;  // minutes of tardiness per watt-minute
   SlicePriceWeights price;
   bool patient = false;
+  std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
 };
 
 class ListPlanner : public Policy {
  public:
   static constexpr std::uint32_t kNoPromise = 0xFFFFFFFF;
   static constexpr std::size_t kWindow = 256, kExactGpus = 64;
-  explicit ListPlanner(ListPlannerOptions options) : options_(options), price_(options.price) {}
+  explicit ListPlanner(ListPlannerOptions options)
+      : options_(std::move(options)), price_(options_.price, options_.arrivals) {}
   void decide(const Cluster& cluster, Plan& plan) override;
 
  private:

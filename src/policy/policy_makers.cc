@@ -100,7 +100,8 @@ Result<MadePolicy> make_planner(const PolicyRequest& request) {
       return invalid("under hardware costs the planner plans by finishes and has no weights: drop --weights");
     ListPlannerOptions options;
     options.w = request.options.rule.w;
-    return MadePolicy{std::make_unique<ListPlanner>(options), "made for the jobs that take them", {}};
+    options.arrivals = request.options.arrivals;
+    return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
   }
   SMARTMIG_TRY(const WeightFile file, load_weights(request));
   return MadePolicy{std::make_unique<Planner>(planner_options(file, request.options)),

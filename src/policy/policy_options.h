@@ -1,11 +1,13 @@
 // What a policy may be given beside its name. Each of the three files or lists is one policy's parameter and has a flag
 // of its own (policy_table.h); a policy refuses a parameter that is not its own.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "policy/job_value.h"
 #include "policy/placing_rules.h"
+#include "policy/slice_price.h"
 
 namespace smartmig {
 
@@ -17,6 +19,7 @@ struct PolicyOptions {
   RuleOptions rule;
   std::optional<JobWeights> planner_weights;  // instead of the file's (smartmig tune)
   bool plain = false;                         // the plain placer even where a fast one exists
+  std::shared_ptr<ArrivalAverages> arrivals;  // what the planner has seen come (slice_price.h); null: it begins afresh
 };
 
 }  // namespace smartmig

@@ -9,6 +9,8 @@
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
 // averages of the arrivals seen, over about `memory` runs.
 #pragma once
+#include <memory>
+
 #include "model/cluster.h"
 
 namespace smartmig {
@@ -18,20 +20,25 @@ struct SlicePriceWeights {
   double memory = 4;
 };
 
+// What was seen of the arrivals. A future of a living fleet goes on with a copy of the present's.
+struct ArrivalAverages {
+  Time last{-1};
+  double run_min = 0, area_min = 0;  // over jobs; area in slice-minutes, on the size that takes fewest
+  double gap_min = 0;                // between arrivals
+  std::size_t seen = 0;
+};
+
 class SlicePrice {
  public:
-  explicit SlicePrice(SlicePriceWeights weights) : weights_(weights) {}
-  void forget() { *this = SlicePrice(weights_); }
+  explicit SlicePrice(SlicePriceWeights weights, std::shared_ptr<ArrivalAverages> arrivals = nullptr)
+      : weights_(weights), arrivals_(arrivals ? std::move(arrivals) : std::make_shared<ArrivalAverages>()) {}
   void see_arrival(const Cluster& cluster, JobId job);
   double price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const;
   double load(const Cluster& cluster) const;
 
  private:
   SlicePriceWeights weights_;
-  Time last_{-1};
-  double run_min_ = 0, area_min_ = 0;  // averages over jobs
-  double gap_min_ = 0;                 // between arrivals
-  std::size_t seen_ = 0;
+  std::shared_ptr<ArrivalAverages> arrivals_;
 };
 
 }  // namespace smartmig
