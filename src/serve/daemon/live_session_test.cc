@@ -74,6 +74,7 @@ TEST(LiveSession, RowsOfThePastAreDroppedWhenRoomRunsOut) {
   bool compacted = false;
   for (int i = 2; i < 1000 && !compacted; ++i) {
     ASSERT_TRUE(f.session.show(f.job(i), kNever, f.clock.now()));
+    f.tell_all();
     f.session.withdraw(QueueId(i));
     EXPECT_FALSE(f.session.compact_if_needed(16)) << "the fleet has something to tell of old rows";
     f.tell_all();
