@@ -119,12 +119,13 @@ TEST(Why, AlternativesArePriced) {
   s.start(0, 0, "7g@0");
   s.start(2, 1, "3g@0");
   Why why = why_waiting(s.in);
-  why.alternatives = priced_alternatives(fork(s.cluster), JobId(1), maker_of(PolicySpec{"planner", {}, kHardware}),
-                                         EnergyPrices{0.3, 6});
+  why.alternatives = priced_alternatives(
+      fork(s.cluster), JobId(1), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kNever, OvertakingOptions{}}),
+      EnergyPrices{0.3, 6});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
   EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
-  EXPECT_LT(why.alternatives[2].start, why.alternatives[0].start) << "the free 3g would do";
+  EXPECT_LE(why.alternatives[2].finish, why.alternatives[0].finish) << "it may choose among more slices";
   EXPECT_LT(why.alternatives[3].start, why.alternatives[0].start) << "the new GPU is idle";
   for (const Alternative& a : why.alternatives) {
     EXPECT_GT(a.energy_j, 0);
@@ -135,8 +136,10 @@ TEST(Why, AlternativesArePriced) {
   EXPECT_EQ(json["job"], 2);
   EXPECT_EQ(json["code"], "slices_busy");
   EXPECT_EQ(json["alternatives"].size(), 4u);
-  EXPECT_TRUE(
-      priced_alternatives(fork(s.cluster), JobId(7), maker_of(PolicySpec{"planner", {}, kHardware}), {}).empty());
+  EXPECT_TRUE(priced_alternatives(fork(s.cluster), JobId(7),
+                                  maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kNever, OvertakingOptions{}}),
+                                  {})
+                  .empty());
 }
 
 }  // namespace
