@@ -66,6 +66,7 @@ std::string most_running(const Settings& s) {
 
 std::string layouts_after_a_while(const Settings& s) {
   EmulatedDaemon d(s);
+  for (int i = 0; i < 30; ++i) d.jump(from_seconds(1));  // fixed slices are made before the jobs come
   for (int i = 0; i < 6; ++i) d.submit(10);
   d.run(5);
   std::string out = d.daemon().policies().name();
