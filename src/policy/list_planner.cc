@@ -252,17 +252,16 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   carry_out(cluster, plan);
   for (const Start& start : plan.starts) started_.push_back(start.job);
   for (const auto& [job, option] : due_)
-    if (!cluster.gpus()[option.gpu].free().contains(option.where)) promised_.emplace_back(job, option.gpu);
+    if (!exists(cluster, option)) promised_.emplace_back(job, option.gpu);
 }
 
 void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {
   std::vector<std::pair<std::uint32_t, Layout>> changed;
   for (const auto& [job, option] : due_) {
     const GpuState& state = cluster.gpus()[option.gpu];
-    if (state.free().contains(option.where)) {
-      plan.starts.push_back({job, GpuId(option.gpu), option.where});
-      continue;
-    }
+    // What exists can be used in the same plan, also where it was about to go: the reshape keeps it.
+    if (exists(cluster, option)) plan.starts.push_back({job, GpuId(option.gpu), option.where});
+    if (state.free().contains(option.where)) continue;
     const GpuModel& geometry = *cluster.platform().model(GpuId(option.gpu)).gpu;
     auto at =
         std::find_if(changed.begin(), changed.end(), [gpu = option.gpu](const auto& one) { return one.first == gpu; });

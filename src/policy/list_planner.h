@@ -83,6 +83,10 @@ class ListPlanner : public Policy {
   void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
   void carry_out(const Cluster& cluster, Plan& plan) const;
+  static bool exists(const Cluster& cluster, const Option& option) {
+    const GpuState& state = cluster.gpus()[option.gpu];
+    return state.layout.contains(option.where) && !state.busy.contains(option.where);
+  }
   const PlacementTable& table(const Cluster& cluster, std::uint32_t gpu) const {
     return tables_[std::size_t(cluster.platform().model_index(GpuId(gpu)))];
   }

@@ -87,6 +87,17 @@ TEST(ListPlanner, JobsOfABurstShareTheGpu) {
   EXPECT_EQ(f.plan.reshapes[0].to.size(), 7);
 }
 
+// The whole GPU came too late for the one who wanted it, and small slices have been asked for since: it is used, or
+// nothing more would ever happen.
+TEST(ListPlanner, ASliceThatWasToGoIsKeptAndUsed) {
+  PlannedFleet f("1xa100-40gb", {"7g@0"}, {fixture::job(0, 2, linear(1))});
+  f.cluster.apply(Event::reshape_asked(min(0), GpuId(0), fixture::layout(*f.platform, 0, "1g@0+1g@1")));
+  f.arrive(0);
+  ASSERT_EQ(f.decide().starts.size(), 1u);
+  ASSERT_EQ(f.plan.reshapes.size(), 1u);
+  EXPECT_TRUE(f.plan.reshapes[0].to.contains(f.plan.starts[0].where));
+}
+
 TEST(ListPlanner, ABlockedGpuTakesNothing) {
   PlannedFleet f("2xa100-40gb", {"7g@0", "7g@0"}, {fixture::job(0, 2, linear(1))});
   f.cluster.apply(Event::blocked(min(0), GpuId(0)));
