@@ -7,8 +7,7 @@
 namespace smartmig {
 
 BatchNet::BatchNet(const NetworkSize& size, std::size_t max_batch)
-    : inputs_(std::size_t(size.inputs)),
-      all_inputs_(std::size_t(size.inputs + size.foresight)),
+    : all_inputs_(std::size_t(size.inputs + size.foresight)),
       outputs_(std::size_t(size.layouts * size.layouts)),
       kernels_(kernels()) {
   std::size_t widest = 1;

@@ -34,7 +34,7 @@ class BatchNet {
   void back(std::span<const Network::Layer> layers, const std::vector<float>& transposed, const float* x,
             std::size_t x_row, std::size_t n, const Activations& y, const float* d_out, float* gradient);
 
-  std::size_t inputs_, all_inputs_, outputs_;
+  std::size_t all_inputs_, outputs_;
   Activations actor_, critic_;  // outputs of each layer
   std::vector<float> d_actor_, d_critic_, d_a_, d_b_;
   const Kernels& kernels_;

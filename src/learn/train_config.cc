@@ -15,7 +15,7 @@ std::string without_underscores(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -44,7 +44,7 @@ ConfigField field(std::string name, std::string help, std::string& target) {
               if (static_cast<unsigned char>(c) < 0x20) return invalid("a control character in a string");
             return Ok{};
           },
-          [&target] { return quoted(target); }};
+          [&target] { return in_quotes(target); }};
 }
 
 ConfigField field(std::string name, std::string help, double& target, double low, double high) {

@@ -59,7 +59,8 @@ class Watch {
         }
         seen = {attempt, 0, now};
         if (runs)
-          seen.slices = int(parse_int(at->second.place.slice.profile.substr(0, at->second.place.slice.profile.find('g'))).value());
+          seen.slices = int(
+              parse_int(at->second.place.slice.profile.substr(0, at->second.place.slice.profile.find('g'))).value());
       }
     }
     out.most_at_once = std::max(out.most_at_once, running);

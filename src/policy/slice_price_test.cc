@@ -32,9 +32,7 @@ TEST(SlicePrice, GrowsWithLoadWaitingWorkAndLateJobs) {
 }
 
 // The same queue in seconds or in days has the same price.
-TEST(SlicePrice, HasNoUnit) {
-  EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9);
-}
+TEST(SlicePrice, HasNoUnit) { EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9); }
 
 }  // namespace
 }  // namespace smartmig

@@ -97,7 +97,8 @@ inline std::string log_bytes(const Settings& s) {
 }
 
 inline std::string attempts_after_words(const Settings& s) {
-  return end_of_a_process(s, "echo Speicher voll; exit 1", [](EmulatedDaemon& d) { return d.ended(QueueId(1)).reason; });
+  return end_of_a_process(s, "echo Speicher voll; exit 1",
+                          [](EmulatedDaemon& d) { return d.ended(QueueId(1)).reason; });
 }
 
 inline std::string hook_ran(Settings s) {

@@ -7,6 +7,7 @@
 
 #include "cli/queue/follow.h"
 #include "cli/queue/job_words.h"
+#include "cli/time_words.h"
 #include "eval/progress_meter.h"
 
 namespace smartmig::cli {

@@ -52,7 +52,7 @@ int refused_by_kernel(const std::string& path) {
   return 0;
 }
 
-// The first part of the path that may not be entered: "/root" of "/root/build/job".
+// The first part of the path that may not be entered: "/root" of a job below root's home.
 std::string obstacle(const fs::path& path) {
   fs::path part;
   for (const fs::path& piece : path) {

@@ -15,10 +15,10 @@
 // Thread rule: run() and step() on the owner thread; ask(), wait_for_news(), stop() and now() on any.
 #pragma once
 #include "serve/daemon/attempt_ends.h"
+#include "serve/daemon/daemon_state.h"
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
 #include "serve/daemon/job_requests.h"
-#include "serve/daemon/daemon_state.h"
 #include "serve/daemon/requests.h"
 #include "serve/daemon/upkeep.h"
 

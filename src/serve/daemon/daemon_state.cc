@@ -35,7 +35,7 @@ Result<Time> origin_of(const StoreStart& start, const LiveClock& clock) {
 }  // namespace
 
 DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, Time origin, std::uint64_t last_event,
-                       History history)
+                         History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
       boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards),

@@ -46,7 +46,7 @@ struct DaemonState {
 
  private:
   DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, Time origin, std::uint64_t last_event,
-             History history);
+              History history);
 };
 
 }  // namespace smartmig

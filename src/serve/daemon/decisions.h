@@ -6,8 +6,8 @@
 // While the queue is paused the policy is not asked. Thread rule: the owner's.
 #pragma once
 #include "serve/daemon/attempts.h"
-#include "serve/daemon/policy_advice.h"
 #include "serve/daemon/daemon_state.h"
+#include "serve/daemon/policy_advice.h"
 
 namespace smartmig {
 

@@ -1,5 +1,7 @@
 #include "serve/daemon/requests.h"
 
+#include "base/errors.h"
+
 namespace smartmig {
 
 Error going_down() { return lost_error("the daemon is going down"); }
