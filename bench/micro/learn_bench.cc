@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "learn/env.h"
 #include "learn/learner.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "eval/experiment.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "policy/planner.h"
 #include "sim/sim_fleet.h"
 #include "sim/simulate.h"

@@ -4,7 +4,7 @@
 
 #include "bound/certificate_make.h"
 #include "bound/checker.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

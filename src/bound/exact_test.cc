@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bound/configurations.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bound/certificate_make.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/rng.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
 

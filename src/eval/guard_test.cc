@@ -2,7 +2,7 @@
 
 #include "eval/experiment.h"
 #include "eval/policy_stack.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

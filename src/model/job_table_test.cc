@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "model/speed.h"
 
 namespace smartmig {

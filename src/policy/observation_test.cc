@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

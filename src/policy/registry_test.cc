@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "policy/layout_file.h"
 
 namespace smartmig {

@@ -7,7 +7,8 @@
 //   arrivals until then = rate * run * load / (1.05 - load)
 //
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
-// averages of the arrivals seen, over about `memory` runs.
+// averages of the arrivals seen. The rate counts arrivals that fade over `memory` runs: a few jobs at once after a long
+// lull are no load yet.
 #pragma once
 #include <memory>
 
@@ -24,7 +25,7 @@ struct SlicePriceWeights {
 struct ArrivalAverages {
   Time last{-1};
   double run_min = 0, area_min = 0;  // over jobs; area in slice-minutes, on the size that takes fewest
-  double gap_min = 0;                // between arrivals
+  double recent = 0;                 // arrivals, each fading from when it came
   std::size_t seen = 0;
 };
 
@@ -37,6 +38,7 @@ class SlicePrice {
   double load(const Cluster& cluster) const;
 
  private:
+  double rate(Time now) const;  // per minute
   SlicePriceWeights weights_;
   std::shared_ptr<ArrivalAverages> arrivals_;
 };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {
@@ -30,6 +30,9 @@ TEST(SlicePrice, GrowsWithLoadWaitingWorkAndLateJobs) {
   EXPECT_LT(busy, price_after(50, 1.2, 1, 0, 20));
   EXPECT_LT(busy, price_after(50, 1.2, 1, 3, 0));
 }
+
+// Three jobs of an hour within seconds, after nothing for long: the fleet is as free as before.
+TEST(SlicePrice, AFewJobsAtOnceAreNoLoad) { EXPECT_LT(price_after(3, 0.05, 60, 0, 0), 0.05); }
 
 // The same queue in seconds or in days has the same price.
 TEST(SlicePrice, HasNoUnit) { EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9); }

@@ -5,7 +5,7 @@
 #include <deque>
 #include <functional>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "sched/session.h"
 
 namespace smartmig {

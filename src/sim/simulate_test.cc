@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "sim/sim_fleet.h"
 
 namespace smartmig {

@@ -3,7 +3,7 @@
 
 #include "../../examples/shortest_first.h"
 #include "base/file.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "policy/repartitioners.h"
 #include "sim/simulate.h"
 #include "support/paths.h"

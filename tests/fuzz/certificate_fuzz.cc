@@ -5,7 +5,7 @@
 
 #include "bound/checker.h"
 #include "fuzz/target.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 SMARTMIG_FUZZ_TARGET(certificate) {
   using namespace smartmig;

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "eval/experiment.h"
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "random_world.h"
 #include "sim/simulate.h"
 

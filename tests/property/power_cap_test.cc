@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 #include "policy/bounded_overtaking.h"
 #include "policy/registry.h"
 #include "random_world.h"

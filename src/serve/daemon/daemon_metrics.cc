@@ -68,7 +68,7 @@ void add_jobs(const Daemon& daemon, MetricsInput& out) {
     const auto expected = daemon.state().session.expected_finish(id);
     out.jobs.push_back({number(id), job.owner.name, job.energy.joules, seconds(lateness(job, daemon.now(), expected))});
   }
-  for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended_jobs += counts.ended[std::size_t(s)];
+  for (int s = int(JobStatus::kDone); s < kJobStatuses; ++s) out.ended.jobs += counts.ended[std::size_t(s)];
 }
 
 }  // namespace
@@ -77,13 +77,13 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   const Counts& counts = daemon.counts();
   const Figures& figures = daemon.state().figures;
   MetricsInput out;
-  out.version = version;
-  out.policy = daemon.policies().name();
-  out.driver = daemon.world().driver.name();
+  out.program.version = version;
+  out.program.policy = daemon.policies().name();
+  out.program.driver = daemon.world().driver.name();
   add_gpus(daemon, out);
   add_jobs(daemon, out);
-  out.ended_joules = counts.ended_joules;
-  out.ended_tardiness_s = counts.ended_tardiness_s;
+  out.ended.joules = counts.ended_joules;
+  out.ended.tardiness_s = counts.ended_tardiness_s;
   out.reconfigurations = figures.reconfigurations();
   out.reconfiguration_s = figures.reconfiguration_s();
   out.decisions = {{"carried_out", counts.decisions}, {"refused", counts.refused}};
@@ -91,9 +91,9 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   out.policy_fallbacks = counts.fallbacks;
   out.oom_restarts = counts.oom_restarts;
   out.preemptions = counts.preemptions;
-  out.store_bytes = daemon.world().store.bytes();
-  out.uptime_s = seconds(daemon.now() - figures.started());
-  out.paused = daemon.decisions().paused();
+  out.program.store_bytes = daemon.world().store.bytes();
+  out.program.uptime_s = seconds(daemon.now() - figures.started());
+  out.program.paused = daemon.decisions().paused();
   return out;
 }
 

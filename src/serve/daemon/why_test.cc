@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/fixture.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -89,11 +89,11 @@ void write_jobs(MetricsWriter& out, const MetricsInput& in) {
   out.family("smartmig_job_tardiness_seconds", "gauge", "How late a live job is, or is expected to be.");
   for (const auto& j : in.jobs) out.sample({{"job", std::to_string(j.id)}, {"user", j.user}}, j.tardiness_s);
   out.family("smartmig_ended_jobs_total", "counter", "Jobs that ended.");
-  out.sample({}, double(in.ended_jobs));
+  out.sample({}, double(in.ended.jobs));
   out.family("smartmig_ended_jobs_energy_joules_total", "counter", "Energy attributed to jobs that ended.");
-  out.sample({}, in.ended_joules);
+  out.sample({}, in.ended.joules);
   out.family("smartmig_ended_jobs_tardiness_seconds_total", "counter", "Lateness of jobs that ended.");
-  out.sample({}, in.ended_tardiness_s);
+  out.sample({}, in.ended.tardiness_s);
   out.family("smartmig_jobs", "gauge", "Jobs by state.");
   for (const auto& [state, count] : in.jobs_by_state) out.sample({{"state", state}}, double(count));
   out.family("smartmig_queue_length", "gauge", "Jobs that wait.");
@@ -108,11 +108,11 @@ void write_jobs(MetricsWriter& out, const MetricsInput& in) {
 void write_policy(MetricsWriter& out, const MetricsInput& in) {
   out.family("smartmig_decisions_total", "counter", "Decisions of the policy, by result.");
   for (const auto& [result, count] : in.decisions)
-    out.sample({{"policy", in.policy}, {"result", result}}, double(count));
+    out.sample({{"policy", in.program.policy}, {"result", result}}, double(count));
   out.family("smartmig_decision_duration_seconds", "histogram", "Time that a decision took.");
   out.histogram(in.decision_s);
   out.family("smartmig_policy_fallback_total", "counter", "Times that the guard took over from the policy.");
-  out.sample({{"policy", in.policy}}, double(in.policy_fallbacks));
+  out.sample({{"policy", in.program.policy}}, double(in.policy_fallbacks));
   out.family("smartmig_reconfigurations_total", "counter", "Changes of MIG instances, by kind and result.");
   for (const auto& [what, count] : in.reconfigurations)
     out.sample({{"kind", what.first}, {"result", what.second}}, double(count));
@@ -158,13 +158,13 @@ void MetricsWriter::histogram(const MetricsHistogram& histogram) {
 std::string metrics_text(const MetricsInput& in) {
   MetricsWriter out;
   out.family("smartmig_info", "gauge", "1, with the version, policy and driver of this daemon.");
-  out.sample({{"version", in.version}, {"policy", in.policy}, {"driver", in.driver}}, 1);
+  out.sample({{"version", in.program.version}, {"policy", in.program.policy}, {"driver", in.program.driver}}, 1);
   out.family("smartmig_uptime_seconds", "gauge", "Since the daemon started.");
-  out.sample({}, in.uptime_s);
+  out.sample({}, in.program.uptime_s);
   out.family("smartmig_queue_paused", "gauge", "1 while the queue is paused.");
-  out.sample({}, in.paused ? 1 : 0);
+  out.sample({}, in.program.paused ? 1 : 0);
   out.family("smartmig_store_bytes", "gauge", "Size of the daemon's store on the disk.");
-  out.sample({}, double(in.store_bytes));
+  out.sample({}, double(in.program.store_bytes));
   write_boards(out, in);
   write_slices(out, in);
   write_jobs(out, in);

@@ -42,22 +42,28 @@ struct MetricsInput {
     std::string user;
     double joules = 0, tardiness_s = 0;
   };
-  std::string version, policy, driver;
+  struct Ended {  // sums over all jobs that ended
+    std::uint64_t jobs = 0;
+    double joules = 0, tardiness_s = 0;
+  };
+  struct Program {
+    std::string version, policy, driver;
+    double uptime_s = 0;
+    std::uint64_t store_bytes = 0;
+    bool paused = false;
+  };
+  Program program;
   std::vector<Board> boards;
   std::vector<Slice> slices;
   std::vector<LiveJob> jobs;
   std::map<std::string, std::uint64_t> jobs_by_state;  // live states; of final ones those since the start
   std::uint64_t queue_length = 0;                      // held and queued
-  std::uint64_t ended_jobs = 0;
-  double ended_joules = 0, ended_tardiness_s = 0;                                 // sums over all jobs that ended
+  Ended ended;
   std::map<std::pair<std::string, std::string>, std::uint64_t> reconfigurations;  // by (kind, result)
   MetricsHistogram reconfiguration_s;
   std::map<std::string, std::uint64_t> decisions;  // by result: carried_out, refused
   MetricsHistogram decision_s;
   std::uint64_t policy_fallbacks = 0, oom_restarts = 0, preemptions = 0;
-  std::uint64_t store_bytes = 0;
-  double uptime_s = 0;
-  bool paused = false;
 };
 
 std::string metrics_text(const MetricsInput& input);

@@ -19,9 +19,9 @@ bool has(const std::string& text, const std::string& line) {
 
 MetricsInput sample_input() {
   MetricsInput in;
-  in.version = "1.0";
-  in.policy = "planner";
-  in.driver = "nvml";
+  in.program.version = "1.0";
+  in.program.policy = "planner";
+  in.program.driver = "nvml";
   MetricsInput::Board board;
   board.gpu = 2;
   board.uuid = "GPU-a";
