@@ -2,10 +2,10 @@
 #include <benchmark/benchmark.h>
 
 #include "eval/experiment.h"
-#include "support/fixture.h"
 #include "policy/planner.h"
 #include "sim/sim_fleet.h"
 #include "sim/simulate.h"
+#include "support/fixture.h"
 
 namespace {
 

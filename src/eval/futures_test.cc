@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "base/rng.h"
-#include "support/fixture.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

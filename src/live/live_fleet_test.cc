@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fixture.h"
 #include "sched/session.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "support/fixture.h"
 #include "policy/layout_file.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <functional>
 
-#include "support/fixture.h"
 #include "sched/session.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "support/fixture.h"
 #include "sim/sim_fleet.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

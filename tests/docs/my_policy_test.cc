@@ -3,9 +3,9 @@
 
 #include "../../examples/shortest_first.h"
 #include "base/file.h"
-#include "support/fixture.h"
 #include "policy/repartitioners.h"
 #include "sim/simulate.h"
+#include "support/fixture.h"
 #include "support/paths.h"
 
 namespace smartmig {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fixture.h"
 #include "random_world.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

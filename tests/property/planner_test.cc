@@ -9,9 +9,9 @@
 
 #include "base/rng.h"
 #include "eval/experiment.h"
-#include "support/fixture.h"
 #include "random_world.h"
 #include "sim/simulate.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fixture.h"
 #include "policy/bounded_overtaking.h"
 #include "policy/registry.h"
 #include "random_world.h"
 #include "sim/simulate.h"
+#include "support/fixture.h"
 
 namespace smartmig {
 namespace {

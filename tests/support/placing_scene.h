@@ -1,8 +1,8 @@
 // A fleet at one instant for tests of placing rules: jobs that arrived, some of them running, and what a rule makes of
 // it.
 #pragma once
-#include "support/fixture.h"
 #include "policy/plain_placer.h"
+#include "support/fixture.h"
 
 namespace smartmig::fixture {
 
