@@ -85,8 +85,8 @@ BENCHMARK(environment_step)->Unit(benchmark::kMicrosecond);
 void gradient_step(benchmark::State& state) {
   const bool rich = state.range(0) == 1;
   const NetworkSize size{input_count(rich ? Features::kRich : Features::kPaper, 12), 7, 12, {64, 64}};
-  Crew crew(1);
-  Learner learner(size, crew);
+  WorkerPool pool(1);
+  Learner learner(size, pool);
   learner.initialise(1, 2);
   const std::size_t inputs = std::size_t(size.inputs + size.foresight), samples = 1024;
   Rng rng(1);

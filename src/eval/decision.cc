@@ -42,7 +42,7 @@ Result<NamedPolicy> policy_for(const FleetState& state, std::string_view text, P
   options.rule.w = effective_a(options.rule.a, cluster.gpus().size(), cluster.jobs().workload().days) * state.span_jobs;
   if (!state.no_power.empty() && name.uses_energy())
     return not_found("{} weighs energy, and the state has no 'power': {}", text, state.no_power);
-  PolicySpec spec{std::string(text), options, cluster.cost(), Guarding::kNever};
+  PolicySpec spec{std::string(text), options, cluster.cost(), Guarding::kUnguarded};
   SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(spec, std::make_shared<const Platform>(cluster.platform())));
   return NamedPolicy(std::move(stack));
 }

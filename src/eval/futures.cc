@@ -144,7 +144,7 @@ Result<Fork> with_gpus(Fork fork, std::string_view more) {
 }
 
 PolicyMaker maker_of(PolicySpec spec) {
-  spec.guarding = Guarding::kNever;
+  spec.guarding = Guarding::kUnguarded;
   return [spec = std::move(spec)](std::shared_ptr<const Platform> platform) -> Result<NamedPolicy> {
     SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(spec, std::move(platform)));
     return NamedPolicy(std::move(stack));

@@ -95,7 +95,7 @@ Fork busy_fork(const World& w, std::string_view layout) {
 TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
   const World w = world("2xa100-40gb", 30, 0.1);
   const Fork now = busy_fork(w, "7g@0");
-  const PolicyMaker planner = maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kNever, OvertakingOptions{}});
+  const PolicyMaker planner = maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}});
   const auto as_is = run_future(now, planner);
   ASSERT_TRUE(bool(as_is)) << as_is.error().what;
   EXPECT_GE(as_is->last_finish, now.now);
@@ -105,7 +105,7 @@ TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
   ASSERT_TRUE(bool(larger)) << larger.error().what;
   EXPECT_LT(larger->late_s, as_is->late_s);
   const auto fixed =
-      run_future(now, maker_of(PolicySpec{"static+cedf", {}, kHardware, Guarding::kNever, OvertakingOptions{}}));
+      run_future(now, maker_of(PolicySpec{"static+cedf", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}));
   ASSERT_TRUE(bool(fixed)) << fixed.error().what;
   EXPECT_NE(fixed->last_finish, as_is->last_finish);
   Job extra = job(0, 60, linear(30));
@@ -127,7 +127,7 @@ TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
 TEST(Futures, EtaIsAnIntervalAndRepeats) {
   const World w = world("2xa100-40gb", 20, 0.1);
   const Fork now = busy_fork(w, "7g@0");
-  const PolicyMaker planner = maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kNever, OvertakingOptions{}});
+  const PolicyMaker planner = maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}});
   const auto first = eta(now, planner, 20, 1), again = eta(now, planner, 20, 1), other = eta(now, planner, 20, 2);
   ASSERT_TRUE(bool(first)) << first.error().what;
   bool differs = false;
@@ -164,7 +164,7 @@ TEST(Futures, APolicyThatNeverStartsAJobIsASentence) {
   EXPECT_NE(waits.error().what.find("never starts 1 of the jobs"), std::string::npos) << waits.error().what;
   cluster.apply(Event::blocked(Time{0}, GpuId(0)));
   EXPECT_FALSE(bool(
-      run_future(fork(cluster), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kNever, OvertakingOptions{}}))))
+      run_future(fork(cluster), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}))))
       << "its only GPU is drained";
 }
 
@@ -174,7 +174,7 @@ TEST(Futures, TwentyFuturesOfTwoHundredJobs) {
   for (const char* name : {"planner", "static+cedf"}) {
     const auto begin = std::chrono::steady_clock::now();
     const auto answer =
-        eta(now, maker_of(PolicySpec{name, {}, kHardware, Guarding::kNever, OvertakingOptions{}}), 20, 1);
+        eta(now, maker_of(PolicySpec{name, {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), 20, 1);
     ASSERT_TRUE(bool(answer)) << answer.error().what;
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("[ futures ] 20 of 8 GPUs and 200 jobs, %s: %.2f s\n", name, took);

@@ -13,7 +13,7 @@ bool wants_guard(const PolicyName& name, Guarding guarding) {
       return name.guarded || name.policy->learned;
     case Guarding::kAlways:
       return true;
-    case Guarding::kNever:
+    case Guarding::kUnguarded:
       return false;
   }
   return false;

@@ -24,7 +24,7 @@ enum class Guarding {
   kByShadows,  // guard(POLICY) is judged by simulated shadows: simulations
   kByOwner,    // guard(POLICY) and learned policies are guarded, the owner judges: the daemon
   kAlways,     // as kByOwner, whatever the policy
-  kNever,      // guard(POLICY) is POLICY: a single decision, a future
+  kUnguarded,  // guard(POLICY) is POLICY: a single decision, a future
 };
 
 // What the layers know of the fleet's jobs: a future that is given it goes on where the present is.

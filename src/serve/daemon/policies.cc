@@ -46,7 +46,7 @@ Result<Ok> Policies::make() {
   std::unique_ptr<Policy> shadow;
   if (!settings_.policy.shadow.empty()) {
     PolicySpec alone = spec(settings_.policy.shadow, false);
-    alone.guarding = Guarding::kNever;
+    alone.guarding = Guarding::kUnguarded;
     alone.overtaking = {kNoBound, kNever};
     alone.caps = {};
     SMARTMIG_TRY(PolicyStack made, PolicyStack::make(alone, platform_));
