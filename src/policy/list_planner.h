@@ -10,8 +10,8 @@
 // the rest of the plan is thrown away and made anew at the next event.
 //
 // A slice that exists is free to use; one that has to be made costs the seconds of the change, one that is being made
-// what is left of them, and the job for which it is made comes first, so a change is made once. No slice is made that no job wants. The price of a slice-minute comes
-// from the state of the fleet (policy/slice_price.h).
+// what is left of them, and the job for which it is made comes first, so a change is made once. No slice is made that no
+// job wants. The price of a slice-minute comes from the state of the fleet (policy/slice_price.h).
 //
 // A job is held back beside a slice that it could have now only where it finishes earlier by waiting or another job
 // needs that slice; with `patient` also where waiting is cheaper.
