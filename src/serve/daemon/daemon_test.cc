@@ -43,7 +43,7 @@ TEST(Daemon, DependenciesWaitAndFail) {
 }
 
 TEST(Daemon, ArraysKeepTheirLimit) {
-  Queue q;
+  Queue q("2xa100-40gb");
   q.submit(q.alice, 3, [](JobSpec& s) {
     s.array = {0, 1, 2, 3, 4, 5, 6, 7};
     s.array_limit = 2;
