@@ -219,8 +219,13 @@ def paths_are_opened_with_the_users_rights(build):
             equal(end["state"], "failed", f"{spec} ({end['reason']})")
             check(words in end["reason"], f"{spec}: '{end['reason']}' does not say '{words}'")
 
-        fails("cannot enter the directory", directory=private)
-        fails("cannot enter the directory", directory=f"{public}/door")
+        def refused(words, **spec):
+            answer = anna.post("/v1/jobs", {"command": ["sh", "-c", "touch ran"], **spec})
+            equal(answer.status, 403, f"{spec} ({answer})")
+            check(words in answer.json["error"]["message"], f"{spec}: {answer} does not say '{words}'")
+
+        refused("cannot enter the job's directory", directory=private)
+        refused("cannot enter the job's directory", directory=f"{public}/door")
         fails("cannot enter the directory", directory="/nonexistent")
         fails("cannot write the output file", directory=public, output=f"{private}/x")
         fails("cannot write the output file", directory=public, output=f"{s.root}/x")
