@@ -163,8 +163,8 @@ TEST(Futures, APolicyThatNeverStartsAJobIsASentence) {
   ASSERT_FALSE(bool(waits));
   EXPECT_NE(waits.error().what.find("never starts 1 of the jobs"), std::string::npos) << waits.error().what;
   cluster.apply(Event::blocked(Time{0}, GpuId(0)));
-  EXPECT_FALSE(bool(
-      run_future(fork(cluster), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}))))
+  EXPECT_FALSE(bool(run_future(
+      fork(cluster), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}))))
       << "its only GPU is drained";
 }
 

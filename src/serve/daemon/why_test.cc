@@ -120,8 +120,8 @@ TEST(Why, AlternativesArePriced) {
   s.start(2, 1, "3g@0");
   Why why = why_waiting(s.in);
   why.alternatives = priced_alternatives(
-      fork(s.cluster), JobId(1), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
-      EnergyPrices{0.3, 6});
+      fork(s.cluster), JobId(1),
+      maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), EnergyPrices{0.3, 6});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
   EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
@@ -136,10 +136,10 @@ TEST(Why, AlternativesArePriced) {
   EXPECT_EQ(json["job"], 2);
   EXPECT_EQ(json["code"], "slices_busy");
   EXPECT_EQ(json["alternatives"].size(), 4u);
-  EXPECT_TRUE(priced_alternatives(fork(s.cluster), JobId(7),
-                                  maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
-                                  {})
-                  .empty());
+  EXPECT_TRUE(
+      priced_alternatives(fork(s.cluster), JobId(7),
+                          maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), {})
+          .empty());
 }
 
 }  // namespace
