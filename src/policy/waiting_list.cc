@@ -24,24 +24,27 @@ WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) cons
   return entry;
 }
 
+void WaitingList::count(const Cluster& cluster, const Entry& entry) {
+  known_[index(entry.job)] = entry;
+  slice_minutes_ += entry.slice_minutes;
+  const Time latest = latest_start(cluster, entry);
+  const bool late = latest < cluster.now();
+  marks_[index(entry.job)] = late ? Mark::kLate : Mark::kOnTime;
+  late_ += late;
+  if (!late) latest_starts_.emplace(latest, index(entry.job));
+}
+
 void WaitingList::add(const Cluster& cluster, JobId job) {
-  const Entry entry = entry_of(cluster, job);
   if (index(job) >= marks_.size()) {
     marks_.resize(cluster.jobs().size(), Mark::kAway);
     known_.resize(cluster.jobs().size());
   }
+  const Entry entry = entry_of(cluster, job);
   entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), entry), entry);
-  known_[index(job)] = entry;
-  slice_minutes_ += entry.slice_minutes;
-  const Time latest = latest_start(cluster, entry);
-  marks_[index(job)] = latest < cluster.now() ? Mark::kLate : Mark::kOnTime;
-  if (latest < cluster.now())
-    ++late_;
-  else
-    latest_starts_.emplace(latest, index(job));
+  count(cluster, entry);
 }
 
-void WaitingList::remove(const Cluster&, JobId job) {
+void WaitingList::remove(JobId job) {
   if (index(job) >= marks_.size() || marks_[index(job)] == Mark::kAway) return;
   const Entry& entry = known_[index(job)];
   const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry);
@@ -60,16 +63,8 @@ void WaitingList::read_anew(const Cluster& cluster) {
   slice_minutes_ = 0;
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     if (cluster.state(job).phase != JobPhase::kQueued) continue;
-    const Entry entry = entry_of(cluster, job);
-    entries_.push_back(entry);
-    known_[index(job)] = entry;
-    slice_minutes_ += entry.slice_minutes;
-    const Time latest = latest_start(cluster, entry);
-    marks_[index(job)] = latest < cluster.now() ? Mark::kLate : Mark::kOnTime;
-    if (latest < cluster.now())
-      ++late_;
-    else
-      latest_starts_.emplace(latest, index(job));
+    entries_.push_back(entry_of(cluster, job));
+    count(cluster, entries_.back());
   }
   std::sort(entries_.begin(), entries_.end());
 }
@@ -78,7 +73,7 @@ void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& left)
   bool known = identity_ == cluster.identity() && expected_decision_ == cluster.decision();
   if (known) {
     for (const JobId job : left)
-      if (cluster.state(job).phase != JobPhase::kQueued) remove(cluster, job);
+      if (cluster.state(job).phase != JobPhase::kQueued) remove(job);
     for (const Event& event : cluster.news())
       if (event.kind == EventKind::kSubmitted) add(cluster, event.job);
     known = entries_.size() == cluster.unfinished() - cluster.running();

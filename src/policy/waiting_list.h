@@ -34,7 +34,8 @@ class WaitingList {
  private:
   enum class Mark : std::uint8_t { kAway, kOnTime, kLate };
   void add(const Cluster& cluster, JobId job);
-  void remove(const Cluster& cluster, JobId job);
+  void remove(JobId job);
+  void count(const Cluster& cluster, const Entry& entry);  // it waits from now on
   Entry entry_of(const Cluster& cluster, JobId job) const;
   void read_anew(const Cluster& cluster);
 

@@ -18,7 +18,6 @@ class WatchedPlanner : public Policy {
  public:
   void decide(const Cluster& cluster, Plan& plan) override {
     planner_.decide(cluster, plan);
-    fresh_.update(cluster, {});
     WaitingList anew;
     anew.update(cluster, {});
     std::size_t changing = 0;
@@ -37,7 +36,7 @@ class WatchedPlanner : public Policy {
 
  private:
   ListPlanner planner_{{1e-4, {}, false}};
-  WaitingList fresh_, kept_;
+  WaitingList kept_;
   std::vector<JobId> started_, left_;
 };
 
