@@ -75,8 +75,8 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
     return false;
   }
   auto at = settling_.find(id);
-  if (at == settling_.end()) {  // ended under an earlier daemon
-    const auto row = store_.job(number(id));
+  if (at == settling_.end()) {  // ended under an earlier daemon, or settled on the last of its GPUs
+    const auto row = pending_.row(id);
     if (!row || !*row) return true;
     auto job = from_row(**row);
     if (!job) return true;
@@ -89,8 +89,10 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
 }
 
 void JobBook::settled(int gpu, Time until) {
-  std::erase_if(settling_,
-                [&](const auto& entry) { return entry.second.place.gpu == gpu && entry.second.times.ended <= until; });
+  std::erase_if(settling_, [&](const auto& entry) {
+    const JobRecord& job = entry.second;
+    return job.place.gpu < 0 || (job.place.gpu == gpu && job.times.ended <= until);
+  });
 }
 
 bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,

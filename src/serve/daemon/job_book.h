@@ -15,7 +15,7 @@ namespace smartmig {
 
 class JobBook {
  public:
-  explicit JobBook(Store& store) : store_(store), pending_(store) {}
+  explicit JobBook(Store& store) : pending_(store) {}
   Result<Ok> load(const StoreStart& start, std::uint64_t last_id);
 
   const std::map<QueueId, JobRecord>& live() const { return jobs_; }
@@ -50,7 +50,6 @@ class JobBook {
   Time next_try() const { return pending_.next_try(); }
 
  private:
-  Store& store_;
   PendingCommit pending_;
   std::map<QueueId, JobRecord> jobs_;
   std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it

@@ -57,6 +57,25 @@ TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
   EXPECT_EQ(next.status_of(first), JobStatus::kDone);
 }
 
+TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
+  Book b;
+  JobRecord& job = b.accept();
+  job.attempt = 2;  // first on GPU 1, then on GPU 0
+  job.place.gpu = 0;
+  const QueueId id = job.id;
+  b.end(job);
+  ASSERT_TRUE(b.commit());
+  JobBook next(*b.store);
+  ASSERT_TRUE(next.load(*b.store->start(), 0));
+  EXPECT_TRUE(next.credit(id, 30, EnergySource::kCounter));
+  next.settled(0, Time{5});
+  EXPECT_TRUE(next.credit(id, 12, EnergySource::kCounter));
+  ASSERT_TRUE(next.commit(
+      {}, [] { return std::string("{}"); }, Time{0}, [](QueueId) {}));
+  EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 42);
+  EXPECT_EQ(b.stored(id).status, JobStatus::kDone);
+}
+
 TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
   Book b(256 * 1024);
   const QueueId kept = b.accept().id;
