@@ -22,6 +22,7 @@ struct ComparisonRow {
 struct Comparison {
   std::optional<ProvenBounds> bounds;  // means over the days
   std::string gpus, workload, cost, power;
+  std::string restart;  // the rule that was asked for; empty: restart costs as the workload has them
   double a = 0, a_eff = 0;
   std::vector<std::uint64_t> seeds;
   std::size_t baseline = 0;

@@ -94,6 +94,7 @@ Result<Workload> load_workload(const std::string& spec_or_file, const LoadOption
       if (job.deadline != kNever) job.deadline -= options.deadline_cut;
     workload.rules.push_back(fmt::format("every deadline is {} s earlier", seconds(options.deadline_cut)));
   }
+  if (options.restart) set_restart(workload, *options.restart);
   return workload;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/workload.h"
+#include "sim/restart_rule.h"
 
 namespace smartmig {
 
@@ -22,7 +23,8 @@ struct LoadOptions {
   double tokens_per_s = 0;            // for traces that record tokens instead of durations; 0: not given
   std::optional<SlackRange> slack;    // draws every deadline anew, also those a file gives
   Time deadline_cut{};  // taken off every deadline: the paper's stand-in for the cost of repartitioning is 4 s
-  std::string gpu;      // reference GPU of files that name none; empty: a100-40gb
+  std::optional<RestartRule> restart;  // in place of the workload's own restart costs
+  std::string gpu;                     // reference GPU of files that name none; empty: a100-40gb
 };
 
 struct WorkloadSpec {

@@ -32,10 +32,10 @@ std::string signed_percent(const Difference& d) {
 
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format(
-      "{} on {}, {} costs, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
+      "{} on {}, {} costs{}, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
       "watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
-      c.workload, c.gpus, c.cost, c.power, c.seeds.size(), c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds),
-      c.jobs, c.a, c.a_eff);
+      c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.seeds.size(),
+      c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a, c.a_eff);
   std::vector<std::string> header{
       "policy",  "energy kWh", "M Wmin", "tardiness min",
       "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};
@@ -83,6 +83,7 @@ std::string comparison_json(const Comparison& c) {
                    {"seeds", c.seeds},
                    {"jobs_per_day", c.jobs},
                    {"baseline", c.rows[c.baseline].label}};
+  if (!c.restart.empty()) json["restart"] = c.restart;
   if (c.bounds)
     json["bounds"] = {{"et", c.bounds->et(c.a)},
                       {"energy_wmin", c.bounds->energy_wmin},

@@ -17,6 +17,9 @@ void RunOptions::declare(Command& command) {
   command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
   command.option("--reshape-s", reshape_s, "X",
                  "hardware costs: seconds per change of a GPU instead of the measured table");
+  command.option(
+      "--restart", restart, "RULE",
+      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
   command.option("--a", a, "A", "weight of a watt-minute against a minute of mean tardiness in ET");
   command.option("--slack", slack, "LOW-HIGH",
                  "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
@@ -51,6 +54,10 @@ Result<LoadOptions> RunOptions::load_options() const {
   if (deadline_cut_s < 0 || deadline_cut_s > 86400)
     return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
   options.deadline_cut = from_seconds(deadline_cut_s);
+  if (!restart.empty()) {
+    SMARTMIG_TRY(const RestartRule rule, parse_restart(restart));
+    options.restart = rule;
+  }
   if (!slack.empty()) {
     SMARTMIG_TRY(const SlackRange range, parse_slack(slack));
     options.slack = range;

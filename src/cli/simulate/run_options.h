@@ -13,7 +13,7 @@ struct RunOptions {
   std::string power = "auto";
   PolicyOptions parameters;  // --layouts, --weights, --network
   std::string cost = "paper";
-  std::string reshape_s;
+  std::string reshape_s, restart;
   double a = 2e-7;
   double tokens_per_s = 0;
   std::string slack;

@@ -74,6 +74,7 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
     std::string json = "{";
     json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy,
                         setting.cost.name(), hash_of(workload));
+    if (!options.restart.empty()) json += fmt::format(",\"restart\":\"{}\"", options.restart);
     for (const auto& [key, value] : summary_fields(result.summary)) json += fmt::format(",\"{}\":{}", key, value);
     if (bounds) json += bound_fields(result.summary, *bounds);
     json += fmt::format(",\"refused\":{},\"wall_s\":{:.6f},\"events_per_s\":{:.0f}}}\n", result.refused, result.wall_s,
@@ -81,8 +82,9 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
     fmt::print("{}", json);
     return Ok{};
   }
-  fmt::print("{} on {}, {} costs, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
-             setting.cost.name(), workload.source, run->layouts, summary_text(result.summary));
+  fmt::print("{} on {}, {} costs{}, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
+             setting.cost.name(), options.restart.empty() ? "" : ", restart " + options.restart, workload.source,
+             run->layouts, summary_text(result.summary));
   if (bounds) fmt::print("\n{}", bound_table(result.summary, *bounds));
   if (!options.out.empty())
     fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");

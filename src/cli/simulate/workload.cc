@@ -115,7 +115,7 @@ void print_summary_json(const Workload& workload, const WorkloadSummary& summary
 }  // namespace
 
 int run_workload(const Arguments& arguments) {
-  std::string what, output, seed, slack, gpu;
+  std::string what, output, seed, slack, gpu, restart;
   double tokens_per_s = 0;
   bool json = false;
   Command command("workload", "SPEC|FILE",
@@ -131,6 +131,8 @@ int run_workload(const Arguments& arguments) {
       .option("--tokens-per-s", tokens_per_s, "X",
               "speed of the whole GPU, for traces that record tokens; 0: not given")
       .option("--slack", slack, "A-B", "draw every deadline as submit + U(A, B) * whole-GPU time")
+      .option("--restart", restart, "RULE",
+              "restart costs in place of the workload's own: none, table, or SECONDS of training jobs")
       .option("--gpu", gpu, "MODEL", "reference GPU of files that name none");
   const auto outcome = command.parse(arguments);
   if (!outcome) return usage_error(outcome.error());
@@ -149,6 +151,11 @@ int run_workload(const Arguments& arguments) {
     const auto range = parse_slack(slack);
     if (!range) return usage_error(range.error());
     options.slack = *range;
+  }
+  if (!restart.empty()) {
+    const auto rule = parse_restart(restart);
+    if (!rule) return usage_error(rule.error());
+    options.restart = *rule;
   }
   const auto workload = load_workload(what, options);
   if (!workload) return is_workload_spec(what) ? usage_error(workload.error()) : failure(workload.error());
