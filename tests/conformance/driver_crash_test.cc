@@ -7,9 +7,9 @@
 
 #include "base/rng.h"
 #include "driver_harness.h"
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/intent.h"
 #include "live/gpu/reshaper.h"
+#include "support/fake_driver.h"
 
 namespace smartmig::conformance {
 namespace {
@@ -48,7 +48,7 @@ TEST(CrashOfTheController, EveryStepOnTheFakeMachine) {
       std::string busy_uuid;
       Layout from, to, busy;
       {
-        auto fake = FakeDriver::open("1xa100-40gb", {file, false, true, false, false, {}});
+        auto fake = FakeDriver::open("1xa100-40gb", {file, true, false, false, {}});
         ASSERT_TRUE(fake);
         const auto model = (*fake)->read(GpuId{0})->model;
         from = *parse_layout(*model, route.from);
@@ -63,14 +63,14 @@ TEST(CrashOfTheController, EveryStepOnTheFakeMachine) {
       const bool killed = killed_after(step, [&](auto tick) {
         const auto count = std::make_shared<decltype(tick)>(tick);
         const auto hook = [count](std::string_view what) { (*count)(what); };
-        auto fake = FakeDriver::open("1xa100-40gb", {file, false, true, false, false, hook});
+        auto fake = FakeDriver::open("1xa100-40gb", {file, true, false, false, hook});
         auto reshaper = Reshaper::open(**fake, dir.path(), {4, hook});
         const GpuBoard board = *(*fake)->read(GpuId{0});
         const auto plan = plan_reshape(*board.model, from, busy, to);
         if (!reshaper->execute(GpuId{0}, *plan)) ::_exit(3);
       });
       deaths += killed;
-      auto fake = FakeDriver::open("1xa100-40gb", {file, false, true, false, false, {}});
+      auto fake = FakeDriver::open("1xa100-40gb", {file, true, false, false, {}});
       ASSERT_TRUE(fake) << fake.error().what;
       auto reshaper = Reshaper::open(**fake, dir.path());
       ASSERT_TRUE(reshaper);

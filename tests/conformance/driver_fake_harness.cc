@@ -1,6 +1,6 @@
 #include "driver_harness.h"
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/watched_driver.h"
+#include "support/fake_driver.h"
 
 namespace smartmig::conformance {
 namespace {

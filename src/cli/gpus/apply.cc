@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gpus/gpu_options.h"
+#include "cli/gpus/machine.h"
 #include "cli/gpus/plan.h"
 #include "cli/verbs.h"
 #include "live/gpu/reshaper.h"

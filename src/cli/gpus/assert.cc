@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gpus/gpu_options.h"
+#include "cli/gpus/machine.h"
 #include "cli/verbs.h"
 
 namespace smartmig::cli {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gpus/gpu_options.h"
+#include "cli/gpus/machine.h"
 #include "cli/verbs.h"
 #include "live/gpu/controller_lock.h"
 #include "live/gpu/quarantine.h"

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/gpus/gpu_options.h"
+#include "cli/gpus/machine.h"
 #include "cli/verbs.h"
 
 namespace smartmig::cli {

@@ -1,18 +1,17 @@
-// What the verbs that look at GPUs share: which machine (real, soft slices by MPS, or emulated), where its state lies,
-// and which configuration is meant. Environment: SMARTMIG_* for every option, MIG_PARTED_CONFIG_FILE and
+// What the verbs that look at GPUs share: the options that say which machine (machine.h), where its state lies and which
+// configuration is meant, and the changes that follow. Environment: SMARTMIG_* for every option, MIG_PARTED_CONFIG_FILE and
 // MIG_PARTED_SELECTED_CONFIG as mig-parted has them.
 #pragma once
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
-#include "live/emulation/fake_driver.h"
-#include "live/gpu/controller_lock.h"
 #include "live/gpu/desired.h"
 #include "live/gpu/driver.h"
 
 namespace smartmig::cli {
+
+struct Situation;
 
 struct GpuOptions {
   std::string emulate, state, driver = "nvml", nvml, like, busy;
@@ -27,31 +26,6 @@ struct ConfigOptions {
   ConfigOptions();  // reads mig-parted's environment
   void declare(Command& cmd, bool direct);
 };
-
-// A machine and, where it was emulated in memory, the temporary directory that stands in for its state.
-class Machine {
- public:
-  static Result<Machine> open(const GpuOptions& options, bool control);
-  Machine(Machine&&) noexcept = default;
-  ~Machine();
-  MigDriver& driver() { return *driver_; }
-  const std::string& state_dir() const { return state_dir_; }
-
- private:
-  Machine() = default;
-  std::shared_ptr<MigDriver> driver_;
-  std::string state_dir_;
-  std::string temporary_;  // removed at the end
-  ControllerLock lock_;    // of an emulated machine; NvmlDriver has its own
-};
-
-// Everything a plan needs, read once.
-struct Situation {
-  std::vector<GpuBoard> boards;
-  std::vector<Layout> busy;                           // of each board
-  std::vector<std::vector<DeviceProcess>> processes;  // of each board
-};
-Result<Situation> look(MigDriver& driver);
 
 Result<std::vector<Desired>> wanted(const ConfigOptions& options, const Situation& situation);
 Result<std::vector<GpuChange>> changes(const std::vector<Desired>& desired, const Situation& situation, bool adopt,

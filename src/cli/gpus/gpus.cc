@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gpus/gpu_options.h"
+#include "cli/gpus/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "live/gpu/quarantine.h"

@@ -30,18 +30,23 @@ Result<std::string> find_nvml_sim() {
   if (const char* named = ::getenv("SMARTMIG_NVML_SIM"); named && *named) {
     fs::path path = named;
     if (fs::is_directory(path, error)) path /= kFile;
-    if (!fs::exists(path, error)) return not_found("SMARTMIG_NVML_SIM={}: no {} there", named, kFile);
+    if (!fs::exists(path, error))
+      return not_found(
+          "SMARTMIG_NVML_SIM={}: no {} there; name the file that the target nvml_sim builds, or its directory", named,
+          kFile);
     return fs::absolute(path).string();
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"nvml-sim", "../lib/smartmig"})
     if (const fs::path path = program / place / kFile; fs::exists(path, error)) return path.lexically_normal().string();
-  return not_found("no emulated {} in {}/nvml-sim or {}: build the target nvml_sim, or set SMARTMIG_NVML_SIM", kFile,
-                   program.string(), (program / "../lib/smartmig").lexically_normal().string());
+  return not_found("no emulated {} in {}/nvml-sim or {}: build the target nvml_sim, or set SMARTMIG_NVML_SIM to it",
+                   kFile, program.string(), (program / "../lib/smartmig").lexically_normal().string());
 }
 
 Result<EmulatedMachine> EmulatedMachine::open(Options options) {
   SMARTMIG_TRY(const auto wanted, models_of(options.boards));
+  const bool any_clock = options.clock.empty();
+  if (any_clock) options.clock = "virtual";
   std::size_t mode = 0;
   while (mode < std::size(kClocks) && kClocks[mode] != options.clock) ++mode;
   if (mode == std::size(kClocks)) return invalid("no clock '{}': real, zero or virtual", options.clock);
@@ -71,7 +76,9 @@ Result<EmulatedMachine> EmulatedMachine::open(Options options) {
   if (there != wanted)
     return invalid("{} holds an emulated machine of {}, not {}: ask for those boards, or remove that directory",
                    options.directory, boards, options.boards);
-  if (clock != mode)
+  if (any_clock)
+    options.clock = kClocks[clock];
+  else if (clock != mode)
     return invalid("the emulated machine in {} has a {} clock, not a {} one: ask for that, or remove the directory",
                    options.directory, kClocks[clock], options.clock);
   EmulatedMachine machine(std::move(options), std::move(sim));

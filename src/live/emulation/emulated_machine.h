@@ -1,4 +1,4 @@
-// The machine behind `smartmig serve --emulate 8xa100-40gb`: finds the emulated libnvidia-ml.so.1, makes the machine in
+// The machine behind `--emulate 8xa100-40gb` of every verb: finds the emulated libnvidia-ml.so.1, makes the machine in
 // a directory or opens the one that is there, and says what children need to see it. It lives in the directory, not in
 // the process: a restarted daemon finds instances, energy and other processes as they were; after a restart of the host
 // it is made anew, as GPUs come up empty. Thread rule: open() sets NVML_SIM_STATE for this process, so before other
@@ -14,7 +14,8 @@ class EmulatedMachine {
   struct Options {
     std::string boards = "8xa100-40gb";  // "8xa100-40gb,2xh200-141gb"
     std::string directory;
-    std::string clock = "real";  // real, zero (reshaping takes no time), virtual
+    std::string clock = "real";  // real, zero (reshaping takes no time), virtual; empty: that of the machine that is
+                                 // there, virtual for a new one
     std::string power = "auto";  // as nvml-sim-ctl init --power; of a new machine
     std::uint64_t seed = 0;      // of UUIDs; 0: drawn from the system; of a new machine
     std::string library;         // empty: find_nvml_sim()

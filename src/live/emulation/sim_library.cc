@@ -13,7 +13,9 @@ Result<std::shared_ptr<SimLibrary>> SimLibrary::open(const std::string& path) {
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) {
     const char* why = ::dlerror();
-    return not_found("cannot load the emulated NVML from {}: {}", path, why ? why : "no reason given");
+    return not_found(
+        "cannot load the emulated NVML from {}: {}; build the target nvml_sim, or set SMARTMIG_NVML_SIM to one", path,
+        why ? why : "no reason given");
   }
 #define SMARTMIG_SIM_LOAD(name)                                                      \
   library->name = reinterpret_cast<decltype(library->name)>(::dlsym(handle, #name)); \

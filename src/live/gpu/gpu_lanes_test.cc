@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "base/rng.h"
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/watched_driver.h"
 #include "model/reconfig.h"
+#include "support/fake_driver.h"
 #include "support/sim_world.h"
 
 namespace smartmig {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/controller_lock.h"
 #include "live/gpu/doctor.h"
 #include "live/gpu/intent.h"
 #include "live/gpu/quarantine.h"
+#include "support/fake_driver.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -96,7 +96,7 @@ const Finding* find(const std::vector<Finding>& all, const std::string& check) {
 TEST(Doctor, EveryComplaintHasARemedy) {
   const Proc proc;
   proc.file("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
-  auto fake = FakeDriver::open("2xa100-40gb", {"", false, false, false, false, {}});
+  auto fake = FakeDriver::open("2xa100-40gb", {"", false, false, false, {}});
   ASSERT_TRUE(fake);
   (*fake)->inject(FakeDriver::Fault::kLost, GpuId{1});
   Quarantine quarantine = *Quarantine::open(proc.path() + "/quarantine.json");

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/desired.h"
+#include "support/fake_driver.h"
 
 namespace smartmig {
 namespace {

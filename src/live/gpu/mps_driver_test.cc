@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "live/emulation/fake_driver.h"
 #include "live/gpu/reshaper.h"
+#include "support/fake_driver.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -37,7 +37,7 @@ struct MpsTest : ::testing::Test {
     options.state_dir = dir.path() + "/state";
     options.pipe_root = dir.path() + "/mps";
     options.proc_root = dir.path() + "/proc";
-    fake = std::move(*FakeDriver::open("1xh200-141gb", {"", false, false, false, false, {}}));
+    fake = std::move(*FakeDriver::open("1xh200-141gb", {"", false, false, false, {}}));
     driver = std::move(*MpsDriver::open(fake, options));
     board = *driver->read(GpuId{0});
   }
@@ -139,7 +139,7 @@ TEST_F(MpsTest, ClientsBringTheMemoryThatTheBoardKnows) {
   ASSERT_TRUE(made);
   client(5001, made->uuid);
   EXPECT_EQ((*driver->processes(GpuId{0}))[0].memory_mib, 0);
-  ASSERT_TRUE(fake->pretend_process(GpuId{0}, kNoPlacement, {5001, -1, "trainer", 4711}));
+  ASSERT_TRUE(fake->start_process(GpuId{0}, kNoPlacement, {5001, -1, "trainer", 4711}));
   EXPECT_EQ((*driver->processes(GpuId{0}))[0].memory_mib, 4711);
 }
 

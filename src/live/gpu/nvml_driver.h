@@ -23,6 +23,7 @@ namespace smartmig {
 class NvmlDriver : public MigDriver {
  public:
   struct Options {
+    std::string name = "nvml";
     std::string library;    // empty: default_nvml_library()
     std::string state_dir;  // of the ledger; empty: nothing is remembered
     std::string lock_dir;   // empty: default_lock_directory()
@@ -35,7 +36,7 @@ class NvmlDriver : public MigDriver {
   static Result<std::unique_ptr<NvmlDriver>> open(Options options);
   ~NvmlDriver() override;
 
-  std::string name() const override { return "nvml"; }
+  std::string name() const override { return options_.name; }
   bool isolated() const override { return true; }
   Result<std::vector<GpuBoard>> inventory() override;
   Result<GpuBoard> read(GpuId gpu) override;

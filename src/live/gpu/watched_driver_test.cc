@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "live/emulation/fake_driver.h"
+#include "support/fake_driver.h"
 
 namespace smartmig {
 namespace {

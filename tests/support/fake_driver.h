@@ -1,14 +1,13 @@
 // A machine in memory: boards of any catalogue model with the semantics of MIG (placements, compute instance before
 // use, UUIDs that change on re-creation, refusal while a process runs), a clock of its own that moves by the measured
-// seconds of each operation, watts from the power model, and faults on request. With a file it survives the process, so
-// that a crash half-way leaves what a real GPU would keep: `--emulate` and the crash tests stand on it. Deterministic.
-// Thread rule: any thread may call; calls take turns, except that one which hangs lets the others pass.
+// seconds of each operation, watts from the power model, and faults on request. For tests of faults alone: `--emulate` is
+// nvml-sim. With a file it survives the process, so that a crash half-way leaves what a real GPU would keep.
+// Deterministic. Thread rule: any thread may call; calls take turns, except that one which hangs lets the others pass.
 #pragma once
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 
 #include "live/gpu/driver.h"
 #include "model/platform.h"
@@ -18,9 +17,8 @@ namespace smartmig {
 class FakeDriver : public MigDriver {
  public:
   struct Options {
-    std::string file;        // empty: memory only; else read if present and written after every step
-    bool read_only = false;  // read the file, write none
-    bool mig_on = true;      // of a new machine
+    std::string file;    // empty: memory only; else read if present and written after every step
+    bool mig_on = true;  // of a new machine
     bool adopt = false, allow_mode_change = false;
     std::function<void(std::string_view)> after_step;  // "create gi", "create ci", "destroy ci", "destroy gi"
   };
@@ -54,7 +52,6 @@ class FakeDriver : public MigDriver {
   // The world around the machine.
   void advance(Time by);  // time in which running processes draw power
   Result<Ok> start_process(GpuId gpu, PlacementId where, DeviceProcess process);
-  Result<Ok> pretend_process(GpuId gpu, PlacementId where, DeviceProcess process);  // never written to the file
   void end_process(std::uint32_t pid);
   Result<Ok> create_foreign(GpuId gpu, PlacementId where);  // as nvidia-smi by hand would
   void inject(Fault fault, GpuId gpu, int count = 1 << 30);
@@ -77,7 +74,6 @@ class FakeDriver : public MigDriver {
   bool strikes(Gpu& gpu, Fault fault);
   Result<Gpu*> reach(Lock& lock, GpuId gpu);  // refuses a lost board, waits in a hung one
   Result<GpuBoard> see(Lock& lock, GpuId gpu);
-  Result<Ok> enter_process(Lock& lock, GpuId gpu, PlacementId where, DeviceProcess process);
   void pass(Time by);
   Result<Ok> step(std::string_view what);
   GpuBoard board_of(const Gpu& gpu, std::size_t index) const;
@@ -92,7 +88,6 @@ class FakeDriver : public MigDriver {
   std::vector<Gpu> gpus_;
   Time now_{};
   std::uint64_t made_ = 0;
-  std::set<std::uint32_t> pretended_;
   mutable std::mutex mutex_;  // of all that changes
   std::condition_variable hang_over_;
 };

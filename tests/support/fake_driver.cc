@@ -1,4 +1,4 @@
-#include "live/emulation/fake_driver.h"
+#include "support/fake_driver.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,7 @@ constexpr Time kRetryPause = Time(100'000);  // of each
 constexpr std::uint32_t kLeakingPid = 4242;  // the process of kLeakedHandle
 constexpr const char* kLeakingName = "dcgm-exporter";
 
-std::string uuid_text(std::uint64_t a, std::uint64_t b) {
+std::string fake_uuid(std::uint64_t a, std::uint64_t b) {
   return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", std::uint32_t(a >> 32), a >> 16 & 0xFFFF, a & 0xFFFF,
                      b >> 48, b & 0xFFFFFFFFFFFF);
 }
@@ -33,7 +33,7 @@ Result<std::unique_ptr<FakeDriver>> FakeDriver::open(std::string_view spec, Opti
     const Platform::Model& model = platform->model(GpuId(i));
     const std::uint64_t key = hash_text(driver->spec_, i);
     driver->gpus_.push_back(
-        {model.gpu, model.power, "GPU-" + uuid_text(mix64(key, 1), mix64(key, 2)), driver->options_.mig_on, 0, {}, {}});
+        {model.gpu, model.power, "GPU-" + fake_uuid(mix64(key, 1), mix64(key, 2)), driver->options_.mig_on, 0, {}, {}});
   }
   std::error_code error;
   if (!driver->options_.file.empty() && std::filesystem::exists(driver->options_.file, error)) {
@@ -58,7 +58,7 @@ Result<FakeDriver::Gpu*> FakeDriver::reach(Lock& lock, GpuId id) {
 }
 
 Result<Ok> FakeDriver::step(std::string_view what) {
-  if (!options_.file.empty() && !options_.read_only) SMARTMIG_RETURN_IF_ERROR(write_file(options_.file, save()));
+  if (!options_.file.empty()) SMARTMIG_RETURN_IF_ERROR(write_file(options_.file, save()));
   if (options_.after_step) options_.after_step(what);
   return Ok{};
 }
@@ -117,7 +117,7 @@ Result<GpuBoard> FakeDriver::see(Lock& lock, GpuId id) {
 
 std::string FakeDriver::new_uuid() {
   ++made_;
-  return "MIG-" + uuid_text(mix64(made_, 0x4D4947), mix64(made_, hash_text(spec_)));
+  return "MIG-" + fake_uuid(mix64(made_, 0x4D4947), mix64(made_, hash_text(spec_)));
 }
 
 Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
@@ -286,10 +286,6 @@ Result<Environment> FakeDriver::environment(GpuId id, const Instance& instance, 
 
 Result<Ok> FakeDriver::start_process(GpuId id, PlacementId where, DeviceProcess process) {
   Lock lock(mutex_);
-  return enter_process(lock, id, where, std::move(process));
-}
-
-Result<Ok> FakeDriver::enter_process(Lock& lock, GpuId id, PlacementId where, DeviceProcess process) {
   SMARTMIG_TRY(Gpu* const gpu, reach(lock, id));
   if (where == kNoPlacement) {  // on the whole board
     gpu->processes.push_back(std::move(process));
@@ -302,12 +298,6 @@ Result<Ok> FakeDriver::enter_process(Lock& lock, GpuId id, PlacementId where, De
       return step("process");
     }
   return not_found("{}: no instance at {}", gpu->uuid, slice_name(*gpu->model, where));
-}
-
-Result<Ok> FakeDriver::pretend_process(GpuId id, PlacementId where, DeviceProcess process) {
-  Lock lock(mutex_);
-  pretended_.insert(process.pid);
-  return enter_process(lock, id, where, std::move(process));
 }
 
 void FakeDriver::end_process(std::uint32_t pid) {

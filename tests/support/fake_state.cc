@@ -1,8 +1,8 @@
-// The file of an emulated machine: what a GPU keeps when the program that drives it dies.
+// The file of a FakeDriver: what a GPU keeps when the program that drives it dies.
 #include <nlohmann/json.hpp>
 
-#include "live/emulation/fake_driver.h"
 #include "mig/shape.h"
+#include "support/fake_driver.h"
 
 namespace smartmig {
 
@@ -22,9 +22,8 @@ std::string FakeDriver::save() const {
                                 {"ours", i.ours}});
     g["processes"] = nlohmann::ordered_json::array();
     for (const DeviceProcess& p : gpu.processes)
-      if (!pretended_.contains(p.pid))
-        g["processes"].push_back(
-            {{"pid", p.pid}, {"gi", p.gpu_instance}, {"name", p.name}, {"memory_mib", p.memory_mib}});
+      g["processes"].push_back(
+          {{"pid", p.pid}, {"gi", p.gpu_instance}, {"name", p.name}, {"memory_mib", p.memory_mib}});
     json["gpus"].push_back(std::move(g));
   }
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -1,0 +1,46 @@
+// The machine that a verb of the GPUs group looks at or changes: the real one, soft slices by MPS, or with --emulate the
+// emulated libnvidia-ml.so.1 that `serve --emulate` uses too. An emulated machine lives in STATE/machine; without
+// --state, or where a verb only looks and there is none yet, in a temporary directory that goes with the Machine. A new
+// one has a virtual clock and always the same seed, so that what the verbs print repeats.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/gpus/gpu_options.h"
+#include "live/emulation/sim_library.h"
+#include "live/gpu/controller_lock.h"
+#include "live/gpu/driver.h"
+
+namespace smartmig::cli {
+
+class Machine {
+ public:
+  static Result<Machine> open(const GpuOptions& options, bool control);
+  Machine(Machine&&) noexcept = default;
+  ~Machine();
+  MigDriver& driver() { return *driver_; }
+  const std::string& state_dir() const { return state_dir_; }
+
+ private:
+  Machine() = default;
+  Result<Ok> open_emulated(const GpuOptions& options, bool control);
+  Result<Ok> open_real(const GpuOptions& options, bool control);
+  Result<Ok> make_busy(const std::string& list);
+
+  std::shared_ptr<SimLibrary> sim_;  // of an emulated machine
+  std::shared_ptr<MigDriver> driver_;
+  std::string state_dir_;
+  std::string temporary_;  // removed at the end
+  ControllerLock lock_;    // of soft slices; NvmlDriver has its own
+};
+
+// Everything a plan needs, read once. Slices that --busy names hold processes with made-up numbers.
+struct Situation {
+  std::vector<GpuBoard> boards;
+  std::vector<Layout> busy;                           // of each board
+  std::vector<std::vector<DeviceProcess>> processes;  // of each board
+};
+Result<Situation> look(MigDriver& driver);
+
+}  // namespace smartmig::cli
