@@ -72,7 +72,8 @@ void Checker::weigh() {
   const double n = double(std::max<std::size_t>(1, jobs_.size()));
   tau_ = c_.objective == Objective::kEnergy ? 0 : 1;
   if (c_.objective == Objective::kEnergy) energy_low_ = energy_high_ = 1;
-  if (c_.objective == Objective::kEt) energy_low_ = std::max(0.0, down(c_.a * n)), energy_high_ = up(c_.a * n);
+  if (c_.objective == Objective::kEt)
+    energy_low_ = std::max(0.0, product_down(c_.a, n)), energy_high_ = product_up(c_.a, n);
   low_.assign(classes_, kInfinity);
   high_.assign(classes_, 0);
   for (std::size_t j = 0; j < jobs_.size(); ++j)
@@ -103,7 +104,7 @@ std::vector<CheckedMix> Checker::configurations(std::size_t model) const {
     bool possible = busy > 0 && std::size_t(std::accumulate(counts.begin(), counts.end(), 0)) <= jobs_.size();
     for (std::size_t k = 0; k < classes_; ++k) possible = possible && (counts[k] == 0 || used_[k]);
     if (!possible) continue;
-    double above_idle = m.power.is_table() ? down(m.power.watts(busy, 0) - m.power.idle()) : 0;
+    double above_idle = m.power.is_table() ? difference_down(m.power.watts(busy, 0), m.power.idle()) : 0;
     if (!m.power.is_table()) {
       double y_low = 0, top_low = 0, spread_high = 0;
       for (std::size_t k = 0; k < classes_; ++k) {
@@ -114,11 +115,11 @@ std::vector<CheckedMix> Checker::configurations(std::size_t model) const {
       above_idle = down(down(m.power.watts(busy, y_low)) - m.power.idle());
       if (m.power.watts(busy, 0) >= m.power.idle())
         above_idle = std::max(0.0, above_idle);  // jobs add watts, never take any
-      if (spread_high > 0)
+      if (spread_high > 0 && c_.share > 0)       // else watts are least where the jobs add least
         above_idle = std::min(
             above_idle, down(down(down(m.power.watts(busy, top_low)) - up(c_.share * spread_high)) - m.power.idle()));
     }
-    out.push_back({counts, energy_high_ == 0 ? 0 : down((above_idle >= 0 ? energy_low_ : energy_high_) * above_idle)});
+    out.push_back({counts, product_down(above_idle >= 0 ? energy_low_ : energy_high_, above_idle)});
   }
   return out;
 }

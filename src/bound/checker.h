@@ -1,5 +1,6 @@
-// Recomputes what a certificate proves. Shares no code with the solver: its own configurations, power minorant,
-// makespan and job subproblem, the latter by weak duality alone instead of a search for the optimum. For one job and
+// Recomputes what a certificate proves, with its own configurations, power minorant, makespan and job subproblem, the
+// latter by weak duality alone instead of a search for the optimum; in common with the solver it has the model of the
+// world (JobTable, GpuModel::layouts, PowerModel) and Windows. For one job and
 // any number lambda >= 0, a run that ends in [start, start + length] of a window where it pays tau per minute of delay
 // costs at least
 //   phi(lambda) = lambda - sum over earlier pieces of length_w v_w(lambda)

@@ -78,6 +78,18 @@ TEST(Lagrangian, JobDependentWattsAreExactBelowTheCap) {
   expect_close(proven(Objective::kEnergy, *gpus, *bind({job(0, -1, {-1, -1, -1, -1, 6})}, *gpus)), (50 + 140) * 6);
 }
 
+TEST(Lagrangian, WithoutAWeightOrWattsAboveIdleEnergyOfJobsIsNothing) {
+  const std::vector<Job> two(2, job(0, 0, {-1, -1, -1, -1, 10}));
+  const auto gpus = platform("1xa100-40gb", "paper");
+  const double late = proven(Objective::kTardiness, *gpus, *bind(two, *gpus));
+  expect_close(proven(Objective::kEt, *gpus, *bind(two, *gpus), 0), late);
+  for (const char* power : {"linear:50:0:250", "linear:50:20:50"}) {  // nothing a slice; a cap at idle
+    const auto flat = platform("1xa100-40gb", power);
+    expect_close(proven(Objective::kEnergy, *flat, *bind(two, *flat)), 50 * 20);
+    EXPECT_GE(proven(Objective::kEt, *flat, *bind(two, *flat)), (1e-4 * 50 * 20 + late) * (1 - 1e-6)) << power;
+  }
+}
+
 TEST(Lagrangian, MixedFleetTakesTheCheaperModel) {
   const auto gpus = platform("1xa100-40gb,1xa30-24gb", "linear:50:20:1000");
   const auto jobs = bind({job(0, -1, linear(6))}, *gpus);

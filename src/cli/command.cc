@@ -177,6 +177,7 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
       return invalid("unknown option {}{}; see smartmig {} --help", argument,
                      near.empty() ? "" : ", did you mean " + near + "?", verb_);
     }
+    option->given = true;
     if (option->is_flag && !has_value) {
       SMARTMIG_RETURN_IF_ERROR(option->set("1"));
       continue;
@@ -191,6 +192,11 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
   if (filled < positionals_.size() && positionals_[filled].second)
     return invalid("an argument is missing: smartmig {} {}", verb_, synopsis_);
   return Outcome::kRun;
+}
+
+bool Command::given(std::string_view name) const {
+  return std::any_of(options_.begin(), options_.end(),
+                     [&](const Option& option) { return option.name == name && option.given; });
 }
 
 std::string Command::help() const {

@@ -38,6 +38,7 @@ class Command {
   enum class Outcome { kRun, kHelpShown };
   Result<Outcome> parse(const std::vector<std::string>& arguments);  // prints the help for -h and --help
   std::string help() const;
+  bool given(std::string_view name) const;  // after parse(): on the command line itself, not in the environment
 
   // What a command line is, as text: for the manual page and shell completion.
   struct OptionText {
@@ -56,6 +57,7 @@ class Command {
   struct Option : OptionText {
     std::vector<std::string> also;
     Setter set;
+    bool given = false;
   };
   void add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
            Setter set);

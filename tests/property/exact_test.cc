@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bound/certificate_make.h"
 #include "bound/paper_energy.h"
 #include "bound/tardiness_mip.h"
 #include "eval/experiment.h"
@@ -56,7 +57,7 @@ const char* const kPolicies[] = {"none+edf",        "static[3]+cedf", "static[5]
 constexpr double kTolerance = 1e-6;  // microseconds of rounding at each change of size
 
 TEST(ExactProperty, BoundsOptimumPolicies) {
-  double widest = 0;
+  double widest = 0, reached = 0, optima = 0;
   for (int i = 0; i < cases(14); ++i) {
     Queue queue = random_queue(9000 + std::uint64_t(i), 3, 2, true);
     SCOPED_TRACE(
@@ -71,6 +72,15 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
     // Together they cost no less than apart.
     ASSERT_LE(queue.setting.a * energy.lower + tardiness.lower, et.upper + kTolerance);
     widest = std::max(widest, et.upper / std::max(1e-9, et.lower) - 1);
+    const auto lagrangian = [&](Objective objective) {
+      return make_certificate(platform, jobs, objective, queue.setting.a, {0.05, {}}).value().bound;
+    };
+    const double et_bound = lagrangian(Objective::kEt);
+    ASSERT_LE(et_bound, et.upper * (1 + kTolerance));
+    ASSERT_LE(lagrangian(Objective::kEnergy), energy.upper * (1 + kTolerance));
+    ASSERT_LE(lagrangian(Objective::kTardiness), tardiness.upper + kTolerance);
+    reached += et_bound;
+    optima += et.upper;
     const auto paper_energy = paper_energy_bound_joules(platform, jobs);
     const auto paper_tardiness = tardiness_bound(platform, jobs, {0.5, 0, {}, false, {60, 50}});
     ASSERT_EQ(bool(paper_energy), bool(paper_tardiness));
@@ -93,6 +103,8 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
       }
   }
   EXPECT_LT(widest, 0.5);  // the interval says something
+  EXPECT_GT(reached, 0.7 * optima);
+  RecordProperty("share_of_optimum", std::to_string(reached / optima));
 }
 
 TEST(TardinessProperty, BoundBelowEveryPolicy) {

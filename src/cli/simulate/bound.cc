@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -59,10 +60,34 @@ Result<JobTable> load_jobs(const BoundOptions& options, const Platform& platform
   return JobTable::bind(std::make_shared<Workload>(std::move(workload)), platform);
 }
 
-Result<Ok> check(const BoundOptions& options) {
+// The certificate says what it is about; what the command line says beside it must agree.
+Result<Ok> agrees(const Command& command, const BoundOptions& options, const Certificate& certificate) {
+  const auto contradiction = [&](const char* option, const auto& given, const auto& written) {
+    return invalid("{} is for {} {}, the command line says {}: leave the option away or give the certificate's",
+                   options.check, option, written, given);
+  };
+  if (command.given("--objective") && options.objective != name_of(certificate.objective))
+    return contradiction("--objective", options.objective, name_of(certificate.objective));
+  if (command.given("--a") && options.a != certificate.a && certificate.objective == Objective::kEt)
+    return contradiction("--a", options.a, certificate.a);
+  if (command.given("--gpus")) {
+    SMARTMIG_TRY(const Platform given, Platform::parse(options.gpus));
+    if (given.spec() != certificate.gpus) return contradiction("--gpus", given.spec(), certificate.gpus);
+  }
+  if (command.given("--power")) {
+    SMARTMIG_TRY(const Platform given, Platform::parse(certificate.gpus, options.power));
+    for (std::size_t m = 0; m < std::min(given.models().size(), certificate.power_models.size()); ++m)
+      if (given.models()[m].power.name() != certificate.power_models[m])
+        return contradiction("--power", given.models()[m].power.name(), certificate.power_models[m]);
+  }
+  return Ok{};
+}
+
+Result<Ok> check(const Command& command, const BoundOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   SMARTMIG_TRY(const std::string text, read_file(options.check));
   SMARTMIG_TRY(const Certificate certificate, parse_certificate(options.check, text));
+  SMARTMIG_RETURN_IF_ERROR(agrees(command, options, certificate));
   const auto platform = Platform::parse(certificate.gpus, certificate.power);
   if (!platform) return invalid("{}: {}", options.check, platform.error().what);
   SMARTMIG_TRY(const JobTable jobs, load_jobs(options, *platform));
@@ -126,7 +151,8 @@ int run_bound(const Arguments& arguments) {
   command.option("--effort", options.effort, "X",
                  "work to spend on good prices: 1 is about 15 s for a day of 4,000 jobs");
   command.option("--out", options.out, "FILE", "write the certificate").alias("-o");
-  command.option("--check", options.check, "FILE", "recompute what this certificate proves for the workload");
+  command.option("--check", options.check, "FILE",
+                 "recompute what this certificate proves for the workload; other options must agree with it");
   command.flag("--json", options.json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -134,7 +160,7 @@ int run_bound(const Arguments& arguments) {
   if (!options.check.empty()) {
     if (!options.out.empty())
       return usage_error(invalid("--check reads a certificate, -o writes one: give one of them"));
-    const auto checked = check(options);
+    const auto checked = check(command, options);
     return checked ? 0 : failure(checked.error());
   }
   if (!(options.effort >= 0.01 && options.effort <= 1000))
