@@ -70,12 +70,13 @@ std::vector<std::string> class_names(const Platform& platform, const std::vector
 
 std::string certificate_json(const Certificate& c) {
   std::string out = fmt::format(
-      "{{\"format\": \"smartmig-bound\", \"version\": 1, \"objective\": \"{}\", \"a\": {}, \"bound\": {}, \"gpus\": "
+      "{{\"format\": \"smartmig-bound\", \"version\": 2, \"world\": \"{}\", \"objective\": \"{}\", \"a\": {}, \"bound\": {}, \"gpus\": "
       "{}, \"power\": {}, "
       "\"power_models\": {}, \"jobs\": {}, \"workload_hash\": \"{:016x}\", \"workload\": {}, \"share\": {}, "
       "\"classes\": {},\n\"edges_us\": [{}],\n\"prices\": [",
-      name_of(c.objective), c.a, c.bound, json_text(c.gpus), json_text(c.power), list_of(c.power_models), c.jobs,
-      c.workload_hash, json_text(c.workload), c.share, list_of(c.classes), fmt::join(c.prices.windows.edges, ","));
+      name_of(c.world), name_of(c.objective), c.a, c.bound, json_text(c.gpus), json_text(c.power),
+      list_of(c.power_models), c.jobs, c.workload_hash, json_text(c.workload), c.share, list_of(c.classes),
+      fmt::join(c.prices.windows.edges, ","));
   const std::size_t classes = c.classes.size();
   for (std::size_t w = 0; w <= c.prices.windows.count(); ++w) {
     out += w ? ",\n[" : "[";
@@ -96,8 +97,15 @@ Result<Certificate> parse_certificate(const std::string& name, std::string_view 
   if (!format || *format != "smartmig-bound")
     return invalid("{} is not a certificate of smartmig bound: its format is not smartmig-bound", name);
   SMARTMIG_TRY(const double version, fields.number("version", 0, 1e9));
-  if (version != 1) return invalid("{}: version {} is not known, this program reads version 1", name, version);
+  if (version != 1 && version != 2)
+    return invalid("{}: version {} is not known, this program reads versions 1 and 2", name, version);
   Certificate c;
+  if (version == 2) {
+    SMARTMIG_TRY(const std::string world, fields.any_text("world"));
+    const auto known = parse_bound_world(world);
+    if (!known) return fields.error("world", "should be free or hardware");
+    c.world = *known;
+  }
   SMARTMIG_TRY(const std::string objective, fields.any_text("objective"));
   const auto parsed = parse_objective(objective);
   if (!parsed) return fields.error("objective", "should be et, energy or tardiness");

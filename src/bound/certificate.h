@@ -1,6 +1,6 @@
 // A certificate of a lower bound: everything that whoever holds the workload needs to recompute it, as JSON.
-//   {"format": "smartmig-bound", "version": 1, "objective": "et", "a": 2e-07, "bound": 0.9, "gpus": "8xa100-40gb",
-//    "power": "auto", "power_models": ["paper"], "jobs": 4147, "workload_hash": "0123456789abcdef", "workload": "...",
+//   {"format": "smartmig-bound", "version": 2, "world": "free", "objective": "et", "a": 2e-07, "bound": 0.9,
+//    "gpus": "8xa100-40gb", "power": "auto", "power_models": ["paper"], "jobs": 4147, "workload_hash": "0123456789abcdef", "workload": "...",
 //    "share": 1, "classes": ["a100-40gb/1", ...], "edges_us": [0, ...], "prices": [[...], ...]}
 // prices[w][k] >= 0: cost per minute of a slice of class k in window w = [edges_us[w], edges_us[w + 1]); the last row
 // is the tail after the last edge. Units of cost: see lagrangian_problem.h. `bound` is the checker's value for exactly
@@ -14,6 +14,7 @@ namespace smartmig {
 
 struct Certificate {
   Objective objective = Objective::kEt;
+  BoundWorld world = BoundWorld::kFree;  // version 1 knew only that one
   double a = 0, bound = 0, share = 1;
   std::string gpus, power;
   std::vector<std::string> power_models;  // what `power` meant, one per GPU model

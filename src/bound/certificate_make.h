@@ -7,14 +7,15 @@ namespace smartmig {
 
 // An error where there is no bound or the checker refuses the solver's prices; never a number that was not checked.
 Result<Certificate> make_certificate(const Platform& platform, const JobTable& jobs, Objective objective, double a,
-                                     const SolveOptions& options = {});
+                                     const SolveOptions& options = {}, BoundWorld world = BoundWorld::kFree);
 
 // The proven bounds of one workload on one fleet, in the units of Summary.
 struct ProvenBounds {
+  BoundWorld world = BoundWorld::kFree;
   double et_sum = 0, energy_wmin = 0, tardiness_min = 0;
   double et(double a) const { return et_sum / (1 + a); }
 };
 Result<ProvenBounds> proven_bounds(const Platform& platform, const JobTable& jobs, double a,
-                                   const SolveOptions& options = {});
+                                   const SolveOptions& options = {}, BoundWorld world = BoundWorld::kFree);
 
 }  // namespace smartmig

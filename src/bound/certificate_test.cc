@@ -81,7 +81,9 @@ TEST_F(CertificateTest, DamageIsNamed) {
   EXPECT_NE(complaint(text.substr(0, text.size() / 2)).find("cut off or damaged"), std::string::npos);
   EXPECT_NE(complaint("[]").find("not a certificate"), std::string::npos);
   EXPECT_NE(complaint("{}").find("not a certificate"), std::string::npos);
-  EXPECT_NE(complaint(changed("\"version\": 1", "\"version\": 2")).find("version 2"), std::string::npos);
+  EXPECT_NE(complaint(changed("\"version\": 2", "\"version\": 3")).find("version 3"), std::string::npos);
+  EXPECT_NE(complaint(changed("\"world\": \"free\"", "\"world\": \"x\"")).find("world"), std::string::npos);
+  EXPECT_EQ(complaint(changed("\"version\": 2, \"world\": \"free\"", "\"version\": 1")), "");
   EXPECT_NE(complaint(changed("\"objective\": \"et\"", "\"objective\": \"x\"")).find("objective"), std::string::npos);
   EXPECT_NE(complaint(changed("\"edges_us\": [0", "\"edges_us\": [1")).find("edges_us"), std::string::npos);
   EXPECT_NE(complaint(changed("\"prices\": [", "\"prices\": [[1],")).find("prices"), std::string::npos);

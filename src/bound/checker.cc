@@ -7,6 +7,7 @@
 
 #include "bound/checker_job.h"
 #include "bound/checker_rounding.h"
+#include "bound/checker_run.h"
 
 namespace smartmig {
 namespace {
@@ -150,7 +151,8 @@ double Checker::makespan() const {
 }
 
 double Checker::all_jobs() const {
-  CheckedJob alone(c_.prices, classes_, tau_);
+  CheckedJob in_pieces(c_.prices, classes_, tau_);
+  const CheckedRun in_one_piece(c_.prices, classes_, tau_);
   double sum = 0;
   std::vector<CheckedJob::Size> sizes;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -171,7 +173,13 @@ double Checker::all_jobs() const {
     }
     if (instant) sizes.clear();
     const Job& job = jobs_.job(JobId(j));
-    sum = down(sum + alone.least_cost(job.submit, job.deadline, sizes));
+    double least = kInfinity;
+    const bool free = c_.world == BoundWorld::kFree || sizes.empty();
+    if (free || job.restart >= Time{0}) least = in_pieces.least_cost(job.submit, job.deadline, sizes);
+    if (!free && job.restart >= Time{0})  // to go on after a stop it holds a slice first
+      least = down(least + product_down(minutes_low(job.restart.count()), in_pieces.least_price(job.submit, sizes)));
+    if (!free) least = std::min(least, in_one_piece.least_cost(job.submit, job.deadline, sizes));
+    sum = down(sum + least);
   }
   return sum;
 }

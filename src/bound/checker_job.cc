@@ -90,6 +90,13 @@ void CheckedJob::try_lambda(double lambda) {
   }
 }
 
+double CheckedJob::least_price(Time submit, const std::vector<Size>& sizes) const {
+  double least = kInfinity;
+  for (const Size& s : sizes)
+    least = std::min(least, down(least_after_[prices_.windows.find(submit) * classes_ + s.slice_class] + s.charge));
+  return std::max(0.0, least);
+}
+
 double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size>& sizes) {
   if (sizes.empty())
     return deadline < submit ? std::max(0.0, down(tau_ * minutes_low((submit - deadline).count()))) : 0;

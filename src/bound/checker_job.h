@@ -19,6 +19,8 @@ class CheckedJob {
 
   // No sizes: the job takes no time.
   double least_cost(Time submit, Time deadline, const std::vector<Size>& sizes);
+  // Below what a minute on any of the sizes costs from `submit` on.
+  double least_price(Time submit, const std::vector<Size>& sizes) const;
 
  private:
   struct Piece {

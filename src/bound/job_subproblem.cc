@@ -43,7 +43,10 @@ void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t 
   }
 }
 
-void JobSubproblem::spread(const BoundProblem::Option* options, const Best& best, double* demand) const {
+void JobSubproblem::add_demand(double* demand) const {
+  const BoundProblem::Option* options = options_;
+  const Best& best = best_;
+  if (!options) return;
   double left = 1;
   if (best.option >= 0) {
     left -= best.minutes / options[best.option].work;
@@ -73,11 +76,12 @@ void JobSubproblem::spread(const BoundProblem::Option* options, const Best& best
 }
 
 double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices,
-                            const double* least, double* demand) {
+                            const double* least) {
   const double tau = problem_.weights.tardiness;
   const double deadline = tau > 0 ? job.deadline : kEndless;
+  options_ = nullptr;
   if (job.options == 0) return job.release > deadline ? tau * (job.release - deadline) : 0;
-  const BoundProblem::Option* options = problem_.options.data() + job.first;
+  const BoundProblem::Option* options = options_ = problem_.options.data() + job.first;
   double least_fill = kEndless;
   for (std::uint32_t k = 0; k < job.options; ++k)
     least_fill = std::min(least_fill, options[k].work * (least[options[k].slice_class] + options[k].charge));
@@ -85,7 +89,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
   segments_.clear();
   heap_.clear();
   pieces_.clear();
-  Best best;
+  Best& best = best_ = Best{};
   double total = 0, cost = 0;  // of the accepted segments: progress and what it costs
   double at = job.release;
   const auto pop = [&] {
@@ -167,7 +171,6 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
     if (at >= window_end) ++w;
   }
   count_ += pieces_.size();
-  if (demand) spread(options, best, demand);
   return best.value;
 }
 

@@ -21,10 +21,10 @@ class JobSubproblem {
 
   std::uint64_t pieces() const { return count_; }  // looked at so far: a clock that does not depend on the machine
 
-  // `prices`: [window, tail last][class]. `least`: [class], below every price. Returns the job's least cost and, where
-  // `demand` is given ([window][class]), adds the minutes that its cheapest run spends there (the tail left out).
-  double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least,
-               double* demand);
+  // `prices`: [window, tail last][class]. `least`: [class], below every price. Returns the job's least cost.
+  double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least);
+  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out).
+  void add_demand(double* demand) const;
 
  private:
   struct Segment {
@@ -49,7 +49,6 @@ class JobSubproblem {
     double minutes = 0;  // ... for so long
   };
   void add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices, double below);
-  void spread(const BoundProblem::Option* options, const Best& best, double* demand) const;
 
   const BoundProblem& problem_;
   const Windows& windows_;
@@ -59,6 +58,8 @@ class JobSubproblem {
   std::vector<Segment> segments_;
   std::vector<Accepted> heap_;
   std::vector<Piece> pieces_;
+  Best best_;  // of the job solved last
+  const BoundProblem::Option* options_ = nullptr;
 };
 
 }  // namespace smartmig

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/math.h"
+#include "bound/one_piece.h"
 
 namespace smartmig {
 namespace {
@@ -68,14 +70,26 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
   std::vector<double> least(prices.values.end() - std::ptrdiff_t(classes), prices.values.end());
   for (std::size_t w = 0; w < windows; ++w)
     for (std::size_t k = 0; k < classes; ++k) least[k] = std::min(least[k], prices.values[w * classes + k]);
-  JobSubproblem subproblem(problem, prices.windows);
+  JobSubproblem pieces(problem, prices.windows);
+  std::optional<OnePieceSubproblem> one_piece;
+  if (problem.stops_cost) one_piece.emplace(problem, prices.windows, prices.values.data());
   std::size_t first = 0;  // jobs come by release
   for (const BoundProblem::Job& job : problem.jobs) {
     while (first < windows && double(prices.windows.edges[first + 1]) / 60e6 <= job.release) ++first;
-    value +=
-        subproblem.solve(job, first, prices.values.data(), least.data(), gradient ? gradient->demand.data() : nullptr);
+    constexpr double kNever = BoundProblem::kNoDeadline;
+    const bool may_stop = job.options == 0 || job.hold<kNever, has_hold = job.options> 0 && job.hold > 0;
+    const double stopped = may_stop ? pieces.solve(job, first, prices.values.data(), least.data()) +
+                                          (has_hold ? job.hold * one_piece->least_price(job, first) : 0)
+                                    : kNever;
+    const double unstopped = has_hold ? one_piece->solve(job, first) : kNever;
+    value += std::min(stopped, unstopped);
+    if (!gradient) continue;
+    if (unstopped < stopped)
+      one_piece->add_demand(gradient->demand.data());
+    else
+      pieces.add_demand(gradient->demand.data());
   }
-  if (gradient) gradient->pieces += subproblem.pieces();
+  if (gradient) gradient->pieces += pieces.pieces() + (one_piece ? one_piece->pieces() : 0);
   return value;
 }
 

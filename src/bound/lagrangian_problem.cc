@@ -16,6 +16,14 @@ const char* name_of(Objective objective) {
   return objective == Objective::kEt ? "et" : objective == Objective::kEnergy ? "energy" : "tardiness";
 }
 
+Result<BoundWorld> parse_bound_world(std::string_view text) {
+  for (const BoundWorld w : {BoundWorld::kFree, BoundWorld::kHardware})
+    if (text == name_of(w)) return w;
+  return invalid("world '{}' is not known: free or hardware", text);
+}
+
+const char* name_of(BoundWorld world) { return world == BoundWorld::kFree ? "free" : "hardware"; }
+
 BoundWeights bound_weights(Objective objective, double a, std::size_t jobs) {
   const double n = double(std::max<std::size_t>(1, jobs));
   if (objective == Objective::kEnergy) return {1, 0, 1};
@@ -41,7 +49,7 @@ double least_makespan_min(const Platform& platform, const JobTable& jobs) {
 }
 
 Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable& jobs, Objective objective, double a,
-                                        double share) {
+                                        double share, BoundWorld world) {
   BoundProblem p;
   p.weights = bound_weights(objective, a, jobs.size());
   p.classes = slice_classes(platform);
@@ -102,6 +110,8 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
     const smartmig::Job& source = jobs.job(JobId(j));
     Job job{minutes(source.submit), source.deadline == kNever ? kNoDeadline : minutes(source.deadline),
             std::uint32_t(p.options.size()), 0};
+    if (world == BoundWorld::kHardware) job.hold = source.restart < Time{0} ? kNoDeadline : minutes(source.restart);
+    p.stops_cost |= job.hold > 0;
     bool instant = false;
     for (std::size_t k = 0; k < p.classes.size(); ++k) {
       Time fastest = kNever;
@@ -203,6 +213,7 @@ BoundProblem BoundProblem::sample(std::size_t step) const {
   p.idle_cost = idle_cost;
   p.floor = floor;
   p.tail = tail;
+  p.stops_cost = stops_cost;
   for (std::size_t j = step / 2; j < jobs.size(); j += step) p.jobs.push_back(jobs[j]);
   const double ratio = double(p.jobs.size()) / double(jobs.size());
   for (double& count : p.gpus) count *= ratio;

@@ -6,19 +6,28 @@
 //   energy      1               0                  1
 //   tardiness   0               1                  n
 // Reshaping, restarts and placements in time are dropped; what stays: which busy slices fit on a GPU together, the
-// watts of such a configuration, one slice at a time per job, release dates, and the time of each job on each size.
+// watts of such a configuration, one slice at a time per job, release dates, and the time of each job on each size. In
+// the world of hardware costs also: a job without a restart cost runs in one piece, and one that is stopped holds a
+// slice for its restart cost before it goes on.
 #pragma once
 #include <limits>
 #include <string_view>
 #include <vector>
 
 #include "bound/power_minorant.h"
+#include "model/cost.h"
 
 namespace smartmig {
 
 enum class Objective { kEt, kEnergy, kTardiness };
 Result<Objective> parse_objective(std::string_view text);
 const char* name_of(Objective objective);
+
+// Which schedules a bound holds for: kFree all, kHardware those of the hardware cost model (model/cost.h).
+enum class BoundWorld { kFree, kHardware };
+Result<BoundWorld> parse_bound_world(std::string_view text);
+const char* name_of(BoundWorld world);
+inline BoundWorld bound_world(const CostModel& cost) { return cost.free() ? BoundWorld::kFree : BoundWorld::kHardware; }
 
 struct BoundWeights {
   double energy = 0, tardiness = 0, divide_by = 1;
@@ -35,6 +44,7 @@ struct BoundProblem {
   struct Job {
     double release = 0, deadline = kNoDeadline;
     std::uint32_t first = 0, options = 0;  // into `options`; none: the job takes no time at all
+    double hold = 0;                       // minutes of a slice that a stop costs; infinite: it runs in one piece
   };
   struct Configuration {
     std::vector<std::pair<int, double>> counts;  // (class, how many), only where not 0
@@ -53,10 +63,11 @@ struct BoundProblem {
                               // below what would earn
   Time first_release{}, horizon{};  // the fleet is surely not needed long after the horizon
   bool deadlines = false;           // does any job have one?
+  bool stops_cost = false;          // does any job have a hold?
 
   // kInvalid where running a job may draw less than idling: the relaxation has no floor then.
   static Result<BoundProblem> make(const Platform& platform, const JobTable& jobs, Objective objective, double a,
-                                   double share);
+                                   double share, BoundWorld world = BoundWorld::kFree);
   // The same for every `step`-th job and a fleet that much smaller: prices found there suit the whole.
   BoundProblem sample(std::size_t step) const;
   bool windows_matter() const { return weights.tardiness > 0 && deadlines; }

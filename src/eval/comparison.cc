@@ -68,11 +68,12 @@ Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::
     };
     const auto day = make_day(setting, seeds[d]);
     if (day)
-      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told});
+      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told}, bound_world(setting.cost));
     else
       days[d] = day.error();
   });
   ProvenBounds mean;
+  mean.world = bound_world(setting.cost);
   for (const auto& day : days) {
     if (!*day) return day->error();
     mean.et_sum += (*day)->et_sum / double(days.size());

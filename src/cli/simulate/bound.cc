@@ -17,6 +17,7 @@ namespace {
 struct BoundOptions : RunOptions {
   std::string objective = "et", out, check;
   double effort = 1;
+  BoundWorld world = BoundWorld::kFree;  // from `cost`
   bool json = false;
 };
 
@@ -46,12 +47,17 @@ const char* unit_of(Objective objective) {
                                            : "minutes of mean tardiness";
 }
 
+// For which schedules: all, or those of the hardware cost model alone.
+const char* words_of(BoundWorld world) {
+  return world == BoundWorld::kFree ? "no schedule of" : "no schedule under hardware costs of";
+}
+
 std::string result_json(const Certificate& c, double bound, double seconds, bool checked) {
   return fmt::format(
-      "{{\"objective\":\"{}\",\"a\":{},\"bound\":{},\"unit\":\"{}\",\"jobs\":{},\"windows\":{},\"workload_hash\":\"{:"
+      "{{\"world\":\"{}\",\"objective\":\"{}\",\"a\":{},\"bound\":{},\"unit\":\"{}\",\"jobs\":{},\"windows\":{},\"workload_hash\":\"{:"
       "016x}\",\"{}\":{:.3f}}}\n",
-      name_of(c.objective), c.a, bound, unit_of(c.objective), c.jobs, c.prices.windows.count(), c.workload_hash,
-      checked ? "check_s" : "wall_s", seconds);
+      name_of(c.world), name_of(c.objective), c.a, bound, unit_of(c.objective), c.jobs, c.prices.windows.count(),
+      c.workload_hash, checked ? "check_s" : "wall_s", seconds);
 }
 
 Result<JobTable> load_jobs(const BoundOptions& options, const Platform& platform) {
@@ -70,6 +76,8 @@ Result<Ok> agrees(const Command& command, const BoundOptions& options, const Cer
     return contradiction("--objective", options.objective, name_of(certificate.objective));
   if (command.given("--a") && options.a != certificate.a && certificate.objective == Objective::kEt)
     return contradiction("--a", options.a, certificate.a);
+  if (command.given("--cost") && options.world != certificate.world)
+    return contradiction("--cost", options.cost, certificate.world == BoundWorld::kFree ? "paper" : "hardware");
   if (command.given("--gpus")) {
     SMARTMIG_TRY(const Platform given, Platform::parse(options.gpus));
     if (given.spec() != certificate.gpus) return contradiction("--gpus", given.spec(), certificate.gpus);
@@ -97,8 +105,9 @@ Result<Ok> check(const Command& command, const BoundOptions& options) {
   if (options.json)
     fmt::print("{}", result_json(certificate, *proven, seconds, true));
   else
-    fmt::print("{} holds: no schedule of {} on {} has {} below {:.10g} (claimed {:.10g})\n", options.check,
-               options.workload, certificate.gpus, unit_of(certificate.objective), *proven, certificate.bound);
+    fmt::print("{} holds: {} {} on {} has {} below {:.10g} (claimed {:.10g})\n", options.check,
+               words_of(certificate.world), options.workload, certificate.gpus, unit_of(certificate.objective), *proven,
+               certificate.bound);
   return Ok{};
 }
 
@@ -108,9 +117,10 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Platfor
   Certificate certificate;
   {
     BoundLine line;
-    SMARTMIG_TRY(certificate,
-                 make_certificate(platform, jobs, objective, options.a,
-                                  {options.effort, [&](double share, double bound) { line.set(share, bound); }}));
+    SMARTMIG_TRY(
+        certificate,
+        make_certificate(platform, jobs, objective, options.a,
+                         {options.effort, [&](double share, double bound) { line.set(share, bound); }}, options.world));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_file(options.out, certificate_json(certificate)));
@@ -118,8 +128,8 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Platfor
     fmt::print("{}", result_json(certificate, certificate.bound, seconds, false));
     return Ok{};
   }
-  fmt::print("no schedule of {} ({} jobs) on {} has {} below {:.8g}", options.workload, certificate.jobs,
-             platform.spec(), unit_of(objective), certificate.bound);
+  fmt::print("{} {} ({} jobs) on {} has {} below {:.8g}", words_of(certificate.world), options.workload,
+             certificate.jobs, platform.spec(), unit_of(objective), certificate.bound);
   if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", options.a, certificate.bound / (1 + options.a));
   if (objective == Objective::kEnergy) fmt::print(" ({:.6g} kWh)", kilowatt_hours(certificate.bound * 60));
   fmt::print("\n{} windows, {:.1f} s\n", certificate.prices.windows.count(), seconds);
@@ -141,6 +151,8 @@ int run_bound(const Arguments& arguments) {
   command.option("--gpus", options.gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
   command.option("--power", options.power, "NAME",
                  "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option("--cost", options.cost, "MODEL",
+                 "paper: for every schedule; hardware: for those that stop no job without a restart cost");
   command.option("--objective", options.objective, "NAME",
                  "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
   command.option("--a", options.a, "A", "weight of a watt-minute against a minute of mean tardiness, taken as given");
@@ -157,6 +169,9 @@ int run_bound(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto cost = CostModel::parse(options.cost);
+  if (!cost) return usage_error(cost.error());
+  options.world = bound_world(*cost);
   if (!options.check.empty()) {
     if (!options.out.empty())
       return usage_error(invalid("--check reads a certificate, -o writes one: give one of them"));

@@ -59,10 +59,10 @@ std::string comparison_text(const Comparison& c) {
   out += table.text();
   if (c.bounds)
     out += fmt::format(
-        "\nproven lower bounds, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; "
+        "\nproven lower bounds{}, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; "
         "gap = value/bound - 1\n",
-        c.bounds->et(c.a), kilowatt_hours(c.bounds->energy_wmin * 60), c.bounds->energy_wmin / 1e6,
-        c.bounds->tardiness_min);
+        c.bounds->world == BoundWorld::kFree ? "" : " for hardware costs", c.bounds->et(c.a),
+        kilowatt_hours(c.bounds->energy_wmin * 60), c.bounds->energy_wmin / 1e6, c.bounds->tardiness_min);
   return out;
 }
 
@@ -85,7 +85,8 @@ std::string comparison_json(const Comparison& c) {
                    {"baseline", c.rows[c.baseline].label}};
   if (!c.restart.empty()) json["restart"] = c.restart;
   if (c.bounds)
-    json["bounds"] = {{"et", c.bounds->et(c.a)},
+    json["bounds"] = {{"world", name_of(c.bounds->world)},
+                      {"et", c.bounds->et(c.a)},
                       {"energy_wmin", c.bounds->energy_wmin},
                       {"mean_tardiness_min", c.bounds->tardiness_min}};
   const auto gap = [](double value, double bound) {

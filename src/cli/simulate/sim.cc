@@ -28,14 +28,15 @@ std::string gap_json(double value, double bound) { return bound > 0 ? fmt::forma
 
 std::string bound_fields(const Summary& s, const ProvenBounds& b) {
   return fmt::format(
-      ",\"et_bound\":{},\"et_gap\":{},\"energy_bound_wmin\":{},\"energy_gap\":{},\"tardiness_bound_min\":{},"
+      ",\"bound_world\":\"{}\",\"et_bound\":{},\"et_gap\":{},\"energy_bound_wmin\":{},\"energy_gap\":{},\"tardiness_bound_min\":{},"
       "\"tardiness_gap\":{}",
-      b.et(s.a), gap_json(s.et, b.et(s.a)), b.energy_wmin, gap_json(s.energy_wmin, b.energy_wmin), b.tardiness_min,
-      gap_json(s.mean_tardiness_min, b.tardiness_min));
+      name_of(b.world), b.et(s.a), gap_json(s.et, b.et(s.a)), b.energy_wmin, gap_json(s.energy_wmin, b.energy_wmin),
+      b.tardiness_min, gap_json(s.mean_tardiness_min, b.tardiness_min));
 }
 
 std::string bound_table(const Summary& s, const ProvenBounds& b) {
-  Table table({"proven for every policy", "this run", "lower bound", "gap"});
+  Table table({b.world == BoundWorld::kFree ? "proven for every policy" : "proven for hardware costs", "this run",
+               "lower bound", "gap"});
   const auto add = [&](const char* name, double value, double bound) {
     table.add({name, fmt::format("{:.5g}", value), fmt::format("{:.5g}", bound), gap_text(value, bound)});
   };
@@ -63,8 +64,9 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   RunDirOptions dir{options.force, options.report, {}};
   if (options.bound) {
     Progress bound_bar("bound");
-    SMARTMIG_TRY(bounds, proven_bounds(*setting.platform, *jobs, setting.a,
-                                       {1, [&](double share, double) { bound_bar.set(share); }}));
+    SMARTMIG_TRY(bounds,
+                 proven_bounds(*setting.platform, *jobs, setting.a,
+                               {1, [&](double share, double) { bound_bar.set(share); }}, bound_world(setting.cost)));
     dir.extras = {kilowatt_hours(bounds->energy_wmin * 60), bounds->et(setting.a)};
   }
   if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, dir));

@@ -1,0 +1,53 @@
+#include "bound/checker_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bound/checker_rounding.h"
+
+namespace smartmig {
+
+// A price has at most 60 bits, an instant at most 54 (parse_certificate() refuses edges beyond 1e16 us, Workload times
+// beyond that): sums have room.
+CheckedRun::CheckedRun(const Prices& prices, std::size_t classes, double tau)
+    : prices_(prices), classes_(classes), tau_(tau) {
+  double most = 0;
+  for (const double price : prices.values) most = std::max(most, price);
+  int exponent = 0;
+  std::frexp(most, &exponent);  // most < 2^exponent
+  scale_ = std::min(1000, 60 - exponent);
+  for (const double price : prices.values) units_.push_back(std::int64_t(std::floor(std::ldexp(price, scale_))));
+  paid_.assign(classes, 0);
+  for (std::size_t w = 0; w < prices.windows.count(); ++w)
+    for (std::size_t k = 0; k < classes; ++k) paid_.push_back(paid(w, k, prices.windows.edges[w + 1]));
+}
+
+double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes) const {
+  const std::vector<std::int64_t>& edges = prices_.windows.edges;
+  const std::size_t windows = prices_.windows.count();
+  double least = kInfinity;
+  for (const CheckedJob::Size& size : sizes) {
+    const double charge = std::max(0.0, product_down(minutes_low(size.work_us), size.charge));
+    std::int64_t start = submit.count();
+    std::size_t from = prices_.windows.find(submit), to = prices_.windows.find(Time(start + size.work_us));
+    for (;;) {
+      const std::int64_t end = start + size.work_us;
+      const double late =
+          end > deadline.count() ? std::max(0.0, product_down(tau_, minutes_low(end - deadline.count()))) : 0;
+      if (late >= least) break;  // and later starts end later
+      const auto us = double(paid(to, size.slice_class, end) - paid(from, size.slice_class, start));  // to nearest
+      const double prices = std::max(0.0, down(down(std::ldexp(us, -scale_)) / 60e6));
+      least = std::min(least, down(down(late + charge) + prices));
+      if (from >= windows) break;  // one price and no less lateness from here on
+      std::int64_t next = edges[from + 1];
+      if (to < windows) next = std::min(next, edges[to + 1] - size.work_us);
+      if (end < deadline.count()) next = std::min(next, deadline.count() - size.work_us);
+      start = next;
+      while (from < windows && edges[from + 1] <= start) ++from;
+      while (to < windows && edges[to + 1] <= start + size.work_us) ++to;
+    }
+  }
+  return std::max(0.0, least);
+}
+
+}  // namespace smartmig

@@ -1,0 +1,35 @@
+// A proven lower bound on what one job pays for a run in one piece at a certificate's prices: the least over its sizes
+// and starts of lateness + charge + prices over the run. In a start the cost is linear between the instants where start
+// or end meets an edge of a window, or the end the deadline; all are whole microseconds and all are tried. Prices are
+// summed in integers (rounded down to a fixed unit once), so that the difference of two sums is exact however long the
+// day; the rest is rounded outward as checker.h says.
+#pragma once
+#include <vector>
+
+#include "bound/checker_job.h"
+
+namespace smartmig {
+
+class CheckedRun {
+ public:
+  CheckedRun(const Prices& prices, std::size_t classes, double tau);
+
+  // REQUIRES: sizes, each with work.
+  double least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes) const;
+
+ private:
+  __extension__ using Sum = __int128;
+  Sum paid(std::size_t window, std::size_t slice_class, std::int64_t at) const {
+    return paid_[window * classes_ + slice_class] +
+           Sum(units_[window * classes_ + slice_class]) * (at - prices_.windows.edges[window]);
+  }
+
+  const Prices& prices_;
+  std::size_t classes_;
+  double tau_;
+  int scale_ = 0;                    // prices are counted in 2^-scale
+  std::vector<std::int64_t> units_;  // [window][class]: the price, rounded down
+  std::vector<Sum> paid_;            // [edge][class]: units times microseconds from time 0 to the edge
+};
+
+}  // namespace smartmig

@@ -1,0 +1,45 @@
+// The cheapest way to run one job alone in one piece at given prices: one class, one start, no stop. Between two
+// instants at which its start or its end meets an edge of a window, or its end the deadline, what a run costs is linear
+// in its start; so only those instants are looked at, in order, until lateness alone costs more than the best run.
+// The solver's side, in floating point; the checker's is checker_run.h.
+#pragma once
+#include <vector>
+
+#include "bound/lagrangian_problem.h"
+#include "bound/windows.h"
+
+namespace smartmig {
+
+class OnePieceSubproblem {
+ public:
+  // `prices`: [window, tail last][class]; kept by reference.
+  OnePieceSubproblem(const BoundProblem& problem, const Windows& windows, const double* prices);
+
+  std::uint64_t pieces() const { return count_; }  // starts looked at so far
+
+  // `first_window` holds the release. REQUIRES: the job has options.
+  double solve(const BoundProblem::Job& job, std::size_t first_window);
+  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out).
+  void add_demand(double* demand) const;
+  // Below every price plus charge that the job can meet from that window on.
+  double least_price(const BoundProblem::Job& job, std::size_t first_window) const;
+
+ private:
+  double paid(std::size_t window, std::size_t slice_class, double at) const {
+    return paid_[window * classes_ + slice_class] + (at - edges_[window]) * prices_[window * classes_ + slice_class];
+  }
+
+  const BoundProblem& problem_;
+  const double* prices_;
+  std::size_t classes_, windows_;
+  std::uint64_t count_ = 0;
+  std::vector<double> edges_;        // minutes
+  std::vector<double> paid_;         // [edge][class]: for a slice from time 0 to the edge
+  std::vector<double> least_after_;  // [window][class]: least price from then on
+  struct {
+    double value, start, end;
+    std::size_t window, slice_class;
+  } best_{};
+};
+
+}  // namespace smartmig
