@@ -8,6 +8,19 @@
 #include "base/text.h"
 
 namespace smartmig::cli {
+namespace {
+
+template <typename Number>
+Command::Setter into_number(std::string name, Number& target) {
+  return [&target, name = std::move(name)](std::string_view value) -> Result<Ok> {
+    const auto number = parse_double(value);
+    if (!number) return invalid("{} needs a finite number, not '{}'", name, value);
+    target = *number;
+    return Ok{};
+  };
+}
+
+}  // namespace
 
 Command::Command(std::string verb, std::string synopsis, std::string summary, std::string example)
     : verb_(std::move(verb)),
@@ -54,13 +67,12 @@ Command& Command::option(std::string name, std::string& target, std::string valu
 }
 
 Command& Command::option(std::string name, double& target, std::string value_name, std::string help) {
-  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false,
-      [&target, name](std::string_view value) -> Result<Ok> {
-        const auto number = parse_double(value);
-        if (!number) return invalid("{} needs a finite number, not '{}'", name, value);
-        target = *number;
-        return Ok{};
-      });
+  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false, into_number(name, target));
+  return *this;
+}
+
+Command& Command::option(std::string name, std::optional<double>& target, std::string value_name, std::string help) {
+  add(name, std::move(value_name), std::move(help), "", false, into_number(name, target));
   return *this;
 }
 

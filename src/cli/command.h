@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ class Command {
   Command& flag(std::string name, bool& target, std::string help);
   Command& option(std::string name, std::string& target, std::string value_name, std::string help);
   Command& option(std::string name, double& target, std::string value_name, std::string help);
+  Command& option(std::string name, std::optional<double>& target, std::string value_name, std::string help);
   Command& option(std::string name, std::int64_t& target, std::string value_name, std::string help);
   // Called for each time the option is given, in order.
   using Setter = std::function<Result<Ok>(std::string_view)>;

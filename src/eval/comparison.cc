@@ -16,7 +16,7 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
   out.cost = setting.cost.name();
   if (setting.load.restart) out.restart = to_string(*setting.load.restart);
   out.power = setting.platform->models()[0].power.name();
-  out.a = setting.a;
+  out.a = runs[0][0].a;
   out.a_eff = runs[0][0].a_eff;
   out.seeds = seeds;
   out.baseline = baseline;
@@ -68,7 +68,8 @@ Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::
     };
     const auto day = make_day(setting, seeds[d]);
     if (day)
-      days[d] = proven_bounds(*setting.platform, *day->jobs, setting.a, {1, told}, bound_world(setting.cost));
+      days[d] = proven_bounds(*setting.platform, *day->jobs, energy_weight(setting, day->jobs->workload()), {1, told},
+                              bound_world(setting.cost));
     else
       days[d] = day.error();
   });

@@ -41,7 +41,7 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
 
 struct ReplayOptions {
   PolicyOptions policy;
-  std::optional<double> w;  // weight of a watt-minute against a minute of one job's lateness; else a_eff times jobs
+  std::optional<double> w;        // weight of a watt-minute against a minute of one job's lateness; else a times jobs
   bool recorded_layouts = false;  // begin with the layouts of the record instead of the policy's own
 };
 Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTable> jobs, const std::string& policy,

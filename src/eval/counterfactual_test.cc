@@ -28,14 +28,14 @@ RecordedDay record(const std::string& policy, CostModel cost, const Workload& wo
   out.jobs = std::make_shared<const JobTable>(
       std::move(JobTable::bind(std::make_shared<const Workload>(workload), *out.platform).value()));
   PolicyOptions options;
-  options.rule.a = 2e-7;
   Setting setting;
   setting.platform = out.platform;
   setting.cost = cost;
+  options.rule.a = energy_weight(setting, workload);
   options.rule.w = per_job_weight(setting, workload);
   auto named = PolicyStack::make({policy, options, cost}, out.platform);
   out.initial = std::move(initial_layouts(*out.platform, named->initial).value());
-  auto result = simulate({out.platform, out.jobs, cost, out.initial, 2e-7}, *named->policy, &out.journal);
+  auto result = simulate({out.platform, out.jobs, cost, out.initial, options.rule.a}, *named->policy, &out.journal);
   EXPECT_TRUE(result) << result.error().what;
   out.result.emplace(std::move(*result));
   return out;
@@ -46,8 +46,8 @@ TEST(Counterfactual, TheRecordedPolicyGivesTheRecord) {
     for (const CostModel cost : {CostModel{}, CostModel{CostModel::kHardware, {}}}) {
       SCOPED_TRACE(std::string(policy) + " " + cost.name());
       const RecordedDay recorded = record(policy, cost, small_day());
-      const auto day = recorded_day(recorded.platform, *recorded.jobs, cost, recorded.initial, 2e-7,
-                                    recorded.journal.events(), recorded.result->final);
+      const auto day = recorded_day(recorded.platform, *recorded.jobs, cost, recorded.initial,
+                                    recorded.result->summary.a, recorded.journal.events(), recorded.result->final);
       ASSERT_TRUE(day) << day.error().what;
       EXPECT_EQ(day->left_out, 0u);
       EXPECT_EQ(day->returned, 0u);
@@ -74,8 +74,8 @@ TEST(Counterfactual, MeasuredTimesForetellWhatExpectedOnesMiss) {
   const RecordedDay recorded = record("none+edf", cost, longer);
   const auto jobs = JobTable::bind(std::make_shared<const Workload>(expected), *recorded.platform);
   ASSERT_TRUE(jobs) << jobs.error().what;
-  const auto day = recorded_day(recorded.platform, *jobs, cost, recorded.initial, 2e-7, recorded.journal.events(),
-                                recorded.result->final);
+  const auto day = recorded_day(recorded.platform, *jobs, cost, recorded.initial, recorded.result->summary.a,
+                                recorded.journal.events(), recorded.result->final);
   ASSERT_TRUE(day) << day.error().what;
   for (std::size_t j = 0; j < expected.jobs.size(); ++j)
     EXPECT_NEAR(double(day->measured->job(JobId(std::uint32_t(j))).work[0].count()),

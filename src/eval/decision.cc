@@ -34,12 +34,14 @@ std::string shapes_now(const Cluster& cluster) {
 
 }  // namespace
 
-Result<NamedPolicy> policy_for(const FleetState& state, std::string_view text, PolicyOptions options) {
+Result<NamedPolicy> policy_for(const FleetState& state, std::string_view text, PolicyOptions options,
+                               std::optional<double> a) {
   const Cluster& cluster = state.cluster;
   SMARTMIG_TRY(const PolicyName name, parse_policy_name(text));
   if (options.layouts.empty() && !name.has_brackets && *name.policy->default_layouts)
     options.layouts = shapes_now(cluster);
-  options.rule.w = effective_a(options.rule.a, cluster.gpus().size(), cluster.jobs().workload().days) * state.span_jobs;
+  options.rule.a = a.value_or(effective_a(kPaperA, cluster.gpus().size(), cluster.jobs().workload().days));
+  options.rule.w = options.rule.a * state.span_jobs;
   if (!state.no_power.empty() && name.uses_energy())
     return not_found("{} weighs energy, and the state has no 'power': {}", text, state.no_power);
   PolicySpec spec{std::string(text), options, cluster.cost(), Guarding::kUnguarded};

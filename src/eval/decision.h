@@ -10,7 +10,8 @@ namespace smartmig {
 
 // The policy for this moment. `static` without layouts keeps the shapes that the GPUs have or are to have.
 // options.rule.w is set here.
-Result<NamedPolicy> policy_for(const FleetState& state, std::string_view name, PolicyOptions options);
+Result<NamedPolicy> policy_for(const FleetState& state, std::string_view name, PolicyOptions options,
+                               std::optional<double> a = {});
 
 struct Decision {
   Plan plan;      // each part in order of arrival or GPU; every action is admitted

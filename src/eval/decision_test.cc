@@ -112,7 +112,9 @@ TEST_P(SameAsTheSimulator, AtTheSameInstant) {
     options.layouts = testing::TempDir() + "decision_test_twice.json";
     ASSERT_TRUE(write_file(options.layouts, kTwice));
   }
-  options.rule.w = per_job_weight({platform, c.workload, cost, options.rule.a}, *workload);
+  const Setting setting{platform, c.workload, cost, {}, {}};
+  options.rule.a = energy_weight(setting, *workload);
+  options.rule.w = per_job_weight(setting, *workload);
   auto named = make_policy(c.policy, options, cost, *platform);
   ASSERT_TRUE(named) << named.error().what;
   Recorder recorder(*named->policy, 5);

@@ -20,10 +20,12 @@ Contender contender_of(std::string_view text, const PolicyOptions& defaults) {
   return contender;
 }
 
+double energy_weight(const Setting& setting, const Workload& workload) {
+  return setting.a.value_or(effective_a(kPaperA, setting.platform->gpus(), workload.days));
+}
+
 double per_job_weight(const Setting& setting, const Workload& workload) {
-  const double a =
-      setting.a_of_this_fleet ? setting.a : effective_a(setting.a, setting.platform->gpus(), workload.days);
-  return a * double(workload.jobs.size());
+  return energy_weight(setting, workload) * double(workload.jobs.size());
 }
 
 Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
@@ -37,11 +39,11 @@ Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
 Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, std::shared_ptr<const JobTable> jobs,
                             Journal* journal, const std::function<void(double)>& progress) {
   PolicyOptions options = contender.options;
-  options.rule.a = setting.a;
+  options.rule.a = energy_weight(setting, jobs->workload());
   options.rule.w = per_job_weight(setting, jobs->workload());
   SMARTMIG_TRY(PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(std::vector<Layout> initial, initial_layouts(*setting.platform, named.initial));
-  SMARTMIG_TRY(SimResult result, simulate({setting.platform, std::move(jobs), setting.cost, initial, setting.a},
+  SMARTMIG_TRY(SimResult result, simulate({setting.platform, std::move(jobs), setting.cost, initial, options.rule.a},
                                           *named.policy, journal, progress));
   return DayRun{std::move(named.layouts), std::move(initial), std::move(result)};
 }

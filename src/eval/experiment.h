@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,8 @@ struct Setting {
   std::shared_ptr<const Platform> platform;
   std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
   CostModel cost;
-  double a = 2e-7;
-  LoadOptions load;              // slack, deadline cut; the seed is the day's
-  bool a_of_this_fleet = false;  // a belongs to this fleet and span: energy is weighed by a itself, not by a_eff
+  std::optional<double> a;  // weight of a watt-minute, as it stands; none: energy_weight's default
+  LoadOptions load;         // slack, deadline cut; the seed is the day's
 };
 
 struct Contender {
@@ -31,7 +31,9 @@ struct Contender {
 // Label and policy from one word: "static+cedf", or with its own parameter "static[1,1,2,3]+cedf", "planner[FILE]".
 Contender contender_of(std::string_view text, const PolicyOptions& defaults);
 
-// RuleOptions::w for this workload: a_eff * n.
+// The one weight of policies, ET and bounds on this workload: as given, else 2e-7 * 8 / (GPUs * days).
+double energy_weight(const Setting& setting, const Workload& workload);
+// RuleOptions::w for this workload: that weight * n.
 double per_job_weight(const Setting& setting, const Workload& workload);
 
 struct Day {

@@ -11,7 +11,7 @@ namespace smartmig {
 namespace {
 
 Setting small() {
-  return {std::make_shared<Platform>(*Platform::parse("2xa100-40gb")), "paper:5x,hours=8-9", {}, 2e-7, {}};
+  return {std::make_shared<Platform>(*Platform::parse("2xa100-40gb")), "paper:5x,hours=8-9", {}, {}, {}};
 }
 
 TEST(Experiment, ParallelRunsDoNotDependOnThreads) {
@@ -39,6 +39,24 @@ TEST(Experiment, ErrorsOfADayAreHandedOut) {
   const auto runs = run_paired(small(), {contender_of("none+nothing", {})}, {1, 2}, 2);
   ASSERT_FALSE(runs);
   EXPECT_NE(runs.error().what.find("nothing"), std::string::npos);
+}
+
+TEST(Experiment, OneWeightForPolicyAndFigures) {
+  Setting setting = small();  // 2 GPUs, one hour
+  const Day day = std::move(make_day(setting, 1).value());
+  const Workload& workload = day.jobs->workload();
+  EXPECT_DOUBLE_EQ(energy_weight(setting, workload), 2e-7 * 8 / (2 * (1 / 24.0)));
+  const auto check = [&](double a) {
+    EXPECT_DOUBLE_EQ(per_job_weight(setting, workload), a * double(workload.jobs.size()));
+    const Summary s = run_day(setting, contender_of("planner", {}), day).value();
+    EXPECT_DOUBLE_EQ(s.a, a);
+    EXPECT_EQ(s.a_eff, s.a);
+    EXPECT_DOUBLE_EQ(s.et_sum, a * s.energy_wmin + s.mean_tardiness_min);
+  };
+  check(energy_weight(setting, workload));
+  setting.a = 3e-6;
+  EXPECT_EQ(energy_weight(setting, workload), 3e-6) << "what is given stands";
+  check(3e-6);
 }
 
 TEST(Experiment, ContenderTakesLayoutsInBrackets) {

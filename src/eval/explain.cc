@@ -134,14 +134,14 @@ class Watcher : public Policy {
 
 Result<DayRecord> watch_day(const Setting& setting, const Contender& contender, const Day& day) {
   PolicyOptions options = contender.options;
-  options.rule.a = setting.a;
+  options.rule.a = energy_weight(setting, day.jobs->workload());
   options.rule.w = per_job_weight(setting, day.jobs->workload());
   SMARTMIG_TRY(const PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
   DayRecord record;
   Watcher watcher(*named.policy, *setting.platform, record, true);
   SMARTMIG_TRY(const SimResult result,
-               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, watcher));
+               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), options.rule.a}, watcher));
   watcher.settle();
   record.summary = result.summary;
   return record;
@@ -150,7 +150,7 @@ Result<DayRecord> watch_day(const Setting& setting, const Contender& contender, 
 Result<double> run_table(const Setting& setting, const Contender& contender, const std::string& placer,
                          const Explanation& e, const DecisionTable& table, const Day& day) {
   PolicyOptions options = contender.options;
-  options.rule.a = setting.a;
+  options.rule.a = energy_weight(setting, day.jobs->workload());
   options.rule.w = per_job_weight(setting, day.jobs->workload());
   SMARTMIG_TRY(const PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   SMARTMIG_TRY(auto initial, initial_layouts(*setting.platform, named.initial));
@@ -158,7 +158,7 @@ Result<double> run_table(const Setting& setting, const Contender& contender, con
   PairPolicy policy(std::make_unique<TableRepartitioner>(table, e.layouts, named.initial, *setting.platform),
                     std::move(placing));
   SMARTMIG_TRY(const SimResult result,
-               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), setting.a}, policy));
+               simulate({setting.platform, day.jobs, setting.cost, std::move(initial), options.rule.a}, policy));
   return result.summary.et;
 }
 

@@ -143,7 +143,7 @@ class Search {
 
   Result<double> score_day(const PartitionChoice& candidate, const Day& day) const {
     PolicyOptions options;
-    options.rule.a = setting_.a;
+    options.rule.a = energy_weight(setting_, day.jobs->workload());
     options.rule.w = per_job_weight(setting_, day.jobs->workload());
     SMARTMIG_TRY(auto placer, make_placer(options_.placer, options, setting_.cost));
     std::unique_ptr<Repartitioner> repartitioner;
@@ -154,7 +154,8 @@ class Search {
           shapes_of(candidate.day), shapes_of(candidate.night), candidate.day_begin, candidate.night_begin});
     SMARTMIG_TRY(auto initial, initial_layouts(*setting_.platform, repartitioner->initial()));
     PairPolicy policy(std::move(repartitioner), std::move(placer));
-    const auto result = simulate({setting_.platform, day.jobs, setting_.cost, std::move(initial), setting_.a}, policy);
+    const auto result =
+        simulate({setting_.platform, day.jobs, setting_.cost, std::move(initial), options.rule.a}, policy);
     // A partition on which some job never runs is no candidate, however cheap.
     return result ? result->summary.et : HUGE_VAL;
   }
@@ -227,7 +228,7 @@ class Search {
     file.day_begin = best.day_begin;
     file.night_begin = best.night_begin;
     file.seeds = options_.seeds;
-    file.a = setting_.a;
+    file.a = energy_weight(setting_, days_[0].jobs->workload());
     file.et = et;
     return file;
   }

@@ -58,7 +58,7 @@ Result<SizingAnswer> find_size(const SizingQuestion& question, const std::functi
       row.late_percent += 100 * double(s.late_jobs) / double(s.jobs) / double(days);
       row.utilisation += s.utilisation / double(days);
       row.a_eff = s.a_eff;
-      row.et_eff += (s.a_eff * s.energy_wmin + s.mean_tardiness_min) / double(days);
+      row.et_eff += s.et_sum / double(days);
     }
     answer.rows.push_back(row);
     if (progress) progress(double(gpus) / question.max_gpus);

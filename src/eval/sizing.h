@@ -16,7 +16,7 @@ struct SizingQuestion {
   std::string workload, model, power = "auto";
   LoadOptions load;
   CostModel cost;
-  double a = 2e-7;
+  std::optional<double> a;  // as in Setting
   Contender contender;
   std::vector<std::uint64_t> seeds;  // of a generator; a file is one day
   int max_gpus = 24, threads = 1;
@@ -26,7 +26,7 @@ struct SizingQuestion {
 struct SizeRow {
   int gpus = 0;
   double energy_wmin = 0, energy_kwh = 0, tardiness_min = 0, late_percent = 0, utilisation = 0, a_eff = 0;
-  double et_eff = 0;  // a_eff e + t
+  double et_eff = 0;  // a_eff e + t, the a_eff of each fleet
 };
 
 struct SizingAnswer {

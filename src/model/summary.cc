@@ -26,8 +26,7 @@ Summary summarize(const Cluster& cluster, double a, double days) {
   s.gpus = cluster.gpus().size();
   s.jobs = cluster.jobs().size();
   s.days = days;
-  s.a = a;
-  s.a_eff = effective_a(a, s.gpus, days);
+  s.a = s.a_eff = a;
   std::vector<Time> tardiness, turnaround;
   tardiness.reserve(s.jobs);
   turnaround.reserve(s.jobs);

@@ -41,7 +41,7 @@ TEST(Summary, ByHand) {
   EXPECT_DOUBLE_EQ(s.max_tardiness_min, 12);
   EXPECT_DOUBLE_EQ(s.et_sum, 1e-3 * 30 * 248.5 + 6);
   EXPECT_DOUBLE_EQ(s.et, s.et_sum / 1.001);
-  EXPECT_DOUBLE_EQ(s.a_eff, 1e-3 * 8 / 2);
+  EXPECT_EQ(s.a_eff, s.a);
   EXPECT_DOUBLE_EQ(s.makespan_min, 30);
   EXPECT_DOUBLE_EQ(s.mean_wait_min, 5);
   EXPECT_DOUBLE_EQ(s.mean_turnaround_min, 20);

@@ -62,7 +62,6 @@ Result<PaperSection> load_section(const char* load, double a, const OneGpuOption
                                   const PaperProgress& progress) {
   SMARTMIG_TRY(Setting setting, paper_setting(fmt::format("paper:{}", load), "1xa100-40gb"));
   setting.a = a;
-  setting.a_of_this_fleet = true;
   const std::string part = fmt::format("{} a {:g}", load, a);
   progress(part, 0);
   SMARTMIG_TRY(const Searched fixed, search_best(setting, false, options.threads));

@@ -7,6 +7,7 @@ Result<Setting> paper_setting(std::string workload, const std::string& gpus) {
   SMARTMIG_TRY(Platform platform, Platform::parse(gpus));
   setting.platform = std::make_shared<Platform>(std::move(platform));
   setting.workload = std::move(workload);
+  setting.a = kPaperA;
   return setting;
 }
 

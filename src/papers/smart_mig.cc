@@ -90,7 +90,7 @@ Result<PaperSection> dynamic_section(const DynamicTable& table, const SmartMigOp
     SMARTMIG_TRY(const ProvenBounds proven,
                  mean_bounds(setting, seeds_from(kFirstReportSeed, bound_days), options.threads,
                              [&](double share) { progress("bound", share); }));
-    bound = proven.et(setting.a);
+    bound = proven.et(ours.a);
   }
   PaperSection section;
   section.name = table.load;

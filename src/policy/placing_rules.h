@@ -6,7 +6,7 @@
 //   fifo       arrival                as edf
 //   cedf       class, then deadline   EDF's slice rule, GPUs by mean slice size, descending
 //   met        deadline               the free one with the least (a * extra watt-minutes + tardiness minutes) / (a + 1)
-//   met-w      deadline               as met, with w = a_eff * n in place of a
+//   met-w      deadline               as met, with w = a * n in place of a
 //   random     deadline               a random free one
 //   dedicated  deadline               as edf; the first GPUs take inference jobs only, the others training only
 //   edf-fast   deadline               the free one with the earliest finish
@@ -25,7 +25,7 @@ namespace smartmig {
 
 struct RuleOptions {
   double a = 2e-7;         // weight of a watt-minute against a minute of mean tardiness
-  double w = 0;            // a_eff * n: weight of a watt-minute against a minute of one job's tardiness
+  double w = 0;            // a * n: weight of a watt-minute against a minute of one job's tardiness
   std::uint64_t seed = 1;  // of random choices
   int inference_gpus = 0;  // dedicated: GPUs for inference; 0: a quarter, at least one; one is left for training
 };

@@ -16,6 +16,8 @@ namespace {
 
 using random_world::cases;
 
+constexpr double kExactA = 1e-2;
+
 struct Queue {
   Setting setting;
   Day day;
@@ -28,7 +30,7 @@ Queue random_queue(std::uint64_t seed, std::size_t most_jobs, std::size_t most_g
   Queue queue;
   queue.setting.platform =
       std::make_shared<Platform>(Platform::parse(fmt::format("{}xa100-40gb", 1 + rng.below(most_gpus))).value());
-  queue.setting.a = 1e-2;
+  queue.setting.a = kExactA;
   auto workload = std::make_shared<Workload>();
   const std::size_t count = 1 + rng.below(most_jobs);
   for (std::size_t j = 0; j < count; ++j) {
@@ -67,13 +69,13 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
     const auto enclose = [&](double energy, double tardiness) {
       return exact_optimum(platform, jobs, {energy, tardiness, 1, {60, 200}}).value();
     };
-    const ExactOptimum et = enclose(queue.setting.a, 1), energy = enclose(1, 0), tardiness = enclose(0, 1);
+    const ExactOptimum et = enclose(kExactA, 1), energy = enclose(1, 0), tardiness = enclose(0, 1);
     for (const ExactOptimum* e : {&et, &energy, &tardiness}) ASSERT_LE(e->lower, e->upper + kTolerance);
     // Together they cost no less than apart.
-    ASSERT_LE(queue.setting.a * energy.lower + tardiness.lower, et.upper + kTolerance);
+    ASSERT_LE(kExactA * energy.lower + tardiness.lower, et.upper + kTolerance);
     widest = std::max(widest, et.upper / std::max(1e-9, et.lower) - 1);
     const auto lagrangian = [&](Objective objective) {
-      return make_certificate(platform, jobs, objective, queue.setting.a, {0.05, {}}).value().bound;
+      return make_certificate(platform, jobs, objective, kExactA, {0.05, {}}).value().bound;
     };
     const double et_bound = lagrangian(Objective::kEt);
     ASSERT_LE(et_bound, et.upper * (1 + kTolerance));

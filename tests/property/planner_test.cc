@@ -183,7 +183,8 @@ TEST(PlannerProperty, PlansAreLegalAndEveryJobIsDone) {
           return named.value().initial;
         }();
         const SimSetup setup{setting.platform, day->jobs, setting.cost,
-                             initial_layouts(*setting.platform, whole).value(), setting.a};
+                             initial_layouts(*setting.platform, whole).value(),
+                             energy_weight(setting, day->jobs->workload())};
         const auto result = simulate(setup, planner);
         ASSERT_TRUE(result) << result.error().what;
         EXPECT_EQ(result->refused, 0u) << result->last_refusal;
@@ -223,8 +224,11 @@ TEST(PlannerProperty, MeanFieldFormIsCloseToTheExactOne) {
       options.exact_jobs = is_exact ? 1'000'000 : 0;
       Planner planner(options);
       const std::vector<Shape> whole = make_policy("planner", {}, {}, *setting.platform).value().initial;
-      const SimSetup setup{
-          setting.platform, day->jobs, {}, initial_layouts(*setting.platform, whole).value(), setting.a};
+      const SimSetup setup{setting.platform,
+                           day->jobs,
+                           {},
+                           initial_layouts(*setting.platform, whole).value(),
+                           energy_weight(setting, day->jobs->workload())};
       const auto result = simulate(setup, planner);
       ASSERT_TRUE(result);
       (is_exact ? exact : mean_field) += result->summary.et;

@@ -74,8 +74,8 @@ Result<Ok> agrees(const Command& command, const BoundOptions& options, const Cer
   };
   if (command.given("--objective") && options.objective != name_of(certificate.objective))
     return contradiction("--objective", options.objective, name_of(certificate.objective));
-  if (command.given("--a") && options.a != certificate.a && certificate.objective == Objective::kEt)
-    return contradiction("--a", options.a, certificate.a);
+  if (options.a && *options.a != certificate.a && certificate.objective == Objective::kEt)
+    return contradiction("--a", *options.a, certificate.a);
   if (command.given("--cost") && options.world != certificate.world)
     return contradiction("--cost", options.cost, certificate.world == BoundWorld::kFree ? "paper" : "hardware");
   if (command.given("--gpus")) {
@@ -111,15 +111,17 @@ Result<Ok> check(const Command& command, const BoundOptions& options) {
   return Ok{};
 }
 
-Result<Ok> prove(const BoundOptions& options, Objective objective, const Platform& platform) {
+Result<Ok> prove(const BoundOptions& options, Objective objective, const Setting& setting) {
+  const Platform& platform = *setting.platform;
   SMARTMIG_TRY(const JobTable jobs, load_jobs(options, platform));
+  const double a = energy_weight(setting, jobs.workload());
   const auto begin = std::chrono::steady_clock::now();
   Certificate certificate;
   {
     BoundLine line;
     SMARTMIG_TRY(
         certificate,
-        make_certificate(platform, jobs, objective, options.a,
+        make_certificate(platform, jobs, objective, a,
                          {options.effort, [&](double share, double bound) { line.set(share, bound); }}, options.world));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -130,7 +132,7 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Platfor
   }
   fmt::print("{} {} ({} jobs) on {} has {} below {:.8g}", words_of(certificate.world), options.workload,
              certificate.jobs, platform.spec(), unit_of(objective), certificate.bound);
-  if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", options.a, certificate.bound / (1 + options.a));
+  if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", a, certificate.bound / (1 + a));
   if (objective == Objective::kEnergy) fmt::print(" ({:.6g} kWh)", kilowatt_hours(certificate.bound * 60));
   fmt::print("\n{} windows, {:.1f} s\n", certificate.prices.windows.count(), seconds);
   if (!options.out.empty())
@@ -155,7 +157,8 @@ int run_bound(const Arguments& arguments) {
                  "paper: for every schedule; hardware: for those that stop no job without a restart cost");
   command.option("--objective", options.objective, "NAME",
                  "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
-  command.option("--a", options.a, "A", "weight of a watt-minute against a minute of mean tardiness, taken as given");
+  command.option("--a", options.a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
   command.option("--slack", options.slack, "LOW-HIGH",
                  "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
   command.option("--deadline-cut-s", options.deadline_cut_s, "S", "take S seconds off every deadline");
@@ -184,7 +187,7 @@ int run_bound(const Arguments& arguments) {
   if (!objective) return usage_error(objective.error());
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto done = prove(options, *objective, *setting->platform);
+  const auto done = prove(options, *objective, *setting);
   return done ? 0 : failure(done.error());
 }
 

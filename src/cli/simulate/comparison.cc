@@ -33,9 +33,9 @@ std::string signed_percent(const Difference& d) {
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format(
       "{} on {}, {} costs{}, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
-      "watt-minute (a_eff {:.3g}); e in watt-minutes, t in minutes\n\n",
+      "watt-minute; e in watt-minutes, t in minutes\n\n",
       c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.seeds.size(),
-      c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a, c.a_eff);
+      c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a);
   std::vector<std::string> header{
       "policy",  "energy kWh", "M Wmin", "tardiness min",
       "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};

@@ -19,7 +19,7 @@ ComparisonPage page_of(const Comparison& c, std::string title, std::string note)
                 {"power model", c.power},
                 {"days", fmt::format("{} (seeds {})", c.seeds.size(), seeds_in_words(c.seeds))},
                 {"jobs a day", fmt::format("{:.0f}", c.jobs)},
-                {"a", fmt::format("{:g} per watt-minute (a_eff {:.3g})", c.a, c.a_eff)}};
+                {"a", fmt::format("{:g} per watt-minute", c.a)}};
   if (!c.restart.empty()) page.facts.push_back({"restart", c.restart});
   page.interval = c.seeds.size() > 1 ? fmt::format("95 % over {} paired days", c.seeds.size()) : "one day: no interval";
   if (c.bounds) {

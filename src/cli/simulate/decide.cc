@@ -11,6 +11,7 @@ namespace smartmig::cli {
 int run_decide(const Arguments& arguments) {
   std::string policy = "static+cedf", file = "-", cost_name = "paper";
   PolicyOptions options;
+  std::optional<double> a;
   std::int64_t seed = 1;
   bool indent = false;
   Command command("decide", "[-f STATE.json]",
@@ -26,8 +27,8 @@ int run_decide(const Arguments& arguments) {
   declare_policy_parameters(command, options);
   command.option("--cost", cost_name, "MODEL",
                  "paper: preempting and reshaping are free; hardware: running jobs stay, only idle slices change");
-  command.option("--a", options.rule.a, "A",
-                 "weight of a watt-minute against a minute of mean tardiness, for met and met-w");
+  command.option("--a", a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
   command.option("--seed", seed, "S", "seed of the policy's own random choices");
   command.flag("--json-indent", indent, "print the plan over several lines");
   list_policies(command);
@@ -36,7 +37,7 @@ int run_decide(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const auto cost = CostModel::parse(cost_name);
   if (!cost) return usage_error(cost.error());
-  if (options.rule.a < 0) return usage_error(invalid("--a {}: a weight cannot be negative", options.rule.a));
+  if (a && *a < 0) return usage_error(invalid("--a {}: a weight cannot be negative", *a));
   if (seed < 0) return usage_error(invalid("--seed needs a whole number from 0, not {}", seed));
   options.rule.seed = std::uint64_t(seed);
   if (file == "-" && isatty(STDIN_FILENO))
@@ -47,7 +48,7 @@ int run_decide(const Arguments& arguments) {
   if (!text) return failure(text.error());
   const auto state = parse_state(file == "-" ? "state" : file, *text, *cost);
   if (!state) return failure(state.error());
-  auto named = policy_for(*state, policy, options);
+  auto named = policy_for(*state, policy, options, a);
   if (!named) return named.error().code == Error::kInvalid ? usage_error(named.error()) : failure(named.error());
   const auto decision = decide(*state, *named->policy);
   if (!decision) return failure(decision.error());

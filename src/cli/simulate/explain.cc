@@ -80,7 +80,13 @@ int run_explain(const Arguments& arguments) {
     return explain_policy(*setting, contender, explain, [&bar](double share) { bar.set(share); });
   }();
   if (!explanation) return failure(explanation.error());
-  const ExplainedRun run{setting->workload, setting->platform->spec(), setting->cost.name(), setting->a, *seeds,
+  const auto first = make_day(*setting, seeds->front());
+  if (!first) return failure(first.error());
+  const ExplainedRun run{setting->workload,
+                         setting->platform->spec(),
+                         setting->cost.name(),
+                         energy_weight(*setting, first->jobs->workload()),
+                         *seeds,
                          *fit_seeds};
   if (json)
     fmt::print("{}\n", explanation_json(run, *explanation));

@@ -20,7 +20,8 @@ void RunOptions::declare(Command& command) {
   command.option(
       "--restart", restart, "RULE",
       "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
-  command.option("--a", a, "A", "weight of a watt-minute against a minute of mean tardiness in ET");
+  command.option("--a", a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
   command.option("--slack", slack, "LOW-HIGH",
                  "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
   command.option("--deadline-cut-s", deadline_cut_s, "S",
@@ -43,7 +44,7 @@ Result<Setting> RunOptions::setting() const {
     if (!value || *value < 0 || *value > 86400) return invalid("--reshape-s '{}': seconds from 0 to 86400", reshape_s);
     cost_model.reshape = from_seconds(*value);
   }
-  if (a < 0) return invalid("--a {}: a weight cannot be negative", a);
+  if (a && *a < 0) return invalid("--a {}: a weight cannot be negative", *a);
   SMARTMIG_TRY(const LoadOptions load, load_options());
   return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load};
 }
@@ -67,7 +68,6 @@ Result<LoadOptions> RunOptions::load_options() const {
 
 PolicyOptions RunOptions::policy_options() const {
   PolicyOptions options = parameters;
-  options.rule.a = a;
   options.rule.seed = std::uint64_t(policy_seed);
   return options;
 }

@@ -1,5 +1,6 @@
 // The options that say what to simulate, shared by sim, compare, search, tune, explain and bound.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "cli/command.h"
@@ -14,7 +15,7 @@ struct RunOptions {
   PolicyOptions parameters;  // --layouts, --weights, --network
   std::string cost = "paper";
   std::string reshape_s, restart;
-  double a = 2e-7;
+  std::optional<double> a;  // none: 2e-7 x 8 / (GPUs x days)
   double tokens_per_s = 0;
   std::string slack;
   double deadline_cut_s = 0;

@@ -65,9 +65,9 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   if (options.bound) {
     Progress bound_bar("bound");
     SMARTMIG_TRY(bounds,
-                 proven_bounds(*setting.platform, *jobs, setting.a,
+                 proven_bounds(*setting.platform, *jobs, result.summary.a,
                                {1, [&](double share, double) { bound_bar.set(share); }}, bound_world(setting.cost)));
-    dir.extras = {kilowatt_hours(bounds->energy_wmin * 60), bounds->et(setting.a)};
+    dir.extras = {kilowatt_hours(bounds->energy_wmin * 60), bounds->et(result.summary.a)};
   }
   if (!options.out.empty()) SMARTMIG_RETURN_IF_ERROR(write_run_dir(options.out, run->record, dir));
 

@@ -39,7 +39,8 @@ int run_size(const Arguments& arguments) {
   command.option("--days", days, "N", "days of a generator: report seeds from 200000 on");
   command.option("--power", options.power, "NAME", "power model");
   command.option("--cost", options.cost, "MODEL", "paper or hardware");
-  command.option("--a", options.a, "A", "weight of energy for 8 GPUs and one day; scaled to the fleet (a_eff)");
+  command.option("--a", options.a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
   command.option("--tokens-per-s", options.tokens_per_s, "X", "for traces that record tokens instead of durations");
   command.option("--jobs", threads, "N", "runs at once").alias("-j");
   command.flag("--json", json, "print one JSON object");
