@@ -16,6 +16,17 @@ bool ListPlanner::Option::better_than(const Option& other) const {
   return blocks < other.blocks;
 }
 
+void ListPlanner::find_earliest(const Cluster& cluster, std::uint32_t gpu) {
+  const PlacementTable& facts = table(cluster, gpu);
+  const std::size_t types = cluster.platform().types().size();
+  for (std::size_t t = 0; t < facts.of_type.size(); ++t) {
+    Time& first = earliest_[gpu * types + std::size_t(facts.first_type) + t];
+    first = kNever;
+    for (std::uint32_t rest = facts.of_type[t]; rest != 0; rest &= rest - 1)
+      first = std::min(first, boards_[gpu].timeline.first_free(PlacementId(std::countr_zero(rest))));
+  }
+}
+
 void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
   const GpuState& state = cluster.gpus()[gpu];
   Board& board = boards_[gpu];
@@ -26,17 +37,12 @@ void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
   board.busy = state.busy;
   board.shut = state.blocked;
   board.reserved = false;
+  board.vacated = 0;
   board.timeline.clear(cluster.now());
   for (const PlacementId p : state.busy)
     board.timeline.take(facts, p, cluster.now(),
                         std::max(cluster.state(state.job_at[index(p)]).finish, cluster.now() + Time(1)));
-  const std::size_t types = cluster.platform().types().size();
-  for (std::size_t t = 0; t < facts.of_type.size(); ++t) {
-    Time& first = earliest_[gpu * types + std::size_t(facts.first_type) + t];
-    first = kNever;
-    for (std::uint32_t rest = facts.of_type[t]; rest != 0; rest &= rest - 1)
-      first = std::min(first, board.timeline.first_free(PlacementId(std::countr_zero(rest))));
-  }
+  find_earliest(cluster, gpu);
   board.group = 0;
   if (!state.busy.empty() || state.layout != state.target) return;
   for (std::uint32_t g = 0; g < gpu && board.group == 0; ++g)
@@ -66,7 +72,7 @@ void ListPlanner::look_at(const Cluster& cluster) {
   }
   for (const Event& event : cluster.news())
     if (event.kind == EventKind::kSubmitted) price_.see_arrival(cluster, event.job);
-  waiting_.update(cluster, started_);
+  waiting_.update(cluster, touched_);
 }
 
 // Which GPUs a job of each slice type looks at, and how many have room now.
@@ -79,8 +85,9 @@ void ListPlanner::choose_gpus(const Cluster& cluster) {
   for (std::uint32_t g = 0; g < boards_.size(); ++g)
     if (has_room(cluster, g)) roomy_.push_back(g);
   rooms_ = roomy_.size();
-  if (rooms_ == 0 || waiting_.entries().empty()) return;
-  if (boards_.size() <= kExactGpus) {
+  if (waiting_.entries().empty() && movable_.empty()) return;
+  if (rooms_ == 0 && movable_.empty()) return;
+  if (!large()) {
     for (std::size_t t = 0; t < types; ++t)
       for (std::uint32_t g = 0; g < boards_.size(); ++g)
         if (!boards_[g].shut && cluster.platform().model_index(GpuId(g)) == cluster.platform().type(TypeId(t)).model)
@@ -163,12 +170,10 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const Board& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
   const Time run = std::max(Time(1), cluster.remaining_on(candidate_.job, type) + candidate_.resume);
-  const Time due = candidate_.deadline == kNever ? cluster.now() : candidate_.deadline;
   const int slices = cluster.platform().type(type).compute_slices;
   const double rent = price_now_ * slices;
-  const auto lateness = [&](Time finish) { return finish > due ? minutes(finish - due) : 0.0; };
   const Time first = std::max(cluster.now(), earliest_[gpu * cluster.platform().types().size() + index(type)]);
-  const double least = lateness(first + run) + rent * minutes(run);
+  const double least = lateness(cluster, first + run) + rent * minutes(run);
   if (any.valid() && least > any.cost && (first > cluster.now() || (now.valid() && least > now.cost))) return;
   const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
   const double added = cluster.jobs().added_watts(candidate_.job, type);
@@ -179,7 +184,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
     if (option.begin == kNever) continue;
     option.finish = option.begin + change + run;
-    option.cost = lateness(option.finish) + rent * minutes(change + run);
+    option.cost = lateness(cluster, option.finish) + rent * minutes(change + run);
     const bool due_now = option.begin == cluster.now();
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
     option.cost +=
@@ -213,55 +218,70 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
   return wait ? any : now.valid() && any.begin > cluster.now() ? now : any;
 }
 
-void ListPlanner::plan_job(const Cluster& cluster, const WaitingList::Entry& entry, std::uint32_t promised) {
+void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   // What the others suffer: the job itself is not among them.
-  price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(entry.job),
-                            std::max(0.0, waiting_.slice_minutes() - entry.slice_minutes));
-  const Option chosen = best_for(cluster, entry.job, promised);
+  price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(listed.job),
+                            std::max(0.0, waiting_.slice_minutes() - waiting_.entry(listed.job).slice_minutes));
+  const Option chosen = best_for(cluster, listed.job, listed.promised);
+  planned_.push_back({listed.job, price_now_, chosen});
   if (!chosen.valid()) return;
   Board& board = boards_[chosen.gpu];
   const bool had_room = has_room(cluster, chosen.gpu);
   board.timeline.take(table(cluster, chosen.gpu), chosen.where, chosen.begin, chosen.finish);
   board.reserved = true;
   if (had_room && !has_room(cluster, chosen.gpu)) --rooms_;
-  if (chosen.begin == cluster.now()) due_.emplace_back(entry.job, chosen);
+}
+
+void ListPlanner::list_jobs(const Cluster& cluster) {
+  order_.clear();
+  for (const auto& [job, gpu] : promised_)
+    if (waiting_.has(job)) order_.push_back({job, gpu});
+  const std::size_t promised = order_.size();
+  const auto add = [&](JobId job) {
+    const auto end = order_.begin() + std::ptrdiff_t(promised);
+    if (std::none_of(order_.begin(), end, [job](const Listed& one) { return one.job == job; }))
+      order_.push_back({job, kNoPromise});
+  };
+  const auto& entries = waiting_.entries();
+  const std::size_t first = std::min(entries.size(), large() ? kWindow / 16 : kWindow);
+  for (std::size_t i = 0; i < first; ++i) add(entries[i].job);
+  if (large() && entries.size() > first)
+    for (std::size_t i = 0; i < std::min(first, entries.size() - first); ++i)
+      add(entries[first + turn_++ % (entries.size() - first)].job);
 }
 
 void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   SMARTMIG_CHECK(!cluster.cost().free(), "the list planner plans for hardware costs alone");
   look_at(cluster);
-  due_.clear();
-  started_.clear();
+  touched_.clear();
+  planned_.clear();
+  find_movable(cluster);
   choose_gpus(cluster);
-  const auto& entries = waiting_.entries();
-  const bool large = boards_.size() > kExactGpus;
-  const std::size_t first = std::min(entries.size(), large ? kWindow / 16 : kWindow);
-  const auto promises = std::exchange(promised_, {});
-  const auto promised = [&](JobId job) {
-    return std::any_of(promises.begin(), promises.end(), [job](const auto& one) { return one.first == job; });
-  };
-  for (const auto& [job, gpu] : promises)
-    if (waiting_.has(job)) plan_job(cluster, waiting_.entry(job), gpu);
-  const auto plan_next = [&](const WaitingList::Entry& entry) {
-    if (!promised(entry.job)) plan_job(cluster, entry, kNoPromise);
-  };
-  for (std::size_t i = 0; i < first && rooms_ > 0; ++i) plan_next(entries[i]);
-  if (large && entries.size() > first)
-    for (std::size_t i = 0; i < std::min(first, entries.size() - first) && rooms_ > 0; ++i)
-      plan_next(entries[first + turn_++ % (entries.size() - first)]);
+  list_jobs(cluster);
+  promised_.clear();
+  if (rooms_ > 0 && !large()) improve_order(cluster);
+  // Where nothing has room now, the first few are planned still if a running job could give way.
+  const std::size_t always = movable_.empty() ? 0 : kDisplacing;
+  while (planned_.size() < order_.size() && (rooms_ > 0 || planned_.size() < always))
+    plan_job(cluster, order_[planned_.size()]);
+  if (!movable_.empty()) move_jobs(cluster, plan);
   carry_out(cluster, plan);
-  for (const Start& start : plan.starts) started_.push_back(start.job);
-  for (const auto& [job, option] : due_)
-    if (!exists(cluster, option)) promised_.emplace_back(job, option.gpu);
+  touched_ = plan.stops;
+  for (const Start& start : plan.starts) touched_.push_back(start.job);
+  for (const Booking& one : planned_)
+    if (one.option.begin == cluster.now() && !exists(cluster, one.option))
+      promised_.emplace_back(one.job, one.option.gpu);
 }
 
 void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {
   std::vector<std::pair<std::uint32_t, Layout>> changed;
-  for (const auto& [job, option] : due_) {
+  for (const auto& [job, price, option] : planned_) {
+    if (option.begin != cluster.now()) continue;
     const GpuState& state = cluster.gpus()[option.gpu];
     // What exists can be used in the same plan, also where it was about to go: the reshape keeps it.
     if (exists(cluster, option)) plan.starts.push_back({job, GpuId(option.gpu), option.where});
     if (state.free().contains(option.where)) continue;
+    if (exists(cluster, option) && state.target.contains(option.where)) continue;
     const GpuModel& geometry = *cluster.platform().model(GpuId(option.gpu)).gpu;
     auto at =
         std::find_if(changed.begin(), changed.end(), [gpu = option.gpu](const auto& one) { return one.first == gpu; });

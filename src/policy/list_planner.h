@@ -9,9 +9,15 @@
 // slice where it finishes earlier by that. Starts that are due now are carried out, or the slices made that they need;
 // the rest of the plan is thrown away and made anew at the next event.
 //
+// Shortest first is a start: other orders are tried where jobs are late (list_planner_order.cc).
+//
 // A slice that exists is free to use; one that has to be made costs the seconds of the change, one that is being made
 // what is left of them, and the job for which it is made comes first, so a change is made once. No slice is made that no
 // job wants. The price of a slice-minute comes from the state of the fleet (policy/slice_price.h).
+//
+// Jobs that can be stopped (they have a restart time) may be displaced by a late one, moved or resized, where the plan
+// gains more by it than the restart costs, and a margin; each a bounded number of times, and not before it has run for
+// a while. The others are never touched. See list_planner_moves.cc.
 //
 // A job is held back beside a slice that it could have now only where it finishes earlier by waiting or another job
 // needs that slice; with `patient` also where waiting is cheaper.
@@ -36,6 +42,7 @@ struct ListPlannerOptions {
   double w = 0;  // minutes of tardiness per watt-minute
   SlicePriceWeights price;
   bool patient = false;
+  bool stops = true;                          // jobs with a restart time may be stopped
   std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
 };
 
@@ -43,6 +50,8 @@ class ListPlanner : public Policy {
  public:
   static constexpr std::uint32_t kNoPromise = 0xFFFFFFFF;
   static constexpr std::size_t kWindow = 256, kExactGpus = 64;
+  static constexpr std::uint32_t kMostStops = 10;  // of one job
+  static constexpr std::size_t kDisplacing = 16;   // jobs that look for one that could give way
   explicit ListPlanner(ListPlannerOptions options)
       : options_(std::move(options)), price_(options_.price, options_.arrivals) {}
   void decide(const Cluster& cluster, Plan& plan) override;
@@ -57,13 +66,23 @@ class ListPlanner : public Policy {
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
   };
+  struct Booking {  // what a job has reserved
+    JobId job;
+    double price;
+    Option option;
+  };
   struct Board {  // what is kept of a GPU between decisions
     GpuTimeline timeline;
     Layout layout, target, busy;
-    Time asked{};             // when its present target was asked for
-    std::uint32_t group = 0;  // idle GPUs of one model, layout and target share one; 0: a GPU of its own
-    bool reserved = false;    // this decision put reservations on the timeline
-    bool shut = false;        // takes no new work
+    Time asked{};               // when its present target was asked for
+    std::uint32_t group = 0;    // idle GPUs of one model, layout and target share one; 0: a GPU of its own
+    bool reserved = false;      // this decision put reservations on the timeline
+    bool shut = false;          // takes no new work
+    std::uint32_t vacated = 0;  // placements whose jobs are stopped by this plan
+  };
+  struct Listed {
+    JobId job;
+    std::uint32_t promised;  // the GPU on which a slice is being made for it; kNoPromise
   };
   struct Candidate {  // a job while it looks for a slice
     JobId job;
@@ -74,7 +93,9 @@ class ListPlanner : public Policy {
   void look_at(const Cluster& cluster);
   void rebuild(const Cluster& cluster, std::uint32_t gpu);
   void choose_gpus(const Cluster& cluster);
-  void plan_job(const Cluster& cluster, const WaitingList::Entry& entry, std::uint32_t promised);
+  bool large() const { return boards_.size() > kExactGpus; }
+  void list_jobs(const Cluster& cluster);
+  void plan_job(const Cluster& cluster, const Listed& listed);
   bool has_room(const Cluster& cluster, std::uint32_t gpu) const {
     return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;
   }
@@ -83,10 +104,28 @@ class ListPlanner : public Policy {
   void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
   void carry_out(const Cluster& cluster, Plan& plan) const;
-  static bool exists(const Cluster& cluster, const Option& option) {
+  bool exists(const Cluster& cluster, const Option& option) const {
     const GpuState& state = cluster.gpus()[option.gpu];
-    return state.layout.contains(option.where) && !state.busy.contains(option.where);
+    return state.layout.contains(option.where) &&
+           (!state.busy.contains(option.where) || (boards_[option.gpu].vacated >> index(option.where) & 1) != 0);
   }
+  double lateness(const Cluster& cluster, Time finish) const {  // of the candidate, minutes
+    const Time due = candidate_.deadline == kNever ? cluster.now() : candidate_.deadline;
+    return finish > due ? minutes(finish - due) : 0.0;
+  }
+
+  // list_planner_order.cc
+  void improve_order(const Cluster& cluster);
+  void take_back_all(const Cluster& cluster);
+
+  // list_planner_moves.cc
+  void find_movable(const Cluster& cluster);
+  void move_jobs(const Cluster& cluster, Plan& plan);
+  double move(const Cluster& cluster, JobId job, Booking* late, double at_least, Plan* plan);
+  double most_gain(const Cluster& cluster, const Booking& late);
+  void make_room(const Cluster& cluster, JobId job, JobId late);
+  double cost_of_staying(const Cluster& cluster, JobId job) const;
+  void find_earliest(const Cluster& cluster, std::uint32_t gpu);
   const PlacementTable& table(const Cluster& cluster, std::uint32_t gpu) const {
     return tables_[std::size_t(cluster.platform().model_index(GpuId(gpu)))];
   }
@@ -104,8 +143,11 @@ class ListPlanner : public Policy {
   std::size_t rooms_ = 0, turn_ = 0;
   std::vector<std::uint32_t> groups_seen_;
   Candidate candidate_;
-  std::vector<std::pair<JobId, Option>> due_;
-  std::vector<JobId> started_;
+  std::vector<Listed> order_;
+  std::vector<Booking> planned_;  // as far as order_ is planned; then jobs that are moved
+  std::vector<JobId> movable_;    // running jobs that may be stopped now
+  std::size_t move_turn_ = 0;
+  std::vector<JobId> touched_;                             // started or stopped by the last plan
   std::vector<std::pair<JobId, std::uint32_t>> promised_;  // jobs for which a slice is being made, and on which GPU
 };
 

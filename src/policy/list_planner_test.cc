@@ -106,5 +106,52 @@ TEST(ListPlanner, ABlockedGpuTakesNothing) {
   EXPECT_EQ(f.plan.starts[0].gpu, GpuId(1));
 }
 
+// A long training with days to spare holds the only GPU; a short job is due soon.
+struct LongAndShort : PlannedFleet {
+  LongAndShort(double restart_min, double submit_short)
+      : PlannedFleet("1xa100-40gb", {"7g@0"}, jobs(restart_min, submit_short)) {
+    arrive(0);
+    run(0, 0, "7g@0");
+    arrive(1);
+  }
+  static std::vector<Job> jobs(double restart_min, double submit_short) {
+    Job training = fixture::job(0, 5000, linear(600)), urgent = fixture::job(submit_short, submit_short + 8, linear(5));
+    if (restart_min >= 0) training.restart = min(restart_min);
+    return {training, urgent};
+  }
+};
+
+TEST(ListPlanner, AnUrgentJobDisplacesATrainingThatCanBeStopped) {
+  LongAndShort f(0.5, 60);
+  ASSERT_EQ(f.decide().stops, std::vector<JobId>{JobId(0)});
+  ASSERT_EQ(f.plan.starts.size(), 1u);
+  EXPECT_EQ(f.plan.starts[0].job, JobId(1));
+}
+
+TEST(ListPlanner, WhoCannotBeStoppedIsNeverStopped) {
+  LongAndShort f(-1, 60);
+  EXPECT_TRUE(f.decide().stops.empty());
+}
+
+TEST(ListPlanner, AJobThatHasJustBegunIsNotStopped) {
+  LongAndShort f(0.5, 1);
+  EXPECT_TRUE(f.decide().stops.empty());
+}
+
+TEST(ListPlanner, ARestartThatCostsMoreThanTheLatenessIsNotPaid) {
+  LongAndShort f(600, 3100);
+  EXPECT_TRUE(f.decide().stops.empty());
+}
+
+// One at a time in the order of the list the long job would be late by an hour; first, it makes the short one late by a
+// minute at most.
+TEST(ListPlanner, AJobThatWouldBeLateMayGoFirst) {
+  PlannedFleet f("1xa100-40gb", {"7g@0"}, {fixture::job(0, 61, linear(60)), fixture::job(0, 400, linear(50))});
+  f.arrive(0);
+  f.arrive(1);
+  ASSERT_EQ(f.decide().starts.size(), 1u);
+  EXPECT_EQ(f.plan.starts[0].job, JobId(0));
+}
+
 }  // namespace
 }  // namespace smartmig

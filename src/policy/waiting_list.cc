@@ -69,11 +69,14 @@ void WaitingList::read_anew(const Cluster& cluster) {
   std::sort(entries_.begin(), entries_.end());
 }
 
-void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& left) {
+void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& touched) {
   bool known = identity_ == cluster.identity() && expected_decision_ == cluster.decision();
   if (known) {
-    for (const JobId job : left)
-      if (cluster.state(job).phase != JobPhase::kQueued) remove(job);
+    for (const JobId job : touched) {
+      const bool waits = cluster.state(job).phase == JobPhase::kQueued;
+      if (!waits) remove(job);
+      if (waits && !has(job)) add(cluster, job);
+    }
     for (const Event& event : cluster.news())
       if (event.kind == EventKind::kSubmitted) add(cluster, event.job);
     known = entries_.size() == cluster.unfinished() - cluster.running();
@@ -84,7 +87,8 @@ void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& left)
   while (!latest_starts_.empty() && latest_starts_.top().first < cluster.now()) {
     const std::uint32_t job = latest_starts_.top().second;
     latest_starts_.pop();
-    if (marks_[job] != Mark::kOnTime) continue;
+    // A job that was stopped may wait again with less to do.
+    if (marks_[job] != Mark::kOnTime || latest_start(cluster, known_[job]) >= cluster.now()) continue;
     marks_[job] = Mark::kLate;
     ++late_;
   }

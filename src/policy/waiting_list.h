@@ -22,8 +22,9 @@ class WaitingList {
     }
   };
 
-  // Brings the list to the cluster's present. `left`: jobs that were to start at the last decision.
-  void update(const Cluster& cluster, const std::vector<JobId>& left);
+  // Brings the list to the cluster's present. `touched`: jobs that were to start or stop at the last
+  // decision.
+  void update(const Cluster& cluster, const std::vector<JobId>& touched);
   const std::vector<Entry>& entries() const { return entries_; }
   std::size_t late() const { return late_; }  // late even on the fastest slice; no deadline: due at once
   bool has(JobId job) const { return index(job) < marks_.size() && marks_[index(job)] != Mark::kAway; }

@@ -24,23 +24,30 @@ class WatchedPlanner : public Policy {
     for (const GpuState& gpu : cluster.gpus()) changing += gpu.layout != gpu.target;
     if (cluster.running() == 0 && changing == 0 && !anew.entries().empty())
       EXPECT_FALSE(plan.starts.empty() && plan.reshapes.empty()) << "jobs wait on an idle fleet";
-    EXPECT_LE(plan.reshapes.size(), anew.entries().size()) << "more GPUs change than jobs wait";
-    started_.clear();
-    for (const Start& start : plan.starts) started_.push_back(start.job);
-    kept_.update(cluster, left_);
+    EXPECT_LE(plan.reshapes.size(), anew.entries().size() + plan.stops.size()) << "more GPUs change than jobs want";
+    for (const JobId job : plan.stops) {
+      EXPECT_GE(cluster.jobs().job(job).restart, Time{0}) << "it cannot be stopped";
+      EXPECT_LT(cluster.state(job).stops, ListPlanner::kMostStops);
+    }
+    stops_ += plan.stops.size();
+    kept_.update(cluster, touched_);
     ASSERT_EQ(kept_.entries().size(), anew.entries().size());
     for (std::size_t i = 0; i < anew.entries().size(); ++i) ASSERT_EQ(kept_.entries()[i].job, anew.entries()[i].job);
     EXPECT_EQ(kept_.late(), anew.late());
-    left_ = started_;
+    touched_ = plan.stops;
+    for (const Start& start : plan.starts) touched_.push_back(start.job);
   }
+  std::size_t stops() const { return stops_; }
 
  private:
   ListPlanner planner_{{1e-4, {}, false}};
   WaitingList kept_;
-  std::vector<JobId> started_, left_;
+  std::vector<JobId> touched_;
+  std::size_t stops_ = 0;
 };
 
 TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
+  std::size_t stops = 0;
   for (int seed = 1; seed <= cases(60); ++seed) {
     const World world = random_world::make(std::uint64_t(seed));
     SCOPED_TRACE(world.words());
@@ -49,6 +56,37 @@ TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
     ASSERT_TRUE(result) << result.error().what;
     EXPECT_EQ(result->refused, 0u) << result->last_refusal;
     EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+    stops += policy.stops();
+  }
+  EXPECT_GT(stops, 0u) << "no world in which a job was stopped";
+}
+
+// A job is not started on a slice on which it misses its deadline while an idle slice that exists, and that nobody else
+// takes, meets it at no higher cost. Without energy and price, cost is lateness.
+TEST(ListPlannerProperty, NoJobIsStartedLateBesideASliceThatMeetsItsDeadline) {
+  struct Watched : Policy {
+    ListPlanner planner{{0, {0, 0, 0, 4}}};
+    void decide(const Cluster& cluster, Plan& plan) override {
+      planner.decide(cluster, plan);
+      if (cluster.unfinished() - cluster.running() != 1 || plan.starts.size() != 1) return;
+      const Start& start = plan.starts[0];
+      constexpr Time kLeastRun{1};  // a job without work is planned for a microsecond
+      const Time deadline = cluster.jobs().job(start.job).deadline;
+      const auto finish = [&](GpuId gpu, PlacementId p) {
+        return cluster.finish_on(start.job, cluster.platform().model(gpu).type_of_placement[index(p)]);
+      };
+      if (deadline == kNever || finish(start.gpu, start.where) <= deadline + kLeastRun) return;
+      for (std::uint32_t g = 0; g < cluster.gpus().size(); ++g)
+        for (const PlacementId p : cluster.gpus()[g].free())
+          if (cluster.platform().model(GpuId(g)).type_of_placement[index(p)] != kNoType)
+            EXPECT_GT(finish(GpuId(g), p), deadline) << "job " << index(start.job) << " on GPU " << g;
+    }
+  };
+  for (int seed = 1; seed <= cases(60); ++seed) {
+    const World world = random_world::make(std::uint64_t(seed));
+    SCOPED_TRACE(world.words());
+    Watched policy;
+    ASSERT_TRUE(simulate({world.platform, world.jobs, kRealCosts, world.initial, 2e-7}, policy));
   }
 }
 

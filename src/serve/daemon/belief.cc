@@ -9,6 +9,7 @@ namespace smartmig {
 namespace {
 
 constexpr double kUnknownExponent = 0.5;
+constexpr int kMostPreemptions = 10;  // of one job; its new row in the belief does not remember them
 
 const GpuModel& reference_of(const Platform& platform) { return *platform.models()[0].gpu; }
 
@@ -52,7 +53,8 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
   }
   for (int k = 1; k < std::min(record.spec.min_slices, kMaxComputeSlices + 1); ++k)
     job.work[std::size_t(k - 1)] = kCannotRun;
-  if (record.spec.preemptible()) {
+  // One that starts from the beginning would lose all it has done: only those that save their progress are stopped.
+  if (record.spec.checkpoint_signal != 0 && record.counts.preempted < kMostPreemptions) {
     const Time known = kind.empty() ? Time{-1} : restart_of(kind);
     job.restart = known < Time{0} ? kUnknownRestart : known;
   }

@@ -1,0 +1,153 @@
+// Stopping jobs where that pays for the restart: a late job displaces a running one, which is planned anew around it, or
+// a running job is moved to another slice or size.
+//
+// A move is judged by the plan's own cost, before and after, over the rest of both jobs, and must gain some restarts more
+// than that: the estimate is of one moment, and the next decision would like to take close ones back. Everything is
+// measured in restarts, so that the same rules serve jobs of seconds and of days.
+#include <algorithm>
+
+#include "policy/list_planner.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kPaidByLate = 3, kPaidByItself = 6;  // restarts that a move must gain
+constexpr int kRunBefore = 5;                         // restarts for which a job runs before it is stopped (again)
+constexpr int kMostTries = 200;                       // moves looked at in one decision
+
+}  // namespace
+
+void ListPlanner::find_movable(const Cluster& cluster) {
+  movable_.clear();
+  if (!options_.stops) return;
+  for (const GpuState& gpu : cluster.gpus()) {
+    if (gpu.blocked) continue;
+    for (const PlacementId p : gpu.busy) {
+      const JobId job = gpu.job_at[index(p)];
+      const Time restart = cluster.jobs().job(job).restart;
+      const JobState& state = cluster.state(job);
+      if (restart < Time{0} || state.stops >= kMostStops) continue;
+      if (cluster.now() < state.since + kRunBefore * restart || state.finish <= cluster.now() + restart) continue;
+      movable_.push_back(job);
+    }
+  }
+}
+
+// The timeline of the job's GPU without it, and without what `late` has reserved there.
+void ListPlanner::make_room(const Cluster& cluster, JobId job, JobId late) {
+  const std::uint32_t gpu = index(cluster.state(job).gpu);
+  const GpuState& state = cluster.gpus()[gpu];
+  Board& board = boards_[gpu];
+  const PlacementTable& facts = table(cluster, gpu);
+  board.timeline.clear(cluster.now());
+  for (const PlacementId p : state.busy) {
+    const JobId other = state.job_at[index(p)];
+    if (other == job || (board.vacated >> index(p) & 1) != 0) continue;
+    board.timeline.take(facts, p, cluster.now(), std::max(cluster.state(other).finish, cluster.now() + Time(1)));
+  }
+  for (const Booking& one : planned_)
+    if (one.option.valid() && one.option.gpu == gpu && one.job != late)
+      board.timeline.take(facts, one.option.where, one.option.begin, one.option.finish);
+  board.reserved = true;
+  find_earliest(cluster, gpu);
+}
+
+// REQUIRES: its GPU's timeline has room for it, and it is the candidate.
+double ListPlanner::cost_of_staying(const Cluster& cluster, JobId job) const {
+  const JobState& state = cluster.state(job);
+  const int slices = cluster.platform().type(state.type).compute_slices;
+  const double energy = boards_[index(state.gpu)].timeline.added_energy(
+      cluster.platform().model(state.gpu).power, slices, cluster.jobs().added_watts(job, state.type), cluster.now(),
+      state.finish);
+  return lateness(cluster, state.finish) + price_now_ * slices * minutes(state.finish - cluster.now()) +
+         options_.w / 60e6 * energy;
+}
+
+// What is gained by stopping the job, giving `late` (null: nobody) a slice of its GPU now, and planning it anew; minutes,
+// 0: no more than `at_least`. With a plan, a gain goes into it.
+double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, double at_least, Plan* plan) {
+  const JobState& state = cluster.state(job);
+  const std::uint32_t gpu = index(state.gpu);
+  Board& board = boards_[gpu];
+  const Board before = board;
+  const auto take_back = [&](double gain) {
+    board = before;
+    find_earliest(cluster, gpu);
+    return gain;
+  };
+  make_room(cluster, job, late ? late->job : kNoJob);
+  const double price = price_.price(cluster, waiting_.late(), waiting_.slice_minutes());
+  price_now_ = price;
+  types_of(cluster, job);
+  double gain =
+      cost_of_staying(cluster, job) - (late ? kPaidByLate : kPaidByItself) * minutes(cluster.jobs().job(job).restart);
+  board.vacated |= 1u << index(state.where);
+  Option now;
+  if (late) {
+    price_now_ = late->price;
+    types_of(cluster, late->job);
+    Option any;
+    for (const TypeId type : candidate_.types)
+      if (cluster.platform().type(type).model == cluster.platform().model_index(state.gpu))
+        consider(cluster, gpu, type, any, now);
+    if (!now.valid()) return take_back(0);
+    gain += late->option.cost - now.cost;
+    if (gain <= at_least) return take_back(0);
+    board.timeline.take(table(cluster, gpu), now.where, now.begin, now.finish);
+    find_earliest(cluster, gpu);
+    price_now_ = price;
+  }
+  const Option again = best_for(cluster, job, gpu);
+  gain -= again.cost;
+  const bool stays = again.gpu == gpu && again.where == state.where;
+  if (!again.valid() || gain <= at_least || (!late && (stays || again.begin != cluster.now()))) return take_back(0);
+  if (!plan) return take_back(gain);
+  if (late) late->option = now;
+  Board& other = boards_[again.gpu];
+  other.timeline.take(table(cluster, again.gpu), again.where, again.begin, again.finish);
+  other.reserved = true;
+  planned_.push_back({job, price_now_, again});
+  plan->stops.push_back(job);
+  return gain;
+}
+
+// The most that `late` can gain: it begins now, on the size that is best for it.
+double ListPlanner::most_gain(const Cluster& cluster, const Booking& late) {
+  types_of(cluster, late.job);
+  if (!late.option.valid() || lateness(cluster, late.option.finish) <= 0) return 0;
+  double least = late.option.cost;
+  for (const TypeId type : candidate_.types) {
+    const Time run = cluster.remaining_on(late.job, type) + candidate_.resume;
+    const double rent = late.price * cluster.platform().type(type).compute_slices;
+    least = std::min(least, lateness(cluster, cluster.now() + run) + rent * minutes(run));
+  }
+  return late.option.cost - least;
+}
+
+void ListPlanner::move_jobs(const Cluster& cluster, Plan& plan) {
+  int tries = 0;
+  const auto stopped = [&](JobId job) {
+    return std::find(plan.stops.begin(), plan.stops.end(), job) != plan.stops.end();
+  };
+  const std::size_t waiting = planned_.size();
+  planned_.reserve(waiting + movable_.size());  // pointers to bookings stay valid
+  for (std::size_t i = 0; i < waiting && tries < kMostTries; ++i) {
+    Booking& late = planned_[i];
+    if (late.option.begin == cluster.now()) continue;
+    const double most = most_gain(cluster, late);
+    double best = 0;
+    JobId chosen = kNoJob;
+    for (const JobId job : movable_) {
+      if (stopped(job) || most <= best + kPaidByLate * minutes(cluster.jobs().job(job).restart)) continue;
+      if (++tries > kMostTries) break;
+      if (const double gain = move(cluster, job, &late, best, nullptr); gain > best) best = gain, chosen = job;
+    }
+    if (chosen != kNoJob) move(cluster, chosen, &late, 0, &plan);
+  }
+  for (std::size_t i = 0; i < movable_.size() && ++tries <= kMostTries; ++i) {
+    const JobId job = movable_[move_turn_++ % movable_.size()];
+    if (!stopped(job)) move(cluster, job, nullptr, 0, &plan);
+  }
+}
+
+}  // namespace smartmig

@@ -1,0 +1,65 @@
+// Better orders of the list: a job that would be late is planned first, and the new plan is kept where it costs less in
+// sum. Each try plans the jobs in front anew, so a decision makes a few of them at most.
+#include <algorithm>
+
+#include "policy/list_planner.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kSearched = 64;  // jobs of the list whose order is looked at
+constexpr int kOrders = 8;             // orders tried in one decision
+
+}  // namespace
+
+void ListPlanner::take_back_all(const Cluster& cluster) {
+  planned_.clear();
+  rooms_ = 0;
+  for (std::uint32_t g = 0; g < boards_.size(); ++g) {
+    if (boards_[g].reserved) rebuild(cluster, g);
+    rooms_ += has_room(cluster, g);
+  }
+}
+
+// Leaves the jobs in front planned in the best order found.
+void ListPlanner::improve_order(const Cluster& cluster) {
+  const std::size_t count = std::min(order_.size(), kSearched);
+  const auto plan_front = [&] {
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      plan_job(cluster, order_[i]);
+      sum += planned_.back().option.cost;
+    }
+    return sum;
+  };
+  // Jobs for which slices are being made stay in front.
+  const auto free =
+      std::find_if(order_.begin(), order_.end(), [](const Listed& one) { return one.promised == kNoPromise; });
+  double least = plan_front();
+  int tries = 0;
+  bool last_is_best = true;
+  std::vector<Booking> best = planned_;
+  for (std::size_t i = 1; i < count && tries < kOrders; ++i) {
+    const Option& option = best[i].option;
+    types_of(cluster, best[i].job);
+    const bool waits = option.valid() && option.begin > cluster.now() && order_[i].promised == kNoPromise;
+    if (!waits || lateness(cluster, option.finish) <= 0) continue;
+    ++tries;
+    const auto late = order_.begin() + std::ptrdiff_t(i);
+    std::rotate(free, late, late + 1);
+    take_back_all(cluster);
+    const double sum = plan_front();
+    last_is_best = sum < least;
+    if (last_is_best) {
+      least = sum;
+      best = planned_;
+    } else {
+      std::rotate(free, free + 1, late + 1);
+    }
+  }
+  if (last_is_best) return;
+  take_back_all(cluster);
+  plan_front();
+}
+
+}  // namespace smartmig
