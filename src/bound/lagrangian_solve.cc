@@ -42,12 +42,12 @@ class Solver {
       prices_.values.insert(prices_.values.end(), whole_.tail.begin(), whole_.tail.end());
     if (whole_.jobs.size() > 2 * kSampledJobs) return search_by_samples();
     step(250, false, 4, 0.001, 0.1);
-    trim();
     const std::int64_t finest = std::max<std::int64_t>(1, span / std::clamp(2 * jobs, kCoarseWindows, kFinestWindows));
     for (int level = 0; width > finest && width > 1; ++level) {
       refine(level >= 2);
       width /= 2;
       const bool last = width <= finest, types = width <= 4 * finest;
+      if (last) cut_at_jobs(std::max<std::int64_t>(1, finest / 16));
       if (!types || width > 2 * finest) step(100, false, 0.5, 0.001, 0.1);
       if (types && (last || width > 2 * finest)) step(last ? 300 : 100, true, 0.3, 0.01, last ? 0.4 : 0.1);
     }
@@ -106,6 +106,32 @@ class Solver {
     for (const std::size_t w : parent)
       fine.values.insert(fine.values.end(), prices_.values.begin() + std::ptrdiff_t(w * classes),
                          prices_.values.begin() + std::ptrdiff_t((w + 1) * classes));
+    fine.values.insert(fine.values.end(), whole_.tail.begin(), whole_.tail.end());
+    prices_ = std::move(fine);
+  }
+
+  // Cuts windows at releases and deadlines, where the jobs' wishes change; not closer than `gap` to another edge.
+  void cut_at_jobs(std::int64_t gap) {
+    const std::size_t classes = whole_.classes.size();
+    std::vector<std::int64_t> cuts;
+    for (const BoundProblem::Job& job : whole_.jobs) {
+      cuts.push_back(std::llround(job.release * 60e6));
+      if (job.deadline < BoundProblem::kNoDeadline) cuts.push_back(std::llround(job.deadline * 60e6));
+    }
+    std::sort(cuts.begin(), cuts.end());
+    Prices fine;
+    auto next = cuts.begin();
+    for (std::size_t w = 0; w < prices_.windows.count(); ++w) {
+      const auto add = [&](std::int64_t edge) {
+        fine.windows.edges.push_back(edge);
+        fine.values.insert(fine.values.end(), prices_.values.begin() + std::ptrdiff_t(w * classes),
+                           prices_.values.begin() + std::ptrdiff_t((w + 1) * classes));
+      };
+      const std::int64_t end = prices_.windows.edges[w + 1];
+      for (; next != cuts.end() && *next < end; ++next)
+        if (*next >= fine.windows.edges.back() + gap && *next + gap <= end) add(*next);
+      add(end);
+    }
     fine.values.insert(fine.values.end(), whole_.tail.begin(), whole_.tail.end());
     prices_ = std::move(fine);
   }
