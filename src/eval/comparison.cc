@@ -5,6 +5,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "sim/workload_windows.h"
+
 namespace smartmig {
 
 Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
@@ -19,6 +21,8 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
   out.a = runs[0][0].a;
   out.a_eff = runs[0][0].a_eff;
   out.seeds = seeds;
+  out.days = days_in_words(setting, seeds);
+  if (setting.windows) out.window_days = seconds(setting.windows->length()) / 86400;
   out.baseline = baseline;
   const auto column = [](const std::vector<Summary>& days, auto field) {
     std::vector<double> values;

@@ -24,7 +24,9 @@ struct Comparison {
   std::string gpus, workload, cost, power;
   std::string restart;  // the rule that was asked for; empty: restart costs as the workload has them
   double a = 0, a_eff = 0;
-  std::vector<std::uint64_t> seeds;
+  std::vector<std::uint64_t> seeds;  // of the days; numbers of windows where window_days is set
+  std::string days;                  // the same in words
+  std::optional<double> window_days;
   std::size_t baseline = 0;
   double jobs = 0;  // mean per day
   std::vector<ComparisonRow> rows;

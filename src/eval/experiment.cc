@@ -1,9 +1,12 @@
 #include "eval/experiment.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "eval/policy_stack.h"
+#include "eval/seeds.h"
+#include "sim/workload_windows.h"
 
 namespace smartmig {
 
@@ -28,10 +31,25 @@ double per_job_weight(const Setting& setting, const Workload& workload) {
   return energy_weight(setting, workload) * double(workload.jobs.size());
 }
 
+std::string days_in_words(const Setting& setting, const std::vector<std::uint64_t>& days) {
+  const char* plural = days.size() == 1 ? "" : "s";
+  if (!setting.windows) return fmt::format("{} day{} (seeds {})", days.size(), plural, seeds_in_words(days));
+  const auto within = [&](const std::vector<std::uint64_t>& part) {
+    return std::all_of(days.begin(), days.end(),
+                       [&](std::uint64_t day) { return std::find(part.begin(), part.end(), day) != part.end(); });
+  };
+  const char* part = within(setting.windows->held_out())   ? ", held out for reports"
+                     : within(setting.windows->training()) ? ", for search and tuning"
+                                                           : "";
+  return fmt::format("{} window{} of {} ({}{})", days.size(), plural, setting.windows->length_in_words(),
+                     seeds_in_words(days), part);
+}
+
 Result<Day> make_day(const Setting& setting, std::uint64_t seed) {
   LoadOptions options = setting.load;
   options.seed = seed;
-  SMARTMIG_TRY(Workload workload, load_workload(setting.workload, options));
+  SMARTMIG_TRY(Workload workload,
+               setting.windows ? setting.windows->window(seed) : load_workload(setting.workload, options));
   SMARTMIG_TRY(JobTable jobs, JobTable::bind(std::make_shared<Workload>(std::move(workload)), *setting.platform));
   return Day{seed, std::make_shared<JobTable>(std::move(jobs))};
 }

@@ -13,13 +13,16 @@
 
 namespace smartmig {
 
+class WorkloadWindows;
+
 // What a run is made of, but the policy and the day.
 struct Setting {
   std::shared_ptr<const Platform> platform;
-  std::string workload = "paper:20x";  // a generator spec; the day's seed is put in
+  std::string workload = "paper:20x";  // a generator, whose days have seeds, or a file, whose days are windows
   CostModel cost;
   std::optional<double> a;  // weight of a watt-minute, as it stands; none: energy_weight's default
   LoadOptions load;         // slack, deadline cut; the seed is the day's
+  std::shared_ptr<const WorkloadWindows> windows;  // of a file; null for a generator
 };
 
 struct Contender {
@@ -35,6 +38,9 @@ Contender contender_of(std::string_view text, const PolicyOptions& defaults);
 double energy_weight(const Setting& setting, const Workload& workload);
 // RuleOptions::w for this workload: that weight * n.
 double per_job_weight(const Setting& setting, const Workload& workload);
+
+// A day has a number: the seed of a generator, the window of a file. "3 days (seeds 1-3)", "2 windows of 14 d (4-5)".
+std::string days_in_words(const Setting& setting, const std::vector<std::uint64_t>& days);
 
 struct Day {
   std::uint64_t seed = 0;

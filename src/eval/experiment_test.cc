@@ -6,6 +6,7 @@
 #include "eval/seeds.h"
 #include "eval/sizing.h"
 #include "eval/statistics.h"
+#include "sim/workload_windows.h"
 
 namespace smartmig {
 namespace {
@@ -57,6 +58,30 @@ TEST(Experiment, OneWeightForPolicyAndFigures) {
   setting.a = 3e-6;
   EXPECT_EQ(energy_weight(setting, workload), 3e-6) << "what is given stands";
   check(3e-6);
+}
+
+TEST(Experiment, WindowsOfAFileAreDays) {
+  Setting setting = small();
+  setting.workload = "file";
+  Workload workload = std::move(load_workload("paper:1x,days=4,seed=3").value());
+  setting.windows = std::make_shared<WorkloadWindows>(
+      std::move(WorkloadWindows::cut(std::move(workload), std::chrono::hours(24)).value()));
+  const auto runs = run_paired(setting, {contender_of("none+edf", {})}, setting.windows->held_out(), 2);
+  ASSERT_TRUE(runs) << runs.error().what;
+  ASSERT_EQ((*runs)[0].size(), 2u);
+  EXPECT_DOUBLE_EQ((*runs)[0][0].a, 2e-7 * 8 / 2) << "two GPUs, one day";
+  EXPECT_EQ((*runs)[0][1].jobs, setting.windows->window(3)->jobs.size());
+  EXPECT_EQ(days_in_words(setting, {2, 3}), "2 windows of 1 d (2-3, held out for reports)");
+  EXPECT_EQ(days_in_words(setting, {0}), "1 window of 1 d (0, for search and tuning)");
+  EXPECT_EQ(days_in_words(setting, {1, 2}), "2 windows of 1 d (1-2)");
+  EXPECT_FALSE(run_paired(setting, {contender_of("none+edf", {})}, {7}, 1));
+  SearchOptions options;
+  options.seeds = setting.windows->training();
+  options.max_evaluations = 5;
+  const auto found = search_partition(setting, options);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(found->layouts.workload, "file, 2 windows of 1 d (0-1, for search and tuning)");
+  EXPECT_TRUE(found->layouts.seeds.empty()) << "windows are no seeds";
 }
 
 TEST(Experiment, ContenderTakesLayoutsInBrackets) {

@@ -223,11 +223,12 @@ class Search {
     file.gpus = setting_.platform->spec();
     file.placer = options_.placer;
     file.workload = setting_.workload;
+    if (setting_.windows) file.workload += ", " + days_in_words(setting_, options_.seeds);
     file.day = texts(best.day);
     if (file.twice) file.night = texts(best.night);
     file.day_begin = best.day_begin;
     file.night_begin = best.night_begin;
-    file.seeds = options_.seeds;
+    if (!setting_.windows) file.seeds = options_.seeds;
     file.a = energy_weight(setting_, days_[0].jobs->workload());
     file.et = et;
     return file;

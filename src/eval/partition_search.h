@@ -15,7 +15,7 @@ struct SearchOptions {
   std::string placer = "cedf";
   bool twice = false;
   bool paper_shapes_only = true;  // the papers' twelve where the model has them, else (or if false) all maximal shapes
-  std::vector<std::uint64_t> seeds;
+  std::vector<std::uint64_t> seeds;  // or windows of a file
   int threads = 1;
   std::size_t max_evaluations = 2000;
 };

@@ -37,18 +37,18 @@ struct Weighing {
 
 }  // namespace
 
-Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& options,
+Result<TuneOutcome> tune_planner(const TuneOptions& options,
                                  const std::function<void(int, double, const JobWeights&)>& tell) {
-  if (!setting.cost.free())
-    return invalid("under hardware costs the planner plans by finishes and has no weights to search: use --cost paper");
   std::vector<TuningDay> days;
-  for (const std::string& workload : options.workloads)
-    for (const std::uint64_t seed : options.seeds) {
-      Setting own = setting;
-      own.workload = workload;
-      SMARTMIG_TRY(Day day, make_day(own, seed));
-      days.push_back({own, std::move(day), 1});
+  for (const TuneSet& set : options.sets) {
+    if (!set.setting.cost.free())
+      return invalid(
+          "under hardware costs the planner plans by finishes and has no weights to search: use --cost paper");
+    for (const std::uint64_t number : set.days) {
+      SMARTMIG_TRY(Day day, make_day(set.setting, number));
+      days.push_back({set.setting, std::move(day), 1});
     }
+  }
   if (days.empty()) return invalid("there is no day to tune on: give workloads and seeds");
   SMARTMIG_TRY(const auto start, score_days(days, options.start, options.threads));
   for (std::size_t i = 0; i < days.size(); ++i) days[i].start_et = start[i];

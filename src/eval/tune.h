@@ -11,9 +11,13 @@
 
 namespace smartmig {
 
+struct TuneSet {  // days of one workload: seeds of a generator or windows of a file
+  Setting setting;
+  std::vector<std::uint64_t> days;
+};
+
 struct TuneOptions {
-  std::vector<std::string> workloads;
-  std::vector<std::uint64_t> seeds;
+  std::vector<TuneSet> sets;
   JobWeights start;
   int evaluations = 200;
   int population = 8;
@@ -29,7 +33,7 @@ struct TuneOutcome {
 };
 
 // `tell` hears (evaluations done, best score so far).
-Result<TuneOutcome> tune_planner(const Setting& setting, const TuneOptions& options,
+Result<TuneOutcome> tune_planner(const TuneOptions& options,
                                  const std::function<void(int, double, const JobWeights&)>& tell = {});
 
 }  // namespace smartmig

@@ -134,6 +134,7 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
 
   std::unordered_map<std::string, int> kinds;
   std::unordered_set<std::string> seen;
+  std::size_t drawn = 0;
   for (;;) {
     SMARTMIG_TRY(const bool more, csv.next());
     if (!more) break;
@@ -148,7 +149,11 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
       if (added) workload.kinds.emplace_back(kind->first);
       job.kind = kind->second;
     }
-    if (options.slack) job.deadline = drawn_deadline(job, id, options.seed.value_or(0), *options.slack);
+    const bool missing = options.missing_slack && job.deadline == kNever;
+    if (const auto& slack = options.slack ? options.slack : options.missing_slack; options.slack || missing) {
+      job.deadline = drawn_deadline(job, id, options.seed.value_or(0), *slack);
+      ++drawn;
+    }
     workload.jobs.push_back(job);
     workload.names.push_back(std::move(id));
   }
@@ -158,6 +163,11 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
     workload.rules.push_back(fmt::format(
         "deadlines: drawn anew as submit + U({}, {}) * time on the largest size, by a hash of the job id (seed {})",
         options.slack->low, options.slack->high, options.seed.value_or(0)));
+  if (options.missing_slack && !options.slack)
+    workload.rules.push_back(fmt::format(
+        "deadlines: {} missing ones drawn as submit + U({}, {}) * time on the largest size, by a hash of the job id "
+        "(seed {})",
+        drawn, options.missing_slack->low, options.missing_slack->high, options.seed.value_or(0)));
   return finish_workload(std::move(workload), days);
 }
 

@@ -175,6 +175,18 @@ TEST(JobCsv, SlackOptionDrawsEveryDeadline) {
   EXPECT_NE(read_csv_text(text, options)->jobs[0].deadline, workload->jobs[0].deadline);
 }
 
+TEST(JobCsv, MissingDeadlinesAreDrawnWhereAskedFor) {
+  const std::string text = kHeader + "a,10,15,,,,,,100,,\nb,20,,,,,,,100,,\n";
+  LoadOptions options;
+  EXPECT_EQ(read_csv_text(text)->jobs[1].deadline, kNever);
+  options.missing_slack = SlackRange{2, 2};
+  const auto workload = read_csv_text(text, options);
+  ASSERT_TRUE(workload);
+  EXPECT_EQ(workload->jobs[0].deadline, std::chrono::seconds(15)) << "the file's own stays";
+  EXPECT_EQ(workload->jobs[1].deadline, std::chrono::seconds(220));
+  EXPECT_NE(workload->rules.back().find("1 missing"), std::string::npos) << workload->rules.back();
+}
+
 TEST(JobCsv, RefusesToWriteWhatItCouldNotRead) {
   auto workload = read_csv_text(kHeader + "a,10,1,k,,,,,100,,\n");
   ASSERT_TRUE(workload);

@@ -77,6 +77,16 @@ TEST(TraceCsv, SlackOptionReplacesDeadlinesOfTheFile) {
   EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train,,-6\n")->jobs[0].deadline, std::chrono::seconds(-1));
 }
 
+TEST(TraceCsv, MissingDeadlinesAreDrawnAtTheSlackAskedFor) {
+  LoadOptions options;
+  options.missing_slack = SlackRange{3, 3};
+  const auto workload = read_trace(kTraceHeader + "10,100,1,,,bert,,\n10,100,1,,,bert,,400\n", options);
+  ASSERT_TRUE(workload);
+  EXPECT_EQ(workload->jobs[0].deadline, std::chrono::seconds(310));
+  EXPECT_EQ(workload->jobs[1].deadline, std::chrono::seconds(410)) << "the file's own stays";
+  EXPECT_TRUE(has_rule(*workload, "1 from the file, 1 drawn as submit + U(3, 3)")) << all_rules(*workload);
+}
+
 TEST(TraceCsv, DrawsDependOnSeedAndRowOnly) {
   const std::string row = "5,10,1,1000,,train,,\n";
   const auto one = read_trace(kTraceHeader + row), two = read_trace(kTraceHeader + row + row);

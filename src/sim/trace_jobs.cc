@@ -55,10 +55,14 @@ void TraceJobs::add(const TraceJob& trace) {
     ++own_deadlines_;
     job.deadline = job.submit + from_seconds(*trace.deadline_offset_s);
   } else {
-    job.deadline = drawn_deadline(job, trace.id, seed, options_.slack.value_or(SlackRange()));
+    job.deadline = drawn_deadline(job, trace.id, seed, drawn_slack());
   }
   workload_.jobs.push_back(job);
   workload_.names.push_back(trace.id);
+}
+
+SlackRange TraceJobs::drawn_slack() const {
+  return options_.slack ? *options_.slack : options_.missing_slack.value_or(SlackRange());
 }
 
 Result<Workload> TraceJobs::finish() {
@@ -68,7 +72,7 @@ Result<Workload> TraceJobs::finish() {
                   many_gpus_, no_gpu_, no_duration_);
   if (rows_ > 0 && kept == 0)
     return invalid("{}: none of its {} rows can be used; {}", workload_.source, rows_, dropped);
-  const SlackRange slack = options_.slack.value_or(SlackRange());
+  const SlackRange slack = drawn_slack();
   auto& rules = workload_.rules;
   rules.push_back(fmt::format("{} rows, {} jobs kept; {}", rows_, kept, dropped));
   rules.push_back(

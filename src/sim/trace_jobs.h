@@ -37,6 +37,8 @@ class TraceJobs {
   Result<Workload> finish();  // kInvalid when nothing is left
 
  private:
+  SlackRange drawn_slack() const;
+
   std::string id_name_;
   LoadOptions options_;
   KindPicker picker_;

@@ -19,9 +19,10 @@ struct SlackRange {
 Result<SlackRange> parse_slack(std::string_view text);  // "1.5-3", or "2" for exactly 2
 
 struct LoadOptions {
-  std::optional<std::uint64_t> seed;  // of a generator in place of its own; of the draws that fill gaps of a file
-  double tokens_per_s = 0;            // for traces that record tokens instead of durations; 0: not given
-  std::optional<SlackRange> slack;    // draws every deadline anew, also those a file gives
+  std::optional<std::uint64_t> seed;        // of a generator in place of its own; of the draws that fill gaps of a file
+  double tokens_per_s = 0;                  // for traces that record tokens instead of durations; 0: not given
+  std::optional<SlackRange> slack;          // draws every deadline anew, also those a file gives
+  std::optional<SlackRange> missing_slack;  // draws those that a file does not give; a trace's else at 1 to 1.5
   Time deadline_cut{};  // taken off every deadline: the paper's stand-in for the cost of repartitioning is 4 s
   std::optional<RestartRule> restart;  // in place of the workload's own restart costs
   std::string gpu;                     // reference GPU of files that name none; empty: a100-40gb

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/simulate/comparison.h"
+#include "cli/simulate/day_options.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
 #include "eval/policy_stack.h"
@@ -14,9 +15,9 @@ namespace smartmig::cli {
 
 int run_compare(const Arguments& arguments) {
   RunOptions options;
-  std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, seeds_text,
-              report;
-  std::int64_t days = 30, threads = default_threads();
+  std::string policies = "static+cedf,none+edf,none+cedf,search+cedf,static+edf,static+met-w", baseline, report;
+  DayOptions days{DayOptions::Use::kReport, 30, {}, {}, {}};
+  std::int64_t threads = default_threads();
   bool json = false, force = false, bound = false;
   Command command(
       "compare", "",
@@ -26,8 +27,9 @@ int run_compare(const Arguments& arguments) {
   command.option("--policies", policies, "LIST", "policies, listed below; each may have its parameter in brackets");
   options.declare_policy(command);
   command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
-  command.option("--days", days, "N", "how many days: report seeds from 200000 on");
-  command.option("--seeds", seeds_text, "LIST", "the days' seeds instead: 200000-200029");
+  command.option("--days", days.days, "N", "how many days: report seeds from 200000 on, or windows of a file");
+  command.option("--seeds", days.seeds, "LIST", "the days' seeds instead: 200000-200029");
+  days.declare(command);
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
   command.option("--html", report, "FILE", "write the comparison as a page");
   command.flag("--force", force, "replace an existing page");
@@ -36,18 +38,12 @@ int run_compare(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (days < 1 || days > 10'000) return usage_error(invalid("--days {}: 1 to 10000", days));
+  if (days.days < 1 || days.days > 10'000) return usage_error(invalid("--days {}: 1 to 10000", days.days));
   if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
-  const auto setting = options.setting();
+  auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto seeds = seeds_text.empty()
-                         ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstReportSeed, std::size_t(days)))
-                         : parse_seeds(seeds_text);
-  if (!seeds) return usage_error(seeds.error());
-  if (!is_workload_spec(options.workload))
-    return usage_error(
-        invalid("compare needs a generator such as paper:20x, because it draws a day per seed; for one file use sim "
-                "with each policy"));
+  const auto seeds = days.choose(*setting);
+  if (!seeds) return seeds.error().code == Error::kInvalid ? usage_error(seeds.error()) : failure(seeds.error());
 
   std::vector<Contender> contenders;
   for (const std::string& name : split_policies(policies)) {
@@ -63,6 +59,7 @@ int run_compare(const Arguments& arguments) {
   for (const Contender& contender : contenders) {
     const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
     if (!made) return usage_error(made.error());
+    if (setting->windows) continue;  // their numbers are no seeds
     if (const auto fair = refuse_training_seeds(contender.label, made->training_seeds, *seeds); !fair)
       return usage_error(fair.error());
   }

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/table.h"
-#include "eval/seeds.h"
 
 namespace smartmig::cli {
 
@@ -32,10 +31,10 @@ std::string signed_percent(const Difference& d) {
 
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format(
-      "{} on {}, {} costs{}, power {}, {} day{} (seeds {}), {:.0f} jobs a day\nET = (a e + t)/(a + 1), a = {:g} per "
+      "{} on {}, {} costs{}, power {}, {}, {:.0f} jobs a {}\nET = (a e + t)/(a + 1), a = {:g} per "
       "watt-minute; e in watt-minutes, t in minutes\n\n",
-      c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.seeds.size(),
-      c.seeds.size() == 1 ? "" : "s", seeds_in_words(c.seeds), c.jobs, c.a);
+      c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.days, c.jobs,
+      c.window_days ? "window" : "day", c.a);
   std::vector<std::string> header{
       "policy",  "energy kWh", "M Wmin", "tardiness min",
       "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};
@@ -74,15 +73,17 @@ std::string comparison_json(const Comparison& c) {
                        {"percent", d.percent},
                        {"percent_half_width_95", number(d.percent_half_width)}};
   };
+  const bool windows = c.window_days.has_value();
   OrderedJson json{{"workload", c.workload},
                    {"gpus", c.gpus},
                    {"cost", c.cost},
                    {"power", c.power},
                    {"a", c.a},
                    {"a_eff", c.a_eff},
-                   {"seeds", c.seeds},
-                   {"jobs_per_day", c.jobs},
+                   {windows ? "windows" : "seeds", c.seeds},
+                   {windows ? "jobs_per_window" : "jobs_per_day", c.jobs},
                    {"baseline", c.rows[c.baseline].label}};
+  if (windows) json["window_days"] = *c.window_days;
   if (!c.restart.empty()) json["restart"] = c.restart;
   if (c.bounds)
     json["bounds"] = {{"world", name_of(c.bounds->world)},

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "cli/simulate/comparison.h"
-#include "eval/seeds.h"
 #include "report/compare_report.h"
 
 namespace smartmig::cli {
@@ -17,8 +16,8 @@ ComparisonPage page_of(const Comparison& c, std::string title, std::string note)
                 {"GPUs", c.gpus},
                 {"costs", c.cost},
                 {"power model", c.power},
-                {"days", fmt::format("{} (seeds {})", c.seeds.size(), seeds_in_words(c.seeds))},
-                {"jobs a day", fmt::format("{:.0f}", c.jobs)},
+                {"days", c.days},
+                {c.window_days ? "jobs a window" : "jobs a day", fmt::format("{:.0f}", c.jobs)},
                 {"a", fmt::format("{:g} per watt-minute", c.a)}};
   if (!c.restart.empty()) page.facts.push_back({"restart", c.restart});
   page.interval = c.seeds.size() > 1 ? fmt::format("95 % over {} paired days", c.seeds.size()) : "one day: no interval";

@@ -24,6 +24,8 @@ void RunOptions::declare(Command& command) {
                  "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
   command.option("--slack", slack, "LOW-HIGH",
                  "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
+  command.option("--missing-slack", missing_slack, "LOW-HIGH",
+                 "of a file: draw so the deadlines that it does not give; a trace's are else drawn at 1-1.5");
   command.option("--deadline-cut-s", deadline_cut_s, "S",
                  "take S seconds off every deadline: the paper charges repartitioning as 4");
   command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
@@ -62,6 +64,11 @@ Result<LoadOptions> RunOptions::load_options() const {
   if (!slack.empty()) {
     SMARTMIG_TRY(const SlackRange range, parse_slack(slack));
     options.slack = range;
+  }
+  if (!missing_slack.empty()) {
+    if (!slack.empty()) return invalid("--slack draws every deadline, --missing-slack the missing ones: give one");
+    SMARTMIG_TRY(const SlackRange range, parse_slack(missing_slack));
+    options.missing_slack = range;
   }
   return options;
 }

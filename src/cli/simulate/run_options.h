@@ -17,7 +17,7 @@ struct RunOptions {
   std::string reshape_s, restart;
   std::optional<double> a;  // none: 2e-7 x 8 / (GPUs x days)
   double tokens_per_s = 0;
-  std::string slack;
+  std::string slack, missing_slack;
   double deadline_cut_s = 0;
   std::int64_t policy_seed = 1;
 

@@ -4,18 +4,19 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/simulate/day_options.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
 #include "eval/partition_search.h"
-#include "eval/seeds.h"
 
 namespace smartmig::cli {
 
 int run_search(const Arguments& arguments) {
   RunOptions options;
   SearchOptions search;
-  std::string out, seeds_text;
-  std::int64_t days = 20, threads = default_threads(), evaluations = std::int64_t(search.max_evaluations);
+  DayOptions days{DayOptions::Use::kSearching, 20, {}, {}, {}};
+  std::string out;
+  std::int64_t threads = default_threads(), evaluations = std::int64_t(search.max_evaluations);
   bool force = false, json = false, all_shapes = false;
   Command command("search", "",
                   "Searches a static (or, with --twice, twice-daily) partition for a placer on training days and saves "
@@ -25,8 +26,9 @@ int run_search(const Arguments& arguments) {
   command.option("--placer", search.placer, "P", "the placer the partition is for");
   command.flag("--twice", search.twice, "two partitions a day, switch hours searched too");
   command.flag("--all-shapes", all_shapes, "try every maximal shape of the GPU, not only the papers' twelve");
-  command.option("--days", days, "N", "training days: seeds 1 to N");
-  command.option("--seeds", seeds_text, "LIST", "training seeds instead, within 1-99999");
+  command.option("--days", days.days, "N", "training days: seeds 1 to N, or so many windows of a file");
+  command.option("--seeds", days.seeds, "LIST", "training seeds instead, within 1-99999");
+  days.declare(command);
   command.option("--evaluations", evaluations, "N", "stop after so many partitions");
   command.option("--jobs", threads, "N", "days run at once").alias("-j");
   command.option("--out", out, "FILE", "layouts file to write").alias("-o");
@@ -35,20 +37,12 @@ int run_search(const Arguments& arguments) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (days < 1 || days > 1000 || threads < 1 || threads > 1024 || evaluations < 1)
+  if (days.days < 1 || days.days > 1000 || threads < 1 || threads > 1024 || evaluations < 1)
     return usage_error(invalid("--days 1 to 1000, -j 1 to 1024, --evaluations at least 1"));
-  if (!is_workload_spec(options.workload))
-    return usage_error(invalid("search needs a generator such as paper:20x, because it draws a day per seed"));
-  const auto setting = options.setting();
+  auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
-  const auto seeds = seeds_text.empty()
-                         ? Result<std::vector<std::uint64_t>>(seeds_from(kFirstTrainingSeed, std::size_t(days)))
-                         : parse_seeds(seeds_text);
-  if (!seeds) return usage_error(seeds.error());
-  for (const std::uint64_t seed : *seeds)
-    if (seed < kFirstTrainingSeed || seed > kLastTrainingSeed)
-      return usage_error(
-          invalid("seed {} is not for searching: use {} to {}", seed, kFirstTrainingSeed, kLastTrainingSeed));
+  const auto seeds = days.choose(*setting);
+  if (!seeds) return seeds.error().code == Error::kInvalid ? usage_error(seeds.error()) : failure(seeds.error());
   std::error_code ignored;
   if (!out.empty() && !force && std::filesystem::exists(out, ignored))
     return usage_error(invalid("{} exists already: choose another file or add --force", out));
@@ -71,10 +65,10 @@ int run_search(const Arguments& arguments) {
     return 0;
   }
   fmt::print(
-      "{} partition for {} on {} with {}, {} days (seeds {})\n{} partitions tried, mean ET {:.4f} (best start "
+      "{} partition for {} on {} with {}, {}\n{} partitions tried, mean ET {:.4f} (best start "
       "{:.4f})\n",
-      search.twice ? "twice-daily" : "static", options.workload, options.gpus, search.placer, seeds->size(),
-      seeds_in_words(*seeds), outcome->evaluations, outcome->layouts.et, outcome->start_et);
+      search.twice ? "twice-daily" : "static", options.workload, options.gpus, search.placer,
+      days_in_words(*setting, *seeds), outcome->evaluations, outcome->layouts.et, outcome->start_et);
   const auto list = [](const char* label, const std::vector<std::string>& shapes) {
     fmt::print("{}\n  {}\n", label, fmt::join(shapes, "\n  "));
   };

@@ -1,0 +1,44 @@
+// A recorded workload cut into windows of equal length: the paired days of an experiment on a file.
+//
+// The file's time goes from the midnight (a multiple of 24 h) before its first submit to the one after its last; of a
+// file shorter than a day, from full hour to full hour. Windows are numbered from 0 at its begin. A window holds the
+// jobs submitted in it, its begin is their time 0, its length their span (Workload::days); what still ran when it began
+// is not there. Windows without jobs are left out, and so is a last one of which the file covers less than half.
+//
+// Nothing is judged on what it was made from: windows that end within the first half of the file's time are for search
+// and tuning, those that begin in the second half are held out for reports. The halves do not depend on the length. A
+// window across the middle serves reports if no other does (a file of one window).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/workload.h"
+
+namespace smartmig {
+
+class WorkloadWindows {
+ public:
+  static Result<WorkloadWindows> cut(Workload workload, Time length);
+
+  Time length() const { return length_; }
+  std::string length_in_words() const;  // "14 d", "6 h", "10 min"
+  std::vector<std::uint64_t> all() const;
+  const std::vector<std::uint64_t>& training() const { return training_; }
+  const std::vector<std::uint64_t>& held_out() const { return held_out_; }
+
+  // An error that names those there are.
+  Result<Workload> window(std::uint64_t number) const;
+
+ private:
+  struct Window {
+    std::uint64_t number;
+    std::size_t first, last;  // jobs [first, last)
+  };
+  Workload whole_;
+  Time length_{}, origin_{};
+  std::vector<Window> windows_;
+  std::vector<std::uint64_t> training_, held_out_;
+};
+
+}  // namespace smartmig
