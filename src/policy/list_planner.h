@@ -49,7 +49,7 @@ struct ListPlannerOptions {
 class ListPlanner : public Policy {
  public:
   static constexpr std::uint32_t kNoPromise = 0xFFFFFFFF;
-  static constexpr std::size_t kWindow = 256, kExactGpus = 64;
+  static constexpr std::size_t kWindow = 256, kExactGpus = 32;
   static constexpr std::uint32_t kMostStops = 10;  // of one job
   static constexpr std::size_t kDisplacing = 16;   // jobs that look for one that could give way
   explicit ListPlanner(ListPlannerOptions options)

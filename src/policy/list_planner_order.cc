@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kSearched = 64;  // jobs of the list whose order is looked at
 constexpr int kOrders = 8;             // orders tried in one decision
+constexpr std::size_t kLooks = 4096;   // jobs that look at GPUs in these tries
 
 }  // namespace
 
@@ -36,10 +37,11 @@ void ListPlanner::improve_order(const Cluster& cluster) {
   const auto free =
       std::find_if(order_.begin(), order_.end(), [](const Listed& one) { return one.promised == kNoPromise; });
   double least = plan_front();
+  const int orders = int(std::min<std::size_t>(kOrders, kLooks / std::max<std::size_t>(1, count * boards_.size())));
   int tries = 0;
   bool last_is_best = true;
   std::vector<Booking> best = planned_;
-  for (std::size_t i = 1; i < count && tries < kOrders; ++i) {
+  for (std::size_t i = 1; i < count && tries < orders; ++i) {
     const Option& option = best[i].option;
     types_of(cluster, best[i].job);
     const bool waits = option.valid() && option.begin > cluster.now() && order_[i].promised == kNoPromise;

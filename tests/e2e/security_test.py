@@ -58,7 +58,7 @@ def a_users_job_is_theirs(build):
         check("hunter2" in anna.job(script)["spec"]["script"], "its owner may read the script")
         equal(root.job(number)["state"], "running", "the job, after all that")
         equal(root.job(number)["attempt"], 1, "attempts, after all that")
-        equal(anna.log(number), "mine\n", "its owner's view of the log")
+        harness.until(lambda: anna.log(number) == "mine\n", "its owner sees what the job wrote")
         equal(root.log(number), "mine\n", "root's view of the log")
         # The files of the spool, and the command line of the supervisor.
         with harness.acting_as(*DAEMON):
