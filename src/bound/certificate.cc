@@ -59,6 +59,26 @@ Result<Prices> parse_prices(const JsonObject& fields, std::size_t classes) {
   return prices;
 }
 
+// Whether jobs and windows exist is the checker's business.
+Result<OwnPrices> parse_own_prices(const JsonObject& fields, const Json& json) {
+  OwnPrices own;
+  if (!json.contains("own")) return own;
+  SMARTMIG_TRY(const Json* list, bounded_list(fields, "own", kMaxWindows));
+  for (const Json& entry : *list) {
+    if (!entry.is_array() || entry.size() != 3 || !entry[2].is_array() || entry[2].size() > kMaxWindows)
+      return fields.error("own", "should hold lists of a job, a window and a list of prices");
+    SMARTMIG_TRY(const std::int64_t job, fields.integer_in(entry[0], "own", 0, 1'000'000'000));
+    SMARTMIG_TRY(const std::int64_t window, fields.integer_in(entry[1], "own", 0, std::int64_t(kMaxWindows)));
+    own.spans.push_back({std::uint32_t(job), std::uint32_t(window), std::uint32_t(entry[2].size()), own.values.size()});
+    for (const Json& price : entry[2]) {
+      if (!price.is_number() || !(price.get<double>() >= 0 && price.get<double>() <= 1e15))
+        return fields.error("own", "should hold prices: numbers, at least 0 and finite");
+      own.values.push_back(price.get<double>());
+    }
+  }
+  return own;
+}
+
 }  // namespace
 
 std::vector<std::string> class_names(const Platform& platform, const std::vector<SliceClass>& classes) {
@@ -84,7 +104,15 @@ std::string certificate_json(const Certificate& c) {
       out += fmt::format("{}{}", k ? "," : "", c.prices.values[w * classes + k]);
     out += "]";
   }
-  return out + "]}\n";
+  out += "]";
+  const OwnPrices& own = c.prices.own;
+  for (std::size_t s = 0; s < own.spans.size(); ++s) {
+    const OwnPrices::Span& span = own.spans[s];
+    const double* values = own.values.data() + span.at;
+    out += fmt::format("{}[{},{},[{}]]", s ? ",\n" : ",\n\"own\": [", span.job, span.first_window,
+                       fmt::join(values, values + span.count, ","));
+  }
+  return out + (own.empty() ? "}\n" : "]}\n");
 }
 
 Result<Certificate> parse_certificate(const std::string& name, std::string_view text) {
@@ -127,6 +155,7 @@ Result<Certificate> parse_certificate(const std::string& name, std::string_view 
   SMARTMIG_TRY(c.classes, texts_in(fields, "classes"));
   if (c.classes.empty()) return fields.error("classes", "should not be empty");
   SMARTMIG_TRY(c.prices, parse_prices(fields, c.classes.size()));
+  SMARTMIG_TRY(c.prices.own, parse_own_prices(fields, *json));
   return c;
 }
 

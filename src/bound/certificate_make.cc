@@ -55,6 +55,7 @@ Result<Certificate> make_certificate(const Platform& platform, const JobTable& j
   c.prices = solve_lagrangian(problem, options).prices;
   for (std::size_t i = 0; i < c.prices.windows.count() * c.classes.size(); ++i)
     c.prices.values[i] = rounded_price(c.prices.values[i]);
+  for (double& price : c.prices.own.values) price = rounded_price(price);
   SMARTMIG_TRY(c.bound, certified_bound(c, platform, jobs));
   return c;
 }

@@ -40,6 +40,7 @@ TEST_F(CertificateTest, ReadsBackToTheSameNumbers) {
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(again->prices.values, good.prices.values);
   EXPECT_EQ(again->prices.windows.edges, good.prices.windows.edges);
+  EXPECT_EQ(again->prices.own.values, good.prices.own.values);
   EXPECT_EQ(again->bound, good.bound);
   EXPECT_EQ(certificate_json(*again), certificate_json(good));
   EXPECT_EQ(refusal(*again), "");
@@ -67,6 +68,23 @@ TEST_F(CertificateTest, ATailThatEarnsIsUnbounded) {
   EXPECT_NE(refusal(c).find("unbounded"), std::string::npos);
 }
 
+TEST_F(CertificateTest, OwnPricesNameJobsAndWindowsThatExist) {
+  ASSERT_FALSE(good.prices.own.empty());
+  Certificate c = good;
+  c.prices.own.spans.back().job = 3;
+  EXPECT_NE(refusal(c).find("not job 3"), std::string::npos);
+  c = good;
+  std::swap(c.prices.own.spans.front(), c.prices.own.spans.back());
+  EXPECT_NE(refusal(c).find("increasing order"), std::string::npos);
+  c = good;
+  c.prices.own.spans.front().first_window = std::uint32_t(c.prices.windows.count());
+  EXPECT_NE(refusal(c).find("outside its windows"), std::string::npos);
+  c = good;
+  for (double& price : c.prices.own.values) price *= 2;
+  EXPECT_NE(refusal(c).find("prove only"), std::string::npos);
+  EXPECT_NE(complaint(changed("\"own\": [[", "\"own\": [[0,")).find("own"), std::string::npos);
+}
+
 TEST_F(CertificateTest, AnotherWorkloadFleetOrPowerIsNamed) {
   const auto others = bind({job(0, 0, linear(10)), job(1, 2, linear(4)), job(2, 31, linear(1))}, *gpus);
   EXPECT_NE(certified_bound(good, *gpus, *others).error().what.find("another workload"), std::string::npos);
@@ -87,7 +105,7 @@ TEST_F(CertificateTest, DamageIsNamed) {
   EXPECT_NE(complaint(changed("\"objective\": \"et\"", "\"objective\": \"x\"")).find("objective"), std::string::npos);
   EXPECT_NE(complaint(changed("\"edges_us\": [0", "\"edges_us\": [1")).find("edges_us"), std::string::npos);
   EXPECT_NE(complaint(changed("\"prices\": [", "\"prices\": [[1],")).find("prices"), std::string::npos);
-  EXPECT_NE(complaint(changed("\"prices\": [[", "\"prices\": [[-")).find("prices"), std::string::npos);
+  EXPECT_NE(complaint(changed("\"prices\": [[", "\"prices\": [[-1")).find("prices"), std::string::npos);
   EXPECT_NE(complaint(changed("\"share\": 0", "\"share\": 2")).find("share"), std::string::npos);
   EXPECT_NE(complaint(changed("\"workload_hash\": \"", "\"workload_hash\": \"zz")).find("workload_hash"),
             std::string::npos);

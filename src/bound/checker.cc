@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -27,6 +28,7 @@ class Checker {
   Result<Ok> match();
   void weigh();
   std::vector<CheckedMix> configurations(std::size_t model) const;
+  void rank_own_prices();
   double earned(const CheckedMix& c, std::size_t window) const;  // what the prices pay per minute, rounded up
   double makespan() const;
   double all_jobs() const;
@@ -38,9 +40,10 @@ class Checker {
   std::size_t classes_ = 0;
   std::vector<std::size_t> class_of_;  // by slice type
   double energy_low_ = 0, energy_high_ = 0, tau_ = 0;
-  std::vector<double> low_, high_;  // watts added on a class, additive models
-  bool negative_ = false;           // a job that takes watts away: no minorant is proven for that
-  std::vector<bool> used_;          // does any job run on that class?
+  std::vector<double> low_, high_;        // watts added on a class, additive models
+  bool negative_ = false;                 // a job that takes watts away: no minorant is proven for that
+  std::vector<bool> used_;                // does any job run on that class?
+  std::vector<std::vector<double>> own_;  // by window: its own prices, dearest first
 };
 
 Result<Ok> Checker::match() {
@@ -59,6 +62,16 @@ Result<Ok> Checker::match() {
   classes_ = c_.classes.size();
   if (c_.prices.values.size() != c_.prices.windows.edges.size() * classes_)
     return invalid("the certificate's prices do not match its windows");
+  std::int64_t last = -1;
+  for (const OwnPrices::Span& span : c_.prices.own.spans) {
+    if (span.job >= jobs_.size() || std::int64_t(span.job) <= last)
+      return invalid("the certificate's own prices should name jobs below {} in increasing order, not job {}",
+                     jobs_.size(), span.job);
+    last = span.job;
+    if (std::size_t(span.first_window) + span.count > c_.prices.windows.count() ||
+        span.at + span.count > c_.prices.own.values.size())
+      return invalid("the certificate's own prices of job {} lie outside its windows", span.job);
+  }
   for (const SliceType& type : platform_.types()) {
     const std::string name =
         fmt::format("{}/{}", platform_.models()[std::size_t(type.model)].gpu->name(), type.compute_slices);
@@ -130,7 +143,20 @@ double Checker::earned(const CheckedMix& c, std::size_t window) const {
   for (std::size_t k = 0; k < classes_; ++k)
     if (c.counts[k] > 0 && c_.prices.values[window * classes_ + k] > 0)
       sum = up(sum + up(c.counts[k] * c_.prices.values[window * classes_ + k]));
+  if (window >= own_.size()) return sum;
+  // Each job runs on one slice at a time: no own price is earned twice.
+  const auto slices = std::size_t(std::accumulate(c.counts.begin(), c.counts.end(), 0));
+  for (std::size_t i = 0; i < std::min(slices, own_[window].size()); ++i) sum = up(sum + own_[window][i]);
   return sum;
+}
+
+void Checker::rank_own_prices() {
+  own_.resize(c_.prices.windows.count());
+  for (const OwnPrices::Span& span : c_.prices.own.spans)
+    for (std::size_t i = 0; i < span.count; ++i)
+      if (const double price = c_.prices.own.values[span.at + i]; price > 0)
+        own_[span.first_window + i].push_back(price);
+  for (std::vector<double>& window : own_) std::sort(window.begin(), window.end(), std::greater<>());
 }
 
 double Checker::makespan() const {
@@ -152,9 +178,10 @@ double Checker::makespan() const {
 
 double Checker::all_jobs() const {
   CheckedJob in_pieces(c_.prices, classes_, tau_);
-  const CheckedRun in_one_piece(c_.prices, classes_, tau_);
+  CheckedRun in_one_piece(c_.prices, classes_, tau_);
   double sum = 0;
   std::vector<CheckedJob::Size> sizes;
+  auto span = c_.prices.own.spans.begin();
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     sizes.clear();
     bool instant = false;
@@ -173,12 +200,17 @@ double Checker::all_jobs() const {
     }
     if (instant) sizes.clear();
     const Job& job = jobs_.job(JobId(j));
+    OwnRow own;
+    if (span != c_.prices.own.spans.end() && span->job == j) {
+      own = {span->first_window, span->count, c_.prices.own.values.data() + span->at};
+      ++span;
+    }
     double least = kInfinity;
     const bool free = c_.world == BoundWorld::kFree || sizes.empty();
-    if (free || job.restart >= Time{0}) least = in_pieces.least_cost(job.submit, job.deadline, sizes);
+    if (free || job.restart >= Time{0}) least = in_pieces.least_cost(job.submit, job.deadline, sizes, own);
     if (!free && job.restart >= Time{0})  // to go on after a stop it holds a slice first
       least = down(least + product_down(minutes_low(job.restart.count()), in_pieces.least_price(job.submit, sizes)));
-    if (!free) least = std::min(least, in_one_piece.least_cost(job.submit, job.deadline, sizes));
+    if (!free) least = std::min(least, in_one_piece.least_cost(job.submit, job.deadline, sizes, own));
     sum = down(sum + least);
   }
   return sum;
@@ -188,6 +220,7 @@ Result<double> Checker::run() {
   SMARTMIG_RETURN_IF_ERROR(match());
   if (jobs_.size() == 0) return 0.0;
   weigh();
+  rank_own_prices();
   if (negative_)
     return invalid("a job of {} lowers the watts of its GPU: no bound is proven for such a power model",
                    jobs_.workload().source);

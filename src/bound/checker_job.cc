@@ -17,7 +17,7 @@ double CheckedJob::gain(std::size_t window, double lambda) const {
   double most = 0;
   const double* row = prices_.values.data() + window * classes_;
   for (const Speed& s : speeds_)
-    most = std::max(most, up(up(lambda * s.per_minute) - down(row[s.slice_class] + s.charge)));
+    most = std::max(most, up(up(lambda * s.per_minute) - down(down(row[s.slice_class] + s.charge) + own_.at(window))));
   return most;
 }
 
@@ -51,9 +51,10 @@ double CheckedJob::best_lambda(std::size_t piece, double enough) const {
     phi = lambda + pieces_[piece].late;
     for (std::size_t i = 0; i <= piece; ++i) {
       const double* row = prices_.values.data() + pieces_[i].window * classes_;
+      const double own = own_.at(pieces_[i].window);
       double most = i == piece ? pieces_[i].tau : 0, floor = most, speed = 0;
       for (const Speed& s : speeds_)
-        if (const double v = lambda * s.per_minute - row[s.slice_class] - s.charge; v > most)
+        if (const double v = lambda * s.per_minute - row[s.slice_class] - s.charge - own; v > most)
           most = v, speed = s.per_minute;
       if (speed == 0) continue;
       rise -= pieces_[i].length * speed;
@@ -97,7 +98,8 @@ double CheckedJob::least_price(Time submit, const std::vector<Size>& sizes) cons
   return std::max(0.0, least);
 }
 
-double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size>& sizes) {
+double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size>& sizes, const OwnRow& own) {
+  own_ = own;
   if (sizes.empty())
     return deadline < submit ? std::max(0.0, down(tau_ * minutes_low((submit - deadline).count()))) : 0;
   const std::size_t window = prices_.windows.find(submit);
@@ -113,7 +115,7 @@ double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size
     const std::int64_t end = at + s.work_us;
     for (std::size_t w = window; at < end; ++w) {
       const std::int64_t to = w < prices_.windows.count() ? std::min(end, prices_.windows.edges[w + 1]) : end;
-      cost += double(to - at) / 60e6 * (prices_.values[w * classes_ + s.slice_class] + s.charge);
+      cost += double(to - at) / 60e6 * (prices_.values[w * classes_ + s.slice_class] + s.charge + own.at(w));
       at = to;
     }
     if (end > deadline.count()) cost += tau_ * double(end - deadline.count()) / 60e6;

@@ -18,7 +18,7 @@ class CheckedJob {
   CheckedJob(const Prices& prices, std::size_t classes, double tau);
 
   // No sizes: the job takes no time.
-  double least_cost(Time submit, Time deadline, const std::vector<Size>& sizes);
+  double least_cost(Time submit, Time deadline, const std::vector<Size>& sizes, const OwnRow& own = {});
   // Below what a minute on any of the sizes costs from `submit` on.
   double least_price(Time submit, const std::vector<Size>& sizes) const;
 
@@ -46,6 +46,7 @@ class CheckedJob {
   std::vector<double> least_after_;  // [window][class]: least price from then on
   std::vector<Piece> pieces_;
   std::vector<Speed> speeds_;
+  OwnRow own_;  // of the job at hand
 };
 
 }  // namespace smartmig

@@ -13,16 +13,32 @@ CheckedRun::CheckedRun(const Prices& prices, std::size_t classes, double tau)
     : prices_(prices), classes_(classes), tau_(tau) {
   double most = 0;
   for (const double price : prices.values) most = std::max(most, price);
+  for (const double price : prices.own.values) most = std::max(most, price);
   int exponent = 0;
   std::frexp(most, &exponent);  // most < 2^exponent
   scale_ = std::min(1000, 60 - exponent);
-  for (const double price : prices.values) units_.push_back(std::int64_t(std::floor(std::ldexp(price, scale_))));
+  for (const double price : prices.values) units_.push_back(in_units(price));
   paid_.assign(classes, 0);
   for (std::size_t w = 0; w < prices.windows.count(); ++w)
     for (std::size_t k = 0; k < classes; ++k) paid_.push_back(paid(w, k, prices.windows.edges[w + 1]));
 }
 
-double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes) const {
+std::int64_t CheckedRun::in_units(double price) const { return std::int64_t(std::floor(std::ldexp(price, scale_))); }
+
+// For its own prices from the start of its first window to `at`, an instant of that window.
+CheckedRun::Sum CheckedRun::own_paid(std::size_t window, std::int64_t at) const {
+  if (window < own_.first_window) return 0;
+  const std::size_t i = window - own_.first_window;
+  if (i >= own_.count) return own_paid_.back();
+  return own_paid_[i] + Sum(in_units(own_.values[i])) * (at - prices_.windows.edges[window]);
+}
+
+double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes,
+                              const OwnRow& own) {
+  own_ = own;
+  own_paid_.assign(1, 0);
+  for (std::size_t i = 0; i < own.count; ++i)
+    own_paid_.push_back(own_paid(own.first_window + i, prices_.windows.edges[own.first_window + i + 1]));
   const std::vector<std::int64_t>& edges = prices_.windows.edges;
   const std::size_t windows = prices_.windows.count();
   double least = kInfinity;
@@ -35,7 +51,8 @@ double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<Chec
       const double late =
           end > deadline.count() ? std::max(0.0, product_down(tau_, minutes_low(end - deadline.count()))) : 0;
       if (late >= least) break;  // and later starts end later
-      const auto us = double(paid(to, size.slice_class, end) - paid(from, size.slice_class, start));  // to nearest
+      const auto us = double(paid(to, size.slice_class, end) - paid(from, size.slice_class, start) + own_paid(to, end) -
+                             own_paid(from, start));  // rounded to nearest
       const double prices = std::max(0.0, down(down(std::ldexp(us, -scale_)) / 60e6));
       least = std::min(least, down(down(late + charge) + prices));
       if (from >= windows) break;  // one price and no less lateness from here on

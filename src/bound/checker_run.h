@@ -15,7 +15,7 @@ class CheckedRun {
   CheckedRun(const Prices& prices, std::size_t classes, double tau);
 
   // REQUIRES: sizes, each with work.
-  double least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes) const;
+  double least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes, const OwnRow& own = {});
 
  private:
   __extension__ using Sum = __int128;
@@ -24,12 +24,17 @@ class CheckedRun {
            Sum(units_[window * classes_ + slice_class]) * (at - prices_.windows.edges[window]);
   }
 
+  std::int64_t in_units(double price) const;
+  Sum own_paid(std::size_t window, std::int64_t at) const;
+
   const Prices& prices_;
   std::size_t classes_;
   double tau_;
   int scale_ = 0;                    // prices are counted in 2^-scale
   std::vector<std::int64_t> units_;  // [window][class]: the price, rounded down
   std::vector<Sum> paid_;            // [edge][class]: units times microseconds from time 0 to the edge
+  OwnRow own_;                       // of the job at hand
+  std::vector<Sum> own_paid_;        // up to the edges of its windows
 };
 
 }  // namespace smartmig

@@ -16,7 +16,7 @@ JobSubproblem::JobSubproblem(const BoundProblem& problem, const Windows& windows
 // The hull by gift wrapping from (0, 0): from each vertex the faster option of least slope; few options, so quadratic
 // is fast.
 void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices,
-                             double below) {
+                             double extra, double below) {
   const Piece& piece = pieces_.back();
   double speed = 0, cost = 0;
   int at = -1;
@@ -26,7 +26,7 @@ void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t 
     for (std::uint32_t k = 0; k < count; ++k) {
       const double s = 1 / options[k].work;
       if (s <= speed) continue;
-      const double c = prices[options[k].slice_class] + options[k].charge;
+      const double c = prices[options[k].slice_class] + options[k].charge + extra;
       const double slope = (c - cost) / (s - speed);
       if (slope < best || (slope == best && s > best_speed)) {
         best = slope;
@@ -43,22 +43,30 @@ void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t 
   }
 }
 
-void JobSubproblem::add_demand(double* demand) const {
+void JobSubproblem::add_demand(double* demand, double* own_demand) const {
   const BoundProblem::Option* options = options_;
   const Best& best = best_;
   if (!options) return;
+  const auto add_own = [&](std::size_t window, double minutes) {
+    if (own_demand && window - own_.first_window < own_.count) own_demand[window - own_.first_window] += minutes;
+  };
   double left = 1;
   if (best.option >= 0) {
     left -= best.minutes / options[best.option].work;
-    if (best.window < windows_.count())
+    if (best.window < windows_.count()) {
       demand[best.window * classes_ + std::size_t(options[best.option].slice_class)] += best.minutes;
+      add_own(best.window, best.minutes);
+    }
   }
   const double margin = best.slope * (1 - 1e-12);
   const auto use = [&](const Piece& piece, const Segment& s, double share) {
     if (piece.window >= windows_.count()) return;
     double* row = demand + piece.window * classes_;
     row[options[s.to].slice_class] += share * piece.length;
-    if (s.from >= 0) row[options[s.from].slice_class] -= share * piece.length;
+    if (s.from >= 0)
+      row[options[s.from].slice_class] -= share * piece.length;
+    else
+      add_own(piece.window, share * piece.length);
   };
   for (std::size_t i = 0; i < best.pieces; ++i)
     for (std::size_t s = pieces_[i].first; s < pieces_[i].last; ++s)
@@ -76,10 +84,11 @@ void JobSubproblem::add_demand(double* demand) const {
 }
 
 double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices,
-                            const double* least) {
+                            const double* least, const OwnRow& own) {
   const double tau = problem_.weights.tardiness;
   const double deadline = tau > 0 ? job.deadline : kEndless;
   options_ = nullptr;
+  own_ = own;
   if (job.options == 0) return job.release > deadline ? tau * (job.release - deadline) : 0;
   const BoundProblem::Option* options = options_ = problem_.options.data() + job.first;
   double least_fill = kEndless;
@@ -118,10 +127,11 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
     if (marginal <= least_fill) break;
     const double length = end - at;
     const double* row = prices + w * classes_;
+    const double extra = own.at(w);
     double cheapest = kEndless, stationary = kEndless;
     int cheapest_option = -1, stationary_option = -1;
     for (std::uint32_t k = 0; k < job.options; ++k) {
-      const double price = row[options[k].slice_class] + options[k].charge;
+      const double price = row[options[k].slice_class] + options[k].charge + extra;
       const double slope = options[k].work * price, with_time = options[k].work * (price + tau);
       if (slope < cheapest) cheapest = slope, cheapest_option = int(k);
       if (with_time < stationary) stationary = with_time, stationary_option = int(k);
@@ -151,7 +161,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
           best = {value, cheapest, pieces_.size() - 1, cheapest_option, w, (1 - total) * options[cheapest_option].work};
         break;
       }
-      add_hull(options, job.options, row, marginal);
+      add_hull(options, job.options, row, extra, marginal);
       pieces_.back().last = segments_.size();
       for (std::size_t s = pieces_.back().first; s < segments_.size(); ++s)
         push({segments_[s].slope, segments_[s].width});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bound/lagrangian_problem.h"
+#include "bound/own_prices.h"
 #include "bound/windows.h"
 
 namespace smartmig {
@@ -22,9 +23,11 @@ class JobSubproblem {
   std::uint64_t pieces() const { return count_; }  // looked at so far: a clock that does not depend on the machine
 
   // `prices`: [window, tail last][class]. `least`: [class], below every price. Returns the job's least cost.
-  double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least);
-  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out).
-  void add_demand(double* demand) const;
+  double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least,
+               const OwnRow& own = {});
+  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out), and to `own_demand`, as the
+  // own prices it was solved with.
+  void add_demand(double* demand, double* own_demand = nullptr) const;
 
  private:
   struct Segment {
@@ -48,7 +51,8 @@ class JobSubproblem {
     std::size_t window = 0;
     double minutes = 0;  // ... for so long
   };
-  void add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices, double below);
+  void add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices, double extra,
+                double below);
 
   const BoundProblem& problem_;
   const Windows& windows_;
@@ -60,6 +64,7 @@ class JobSubproblem {
   std::vector<Piece> pieces_;
   Best best_;  // of the job solved last
   const BoundProblem::Option* options_ = nullptr;
+  OwnRow own_;
 };
 
 }  // namespace smartmig

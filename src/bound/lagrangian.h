@@ -14,17 +14,20 @@
 #include <functional>
 
 #include "bound/job_subproblem.h"
+#include "bound/own_prices.h"
 
 namespace smartmig {
 
 struct Prices {
   Windows windows;
   std::vector<double> values;  // [window, tail last][class], cost per minute of a slice
+  OwnPrices own;
 };
 
 struct Supergradient {
-  std::vector<double> demand, supply;  // [window][class], minutes
-  std::uint64_t pieces = 0;            // of work done
+  std::vector<double> demand, supply;          // [window][class], minutes
+  std::vector<double> own_demand, own_supply;  // by value of the own prices, minutes
+  std::uint64_t pieces = 0;                    // of work done
 };
 // Value at the prices and, if asked for, demand and supply there; temperature 0: the supply of one cheapest
 // configuration.

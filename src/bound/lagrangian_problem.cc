@@ -96,6 +96,7 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
       if (c.cost < 0)
         return invalid("power model {} lets a busy GPU draw less than an idle one: there is no bound for it",
                        model.power.name());
+      c.slices = slices;
       floor = std::min(floor, c.cost / busy);
       configurations.push_back(std::move(c));
     }
@@ -126,12 +127,17 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
     double slowest = 0;
     for (std::uint32_t o = 0; o < job.options; ++o) slowest = std::max(slowest, p.options[job.first + o].work);
     slowest_sum += slowest;
+    double area = std::numeric_limits<double>::infinity();
+    for (std::uint32_t o = job.first; o < job.first + job.options; ++o)
+      area = std::min(area, p.options[o].work * p.classes[std::size_t(p.options[o].slice_class)].compute_slices);
+    p.mean_slices += job.options > 0 ? area : 0;
     p.deadlines |= source.deadline != kNever;
     p.jobs.push_back(job);
   }
   if (jobs.size() > 0) {
     p.first_release = jobs.job(JobId(0)).submit;
     const double start = minutes(p.first_release);
+    p.mean_slices /= std::max(1e-9, makespan - start);
     p.horizon = p.first_release + from_minutes(1.1 * (makespan - start) + 4 * slowest_sum / double(jobs.size()));
   }
   p.tail = p.floor;

@@ -49,6 +49,7 @@ struct BoundProblem {
   struct Configuration {
     std::vector<std::pair<int, double>> counts;  // (class, how many), only where not 0
     double cost = 0;                             // per minute
+    std::size_t slices = 0;                      // busy ones
   };
 
   BoundWeights weights;
@@ -62,6 +63,7 @@ struct BoundProblem {
   std::vector<double> tail;   // prices after the last window: like the floor, but better suited to the jobs; a hair
                               // below what would earn
   Time first_release{}, horizon{};  // the fleet is surely not needed long after the horizon
+  double mean_slices = 0;           // busy ones of the fleet, at least, from the first release to the least makespan
   bool deadlines = false;           // does any job have one?
   bool stops_cost = false;          // does any job have a hold?
 

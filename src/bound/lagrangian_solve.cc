@@ -12,6 +12,10 @@ constexpr std::int64_t kCoarseWindows = 256;
 constexpr std::int64_t kFinestWindows =
     8192;  // at most, if all of the horizon were cut that fine; two per job is enough
 constexpr double kPiecesPerEffort = 3e8;
+constexpr double kOwnCompanySlices = 7;  // where more slices are busy on average, jobs have company in any schedule
+constexpr std::size_t kFewJobs = 64;
+constexpr double kOwnTimes = 3;
+constexpr std::size_t kOwnWindows = 24;
 
 class Solver {
  public:
@@ -21,7 +25,7 @@ class Solver {
     prices_.values = whole_.tail;
     if (whole_.windows_matter()) {
       search();
-      trim();
+      if (prices_.own.empty()) trim();
     }
     out_.value = lagrangian_value(whole_, prices_) / whole_.weights.divide_by;
     out_.prices = std::move(prices_);
@@ -50,6 +54,10 @@ class Solver {
       if (last) cut_at_jobs(std::max<std::int64_t>(1, finest / 16));
       if (!types || width > 2 * finest) step(100, false, 0.5, 0.001, 0.1);
       if (types && (last || width > 2 * finest)) step(last ? 300 : 100, true, 0.3, 0.01, last ? 0.4 : 0.1);
+    }
+    if (whole_.mean_slices < kOwnCompanySlices || whole_.jobs.size() <= kFewJobs) {
+      add_own_prices();
+      step(400, true, 1, 0.003, 0.6);
     }
   }
 
@@ -134,6 +142,27 @@ class Solver {
     }
     fine.values.insert(fine.values.end(), whole_.tail.begin(), whole_.tail.end());
     prices_ = std::move(fine);
+  }
+
+  // Of each job in the windows from its release on, for a few times its shortest run.
+  void add_own_prices() {
+    trim();
+    const Windows& windows = prices_.windows;
+    for (std::size_t j = 0; j < whole_.jobs.size(); ++j) {
+      const BoundProblem::Job& job = whole_.jobs[j];
+      if (job.options == 0) continue;
+      double fastest = BoundProblem::kNoDeadline;
+      for (std::uint32_t o = job.first; o < job.first + job.options; ++o)
+        fastest = std::min(fastest, whole_.options[o].work);
+      const std::size_t first = windows.find(from_minutes(job.release));
+      const double until = job.release + kOwnTimes * fastest;
+      std::size_t end = first;
+      while (end < windows.count() && windows.start_min(end) < until && end < first + kOwnWindows) ++end;
+      if (end == first) continue;
+      prices_.own.spans.push_back(
+          {std::uint32_t(j), std::uint32_t(first), std::uint32_t(end - first), prices_.own.values.size()});
+      prices_.own.values.resize(prices_.own.values.size() + end - first);
+    }
   }
 
   // Windows at the end that price nothing above the tail go into the tail.

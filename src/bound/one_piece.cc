@@ -23,10 +23,15 @@ double OnePieceSubproblem::least_price(const BoundProblem::Job& job, std::size_t
   return least;
 }
 
-double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window) {
+double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window, const OwnRow& own) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
   const double tau = problem_.weights.tardiness, deadline = tau > 0 ? job.deadline : kEver;
   best_ = {kEver, 0, 0, 0, 0};
+  own_ = own;
+  own_paid_.assign(1, 0);
+  for (std::size_t i = 0; i < own.count; ++i)
+    own_paid_.push_back(own_paid_.back() +
+                        (edges_[own.first_window + i + 1] - edges_[own.first_window + i]) * own.values[i]);
   for (std::uint32_t o = job.first; o < job.first + job.options; ++o) {
     const BoundProblem::Option& option = problem_.options[o];
     const auto k = std::size_t(option.slice_class);
@@ -41,7 +46,8 @@ double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first
       ++count_;
       const double end = start + option.work, late = end > deadline ? tau * (end - deadline) : 0;
       if (late + option.work * (least_after_[from * classes_ + k] + option.charge) >= best_.value) break;
-      const double value = late + option.work * option.charge + paid(to, k, end) - paid(from, k, start);
+      const double value = late + option.work * option.charge + paid(to, k, end) - paid(from, k, start) +
+                           own_paid(to, end) - own_paid(from, start);
       if (value < best_.value) best_ = {value, start, end, from, k};
       if (from == windows_) break;
       const double leaves = edges_[from + 1], reaches = to < windows_ ? edges_[to + 1] - option.work : kEver,
@@ -56,10 +62,12 @@ double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first
   return best_.value;
 }
 
-void OnePieceSubproblem::add_demand(double* demand) const {
-  for (std::size_t w = best_.window; w < windows_ && edges_[w] < best_.end; ++w)
-    demand[w * classes_ + best_.slice_class] +=
-        std::max(0.0, std::min(best_.end, edges_[w + 1]) - std::max(best_.start, edges_[w]));
+void OnePieceSubproblem::add_demand(double* demand, double* own_demand) const {
+  for (std::size_t w = best_.window; w < windows_ && edges_[w] < best_.end; ++w) {
+    const double minutes = std::max(0.0, std::min(best_.end, edges_[w + 1]) - std::max(best_.start, edges_[w]));
+    demand[w * classes_ + best_.slice_class] += minutes;
+    if (own_demand && w - own_.first_window < own_.count) own_demand[w - own_.first_window] += minutes;
+  }
 }
 
 }  // namespace smartmig

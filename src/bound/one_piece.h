@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bound/lagrangian_problem.h"
+#include "bound/own_prices.h"
 #include "bound/windows.h"
 
 namespace smartmig {
@@ -18,9 +19,10 @@ class OnePieceSubproblem {
   std::uint64_t pieces() const { return count_; }  // starts looked at so far
 
   // `first_window` holds the release. REQUIRES: the job has options.
-  double solve(const BoundProblem::Job& job, std::size_t first_window);
-  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out).
-  void add_demand(double* demand) const;
+  double solve(const BoundProblem::Job& job, std::size_t first_window, const OwnRow& own = {});
+  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out), and to `own_demand`, as the
+  // own prices it was solved with.
+  void add_demand(double* demand, double* own_demand = nullptr) const;
   // Below every price plus charge that the job can meet from that window on.
   double least_price(const BoundProblem::Job& job, std::size_t first_window) const;
 
@@ -36,6 +38,13 @@ class OnePieceSubproblem {
   std::vector<double> edges_;        // minutes
   std::vector<double> paid_;         // [edge][class]: for a slice from time 0 to the edge
   std::vector<double> least_after_;  // [window][class]: least price from then on
+  double own_paid(std::size_t window, double at) const {
+    const std::size_t i = window - own_.first_window;
+    if (window < own_.first_window || own_.count == 0) return 0;
+    return i >= own_.count ? own_paid_.back() : own_paid_[i] + (at - edges_[window]) * own_.values[i];
+  }
+  OwnRow own_;
+  std::vector<double> own_paid_;  // up to the edges of its windows
   struct {
     double value, start, end;
     std::size_t window, slice_class;

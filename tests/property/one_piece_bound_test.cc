@@ -123,7 +123,7 @@ TEST(OnePieceBound, BelowTheOptimumOfTinyCases) {
     SCOPED_TRACE(fmt::format("seed {}: {} jobs on {}", 100 + i, tiny.jobs->size(), tiny.gpus->spec()));
     const EveryStart optimum(tiny);
     const auto bound = [&](Objective objective, BoundWorld world) {
-      const auto made = make_certificate(*tiny.gpus, *tiny.jobs, objective, kTinyWeight, {0.05, {}}, world).value();
+      const auto made = make_certificate(*tiny.gpus, *tiny.jobs, objective, kTinyWeight, {0.5, {}}, world).value();
       const auto again = parse_certificate("memory", certificate_json(made)).value();
       EXPECT_TRUE(check_certificate(again, *tiny.gpus, *tiny.jobs));
       return made.bound;
@@ -168,9 +168,18 @@ TEST(OnePieceBound, ForgedPricesProveNothingFalse) {
             forged.prices.values.push_back(rng.below(4) == 0 ? 0 : rng.exponential(0.5 + tail[k]));
         }
         forged.prices.values.insert(forged.prices.values.end(), tail.begin(), tail.end());
+        forged.prices.own = {};
+        for (std::size_t j = 0; j < tiny.jobs->size(); ++j) {
+          const auto first = std::uint32_t(rng.below(forged.prices.windows.count()));
+          const auto count = std::uint32_t(rng.below(forged.prices.windows.count() - first + 1));
+          forged.prices.own.spans.push_back({std::uint32_t(j), first, count, forged.prices.own.values.size()});
+          for (std::uint32_t w = 0; w < count; ++w) forged.prices.own.values.push_back(rng.exponential(0.5));
+        }
       } else {
         for (std::size_t x = 0; x + classes < forged.prices.values.size(); ++x)
           if (rng.below(4) == 0) forged.prices.values[x] *= rng.uniform(0, 3);
+        for (double& price : forged.prices.own.values)
+          if (rng.below(4) == 0) price *= rng.uniform(0, 3);
       }
       const double value = certified_bound(forged, *tiny.gpus, *tiny.jobs).value();
       ASSERT_LE(value, optimum.et + 1e-9);
