@@ -1,6 +1,7 @@
 // A policy whose starts pass a gate: what a user may hold, what the host has left. Held-back starts are dropped from
 // the plan, counted, and their reason is kept for `why` until the job starts. The gate is asked about the starts of a
-// plan one after the other, so that it can count what this plan takes already; begin_plan says that a new one comes.
+// plan one after the other, so that it can count what this plan takes already; begin_plan says that a new one comes
+// and which jobs it stops.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,7 +14,7 @@ namespace smartmig {
 enum class StartObjection : std::uint8_t { kNone, kJobEnded, kUserSlices, kHostCpus, kHostMemory };
 
 struct StartGate {
-  std::function<void()> begin_plan;
+  std::function<void(const Plan&)> begin_plan;
   std::function<StartObjection(const Cluster&, const Start&)> objection;
   explicit operator bool() const { return bool(objection); }
 };
@@ -24,7 +25,7 @@ class StartFilter : public Policy {
 
   void decide(const Cluster& cluster, Plan& plan) override {
     inner_->decide(cluster, plan);
-    gate_.begin_plan();
+    gate_.begin_plan(plan);
     std::erase_if(plan.starts, [&](const Start& start) {
       const StartObjection objection = gate_.objection(cluster, start);
       if (objection == StartObjection::kNone) {

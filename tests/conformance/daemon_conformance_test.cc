@@ -74,6 +74,29 @@ TEST(DaemonConformanceBound, DrainsForTheOvertakenAlike) {
   EXPECT_GT(drains, 0u) << "nothing was overtaken: the case tests nothing";
 }
 
+// Jobs that save their progress are stopped and go on later, with the same restart and the same rest. With a short window
+// rows of stopped jobs are renumbered, too.
+TEST(DaemonConformanceStops, StoppedJobsGoOnAlike) {
+  std::size_t stops = 0;
+  for (const int gpus : {1, 2})
+    for (int i = 0; i < seeds(2); ++i) {
+      Setting setting;
+      setting.gpus = gpus;
+      setting.jobs = 80 * gpus;
+      setting.window = 64;
+      setting.seed = std::uint64_t(700 + i);
+      setting.load = 1.4;
+      setting.restart_s = 4;
+      Lived lived;
+      compare(setting, &lived);
+      if (testing::Test::HasFatalFailure()) return;
+      stops += std::size_t(std::count_if(lived.lines.begin(), lived.lines.end(), [](const std::string& line) {
+        return line.find("\"stopped\"") != line.npos;
+      }));
+    }
+  EXPECT_GT(stops, 10u) << "hardly a job was stopped: the case tests nothing";
+}
+
 // The belief's rows are renumbered in the middle of the run; nobody can tell from what is decided. Not so the
 // mean-field controller: its arrival rates come from the rows of the last hour, and those of jobs that have ended are
 // gone.

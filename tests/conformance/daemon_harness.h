@@ -25,6 +25,7 @@ struct Setting {
   std::string layouts;  // of a static policy
   std::uint32_t overtaking = 64;
   bool demanding = false;  // some jobs need large slices, which a policy must make
+  double restart_s = 0;    // above: every other job is one that can be stopped at this price
   Time sample = std::chrono::minutes(10);
   std::string words() const {
     return fmt::format("{} on {} GPUs, {} jobs, seed {}{}", policy, gpus, jobs, seed, coarse ? ", whole seconds" : "");
@@ -58,6 +59,11 @@ inline std::vector<Ask> asks_of(const Setting& setting) {
     ask.spec.deadline = from_seconds(work_s * rng.uniform(1, 4));
     if (rng.below(3) == 0) ask.spec.mem_mib = int(1000 + rng.below(setting.demanding ? 30'000 : 3'500));
     if (rng.below(6) == 0 && setting.demanding) ask.spec.min_slices = int(1 + rng.below(7));
+    if (setting.restart_s > 0 && i % 2 == 0) {
+      ask.spec.checkpoint_signal = 10;
+      ask.spec.restart = from_seconds(setting.restart_s);
+      if (!ask.spec.mem_mib) ask.spec.mem_mib = 1000;  // else it comes back with what it was seen to hold
+    }
     asks.push_back(std::move(ask));
   }
   return asks;

@@ -37,7 +37,10 @@ Evidence read_evidence(const std::string& path, Complaints& out) {
     Attempt& attempt = evidence.attempts[number];
     if (what == "overlap") out.push_back(fmt::format("{}: attempt {} began while another one ran", path, number));
     if (what == "shared") out.push_back(fmt::format("{}: attempt {} found another job on {}", path, number, slice));
-    if (what == "saved") ++attempt.saves;
+    if (what == "saved") {
+      ++attempt.saves;
+      attempt.end_us = at;
+    }
     if (what == "start") {
       ++attempt.starts;
       attempt.start_us = at;

@@ -108,6 +108,8 @@ std::string job_table(const Json& jobs, double now, bool with_cost) {
   for (const Json& job : jobs) {
     std::string state = text_at(job, "state", "?");
     if (const std::string ending = ending_words(job); !ending.empty() && ending != "exit 0") state += ", " + ending;
+    if (const int stops = int(number_at(job, "preemptions").value_or(0)); stops > 0 && !is_final(job))
+      state += fmt::format(", stopped {}x", stops);
     const auto joules = number_at(object_at(job, "energy"), "joules_j");
     std::vector<std::string> row = {fmt::format("{}", id_at(job, "id")),
                                     cut(job_title(job), 24),

@@ -43,6 +43,7 @@ TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
                                {"-c", "2.5"},
                                {"--host-mem", "4G"},
                                {"--nice", "10"},
+                               {"--restart-time", "2m"},
                                {"--chdir", "/tmp/../var"}});
   ASSERT_TRUE(draft) << draft.error().what;
   const JobSpec& spec = draft->spec;
@@ -60,6 +61,7 @@ TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
   EXPECT_EQ(spec.dependencies[2].when, Dependency::kAfterAny);
   EXPECT_EQ(spec.checkpoint_signal, SIGUSR1);
   EXPECT_EQ(spec.grace, Time(45'000'000));
+  EXPECT_EQ(spec.restart, Time(120'000'000));
   EXPECT_EQ(spec.cpus, 2.5);
   EXPECT_EQ(spec.host_mem_mib, 4096);
   EXPECT_EQ(spec.priority, -10);

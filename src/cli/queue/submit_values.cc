@@ -125,6 +125,11 @@ Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
+Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, Time) {
+  SMARTMIG_TRY(draft.spec.restart, read_duration(value, kSecond));
+  return Ok{};
+}
+
 Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, Time) {
   SMARTMIG_TRY(draft.spec.grace, read_duration(value, kSecond));
   return Ok{};

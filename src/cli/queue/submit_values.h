@@ -18,6 +18,7 @@ Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, Time);
 Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, Time);
 Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, Time);
 Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, Time);
+Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, Time);
 Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, Time);
 Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, Time now);
 Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, Time);

@@ -26,7 +26,8 @@ const std::vector<std::string> kKeys = {"command",      "script",
                                         "grace_s",      "cpus",
                                         "host_mem_mib", "priority",
                                         "dependencies", "array",
-                                        "array_limit",  "exact_memory"};
+                                        "array_limit",  "exact_memory",
+                                        "restart_s"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -161,6 +162,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
       in.complain("checkpoint_signal",
                   fmt::format("'{}' is not a signal that a program can catch, such as USR1", name));
   }
+  spec.restart = in.duration("restart_s", 0);
   spec.grace = in.duration("grace_s", 0);
   spec.cpus = in.number("cpus", 0, 65'536).value_or(0);
   spec.host_mem_mib = in.integer("host_mem_mib", 0, kMaxMemoryMib, 0);
@@ -204,6 +206,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;
   out["requeue"] = spec.requeue;
   if (spec.checkpoint_signal) out["checkpoint_signal"] = signal_name(spec.checkpoint_signal);
+  if (spec.restart) out["restart_s"] = seconds(*spec.restart);
   if (spec.grace) out["grace_s"] = seconds(*spec.grace);
   if (spec.cpus > 0) out["cpus"] = spec.cpus;
   if (spec.host_mem_mib) out["host_mem_mib"] = spec.host_mem_mib;

@@ -36,6 +36,7 @@ struct JobSpec {
   int estimate_slices = 0;       // 0: the whole GPU
   bool requeue = false;          // may be stopped and started from the beginning
   int checkpoint_signal = 0;     // sent before a stop; the job saves its progress and exits. 0: none
+  std::optional<Time> restart;   // what saving and resuming takes; nothing: by its kind, else kUnknownRestart
   std::optional<Time> grace;     // from the first signal of a stop to the kill; nothing: the daemon's defaults.grace
   double cpus = 0;               // 0: in proportion to the slice
   int host_mem_mib = 0;

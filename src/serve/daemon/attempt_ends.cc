@@ -25,7 +25,7 @@ void AttemptEnds::take_exits() {
 }
 
 void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
-  const ExitFacts facts{session_.share_left(job), table_.postponed(job.id),
+  const ExitFacts facts{session_.share_left(job), session_.waits(job.id) || table_.postponed(job.id),
                         boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);
   memory_.attempt_ended(job);
@@ -37,11 +37,8 @@ void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
   switch (verdict.kind) {
     case ExitVerdict::kBackToQueue:
       return lifecycle_.back_to_queue(job, verdict.reason, verdict.remaining);
-    case ExitVerdict::kMoves:  // the belief has it on its new slice already
-      job.status = JobStatus::kQueued;
-      job.stop_reason = StopReason::kNone;
-      job.work.remaining = verdict.remaining;
-      return book_.changed(job);
+    case ExitVerdict::kAsBelieved:
+      return lifecycle_.back_as_believed(job, verdict.reason, verdict.remaining);
     case ExitVerdict::kFails:
       job.times.ended = exit.ended;
       return failed(job, exit, verdict);

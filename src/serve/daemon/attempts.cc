@@ -52,8 +52,10 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
         if (job && job->stop_reason == StopReason::kNone) stop(*job, StopReason::kPreempt);  // else it is stopping
         break;
       }
-      case LiveFleet::Effect::kCreate:
       case LiveFleet::Effect::kDestroy:
+        (table_.held(key_of(effect)) ? postponed_destroys_ : effects_).push_back(effect);
+        break;
+      case LiveFleet::Effect::kCreate:
         effects_.push_back(effect);
         break;
     }
@@ -61,6 +63,11 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
 }
 
 void Attempts::begin_postponed() {
+  std::erase_if(postponed_destroys_, [&](const LiveFleet::Effect& destroy) {
+    if (table_.held(key_of(destroy))) return false;
+    effects_.push_back(destroy);
+    return true;
+  });
   for (const auto& [job, effect] : table_.take_ready(book_, session_.belief())) begin(*job, effect);
 }
 
@@ -106,6 +113,7 @@ void Attempts::carry_out() {
     if (!stopped)
       session_.note("stop_failed",
                     fmt::format("\"job\":{},\"words\":{}", id, nlohmann::json(stopped.error().what).dump()));
+    crash_point();
   }
   for (const LiveFleet::Effect& effect : std::exchange(effects_, {})) {
     switch (effect.what) {

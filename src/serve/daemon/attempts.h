@@ -1,6 +1,7 @@
 // From a decision to processes and back: what the policy's plan asks for is written into the records (prepare), and
 // once that is stored it is done (carry_out): attempts begin on their slices, jobs are told to stop, slices are created
-// and destroyed. A start whose slice, or whose own last slice, is not left yet is postponed until the exit.
+// and destroyed. A start whose slice, or whose own last slice, is not left yet is postponed until the exit,
+// and so is the end of a slice.
 //
 // Invariant: nothing here touches a process or a device before the commit of what led to it. Thread rule: the owner's.
 #pragma once
@@ -51,7 +52,8 @@ class Attempts {
   const HostShares& shares_;
   Lifecycle& lifecycle_;
   VisibleJobs& visible_;
-  std::vector<LiveFleet::Effect> effects_;  // to be carried out
+  std::vector<LiveFleet::Effect> effects_;             // to be carried out
+  std::vector<LiveFleet::Effect> postponed_destroys_;  // of slices that a stopping job has not left yet
   std::vector<QueueId> to_stop_;
 };
 

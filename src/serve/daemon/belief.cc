@@ -9,7 +9,6 @@ namespace smartmig {
 namespace {
 
 constexpr double kUnknownExponent = 0.5;
-constexpr int kMostPreemptions = 10;  // of one job; its new row in the belief does not remember them
 
 const GpuModel& reference_of(const Platform& platform) { return *platform.models()[0].gpu; }
 
@@ -26,14 +25,26 @@ std::shared_ptr<JobTable> fresh_table(const Platform& platform, std::size_t capa
   return std::make_shared<JobTable>(std::move(*table));
 }
 
+// Before a job makes progress where it goes on from what it saved.
+Time resume_time(const JobRecord& record) {
+  const bool saved = record.spec.checkpoint_signal != 0 && record.work.remaining < 1;
+  return saved ? restart_time(record.spec) : Time{0};
+}
+
 }  // namespace
+
+Time restart_time(const JobSpec& spec) {
+  if (spec.restart) return *spec.restart;
+  const Time known = spec.kind.empty() ? Time{-1} : restart_of(spec.kind);
+  return known < Time{0} ? kUnknownRestart : known;
+}
 
 Belief::Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity)
     : platform_(std::move(platform)),
       table_(fresh_table(*platform_, capacity)),
       origin_(origin),
       capacity_(capacity),
-      record_of_(capacity) {}
+      rows_(capacity) {}
 
 Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
   const GpuModel& reference = reference_of(*platform_);
@@ -51,13 +62,13 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
     for (int k = 1; k <= std::min(whole, kMaxComputeSlices); ++k)
       job.work[std::size_t(k - 1)] = from_seconds(whole_s * std::pow(double(whole) / k, kUnknownExponent));
   }
+  for (Time& time : job.work)
+    if (time >= Time{0}) time += resume_time(record);
   for (int k = 1; k < std::min(record.spec.min_slices, kMaxComputeSlices + 1); ++k)
     job.work[std::size_t(k - 1)] = kCannotRun;
   // One that starts from the beginning would lose all it has done: only those that save their progress are stopped.
-  if (record.spec.checkpoint_signal != 0 && record.counts.preempted < kMostPreemptions) {
-    const Time known = kind.empty() ? Time{-1} : restart_of(kind);
-    job.restart = known < Time{0} ? kUnknownRestart : known;
-  }
+  if (record.spec.checkpoint_signal != 0 && record.counts.preempted < kMostPreemptions)
+    job.restart = restart_time(record.spec);
   // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
   const auto small_enough = [&](const Profile& p) {
     return p.compute_slices <= user_slices_ && p.compute_slices >= record.spec.min_slices &&
@@ -76,7 +87,7 @@ Result<JobId> Belief::put(const JobRecord& record, Time presented_deadline) {
   SMARTMIG_RETURN_IF_ERROR(table_->put(id, job_of(record, presented_deadline), label(record),
                                        SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "",
                                        *platform_));
-  record_of_[used_++] = record.id;
+  rows_[used_++] = {record.id, record.work.remaining, resume_time(record)};
   row_of_[record.id] = id;
   return id;
 }
@@ -90,6 +101,13 @@ Result<Ok> Belief::fits(const JobRecord& record) const {
 Time Belief::time_on(const JobRecord& record, int compute_slices) const {
   if (compute_slices < 1 || compute_slices > kMaxComputeSlices) return kCannotRun;
   return job_of(record, kNever).work_on(compute_slices);
+}
+
+double Belief::share_left(JobId row, Time left, Time whole) const {
+  const Row& of = rows_[index(row)];
+  const Time work = whole - of.resume;
+  if (work <= Time{0}) return of.share;
+  return of.share * std::clamp(double(left.count()) / double(work.count()), 0.0, 1.0);
 }
 
 int Belief::largest_memory_mib() const {
@@ -108,7 +126,7 @@ JobId Belief::row(QueueId record) const {
 Cluster Belief::compacted(const Cluster& cluster) {
   const auto table = fresh_table(*platform_, capacity_);
   std::vector<JobId> keep;
-  std::vector<QueueId> records(capacity_);
+  std::vector<Row> kept(capacity_);
   std::map<QueueId, JobId> rows;
   for (JobId old = cluster.first_unfinished(); old != kNoJob; old = cluster.next_unfinished(old)) {
     const JobId id{std::uint32_t(keep.size())};
@@ -116,13 +134,13 @@ Cluster Belief::compacted(const Cluster& cluster) {
     const auto put =
         table->put(id, job, table_->workload().name_of(index(old)), table_->workload().kind_of(job), *platform_);
     SMARTMIG_CHECK(bool(put), "a row of the belief fits no more");
-    records[keep.size()] = record_of_[index(old)];
-    rows[record_of_[index(old)]] = id;
+    kept[keep.size()] = rows_[index(old)];
+    rows[rows_[index(old)].record] = id;
     keep.push_back(old);
   }
   used_ = keep.size();
   table_ = table;
-  record_of_ = std::move(records);
+  rows_ = std::move(kept);
   row_of_ = std::move(rows);
   return cluster.renumbered(table_, keep);
 }

@@ -3,6 +3,9 @@
 // never changes, and Cluster stays the fold of its events. Rows are reused by compaction, so memory follows what is
 // alive.
 //
+// A job that goes on from what it saved needs its restart time besides the work left. Where a row saw it stop, the
+// Cluster adds that by itself; a row that is new to it has it as part of its work.
+//
 // A job's time on each size: by its kind's measured curve on the fleet's first model; else by size ^ -0.5, between the
 // median exponents of the measured curves (data/speeds.csv: 0.52 over 26 kinds on the A100 with 40 GB, 0.39 over 62
 // with 80 GB, 0.40 over 7 on the H200). Times of the belief count from `origin` (Unix). Thread rule: the owner's.
@@ -17,6 +20,10 @@
 namespace smartmig {
 
 inline constexpr Time kUnknownRestart{30'000'000};  // of a kind that nobody measured
+inline constexpr int kMostPreemptions = 10;         // of one job; then it is left alone
+
+// What saving and resuming takes: as its owner says, else by its kind.
+Time restart_time(const JobSpec& spec);
 
 class Belief {
  public:
@@ -31,7 +38,9 @@ class Belief {
   Result<JobId> put(const JobRecord& record, Time presented_deadline);
   void drop(QueueId record);        // its row is of the past
   JobId row(QueueId record) const;  // kNoJob: not visible
-  QueueId record(JobId row) const { return record_of_[index(row)]; }
+  QueueId record(JobId row) const { return rows_[index(row)].record; }
+  // Of the whole job, when `left` of the row's time on a slice is left, which was `whole` at first.
+  double share_left(JobId row, Time left, Time whole) const;
   std::size_t visible() const { return row_of_.size(); }
   std::size_t free_rows() const { return table_->size() - used_; }
   // The cluster over a fresh table with the visible rows only.
@@ -54,7 +63,12 @@ class Belief {
   int user_slices_ = 0;
   std::size_t capacity_, used_ = 0;
   std::map<QueueId, JobId> row_of_;
-  std::vector<QueueId> record_of_;  // by row
+  struct Row {
+    QueueId record = kNoId;
+    double share = 1;  // of the whole job, that the row's work is
+    Time resume{};     // part of the row's work on every size
+  };
+  std::vector<Row> rows_;
 };
 
 }  // namespace smartmig

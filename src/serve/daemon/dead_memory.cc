@@ -54,7 +54,7 @@ void DeadMemory::take_out_of_service(SliceKey key, BoardState& state, const Held
   nobody.spec.command = {fmt::format("dead process {}", held.pid)};
   nobody.work.estimate = std::chrono::hours(24 * 365);
   nobody.times.submitted = nobody.times.first_started = session_.now();
-  if (!session_.found_running(nobody, gpu, where, nobody.work.estimate)) return;
+  if (!session_.found_with(nobody, gpu, where, nobody.work.estimate)) return;
   phantoms_[key] = nobody.id;
   std::string& words = state.quarantined[key.second];
   words = fmt::format(

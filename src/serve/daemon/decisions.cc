@@ -1,10 +1,28 @@
 #include "serve/daemon/decisions.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "serve/daemon/live_fork.h"
 
 namespace smartmig {
+namespace {
+
+constexpr Time kAfterVainStop{1'000'000};
+
+// What has a share of the host: not those that this plan or an earlier one stopped, since the next on their slice is
+// started when they have left it.
+std::vector<AttemptTable::Running> sharing(const LiveSession& session, const JobBook& book, const AttemptTable& table,
+                                           const Plan& plan) {
+  auto running = table.running(book, session.platform());
+  std::erase_if(running, [&](const AttemptTable::Running& one) {
+    const JobId row = session.belief().row(one.job->id);
+    return session.waits(one.job->id) || std::find(plan.stops.begin(), plan.stops.end(), row) != plan.stops.end();
+  });
+  return running;
+}
+
+}  // namespace
 
 Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
                      JobBook& book, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
@@ -17,7 +35,9 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
       attempts_(attempts),
       figures_(figures),
       policies_(settings, session.shared_platform(), session.cost(),
-                StartGate{[&session, &book, &shares, &table] { shares.count(table.running(book, session.platform())); },
+                StartGate{[&session, &book, &shares, &table](const Plan& plan) {
+                            shares.count(sharing(session, book, table, plan));
+                          },
                           [&session, &book, &shares](const Cluster&, const Start& start) {
                             const JobRecord* job = book.find(session.belief().record(start.job));
                             if (!job) return StartObjection::kJobEnded;
@@ -72,8 +92,13 @@ void Decisions::decide() {
   plan_.clear();
   const auto began = std::chrono::steady_clock::now();
   if (!paused_) {
+    const StartFilter* gate = policies_.stack().filter();
+    const std::uint64_t held_back = gate ? gate->held_back() : 0;
     policies_.decide(session_.cluster(), plan_);
     shapes_due_ = false;
+    // Jobs may have been stopped for one that the gate held back: no event tells when something else may start there.
+    if (gate && !plan_.stops.empty() && gate->held_back() > held_back)
+      next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);
   }
   figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   if (!paused_) note_shadow();

@@ -38,7 +38,7 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
       if (by_itself) return std::nullopt;
       ExitVerdict verdict = back("preempted" + how, left);
       verdict.preempted = true;
-      if (checkpoints && facts.next_slice) verdict.kind = ExitVerdict::kMoves;
+      if (checkpoints && !killed && facts.believed) verdict.kind = ExitVerdict::kAsBelieved;
       return verdict;
     }
     case StopReason::kLarger:

@@ -1,4 +1,5 @@
-// What the exit of an attempt means for its job: it ends, goes back to the queue, or goes on at its new slice. Pure: the
+// What the exit of an attempt means for its job: it ends, goes back to the queue, or has gone there in
+// the belief already. Pure: the
 // record, the exit, and the few facts around them. A failure is not looked into here: whether it was for want of GPU
 // memory is the memory watch's to say.
 #pragma once
@@ -8,9 +9,9 @@
 namespace smartmig {
 
 struct ExitFacts {
-  double share_left = 1;    // of the whole job, as the belief has it
-  bool next_slice = false;  // a start of it waits for this exit: it moves
-  std::string gpu_words;    // what is wrong with its GPU; "": nothing
+  double share_left = 1;  // of the whole job, as the belief has it
+  bool believed = false;  // the belief has it waiting, or on its next slice, from where it was stopped
+  std::string gpu_words;  // what is wrong with its GPU; "": nothing
 };
 
 struct ExitVerdict {
@@ -18,7 +19,7 @@ struct ExitVerdict {
     kEnds,         // with `status` and `reason`; `completed` as Lifecycle::finish takes it
     kFails,        // the same, unless it was for want of GPU memory
     kBackToQueue,  // with `reason` and `remaining`
-    kMoves         // with `remaining`; its next start is waiting
+    kAsBelieved    // the same, and the belief has it so already
   } kind = kEnds;
   JobStatus status = JobStatus::kFailed;
   std::string reason;

@@ -63,7 +63,8 @@ TEST(ExitVerdict, APreemptedJobKeepsWhatItSaved) {
   const JobRecord saves = stopped_job(StopReason::kPreempt, true);
   EXPECT_EQ(verdict_of(saves, exit_with(0), facts).remaining, 0.3);
   EXPECT_EQ(verdict_of(saves, exit_with(-1, 9), facts).remaining, 0.8) << "killed before it had saved";
-  EXPECT_EQ(verdict_of(saves, exit_with(0), {0.3, true, ""}).kind, ExitVerdict::kMoves);
+  EXPECT_EQ(verdict_of(saves, exit_with(0), {0.3, true, ""}).kind, ExitVerdict::kAsBelieved);
+  EXPECT_EQ(verdict_of(saves, exit_with(-1, 9), {0.3, true, ""}).kind, kBack) << "the belief has it saved";
 }
 
 TEST(ExitVerdict, AJobOfAFailedGpuGoesElsewhereIfItMay) {

@@ -48,6 +48,8 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
     warnings.push_back(
         fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+  if (spec.restart && spec.checkpoint_signal == 0)
+    warnings.push_back("without --checkpoint-signal the job is never stopped: its --restart-time has no use");
   SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
   if (spec.exact_memory)
     if (const auto can = runner_.reports_memory(); !can)

@@ -21,6 +21,13 @@ bool satisfied(Dependency::When when, JobStatus status) {
   return false;
 }
 
+// What it is placed by from now on: a slice that was too large is not asked for again. What was seen, with room for what
+// was not.
+int memory_seen(const JobRecord& job, int largest_mib) {
+  if (job.spec.mem_mib || job.counts.out_of_memory > 0 || job.memory.peak_mib <= 0) return job.memory.mib;
+  return std::min(largest_mib, int(kPeakMargin * job.memory.peak_mib));
+}
+
 std::string never_holds(QueueId id, JobStatus status) {
   return fmt::format("its dependency can never hold: job {} is {}", id, name_of(status));
 }
@@ -46,15 +53,25 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
 
 void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaining) {
   session_.withdraw(job.id);
+  job.memory.mib = memory_seen(job, session_.belief().largest_memory_mib());
+  waits_again(job, std::move(reason), remaining);
+}
+
+void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double remaining) {
+  const bool as_before = job.memory.mib == memory_seen(job, session_.belief().largest_memory_mib());
+  // A row that was made after some of its stops does not know of them.
+  const bool enough = job.counts.preempted >= kMostPreemptions && session_.stops(job.id) < kMostPreemptions;
+  if (!as_before || enough) return back_to_queue(job, std::move(reason), remaining);
+  waits_again(job, std::move(reason), remaining);
+}
+
+void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining) {
   job.status = JobStatus::kQueued;
   job.reason = std::move(reason);
   session_.note("requeued", fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt,
                                         nlohmann::json(job.reason).dump()));
   job.stop_reason = StopReason::kNone;
   job.work.remaining = remaining;
-  // A slice that was too large is not asked for again: what was seen, with room for what was not.
-  if (!job.spec.mem_mib && job.counts.out_of_memory == 0 && job.memory.peak_mib > 0)
-    job.memory.mib = std::min(session_.belief().largest_memory_mib(), int(kPeakMargin * job.memory.peak_mib));
   job.times.started = Time{-1};
   leave_slice(job);
   book_.changed(job);

@@ -17,10 +17,13 @@ class Lifecycle {
   // code; else it is taken out of the belief. The reference is dead afterwards.
   void finish(JobRecord& job, JobStatus status, std::string reason, bool completed);
   void back_to_queue(JobRecord& job, std::string reason, double remaining);
+  // The same of one that the belief has waiting, or on its next slice, with what is left.
+  void back_as_believed(JobRecord& job, std::string reason, double remaining);
   // Held or free to run by what it depends on now; ended, where that can never hold. False: it may not run.
   bool check_dependencies(JobRecord& job);
 
  private:
+  void waits_again(JobRecord& job, std::string reason, double remaining);
   void settle_dependents(QueueId id, JobStatus status);
 
   LiveSession& session_;

@@ -32,13 +32,22 @@ Result<Ok> LiveSession::show(const JobRecord& job, Time presented_deadline, Time
   return Ok{};
 }
 
-Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left) {
+Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, Time last) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
   const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
-  session_->apply(Event::submitted(cluster().now(), row));
-  session_->apply(Event::found_running(cluster().now(), row, gpu, where,
-                                       left.value_or(std::max(Time{1'000'000}, whole - (now() - job.times.started)))));
+  found(row, gpu, where, std::max(Time{1'000'000}, whole - (last - job.times.started)));
   return Ok{};
+}
+
+Result<Ok> LiveSession::found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left) {
+  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
+  found(row, gpu, where, left);
+  return Ok{};
+}
+
+void LiveSession::found(JobId row, GpuId gpu, PlacementId where, Time left) {
+  session_->apply(Event::submitted(cluster().now(), row));
+  session_->apply(Event::found_running(cluster().now(), row, gpu, where, left));
 }
 
 void LiveSession::leave(QueueId id, Time when, bool completed) {
@@ -46,6 +55,16 @@ void LiveSession::leave(QueueId id, Time when, bool completed) {
   if (row == kNoJob) return;
   tell(completed ? Event::finished(belief_.inside(when), row) : Event::withdrawn(belief_.inside(when), row));
   belief_.drop(id);
+}
+
+bool LiveSession::waits(QueueId id) const {
+  const JobId row = belief_.row(id);
+  return row != kNoJob && cluster().state(row).phase == JobPhase::kQueued;
+}
+
+int LiveSession::stops(QueueId id) const {
+  const JobId row = belief_.row(id);
+  return row == kNoJob ? 0 : int(cluster().state(row).stops);
 }
 
 std::optional<Time> LiveSession::expected_finish(QueueId id) const {
@@ -60,8 +79,7 @@ double LiveSession::share_left(const JobRecord& job) const {
   const JobState& state = cluster().state(row);
   if (state.type == kNoType) return job.work.remaining;
   const Time whole = belief_.table()->work(row, state.type), left = cluster().remaining_on(row, state.type);
-  if (whole <= Time{0}) return job.work.remaining;
-  return std::clamp(job.work.remaining * double(left.count()) / double(whole.count()), 0.0, 1.0);
+  return belief_.share_left(row, left, whole);
 }
 
 std::vector<QueueId> LiveSession::overdue() const {

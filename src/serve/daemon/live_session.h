@@ -49,12 +49,15 @@ class LiveSession {
 
   // A waiting job becomes visible to the policy. kInvalid: it fits no slice of the fleet.
   Result<Ok> show(const JobRecord& job, Time presented_deadline, Time arrived);
-  // One that runs already. `left`: until its expected end; nothing: what its estimate leaves of the time it has run.
-  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, std::optional<Time> left = {});
+  // One that ran already, at `last` or until then: it has left what its estimate leaves of the time it has run.
+  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, Time last);
+  Result<Ok> found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left);  // until its expected end
   // The job leaves the belief: it ran to its end (`completed`), or it is taken out. Jobs that are not visible: nothing.
   void leave(QueueId id, Time when, bool completed);
   void withdraw(QueueId id) { leave(id, now(), false); }
 
+  bool waits(QueueId id) const;                           // the belief has it waiting
+  int stops(QueueId id) const;                            // of its row
   std::optional<Time> expected_finish(QueueId id) const;  // Unix; of a running job
   double share_left(const JobRecord& job) const;          // of the whole job, as the belief has it
   std::vector<QueueId> overdue() const;                   // jobs past their expected end by kOverrunGrace
@@ -66,6 +69,8 @@ class LiveSession {
   void begin_step() { fleet_->set_clock(inside_now()); }
 
  private:
+  void found(JobId row, GpuId gpu, PlacementId where, Time left);
+
   LiveClock& clock_;
   std::shared_ptr<const Platform> platform_;
   CostModel cost_{CostModel::kHardware, {}};

@@ -55,7 +55,7 @@ TEST(LiveSession, AJobThatIsFoundRunningHasWhatItsEstimateLeaves) {
   JobRecord job = f.job(1);
   job.times.started = job.times.first_started = f.clock.now() - std::chrono::minutes(4);
   const PlacementId where = *f.whole().begin();
-  ASSERT_TRUE(f.session.found_running(job, GpuId(0), where));
+  ASSERT_TRUE(f.session.found_running(job, GpuId(0), where, f.clock.now()));
   EXPECT_EQ(f.session.expected_finish(job.id), f.clock.now() + std::chrono::minutes(6)) << "Unix time";
   EXPECT_TRUE(f.session.overdue().empty());
   f.clock.set(f.clock.now() + std::chrono::minutes(6) + kOverrunGrace);
@@ -64,6 +64,37 @@ TEST(LiveSession, AJobThatIsFoundRunningHasWhatItsEstimateLeaves) {
   f.session.tell_overrun(job.id);
   f.tell_all();
   EXPECT_GT(*f.session.expected_finish(job.id), f.clock.now());
+}
+
+TEST(LiveSession, AJobThatGoesOnFromWhatItSavedNeedsItsRestartTime) {
+  Fleet1 f;
+  JobRecord job = f.job(1);
+  job.spec.checkpoint_signal = 10;
+  job.spec.restart = std::chrono::minutes(1);
+  const Time whole = f.session.belief().time_on(job, 7);
+  EXPECT_EQ(f.session.belief().job_of(job, kNever).restart, *job.spec.restart);
+  job.work.remaining = 0.5;
+  EXPECT_EQ(f.session.belief().time_on(job, 7), whole / 2 + *job.spec.restart);
+  job.counts.preempted = kMostPreemptions;
+  EXPECT_LT(f.session.belief().job_of(job, kNever).restart, Time{0}) << "it is left alone from now on";
+  EXPECT_EQ(f.session.belief().time_on(job, 7), whole / 2 + *job.spec.restart) << "and resumes all the same";
+  // It has resumed and done a quarter of the whole.
+  const PlacementId where = *f.whole().begin();
+  job.times.started = f.clock.now() - *job.spec.restart - whole / 4;
+  ASSERT_TRUE(f.session.found_running(job, GpuId(0), where, f.clock.now()));
+  EXPECT_NEAR(f.session.share_left(job), 0.25, 1e-9);
+  job.spec.checkpoint_signal = 0;
+  EXPECT_EQ(f.session.belief().time_on(job, 7), whole / 2);
+}
+
+TEST(LiveSession, AJobThatEndedWhileNobodyLookedHasWhatItHadThen) {
+  Fleet1 f;
+  JobRecord job = f.job(1);
+  job.spec.checkpoint_signal = 10;
+  job.times.started = f.clock.now() - std::chrono::hours(5);
+  const Time whole = f.session.belief().time_on(job, 7);
+  ASSERT_TRUE(f.session.found_running(job, GpuId(0), *f.whole().begin(), job.times.started + whole / 4));
+  EXPECT_NEAR(f.session.share_left(job), 0.75, 1e-9);
 }
 
 TEST(LiveSession, RowsOfThePastAreDroppedWhenRoomRunsOut) {

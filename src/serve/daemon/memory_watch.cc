@@ -66,9 +66,8 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
   if (const auto known = SpeedTable::builtin().mem_mib(job.spec.kind);
       known && *known <= limit_mib && used_mib <= *known)
     return std::nullopt;
-  const Time known = restart_of(job.spec.kind);
   RestartCosts costs;
-  costs.restart_s = seconds(known >= Time{0} ? known : kUnknownRestart);
+  costs.restart_s = seconds(restart_time(job.spec));
   costs.lost_if_restarted = job.spec.checkpoint_signal ? 0 : elapsed_s;
   costs.lost_if_failed = elapsed_s;
   const RestartVerdict verdict = projection.verdict(limit_mib, total_s, costs);

@@ -11,8 +11,9 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
   state.book.changed(job);
 }
 
-// Where its slice is, it is put back into the belief. Where it is gone, its exit will tell.
-void resume(JobRecord& job, DaemonState& state) {
+// Where its slice is, it is put back into the belief, with what it had left at `last`, while it still ran. Where it is
+// gone, its exit will tell.
+void resume(JobRecord& job, Time last, DaemonState& state) {
   PlacementId where = kNoPlacement;
   if (state.boards.known(job.place.gpu))
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
@@ -23,7 +24,7 @@ void resume(JobRecord& job, DaemonState& state) {
   }
   state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
   // An error: the fleet has changed. It runs where it is, unseen.
-  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where);
+  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
     state.attempts.began(*job);
     if (job->times.started < Time{0}) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
     if (job->times.first_started < Time{0}) job->times.first_started = job->times.started;
-    resume(*job, state);
+    resume(*job, ended.count(id) ? ended[id].ended : state.session.now(), state);
     if (job->status == JobStatus::kStarting) job->status = JobStatus::kRunning;
     if (state.boards.known(job->place.gpu)) state.boards.attempt_began(*job);
     state.book.changed(*job);

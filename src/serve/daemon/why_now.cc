@@ -65,7 +65,11 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   add_policy(in, *job, daemon.policies(), state);
   for (std::size_t g = 0; g < state.boards.size(); ++g)
     for (const auto& [where, words] : state.boards.at(int(g)).quarantined) in.quarantined[{g, where}] = words;
-  return why_waiting(in);
+  Why why = why_waiting(in);
+  if (const int times = job->counts.preempted; times > 0)
+    why.sentence +=
+        fmt::format("; it was stopped for another job {}", times == 1 ? "once" : fmt::format("{} times", times));
+  return why;
 }
 
 }  // namespace smartmig

@@ -27,8 +27,8 @@ constexpr SchemaShape kShapes[] = {
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -kind:text -mem_mib:int "
      "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
-     "-requeue:bool -checkpoint_signal:text -grace_s:num -cpus:num -host_mem_mib:int -priority:int "
-     "-dependencies:[text] "
+     "-requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
+     "-priority:int -dependencies:[text] "
      "-array:[int] -array_limit:int"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
     {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
