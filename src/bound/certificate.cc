@@ -79,6 +79,20 @@ Result<OwnPrices> parse_own_prices(const JsonObject& fields, const Json& json) {
   return own;
 }
 
+Result<std::vector<EndPrice>> parse_end_prices(const JsonObject& fields, const Json& json) {
+  std::vector<EndPrice> ends;
+  if (!json.contains("ends")) return ends;
+  SMARTMIG_TRY(const Json* list, bounded_list(fields, "ends", kMaxWindows));
+  for (const Json& entry : *list) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[1].is_number() ||
+        !(entry[1].get<double>() >= 0 && entry[1].get<double>() <= 1e15))
+      return fields.error("ends", "should hold pairs of a job and a price, at least 0 and finite");
+    SMARTMIG_TRY(const std::int64_t job, fields.integer_in(entry[0], "ends", 0, 1'000'000'000));
+    ends.push_back({std::uint32_t(job), entry[1].get<double>()});
+  }
+  return ends;
+}
+
 }  // namespace
 
 std::vector<std::string> class_names(const Platform& platform, const std::vector<SliceClass>& classes) {
@@ -112,7 +126,10 @@ std::string certificate_json(const Certificate& c) {
     out += fmt::format("{}[{},{},[{}]]", s ? ",\n" : ",\n\"own\": [", span.job, span.first_window,
                        fmt::join(values, values + span.count, ","));
   }
-  return out + (own.empty() ? "}\n" : "]}\n");
+  if (!own.empty()) out += "]";
+  for (std::size_t e = 0; e < c.prices.ends.size(); ++e)
+    out += fmt::format("{}[{},{}]", e ? "," : ",\n\"ends\": [", c.prices.ends[e].job, c.prices.ends[e].price);
+  return out + (c.prices.ends.empty() ? "}\n" : "]}\n");
 }
 
 Result<Certificate> parse_certificate(const std::string& name, std::string_view text) {
@@ -156,6 +173,7 @@ Result<Certificate> parse_certificate(const std::string& name, std::string_view 
   if (c.classes.empty()) return fields.error("classes", "should not be empty");
   SMARTMIG_TRY(c.prices, parse_prices(fields, c.classes.size()));
   SMARTMIG_TRY(c.prices.own, parse_own_prices(fields, *json));
+  SMARTMIG_TRY(c.prices.ends, parse_end_prices(fields, *json));
   return c;
 }
 

@@ -4,7 +4,8 @@
 //    "share": 1, "classes": ["a100-40gb/1", ...], "edges_us": [0, ...], "prices": [[...], ...]}
 // prices[w][k] >= 0: cost per minute of a slice of class k in window w = [edges_us[w], edges_us[w + 1]); the last row
 // is the tail after the last edge. "own": [[job, first window, [price, ...]], ...] (may be missing) are prices of single
-// jobs in the windows from that one on (own_prices.h). Units of cost: see lagrangian_problem.h. `bound` is the checker's value for exactly
+// jobs in the windows from that one on, "ends": [[job, price], ...] (may be missing) prices of their ends
+// (own_prices.h). Units of cost: see lagrangian_problem.h. `bound` is the checker's value for exactly
 // these numbers: watt-minutes for energy, minutes for tardiness, a e + t for et.
 #pragma once
 #include <string>

@@ -56,6 +56,7 @@ Result<Certificate> make_certificate(const Platform& platform, const JobTable& j
   for (std::size_t i = 0; i < c.prices.windows.count() * c.classes.size(); ++i)
     c.prices.values[i] = rounded_price(c.prices.values[i]);
   for (double& price : c.prices.own.values) price = rounded_price(price);
+  for (EndPrice& end : c.prices.ends) end.price = rounded_price(end.price * (1 - 1e-6));
   SMARTMIG_TRY(c.bound, certified_bound(c, platform, jobs));
   return c;
 }

@@ -85,6 +85,17 @@ TEST_F(CertificateTest, OwnPricesNameJobsAndWindowsThatExist) {
   EXPECT_NE(complaint(changed("\"own\": [[", "\"own\": [[0,")).find("own"), std::string::npos);
 }
 
+TEST_F(CertificateTest, EndPricesAreNoMoreThanIdleBoardsCost) {
+  ASSERT_FALSE(good.prices.ends.empty());
+  Certificate c = good;
+  c.prices.ends.back().price += 1e-4 * 3 * 40;
+  EXPECT_NE(refusal(c).find("boards idle"), std::string::npos);
+  c = good;
+  c.prices.ends.push_back({3, 0});
+  EXPECT_NE(refusal(c).find("not job 3"), std::string::npos);
+  EXPECT_NE(complaint(changed("\"ends\": [[", "\"ends\": [[0,")).find("ends"), std::string::npos);
+}
+
 TEST_F(CertificateTest, AnotherWorkloadFleetOrPowerIsNamed) {
   const auto others = bind({job(0, 0, linear(10)), job(1, 2, linear(4)), job(2, 31, linear(1))}, *gpus);
   EXPECT_NE(certified_bound(good, *gpus, *others).error().what.find("another workload"), std::string::npos);

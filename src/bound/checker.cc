@@ -79,6 +79,13 @@ Result<Ok> Checker::match() {
     if (found == c_.classes.end()) return invalid("the certificate has no prices for {}", name);
     class_of_.push_back(std::size_t(found - c_.classes.begin()));
   }
+  last = -1;
+  for (const EndPrice& end : c_.prices.ends) {
+    if (end.job >= jobs_.size() || std::int64_t(end.job) <= last)
+      return invalid("the certificate's end prices should name jobs below {} in increasing order, not job {}",
+                     jobs_.size(), end.job);
+    last = end.job;
+  }
   return Ok{};
 }
 
@@ -182,6 +189,7 @@ double Checker::all_jobs() const {
   double sum = 0;
   std::vector<CheckedJob::Size> sizes;
   auto span = c_.prices.own.spans.begin();
+  auto end = c_.prices.ends.begin();
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     sizes.clear();
     bool instant = false;
@@ -205,6 +213,7 @@ double Checker::all_jobs() const {
       own = {span->first_window, span->count, c_.prices.own.values.data() + span->at};
       ++span;
     }
+    if (end != c_.prices.ends.end() && end->job == j) own.end_price = end++->price;
     double least = kInfinity;
     const bool free = c_.world == BoundWorld::kFree || sizes.empty();
     if (free || job.restart >= Time{0}) least = in_pieces.least_cost(job.submit, job.deadline, sizes, own);
@@ -246,7 +255,16 @@ Result<double> Checker::run() {
       fleet = down(fleet + down(gpus[m] * down(length * least)));  // least <= 0: the longer, the smaller
     }
   }
-  double total = down(down(energy_low_ * down(idle_watts * makespan())) + fleet);
+  // The boards are on until the last end, and so at least until the end of each job with an end price.
+  const double idle_rate = std::max(0.0, product_down(energy_low_, idle_watts));
+  double ends = 0;
+  for (const EndPrice& end : c_.prices.ends)
+    if (end.price > 0) ends = up(ends + end.price);
+  if (ends > idle_rate)
+    return invalid("the certificate proves nothing: its end prices sum to {:g}, a minute of all boards idle costs {:g}",
+                   ends, idle_rate);
+  const double rest = ends == 0 ? idle_rate : std::max(0.0, down(idle_rate - ends));
+  double total = down(product_down(rest, makespan()) + fleet);
   total = down(total + all_jobs());
   if (c_.objective != Objective::kEnergy) total = down(total / double(jobs_.size()));
   if (!std::isfinite(total)) return invalid("the certificate's numbers overflow: it proves nothing");

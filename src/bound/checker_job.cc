@@ -21,6 +21,11 @@ double CheckedJob::gain(std::size_t window, double lambda) const {
   return most;
 }
 
+double CheckedJob::ending(std::int64_t at, Time deadline) const {
+  const double late = at > deadline.count() ? product_down(tau_, minutes_low(at - deadline.count())) : 0;
+  return std::max(0.0, own_.end_price > 0 ? down(late + down(own_.end_price * minutes_low(at))) : late);
+}
+
 // Pieces until waiting alone costs `enough`, or to the end of time. `rest` bounds every completion after the last
 // piece.
 void CheckedJob::cut(Time submit, Time deadline, double enough, double least_fill, double& rest) {
@@ -29,15 +34,16 @@ void CheckedJob::cut(Time submit, Time deadline, double enough, double least_fil
   std::int64_t at = submit.count();
   for (std::size_t w = prices_.windows.find(submit);;) {
     const bool tail = w >= prices_.windows.count(), is_late = at >= deadline.count();
-    const double late = is_late ? down(tau_ * minutes_low(at - deadline.count())) : 0;
+    const double late = ending(at, deadline), minute_more = down((is_late ? tau_ : 0) + own_.end_price);
     if (down(late + least_fill) >= enough) {
       rest = down(late + least_fill);
       return;
     }
     std::int64_t end = tail ? std::numeric_limits<std::int64_t>::max() : prices_.windows.edges[w + 1];
     if (!is_late) end = std::min(end, deadline.count());
-    const bool last = tail && is_late;
-    pieces_.push_back({w, last ? kInfinity : minutes_high(end - at), is_late ? tau_ : 0, late, -kInfinity, false});
+    const bool last = tail && (is_late || deadline == kNever);
+    pieces_.push_back(
+        {w, last ? kInfinity : minutes_high(end - at), std::max(0.0, minute_more), late, -kInfinity, false});
     if (last) return;
     at = end;
     if (!tail && at >= prices_.windows.edges[w + 1]) ++w;
@@ -100,8 +106,7 @@ double CheckedJob::least_price(Time submit, const std::vector<Size>& sizes) cons
 
 double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size>& sizes, const OwnRow& own) {
   own_ = own;
-  if (sizes.empty())
-    return deadline < submit ? std::max(0.0, down(tau_ * minutes_low((submit - deadline).count()))) : 0;
+  if (sizes.empty()) return ending(submit.count(), deadline);
   const std::size_t window = prices_.windows.find(submit);
   double least_fill = kInfinity, enough = kInfinity;
   speeds_.clear();
@@ -119,10 +124,11 @@ double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size
       at = to;
     }
     if (end > deadline.count()) cost += tau_ * double(end - deadline.count()) / 60e6;
+    cost += own.end_price * double(end) / 60e6;
     enough = std::min(enough, cost);
   }
   least_fill = std::max(0.0, least_fill);
-  if (tau_ == 0 || deadline == kNever) return least_fill;
+  if ((tau_ == 0 || deadline == kNever) && own.end_price == 0) return least_fill;
   double rest = 0;
   cut(submit, deadline, enough, least_fill, rest);
   for (;;) {

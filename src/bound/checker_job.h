@@ -27,7 +27,7 @@ class CheckedJob {
     std::size_t window;
     double length;  // minutes, rounded up; infinite in the tail
     double tau;     // what a minute more costs
-    double late;    // what completing at its start costs, rounded down
+    double late;    // what ending at its start costs, rounded down
     double value;   // the best phi so far
     bool settled;   // lambda was chosen for this piece
   };
@@ -36,6 +36,7 @@ class CheckedJob {
     double per_minute, charge;  // progress, rounded up
   };
   double gain(std::size_t window, double lambda) const;  // v, rounded up
+  double ending(std::int64_t at, Time deadline) const;   // lateness and end price, rounded down
   void cut(Time submit, Time deadline, double enough, double least_fill, double& rest);
   double best_lambda(std::size_t piece, double enough) const;
   void try_lambda(double lambda);

@@ -48,8 +48,8 @@ double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<Chec
     std::size_t from = prices_.windows.find(submit), to = prices_.windows.find(Time(start + size.work_us));
     for (;;) {
       const std::int64_t end = start + size.work_us;
-      const double late =
-          end > deadline.count() ? std::max(0.0, product_down(tau_, minutes_low(end - deadline.count()))) : 0;
+      double late = end > deadline.count() ? product_down(tau_, minutes_low(end - deadline.count())) : 0;
+      if (own.end_price > 0) late = std::max(0.0, down(late + down(own.end_price * minutes_low(end))));
       if (late >= least) break;  // and later starts end later
       const auto us = double(paid(to, size.slice_class, end) - paid(from, size.slice_class, start) + own_paid(to, end) -
                              own_paid(from, start));  // rounded to nearest

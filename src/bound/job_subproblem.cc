@@ -83,13 +83,21 @@ void JobSubproblem::add_demand(double* demand, double* own_demand) const {
       }
 }
 
+double JobSubproblem::end() const {
+  double at = release_;
+  for (std::size_t i = 0; options_ && i < best_.pieces; ++i) at += pieces_[i].length;
+  return options_ ? at + best_.minutes : at;
+}
+
 double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices,
                             const double* least, const OwnRow& own) {
   const double tau = problem_.weights.tardiness;
   const double deadline = tau > 0 ? job.deadline : kEndless;
   options_ = nullptr;
   own_ = own;
-  if (job.options == 0) return job.release > deadline ? tau * (job.release - deadline) : 0;
+  release_ = job.release;
+  const auto ending = [&](double at) { return own.end_price * at + (at > deadline ? tau * (at - deadline) : 0); };
+  if (job.options == 0) return ending(job.release);
   const BoundProblem::Option* options = options_ = problem_.options.data() + job.first;
   double least_fill = kEndless;
   for (std::uint32_t k = 0; k < job.options; ++k)
@@ -121,7 +129,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
     const double window_end = tail ? kEndless : edges_[w + 1];
     const bool late = at >= deadline;
     const double end = late ? window_end : std::min(window_end, deadline);
-    const double late_cost = late ? tau * (at - deadline) : 0;
+    const double late_cost = ending(at), minute_more = own.end_price + (late ? tau : 0);
     if (late_cost + least_fill >= best.value) break;
     const double marginal = total >= kFull ? heap_.front().slope : kEndless;
     if (marginal <= least_fill) break;
@@ -132,13 +140,13 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
     int cheapest_option = -1, stationary_option = -1;
     for (std::uint32_t k = 0; k < job.options; ++k) {
       const double price = row[options[k].slice_class] + options[k].charge + extra;
-      const double slope = options[k].work * price, with_time = options[k].work * (price + tau);
+      const double slope = options[k].work * price, with_time = options[k].work * (price + minute_more);
       if (slope < cheapest) cheapest = slope, cheapest_option = int(k);
       if (with_time < stationary) stationary = with_time, stationary_option = int(k);
     }
     pieces_.push_back({w, length, segments_.size(), segments_.size()});
     if (cheapest < marginal) {
-      if (late && stationary < marginal) {
+      if (minute_more > 0 && stationary < marginal) {
         const double work = options[stationary_option].work;
         double run = (1 - total) * work;
         Accepted last{0, 0};
@@ -154,7 +162,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
         }
       }
       if (end == kEndless) {
-        if (late) break;  // the stationary point was the best of the tail
+        if (minute_more > 0) break;  // the stationary point was the best of the tail
         while (!heap_.empty() && heap_.front().slope > cheapest) pop();
         const double value = cost + (1 - total) * cheapest;
         if (value < best.value)
@@ -173,7 +181,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
       }
     }
     if (total >= kFull) {
-      const double value = cost + (end > deadline ? tau * (end - deadline) : 0);
+      const double value = cost + ending(end);
       if (value < best.value) best = {value, heap_.front().slope, pieces_.size(), -1, 0, 0};
     }
     if (end == kEndless) break;

@@ -25,6 +25,7 @@ class JobSubproblem {
   // `prices`: [window, tail last][class]. `least`: [class], below every price. Returns the job's least cost.
   double solve(const BoundProblem::Job& job, std::size_t first_window, const double* prices, const double* least,
                const OwnRow& own = {});
+  double end() const;  // of the run found last, minutes
   // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out), and to `own_demand`, as the
   // own prices it was solved with.
   void add_demand(double* demand, double* own_demand = nullptr) const;
@@ -65,6 +66,7 @@ class JobSubproblem {
   Best best_;  // of the job solved last
   const BoundProblem::Option* options_ = nullptr;
   OwnRow own_;
+  double release_ = 0;
 };
 
 }  // namespace smartmig

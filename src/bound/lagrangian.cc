@@ -106,8 +106,11 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
     gradient->supply.assign(windows * classes, 0);
     gradient->own_demand.assign(prices.own.values.size(), 0);
     gradient->own_supply.assign(prices.own.values.size(), 0);
+    gradient->ends.clear();
   }
-  double value = problem.idle_cost + FleetValue(problem, prices, gradient, temperature).run();
+  double idle_rate = problem.idle_rate;
+  for (const EndPrice& end : prices.ends) idle_rate -= end.price;
+  double value = idle_rate * problem.least_makespan + FleetValue(problem, prices, gradient, temperature).run();
   std::vector<double> least(prices.values.end() - std::ptrdiff_t(classes), prices.values.end());
   for (std::size_t w = 0; w < windows; ++w)
     for (std::size_t k = 0; k < classes; ++k) least[k] = std::min(least[k], prices.values[w * classes + k]);
@@ -116,6 +119,7 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
   if (problem.stops_cost) one_piece.emplace(problem, prices.windows, prices.values.data());
   std::size_t first = 0;  // jobs come by release
   auto span = prices.own.spans.begin();
+  auto end = prices.ends.begin();
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     const BoundProblem::Job& job = problem.jobs[j];
     while (first < windows && double(prices.windows.edges[first + 1]) / 60e6 <= job.release) ++first;
@@ -126,6 +130,8 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
       if (gradient) own_demand = gradient->own_demand.data() + span->at;
       ++span;
     }
+    const bool has_end = end != prices.ends.end() && end->job == j;
+    if (has_end) own.end_price = end++->price;
     constexpr double kNever = BoundProblem::kNoDeadline;
     const bool has_hold = job.options > 0 && job.hold > 0;
     double stopped = kNever, unstopped = kNever;
@@ -134,6 +140,8 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
     if (has_hold) unstopped = one_piece->solve(job, first, own);
     value += std::min(stopped, unstopped);
     if (!gradient) continue;
+    if (has_end)
+      gradient->ends.push_back((unstopped < stopped ? one_piece->end() : pieces.end()) - problem.least_makespan);
     if (unstopped < stopped)
       one_piece->add_demand(gradient->demand.data(), own_demand);
     else
@@ -144,12 +152,12 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
 }
 
 double ascend(const BoundProblem& problem, Prices& prices, const AscentOptions& options) {
-  constexpr double kKeepFirst = 0.9, kKeepSecond = 0.99, kTemperature = 0.3;
+  constexpr double kKeepFirst = 0.9, kKeepSecond = 0.99, kTemperature = 0.3, kEndStep = 0.1;
   const std::size_t classes = problem.classes.size(), count = prices.windows.count() * classes;
   double unit = 0.02 * problem.weights.tardiness;
   for (std::size_t k = 0; k < classes; ++k) unit = std::max(unit, problem.floor[k] / problem.classes[k].compute_slices);
   const std::size_t own = prices.own.values.size();
-  std::vector<double> first(count + own), second(count + own);
+  std::vector<double> first(count + own + prices.ends.size()), second(first.size());
   Supergradient gradient;
   Prices trial = prices;
   double best = -std::numeric_limits<double>::infinity(), kept_first = 1, kept_second = 1;
@@ -162,6 +170,7 @@ double ascend(const BoundProblem& problem, Prices& prices, const AscentOptions& 
       best = value;
       prices.values = trial.values;
       prices.own.values = trial.own.values;
+      prices.ends = trial.ends;
     }
     if (options.progress) options.progress(best);
     if (i >= options.iterations) return best;
@@ -190,6 +199,15 @@ double ascend(const BoundProblem& problem, Prices& prices, const AscentOptions& 
         const double g = (gradient.own_demand[y] - gradient.own_supply[y]) / length;
         trial.own.values[y] = std::max(0.0, trial.own.values[y] + rate * step_of(count + y, g));
       }
+    double ends = 0;
+    for (std::size_t e = 0; e < trial.ends.size(); ++e) {
+      double& price = trial.ends[e].price;
+      const double step = kEndStep * problem.idle_rate * rate / (options.rate * unit);
+      price = std::max(0.0, price + step * step_of(count + own + e, gradient.ends[e]));
+      ends += price;
+    }
+    if (const double most = problem.idle_rate * (1 - 1e-9); ends > most)
+      for (EndPrice& end : trial.ends) end.price *= most / ends;
   }
 }
 

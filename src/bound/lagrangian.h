@@ -22,11 +22,13 @@ struct Prices {
   Windows windows;
   std::vector<double> values;  // [window, tail last][class], cost per minute of a slice
   OwnPrices own;
+  std::vector<EndPrice> ends;  // by job, each at most once
 };
 
 struct Supergradient {
   std::vector<double> demand, supply;          // [window][class], minutes
   std::vector<double> own_demand, own_supply;  // by value of the own prices, minutes
+  std::vector<double> ends;                    // by end price, minutes: the job's end less the least makespan
   std::uint64_t pieces = 0;                    // of work done
 };
 // Value at the prices and, if asked for, demand and supply there; temperature 0: the supply of one cheapest

@@ -62,7 +62,8 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
     idle_watts += platform.model(GpuId(g)).power.idle();
   }
   const double makespan = least_makespan_min(platform, jobs);
-  p.idle_cost = p.weights.energy * idle_watts * makespan;
+  p.idle_rate = p.weights.energy * idle_watts;
+  p.least_makespan = makespan;
 
   p.floor.assign(p.classes.size(), 0);
   for (std::size_t m = 0; m < platform.models().size(); ++m) {
@@ -216,14 +217,15 @@ BoundProblem BoundProblem::sample(std::size_t step) const {
   p.gpus = gpus;
   p.configurations = configurations;
   p.options = options;
-  p.idle_cost = idle_cost;
+  p.idle_rate = idle_rate;
+  p.least_makespan = least_makespan;
   p.floor = floor;
   p.tail = tail;
   p.stops_cost = stops_cost;
   for (std::size_t j = step / 2; j < jobs.size(); j += step) p.jobs.push_back(jobs[j]);
   const double ratio = double(p.jobs.size()) / double(jobs.size());
   for (double& count : p.gpus) count *= ratio;
-  p.idle_cost *= ratio;
+  p.idle_rate *= ratio;
   p.weights.divide_by *= ratio;
   return p;
 }

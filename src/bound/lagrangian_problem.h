@@ -58,7 +58,8 @@ struct BoundProblem {
   std::vector<std::vector<Configuration>> configurations;  // by model; the empty one is left out
   std::vector<Job> jobs;
   std::vector<Option> options;
-  double idle_cost = 0;       // of all boards until no job can be unfinished
+  double idle_rate = 0;       // cost of a minute of all boards idle
+  double least_makespan = 0;  // minutes: before that not all jobs are done
   std::vector<double> floor;  // by class: the largest k * y for which no configuration earns anything
   std::vector<double> tail;   // prices after the last window: like the floor, but better suited to the jobs; a hair
                               // below what would earn

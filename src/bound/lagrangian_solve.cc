@@ -16,6 +16,7 @@ constexpr double kOwnCompanySlices = 7;  // where more slices are busy on averag
 constexpr std::size_t kFewJobs = 64;
 constexpr double kOwnTimes = 3;
 constexpr std::size_t kOwnWindows = 24;
+constexpr std::size_t kEndPrices = 32;
 
 class Solver {
  public:
@@ -26,6 +27,9 @@ class Solver {
     if (whole_.windows_matter()) {
       search();
       if (prices_.own.empty()) trim();
+    } else if (whole_.jobs.size() <= 2 * kSampledJobs) {
+      add_end_prices();
+      if (!prices_.ends.empty()) step(200, true, 1, 0.003, 1);
     }
     out_.value = lagrangian_value(whole_, prices_) / whole_.weights.divide_by;
     out_.prices = std::move(prices_);
@@ -57,6 +61,7 @@ class Solver {
     }
     if (whole_.mean_slices < kOwnCompanySlices || whole_.jobs.size() <= kFewJobs) {
       add_own_prices();
+      add_end_prices();
       step(400, true, 1, 0.003, 0.6);
     }
   }
@@ -144,6 +149,27 @@ class Solver {
     prices_ = std::move(fine);
   }
 
+  // Of the jobs that cannot end before the others.
+  void add_end_prices() {
+    if (whole_.idle_rate <= 0) return;
+    std::vector<std::pair<double, std::uint32_t>> last;
+    for (std::size_t j = 0; j < whole_.jobs.size(); ++j) {
+      const BoundProblem::Job& job = whole_.jobs[j];
+      if (job.options > 0) last.emplace_back(-(job.release + fastest(job)), std::uint32_t(j));
+    }
+    std::sort(last.begin(), last.end());
+    last.resize(std::min(last.size(), kEndPrices));
+    for (const auto& [end, job] : last) prices_.ends.push_back({job, 0});
+    std::sort(prices_.ends.begin(), prices_.ends.end(),
+              [](const EndPrice& x, const EndPrice& y) { return x.job < y.job; });
+  }
+
+  double fastest(const BoundProblem::Job& job) const {
+    double least = BoundProblem::kNoDeadline;
+    for (std::uint32_t o = job.first; o < job.first + job.options; ++o) least = std::min(least, whole_.options[o].work);
+    return least;
+  }
+
   // Of each job in the windows from its release on, for a few times its shortest run.
   void add_own_prices() {
     trim();
@@ -151,11 +177,8 @@ class Solver {
     for (std::size_t j = 0; j < whole_.jobs.size(); ++j) {
       const BoundProblem::Job& job = whole_.jobs[j];
       if (job.options == 0) continue;
-      double fastest = BoundProblem::kNoDeadline;
-      for (std::uint32_t o = job.first; o < job.first + job.options; ++o)
-        fastest = std::min(fastest, whole_.options[o].work);
       const std::size_t first = windows.find(from_minutes(job.release));
-      const double until = job.release + kOwnTimes * fastest;
+      const double until = job.release + kOwnTimes * fastest(job);
       std::size_t end = first;
       while (end < windows.count() && windows.start_min(end) < until && end < first + kOwnWindows) ++end;
       if (end == first) continue;

@@ -44,7 +44,8 @@ double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first
     bool before_deadline = start + option.work < deadline;
     for (;;) {
       ++count_;
-      const double end = start + option.work, late = end > deadline ? tau * (end - deadline) : 0;
+      const double end = start + option.work,
+                   late = own.end_price * end + (end > deadline ? tau * (end - deadline) : 0);
       if (late + option.work * (least_after_[from * classes_ + k] + option.charge) >= best_.value) break;
       const double value = late + option.work * option.charge + paid(to, k, end) - paid(from, k, start) +
                            own_paid(to, end) - own_paid(from, start);

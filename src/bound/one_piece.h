@@ -20,6 +20,7 @@ class OnePieceSubproblem {
 
   // `first_window` holds the release. REQUIRES: the job has options.
   double solve(const BoundProblem::Job& job, std::size_t first_window, const OwnRow& own = {});
+  double end() const { return best_.end; }  // of the run found last, minutes
   // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out), and to `own_demand`, as the
   // own prices it was solved with.
   void add_demand(double* demand, double* own_demand = nullptr) const;

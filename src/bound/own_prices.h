@@ -22,10 +22,19 @@ struct OwnPrices {
   bool empty() const { return spans.empty(); }
 };
 
-// What one job pays beside the prices of classes: `values[i]` in window `first_window + i`, nothing in others.
+// What a minute of a job's end costs: its part of the idle boards, which are on until the last job ends. Together no more
+// than a minute of all idle boards.
+struct EndPrice {
+  std::uint32_t job = 0;
+  double price = 0;
+};
+
+// What one job pays beside the prices of classes: `values[i]` in window `first_window + i`, nothing in others, and
+// `end_price` for each minute from time 0 to its end.
 struct OwnRow {
   std::size_t first_window = 0, count = 0;
   const double* values = nullptr;
+  double end_price = 0;
   double at(std::size_t window) const {
     return window >= first_window && window - first_window < count ? values[window - first_window] : 0;
   }

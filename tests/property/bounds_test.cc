@@ -154,6 +154,9 @@ TEST(BoundProperties, TheTwoJobSubproblemsAgree) {
       c.prices.own.spans.push_back({std::uint32_t(j), first, count, c.prices.own.values.size()});
       for (std::uint32_t w = 0; w < count; ++w) c.prices.own.values.push_back(rng.exponential(0.05));
     }
+    for (std::size_t j = 0; j < world.jobs->size() && i % 3 == 0; ++j)
+      if (rng.below(3) == 0)
+        c.prices.ends.push_back({std::uint32_t(j), rng.uniform() * problem->idle_rate / double(world.jobs->size())});
     const double solver = lagrangian_value(*problem, c.prices) / problem->weights.divide_by;
     const auto checker = value_at_prices(c, *world.platform, *world.jobs);
     ASSERT_TRUE(checker) << checker.error().what;
