@@ -148,6 +148,26 @@ Result<const Json*> JsonObject::list(const std::string& key) const {
   return value;
 }
 
+Result<std::vector<std::string>> JsonObject::texts(const std::string& key) const {
+  SMARTMIG_TRY(const Json* entries, list(key));
+  std::vector<std::string> out;
+  for (const Json& entry : *entries) {
+    if (!entry.is_string()) return error(key, "must hold texts");
+    out.push_back(entry.get<std::string>());
+  }
+  return out;
+}
+
+Result<std::vector<std::uint64_t>> JsonObject::counts(const std::string& key) const {
+  SMARTMIG_TRY(const Json* entries, list(key));
+  std::vector<std::uint64_t> out;
+  for (const Json& entry : *entries) {
+    if (!entry.is_number_unsigned()) return error(key, "must hold whole numbers");
+    out.push_back(entry.get<std::uint64_t>());
+  }
+  return out;
+}
+
 Result<std::string> JsonObject::text_in(const Json& entry, const std::string& key) const {
   if (!entry.is_string()) return error(key, "must be a text");
   return entry.get<std::string>();
@@ -185,7 +205,7 @@ Result<std::int64_t> JsonObject::integer_in(const Json& entry, const std::string
   if (!entry.is_number_integer()) return error(key, "must be a whole number");
   const bool huge = entry.is_number_unsigned() && entry.get<std::uint64_t>() > std::uint64_t(INT64_MAX);
   if (huge || entry.get<std::int64_t>() < low || entry.get<std::int64_t>() > high)
-    return error(key, fmt::format("must lie between {} and {}, not {}", low, high, entry.dump()));
+    return error(key, fmt::format("must lie between {} and {}, not {}", low, high, json_dump(entry)));
   return entry.get<std::int64_t>();
 }
 

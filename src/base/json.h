@@ -1,8 +1,9 @@
 // JSON in one place. Reading what others wrote is strict: parse_json() refuses what is malformed or gives a key twice,
 // a JsonObject gives typed values by key, and every complaint names the file and the JSON path
 // ("state.json: jobs[3].work_s.2g must be a number"). A null is absent unless a function says otherwise.
-// Writing: json_text() escapes a text; bytes that are not UTF-8 (names come from users' files) are written as \xNN, so
-// that every output is valid UTF-8.
+// Writing: json_text() escapes a text; bytes that are not UTF-8 (names come from users' files, words from drivers) are
+// written as \xNN, so that every output is valid UTF-8. json_dump() writes a whole value and never throws: nlohmann's own
+// dump() does, on the first byte that is not UTF-8.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,10 @@ Result<Json> parse_json(const std::string& name, std::string_view text);
 
 std::string json_text(std::string_view text);  // with the quotes; '<' is escaped, so it may stand inside a <script>
 std::string valid_utf8(std::string_view text);
+template <class AnyJson>  // Json or nlohmann::ordered_json
+std::string json_dump(const AnyJson& json, int indent = -1) {
+  return json.dump(indent, ' ', false, AnyJson::error_handler_t::replace);
+}
 
 class JsonObject {
  public:
@@ -31,8 +36,10 @@ class JsonObject {
   const Json* find(const std::string& key) const;  // nullptr where there is none or null
   bool has(const std::string& key) const { return find(key) != nullptr; }
   Result<const Json*> list(const std::string& key) const;
-  Result<std::string> text(const std::string& key) const;      // not empty, no control character
-  Result<std::string> any_text(const std::string& key) const;  // may be empty, may hold control characters
+  Result<std::vector<std::string>> texts(const std::string& key) const;     // a list of texts
+  Result<std::vector<std::uint64_t>> counts(const std::string& key) const;  // a list of whole numbers, 0 or more
+  Result<std::string> text(const std::string& key) const;                   // not empty, no control character
+  Result<std::string> any_text(const std::string& key) const;               // may be empty, may hold control characters
   Result<bool> yes_or_no(const std::string& key) const;
   Result<double> number(const std::string& key, double low, double high) const;
   Result<std::int64_t> integer(const std::string& key, std::int64_t low, std::int64_t high) const;

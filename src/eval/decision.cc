@@ -1,8 +1,8 @@
 #include "eval/decision.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "eval/policy_stack.h"
 #include "mig/moves.h"
 #include "model/summary.h"
@@ -119,7 +119,7 @@ std::string to_json(const FleetState& state, std::string_view policy, const Deci
     else if (!started[index(job)])
       out["keeps"].push_back(run_of(job));
   }
-  return out.dump(indent ? 2 : -1);
+  return json_dump(out, indent ? 2 : -1);
 }
 
 }  // namespace smartmig

@@ -1,8 +1,8 @@
 #include "policy/job_value.h"
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace smartmig {
 namespace {
@@ -37,48 +37,32 @@ void JobValue::look(const JobOutlook& job) {
 }
 
 Result<WeightFile> parse_weight_file(const std::string& name, std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  SMARTMIG_TRY(const Json json, parse_json(name, text));
   if (!json.is_object() || !json.contains("smartmig_planner"))
     return invalid("{} is no file of planner weights: it must be a JSON object with \"smartmig_planner\": 1", name);
-  if (json["smartmig_planner"] != 1)
-    return invalid("{}: planner weights of version {}, this program reads version 1", name,
-                   json["smartmig_planner"].dump());
-  if (!json.contains("weights") || !json["weights"].is_object())
-    return invalid("{}: \"weights\" is missing: an object with one number per weight", name);
+  SMARTMIG_TRY(const JsonObject root,
+               JsonObject::open(json, name, "", {"smartmig_planner", "source", "weights", "workloads", "seeds"}));
+  SMARTMIG_TRY(const auto version, root.integer("smartmig_planner", 1, INT64_MAX));
+  if (version != 1) return invalid("{}: planner weights of version {}, this program reads version 1", name, version);
+  const Json* const given = root.find("weights");
+  if (!given) return root.error("weights", "is missing: an object with one number per weight");
+  std::vector<std::string> known;
+  for (const WeightField& field : kFields) known.emplace_back(field.name);
+  SMARTMIG_TRY(const JsonObject weights, JsonObject::open(*given, name, "weights", known));
   WeightFile file;
-  const auto& weights = json["weights"];
   for (const WeightField& field : kFields) {
-    if (!weights.contains(field.name) || !weights[field.name].is_number())
-      return invalid("{}: the weight \"{}\" is missing or no number", name, field.name);
-    const double value = weights[field.name].get<double>();
-    if (!std::isfinite(value) || value < 0 || value > 1e9)
-      return invalid("{}: the weight \"{}\" is {}; it must lie between 0 and 1e9", name, field.name, value);
-    file.weights.*field.value = value;
-  }
-  for (auto at = weights.begin(); at != weights.end(); ++at) {
-    const std::string& key = at.key();
-    if (std::none_of(std::begin(kFields), std::end(kFields), [&](const WeightField& f) { return key == f.name; }))
-      return invalid("{}: there is no weight \"{}\"", name, key);
+    SMARTMIG_TRY(file.weights.*field.value, weights.number(field.name, 0, 1e9));
   }
   if (file.weights.ramp_min <= 0 || file.weights.long_min <= 0)
     return invalid("{}: ramp_min and long_min must be above 0", name);
-  if (json.contains("source")) {
-    if (!json["source"].is_string()) return invalid("{}: \"source\" must be a text", name);
-    file.source = json["source"].get<std::string>();
+  if (root.has("source")) {
+    SMARTMIG_TRY(file.source, root.any_text("source"));
   }
-  if (json.contains("workloads")) {
-    if (!json["workloads"].is_array()) return invalid("{}: \"workloads\" must be a list of texts", name);
-    for (const auto& item : json["workloads"]) {
-      if (!item.is_string()) return invalid("{}: \"workloads\" must be a list of texts", name);
-      file.workloads.push_back(item.get<std::string>());
-    }
+  if (root.has("workloads")) {
+    SMARTMIG_TRY(file.workloads, root.texts("workloads"));
   }
-  if (json.contains("seeds")) {
-    if (!json["seeds"].is_array()) return invalid("{}: \"seeds\" must be a list of numbers", name);
-    for (const auto& item : json["seeds"]) {
-      if (!item.is_number_unsigned()) return invalid("{}: \"seeds\" must be a list of numbers", name);
-      file.seeds.push_back(item.get<std::uint64_t>());
-    }
+  if (root.has("seeds")) {
+    SMARTMIG_TRY(file.seeds, root.counts("seeds"));
   }
   return file;
 }
@@ -90,7 +74,7 @@ std::string to_json(const WeightFile& file) {
   for (const WeightField& field : kFields) json["weights"][field.name] = file.weights.*field.value;
   json["workloads"] = file.workloads;
   json["seeds"] = file.seeds;
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 }  // namespace smartmig

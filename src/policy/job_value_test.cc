@@ -56,15 +56,18 @@ TEST(WeightFile, BadOnesAreRefusedByName) {
   EXPECT_EQ(refusal(good), "accepted");
   EXPECT_NE(refusal("[1]").find("w.json is no file of planner weights"), std::string::npos);
   EXPECT_NE(refusal("{\"smartmig_planner\": 2}").find("version 2"), std::string::npos);
-  EXPECT_NE(refusal("{\"smartmig_planner\": 1, \"weights\": {}}").find("\"urgent\" is missing"), std::string::npos);
+  EXPECT_NE(refusal("{\"smartmig_planner\": 1, \"weights\": {}}").find("weights.urgent is missing"), std::string::npos);
   const auto with = [&](std::string from, std::string to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);
     return text;
   };
-  EXPECT_NE(refusal(with("\"pace\": ", "\"pace\": -")).find("between 0 and 1e9"), std::string::npos);
-  EXPECT_NE(refusal(with("\"urgent\":", "\"urgnet\": 1, \"urgent\":")).find("no weight \"urgnet\""), std::string::npos);
-  EXPECT_NE(refusal(with("\"long_min\": ", "\"long_min\": 0, \"x\": ")).find("no weight \"x\""), std::string::npos);
+  EXPECT_NE(refusal(with("\"pace\": ", "\"pace\": -")).find("between 0 and 1000000000"), std::string::npos);
+  EXPECT_NE(refusal(with("\"urgent\":", "\"urgnet\": 1, \"urgent\":"))
+                .find("weights.urgnet is not a key of this object, did you mean urgent?"),
+            std::string::npos);
+  EXPECT_NE(refusal(with("\"long_min\": ", "\"long_min\": 0, \"x\": ")).find("weights.x is not a key"),
+            std::string::npos);
 }
 
 }  // namespace

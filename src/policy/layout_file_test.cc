@@ -45,17 +45,20 @@ TEST(LayoutFile, ComplaintsNameTheFileAndTheKey) {
   };
   const std::string good = to_json(twice());
   EXPECT_EQ(complaint(good), "accepted");
-  EXPECT_EQ(complaint("[1"), "x.json is not a layouts file: it is not a JSON object");
-  EXPECT_EQ(complaint("{}"), "x.json is not a layouts file: it has no smartmig_layouts version");
+  EXPECT_EQ(complaint("[1"), "x.json is not valid JSON: line 1, column 3");
+  EXPECT_EQ(complaint("{}"), "x.json is not a layouts file: it must be a JSON object with \"smartmig_layouts\": 1");
   EXPECT_NE(complaint(good, "\"smartmig_layouts\": 1", "\"smartmig_layouts\": 2").find("version 2 is newer"),
             std::string::npos);
   EXPECT_NE(complaint(good, "\"twice\"", "\"thrice\"").find("kind 'thrice'"), std::string::npos);
-  EXPECT_NE(complaint(good, "\"day_begin\": 7", "\"day_begin\": 24").find("'day_begin' must be an hour"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint(good, "\"day_begin\": 7", "\"day_begin\": 24").find("day_begin must lie between 0 and 23, not 24"),
+      std::string::npos);
   EXPECT_NE(complaint(good, "\"4g+3g\",", "").find("1 day shapes and 2 night shapes"), std::string::npos);
-  EXPECT_NE(complaint(good, "\"4g+3g\"", "43").find("'day' must hold texts"), std::string::npos);
-  EXPECT_NE(complaint(good, "18446744073709551615", "-5").find("'seeds' must hold whole numbers"), std::string::npos);
-  EXPECT_NE(complaint(good, "\"placer\"", "\"placers\"").find("'placer' must be a text"), std::string::npos);
+  EXPECT_NE(complaint(good, "\"4g+3g\"", "43").find("day must hold texts"), std::string::npos);
+  EXPECT_NE(complaint(good, "18446744073709551615", "-5").find("seeds must hold whole numbers"), std::string::npos);
+  EXPECT_NE(
+      complaint(good, "\"placer\"", "\"placers\"").find("placers is not a key of this object, did you mean placer?"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig {
@@ -37,59 +37,36 @@ OrderedJson json_of(const Controller& c) {
           {"sampling", name_of(c.sampling)}};
 }
 
-std::optional<std::int64_t> whole(const OrderedJson& json, const char* key, std::int64_t low, std::int64_t high) {
-  const auto at = json.find(key);
-  if (at == json.end() || !at->is_number_integer()) return std::nullopt;
-  if (at->is_number_unsigned() && at->get<std::uint64_t>() > std::uint64_t(INT64_MAX)) return std::nullopt;
-  const std::int64_t value = at->get<std::int64_t>();
-  return value >= low && value <= high ? std::optional(value) : std::nullopt;
-}
-
-std::string text_of(const OrderedJson& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::optional<std::vector<std::string>> texts(const OrderedJson& json, const char* key) {
-  const auto at = json.find(key);
-  if (at == json.end() || !at->is_array()) return std::nullopt;
-  std::vector<std::string> out;
-  for (const OrderedJson& item : *at) {
-    if (!item.is_string()) return std::nullopt;
-    out.push_back(item.get<std::string>());
-  }
-  return out;
-}
-
-Result<Controller> controller_of(const std::string& name, const OrderedJson& json) {
-  if (!json.is_object()) return invalid("{}: a controller is not a JSON object", name);
+Result<Controller> controller_of(const std::string& name, const Json& json, std::size_t number) {
+  SMARTMIG_TRY(const JsonObject in, JsonObject::open(json, name, fmt::format("controllers[{}]", number),
+                                                     {"gpu", "paper_shapes", "shapes", "initial", "features", "inputs",
+                                                      "foresight", "hidden", "top_k", "sampling"}));
   Controller c;
-  c.gpu = text_of(json, "gpu");
-  const auto flag = json.find("paper_shapes");
-  c.paper_shapes = flag != json.end() && flag->is_boolean() && flag->get<bool>();
-  const auto shapes = texts(json, "shapes"), initial = texts(json, "initial");
-  if (!shapes || shapes->empty() || shapes->size() > kMaxLayouts)
+  SMARTMIG_TRY(c.gpu, in.any_text("gpu"));
+  SMARTMIG_TRY(c.paper_shapes, in.yes_or_no("paper_shapes", false));
+  SMARTMIG_TRY(c.shapes, in.texts("shapes"));
+  SMARTMIG_TRY(c.initial, in.texts("initial"));
+  if (c.shapes.empty() || c.shapes.size() > kMaxLayouts)
     return invalid("{}: the controller of {} needs 1 to {} shapes", name, c.gpu, kMaxLayouts);
-  if (!initial || initial->empty()) return invalid("{}: the controller of {} has no initial shapes", name, c.gpu);
-  c.shapes = *shapes;
-  c.initial = *initial;
-  SMARTMIG_TRY(c.features, parse_features(text_of(json, "features")));
-  SMARTMIG_TRY(c.sampling, parse_sampling(text_of(json, "sampling")));
-  const auto inputs = whole(json, "inputs", 1, 4096), foresight = whole(json, "foresight", 0, 4096);
-  const auto top_k = whole(json, "top_k", 1, std::int64_t(c.shapes.size()));
-  if (!inputs || *inputs != input_count(c.features, c.shapes.size()))
+  if (c.initial.empty()) return invalid("{}: the controller of {} has no initial shapes", name, c.gpu);
+  SMARTMIG_TRY(const std::string features, in.text("features"));
+  SMARTMIG_TRY(c.features, parse_features(features));
+  SMARTMIG_TRY(const std::string sampling, in.text("sampling"));
+  SMARTMIG_TRY(c.sampling, parse_sampling(sampling));
+  SMARTMIG_TRY(const auto inputs, in.integer("inputs", 1, 4096));
+  if (inputs != input_count(c.features, c.shapes.size()))
     return invalid("{}: the controller of {} should have {} inputs with features {} and {} shapes", name, c.gpu,
                    input_count(c.features, c.shapes.size()), name_of(c.features), c.shapes.size());
-  if (!foresight || !top_k) return invalid("{}: the controller of {} has a bad foresight or top_k", name, c.gpu);
-  c.top_k = int(*top_k);
-  NetworkSize size{int(*inputs), int(*foresight), int(c.shapes.size()), {}};
-  const auto hidden = json.find("hidden");
-  if (hidden == json.end() || !hidden->is_array() || hidden->size() > kMaxHidden)
+  SMARTMIG_TRY(const auto foresight, in.integer("foresight", 0, 4096));
+  SMARTMIG_TRY(const auto top_k, in.integer("top_k", 1, std::int64_t(c.shapes.size())));
+  c.top_k = int(top_k);
+  NetworkSize size{int(inputs), int(foresight), int(c.shapes.size()), {}};
+  SMARTMIG_TRY(const Json* const hidden, in.list("hidden"));
+  if (hidden->size() > kMaxHidden)
     return invalid("{}: the controller of {} needs at most {} hidden layers", name, c.gpu, kMaxHidden);
-  for (const OrderedJson& width : *hidden) {
-    if (!width.is_number_unsigned() || width.get<std::uint64_t>() < 1 || width.get<std::uint64_t>() > kMaxWidth)
-      return invalid("{}: a hidden layer of {} is not 1 to {} wide", name, c.gpu, kMaxWidth);
-    size.hidden.push_back(int(width.get<std::uint64_t>()));
+  for (const Json& entry : *hidden) {
+    SMARTMIG_TRY(const auto width, in.integer_in(entry, "hidden", 1, std::int64_t(kMaxWidth)));
+    size.hidden.push_back(int(width));
   }
   c.network = Network(std::move(size));
   return c;
@@ -211,22 +188,25 @@ std::vector<Section> policy_sections(const PolicyFile& file) {
     append_floats(numbers, c.network.scale());
   }
   head["config"] = file.config;
-  return {{"head", head.dump(1)}, {"netw", std::move(numbers)}};
+  return {{"head", json_dump(head, 1)}, {"netw", std::move(numbers)}};
 }
 
 Result<PolicyFile> policy_from_sections(const std::string& name, const std::vector<Section>& sections) {
   const Section *head = find_section(sections, "head"), *numbers = find_section(sections, "netw");
   if (!head || !numbers) return invalid("{} holds no policy: the section {} is missing", name, head ? "netw" : "head");
-  const OrderedJson json = OrderedJson::parse(head->bytes, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) return invalid("{}: its head is not a JSON object", name);
-  const auto list = json.find("controllers");
-  if (list == json.end() || !list->is_array() || list->empty() || list->size() > kMaxControllers)
+  const std::string part = name + ", its head";
+  SMARTMIG_TRY(const Json json, parse_json(part, head->bytes));
+  SMARTMIG_TRY(
+      const JsonObject root,
+      JsonObject::open(json, part, "", {"smartmig_policy", "source", "note", "seeds", "controllers", "config"}));
+  SMARTMIG_TRY(const Json* const list, root.list("controllers"));
+  if (list->empty() || list->size() > kMaxControllers)
     return invalid("{}: 1 to {} controllers are expected", name, kMaxControllers);
   PolicyFile file;
   SectionReader reader(numbers->bytes);
   std::size_t total = 0;
-  for (const OrderedJson& item : *list) {
-    SMARTMIG_TRY(Controller controller, controller_of(name, item));
+  for (const Json& item : *list) {
+    SMARTMIG_TRY(Controller controller, controller_of(name, item, file.controllers.size()));
     Network& network = controller.network;
     total += network.parameters().size();
     if (total > numbers->bytes.size()) return invalid("{}: its networks are larger than the file", name);
@@ -235,15 +215,20 @@ Result<PolicyFile> policy_from_sections(const std::string& name, const std::vect
     file.controllers.push_back(std::move(controller));
   }
   if (!reader.done()) return invalid("{}: numbers after the last network", name);
-  if (const auto seeds = json.find("seeds"); seeds != json.end() && seeds->is_array() && seeds->size() == 2 &&
-                                             (*seeds)[0].is_number_unsigned() && (*seeds)[1].is_number_unsigned()) {
-    file.first_seed = (*seeds)[0].get<std::uint64_t>();
-    file.last_seed = (*seeds)[1].get<std::uint64_t>();
+  if (root.has("seeds")) {
+    SMARTMIG_TRY(const auto seeds, root.counts("seeds"));
+    if (seeds.size() != 2) return root.error("seeds", "must be the first and the last of a range");
+    file.first_seed = seeds[0];
+    file.last_seed = seeds[1];
     if (file.last_seed < file.first_seed || file.last_seed - file.first_seed > 1'000'000)
       return invalid("{}: its training seeds {}-{} make no sense", name, file.first_seed, file.last_seed);
   }
-  file.note = text_of(json, "note");
-  file.config = text_of(json, "config");
+  if (root.has("note")) {
+    SMARTMIG_TRY(file.note, root.any_text("note"));
+  }
+  if (root.has("config")) {
+    SMARTMIG_TRY(file.config, root.any_text("config"));
+  }
   return file;
 }
 

@@ -1,22 +1,22 @@
 #include "report/journal_runs.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace smartmig {
 namespace {
 
-using nlohmann::json;
-
 // Is it a note? Notes begin with "at", which no event does.
 Result<bool> take_note(std::string_view line, JournalRun& run, const std::string& name, std::int64_t number) {
   if (!line.starts_with("{\"at\":")) return false;
-  const json note = json::parse(line, nullptr, false);
-  if (!note.is_object() || !note.contains("note") || !note["note"].is_string())
-    return invalid("{} line {}: it begins as a note of the daemon and is none", name, number);
+  const std::string where = fmt::format("{} line {}", name, number);
+  SMARTMIG_TRY(const Json json, parse_json(where, line));
+  SMARTMIG_TRY(const JsonObject note, JsonObject::open(json, where, ""));  // a newer daemon may note more
+  SMARTMIG_TRY(const std::string kind, note.text("note"));
   ++run.notes;
-  if (note["note"] == "job_ended" && note.contains("job") && note["job"].is_number_unsigned() &&
-      note.contains("joules") && note["joules"].is_number())
-    run.joules[std::to_string(note["job"].get<std::uint64_t>())] = note["joules"].get<double>();
+  if (kind == "job_ended" && note.has("joules")) {
+    SMARTMIG_TRY(const auto job, note.integer("job", 0, INT64_MAX));
+    SMARTMIG_TRY(run.joules[std::to_string(job)], note.number("joules", 0, 1e18));
+  }
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+
 namespace smartmig {
 
 Result<JsonLine> JsonLine::parse(std::string_view text, const std::string& file, std::int64_t line) {

@@ -1,15 +1,14 @@
 #include "sim/batsim_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sim/trace_jobs.h"
 
 namespace smartmig {
 namespace {
 
-using Json = nlohmann::json;
-
+// Batsim's own keys beside ours are passed over, so objects are read key by key.
 // The number under a key; nullopt where there is none. `owner` names the object in the complaint.
 Result<std::optional<double>> number_in(const Json& object, const char* key, double low, const std::string& owner) {
   const auto found = object.find(key);
@@ -38,8 +37,7 @@ Result<std::string> text_of(const Json& object, const char* key, const std::stri
 }  // namespace
 
 Result<Workload> read_batsim_json(const std::string& name, std::string_view text, const LoadOptions& options) {
-  const Json root = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (root.is_discarded()) return invalid("{} is not valid JSON", name);
+  SMARTMIG_TRY(const Json root, parse_json(name, text));
   if (!root.is_object() || !root.contains("jobs") || !root["jobs"].is_array() || !root.contains("profiles") ||
       !root["profiles"].is_object())
     return invalid("{} is JSON but no Batsim workload: it needs a list 'jobs' and an object 'profiles'", name);

@@ -1,8 +1,7 @@
 // smartmig apply: makes the machine's partition what a configuration says, around what runs.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/gpus/plan.h"
@@ -92,7 +91,7 @@ int run_apply(const Arguments& arguments) {
     failed += !applied.ok;
   }
   if (options.json)
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json_dump(json, 1));
   else
     fmt::print("{}{} of {} GPUs changed{}{}.\n", text, done, situation->boards.size(),
                failed > 0 ? fmt::format(", {} failed", failed) : "", mark(driver));

@@ -1,8 +1,7 @@
 // smartmig assert: is the machine partitioned as a configuration says? Exit 0 yes, 1 no.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
@@ -34,7 +33,7 @@ int run_assert(const Arguments& arguments) {
       differences.push_back(std::move(*words));
   if (options.json) {
     const nlohmann::ordered_json json{{"ok", differences.empty()}, {"differences", differences}};
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json_dump(json, 1));
   } else {
     for (const std::string& words : differences) fmt::print("{}\n", words);
     if (differences.empty()) fmt::print("{} GPUs are as the configuration says\n", desired->size());

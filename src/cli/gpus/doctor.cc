@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
@@ -66,7 +65,7 @@ int run_doctor(const Arguments& arguments) {
     json.push_back({{"state", state}, {"check", f.check}, {"found", f.found}, {"remedy", f.remedy}});
   }
   if (options.json)
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json_dump(json, 1));
   else
     fmt::print("{} checks, {} warnings, {} failures\n", findings.size(), warnings, failures);
   return failures > 0 ? 1 : 0;

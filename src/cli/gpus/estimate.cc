@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -47,7 +47,7 @@ int list_presets(bool json) {
                     {"vocabulary", m.vocabulary},
                     {"context", m.usual_context}});
   }
-  fmt::print("{}", json ? OrderedJson{{"models", rows}}.dump(2) + "\n" : table.text());
+  fmt::print("{}", json ? json_dump(OrderedJson{{"models", rows}}, 2) + "\n" : table.text());
   return 0;
 }
 
@@ -149,7 +149,7 @@ int run_estimate(const Arguments& arguments) {
     out["gpu"] = (*gpu_model)->name();
     out["profile"] = profile ? OrderedJson((*gpu_model)->profiles()[std::size_t(*profile)].name) : OrderedJson(nullptr);
     if (!profile) out["reason"] = profile.error().what;
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_dump(out, 2));
     return profile ? 0 : 1;
   }
   Table table({"part", "MiB"});

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
 #include "learn/onnx_parity.h"
@@ -105,7 +105,7 @@ int run_export_onnx(const Arguments& arguments) {
                                         {"matrix_difference", parity->matrix},
                                         {"value_difference", parity->value},
                                         {"tolerance", kParityTolerance}};
-    fmt::print("{}\n", out.dump(1));
+    fmt::print("{}\n", json_dump(out, 1));
     return 0;
   }
   fmt::print("{}: controller of {}, {} inputs{}, {} layouts, {} bytes\n", output, (*controller)->gpu, size.inputs,

@@ -1,6 +1,7 @@
 // smartmig geometry: the GPU models, what fits on one, what can still be reached around running jobs, how to get there.
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/gpus/geometry_sections.h"
 #include "cli/verbs.h"
@@ -92,7 +93,7 @@ int run_geometry(const Arguments& arguments) {
       show_layouts(model, o.all_profiles ? model.all_profiles() : model.plain_profiles(), out);
     }
   }
-  fmt::print("{}", o.json ? out.json.dump(2) + "\n" : out.text);
+  fmt::print("{}", o.json ? json_dump(out.json, 2) + "\n" : out.text);
   return 0;
 }
 

@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/table.h"
@@ -149,7 +148,7 @@ int run_gpus(const Arguments& arguments) {
         fmt::format("quarantine: {}{}: {}\n", entry.gpu, entry.slice.empty() ? "" : " " + entry.slice, entry.reason);
   }
   if (options.json) {
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json_dump(json, 1));
     return 0;
   }
   fmt::print("{} GPUs, driver {}{}\n\n{}", situation->boards.size(), driver.name(), mark(driver), boards.text());

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
@@ -70,7 +69,7 @@ int run_plan(const Arguments& arguments) {
   }
   json["seconds"] = seconds(total);
   if (options.json)
-    fmt::print("{}\n", json.dump(1));
+    fmt::print("{}\n", json_dump(json, 1));
   else
     fmt::print("{}{} of {} GPUs change, {:.2f} s predicted, one call after another{}; what is kept runs on{}.\n", text,
                changed, situation->boards.size(), seconds(total),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig::cli {
@@ -91,6 +92,6 @@ Result<Json> all_jobs(DaemonClient& client, const std::string& query, std::size_
   }
 }
 
-void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+void print_json(const Json& json) { fmt::print("{}\n", json_dump(json)); }
 
 }  // namespace smartmig::cli

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig::cli {
@@ -33,13 +33,10 @@ std::vector<std::string> exported_environment(std::string_view list, char** envi
   }
   std::vector<std::string> entries;
   for (const auto& [name, value] : out) {
-    try {
-      (void)nlohmann::json(name + value).dump();
+    if (valid_utf8(name) == name && valid_utf8(value) == value)
       entries.push_back(name + "=" + value);
-    } catch (const nlohmann::json::exception&) {
-      notes.push_back(fmt::format("the variable {} is left out: its value is not UTF-8",
-                                  nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-    }
+    else
+      notes.push_back(fmt::format("the variable {} is left out: its value is not UTF-8", json_text(name)));
   }
   return entries;
 }

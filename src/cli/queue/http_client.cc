@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "serve/config/places.h"
 #include "serve/http/http_types.h"
@@ -51,9 +52,9 @@ std::size_t collect(char* data, std::size_t, std::size_t size, void* into) {
 }
 
 Error refusal(long status, const std::string& body, const std::string& name) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (json.is_object() && json.contains("error") && json["error"].is_object()) {
-    const auto& error = json["error"];
+  const auto json = parse_json(name, body);
+  if (json && json->is_object() && json->contains("error") && (*json)["error"].is_object()) {
+    const auto& error = (*json)["error"];
     if (error.contains("code") && error["code"].is_string() && error.contains("message") &&
         error["message"].is_string()) {
       std::string words = error["message"].get<std::string>();
@@ -148,8 +149,8 @@ struct HttpClient::Handle {
 
   Result<Json> json(const char* method, const std::string& path, const std::string* body) {
     SMARTMIG_TRY(const auto text, call(method, path, body, nullptr));
-    auto answer = Json::parse(text, nullptr, false);
-    if (answer.is_discarded()) return lost_error("{} answered {} with something that is no JSON", name(), path);
+    auto answer = parse_json(path, text);
+    if (!answer) return lost_error("{} gave an answer that cannot be read: {}", name(), answer.error().what);
     return answer;
   }
 };
@@ -211,7 +212,7 @@ Result<HttpClient> HttpClient::open(ClientTarget target) {
 Result<nlohmann::json> HttpClient::get(const std::string& path) { return handle_->json("GET", path, nullptr); }
 
 Result<nlohmann::json> HttpClient::post(const std::string& path, const Json& body) {
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_dump(body);
   return handle_->json("POST", path, &text);
 }
 

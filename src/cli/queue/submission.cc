@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/queue/exported_environment.h"
 #include "cli/queue/script_header.h"
@@ -99,7 +100,7 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Time
   }
   Submission out;
   out.jobs.push_back(to_body(draft));
-  if (auto good = parse_job_spec(out.jobs.back().dump(), now); !good) return good.error();
+  if (auto good = parse_job_spec(json_dump(out.jobs.back()), now); !good) return good.error();
   out.notes = std::move(draft.notes);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <thread>
 
+#include "base/json.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
 #include "cli/queue/job_words.h"
@@ -51,7 +52,7 @@ Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
   for (std::size_t next = 0; next < specs.size();) {
     Json batch = Json::array();
     for (std::size_t bytes = 0; next < specs.size(); ++next) {
-      bytes += specs[next].dump().size() + 1;
+      bytes += json_dump(specs[next]).size() + 1;
       if (!batch.empty() && bytes > kBatchBytes) break;
       batch.push_back(specs[next]);
     }
@@ -70,17 +71,17 @@ Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
 void print_accepted(const Json& answer, bool ids_only) {
   const Json& ids = list_at(answer, "ids");
   if (ids_only) {
-    for (const Json& id : ids) fmt::print("{}\n", id.dump());
+    for (const Json& id : ids) fmt::print("{}\n", json_dump(id));
     return;
   }
   const Json& jobs = list_at(answer, "jobs");
   if (ids.size() > 8) {
-    fmt::print("{} jobs accepted, {} to {}\n", ids.size(), ids.front().dump(), ids.back().dump());
+    fmt::print("{} jobs accepted, {} to {}\n", ids.size(), json_dump(ids.front()), json_dump(ids.back()));
     return;
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const Json job = i < jobs.size() ? jobs[i] : Json::object();
-    fmt::print("job {} {}: {}\n", ids[i].dump(), job_title(job), text_at(job, "state", "accepted"));
+    fmt::print("job {} {}: {}\n", json_dump(ids[i]), job_title(job), text_at(job, "state", "accepted"));
   }
 }
 

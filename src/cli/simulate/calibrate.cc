@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/row_file.h"
 #include "cli/table.h"
@@ -78,7 +79,7 @@ Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_
       continue;
     }
     run.gpu = model->second;
-    run.task = command.dump(-1, ' ', false, Json::error_handler_t::replace);
+    run.task = json_dump(command);
     run.joules = number_at(object_at(job, "energy"), "joules_j").value_or(-1);
     if (const auto peak = number_at(job, "peak_mib"); peak && *peak > 0) run.mem_mib = int(*peak);
     run.share = boards[board_of(job)].share(start_of(job), end_of(job));

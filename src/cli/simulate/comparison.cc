@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/table.h"
 
 namespace smartmig::cli {
@@ -114,7 +114,7 @@ std::string comparison_json(const Comparison& c) {
     rows.back()["tardiness_gap"] = gap(row.tardiness_min, c.bounds->tardiness_min);
   }
   json["policies"] = std::move(rows);
-  return json.dump(1);
+  return json_dump(json, 1);
 }
 
 }  // namespace smartmig::cli

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/simulate/comparison.h"
 #include "cli/table.h"
@@ -89,11 +88,11 @@ std::map<std::string, double> of_long_jobs(const ReplayedRun& run, std::map<std:
 
 Result<std::map<std::string, double>> read_job_joules(const std::string& path) {
   SMARTMIG_TRY(const std::string text, read_file(path));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("jobs") || !json["jobs"].is_array())
+  const auto json = parse_json(path, text);
+  if (!json || !json->is_object() || !json->contains("jobs") || !(*json)["jobs"].is_array())
     return invalid("{} is not what smartmig queue --all --json prints: it has no list of jobs", path);
   std::map<std::string, double> out;
-  for (const auto& job : json["jobs"]) {
+  for (const auto& job : (*json)["jobs"]) {
     const auto energy = number_at(object_at(job, "energy"), "joules_j");
     if (!energy || !is_final(job)) continue;
     const std::uint64_t array = id_at(job, "array_id");
@@ -173,7 +172,7 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
                                              {"times_measured", replay_json(*measured)},
                                              {"times_expected", replay_json(*expected)}}
                                : OrderedJson{{"why_not", why}};
-    fmt::print("{}\n", out.dump(1));
+    fmt::print("{}\n", json_dump(out, 1));
     return 0;
   }
   fmt::print("{}: {} jobs on {}, {} costs, power {}\n", options.title, day->finish.size(), record.platform->spec(),

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/simulate/comparison.h"
 #include "cli/table.h"
 #include "eval/seeds.h"
@@ -201,7 +201,7 @@ std::string explanation_json(const ExplainedRun& run, const Explanation& e) {
                    {"one_row_et_loss", difference(e.constant_loss)}};
   json["et_min"] = e.et;
   if (e.split_et) json["et_of_layouts_with_placer_min"] = *e.split_et;
-  return json.dump(1);
+  return json_dump(json, 1);
 }
 
 std::string explanation_page(const ExplainedRun& run, const Explanation& e) {

@@ -1,5 +1,6 @@
 #include "cli/simulate/show_paper_report.h"
 
+#include "base/json.h"
 #include "cli/table.h"
 #include "report/html_page.h"
 #include "report/quote.h"
@@ -22,11 +23,11 @@ std::string paper_text(const PaperReport& report) {
 }
 
 std::string paper_json(const PaperReport& report) {
-  if (!report.json.is_null()) return report.json.dump(1) + "\n";
+  if (!report.json.is_null()) return json_dump(report.json, 1) + "\n";
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const PaperSection& section : report.sections)
     all.push_back({{"name", section.name}, {"title", section.title}, {"note", section.note}, {"rows", section.json}});
-  return nlohmann::ordered_json{{"title", report.title}, {"note", report.note}, {"sections", all}}.dump(1) + "\n";
+  return json_dump(nlohmann::ordered_json{{"title", report.title}, {"note", report.note}, {"sections", all}}, 1) + "\n";
 }
 
 std::string paper_page(const PaperReport& report) {

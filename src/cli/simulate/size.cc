@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/progress.h"
 #include "cli/simulate/run_options.h"
 #include "cli/table.h"
@@ -88,7 +88,7 @@ int run_size(const Arguments& arguments) {
                     {"knee_gpus", answer->knee},
                     {"needed_gpus", answer->needed ? OrderedJson(*answer->needed) : OrderedJson(nullptr)},
                     {"rule", answer->rule}};
-    fmt::print("{}\n", out.dump(1));
+    fmt::print("{}\n", json_dump(out, 1));
     return 0;
   }
   fmt::print("{} on 1 to {} {} under {}\n\n", options.workload, answer->rows.back().gpus, model, policy);

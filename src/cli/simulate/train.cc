@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
@@ -164,7 +164,7 @@ class Run {
           {"baseline", config.baseline},  {"baseline_et", baseline_et_},      {"total_s", total},
           {"imitation_s", imitate_s_},    {"simulation_s", simulation_s_},    {"inference_s", inference_s_},
           {"update_s", update_s_},        {"evaluation_s", eval_s_}};
-      fmt::print("{}\n", out.dump(1));
+      fmt::print("{}\n", json_dump(out, 1));
       return Ok{};
     }
     fmt::print(

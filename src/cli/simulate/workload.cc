@@ -1,10 +1,10 @@
 // smartmig workload: checks a workload, says what is in it, converts it to the project's job CSV.
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
@@ -109,7 +109,7 @@ void print_summary_json(const Workload& workload, const WorkloadSummary& summary
     for (const double q : kQuantiles) out["slack"][fmt::format("p{:.0f}", q * 100)] = quantile(summary.slack, q);
   out["without_deadline"] = summary.without_deadline;
   out["rules"] = workload.rules;
-  fmt::print("{}\n", out.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
+  fmt::print("{}\n", json_dump(out, 2));
 }
 
 }  // namespace

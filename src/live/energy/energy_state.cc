@@ -51,8 +51,7 @@ std::string EnergyMeter::state() const {
                         {"unattributed", b.totals_.unattributed_j}}},
                       {"jobs", std::move(jobs)}});
   }
-  return Json{{"smartmig_energy", kVersion}, {"boards", std::move(boards)}}.dump(-1, ' ', false,
-                                                                                 Json::error_handler_t::replace);
+  return json_dump(Json{{"smartmig_energy", kVersion}, {"boards", std::move(boards)}});
 }
 
 Result<Ok> EnergyMeter::restore(std::string_view text) {

@@ -13,7 +13,7 @@ std::string intent_path(const std::string& state_dir, const std::string& gpu) {
 std::string to_json(const Intent& intent) {
   const nlohmann::ordered_json json{
       {"gpu", intent.gpu}, {"model", intent.model}, {"from", intent.from}, {"to", intent.to}};
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_dump(json, 1) + "\n";
 }
 
 Result<Intent> parse_intent(const std::string& path, std::string_view text) {

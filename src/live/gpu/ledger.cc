@@ -71,7 +71,7 @@ std::string Ledger::written() const {
   json["owned"] = owned_;
   json["promised"] = nlohmann::ordered_json::array();
   for (const auto& [gpu, slice] : promised_) json["promised"].push_back({gpu, slice});
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_dump(json, 1) + "\n";
 }
 
 Result<Ok> Ledger::save() const { return path_.empty() ? Result<Ok>(Ok{}) : write_durably(path_, written()); }

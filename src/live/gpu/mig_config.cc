@@ -3,10 +3,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig {
@@ -159,10 +159,6 @@ struct ConfigReader {
   }
 };
 
-std::string in_quotes(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 }  // namespace
 
 const MigConfig* MigConfigFile::find(std::string_view label) const {
@@ -198,12 +194,12 @@ Result<MigConfigFile> read_mig_config(const std::string& path) {
 std::string to_yaml(const MigConfigFile& file) {
   std::string out = "version: v1\nmig-configs:\n";
   for (const MigConfig& config : file.configs) {
-    out += fmt::format("  {}:\n", in_quotes(config.label));
+    out += fmt::format("  {}:\n", json_text(config.label));
     for (const MigConfigEntry& e : config.entries) {
       std::vector<std::string> lines;
       if (!e.filter.empty()) {
         std::vector<std::string> ids;
-        for (const std::string& id : e.filter) ids.push_back(in_quotes(id));
+        for (const std::string& id : e.filter) ids.push_back(json_text(id));
         lines.push_back(fmt::format("device-filter: [{}]", fmt::join(ids, ", ")));
       }
       lines.push_back(e.all_devices ? "devices: all" : fmt::format("devices: [{}]", fmt::join(e.devices, ", ")));
@@ -211,11 +207,11 @@ std::string to_yaml(const MigConfigFile& file) {
       if (e.mig_enabled) {
         lines.push_back(e.mig_devices.empty() ? "mig-devices: {}" : "mig-devices:");
         for (const auto& [profile, count] : e.mig_devices)
-          lines.push_back(fmt::format("  {}: {}", in_quotes(profile), count));
+          lines.push_back(fmt::format("  {}: {}", json_text(profile), count));
       }
       if (!e.placements.empty()) {
         std::vector<std::string> places;
-        for (const std::string& p : e.placements) places.push_back(in_quotes(p));
+        for (const std::string& p : e.placements) places.push_back(json_text(p));
         lines.push_back(fmt::format("mig-placements: [{}]", fmt::join(places, ", ")));
       }
       for (std::size_t i = 0; i < lines.size(); ++i) out += fmt::format("    {} {}\n", i == 0 ? "-" : " ", lines[i]);
@@ -241,7 +237,7 @@ std::string to_json(const MigConfigFile& file) {
       list.push_back(std::move(item));
     }
   }
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_dump(json, 1) + "\n";
 }
 
 }  // namespace smartmig

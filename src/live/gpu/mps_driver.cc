@@ -112,7 +112,7 @@ Result<Ok> MpsDriver::write_book(const GpuBoard& board, const Book& book) const 
   nlohmann::ordered_json json{{"next", book.next}, {"slices", nlohmann::ordered_json::array()}};
   for (const auto& [id, placement] : book.slices)
     json["slices"].push_back({{"id", id}, {"slice", slice_name(*board.model, placement)}});
-  return write_durably(fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid), json.dump(1) + "\n");
+  return write_durably(fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid), json_dump(json, 1) + "\n");
 }
 
 Result<GpuBoard> MpsDriver::soften(GpuBoard board) {

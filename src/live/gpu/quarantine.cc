@@ -46,7 +46,7 @@ Result<Ok> Quarantine::read(const std::string& path, std::string_view text) {
 std::string Quarantine::written() const {
   auto json = nlohmann::ordered_json::array();
   for (const Entry& e : entries_) json.push_back({{"gpu", e.gpu}, {"slice", e.slice}, {"reason", e.reason}});
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_dump(json, 1) + "\n";
 }
 
 std::string Quarantine::text() const {

@@ -218,7 +218,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (!spec.array.empty()) out["array"] = spec.array;
   if (spec.array_limit) out["array_limit"] = spec.array_limit;
   // A path or variable need not be UTF-8: what is not is shown with the replacement character, never thrown.
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_dump(out);
 }
 
 }  // namespace smartmig

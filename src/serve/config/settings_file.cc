@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -16,6 +15,7 @@ constexpr void toml_require(bool good) {
 #include <toml++/toml.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig {
@@ -62,11 +62,7 @@ int line_outside_utf8(std::string_view text) {
   int number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
-    try {
-      (void)nlohmann::json(std::string(line)).dump();
-    } catch (const nlohmann::json::exception&) {
-      return number;
-    }
+    if (valid_utf8(line) != line) return number;
   }
   return 0;
 }

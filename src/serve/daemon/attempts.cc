@@ -2,7 +2,7 @@
 
 #include <pwd.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace smartmig {
 namespace {
@@ -111,8 +111,7 @@ void Attempts::carry_out() {
     const auto stopped = runner_.stop(attempt_of(*job), checkpoint ? job->spec.checkpoint_signal : 15,
                                       job->spec.grace.value_or(settings_.defaults.grace));
     if (!stopped)
-      session_.note("stop_failed",
-                    fmt::format("\"job\":{},\"words\":{}", id, nlohmann::json(stopped.error().what).dump()));
+      session_.note("stop_failed", fmt::format("\"job\":{},\"words\":{}", id, json_text(stopped.error().what)));
     crash_point();
   }
   for (const LiveFleet::Effect& effect : std::exchange(effects_, {})) {

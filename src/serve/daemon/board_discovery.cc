@@ -1,13 +1,10 @@
 #include "serve/daemon/board_discovery.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "mig/catalog.h"
 
 namespace smartmig {
 namespace {
-
-using Json = nlohmann::json;
 
 void recall(GpuBoard& board, const Json& known) {
   if (board.model || board.trouble.empty() || !known.is_object()) return;
@@ -52,9 +49,8 @@ Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine,
                                 const std::string& power) {
   SMARTMIG_TRY(auto boards, driver.inventory());
   if (boards.empty()) return not_found("this machine has no GPU; try smartmig serve --emulate 8xa100-40gb");
-  const Json before = known.empty() ? Json::array() : Json::parse(known, nullptr, false);
-  for (std::size_t i = 0; i < boards.size() && before.is_array() && i < before.size(); ++i)
-    recall(boards[i], before[i]);
+  if (const auto before = parse_json("the boards known before", known); before && before->is_array())
+    for (std::size_t i = 0; i < boards.size() && i < before->size(); ++i) recall(boards[i], (*before)[i]);
   FoundBoards found;
   SMARTMIG_TRY(const std::string spec, spec_of(boards));
   SMARTMIG_TRY(auto platform, Platform::parse(spec, power));
@@ -64,7 +60,7 @@ Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine,
     seen.push_back({{"uuid", board.uuid}, {"product", board.product}, {"model", board.model->name()}});
     found.boards.push_back(state_of(std::move(board), quarantine));
   }
-  found.known = seen.dump(-1, ' ', false, Json::error_handler_t::replace);
+  found.known = json_dump(seen);
   return found;
 }
 

@@ -1,6 +1,6 @@
 // How a daemon comes to be, and how it takes new settings.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "serve/daemon/daemon.h"
 #include "serve/daemon/recovery.h"
 
@@ -38,8 +38,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->visible_.set_accounts(accounts->second);
   SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
   daemon->reports_.block_unusable();
-  for (const std::string& words : repaired)
-    daemon->state_->session.note("repaired", "\"words\":" + nlohmann::json(words).dump());
+  for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));
   SMARTMIG_RETURN_IF_ERROR(
       find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_, daemon->lifecycle_));
   return daemon;

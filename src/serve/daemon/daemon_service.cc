@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
 namespace {
-
-using Json = nlohmann::json;
 
 Error not_yours(std::uint64_t id) {
   return no_permission("job {} belongs to another user; its owner and root may do that", id);
@@ -51,7 +50,7 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
   std::vector<JobSpec> specs;
   const Time now = daemon_.now();
   const auto add = [&](const Json& one) -> Result<Ok> {
-    SMARTMIG_TRY(JobSpec spec, parse_job_spec(one.dump(-1, ' ', false, Json::error_handler_t::replace), now));
+    SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(one), now));
     specs.push_back(std::move(spec));
     return Ok{};
   };

@@ -1,8 +1,8 @@
 #include "serve/daemon/daemon_state.h"
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace smartmig {
@@ -67,9 +67,8 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   pending.set_value("origin_us", std::to_string(origin.count()));
   pending.set_value("platform", platform);
   if (!before.empty() && before != platform)
-    state->session.note(
-        "fleet_changed",
-        "\"words\":" + nlohmann::json(fmt::format("the fleet is {} now and was {}", platform, before)).dump());
+    state->session.note("fleet_changed",
+                        "\"words\":" + json_text(fmt::format("the fleet is {} now and was {}", platform, before)));
   return state;
 }
 

@@ -3,7 +3,8 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace smartmig {
 namespace {
@@ -62,7 +63,7 @@ void DeadMemory::take_out_of_service(SliceKey key, BoardState& state, const Held
       "frees it)",
       held.pid, held.mib);
   session_.note("slice_quarantined", fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", key.first,
-                                                 slice_name(*state.board.model, where), nlohmann::json(words).dump()));
+                                                 slice_name(*state.board.model, where), json_text(words)));
 }
 
 void DeadMemory::back_in_service(SliceKey key, BoardState& state) {

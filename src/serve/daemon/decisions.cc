@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/json.h"
 #include "serve/daemon/live_fork.h"
 
 namespace smartmig {
@@ -114,8 +115,8 @@ void Decisions::note_shadow() {
   for (const Start& s : other->starts)
     would.push_back(fmt::format("{} on {}:{}", session_.belief().record(s.job), index(s.gpu),
                                 slice_name(*session_.platform().model(s.gpu).gpu, s.where)));
-  session_.note("shadow", fmt::format("\"policy\":{},\"would_start\":{}",
-                                      nlohmann::json(settings_.policy.shadow).dump(), would.dump()));
+  session_.note("shadow",
+                fmt::format("\"policy\":{},\"would_start\":{}", json_text(settings_.policy.shadow), json_dump(would)));
 }
 
 void Decisions::consult() {

@@ -1,11 +1,9 @@
 #include "serve/daemon/gpu_reports.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace smartmig {
 namespace {
-
-std::string json_text(const std::string& words) { return nlohmann::json(words).dump(); }
 
 // A board that could not even be read does not answer.
 GpuTrouble trouble_of(const LaneResult& result) { return result.board ? GpuTrouble::kQuarantined : GpuTrouble::kLost; }

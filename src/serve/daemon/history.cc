@@ -132,8 +132,7 @@ std::string History::to_json() const {
                     {"whole_s", e.whole_s},
                     {"peak_mib", e.peak_mib},
                     {"out_of_memory_mib", e.out_of_memory_mib < 0 ? Json(nullptr) : Json(e.out_of_memory_mib)}});
-  return Json{{"smartmig_history", 1}, {"signatures", std::move(list)}}.dump(-1, ' ', false,
-                                                                             Json::error_handler_t::replace);
+  return json_dump(Json{{"smartmig_history", 1}, {"signatures", std::move(list)}});
 }
 
 Result<History> History::parse(const std::string& name, std::string_view text) {

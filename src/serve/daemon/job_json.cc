@@ -44,7 +44,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"preemptions", job.counts.preempted},
                 {"oom_restarts", job.counts.out_of_memory},
                 {"overruns", job.counts.overruns}};
-  row.state = state.dump(-1, ' ', false, Json::error_handler_t::replace);
+  row.state = json_dump(state);
   return row;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -68,8 +69,8 @@ void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double rema
 void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining) {
   job.status = JobStatus::kQueued;
   job.reason = std::move(reason);
-  session_.note("requeued", fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt,
-                                        nlohmann::json(job.reason).dump()));
+  session_.note("requeued",
+                fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt, json_text(job.reason)));
   job.stop_reason = StopReason::kNone;
   job.work.remaining = remaining;
   job.times.started = Time{-1};

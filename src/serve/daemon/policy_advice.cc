@@ -3,12 +3,12 @@
 #include <limits>
 #include <set>
 
+#include "base/json.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
 namespace {
 
-using Json = nlohmann::json;
 constexpr double kGuardMargin = 0.01;
 constexpr double kNoFuture = std::numeric_limits<double>::infinity();
 
@@ -70,7 +70,7 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answe
     report_ = {{"at", unix_seconds(answer.asked + origin)},
                {"own", figures_of(answer.outcomes[0], settings_.priced())},
                {"shadow", figures_of(answer.outcomes.back(), settings_.priced())}};
-    notes.push_back({"shadow_cost", "\"compared\":" + report_.dump()});
+    notes.push_back({"shadow_cost", "\"compared\":" + json_dump(report_)});
   }
   Guard* guard = policies_.guard();
   if (!guard || answer.names.size() < guard->candidates().size()) return notes;  // it was asked without a guard
@@ -80,7 +80,7 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answe
   if (cost(best) == kNoFuture) return notes;
   const bool worse = cost(0) > cost(best) * (1 + kGuardMargin);
   if (worse != (guard->deciding() != 0))
-    notes.push_back({"guard", fmt::format("\"policy\":{},\"falls_back\":{}", Json(policies_.name()).dump(), worse)});
+    notes.push_back({"guard", fmt::format("\"policy\":{},\"falls_back\":{}", json_text(policies_.name()), worse)});
   guard->use(worse ? best : 0);
   return notes;
 }

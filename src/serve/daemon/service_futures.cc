@@ -77,7 +77,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                  now_policy = d.policies().deciding();
                  then_policy = policy_name.empty() ? now_policy : d.policies().other(policy_name);
                  if (object.has("job")) {
-                   SMARTMIG_TRY(JobSpec spec, parse_job_spec(body["job"].dump(), d.now()));
+                   SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(body["job"]), d.now()));
                    extra_record = d.jobs().as_record(caller, std::move(spec));
                    extra = d.state().session.belief().job_of(
                        extra_record, extra_record.spec.deadline.value_or(d.now() + extra_record.work.estimate));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "serve/daemon/job_json.h"
 
@@ -43,7 +44,7 @@ void Upkeep::tell_of_ended() {
     if (settings_.hooks.on_finish.empty()) continue;
     JobShown shown;
     shown.now = session_.now();
-    hooks_.run(settings_.hooks.on_finish, to_json(job, shown).dump());
+    hooks_.run(settings_.hooks.on_finish, json_dump(to_json(job, shown)));
   }
 }
 
@@ -55,7 +56,7 @@ void Upkeep::map_jobs(const AttemptTable& table, const Boards& boards) {
       jobs[{int(slice.first), instance->gpu_instance}] = number(id);
   if (const auto written = mapping_->set(jobs); !written && written.error().what != mapping_trouble_) {
     mapping_trouble_ = written.error().what;
-    session_.note("mapping", "\"words\":" + nlohmann::json(mapping_trouble_).dump());
+    session_.note("mapping", "\"words\":" + json_text(mapping_trouble_));
   }
 }
 

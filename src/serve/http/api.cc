@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "serve/http/event_stream.h"
 #include "serve/http/log_stream.h"
@@ -12,7 +13,6 @@
 namespace smartmig {
 namespace {
 
-using Json = nlohmann::json;
 constexpr int kDeepest = 32;  // nesting of a body
 
 // What a route's query says, by the kinds of its parameters.
@@ -106,7 +106,7 @@ Result<Json> read_body(const HttpRequest& request, const ApiRoute& route) {
     return Json::object();
   }
   if (too_deep(request.body)) return invalid("the body is nested deeper than {} levels", kDeepest);
-  Json body = Json::parse(request.body, nullptr, false);
+  SMARTMIG_TRY(Json body, parse_json("the body", request.body));
   if (!body.is_object()) return invalid("the body is not a JSON object");
   if (!route.body && !body.empty()) return invalid("{} {} takes no body", route.method, route.pattern);
   return body;
@@ -141,7 +141,7 @@ HttpReply health_reply(const Service::Health& health, bool good) {
   HttpReply reply;
   reply.status = good ? 200 : 503;
   const Json body = {{"alive", health.alive}, {"ready", health.ready}, {"words", health.words}};
-  reply.body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  reply.body = json_dump(body) + "\n";
   return reply;
 }
 

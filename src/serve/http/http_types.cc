@@ -3,6 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "base/json.h"
+
 namespace smartmig {
 namespace {
 
@@ -71,7 +73,7 @@ HttpReply error_reply(int status, std::string_view code, std::string_view messag
   HttpReply reply;
   reply.status = status;
   const nlohmann::json body = {{"error", {{"code", code}, {"message", message}}}};
-  reply.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  reply.body = json_dump(body) + "\n";
   return reply;
 }
 
