@@ -93,13 +93,13 @@ bool many_jobs(const std::string& directory, const std::string& policy, int jobs
       last_mb = usage_of(0).rss_mb;
       if (mark == 0) early_mb = last_mb;
       fmt::print("many jobs: {} of {} ended after {:.1f} s wall, {:.1f} emulated days, {:.1f} MB resident\n",
-                 ended(daemon), jobs, since(began), seconds(daemon.now()) / 86400, last_mb);
+                 ended(daemon), jobs, since(began), unix_seconds(daemon.now()) / 86400, last_mb);
       std::fflush(stdout);
       ++mark;
     }
     if (ended(daemon) < std::uint64_t(jobs)) host->clock().wait_until(daemon.next_due());
   }
-  const Time settled = daemon.now() + std::chrono::minutes(3);
+  const UnixTime settled = daemon.now() + std::chrono::minutes(3);
   while (daemon.now() < settled) {  // the last joules
     host->clock().wait_until(std::min(settled, daemon.next_due()));
     daemon.step();
@@ -142,14 +142,14 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
       job.owner.name = "1001";
       job.spec = some_job(number(job.id));
       job.work.estimate = *job.spec.estimate;
-      job.times.submitted = from_seconds(1);
+      job.times.submitted = from_unix_us(1'000'000);
       if (i <= ended_jobs) {
         job.status = JobStatus::kDone;
         job.attempt = 1;
         job.place.gpu = i % 8;
         job.place.slice = parse_job_slice("2g.10gb@0");
-        job.times.started = job.times.first_started = from_seconds(2);
-        job.times.ended = from_seconds(3);
+        job.times.started = job.times.first_started = from_unix_us(2'000'000);
+        job.times.ended = from_unix_us(3'000'000);
         job.exit.code = 0;
         job.energy.joules = 1000;
       }

@@ -10,6 +10,23 @@ namespace smartmig {
 using Time = std::chrono::duration<std::int64_t, std::micro>;
 inline constexpr Time kNever = Time::max();
 
+// An instant of the world's clock: microseconds since 1970, or on an emulated machine since it was made. A type of its
+// own, so that it cannot be taken for a duration or for an instant of the engine, which counts from the beginning of a
+// run: Belief (src/serve/daemon) alone turns one into the other.
+struct UnixClock {
+  using duration = Time;
+  using rep = Time::rep;
+  using period = Time::period;
+  using time_point = std::chrono::time_point<UnixClock>;
+  static constexpr bool is_steady = false;
+};
+using UnixTime = UnixClock::time_point;
+inline constexpr UnixTime kNeverUnix = UnixTime::max();
+inline constexpr UnixTime kNotYet{Time{-1}};  // it has not happened
+constexpr std::int64_t unix_us(UnixTime t) { return t.time_since_epoch().count(); }
+constexpr UnixTime from_unix_us(std::int64_t us) { return UnixTime(Time(us)); }
+constexpr double unix_seconds(UnixTime t) { return double(unix_us(t)) / 1e6; }
+
 constexpr double seconds(Time t) { return double(t.count()) / 1e6; }
 constexpr double minutes(Time t) { return double(t.count()) / 60e6; }
 // Nearest microsecond of a non-negative product of times; one rule everywhere, so that fast and plain code agree to the

@@ -96,7 +96,7 @@ Error not_an_instant(std::string_view text) {
   return invalid("'{}' is not a time: write 2h, 16:00, 2026-11-15T16:00 or now+2h", text);
 }
 
-Result<Time> read_date(std::string_view text) {
+Result<UnixTime> read_date(std::string_view text) {
   std::string_view date = text.substr(0, 10), rest = text.substr(10);
   const auto pieces = split(date, '-');
   if (pieces.size() != 3 || !digits(pieces[0]) || !digits(pieces[1]) || !digits(pieces[2])) return not_an_instant(text);
@@ -121,12 +121,14 @@ Result<Time> read_date(std::string_view text) {
   }
   const std::time_t at = zone ? timegm(&tm) - *zone : std::mktime(&tm);
   if (tm.tm_mday != day) return invalid("'{}' is not a day of the calendar", text);
-  return Time(std::int64_t(at) * 1'000'000);
+  return from_unix_us(std::int64_t(at) * 1'000'000);
 }
 
 }  // namespace
 
-Time unix_now() { return std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()); }
+UnixTime unix_now() {
+  return UnixTime(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()));
+}
 
 Result<Time> read_duration(std::string_view text, Time bare) {
   const auto wrong = [&] {
@@ -149,7 +151,7 @@ Result<Time> read_duration(std::string_view text, Time bare) {
   return from_seconds(*out);
 }
 
-Result<Time> read_instant(std::string_view text, Time now) {
+Result<UnixTime> read_instant(std::string_view text, UnixTime now) {
   const std::string_view word = trim(text);
   if (lower(word.substr(0, 3)) == "now") {
     const std::string_view rest = trim(word.substr(3));
@@ -159,16 +161,16 @@ Result<Time> read_instant(std::string_view text, Time now) {
     return now + later;
   }
   if (const auto clock = read_clock(word)) {
-    std::tm tm = local(seconds(now));
+    std::tm tm = local(unix_seconds(now));
     tm.tm_hour = clock->hour;
     tm.tm_min = clock->minute;
     tm.tm_sec = clock->second;
     tm.tm_isdst = -1;
     std::tm tomorrow = tm;
-    Time at(std::int64_t(std::mktime(&tm)) * 1'000'000);
+    UnixTime at = from_unix_us(std::int64_t(std::mktime(&tm)) * 1'000'000);
     if (at < now) {
       ++tomorrow.tm_mday;
-      at = Time(std::int64_t(std::mktime(&tomorrow)) * 1'000'000);
+      at = from_unix_us(std::int64_t(std::mktime(&tomorrow)) * 1'000'000);
     }
     return at;
   }

@@ -1,7 +1,7 @@
 // How people write and read amounts of time, memory and energy at the command line. Reading follows Slurm where Slurm
 // has a form: a bare number of --time is minutes, "16:00" is minutes and seconds as a duration but a clock time as an
-// instant, "1-12:00:00" is days and hours. Writing always names the unit. Instants are Unix microseconds; the clock
-// shown is the local one (TZ).
+// instant, "1-12:00:00" is days and hours. Writing always names the unit. The clock shown is the local one
+// (TZ).
 #pragma once
 #include <optional>
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace smartmig::cli {
 
-Time unix_now();
+UnixTime unix_now();
 
 // "30m", "2h", "1h30m", "1.5d", "90s"; "90" in `bare` units; "MM:SS", "HH:MM:SS", "D-HH", "D-HH:MM", "D-HH:MM:SS".
 Result<Time> read_duration(std::string_view text, Time bare);
 // "16:00" (the next one), "2026-11-15T16:00[:SS][Z|+01:00]", "2026-11-15", "now+2h".
-Result<Time> read_instant(std::string_view text, Time now);
+Result<UnixTime> read_instant(std::string_view text, UnixTime now);
 // "18G", "512M", "1.5T", "20480" (MiB), with or without B or iB: MiB, rounded up.
 Result<int> read_mib(std::string_view text);
 

@@ -22,7 +22,7 @@ class TimeWords : public testing::Test {
     ::tzset();
   }
   std::string old_;
-  const Time now_ = Time(1'794'756'600'000'000);  // 2026-11-15 15:30:00 UTC
+  const UnixTime now_ = from_unix_us(1'794'756'600'000'000);  // 2026-11-15 15:30:00 UTC
 };
 
 TEST_F(TimeWords, DurationsAreReadAsSlurmReadsThem) {
@@ -81,7 +81,7 @@ TEST_F(TimeWords, AClockTimeIsLocal) {
   ::tzset();
   EXPECT_EQ(seconds(read_instant("18:00", now_).value() - now_), 1800);
   EXPECT_EQ(seconds(read_instant("2026-11-15T18:00", now_).value() - now_), 1800);
-  EXPECT_EQ(clock_words(seconds(now_), seconds(now_)), "17:30");
+  EXPECT_EQ(clock_words(unix_seconds(now_), unix_seconds(now_)), "17:30");
 }
 
 TEST_F(TimeWords, SizesAreMib) {
@@ -112,9 +112,9 @@ TEST_F(TimeWords, WordsCarryTheirUnit) {
   EXPECT_EQ(duration_words(200'000), "2 d 07 h");
   EXPECT_EQ(relative_words(1000, 280), "in 12 min");
   EXPECT_EQ(relative_words(100, 280), "3 min ago");
-  EXPECT_EQ(when_words(seconds(now_) + 1800, seconds(now_)), "16:00 (in 30 min)");
-  EXPECT_EQ(clock_words(seconds(now_) + 86'400, seconds(now_)), "Mon 15:30");
-  EXPECT_EQ(clock_words(seconds(now_) + 30 * 86'400, seconds(now_)), "2026-12-15 15:30");
+  EXPECT_EQ(when_words(unix_seconds(now_) + 1800, unix_seconds(now_)), "16:00 (in 30 min)");
+  EXPECT_EQ(clock_words(unix_seconds(now_) + 86'400, unix_seconds(now_)), "Mon 15:30");
+  EXPECT_EQ(clock_words(unix_seconds(now_) + 30 * 86'400, unix_seconds(now_)), "2026-12-15 15:30");
   EXPECT_EQ(energy_words(512.4), "512 J");
   EXPECT_EQ(energy_words(33'100), "33.1 kJ");
   EXPECT_EQ(energy_words(4.2e6), "4.20 MJ");

@@ -20,12 +20,12 @@ Time read_clock(clockid_t id) {
 }  // namespace
 
 RealClock::RealClock()
-    : RealClock([] { return read_clock(CLOCK_REALTIME); }, [] { return read_clock(CLOCK_MONOTONIC); }) {}
+    : RealClock([] { return UnixTime(read_clock(CLOCK_REALTIME)); }, [] { return read_clock(CLOCK_MONOTONIC); }) {}
 
-RealClock::RealClock(Source time_of_day, Source steady)
+RealClock::RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady)
     : time_of_day_(std::move(time_of_day)), steady_(std::move(steady)), now_(time_of_day_()), steady_then_(steady_()) {}
 
-Time RealClock::now() const {
+UnixTime RealClock::now() const {
   const std::lock_guard lock(mutex_);
   const Time steady = steady_(), passed = std::max(Time{0}, steady - steady_then_), most = passed / 10;
   const Time behind = time_of_day_() - (now_ + passed);
@@ -34,11 +34,11 @@ Time RealClock::now() const {
   return now_;
 }
 
-bool RealClock::wait_until(Time instant) {
+bool RealClock::wait_until(UnixTime instant) {
   std::unique_lock lock(wake_mutex_);
   for (;;) {
     if (std::exchange(woken_, false)) return now() >= instant;
-    const Time left = instant == kNever ? kLongestWait : instant - now();
+    const Time left = instant == kNeverUnix ? kLongestWait : instant - now();
     if (left <= Time{0}) return true;
     wake_up_.wait_for(lock, std::min(left, kLongestWait), [&] { return woken_; });
   }

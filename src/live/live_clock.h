@@ -6,7 +6,7 @@
 //   - a worker wakes the owner before it goes idle.
 // A third makes runs on a virtual clock repeat: a worker calls worker_begins before each thing it does, and there waits
 // until the owner waits. What it finds on the machine is then what the owner's step has left, never half of that step.
-// Instants are microseconds since the clock's zero: Unix time for RealClock, the making of the machine for SimClock.
+// An instant is a UnixTime: of RealClock since 1970, of SimClock since its machine was made.
 // Thread rule: wait_until from the owner's thread alone; all else from any thread.
 #pragma once
 #include <condition_variable>
@@ -20,10 +20,10 @@ namespace smartmig {
 class LiveClock {
  public:
   virtual ~LiveClock() = default;
-  virtual Time now() const = 0;  // never runs backwards
-  // True: that instant has come. False: woken before. kNever waits until woken. A wake that comes while nobody waits
+  virtual UnixTime now() const = 0;  // never runs backwards
+  // True: that instant has come. False: woken before. kNeverUnix waits until woken. A wake that comes while nobody waits
   // ends the next wait at once.
-  virtual bool wait_until(Time instant) = 0;
+  virtual bool wait_until(UnixTime instant) = 0;
   virtual void wake() = 0;
   virtual void sleep(Time time) = 0;  // of the calling thread; nothing ends it early
   virtual bool is_virtual() const { return false; }
@@ -42,19 +42,20 @@ class LiveClock {
 // duration measured with it is off by more than that.
 class RealClock : public LiveClock {
  public:
-  using Source = std::function<Time()>;
   RealClock();
-  RealClock(Source time_of_day, Source steady);  // for tests
+  RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady);  // for tests
 
-  Time now() const override;
-  bool wait_until(Time instant) override;
+  UnixTime now() const override;
+  bool wait_until(UnixTime instant) override;
   void wake() override;
   void sleep(Time time) override;
 
  private:
-  Source time_of_day_, steady_;
+  std::function<UnixTime()> time_of_day_;
+  std::function<Time()> steady_;
   mutable std::mutex mutex_;
-  mutable Time now_{}, steady_then_{};
+  mutable UnixTime now_{};
+  mutable Time steady_then_{};
   std::mutex wake_mutex_;
   std::condition_variable wake_up_;
   bool woken_ = false;

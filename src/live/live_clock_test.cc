@@ -9,9 +9,10 @@ namespace smartmig {
 namespace {
 
 struct Hands {
-  Time day{1'000'000'000}, steady{500};
+  UnixTime day{Time(1'000'000'000)};
+  Time steady{500};
   RealClock clock{[this] { return day; }, [this] { return steady; }};
-  Time pass(Time by) {
+  UnixTime pass(Time by) {
     day += by;
     steady += by;
     return clock.now();
@@ -20,16 +21,16 @@ struct Hands {
 
 TEST(RealClockTest, IsTheTimeOfDay) {
   Hands hands;
-  EXPECT_EQ(hands.clock.now(), Time(1'000'000'000));
-  EXPECT_EQ(hands.pass(Time(1'234)), Time(1'000'001'234));
+  EXPECT_EQ(hands.clock.now(), from_unix_us(1'000'000'000));
+  EXPECT_EQ(hands.pass(Time(1'234)), from_unix_us(1'000'001'234));
 }
 
 TEST(RealClockTest, FollowsAClockThatWasSetWithoutJumpingOrRunningBackwards) {
   Hands hands;
   hands.day += Time(50'000'000);  // someone set it 50 s forward
-  Time before = hands.clock.now();
+  UnixTime before = hands.clock.now();
   for (int i = 0; i < 600; ++i) {
-    const Time now = hands.pass(Time(1'000'000));
+    const UnixTime now = hands.pass(Time(1'000'000));
     EXPECT_GE(now - before, Time(1'000'000));
     EXPECT_LE(now - before, Time(1'100'000));
     before = now;
@@ -37,7 +38,7 @@ TEST(RealClockTest, FollowsAClockThatWasSetWithoutJumpingOrRunningBackwards) {
   EXPECT_EQ(before, hands.day);
   hands.day -= Time(20'000'000);
   for (int i = 0; i < 300; ++i) {
-    const Time now = hands.pass(Time(1'000'000));
+    const UnixTime now = hands.pass(Time(1'000'000));
     EXPECT_GE(now - before, Time(900'000));
     EXPECT_LE(now - before, Time(1'000'000));
     before = now;
@@ -48,8 +49,8 @@ TEST(RealClockTest, FollowsAClockThatWasSetWithoutJumpingOrRunningBackwards) {
 TEST(RealClockTest, AWakeBeforeTheWaitEndsIt) {
   RealClock clock;
   clock.wake();
-  EXPECT_FALSE(clock.wait_until(kNever));
-  const Time soon = clock.now() + Time(2'000);
+  EXPECT_FALSE(clock.wait_until(kNeverUnix));
+  const UnixTime soon = clock.now() + Time(2'000);
   EXPECT_TRUE(clock.wait_until(soon)) << "one wake ends one wait";
   EXPECT_GE(clock.now(), soon);
 }
@@ -66,7 +67,7 @@ TEST(RealClockThread, NoWakeIsLost) {
   });
   while (posted < 2'000) clock.wait_until(clock.now() + Time(20'000'000));
   poster.join();
-  const Time before = clock.now();
+  const UnixTime before = clock.now();
   clock.wait_until(before + Time(1'000));
   SUCCEED();
 }

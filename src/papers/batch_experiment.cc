@@ -43,11 +43,11 @@ class Watch {
     SMARTMIG_CHECK(watts_.size() == jobs.size(), "no whole profile");
   }
   void look(Daemon& daemon, BatchOutcome& out) {
-    const double now = seconds(daemon.now());
+    const double now = unix_seconds(daemon.now());
     int running = 0;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const auto at = daemon.live_jobs().find(ids[i]);
-      const bool runs = at != daemon.live_jobs().end() && at->second.times.started >= Time{0} &&
+      const bool runs = at != daemon.live_jobs().end() && at->second.times.started != kNotYet &&
                         (at->second.status == JobStatus::kRunning || at->second.status == JobStatus::kStopping);
       const int attempt = runs ? at->second.attempt : 0;
       running += runs;
@@ -126,7 +126,7 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
     specs.push_back(std::move(spec));
     one_by_one += job.whole_s;
   }
-  const Time begin = daemon.now();
+  const UnixTime begin = daemon.now();
   SMARTMIG_TRY(const double joules_before, board_joules(*host));
   std::vector<std::string> warnings;
   SMARTMIG_TRY(watch.ids, daemon.jobs().submit({1001, 1001, true}, std::move(specs), warnings));

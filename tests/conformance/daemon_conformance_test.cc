@@ -37,7 +37,7 @@ TEST_P(DaemonConformance, TheJournalIsThatOfTheSimulation) {
     setting.coarse = i % 2 == 1;
     setting.load = i % 2 ? 2 : 1.2;
     setting.demanding = policy == "planner";
-    setting.begin = std::chrono::hours(7);  // the day of `twice` begins on the way
+    setting.begin = UnixTime(std::chrono::hours(7));  // the day of `twice` begins on the way
     compare(setting);
     if (HasFatalFailure()) return;
   }
@@ -123,7 +123,7 @@ TEST(DaemonConformanceSamples, SamplingAddsNoDecision) {
   std::uint64_t decisions[2];
   for (int i = 0; i < 2; ++i) {
     setting.sample = i == 0 ? Time(std::chrono::minutes(30)) : Time(7'300'000);
-    setting.begin = std::chrono::hours(1);
+    setting.begin = UnixTime(std::chrono::hours(1));
     DaemonRun run(setting);
     ASSERT_TRUE(run.ok());
     std::vector<Ask> asks = asks_of(setting);
@@ -165,7 +165,7 @@ TEST(DaemonConformanceIdle, APausedQueueWaitsForItsNextTick) {
   for (int i = 0; i < 20; ++i) {
     run.daemon().step();
     EXPECT_GT(run.daemon().next_due(), run.daemon().now());
-    run.advance(kNever);
+    run.advance(kNeverUnix);
   }
 }
 
@@ -189,7 +189,7 @@ std::vector<Ask> short_jobs(std::uint64_t seed, int jobs, double stretch) {
     ask.spec.directory = "/";
     ask.spec.mem_mib = 1000;
     ask.spec.estimate = from_seconds(work_s);
-    ask.spec.deadline = from_seconds(work_s * rng.uniform(2, 20));
+    ask.spec.deadline = UnixTime() + from_seconds(work_s * rng.uniform(2, 20));
     ask.spec.command = {"true"};
     asks.push_back(std::move(ask));
   }

@@ -19,7 +19,7 @@ struct Setting {
   int gpus = 1, jobs = 40;
   std::uint64_t seed = 1;
   double load = 1.2;    // of the fleet's whole GPUs
-  Time begin{};         // first submit, no earlier
+  UnixTime begin{};     // first submit, no earlier
   bool coarse = false;  // submits and estimates in whole seconds: much happens at the same instant
   int window = 512;     // small: the belief is compacted in between
   std::string layouts;  // of a static policy
@@ -34,7 +34,7 @@ struct Setting {
 
 struct Ask {
   Time after{};  // since the first submit
-  JobSpec spec;  // its deadline counts from the submit
+  JobSpec spec;  // its deadline counts from the submit, as if that were in 1970
 };
 
 inline std::vector<Ask> asks_of(const Setting& setting) {
@@ -56,7 +56,7 @@ inline std::vector<Ask> asks_of(const Setting& setting) {
     ask.spec.directory = "/";
     ask.spec.kind = kinds[rng.below(std::size(kinds) - (setting.demanding ? 0 : 1))];
     ask.spec.estimate = from_seconds(work_s);
-    ask.spec.deadline = from_seconds(work_s * rng.uniform(1, 4));
+    ask.spec.deadline = UnixTime() + from_seconds(work_s * rng.uniform(1, 4));
     if (rng.below(3) == 0) ask.spec.mem_mib = int(1000 + rng.below(setting.demanding ? 30'000 : 3'500));
     if (rng.below(6) == 0 && setting.demanding) ask.spec.min_slices = int(1 + rng.below(7));
     if (setting.restart_s > 0 && i % 2 == 0) {
@@ -121,12 +121,12 @@ class DaemonRun {
     };
     while (!settled()) advance(daemon().next_due());
   }
-  void advance(Time instant) {
+  void advance(UnixTime instant) {
     host_->clock().wait_until(std::min(instant, daemon().next_due()));
     daemon().step();
   }
   // All that comes before this instant.
-  void until(Time instant) {
+  void until(UnixTime instant) {
     while (daemon().now() < instant) {
       host_->clock().wait_until(std::min(instant, daemon().next_due()));
       if (daemon().now() < instant) daemon().step();
@@ -144,14 +144,14 @@ class DaemonRun {
                         decisions = daemon().counts().decisions;
     out.lines_before = lines_after(0).size();
     out.decision_number = daemon().cluster().decision();
-    const Time zero = daemon().now();
+    const UnixTime zero = daemon().now();
     std::vector<std::string> warnings;
     for (std::size_t i = 0; i < asks.size();) {
       until(zero + asks[i].after);
       std::vector<QueueId> ids;
       for (; i < asks.size() && zero + asks[i].after <= daemon().now(); ++i) {
         JobSpec spec = asks[i].spec;
-        spec.deadline = daemon().now() + *spec.deadline;
+        spec.deadline = daemon().now() + spec.deadline->time_since_epoch();
         const auto given = daemon().jobs().submit({1001, 1001, false}, {spec}, warnings);
         EXPECT_TRUE(given) << (given ? "" : given.error().what);
         if (given) ids.push_back(given->front());
@@ -166,8 +166,8 @@ class DaemonRun {
             {table.job(row), table.workload().names[index(row)], table.workload().kind_of(table.job(row))});
       }
     }
-    const Time longest = daemon().now() + std::chrono::hours(24 * 30);  // a job that nothing makes room for
-    while (!daemon().live_jobs().empty() && daemon().now() < longest) advance(kNever);
+    const UnixTime longest = daemon().now() + std::chrono::hours(24 * 30);  // a job that nothing makes room for
+    while (!daemon().live_jobs().empty() && daemon().now() < longest) advance(kNeverUnix);
     settle();  // and what the last end led to
     out.lines = lines_after(position);
     out.decisions = daemon().counts().decisions - decisions;

@@ -15,6 +15,6 @@ SMARTMIG_FUZZ_TARGET(energy_state) {
   SMARTMIG_CHECK(bool(result), "{}", result.error().what);
   SMARTMIG_CHECK(again.state() == meter.state(), "written differently");
   for (const auto& [uuid, board] : meter.boards())
-    again.board(uuid, {50, 1000, Time(60'000'000)}).sample({Time(200'000'000'000'000'000), 1e6, 100.0, 100});
+    again.board(uuid, {50, 1000, Time(60'000'000)}).sample({from_unix_us(200'000'000'000'000'000), 1e6, 100.0, 100});
   return 0;
 }

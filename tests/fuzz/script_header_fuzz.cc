@@ -8,7 +8,7 @@
 
 SMARTMIG_FUZZ_TARGET(script_header) {
   using namespace smartmig;
-  const Time now(1'763'222'400'000'000);
+  const UnixTime now = from_unix_us(1'763'222'400'000'000);
   const auto header = cli::read_script_header("fuzz", {reinterpret_cast<const char*>(data), size});
   if (!header) return 0;
   cli::Draft draft;

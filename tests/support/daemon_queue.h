@@ -46,7 +46,7 @@ struct TestQueue {
   }
   // Until nothing is left to do, or so many minutes have passed.
   void run(double minutes = 1e6) {
-    const Time end = daemon().now() + from_minutes(minutes);
+    const UnixTime end = daemon().now() + from_minutes(minutes);
     daemon().step();
     while (!daemon().live_jobs().empty() && daemon().now() < end) {
       host->clock().wait_until(std::min(end, daemon().next_due()));

@@ -40,7 +40,7 @@ class EmulatedDaemon {
   }
   // Calls `see` after each step, for so many minutes or until no job is left.
   void run(double minutes, const std::function<void()>& see = {}) {
-    const Time end = daemon().now() + from_minutes(minutes);
+    const UnixTime end = daemon().now() + from_minutes(minutes);
     do {
       daemon().step();
       if (see) see();
@@ -50,7 +50,7 @@ class EmulatedDaemon {
   }
   // So much time passes at once; then all that is due happens once.
   void jump(Time time) {
-    const Time end = daemon().now() + time;
+    const UnixTime end = daemon().now() + time;
     while (daemon().now() < end) host_->clock().wait_until(end);
     for (int i = 0; i < 3; ++i) daemon().step();
   }

@@ -6,10 +6,10 @@ namespace smartmig {
 
 class SetClock : public LiveClock {
  public:
-  explicit SetClock(Time now = Time{0}) : now_(now) {}
-  void set(Time now) { now_ = now; }
-  Time now() const override { return now_; }
-  bool wait_until(Time instant) override {
+  explicit SetClock(UnixTime now = UnixTime{}) : now_(now) {}
+  void set(UnixTime now) { now_ = now; }
+  UnixTime now() const override { return now_; }
+  bool wait_until(UnixTime instant) override {
     now_ = std::max(now_, instant);
     return true;
   }
@@ -18,7 +18,7 @@ class SetClock : public LiveClock {
   bool is_virtual() const override { return true; }
 
  private:
-  Time now_;
+  UnixTime now_;
 };
 
 }  // namespace smartmig

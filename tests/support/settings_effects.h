@@ -47,7 +47,7 @@ inline std::string kept(Settings s) {
       job.spec.command = {"x"};
       job.spec.directory = "/";
       job.status = JobStatus::kDone;
-      job.times.ended = Time(1'000'000);
+      job.times.ended = from_unix_us(1'000'000);
       job.attempt = 1;
       batch.jobs.push_back(to_row(job, true));
       dir.file(fmt::format("spool/{}/1/log", id), "words\n");

@@ -112,7 +112,7 @@ Result<bool> Profiling::once(DaemonClient& client, const Profile& wanted) {
   job_ = 0;
   const std::string slice = text_at(job, "slice"), profile = slice.substr(0, slice.find('@'));
   if (text_at(job, "state") != "done") {
-    note(fmt::format("{} is not measured: {}", wanted.name, job_sentence(job, seconds(unix_now()))));
+    note(fmt::format("{} is not measured: {}", wanted.name, job_sentence(job, unix_seconds(unix_now()))));
     given_up_ = true;
     return false;
   }

@@ -58,7 +58,7 @@ int show_log(DaemonClient& client, std::uint64_t id, std::int64_t attempt, std::
   }
   fmt::print("{}", text);
   std::fflush(stdout);
-  fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, seconds(unix_now())));
+  fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, unix_seconds(unix_now())));
   return 0;
 }
 
@@ -94,7 +94,7 @@ int run_log(const Arguments& arguments) {
   if (options.json)
     print_json(*job);
   else
-    fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, seconds(unix_now())));
+    fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, unix_seconds(unix_now())));
   return 0;
 }
 
@@ -141,7 +141,7 @@ int run_wait(const Arguments& arguments) {
     if (options.json)
       ended.push_back(job);
     else
-      fmt::print("{}\n", job_sentence(job, seconds(unix_now())));
+      fmt::print("{}\n", job_sentence(job, unix_seconds(unix_now())));
     std::fflush(stdout);
   });
   if (!over) return failure(over.error());

@@ -101,7 +101,7 @@ int run_queue(const Arguments& arguments) {
     fmt::print("No jobs{}.\n",
                finished || all || !state.empty() || !words.empty() ? "" : " wait or run; --all shows finished ones");
   else
-    fmt::print("{}", job_table(*jobs, seconds(unix_now()), !object_at(*status, "prices").empty()));
+    fmt::print("{}", job_table(*jobs, unix_seconds(unix_now()), !object_at(*status, "prices").empty()));
   fmt::print("{}\n", summary_line(*status));
   return 0;
 }

@@ -26,7 +26,7 @@ Result<std::string> present_directory() {
   return here.string();
 }
 
-Result<Draft> start_draft(const Words& words, const ScriptHeader& header, Time now) {
+Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTime now) {
   Draft draft;
   SMARTMIG_TRY(draft.spec.directory, present_directory());
   draft.notes = header.warnings;
@@ -50,7 +50,7 @@ Result<bool> names_script(const std::string& path) {
   return false;
 }
 
-Result<Submission> list_of_commands(const Words& words, std::istream& input, Time now) {
+Result<Submission> list_of_commands(const Words& words, std::istream& input, UnixTime now) {
   SMARTMIG_TRY(Draft draft, start_draft(words, {}, now));
   Submission out;
   const bool named = !draft.spec.name.empty();
@@ -72,7 +72,7 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Tim
 
 }  // namespace
 
-Result<Submission> make_submission(const Words& words, std::istream& input, Time now) {
+Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now) {
   if (words.rest.empty())
     return invalid("what is to run is missing: -- COMMAND..., a script, or - for a list of commands");
   if (!words.dashed && words.rest[0] == "-") {

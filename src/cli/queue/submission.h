@@ -20,6 +20,6 @@ struct Submission {
   std::vector<nlohmann::json> jobs;  // specs
   std::vector<std::string> notes;
 };
-Result<Submission> make_submission(const Words& words, std::istream& input, Time now);
+Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now);
 
 }  // namespace smartmig::cli

@@ -210,7 +210,7 @@ int run_run(const Arguments& arguments) {
   if (options.json)
     print_json(*job);
   else
-    fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, seconds(unix_now())));
+    fmt::print(stderr, "smartmig: {}\n", job_sentence(*job, unix_seconds(unix_now())));
   return guard.interrupted() ? 128 + guard.interrupted() : exit_code_of(*job);
 }
 

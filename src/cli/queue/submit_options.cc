@@ -7,11 +7,11 @@
 
 namespace smartmig::cli {
 
-#define SMARTMIG_SET(...)                                                 \
-  [](Draft& draft, std::string_view value, Dialect, Time) -> Result<Ok> { \
-    (void)value;                                                          \
-    __VA_ARGS__;                                                          \
-    return Ok{};                                                          \
+#define SMARTMIG_SET(...)                                                     \
+  [](Draft& draft, std::string_view value, Dialect, UnixTime) -> Result<Ok> { \
+    (void)value;                                                              \
+    __VA_ARGS__;                                                              \
+    return Ok{};                                                              \
   }
 
 std::span<const SubmitOption> submit_options() {
@@ -101,7 +101,7 @@ std::span<const SubmitOption> submit_options() {
        {},
        "SIZE",
        "host memory; else in proportion to the slice",
-       [](Draft& draft, std::string_view value, Dialect, Time) { return set_host_memory(draft, value); }},
+       [](Draft& draft, std::string_view value, Dialect, UnixTime) { return set_host_memory(draft, value); }},
       {"--exact-memory",
        "",
        {},
@@ -113,7 +113,7 @@ std::span<const SubmitOption> submit_options() {
        {},
        "SIZE",
        "GPU memory, also in an #SBATCH line, where --mem is host memory",
-       [](Draft& draft, std::string_view value, Dialect, Time) { return set_gpu_memory(draft, value); }},
+       [](Draft& draft, std::string_view value, Dialect, UnixTime) { return set_gpu_memory(draft, value); }},
       {"--gres",
        "-G",
        {"--gpus", "--gpus-per-node", "--gpus-per-task"},
@@ -168,7 +168,7 @@ void declare_submit_options(Command& cmd, std::vector<GivenOption>& given) {
   }
 }
 
-Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, Time now) {
+Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, UnixTime now) {
   for (const GivenOption& one : given) {
     const auto control = [](char c) { return static_cast<unsigned char>(c) < 32; };
     if (std::any_of(one.value.begin(), one.value.end(), control))

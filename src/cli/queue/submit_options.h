@@ -31,7 +31,7 @@ struct SubmitOption {
   std::vector<const char*> also;  // other names for the same
   const char* value_name;         // empty: a flag
   const char* help;
-  Result<Ok> (*apply)(Draft&, std::string_view value, Dialect dialect, Time now);
+  Result<Ok> (*apply)(Draft&, std::string_view value, Dialect dialect, UnixTime now);
   bool is_flag() const { return *value_name == 0; }
 };
 std::span<const SubmitOption> submit_options();
@@ -42,7 +42,7 @@ struct GivenOption {
   std::string value;
 };
 void declare_submit_options(Command& cmd, std::vector<GivenOption>& given);
-Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, Time now);
+Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, UnixTime now);
 
 nlohmann::json to_body(const Draft& draft);  // a spec of POST /v1/jobs
 

@@ -10,7 +10,7 @@
 namespace smartmig::cli {
 namespace {
 
-constexpr Time kNow(1'794'756'600'000'000);
+constexpr UnixTime kNow = from_unix_us(1'794'756'600'000'000);
 
 Result<Draft> draft_of(const std::string& script) {
   SMARTMIG_TRY(const ScriptHeader header, read_script_header("job.sh", script));

@@ -36,11 +36,11 @@ Result<Ok> set_host_memory(Draft& draft, std::string_view value) {
   return Ok{};
 }
 
-Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, Time) {
+Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
   return dialect == Dialect::kSbatch ? set_host_memory(draft, value) : set_gpu_memory(draft, value);
 }
 
-Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, Time now) {
+Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
   draft.spec.deadline.reset();
   draft.deadline_in.reset();
   if (lower(value) == "none") return Ok{};
@@ -59,7 +59,7 @@ Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, T
   return Ok{};
 }
 
-Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const std::string word = lower(value);
   if (word == "0" || word == "unlimited" || word == "infinite" || word == "none") {
     draft.spec.time_limit.reset();
@@ -70,7 +70,7 @@ Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
-Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const auto at = value.find('@');
   SMARTMIG_TRY(draft.spec.estimate, read_duration(value.substr(0, at), kMinute));
   if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is no time at all", value);
@@ -86,14 +86,14 @@ Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
-Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, UnixTime) {
   SMARTMIG_TRY(TaskList list, read_tasks(value));
   draft.spec.array = std::move(list.tasks);
   draft.spec.array_limit = list.limit;
   return Ok{};
 }
 
-Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTime) {
   std::vector<Dependency> out;
   for (const std::string_view group : split(value, ',')) {
     const auto pieces = split(group, ':');
@@ -117,7 +117,7 @@ Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
-Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const auto signal = signal_number(value);
   if (!signal || *signal == SIGKILL || *signal == SIGSTOP)
     return invalid("'{}' is not a signal that a program can catch, such as USR1", value);
@@ -125,18 +125,18 @@ Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
-Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, UnixTime) {
   SMARTMIG_TRY(draft.spec.restart, read_duration(value, kSecond));
   return Ok{};
 }
 
-Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, UnixTime) {
   SMARTMIG_TRY(draft.spec.grace, read_duration(value, kSecond));
   return Ok{};
 }
 
 // Slurm's [R|B:]SIGNAL[@SECONDS]: here the signal before any stop, and the time until the kill.
-Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, Time now) {
+Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
   if (const auto colon = value.find(':'); colon != value.npos) value.remove_prefix(colon + 1);
   const auto at = value.find('@');
   SMARTMIG_RETURN_IF_ERROR(set_checkpoint(draft, value.substr(0, at), dialect, now));
@@ -145,7 +145,7 @@ Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, Tim
   return Ok{};
 }
 
-Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, UnixTime) {
   SMARTMIG_TRY(const GresSlice slice, read_gres(value));
   if (slice.compute_slices == 0) {
     draft.notes.push_back(
@@ -157,7 +157,7 @@ Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, Time) {
   return Ok{};
 }
 
-Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, Time) {
+Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, UnixTime) {
   std::error_code failed;
   const auto path = std::filesystem::absolute(std::string(value), failed);
   if (failed || value.empty()) return invalid("'{}' is not a directory", value);

@@ -11,17 +11,17 @@ Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t h
 
 Result<Ok> set_gpu_memory(Draft& draft, std::string_view value);
 Result<Ok> set_host_memory(Draft& draft, std::string_view value);
-Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, Time);
-Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, Time now);
-Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, Time now);
-Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, Time);
-Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, Time);
+Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
+Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
+Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
+Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, UnixTime);
 
 }  // namespace smartmig::cli

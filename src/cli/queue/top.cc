@@ -87,7 +87,7 @@ class View {
       const TerminalSize size = terminal_size();
       frame_.width = size.width;
       frame_.height = size.height;
-      if (!frame_.frozen) frame_.now = seconds(unix_now());
+      if (!frame_.frozen) frame_.now = unix_seconds(unix_now());
       terminal.show(painted(top_lines(state_, frame_), colour));
       const double left = std::chrono::duration<double>(next - Clock::now()).count();
       const Terminal::Key key = left > 0 ? terminal.wait_key(left) : Terminal::Key::kNone;
@@ -188,7 +188,7 @@ int run_top(const Arguments& arguments) {
     TopFrame frame;
     frame.width = size.width;
     frame.height = size.height;
-    frame.now = seconds(unix_now());
+    frame.now = unix_seconds(unix_now());
     frame.unicode = speaks_utf8();
     frame.watts = {number_at(state->status, "watts_w").value_or(0)};
     frame.message = " ";  // no keys to press

@@ -124,7 +124,7 @@ int run_whatif(const Arguments& arguments) {
     print_json(*answer);
     return 0;
   }
-  const double now = seconds(unix_now());
+  const double now = unix_seconds(unix_now());
   print_outcomes(object_at(*answer, "now"), object_at(*answer, "then"), now);
   print_jobs(list_at(*answer, "jobs"), now, std::size_t(std::max<std::int64_t>(limit, 0)));
   return 0;

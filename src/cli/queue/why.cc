@@ -74,7 +74,7 @@ int about_job(const Arguments& arguments, Command cmd, const char* what, void (*
   if (options.json)
     print_json(*answer);
   else
-    print(*answer, seconds(unix_now()));
+    print(*answer, unix_seconds(unix_now()));
   return 0;
 }
 

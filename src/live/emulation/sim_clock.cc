@@ -26,15 +26,15 @@ SimClock::~SimClock() {
   if (this_worker() == owner_) library_->nvmlSimClockLeave();
 }
 
-Time SimClock::now() const {
+UnixTime SimClock::now() const {
   unsigned long long us = 0;
   library_->nvmlSimNow(&us);
-  return Time(std::int64_t(us));
+  return from_unix_us(std::int64_t(us));
 }
 
-bool SimClock::wait_until(Time instant) {
+bool SimClock::wait_until(UnixTime instant) {
   SMARTMIG_CHECK(this_worker() == owner_, "another thread than the owner waits on the clock");
-  const Time left = instant == kNever ? kNever : std::max(Time{0}, instant - now());
+  const Time left = instant == kNeverUnix ? kNever : std::max(Time{0}, instant - now());
   set_owner_waits(true);
   const auto code =
       library_->nvmlSimSleep(left == kNever ? NVML_SIM_UNTIL_WOKEN : static_cast<unsigned long long>(left.count()));
@@ -45,7 +45,7 @@ bool SimClock::wait_until(Time instant) {
 void SimClock::wake() { library_->nvmlSimWakeThread(unsigned(owner_)); }
 
 void SimClock::sleep(Time time) {
-  for (const Time until = now() + time; now() < until;)
+  for (const UnixTime until = now() + time; now() < until;)
     library_->nvmlSimSleep(static_cast<unsigned long long>((until - now()).count()));
 }
 

@@ -17,8 +17,8 @@ class SimClock : public LiveClock {
   static Result<std::shared_ptr<SimClock>> open(std::shared_ptr<SimLibrary> library);
   ~SimClock() override;  // on the owner's thread
 
-  Time now() const override;
-  bool wait_until(Time instant) override;
+  UnixTime now() const override;
+  bool wait_until(UnixTime instant) override;
   void wake() override;
   void sleep(Time time) override;
   bool is_virtual() const override { return true; }

@@ -17,17 +17,17 @@ const char* name_of(EnergySource source) {
   return "unknown";
 }
 
-void BoardMeter::started(std::uint64_t job, double weight, Time at) {
+void BoardMeter::started(std::uint64_t job, double weight, UnixTime at) {
   Run& run = runs_[job];
   run = {std::isfinite(weight) ? std::max(0.0, weight) : 0, at, {}};
 }
 
-void BoardMeter::ended(std::uint64_t job, Time at) {
+void BoardMeter::ended(std::uint64_t job, UnixTime at) {
   const auto run = runs_.find(job);
   if (run != runs_.end() && !run->second.until) run->second.until = at;
 }
 
-void BoardMeter::forget_ended(Time at) {
+void BoardMeter::forget_ended(UnixTime at) {
   std::erase_if(runs_, [&](const auto& entry) { return entry.second.until && *entry.second.until <= at; });
 }
 
@@ -40,12 +40,12 @@ double BoardMeter::booked_without_counter(const EnergySample& sample, double dt,
   return std::max(0.0, sample.model_w) * dt;
 }
 
-void BoardMeter::share_out(EnergyInterval& interval, Time from, Time to, bool attribute) {
+void BoardMeter::share_out(EnergyInterval& interval, UnixTime from, UnixTime to, bool attribute) {
   interval.idle_j = std::clamp(options_.idle_w * seconds(to - from), 0.0, std::max(0.0, interval.joules));
   const double active = interval.joules - interval.idle_j;
   double total = 0;
   for (const auto& [job, run] : runs_) {
-    const Time begin = std::max(from, run.since), end = std::min(to, run.until.value_or(to));
+    const UnixTime begin = std::max(from, run.since), end = std::min(to, run.until.value_or(to));
     const double part = end > begin ? run.weight * seconds(end - begin) : 0;
     if (part <= 0) continue;
     interval.jobs.emplace_back(job, part);
@@ -77,7 +77,7 @@ EnergyInterval BoardMeter::sample(const EnergySample& sample) {
     forget_ended(now.at);
     return interval;
   }
-  const Time from = last_;
+  const UnixTime from = last_;
   const double dt = seconds(now.at - from);
   bool attribute = true;
   double settle = 0;  // against what was booked while the counter could not be read

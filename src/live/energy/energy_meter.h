@@ -37,7 +37,7 @@ inline constexpr int kEnergySources = 3;
 const char* name_of(EnergySource source);  // "counter", "power_integral", "model"
 
 struct EnergySample {
-  Time at{};
+  UnixTime at{};
   std::optional<double> counter_j;  // nothing: could not be read
   std::optional<double> power_w;
   double model_w = 0;  // what the model says of the interval that ends here
@@ -66,8 +66,8 @@ class BoardMeter {
   };
   explicit BoardMeter(Options options) : options_(options) {}
 
-  void started(std::uint64_t job, double weight, Time at);
-  void ended(std::uint64_t job, Time at);  // unknown jobs are ignored
+  void started(std::uint64_t job, double weight, UnixTime at);
+  void ended(std::uint64_t job, UnixTime at);  // unknown jobs are ignored
   EnergyInterval sample(const EnergySample& sample);
   const EnergyTotals& totals() const { return totals_; }
 
@@ -75,18 +75,18 @@ class BoardMeter {
   friend class EnergyMeter;
   struct Run {
     double weight = 0;
-    Time since{};
-    std::optional<Time> until;
+    UnixTime since{};
+    std::optional<UnixTime> until;
   };
   double booked_without_counter(const EnergySample& sample, double dt, EnergySource& source) const;
-  void share_out(EnergyInterval& interval, Time from, Time to, bool attribute);
-  void forget_ended(Time at);
+  void share_out(EnergyInterval& interval, UnixTime from, UnixTime to, bool attribute);
+  void forget_ended(UnixTime at);
 
   Options options_;
   bool begun_ = false, restored_ = false;
-  Time last_{};
+  UnixTime last_{};
   std::optional<double> counter_, power_;  // counter_: when it was last read
-  Time counter_at_{};
+  UnixTime counter_at_{};
   double provisional_j_ = 0;  // booked since the counter was last read
   std::map<std::uint64_t, Run> runs_;
   EnergyTotals totals_;

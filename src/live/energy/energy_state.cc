@@ -18,9 +18,9 @@ Result<std::optional<double>> maybe_number(const JsonObject& object, const char*
   return std::optional<double>(value);
 }
 
-Result<Time> time(const JsonObject& object, const char* key) {
+Result<UnixTime> time(const JsonObject& object, const char* key) {
   SMARTMIG_TRY(const std::int64_t us, object.integer(key, -kMostMicroseconds, kMostMicroseconds));
-  return Time(us);
+  return from_unix_us(us);
 }
 
 }  // namespace
@@ -33,13 +33,13 @@ std::string EnergyMeter::state() const {
     for (const auto& [job, run] : b.runs_)
       jobs.push_back({{"id", job},
                       {"weight", run.weight},
-                      {"since_us", run.since.count()},
-                      {"until_us", run.until ? Json(run.until->count()) : Json(nullptr)}});
+                      {"since_us", unix_us(run.since)},
+                      {"until_us", run.until ? Json(unix_us(*run.until)) : Json(nullptr)}});
     boards.push_back({{"uuid", uuid},
                       {"begun", b.begun_},
-                      {"at_us", b.last_.count()},
+                      {"at_us", unix_us(b.last_)},
                       {"counter_j", maybe(b.counter_)},
-                      {"counter_at_us", b.counter_at_.count()},
+                      {"counter_at_us", unix_us(b.counter_at_)},
                       {"power_w", maybe(b.power_)},
                       {"provisional_j", b.provisional_j_},
                       {"totals_j",

@@ -48,7 +48,7 @@ TEST(GpuLanesThread, EveryProfileTakesTheTablesTimeToTheMicrosecond) {
     for (std::size_t p = 0; p < model->placements().size(); ++p) {
       SCOPED_TRACE(fmt::format("{} {}", boards, slice_name(*model, PlacementId(p))));
       const ReconfigTime time = reconfig_time(*model, model->placement(PlacementId(p)).profile);
-      const Time before = world.clock->now();
+      const UnixTime before = world.clock->now();
       lanes.create(GpuId{0}, PlacementId(p));
       lanes.destroy(GpuId{0}, PlacementId(p));
       const auto results = inbox.await(*world.clock, 2);
@@ -76,11 +76,11 @@ TEST(GpuLanesThread, GpusOverlapAndEqualInstantsComeTogether) {
   const Time small = reconfig_time(*model, model->placement(seventh).profile).create,
              large = reconfig_time(*model, model->placement(half).profile).create;
   ASSERT_LT(small, large);
-  EXPECT_FALSE(world.clock->wait_until(Time(100'000'000)));
-  EXPECT_EQ(world.clock->now(), small);
+  EXPECT_FALSE(world.clock->wait_until(UnixTime(Time(100'000'000))));
+  EXPECT_EQ(world.clock->now(), UnixTime(small));
   ASSERT_EQ(inbox.take().size(), 1u);
-  EXPECT_FALSE(world.clock->wait_until(Time(100'000'000)));
-  EXPECT_EQ(world.clock->now(), large);
+  EXPECT_FALSE(world.clock->wait_until(UnixTime(Time(100'000'000))));
+  EXPECT_EQ(world.clock->now(), UnixTime(large));
   const auto together = inbox.take();
   ASSERT_EQ(together.size(), 3u) << "all that end at one instant are there at once";
   for (std::uint32_t g = 0; g < 3; ++g) EXPECT_EQ(together[g].gpu, GpuId{g});
@@ -97,7 +97,7 @@ TEST(GpuLanesThread, TheClockNeverJumpsOverAPostOrACompletion) {
   for (MigDriver* driver : {static_cast<MigDriver*>(world.driver.get()), static_cast<MigDriver*>(watched.get())}) {
     GpuLanes lanes(*driver, driver == watched.get() ? *reshaper : *world.reshaper, *world.clock, inbox.post());
     for (int round = 0; round < 25; ++round) {
-      const Time before = world.clock->now();
+      const UnixTime before = world.clock->now();
       for (std::uint32_t g = 0; g < 8; ++g) lanes.sample(GpuId{g});
       EXPECT_EQ(inbox.await(*world.clock, 8).size(), 8u);
       EXPECT_EQ(world.clock->now(), before);
@@ -106,7 +106,7 @@ TEST(GpuLanesThread, TheClockNeverJumpsOverAPostOrACompletion) {
     }
     // environment() does not wait for the change of its GPU, nor does time pass.
     const PlacementId where = world.place(GpuId{0}, "7g@0");
-    const Time before = world.clock->now();
+    const UnixTime before = world.clock->now();
     lanes.create(GpuId{0}, where);
     Instance slice;
     slice.uuid = "MIG-x";
@@ -141,7 +141,7 @@ TEST(GpuLanesThread, ARunRepeatsWhateverTheHostsScheduling) {
       world.clock->wait_until(world.clock->now() + Time(30'000));
       for (const LaneResult& r : inbox.take()) {
         layouts[index(r.gpu)] = r.board->layout;
-        story += fmt::format("{} {} {} {}\n", r.ended.count(), index(r.gpu), int(r.what),
+        story += fmt::format("{} {} {} {}\n", unix_us(r.ended), index(r.gpu), int(r.what),
                              to_string(*model, r.board->layout));
         EXPECT_TRUE(r.ok) << r.words;
       }
@@ -241,7 +241,7 @@ TEST(GpuLanesThread, OnTheVirtualClockASampleShowsTheOwnersWholeStep) {
   lanes.create(GpuId{0}, world.place(GpuId{0}, "7g@0"));
   const std::string uuid = inbox.await(*world.clock, 1)[0].board->instances[0].uuid;
   for (unsigned int token = 1; token <= 5; ++token) {
-    const Time before = world.clock->now();
+    const UnixTime before = world.clock->now();
     lanes.sample(GpuId{0});
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ASSERT_EQ(world.machine->sim()->nvmlSimStandIn(uuid.c_str(), "", token), NVML_SUCCESS);
@@ -289,12 +289,12 @@ TEST(GpuLanesThread, EndingAmidAnOperationWaitsForItOnTheVirtualClock) {
   {
     GpuLanes lanes(*world.driver, *world.reshaper, *world.clock, inbox.post());
     lanes.create(GpuId{0}, whole);
-    EXPECT_TRUE(world.clock->wait_until(Time(10'000)));
+    EXPECT_TRUE(world.clock->wait_until(UnixTime(Time(10'000))));
     lanes.destroy(GpuId{0}, whole);  // not begun: dropped
   }
   EXPECT_EQ(inbox.take().size(), 1u);
   EXPECT_EQ(world.driver->read(GpuId{0})->instances.size(), 1u);
-  EXPECT_FALSE(world.clock->wait_until(kNever)) << "the lane's result had woken us";
+  EXPECT_FALSE(world.clock->wait_until(kNeverUnix)) << "the lane's result had woken us";
   EXPECT_TRUE(world.clock->wait_until(world.clock->now() + Time(1'000'000))) << "the clock still moves";
 }
 

@@ -52,10 +52,10 @@ bool read_flag(std::string_view text, bool& out) {
   out = text == "1";
   return text == "1" || text == "0";
 }
-bool read_time(std::string_view text, Time& out) {
+bool read_time(std::string_view text, UnixTime& out) {
   std::int64_t us = 0;
   if (!read_number(text, us) || us < 0) return false;
-  out = Time(us);
+  out = from_unix_us(us);
   return true;
 }
 
@@ -132,7 +132,7 @@ std::string to_text(const AttemptExit& exit) {
   return fmt::format(
       "smartmig-exit {}\ncode {}\nsignal {}\nstarted_us {}\nended_us {}\npeak_mib {}\nhost_oom {}\ntimed_out {}\n"
       "never_started {}\nwords {}\nend\n",
-      kAttemptFormat, exit.code, exit.signal, exit.started.count(), exit.ended.count(), exit.peak_host_mib,
+      kAttemptFormat, exit.code, exit.signal, unix_us(exit.started), unix_us(exit.ended), exit.peak_host_mib,
       int(exit.host_oom), int(exit.timed_out), int(exit.never_started), one_line(exit.words));
 }
 

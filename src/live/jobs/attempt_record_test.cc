@@ -41,8 +41,8 @@ TEST(AttemptRecord, ExitsAreReadBack) {
   exit.id = {7, 2};
   exit.code = -1;
   exit.signal = 9;
-  exit.started = Time(1000);
-  exit.ended = Time(2000);
+  exit.started = from_unix_us(1000);
+  exit.ended = from_unix_us(2000);
   exit.host_oom = exit.timed_out = true;
   exit.peak_host_mib = 12;
   exit.words = "two\nlines";

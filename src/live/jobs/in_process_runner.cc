@@ -21,7 +21,7 @@ Result<Ok> InProcessRunner::start(const Launch& launch) {
   if (launch.predicted < Time{0}) return invalid("{} has no predicted run time", name());
   Running job;
   job.started = clock_.now();
-  job.due = launch.predicted > kNever - job.started ? kNever : job.started + launch.predicted;
+  job.due = launch.predicted > kNeverUnix - job.started ? kNeverUnix : job.started + launch.predicted;
   SMARTMIG_TRY(job.script, EmulatedScript::of(launch.spec.environment));
   if (job.script) SMARTMIG_RETURN_IF_ERROR(follow_script(launch, job));
   if (sim_ && !launch.emulated_kind.empty()) {
@@ -65,7 +65,7 @@ Result<Ok> InProcessRunner::follow_script(const Launch& launch, Running& job) co
   return Ok{};
 }
 
-void InProcessRunner::show_memory(Running& job, Time now) {
+void InProcessRunner::show_memory(Running& job, UnixTime now) {
   if (job.token == 0 || !job.script || job.script->memory.empty() || job.whole_s <= 0) return;
   const double share = std::min(1.0, job.done + seconds(std::min(now, job.due) - job.started) / job.whole_s);
   const double mib = std::floor(job.script->mib_at(share));
@@ -74,7 +74,7 @@ void InProcessRunner::show_memory(Running& job, Time now) {
   sim_->nvmlSimStandInMemory(job.token, static_cast<unsigned long long>(mib) << 20);
 }
 
-void InProcessRunner::end(std::map<AttemptId, Running>::iterator at, Time when, int code, int signal,
+void InProcessRunner::end(std::map<AttemptId, Running>::iterator at, UnixTime when, int code, int signal,
                           std::string words) {
   if (at->second.token != 0) sim_->nvmlSimStandDown(at->second.token);
   AttemptExit exit;
@@ -104,7 +104,7 @@ Result<Ok> InProcessRunner::stop(AttemptId id, int, Time) {
     if (std::any_of(ended_.begin(), ended_.end(), [&](const AttemptExit& e) { return e.id == id; })) return Ok{};
     return not_found("job {} attempt {} does not run", id.job, id.attempt);
   }
-  const Time now = clock_.now();
+  const UnixTime now = clock_.now();
   if (at->second.due <= now)
     end_as_due(at);
   else
@@ -130,7 +130,7 @@ Result<JobRunner::Found> InProcessRunner::recover(const std::vector<AttemptId>& 
 }
 
 std::vector<AttemptExit> InProcessRunner::poll() {
-  for (const Time now = clock_.now(); !due_.empty() && due_.begin()->at <= now;) {
+  for (const UnixTime now = clock_.now(); !due_.empty() && due_.begin()->at <= now;) {
     const auto at = running_.find(due_.begin()->id);
     end_as_due(at);
   }
@@ -141,8 +141,8 @@ std::vector<AttemptExit> InProcessRunner::poll() {
   return std::exchange(ended_, {});
 }
 
-Time InProcessRunner::next_due() const {
-  Time earliest = due_.empty() ? kNever : due_.begin()->at;
+UnixTime InProcessRunner::next_due() const {
+  UnixTime earliest = due_.empty() ? kNeverUnix : due_.begin()->at;
   for (const AttemptExit& exit : ended_) earliest = std::min(earliest, exit.ended);
   return earliest;
 }

@@ -27,19 +27,19 @@ class InProcessRunner : public JobRunner {
   Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;  // ends it now, as by SIGTERM
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
-  Time next_due() const override;
+  UnixTime next_due() const override;
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t) override {}
 
  private:
   struct Due {
-    Time at;
+    UnixTime at;
     AttemptId id;
     auto operator<=>(const Due&) const = default;
   };
   struct Running {
     unsigned int token = 0;  // of its stand-in; 0: none
-    Time started{}, due{};
+    UnixTime started{}, due{};
     std::optional<EmulatedScript> script;
     double done = 0;        // share of the work behind it when it started
     double whole_s = 0;     // of the whole job here
@@ -47,8 +47,8 @@ class InProcessRunner : public JobRunner {
     double lacks_mib = 0;   // above 0: it fails when due, and this is what it needs by then
   };
   Result<Ok> follow_script(const Launch& launch, Running& job) const;
-  void show_memory(Running& job, Time now);
-  void end(std::map<AttemptId, Running>::iterator at, Time when, int code, int signal, std::string words);
+  void show_memory(Running& job, UnixTime now);
+  void end(std::map<AttemptId, Running>::iterator at, UnixTime when, int code, int signal, std::string words);
   void end_as_due(std::map<AttemptId, Running>::iterator at);
 
   LiveClock& clock_;

@@ -9,9 +9,9 @@ namespace smartmig {
 namespace {
 
 struct Hand : LiveClock {
-  Time at{1'000'000};
-  Time now() const override { return at; }
-  bool wait_until(Time instant) override {
+  UnixTime at{Time(1'000'000)};
+  UnixTime now() const override { return at; }
+  bool wait_until(UnixTime instant) override {
     at = instant;
     return true;
   }
@@ -31,24 +31,24 @@ Launch launch(std::uint64_t job, Time predicted, std::string device = "", std::s
 TEST(InProcessRunnerTest, JobsEndWhenPredictedAndByIdAtOneInstant) {
   Hand clock;
   InProcessRunner runner(clock);
-  EXPECT_EQ(runner.next_due(), kNever);
+  EXPECT_EQ(runner.next_due(), kNeverUnix);
   ASSERT_TRUE(runner.start(launch(9, Time(500))));
   ASSERT_TRUE(runner.start(launch(3, Time(500))));
   ASSERT_TRUE(runner.start(launch(5, Time(200))));
   const auto twice = runner.start(launch(5, Time(200)));
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().code, Error::kBusy);
-  EXPECT_EQ(runner.next_due(), Time(1'000'200));
+  EXPECT_EQ(runner.next_due(), from_unix_us(1'000'200));
   EXPECT_TRUE(runner.poll().empty());
-  clock.at = Time(1'000'600);
+  clock.at = from_unix_us(1'000'600);
   const auto exits = runner.poll();
   ASSERT_EQ(exits.size(), 3u);
   EXPECT_EQ(exits[0].id.job, 5u);
-  EXPECT_EQ(exits[0].ended, Time(1'000'200)) << "when it was due, not when it was seen";
+  EXPECT_EQ(exits[0].ended, from_unix_us(1'000'200)) << "when it was due, not when it was seen";
   EXPECT_EQ(exits[1].id.job, 3u);
   EXPECT_EQ(exits[2].id.job, 9u);
-  for (const AttemptExit& e : exits) EXPECT_TRUE(e.code == 0 && e.signal == 0 && e.started == Time(1'000'000));
-  EXPECT_EQ(runner.next_due(), kNever);
+  for (const AttemptExit& e : exits) EXPECT_TRUE(e.code == 0 && e.signal == 0 && e.started == from_unix_us(1'000'000));
+  EXPECT_EQ(runner.next_due(), kNeverUnix);
   EXPECT_EQ(runner.log_path({5, 1}), "");
   EXPECT_TRUE(runner.start(launch(5, Time(1), "", "", 2))) << "another attempt";
 }
@@ -91,7 +91,7 @@ TEST(InProcessRunnerTest, AJobStandsOnItsSliceAtItsKindsWatts) {
   {
     InProcessRunner runner(*world.clock, world.machine->sim());
     EXPECT_FALSE(runner.start(launch(1, Time(10'000'000), "MIG-none", "bert-train-8")));
-    EXPECT_EQ(runner.next_due(), kNever);
+    EXPECT_EQ(runner.next_due(), kNeverUnix);
     Launch fits = launch(1, Time(10'000'000), slice->uuid, "unknown");
     fits.spec.mem_mib = 4096;
     ASSERT_TRUE(runner.start(fits));
@@ -123,7 +123,7 @@ TEST(InProcessRunnerTest, AScriptedJobGrowsOnItsSliceAndFailsWhereItEnds) {
   InProcessRunner runner(*world.clock, world.machine->sim());
   Launch grows = launch(1, Time(5'000'000), slice->uuid, "unknown");
   grows.spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:19000", "SMARTMIG_EMULATED_SECONDS=2:200,7:80"};
-  const Time begin = world.clock->now();
+  const UnixTime begin = world.clock->now();
   ASSERT_TRUE(runner.start(grows));
   EXPECT_EQ(used(), 1000);
   EXPECT_NEAR(seconds(runner.next_due() - begin), 8984.0 / 90, 1e-5) << "when 9984 MiB are passed, not when predicted";
@@ -142,7 +142,7 @@ TEST(InProcessRunnerTest, AScriptedJobGrowsOnItsSliceAndFailsWhereItEnds) {
   rest.id.attempt = 2;
   rest.remaining = 0.25;
   rest.spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:9000", "SMARTMIG_EMULATED_SECONDS=2:200"};
-  const Time second = world.clock->now();
+  const UnixTime second = world.clock->now();
   ASSERT_TRUE(runner.start(rest));
   EXPECT_EQ(used(), 7000);
   EXPECT_EQ(runner.next_due(), second + from_seconds(50));

@@ -123,7 +123,7 @@ void check_environment(SpecReader& in, const std::vector<std::string>& environme
 
 }  // namespace
 
-Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
+Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   SMARTMIG_TRY(const Json json, parse_json("the job", text));
   if (!json.is_object()) return invalid("the job must be a JSON object with at least \"command\"");
   SMARTMIG_TRY(JsonObject object, JsonObject::open(json, "the job", "", kKeys));
@@ -148,7 +148,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, Time now) {
   spec.time_limit = in.duration("time_limit_s", 1e-6);
   spec.estimate = in.duration("estimate_s", 1e-6);
   spec.estimate_slices = in.integer("estimate_slices", 0, 64, 0);
-  spec.deadline = in.duration("deadline_at", 0);
+  if (const auto since_1970 = in.duration("deadline_at", 0)) spec.deadline = UnixTime(*since_1970);
   if (const auto from_now = in.duration("deadline_s", 0)) {
     if (spec.deadline) in.complain("deadline", "is given twice: deadline_at and deadline_s");
     spec.deadline = now + *from_now;
@@ -200,7 +200,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
   if (spec.exact_memory) out["exact_memory"] = true;
   out["min_slices"] = spec.min_slices;
-  if (spec.deadline) out["deadline_at"] = seconds(*spec.deadline);
+  if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);
   if (spec.time_limit) out["time_limit_s"] = seconds(*spec.time_limit);
   if (spec.estimate) out["estimate_s"] = seconds(*spec.estimate);
   if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;

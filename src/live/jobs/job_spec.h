@@ -31,7 +31,8 @@ struct JobSpec {
   std::optional<int> mem_mib;  // GPU memory; nothing: auto
   bool exact_memory = false;   // its CUDA requests are counted by the preload library (docs/preload.md)
   int min_slices = 1;          // compute slices
-  std::optional<Time> deadline, time_limit;
+  std::optional<UnixTime> deadline;
+  std::optional<Time> time_limit;
   std::optional<Time> estimate;  // of the whole job on estimate_slices compute slices
   int estimate_slices = 0;       // 0: the whole GPU
   bool requeue = false;          // may be stopped and started from the beginning
@@ -52,6 +53,6 @@ struct JobSpec {
 std::string to_json(const JobSpec& spec, bool with_environment = true);
 // Strict: an unknown key, a wrong type, a value out of range is an error that names the key. The command, directory and
 // sizes are checked; whether the fleet can run it is not.
-Result<JobSpec> parse_job_spec(std::string_view text, Time now);  // `now`: what deadline_s counts from
+Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now);  // `now`: what deadline_s counts from
 
 }  // namespace smartmig

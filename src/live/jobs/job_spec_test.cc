@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kNow(1'763'222'400'000'000);
+constexpr UnixTime kNow = from_unix_us(1'763'222'400'000'000);
 
 std::string refusal(const std::string& text) {
   const auto spec = parse_job_spec(text, kNow);
@@ -35,12 +35,12 @@ TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
       R"("array":[0,3,5],"array_limit":2})";
   const auto spec = parse_job_spec(text, kNow);
   ASSERT_TRUE(spec) << spec.error().what;
-  EXPECT_EQ(spec->deadline, Time(1'763'222'400'123'456));
+  EXPECT_EQ(spec->deadline, from_unix_us(1'763'222'400'123'456));
   EXPECT_EQ(spec->checkpoint_signal, SIGUSR1);
   EXPECT_EQ(spec->dependencies[2].when, Dependency::kAfterNotOk);
   EXPECT_EQ(spec->dependencies[1].job, 13u);
   EXPECT_EQ(to_json(*spec), text);
-  const auto again = parse_job_spec(to_json(*spec), Time{0});
+  const auto again = parse_job_spec(to_json(*spec), UnixTime{});
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(to_json(*again), text);
   EXPECT_EQ(to_json(*spec, false).find("A=b"), std::string::npos);

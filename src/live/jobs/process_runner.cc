@@ -37,7 +37,9 @@ struct Descriptor {
 
 int open_pidfd(int pid) { return int(::syscall(SYS_pidfd_open, pid, 0u)); }
 
-Time wall_now() { return std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()); }
+UnixTime wall_now() {
+  return UnixTime(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()));
+}
 
 std::string attempt_title(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
 
@@ -272,7 +274,7 @@ AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord
   exit.ended = wall_now();
   exit.started = exit.ended;
   if (::stat((spool_.directory(id) + "/record").c_str(), &entry) == 0)
-    exit.started = Time(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
+    exit.started = from_unix_us(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
   exit.words = same_boot ? "its supervisor was killed; what was left of it was killed too"
                          : "the machine restarted while it ran";
   exit.signal = same_boot ? SIGKILL : 0;

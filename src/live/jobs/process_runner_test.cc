@@ -35,7 +35,7 @@ TEST_F(ProcessRunnerTest, RunsACommandAndReportsItsExit) {
   EXPECT_EQ(exit.signal, 0);
   EXPECT_FALSE(exit.never_started || exit.timed_out || exit.host_oom);
   EXPECT_EQ(exit.words, "exit code 3");
-  EXPECT_GT(exit.started, Time(1'600'000'000'000'000));
+  EXPECT_GT(exit.started, from_unix_us(1'600'000'000'000'000));
   EXPECT_GE(exit.ended, exit.started);
   EXPECT_GE(exit.peak_host_mib, 0);
   EXPECT_EQ(log({1, 1}), "out\nerr\nred MIG-1\n/usr\n");

@@ -40,7 +40,7 @@ struct AttemptExit {
   AttemptId id;
   int code = -1;   // exit code, -1 when killed by a signal
   int signal = 0;  // that killed it
-  Time started{}, ended{};
+  UnixTime started{}, ended{};
   bool host_oom = false;       // the kernel killed it for host memory
   bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
   bool timed_out = false;      // its time limit passed; the supervisor stopped it
@@ -67,7 +67,9 @@ class JobRunner {
   virtual Result<Found> recover(const std::vector<AttemptId>& expected) = 0;
   // Exits since the last call.
   virtual std::vector<AttemptExit> poll() = 0;
-  virtual Time next_due() const { return kNever; }  // when poll() will have something by itself (in-process runners)
+  virtual UnixTime next_due() const {
+    return kNeverUnix;
+  }  // when poll() will have something by itself (in-process runners)
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
   virtual void forget(std::uint64_t job) = 0;  // its ended attempts: records and logs may go

@@ -9,22 +9,22 @@ namespace smartmig {
 namespace {
 
 // Saturates far beyond any clock instead of overflowing.
-Time after(Time from, double microseconds) {
-  const double most = 1e17 - double(from.count());
+UnixTime after(UnixTime from, double microseconds) {
+  const double most = 1e17 - double(unix_us(from));
   return from + Time(std::int64_t(std::clamp(microseconds, 0.0, std::max(0.0, most))));
 }
 
 struct Entry {
   const AdmissionJob* job = nullptr;
-  Time declared{}, presented{};
+  UnixTime declared{}, presented{};
   std::uint32_t turn = 0;  // within its user and priority
 };
 
 }  // namespace
 
-Time Admission::account(std::uint32_t uid) const {
+UnixTime Admission::account(std::uint32_t uid) const {
   const auto found = accounts_.find(uid);
-  return found == accounts_.end() ? Time{0} : found->second;
+  return found == accounts_.end() ? UnixTime{} : found->second;
 }
 
 void Admission::charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices) {
@@ -33,7 +33,7 @@ void Admission::charge(const AdmissionJob& job, std::size_t active_users, int fl
 }
 
 AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<const UserLoad> users,
-                                 const AdmissionLimits& limits, int fleet_slices, int gpu_slices, Time now) {
+                                 const AdmissionLimits& limits, int fleet_slices, int gpu_slices, UnixTime now) {
   AdmissionAnswer answer;
   std::unordered_map<std::uint32_t, int> running;  // of every active user
   for (const UserLoad& user : users)
@@ -43,7 +43,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   for (const AdmissionJob& job : jobs) {
     if (job.held) continue;
     running.try_emplace(job.uid, 0);
-    const Time declared =
+    const UnixTime declared =
         job.deadline ? *job.deadline : after(job.submitted, limits.slack * double(job.estimate.count()));
     entries.push_back({&job, declared, declared, 0});
   }
@@ -64,7 +64,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   shown.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size();) {
     const std::uint32_t uid = entries[i].job->uid;
-    Time virtual_finish = account(uid);
+    UnixTime virtual_finish = account(uid);
     std::int64_t slices = running[uid];
     for (std::uint32_t turn = 0; i < entries.size() && entries[i].job->uid == uid; ++i, ++turn) {
       Entry& entry = entries[i];
@@ -102,7 +102,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   };
   std::sort(shown.begin(), shown.end(), [&](const Entry& a, const Entry& b) { return order(a) < order(b); });
 
-  Time earliest_of_lower = kNever, earliest = kNever;
+  UnixTime earliest_of_lower = kNeverUnix, earliest = kNeverUnix;
   for (std::size_t i = shown.size(); i-- > 0;) {
     if (i + 1 < shown.size() && shown[i].job->priority != shown[i + 1].job->priority) earliest_of_lower = earliest;
     shown[i].presented = std::min(shown[i].presented, earliest_of_lower);

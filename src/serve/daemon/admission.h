@@ -44,8 +44,8 @@ struct AdmissionJob {
   std::uint64_t id = 0;
   std::uint32_t uid = 0;
   int priority = 0;
-  std::optional<Time> deadline;
-  Time submitted{};
+  std::optional<UnixTime> deadline;
+  UnixTime submitted{};
   Time estimate{};  // on the whole GPU
   int min_slices = 1;
   bool held = false;  // by a dependency, its array's limit, its user's wish
@@ -58,7 +58,7 @@ struct UserLoad {
 
 struct AdmittedJob {
   std::uint64_t id = 0;
-  Time deadline{};  // presented
+  UnixTime deadline{};  // presented
   bool counts_late = true;
   bool operator==(const AdmittedJob&) const = default;
 };
@@ -73,16 +73,16 @@ class Admission {
  public:
   // `fleet_slices`: compute slices of the GPUs that take work; `gpu_slices`: of one GPU.
   AdmissionAnswer admit(std::span<const AdmissionJob> jobs, std::span<const UserLoad> users,
-                        const AdmissionLimits& limits, int fleet_slices, int gpu_slices, Time now);
+                        const AdmissionLimits& limits, int fleet_slices, int gpu_slices, UnixTime now);
 
   // A job has started: its user's account moves on.
   void charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices);
-  Time account(std::uint32_t uid) const;
-  void set_account(std::uint32_t uid, Time value) { accounts_[uid] = value; }  // after a restart
-  const std::unordered_map<std::uint32_t, Time>& accounts() const { return accounts_; }
+  UnixTime account(std::uint32_t uid) const;
+  void set_account(std::uint32_t uid, UnixTime value) { accounts_[uid] = value; }  // after a restart
+  const std::unordered_map<std::uint32_t, UnixTime>& accounts() const { return accounts_; }
 
  private:
-  std::unordered_map<std::uint32_t, Time> accounts_;
+  std::unordered_map<std::uint32_t, UnixTime> accounts_;
 };
 
 }  // namespace smartmig

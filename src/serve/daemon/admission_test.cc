@@ -13,11 +13,12 @@ namespace smartmig {
 namespace {
 
 Time s(double seconds) { return from_seconds(seconds); }
+UnixTime at(double seconds) { return UnixTime(s(seconds)); }
 
 AdmissionJob waiting(std::uint64_t id, std::uint32_t uid, double submitted, double estimate, double deadline = -1,
                      int priority = 0) {
-  AdmissionJob j{id, uid, priority, {}, s(submitted), s(estimate), 1, false};
-  if (deadline >= 0) j.deadline = s(deadline);
+  AdmissionJob j{id, uid, priority, {}, at(submitted), s(estimate), 1, false};
+  if (deadline >= 0) j.deadline = at(deadline);
   return j;
 }
 
@@ -31,13 +32,13 @@ TEST(Admission, OneUserSeesTheDeclaredDeadlines) {
   Admission admission;
   std::vector<AdmissionJob> jobs{waiting(1, 7, 0, 100, 500), waiting(2, 7, 0, 100, 50), waiting(3, 7, 10, 100)};
   admission.charge(waiting(0, 7, 0, 5000), 1, 14, 7);
-  const auto answer = admission.admit(jobs, {}, {}, 14, 7, s(10));
+  const auto answer = admission.admit(jobs, {}, {}, 14, 7, at(10));
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 3, 1}));
-  EXPECT_EQ(answer.visible[0].deadline, s(50));
+  EXPECT_EQ(answer.visible[0].deadline, at(50));
   EXPECT_TRUE(answer.visible[0].counts_late);
-  EXPECT_EQ(answer.visible[1].deadline, s(210)) << "submitted + slack x estimate";
+  EXPECT_EQ(answer.visible[1].deadline, at(210)) << "submitted + slack x estimate";
   EXPECT_FALSE(answer.visible[1].counts_late);
-  EXPECT_EQ(answer.visible[2].deadline, s(500));
+  EXPECT_EQ(answer.visible[2].deadline, at(500));
 }
 
 TEST(Admission, UsersTakeTurnsAtEqualUrgency) {
@@ -45,21 +46,21 @@ TEST(Admission, UsersTakeTurnsAtEqualUrgency) {
   std::vector<AdmissionJob> jobs;
   for (std::uint64_t i = 0; i < 4; ++i) jobs.push_back(waiting(i, 1, 0, 10, 1e6));
   for (std::uint64_t i = 4; i < 8; ++i) jobs.push_back(waiting(i, 2, 0, 10, 1e6));
-  EXPECT_EQ(ids(admission.admit(jobs, {}, {}, 14, 7, s(0))), (std::vector<std::uint64_t>{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(ids(admission.admit(jobs, {}, {}, 14, 7, at(0))), (std::vector<std::uint64_t>{0, 4, 1, 5, 2, 6, 3, 7}));
   AdmissionLimits few;
   few.window = 3;
-  EXPECT_EQ(ids(admission.admit(jobs, {}, few, 14, 7, s(0))), (std::vector<std::uint64_t>{0, 4, 1}));
+  EXPECT_EQ(ids(admission.admit(jobs, {}, few, 14, 7, at(0))), (std::vector<std::uint64_t>{0, 4, 1}));
 }
 
 TEST(Admission, HigherPriorityFirst) {
   Admission admission;
   std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10, 20), waiting(2, 2, 0, 10, 900, 5), waiting(3, 1, 0, 10, 30)};
-  auto answer = admission.admit(jobs, {}, {}, 14, 7, s(0));
+  auto answer = admission.admit(jobs, {}, {}, 14, 7, at(0));
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 1, 3}));
   EXPECT_LE(answer.visible[0].deadline, answer.visible[1].deadline);
   // Enough of them to fill the fleet: the others are not shown.
   for (std::uint64_t i = 10; i < 30; ++i) jobs.push_back(waiting(i, 2, 0, 10, 900, 5));
-  answer = admission.admit(jobs, {}, {}, 14, 7, s(0));
+  answer = admission.admit(jobs, {}, {}, 14, 7, at(0));
   EXPECT_EQ(answer.visible.size(), 21u);
   for (const AdmittedJob& j : answer.visible) EXPECT_TRUE(j.id == 2 || j.id >= 10);
 }
@@ -72,7 +73,7 @@ TEST(Admission, CapsOfAUser) {
   jobs[0].min_slices = 3;
   jobs[2].held = true;
   const UserLoad loads[] = {{1, 2}};
-  const auto answer = admission.admit(jobs, loads, limits, 14, 7, s(0));
+  const auto answer = admission.admit(jobs, loads, limits, 14, 7, at(0));
   EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2})) << "3 + 2 slices are above 4; the held one is nobody's";
   EXPECT_EQ(answer.user_full, (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(answer.active_users, 1u);
@@ -81,13 +82,13 @@ TEST(Admission, CapsOfAUser) {
 // A fleet of whole GPUs that serves jobs by presented deadline; the mean slowdown (turnaround over estimate) per user.
 std::map<std::uint32_t, double> serve(std::vector<AdmissionJob> all, int gpus, bool fair) {
   Admission admission;
-  std::vector<std::pair<Time, std::size_t>> running;  // finish, job
-  std::vector<Time> finished(all.size(), Time{-1});
+  std::vector<std::pair<UnixTime, std::size_t>> running;  // finish, job
+  std::vector<UnixTime> finished(all.size(), kNotYet);
   std::set<std::size_t> waiting;
-  Time now{0};
+  UnixTime now{};
   std::size_t next = 0;
   for (std::size_t done = 0; done < all.size();) {
-    const Time arrival = next < all.size() ? all[next].submitted : kNever;
+    const UnixTime arrival = next < all.size() ? all[next].submitted : kNeverUnix;
     const auto first = std::min_element(running.begin(), running.end());
     if (first != running.end() && first->first <= arrival) {
       now = first->first;
@@ -163,10 +164,10 @@ TEST(Admission, TenThousandJobsInMilliseconds) {
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto answer = admission.admit(jobs, {}, {}, 56, 7, s(1e5));
+    const auto answer = admission.admit(jobs, {}, {}, 56, 7, at(1e5));
     best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     ASSERT_EQ(answer.visible.size(), 112u) << "what would fill the fleet twice";
-    ASSERT_TRUE(answer.visible == admission.admit(jobs, {}, {}, 56, 7, s(1e5)).visible) << "pure";
+    ASSERT_TRUE(answer.visible == admission.admit(jobs, {}, {}, 56, 7, at(1e5)).visible) << "pure";
   }
   std::printf("[ admission ] 10,000 jobs: %.2f ms\n", best);
 }

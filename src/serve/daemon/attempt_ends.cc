@@ -62,7 +62,7 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
         job, JobStatus::kFailed,
         fmt::format("out of GPU memory on {}{}, and no slice of this fleet has more than {} MiB", slice, told, largest),
         true);
-  job.times.ended = Time{-1};
+  job.times.ended = kNotYet;
   ++job.counts.out_of_memory;
   ++counts_.oom_restarts;
   job.memory.mib = memory_.after_failure(job, had, *shortage, largest);

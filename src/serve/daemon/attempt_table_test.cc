@@ -13,13 +13,13 @@ TEST(AttemptTable, AStartWaitsUntilItsSliceAndItsOwnAreLeft) {
   ASSERT_TRUE(store);
   JobBook book(**store);
   const auto platform = std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
-  Belief belief(platform, Time{0}, 64);
+  Belief belief(platform, UnixTime{}, 64);
   const auto accept = [&]() -> JobRecord& {
     JobRecord job;
     job.spec.command = {"x"};
     job.work.estimate = std::chrono::minutes(1);
     JobRecord& taken = book.accept(std::move(job));
-    EXPECT_TRUE(belief.put(taken, kNever));
+    EXPECT_TRUE(belief.put(taken, kNeverUnix));
     return taken;
   };
   JobRecord &a = accept(), &b = accept(), &c = accept();
@@ -52,7 +52,7 @@ TEST(AttemptTable, AStartOfAJobThatHasLeftTheBeliefIsDropped) {
   auto store = Store::open(dir.path() + "/queue.db");
   ASSERT_TRUE(store);
   JobBook book(**store);
-  const Belief belief(std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value()), Time{0}, 64);
+  const Belief belief(std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value()), UnixTime{}, 64);
   JobRecord job;
   job.spec.command = {"x"};
   const QueueId id = book.accept(std::move(job)).id;

@@ -98,7 +98,7 @@ void Attempts::forget(QueueId id) {
   table_.drop_postponed(id);
 }
 
-void Attempts::left_slice(JobRecord& job, Time when) {
+void Attempts::left_slice(JobRecord& job, UnixTime when) {
   table_.leave(job.id);
   boards_.attempt_ended(job, when);
 }
@@ -170,7 +170,7 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   table_.began(*job);
   job->status = JobStatus::kRunning;
   job->times.started = session_.now();
-  if (job->times.first_started < Time{0}) job->times.first_started = job->times.started;
+  if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
   boards_.attempt_began(*job);
   book_.changed(*job);
 }

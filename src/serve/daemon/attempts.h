@@ -35,7 +35,7 @@ class Attempts {
   void carry_out();                                             // after it
   void forget(QueueId id);                                      // its submit could not be stored
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
-  void left_slice(JobRecord& job, Time when);  // its processes are gone. REQUIRES: it has an attempt
+  void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt
 
  private:
   void begin(JobRecord& job, const LiveFleet::Effect& effect);

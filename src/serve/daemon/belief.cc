@@ -39,14 +39,14 @@ Time restart_time(const JobSpec& spec) {
   return known < Time{0} ? kUnknownRestart : known;
 }
 
-Belief::Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity)
+Belief::Belief(std::shared_ptr<const Platform> platform, UnixTime origin, std::size_t capacity)
     : platform_(std::move(platform)),
       table_(fresh_table(*platform_, capacity)),
       origin_(origin),
       capacity_(capacity),
       rows_(capacity) {}
 
-Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
+Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline) const {
   const GpuModel& reference = reference_of(*platform_);
   Job job;
   job.submit = inside(record.times.submitted);
@@ -81,7 +81,7 @@ Job Belief::job_of(const JobRecord& record, Time presented_deadline) const {
   return job;
 }
 
-Result<JobId> Belief::put(const JobRecord& record, Time presented_deadline) {
+Result<JobId> Belief::put(const JobRecord& record, UnixTime presented_deadline) {
   SMARTMIG_CHECK(used_ < table_->size(), "the belief has no row left");
   const JobId id{std::uint32_t(used_)};
   SMARTMIG_RETURN_IF_ERROR(table_->put(id, job_of(record, presented_deadline), label(record),
@@ -94,13 +94,13 @@ Result<JobId> Belief::put(const JobRecord& record, Time presented_deadline) {
 
 Result<Ok> Belief::fits(const JobRecord& record) const {
   SMARTMIG_TRY(JobTable table, JobTable::growing(*platform_, reference_of(*platform_).name(), 1));
-  return table.put(JobId{0}, job_of(record, kNever), label(record),
+  return table.put(JobId{0}, job_of(record, kNeverUnix), label(record),
                    SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "", *platform_);
 }
 
 Time Belief::time_on(const JobRecord& record, int compute_slices) const {
   if (compute_slices < 1 || compute_slices > kMaxComputeSlices) return kCannotRun;
-  return job_of(record, kNever).work_on(compute_slices);
+  return job_of(record, kNeverUnix).work_on(compute_slices);
 }
 
 double Belief::share_left(JobId row, Time left, Time whole) const {

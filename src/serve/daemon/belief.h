@@ -27,15 +27,15 @@ Time restart_time(const JobSpec& spec);
 
 class Belief {
  public:
-  Belief(std::shared_ptr<const Platform> platform, Time origin, std::size_t capacity);
+  Belief(std::shared_ptr<const Platform> platform, UnixTime origin, std::size_t capacity);
 
   const std::shared_ptr<const JobTable> table() const { return table_; }
-  Time origin() const { return origin_; }
-  Time inside(Time unix) const { return unix == kNever ? kNever : unix - origin_; }
-  Time outside(Time time) const { return time == kNever ? kNever : time + origin_; }
+  UnixTime origin() const { return origin_; }
+  Time inside(UnixTime instant) const { return instant == kNeverUnix ? kNever : instant - origin_; }
+  UnixTime outside(Time time) const { return time == kNever ? kNeverUnix : origin_ + time; }
 
   // A new row for this record. kInvalid: it fits no slice of the fleet, and the sentence says what it would need.
-  Result<JobId> put(const JobRecord& record, Time presented_deadline);
+  Result<JobId> put(const JobRecord& record, UnixTime presented_deadline);
   void drop(QueueId record);        // its row is of the past
   JobId row(QueueId record) const;  // kNoJob: not visible
   QueueId record(JobId row) const { return rows_[index(row)].record; }
@@ -48,7 +48,7 @@ class Belief {
 
   void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
   void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
-  Job job_of(const JobRecord& record, Time presented_deadline) const;
+  Job job_of(const JobRecord& record, UnixTime presented_deadline) const;
   // Would it run anywhere? Without taking a row.
   Result<Ok> fits(const JobRecord& record) const;
   // Its whole time on a slice of this many compute slices of the first model; kCannotRun where it does not run.
@@ -58,7 +58,7 @@ class Belief {
  private:
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<JobTable> table_;
-  Time origin_;
+  UnixTime origin_;
   PowerCaps caps_;
   int user_slices_ = 0;
   std::size_t capacity_, used_ = 0;

@@ -22,7 +22,7 @@ struct BoardState {
   std::string words;     // of the trouble
   bool drained = false;  // by the operator
   std::vector<DeviceProcess> processes;
-  Time sampled{-1};
+  UnixTime sampled = kNotYet;
   EnergySource source = EnergySource::kModel;  // of the last interval
   bool in_trouble() const { return trouble != GpuTrouble::kNone; }
   bool in_service() const { return !in_trouble() && !drained; }

@@ -126,7 +126,7 @@ void Boards::attempt_began(const JobRecord& job) {
   meter_of(job.place.gpu).started(number(job.id), weight_of(job), job.times.started);
 }
 
-void Boards::attempt_ended(const JobRecord& job, Time when) {
+void Boards::attempt_ended(const JobRecord& job, UnixTime when) {
   if (!known(job.place.gpu)) return;
   meter_of(job.place.gpu).ended(number(job.id), when);
   lanes_.sample(GpuId(std::uint32_t(job.place.gpu)));

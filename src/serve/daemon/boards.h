@@ -51,7 +51,7 @@ class Boards {
   bool failing(int gpu) const;
 
   void attempt_began(const JobRecord& job);
-  void attempt_ended(const JobRecord& job, Time when);  // and asks for a sample: its last joules
+  void attempt_ended(const JobRecord& job, UnixTime when);  // and asks for a sample: its last joules
   EnergyInterval measure(const LaneResult& sample, double model_w);
   EnergyTotals energy(int gpu) const;
   EnergyMeter& meter() { return meter_; }

@@ -63,7 +63,7 @@ bool Daemon::commit() {
   return stored;
 }
 
-Time Daemon::next_due() const {
+UnixTime Daemon::next_due() const {
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try()});
 }

@@ -31,7 +31,7 @@ class Daemon {
 
   void run();   // until stop()
   void step();  // everything that is due now
-  Time next_due() const;
+  UnixTime next_due() const;
   void stop() { requests_.stop(); }  // run() returns; jobs run on
 
   // Runs `work` on the owner thread within a step and returns once what it changed is stored. Where it `changes`
@@ -44,7 +44,7 @@ class Daemon {
   bool wait_for_news(std::uint64_t position, double seconds) const {
     return requests_.wait_for_news(position, seconds);
   }
-  Time now() const { return world_.clock.now(); }
+  UnixTime now() const { return world_.clock.now(); }
 
   // ---- on the owner thread only
   Result<Ok> set_settings(Settings settings);  // SIGHUP: all but what belongs to the start

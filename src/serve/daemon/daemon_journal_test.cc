@@ -30,7 +30,7 @@ std::unique_ptr<DaemonHost> open_journal_station(const TempDir& dir) {
 
 void let_journal_pass(DaemonHost& host, Time time) {
   Daemon& daemon = host.daemon();
-  const Time end = daemon.now() + time;
+  const UnixTime end = daemon.now() + time;
   daemon.step();
   while (daemon.now() < end) {
     host.clock().wait_until(std::min(end, daemon.next_due()));

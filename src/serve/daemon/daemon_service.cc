@@ -48,7 +48,7 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
     return no_permission("this daemon belongs to {} and can run that user's jobs only; root's runs everybody's",
                          user_name(*facts_.only_uid));
   std::vector<JobSpec> specs;
-  const Time now = daemon_.now();
+  const UnixTime now = daemon_.now();
   const auto add = [&](const Json& one) -> Result<Ok> {
     SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(one), now));
     specs.push_back(std::move(spec));

@@ -25,7 +25,7 @@ TEST(Daemon, WhyEtaAndWhatifLookIntoTheFuture) {
   const auto eta = answered<J>(q, [&](DaemonService& s) { return s.eta(q.bob, number(waits)); });
   ASSERT_TRUE(eta) << eta.error().what;
   const double start = (*eta)["start_at"]["p50"].get<double>();
-  EXPECT_NEAR(start, seconds(q.daemon().now()) + 58 * 60, 30 * 60) << eta->dump();
+  EXPECT_NEAR(start, unix_seconds(q.daemon().now()) + 58 * 60, 30 * 60) << eta->dump();
   EXPECT_LE((*eta)["start_at"]["p10"].get<double>(), start);
   EXPECT_LT((*eta)["on_time_ratio"].get<double>(), 0.5);
   const auto more = answered<J>(q, [&](DaemonService& s) { return s.whatif(q.bob, {{"add_gpus", "1xa100-40gb"}}); });
@@ -103,7 +103,7 @@ TEST(Daemon, SaysThatADeadlineCannotBeKept) {
   q.submit(q.alice, 10, due(5));
   ASSERT_EQ(q.warnings.size(), 1u);
   EXPECT_EQ(q.warnings[0], "the deadline is in 300 s, and on a whole GPU the job takes 600 s: it will be late");
-  q.submit(q.alice, 10, [](JobSpec& spec) { spec.deadline = Time{0}; });
+  q.submit(q.alice, 10, [](JobSpec& spec) { spec.deadline = UnixTime{}; });
   ASSERT_EQ(q.warnings.size(), 2u);
   EXPECT_NE(q.warnings[1].find("passed"), std::string::npos);
 }

@@ -8,14 +8,14 @@
 namespace smartmig {
 namespace {
 
-Time local_midnight(Time unix) {
-  const std::time_t now = std::time_t(unix.count() / 1'000'000);
+UnixTime local_midnight(UnixTime unix) {
+  const std::time_t now = std::time_t(unix_us(unix) / 1'000'000);
   std::tm local{};
   if (!::localtime_r(&now, &local)) return unix;
   local.tm_hour = local.tm_min = local.tm_sec = 0;
   local.tm_isdst = -1;
   const std::time_t midnight = std::mktime(&local);
-  return midnight < 0 ? unix : Time(std::int64_t(midnight) * 1'000'000);
+  return midnight < 0 ? unix : from_unix_us(std::int64_t(midnight) * 1'000'000);
 }
 
 std::string value_of(const StoreStart& start, const char* key) {
@@ -24,18 +24,18 @@ std::string value_of(const StoreStart& start, const char* key) {
 }
 
 // Unix time of belief time 0: kept for as long as the store lives.
-Result<Time> origin_of(const StoreStart& start, const LiveClock& clock) {
+Result<UnixTime> origin_of(const StoreStart& start, const LiveClock& clock) {
   const std::string text = value_of(start, "origin_us");
-  if (text.empty()) return clock.is_virtual() ? Time{0} : local_midnight(clock.now());
+  if (text.empty()) return clock.is_virtual() ? UnixTime{} : local_midnight(clock.now());
   const auto us = parse_int(text);
   if (!us) return invalid("the store's origin_us is '{}', no number", text);
-  return Time(*us);
+  return from_unix_us(*us);
 }
 
 }  // namespace
 
-DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, Time origin, std::uint64_t last_event,
-                         History history)
+DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, UnixTime origin,
+                         std::uint64_t last_event, History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
       boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards),
@@ -50,7 +50,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, T
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
-  SMARTMIG_TRY(const Time origin, origin_of(start, world.clock));
+  SMARTMIG_TRY(const UnixTime origin, origin_of(start, world.clock));
   History history;
   if (const std::string text = value_of(start, "history"); !text.empty()) {
     SMARTMIG_TRY(history, History::parse("stored history", text));
@@ -64,7 +64,7 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   SMARTMIG_RETURN_IF_ERROR(state->book.load(start, world.runner.last_job()));
   PendingCommit& pending = state->book.pending();
   pending.set_value("boards", known);
-  pending.set_value("origin_us", std::to_string(origin.count()));
+  pending.set_value("origin_us", std::to_string(unix_us(origin)));
   pending.set_value("platform", platform);
   if (!before.empty() && before != platform)
     state->session.note("fleet_changed",

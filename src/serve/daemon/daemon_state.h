@@ -45,7 +45,7 @@ struct DaemonState {
   MemoryWatch memory;
 
  private:
-  DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, Time origin, std::uint64_t last_event,
+  DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, UnixTime origin, std::uint64_t last_event,
               History history);
 };
 

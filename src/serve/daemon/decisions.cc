@@ -63,7 +63,7 @@ void Decisions::pause(bool on) {
 
 void Decisions::tick_again() {
   anyway_ = false;
-  next_tick_ = pace_.tick == kNever ? kNever : session_.now() + pace_.tick;
+  next_tick_ = pace_.tick == kNever ? kNeverUnix : session_.now() + pace_.tick;
 }
 
 void Decisions::decide_all() {

@@ -27,7 +27,7 @@ class Decisions {
   void rows_renumbered() { policies_.rows_renumbered(); }
   void pause(bool on);
   bool paused() const { return paused_; }
-  Time next_tick() const { return next_tick_; }
+  UnixTime next_tick() const { return next_tick_; }
 
  private:
   void decide();
@@ -46,7 +46,7 @@ class Decisions {
   Plan plan_;
   bool anyway_ = false, paused_ = false;
   bool shapes_due_ = false;  // a fleet without jobs, too, is to get the shapes of a new policy
-  Time next_tick_{};
+  UnixTime next_tick_{};
 };
 
 }  // namespace smartmig

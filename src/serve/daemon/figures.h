@@ -17,13 +17,13 @@ struct Counts {
 
 class Figures {
  public:
-  explicit Figures(Time started) : started_(started) {}
+  explicit Figures(UnixTime started) : started_(started) {}
 
   Counts counts;
   void decided(double took_s);  // wall clock
   void reconfigured(bool create, bool ok, double took_s);
 
-  Time started() const { return started_; }  // Unix
+  UnixTime started() const { return started_; }
   const std::vector<double>& decision_times() const { return decision_times_; }
   double decision_quantile_s(double q) const;  // over the last 8,192 decisions; 0: there was none
   using ByKindAndResult = std::map<std::pair<std::string, std::string>, std::uint64_t>;
@@ -32,7 +32,7 @@ class Figures {
   const MetricsHistogram& decision_s() const { return decision_s_; }
 
  private:
-  const Time started_;
+  const UnixTime started_;
   ByKindAndResult reconfigurations_;
   MetricsHistogram reconfiguration_s_{{0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30}};
   MetricsHistogram decision_s_{{1e-5, 1e-4, 1e-3, 5e-3, 2e-2, 0.1, 1}};

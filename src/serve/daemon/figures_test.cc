@@ -6,7 +6,7 @@ namespace smartmig {
 namespace {
 
 TEST(Figures, QuantilesOfTheLastDecisions) {
-  Figures figures(Time{0});
+  Figures figures(UnixTime{});
   EXPECT_EQ(figures.decision_quantile_s(0.5), 0);
   for (int i = 1; i <= 100; ++i) figures.decided(i);
   EXPECT_EQ(figures.decision_quantile_s(0.5), 51);
@@ -17,7 +17,7 @@ TEST(Figures, QuantilesOfTheLastDecisions) {
 }
 
 TEST(Figures, ReconfigurationsByKindAndResult) {
-  Figures figures(Time{0});
+  Figures figures(UnixTime{});
   figures.reconfigured(true, true, 0.2);
   figures.reconfigured(false, false, 1);
   EXPECT_EQ(figures.reconfigurations().at({"create", "ok"}), 1u);

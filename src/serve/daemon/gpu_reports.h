@@ -25,7 +25,7 @@ class GpuReports {
 
   void take();  // all that has come
   void sample_when_due();
-  Time next_sample() const { return next_sample_; }
+  UnixTime next_sample() const { return next_sample_; }
   Result<Ok> drain(int gpu, bool on);                                       // out of service, or back to it
   void block_unusable();                                                    // at the start: the belief must know
   void set_trouble(int gpu, GpuTrouble trouble, const std::string& words);  // its jobs are stopped and go elsewhere
@@ -45,7 +45,7 @@ class GpuReports {
   MemoryWatch& memory_;
   Figures& figures_;
   DeadMemory dead_memory_;
-  Time next_sample_{};
+  UnixTime next_sample_{};
 };
 
 }  // namespace smartmig

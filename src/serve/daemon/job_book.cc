@@ -88,14 +88,14 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
   return true;
 }
 
-void JobBook::settled(int gpu, Time until) {
+void JobBook::settled(int gpu, UnixTime until) {
   std::erase_if(settling_, [&](const auto& entry) {
     const JobRecord& job = entry.second;
     return job.place.gpu < 0 || (job.place.gpu == gpu && job.times.ended <= until);
   });
 }
 
-bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,
+bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,
                      const std::function<void(QueueId)>& forget) {
   const bool had_trouble = !disk_trouble().empty();
   const PendingCommit::Outcome outcome =

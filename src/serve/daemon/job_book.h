@@ -36,18 +36,18 @@ class JobBook {
 
   // Joules of a live or an ended job. True: it has ended.
   bool credit(QueueId id, double joules, EnergySource source);
-  void settled(int gpu, Time until);  // energy up to here is known on this GPU
+  void settled(int gpu, UnixTime until);  // energy up to here is known on this GPU
 
   // Something that admission looks at has changed: it is to look again.
   void queue_changed() { queue_changed_ = true; }
   bool take_queue_changed() { return std::exchange(queue_changed_, false); }
 
   // False: not stored; `unaccepted` are new jobs that are gone again.
-  bool commit(std::vector<EventRow> events, const std::function<std::string()>& meters, Time now,
+  bool commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,
               const std::function<void(QueueId)>& forget);
   PendingCommit& pending() { return pending_; }
   const std::string& disk_trouble() const { return pending_.trouble(); }
-  Time next_try() const { return pending_.next_try(); }
+  UnixTime next_try() const { return pending_.next_try(); }
 
  private:
   PendingCommit pending_;

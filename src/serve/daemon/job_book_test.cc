@@ -30,12 +30,12 @@ struct Book {
   }
   void end(JobRecord& job) {
     job.status = JobStatus::kDone;
-    job.times.ended = Time{5};
+    job.times.ended = from_unix_us(5);
     book->end(job);
   }
   bool commit() {
     return book->commit(
-        {}, [] { return std::string("{}"); }, Time{0}, [&](QueueId id) { forgotten.push_back(id); });
+        {}, [] { return std::string("{}"); }, UnixTime{}, [&](QueueId id) { forgotten.push_back(id); });
   }
   JobRecord stored(QueueId id) {
     const auto row = book->stored(id);
@@ -68,10 +68,10 @@ TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
   JobBook next(*b.store);
   ASSERT_TRUE(next.load(*b.store->start(), 0));
   EXPECT_TRUE(next.credit(id, 30, EnergySource::kCounter));
-  next.settled(0, Time{5});
+  next.settled(0, from_unix_us(5));
   EXPECT_TRUE(next.credit(id, 12, EnergySource::kCounter));
   ASSERT_TRUE(next.commit(
-      {}, [] { return std::string("{}"); }, Time{0}, [](QueueId) {}));
+      {}, [] { return std::string("{}"); }, UnixTime{}, [](QueueId) {}));
   EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 42);
   EXPECT_EQ(b.stored(id).status, JobStatus::kDone);
 }
@@ -87,7 +87,7 @@ TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
   EXPECT_EQ(b.forgotten, std::vector<QueueId>{large});
   EXPECT_FALSE(b.book->find(large));
   EXPECT_FALSE(b.book->disk_trouble().empty());
-  EXPECT_EQ(b.book->next_try(), Time{1'000'000});
+  EXPECT_EQ(b.book->next_try(), from_unix_us(1'000'000));
   EXPECT_TRUE(b.commit()) << "what was there before is tried again";
   EXPECT_EQ(b.stored(kept).attempt, 3);
   EXPECT_GT(b.accept().id, large);
@@ -103,7 +103,7 @@ TEST(JobBook, AnEndedJobCollectsItsLastJoules) {
   EXPECT_TRUE(b.book->credit(id, 5, EnergySource::kPowerIntegral));
   EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 15) << "not committed yet";
   ASSERT_TRUE(b.commit());
-  b.book->settled(0, Time{5});
+  b.book->settled(0, from_unix_us(5));
   EXPECT_TRUE(b.book->credit(id, 1, EnergySource::kCounter)) << "read back from the store";
   ASSERT_TRUE(b.commit());
   EXPECT_DOUBLE_EQ(b.stored(id).energy.joules, 16);

@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-Json instant_or_null(Time t) { return t < Time{0} ? Json() : Json(unix_seconds(t)); }
+Json instant_or_null(UnixTime t) { return t == kNotYet ? Json() : Json(unix_seconds(t)); }
 
 }  // namespace
 
@@ -17,8 +17,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
   row.uid = job.owner.uid;
   row.status = int(job.status);
   row.final = is_final(job.status);
-  row.submitted_us = job.times.submitted.count();
-  row.ended_us = job.times.ended.count();
+  row.submitted_us = unix_us(job.times.submitted);
+  row.ended_us = unix_us(job.times.ended);
   if (with_spec) row.spec = to_json(job.spec);
   Json state = {{"array_id", number(job.array.id)},
                 {"array_index", job.array.index},
@@ -26,8 +26,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"user", job.owner.name},
                 {"reason", job.reason},
                 {"wish", int(job.stop_reason)},
-                {"first_started", job.times.first_started.count()},
-                {"started", job.times.started.count()},
+                {"first_started", unix_us(job.times.first_started)},
+                {"started", unix_us(job.times.started)},
                 {"attempt", job.attempt},
                 {"gpu", job.place.gpu},
                 {"slice", to_string(job.place.slice)},
@@ -55,8 +55,8 @@ Result<JobRecord> from_row(const JobRow& row) {
   job.owner.uid = row.uid;
   if (row.status < 0 || row.status >= kJobStatuses) return invalid("{}: status {} is not known", name, row.status);
   job.status = JobStatus(row.status);
-  job.times.submitted = Time(row.submitted_us);
-  job.times.ended = Time(row.ended_us);
+  job.times.submitted = from_unix_us(row.submitted_us);
+  job.times.ended = from_unix_us(row.ended_us);
   auto spec = parse_job_spec(row.spec, job.times.submitted);
   if (!spec) return invalid("{}: {}", name, spec.error().what);
   job.spec = std::move(*spec);
@@ -87,9 +87,9 @@ Result<JobRecord> from_row(const JobRow& row) {
   job.stop_reason = StopReason(wish);
   job.energy.source = EnergySource(energy);
   job.work.source = EstimateSource(source);
-  const auto time = [&](const char* key, Time& target) -> Result<Ok> {
+  const auto instant = [&](const char* key, UnixTime& target) -> Result<Ok> {
     SMARTMIG_TRY(const std::int64_t us, object.integer(key, -1, kLargest));
-    target = Time(us);
+    target = from_unix_us(us);
     return Ok{};
   };
   const auto number = [&](const char* key, int& target) -> Result<Ok> {
@@ -97,9 +97,10 @@ Result<JobRecord> from_row(const JobRow& row) {
     target = int(value);
     return Ok{};
   };
-  SMARTMIG_RETURN_IF_ERROR(time("first_started", job.times.first_started));
-  SMARTMIG_RETURN_IF_ERROR(time("started", job.times.started));
-  SMARTMIG_RETURN_IF_ERROR(time("estimate", job.work.estimate));
+  SMARTMIG_RETURN_IF_ERROR(instant("first_started", job.times.first_started));
+  SMARTMIG_RETURN_IF_ERROR(instant("started", job.times.started));
+  SMARTMIG_TRY(const std::int64_t estimate_us, object.integer("estimate", -1, kLargest));
+  job.work.estimate = Time(estimate_us);
   SMARTMIG_RETURN_IF_ERROR(number("array_index", job.array.index));
   SMARTMIG_RETURN_IF_ERROR(number("attempt", job.attempt));
   SMARTMIG_RETURN_IF_ERROR(number("gpu", job.place.gpu));
@@ -115,14 +116,14 @@ Result<JobRecord> from_row(const JobRow& row) {
   return job;
 }
 
-Time lateness(const JobRecord& job, Time now, std::optional<Time> expected) {
+Time lateness(const JobRecord& job, UnixTime now, std::optional<UnixTime> expected) {
   if (!job.spec.deadline) return Time{0};
-  const Time end = is_final(job.status) ? job.times.ended : std::max(now, expected.value_or(now));
+  const UnixTime end = is_final(job.status) ? job.times.ended : std::max(now, expected.value_or(now));
   return std::max(Time{0}, end - *job.spec.deadline);
 }
 
-std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, Time now,
-                              std::optional<Time> expected) {
+std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, UnixTime now,
+                              std::optional<UnixTime> expected) {
   if (!prices) return std::nullopt;
   return prices->cost(job.energy.joules, seconds(lateness(job, now, expected)));
 }

@@ -9,24 +9,22 @@
 
 namespace smartmig {
 
-inline double unix_seconds(Time t) { return double(t.count()) / 1e6; }
-
 JobRow to_row(const JobRecord& job, bool with_spec);
 // kInvalid names the job and the field; a row written by this version is always read back equal.
 Result<JobRecord> from_row(const JobRow& row);
 
 struct JobShown {
-  Time now{};                    // Unix
-  std::optional<Time> expected;  // finish of a running job
+  UnixTime now{};
+  std::optional<UnixTime> expected;  // finish of a running job
   std::optional<double> cost;
   bool with_spec = false;
 };
 nlohmann::json to_json(const JobRecord& job, const JobShown& shown);
 
 // How late it is, or was: 0 without a deadline; a live job is as late as it will be at least.
-Time lateness(const JobRecord& job, Time now, std::optional<Time> expected);
+Time lateness(const JobRecord& job, UnixTime now, std::optional<UnixTime> expected);
 // What its joules and its lateness cost; nothing without prices.
-std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, Time now,
-                              std::optional<Time> expected);
+std::optional<double> cost_of(const JobRecord& job, const std::optional<EnergyPrices>& prices, UnixTime now,
+                              std::optional<UnixTime> expected);
 
 }  // namespace smartmig

@@ -1,5 +1,5 @@
 // One job of the daemon's queue: what was asked, where it stands, what it cost. The owner thread alone changes it; each
-// change is stored together with the event that caused it. Instants are Unix microseconds of the queue's clock.
+// change is stored together with the event that caused it.
 #pragma once
 #include <string>
 
@@ -59,7 +59,7 @@ struct JobRecord {
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;
   struct {
-    Time submitted{}, first_started{-1}, started{-1}, ended{-1};
+    UnixTime submitted{}, first_started = kNotYet, started = kNotYet, ended = kNotYet;
   } times;
   int attempt = 0;  // attempts begun
   struct {

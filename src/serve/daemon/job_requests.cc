@@ -140,7 +140,7 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
   SMARTMIG_RETURN_IF_ERROR(room_for(1, job.owner.uid, by_operator));
-  job.times.ended = job.times.started = Time{-1};
+  job.times.ended = job.times.started = kNotYet;
   job.exit.code = -1;
   job.exit.signal = 0;
   job.work.remaining = 1;

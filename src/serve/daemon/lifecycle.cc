@@ -36,11 +36,11 @@ std::string never_holds(QueueId id, JobStatus status) {
 }  // namespace
 
 void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
-  session_.leave(job.id, job.times.ended >= Time{0} ? job.times.ended : session_.now(), completed);
+  session_.leave(job.id, job.times.ended != kNotYet ? job.times.ended : session_.now(), completed);
   job.status = status;
   job.reason = std::move(reason);
   job.stop_reason = StopReason::kNone;
-  if (job.times.ended < Time{0}) job.times.ended = session_.now();
+  if (job.times.ended == kNotYet) job.times.ended = session_.now();
   Counts& counts = figures_.counts;
   ++counts.ended[std::size_t(status)];
   counts.ended_tardiness_s += seconds(lateness(job, session_.now(), {}));
@@ -73,7 +73,7 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
                 fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt, json_text(job.reason)));
   job.stop_reason = StopReason::kNone;
   job.work.remaining = remaining;
-  job.times.started = Time{-1};
+  job.times.started = kNotYet;
   leave_slice(job);
   book_.changed(job);
   book_.queue_changed();

@@ -10,7 +10,7 @@ namespace smartmig {
 struct LiveFork {
   Fork fork;
   std::vector<QueueId> ids;  // the queue's number of fork.jobs[i]
-  Time origin{};             // Unix time of the fork's 0
+  UnixTime origin{};         // of the fork's 0
   std::optional<EnergyPrices> prices;
 };
 

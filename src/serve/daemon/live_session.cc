@@ -4,8 +4,9 @@
 
 namespace smartmig {
 
-LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, Time origin, std::size_t window,
-                         const std::vector<Layout>& layouts, const LiveRun& run, std::uint64_t last_event)
+LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, UnixTime origin,
+                         std::size_t window, const std::vector<Layout>& layouts, const LiveRun& run,
+                         std::uint64_t last_event)
     : clock_(clock),
       platform_(std::move(platform)),
       belief_(platform_, origin, 4 * (window + std::size_t(platform_->total_compute_slices()) + 64)),
@@ -26,21 +27,21 @@ LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platf
   session_ = std::make_unique<Session>(*fleet_, std::move(cluster), journal_.get());
 }
 
-Result<Ok> LiveSession::show(const JobRecord& job, Time presented_deadline, Time arrived) {
+Result<Ok> LiveSession::show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, presented_deadline));
   tell(Event::submitted(belief_.inside(arrived), row));
   return Ok{};
 }
 
-Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, Time last) {
-  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
+Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last) {
+  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNeverUnix)));
   const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
   found(row, gpu, where, std::max(Time{1'000'000}, whole - (last - job.times.started)));
   return Ok{};
 }
 
 Result<Ok> LiveSession::found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left) {
-  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNever)));
+  SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNeverUnix)));
   found(row, gpu, where, left);
   return Ok{};
 }
@@ -50,7 +51,7 @@ void LiveSession::found(JobId row, GpuId gpu, PlacementId where, Time left) {
   session_->apply(Event::found_running(cluster().now(), row, gpu, where, left));
 }
 
-void LiveSession::leave(QueueId id, Time when, bool completed) {
+void LiveSession::leave(QueueId id, UnixTime when, bool completed) {
   const JobId row = belief_.row(id);
   if (row == kNoJob) return;
   tell(completed ? Event::finished(belief_.inside(when), row) : Event::withdrawn(belief_.inside(when), row));
@@ -67,7 +68,7 @@ int LiveSession::stops(QueueId id) const {
   return row == kNoJob ? 0 : int(cluster().state(row).stops);
 }
 
-std::optional<Time> LiveSession::expected_finish(QueueId id) const {
+std::optional<UnixTime> LiveSession::expected_finish(QueueId id) const {
   const JobId row = belief_.row(id);
   if (row == kNoJob || cluster().state(row).phase != JobPhase::kRunning) return std::nullopt;
   return belief_.outside(cluster().state(row).finish);
@@ -94,8 +95,8 @@ std::vector<QueueId> LiveSession::overdue() const {
   return out;
 }
 
-Time LiveSession::next_due() const {
-  Time due = belief_.outside(fleet_->next_retry());
+UnixTime LiveSession::next_due() const {
+  UnixTime due = belief_.outside(fleet_->next_retry());
   for (const GpuState& gpu : cluster().gpus())
     for (const PlacementId p : gpu.busy)
       due = std::min(due, belief_.outside(cluster().state(gpu.job_at[index(p)]).finish) + kOverrunGrace);

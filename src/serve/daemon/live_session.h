@@ -26,10 +26,10 @@ struct LiveRun {
 class LiveSession {
  public:
   // `window`: the most jobs that a policy sees at once. Journal positions go on after `last_event`.
-  LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, Time origin, std::size_t window,
+  LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platform, UnixTime origin, std::size_t window,
               const std::vector<Layout>& layouts, const LiveRun& run, std::uint64_t last_event);
 
-  Time now() const { return clock_.now(); }                         // Unix
+  UnixTime now() const { return clock_.now(); }
   Time inside_now() const { return belief_.inside(clock_.now()); }  // of the belief
   const Platform& platform() const { return *platform_; }
   const std::shared_ptr<const Platform>& shared_platform() const { return platform_; }
@@ -48,21 +48,21 @@ class LiveSession {
   void tell(const Event& event) { fleet_->tell(event); }
 
   // A waiting job becomes visible to the policy. kInvalid: it fits no slice of the fleet.
-  Result<Ok> show(const JobRecord& job, Time presented_deadline, Time arrived);
+  Result<Ok> show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived);
   // One that ran already, at `last` or until then: it has left what its estimate leaves of the time it has run.
-  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, Time last);
+  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last);
   Result<Ok> found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left);  // until its expected end
   // The job leaves the belief: it ran to its end (`completed`), or it is taken out. Jobs that are not visible: nothing.
-  void leave(QueueId id, Time when, bool completed);
+  void leave(QueueId id, UnixTime when, bool completed);
   void withdraw(QueueId id) { leave(id, now(), false); }
 
-  bool waits(QueueId id) const;                           // the belief has it waiting
-  int stops(QueueId id) const;                            // of its row
-  std::optional<Time> expected_finish(QueueId id) const;  // Unix; of a running job
-  double share_left(const JobRecord& job) const;          // of the whole job, as the belief has it
-  std::vector<QueueId> overdue() const;                   // jobs past their expected end by kOverrunGrace
+  bool waits(QueueId id) const;                               // the belief has it waiting
+  int stops(QueueId id) const;                                // of its row
+  std::optional<UnixTime> expected_finish(QueueId id) const;  // of a running job
+  double share_left(const JobRecord& job) const;              // of the whole job, as the belief has it
+  std::vector<QueueId> overdue() const;                       // jobs past their expected end by kOverrunGrace
   void tell_overrun(QueueId id) { tell(Event::overrun(inside_now(), belief_.row(id))); }
-  Time next_due() const;  // Unix: an expected end, or an operation to be tried again
+  UnixTime next_due() const;  // an expected end, or an operation to be tried again
 
   // Makes room for what one step can bring, by dropping rows of the past. True: rows have new numbers.
   bool compact_if_needed(std::size_t window);

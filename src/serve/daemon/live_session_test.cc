@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kOrigin = std::chrono::hours(1000);  // Unix time of belief time 0
+constexpr UnixTime kOrigin{std::chrono::hours(1000)};  // of belief time 0
 
 struct Fleet1 {
   SetClock clock{kOrigin + std::chrono::minutes(5)};
@@ -36,7 +36,7 @@ struct Fleet1 {
 TEST(LiveSession, AJobIsVisibleFromShowToItsEnd) {
   Fleet1 f;
   const JobRecord job = f.job(7);
-  ASSERT_TRUE(f.session.show(job, kNever, f.clock.now()));
+  ASSERT_TRUE(f.session.show(job, kNeverUnix, f.clock.now()));
   f.tell_all();
   const JobId row = f.session.belief().row(job.id);
   ASSERT_NE(row, kNoJob);
@@ -56,7 +56,7 @@ TEST(LiveSession, AJobThatIsFoundRunningHasWhatItsEstimateLeaves) {
   job.times.started = job.times.first_started = f.clock.now() - std::chrono::minutes(4);
   const PlacementId where = *f.whole().begin();
   ASSERT_TRUE(f.session.found_running(job, GpuId(0), where, f.clock.now()));
-  EXPECT_EQ(f.session.expected_finish(job.id), f.clock.now() + std::chrono::minutes(6)) << "Unix time";
+  EXPECT_EQ(f.session.expected_finish(job.id), f.clock.now() + std::chrono::minutes(6));
   EXPECT_TRUE(f.session.overdue().empty());
   f.clock.set(f.clock.now() + std::chrono::minutes(6) + kOverrunGrace);
   EXPECT_EQ(f.session.next_due(), f.clock.now());
@@ -72,11 +72,11 @@ TEST(LiveSession, AJobThatGoesOnFromWhatItSavedNeedsItsRestartTime) {
   job.spec.checkpoint_signal = 10;
   job.spec.restart = std::chrono::minutes(1);
   const Time whole = f.session.belief().time_on(job, 7);
-  EXPECT_EQ(f.session.belief().job_of(job, kNever).restart, *job.spec.restart);
+  EXPECT_EQ(f.session.belief().job_of(job, kNeverUnix).restart, *job.spec.restart);
   job.work.remaining = 0.5;
   EXPECT_EQ(f.session.belief().time_on(job, 7), whole / 2 + *job.spec.restart);
   job.counts.preempted = kMostPreemptions;
-  EXPECT_LT(f.session.belief().job_of(job, kNever).restart, Time{0}) << "it is left alone from now on";
+  EXPECT_LT(f.session.belief().job_of(job, kNeverUnix).restart, Time{0}) << "it is left alone from now on";
   EXPECT_EQ(f.session.belief().time_on(job, 7), whole / 2 + *job.spec.restart) << "and resumes all the same";
   // It has resumed and done a quarter of the whole.
   const PlacementId where = *f.whole().begin();
@@ -99,12 +99,12 @@ TEST(LiveSession, AJobThatEndedWhileNobodyLookedHasWhatItHadThen) {
 
 TEST(LiveSession, RowsOfThePastAreDroppedWhenRoomRunsOut) {
   Fleet1 f;
-  ASSERT_TRUE(f.session.show(f.job(1), kNever, f.clock.now()));
+  ASSERT_TRUE(f.session.show(f.job(1), kNeverUnix, f.clock.now()));
   f.tell_all();
   EXPECT_FALSE(f.session.compact_if_needed(16));
   bool compacted = false;
   for (int i = 2; i < 1000 && !compacted; ++i) {
-    ASSERT_TRUE(f.session.show(f.job(i), kNever, f.clock.now()));
+    ASSERT_TRUE(f.session.show(f.job(i), kNeverUnix, f.clock.now()));
     f.tell_all();
     f.session.withdraw(QueueId(i));
     EXPECT_FALSE(f.session.compact_if_needed(16)) << "the fleet has something to tell of old rows";

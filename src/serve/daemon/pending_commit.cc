@@ -37,7 +37,7 @@ void PendingCommit::credited_ended(const JobRecord& job) { batch_.jobs.push_back
 
 PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord*(QueueId)>& find,
                                              std::vector<EventRow> events, const std::function<std::string()>& meters,
-                                             Time now) {
+                                             UnixTime now) {
   if (energy_due_ || !batch_.jobs.empty() || !dirty_.empty()) {
     dirty_.insert(energy_dirty_.begin(), energy_dirty_.end());
     batch_.values["energy"] = meters();

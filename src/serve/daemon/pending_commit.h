@@ -34,12 +34,12 @@ class PendingCommit {
   };
   // `find` gives the record of a live job, or null; `meters` the state of the energy meters.
   Outcome commit(const std::function<const JobRecord*(QueueId)>& find, std::vector<EventRow> events,
-                 const std::function<std::string()>& meters, Time now);
+                 const std::function<std::string()>& meters, UnixTime now);
   // The row of an ended job as the next commit leaves it.
   Result<std::optional<JobRow>> row(QueueId id) const;
 
   const std::string& trouble() const { return trouble_; }  // of the disk, in words; empty: none
-  Time next_try() const { return trouble_.empty() ? kNever : next_try_; }
+  UnixTime next_try() const { return trouble_.empty() ? kNeverUnix : next_try_; }
 
  private:
   Store& store_;
@@ -49,7 +49,7 @@ class PendingCommit {
   std::set<QueueId> energy_dirty_;
   bool energy_due_ = false;
   std::string trouble_;
-  Time next_try_{};
+  UnixTime next_try_{};
 };
 
 // For tests of crashes: with SMARTMIG_TEST_KILL_AT=N the daemon kills itself when it comes here for the N-th time,

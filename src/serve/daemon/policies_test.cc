@@ -49,7 +49,7 @@ TEST(Daemon, JobsStartWhenEtaSaysUnderACapAndABoundOnOvertaking) {
     }
     q.run();
     for (const auto& [id, start] : expected)
-      EXPECT_NEAR(seconds(q.ended(id).times.first_started), start, 0.01) << "job " << number(id);
+      EXPECT_NEAR(unix_seconds(q.ended(id).times.first_started), start, 0.01) << "job " << number(id);
     const PolicyStack& stack = q.daemon().policies().stack();
     EXPECT_GT(stack.power_cap()->held_back_starts(), 0u) << "nothing was held back: the case tests nothing";
     drains += stack.overtaking()->drains();

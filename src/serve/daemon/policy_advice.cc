@@ -47,8 +47,8 @@ const Plan* PolicyAdvice::shadow_differs(const Cluster& cluster, const Plan& pla
   return &shadow_plan_;
 }
 
-std::vector<PolicyAdvice::Note> PolicyAdvice::consult(Time now, bool jobs_wait, const std::function<Fork()>& fork,
-                                                      Time origin) {
+std::vector<PolicyAdvice::Note> PolicyAdvice::consult(UnixTime now, bool jobs_wait, const std::function<Fork()>& fork,
+                                                      UnixTime origin) {
   std::vector<Note> notes;
   if (const auto answer = advisor_.take()) notes = judge(*answer, origin);
   if (now < next_ || (!shadow_ && !policies_.guard())) return notes;
@@ -63,7 +63,7 @@ std::vector<PolicyAdvice::Note> PolicyAdvice::consult(Time now, bool jobs_wait, 
   return notes;
 }
 
-std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answer, Time origin) {
+std::vector<PolicyAdvice::Note> PolicyAdvice::judge(const Advisor::Answer& answer, UnixTime origin) {
   std::vector<Note> notes;
   const auto cost = [&](std::size_t i) { return weighed(answer.outcomes[i], settings_.priced()); };
   if (answer.names.back() == "shadow") {

@@ -25,11 +25,11 @@ class PolicyAdvice {
   std::uint64_t differences() const { return differences_; }
 
   // Takes an answer that has come and asks anew when it is time. `origin` is the Unix time of the fork's 0.
-  std::vector<Note> consult(Time now, bool jobs_wait, const std::function<Fork()>& fork, Time origin);
+  std::vector<Note> consult(UnixTime now, bool jobs_wait, const std::function<Fork()>& fork, UnixTime origin);
   nlohmann::json shadow_json(std::uint64_t decisions) const;  // what the shadow would have done, and what it would cost
 
  private:
-  std::vector<Note> judge(const Advisor::Answer& answer, Time origin);
+  std::vector<Note> judge(const Advisor::Answer& answer, UnixTime origin);
 
   const Settings& settings_;
   Policies& policies_;
@@ -39,7 +39,7 @@ class PolicyAdvice {
   std::uint64_t differences_ = 0;
   nlohmann::json report_;
   Advisor advisor_;
-  Time next_{};
+  UnixTime next_{};
 };
 
 }  // namespace smartmig

@@ -13,7 +13,7 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
 
 // Where its slice is, it is put back into the belief, with what it had left at `last`, while it still ran. Where it is
 // gone, its exit will tell.
-void resume(JobRecord& job, Time last, DaemonState& state) {
+void resume(JobRecord& job, UnixTime last, DaemonState& state) {
   PlacementId where = kNoPlacement;
   if (state.boards.known(job.place.gpu))
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
@@ -49,8 +49,8 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
       continue;
     }
     state.attempts.began(*job);
-    if (job->times.started < Time{0}) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
-    if (job->times.first_started < Time{0}) job->times.first_started = job->times.started;
+    if (job->times.started == kNotYet) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
+    if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
     resume(*job, ended.count(id) ? ended[id].ended : state.session.now(), state);
     if (job->status == JobStatus::kStarting) job->status = JobStatus::kRunning;
     if (state.boards.known(job->place.gpu)) state.boards.attempt_began(*job);

@@ -28,7 +28,7 @@ Json to_json(const Outcome& outcome, const LiveFork& live) {
           {"cost", live.prices ? Json(outcome.cost(*live.prices)) : Json()}};
 }
 
-Json to_json(const Spread& spread, Time origin) {
+Json to_json(const Spread& spread, UnixTime origin) {
   return {{"p10", unix_seconds(spread.p10 + origin)},
           {"p50", unix_seconds(spread.p50 + origin)},
           {"p90", unix_seconds(spread.p90 + origin)}};
@@ -140,11 +140,7 @@ Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
     // Alternatives are found by the row in the cluster; one that is not visible gets a number of its own.
     const std::size_t i = std::size_t(at - live.ids.begin());
     if (live.fork.jobs[i].live == kNoJob) live.fork.jobs[i].live = JobId(0xFFFFFFFE);
-    why.alternatives = priced_alternatives(live.fork, live.fork.jobs[i].live, policy, live.prices);
-    for (Alternative& alternative : why.alternatives) {
-      alternative.start += live.origin;
-      alternative.finish += live.origin;
-    }
+    why.alternatives = priced_alternatives(live.fork, live.fork.jobs[i].live, policy, live.prices, live.origin);
   }
   return smartmig::to_json(id, why);
 }

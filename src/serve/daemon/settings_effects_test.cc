@@ -82,7 +82,7 @@ std::string start_of_a_wide_job(const Settings& s) {
   const auto wide = d.submit(20, [](JobSpec& spec) { spec.min_slices = 4; });
   for (int i = 0; i < 60; ++i) small();
   d.run(60 * 24);
-  return fmt::format("{}", d.ended(wide).times.first_started.count());
+  return fmt::format("{}", unix_us(d.ended(wide).times.first_started));
 }
 
 std::string shadow_differences(const Settings& s) {
@@ -120,7 +120,7 @@ std::string most_watts(const Settings& s) {
 
 std::string cost_of_a_late_job(const Settings& s) {
   EmulatedDaemon d(s);
-  const auto id = d.submit(10, [&](JobSpec& spec) { spec.deadline = Time{0}; });
+  const auto id = d.submit(10, [&](JobSpec& spec) { spec.deadline = UnixTime{}; });
   d.run(1e4);
   d.jump(from_seconds(90));
   const auto cost = cost_of(d.ended(id), s.priced(), d.daemon().now(), {});

@@ -68,7 +68,7 @@ void Upkeep::set_last_without_log(const std::string& text) {
 void Upkeep::prune_when_due() {
   if (session_.now() < next_prune_) return;
   next_prune_ = session_.now() + std::chrono::minutes(10);
-  const auto before = [this](std::int64_t keep_days) { return (session_.now() - days(keep_days)).count(); };
+  const auto before = [this](std::int64_t keep_days) { return unix_us(session_.now() - days(keep_days)); };
   const auto gone = store_.prune({before(settings_.journal.keep_days), before(settings_.jobs.keep_days),
                                   settings_.journal.max_events, settings_.jobs.max});
   if (!gone) return;

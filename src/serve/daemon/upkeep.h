@@ -20,7 +20,7 @@ class Upkeep {
   void map_jobs(const AttemptTable& table, const Boards& boards);  // who is on which slice, for dcgm-exporter
   void prune_when_due();
   void set_last_without_log(const std::string& text);  // "AT_US:JOB", as the store has it
-  Time next_due() const { return std::min(next_save_, next_prune_); }
+  UnixTime next_due() const { return std::min(next_save_, next_prune_); }
 
  private:
   const Settings& settings_;
@@ -31,7 +31,7 @@ class Upkeep {
   HookQueue hooks_;
   std::optional<JobMapping> mapping_;
   std::string mapping_trouble_;
-  Time next_save_, next_prune_;
+  UnixTime next_save_, next_prune_;
   JobEnd last_without_log_;  // logs of jobs that ended before it are gone, too
 };
 

@@ -39,7 +39,7 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   return out;
 }
 
-void VisibleJobs::update(Time daemon_started) {
+void VisibleJobs::update(UnixTime daemon_started) {
   shares_.count(attempts_.running(book_, session_.platform()));
   const std::vector<AdmissionJob> waiting_jobs = waiting();
   std::vector<UserLoad> users;
@@ -59,12 +59,12 @@ void VisibleJobs::update(Time daemon_started) {
   for (const AdmittedJob& one : answer.visible) show(one, answer.visible.size(), daemon_started);
 }
 
-void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, Time daemon_started) {
+void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, UnixTime daemon_started) {
   JobRecord* job = book_.find(QueueId(admitted.id));
   if (!job) return;
   const Belief& belief = session_.belief();
   if (const JobId row = belief.row(job->id); row != kNoJob) {
-    const Time had = belief.outside(belief.table()->job(row).deadline);
+    const UnixTime had = belief.outside(belief.table()->job(row).deadline);
     const Time moved = had > admitted.deadline ? had - admitted.deadline : admitted.deadline - had;
     if (moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
     if (belief.free_rows() < 2 * shown) return;  // after the next compaction
@@ -85,7 +85,7 @@ void VisibleJobs::charge(const JobRecord& job) {
 std::string VisibleJobs::accounts() const {
   std::string text;
   for (const auto& [uid, account] : admission_.accounts())
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", uid, account.count());
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", uid, unix_us(account));
   return text;
 }
 
@@ -95,7 +95,7 @@ void VisibleJobs::set_accounts(const std::string& text) {
     const auto colon = item.find(':');
     const auto uid = parse_int(item.substr(0, colon));
     const auto us = colon == item.npos ? std::nullopt : parse_int(item.substr(colon + 1));
-    if (uid && us) admission_.set_account(std::uint32_t(*uid), Time(*us));
+    if (uid && us) admission_.set_account(std::uint32_t(*uid), from_unix_us(*us));
   }
 }
 

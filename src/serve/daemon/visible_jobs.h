@@ -21,15 +21,15 @@ class VisibleJobs {
         shares_(shares),
         lifecycle_(lifecycle) {}
 
-  void update(Time daemon_started);   // a job that fits no slice of the fleet ends here
-  void charge(const JobRecord& job);  // it starts: its user's account moves on
-  std::string accounts() const;       // "1000:123,1001:456"
+  void update(UnixTime daemon_started);  // a job that fits no slice of the fleet ends here
+  void charge(const JobRecord& job);     // it starts: its user's account moves on
+  std::string accounts() const;          // "1000:123,1001:456"
   void set_accounts(const std::string& text);
 
  private:
   AdmissionLimits limits() const;
   std::vector<AdmissionJob> waiting() const;
-  void show(const AdmittedJob& admitted, std::size_t shown, Time daemon_started);
+  void show(const AdmittedJob& admitted, std::size_t shown, UnixTime daemon_started);
 
   const Settings& settings_;
   LiveSession& session_;

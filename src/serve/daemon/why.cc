@@ -196,7 +196,7 @@ Why why_waiting(const WhyInput& in) {
 }
 
 std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
-                                             const std::optional<EnergyPrices>& prices) {
+                                             const std::optional<EnergyPrices>& prices, UnixTime origin) {
   std::vector<Alternative> out;
   const auto mine = std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& j) { return j.live == live; });
   if (mine == fork.jobs.end()) return out;
@@ -205,7 +205,8 @@ std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const
     const auto outcome = run_future(changed, policy);
     if (!outcome) return;
     const JobOutcome& one = outcome->jobs[at];
-    Alternative alternative{std::move(what), one.start, one.finish, one.late_s, outcome->energy_j, {}};
+    Alternative alternative{std::move(what), origin + one.start, origin + one.finish,
+                            one.late_s,      outcome->energy_j,  {}};
     if (prices) alternative.cost = outcome->cost(*prices);
     out.push_back(std::move(alternative));
   };
@@ -237,8 +238,8 @@ nlohmann::json to_json(std::uint64_t job, const Why& why) {
   nlohmann::json alternatives = nlohmann::json::array();
   for (const Alternative& a : why.alternatives)
     alternatives.push_back({{"what", a.what},
-                            {"start_at", seconds(a.start)},
-                            {"finish_at", seconds(a.finish)},
+                            {"start_at", unix_seconds(a.start)},
+                            {"finish_at", unix_seconds(a.finish)},
                             {"late_s", a.late_s},
                             {"energy_j", a.energy_j},
                             {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});

@@ -45,7 +45,7 @@ struct WhyInput {
 
 struct Alternative {
   std::string what;
-  Time start{}, finish{};
+  UnixTime start{}, finish{};
   double late_s = 0;    // of this job
   double energy_j = 0;  // of the whole fleet until all is done
   std::optional<double> cost;
@@ -60,9 +60,10 @@ struct Why {
 Why why_waiting(const WhyInput& input);
 
 // As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
-// is left out. `live` is the job's id in the cluster that was forked.
+// is left out. `live` is the job's id in the cluster that was forked, `origin` the instant from
+// which the fork counts.
 std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
-                                             const std::optional<EnergyPrices>& prices);
+                                             const std::optional<EnergyPrices>& prices, UnixTime origin);
 
 nlohmann::json to_json(std::uint64_t job, const Why& why);
 

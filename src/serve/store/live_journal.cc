@@ -6,7 +6,7 @@
 
 namespace smartmig {
 
-LiveJournal::LiveJournal(std::shared_ptr<const Platform> platform, Time origin, std::uint64_t last_position)
+LiveJournal::LiveJournal(std::shared_ptr<const Platform> platform, UnixTime origin, std::uint64_t last_position)
     : platform_(std::move(platform)),
       kinds_(SpeedTable::builtin().kinds()),
       writer_(*platform_, kinds_),
@@ -14,7 +14,7 @@ LiveJournal::LiveJournal(std::shared_ptr<const Platform> platform, Time origin, 
       position_(last_position) {}
 
 void LiveJournal::add(Time at, std::string line) {
-  rows_.push_back({++position_, (at + origin_).count(), std::move(line)});
+  rows_.push_back({++position_, unix_us(origin_ + at), std::move(line)});
 }
 
 void LiveJournal::begin_run(const RunRecord& run, Time now) {
@@ -48,7 +48,7 @@ void LiveJournal::append(const Event& event) {
 }
 
 void LiveJournal::note(Time now, const std::string& kind, const std::string& json_fields) {
-  add(now, fmt::format("{{\"at\":{:.6f},\"note\":\"{}\"{}{}}}", double((now + origin_).count()) / 1e6, kind,
+  add(now, fmt::format("{{\"at\":{:.6f},\"note\":\"{}\"{}{}}}", unix_seconds(origin_ + now), kind,
                        json_fields.empty() ? "" : ",", json_fields));
 }
 

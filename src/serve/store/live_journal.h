@@ -14,7 +14,7 @@ namespace smartmig {
 class LiveJournal : public Journal {
  public:
   // Positions in the store go on after `last_position`. `origin`: Unix time of belief time 0.
-  LiveJournal(std::shared_ptr<const Platform> platform, Time origin, std::uint64_t last_position);
+  LiveJournal(std::shared_ptr<const Platform> platform, UnixTime origin, std::uint64_t last_position);
 
   void begin_run(const RunRecord& run, Time now);  // belief time
   // The table that the next events speak of, and, after a compaction, what its rows are called in this run.
@@ -33,7 +33,8 @@ class LiveJournal : public Journal {
   std::vector<std::string> kinds_;
   JournalWriter writer_;
   std::shared_ptr<const JobTable> table_;
-  Time origin_, run_began_{};
+  UnixTime origin_;
+  Time run_began_{};
   std::uint64_t position_;
   std::size_t sequence_ = 0, jobs_ = 0;
   std::vector<std::size_t> numbers_;  // by row
