@@ -1,8 +1,7 @@
 // JobRunner: the seam that turns an admitted job into processes. Implementations: supervised processes (the real one),
 // in-process timers (emulation without processes). Rule of exactly-once: an attempt begins with the exclusive creation
-// of its record; an attempt without a record never ran and may be started. Instants are Unix microseconds of the
-// runner's clock. Thread rule: every method on the owner's thread; news of exits may come from any thread through
-// `on_exit`.
+// of its record; an attempt without a record never ran and may be started. Thread rule: every method on the owner's
+// thread; news of exits may come from any thread through `on_exit`.
 #pragma once
 #include <functional>
 #include <string>
@@ -67,9 +66,8 @@ class JobRunner {
   virtual Result<Found> recover(const std::vector<AttemptId>& expected) = 0;
   // Exits since the last call.
   virtual std::vector<AttemptExit> poll() = 0;
-  virtual UnixTime next_due() const {
-    return kNeverUnix;
-  }  // when poll() will have something by itself (in-process runners)
+  // When poll() will have something by itself (in-process runners).
+  virtual UnixTime next_due() const { return kNeverUnix; }
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
   virtual void forget(std::uint64_t job) = 0;  // its ended attempts: records and logs may go

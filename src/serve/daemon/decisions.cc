@@ -91,18 +91,18 @@ void Decisions::decide_all() {
 void Decisions::decide() {
   tick_again();
   plan_.clear();
-  const auto began = std::chrono::steady_clock::now();
   if (!paused_) {
     const StartFilter* gate = policies_.stack().filter();
     const std::uint64_t held_back = gate ? gate->held_back() : 0;
+    const auto began = std::chrono::steady_clock::now();
     policies_.decide(session_.cluster(), plan_);
+    figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     shapes_due_ = false;
     // Jobs may have been stopped for one that the gate held back: no event tells when something else may start there.
     if (gate && !plan_.stops.empty() && gate->held_back() > held_back)
       next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);
+    note_shadow();
   }
-  figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-  if (!paused_) note_shadow();
   session_.session().act(plan_);
   attempts_.prepare(session_.fleet().take_effects());
 }

@@ -1,0 +1,143 @@
+// The parts of a daemon over GPUs in memory, a clock that stands, a store in a directory of its own and a runner that
+// notes what it is asked for: each part can be called by itself, in any order.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "serve/daemon/attempt_ends.h"
+#include "serve/daemon/decisions.h"
+#include "serve/daemon/gpu_reports.h"
+#include "serve/daemon/upkeep.h"
+#include "support/fake_driver.h"
+#include "support/set_clock.h"
+#include "support/temp_dir.h"
+
+namespace smartmig {
+
+class NotedRunner : public JobRunner {
+ public:
+  Result<Ok> start(const Launch& launch) override {
+    started.push_back(launch.id);
+    return Ok{};
+  }
+  Result<Ok> stop(AttemptId id, int, Time) override {
+    stopped.push_back(id);
+    return Ok{};
+  }
+  Result<Found> recover(const std::vector<AttemptId>&) override { return found; }
+  std::vector<AttemptExit> poll() override { return {}; }
+  std::string log_path(AttemptId) const override { return ""; }
+  void forget(std::uint64_t job) override { forgotten.push_back(job); }
+
+  Found found;
+  std::vector<AttemptId> started, stopped;
+  std::vector<std::uint64_t> forgotten;
+};
+
+struct DaemonParts {
+  // `slices`: what GPU 0 is cut into, such as "4g@0+3g@4"; the other GPUs are empty.
+  explicit DaemonParts(const std::string& gpus = "2xa100-40gb", const char* slices = "4g@0+3g@4", Settings with = {})
+      : driver(cut(gpus, slices)),
+        reshaper(Reshaper::open(*driver, dir.path()).value()),
+        store(std::move(Store::open(dir.path() + "/queue.db").value())) {
+    if (with.host.cpus <= 0) with.host.cpus = 1000;
+    if (with.host.mem_mib <= 0) with.host.mem_mib = 1 << 30;
+    world.pace.advice = std::chrono::hours(1000);
+    state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
+    lifecycle.emplace(state->session, state->book, state->figures);
+    visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
+                    *lifecycle);
+    attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
+                     state->shares, *lifecycle, *visible);
+    ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,
+                 state->memory, state->estimates, *lifecycle, state->figures);
+    reports.emplace(state->settings, state->session, state->book, state->boards, state->attempts, *attempts,
+                    state->memory, state->figures);
+    decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
+                      state->estimates, *attempts, state->figures);
+    upkeep.emplace(state->settings, state->session, state->book, *store, runner);
+    EXPECT_TRUE(decisions->make_policies());
+    tell_all();
+  }
+
+  static std::shared_ptr<FakeDriver> cut(const std::string& gpus, const char* slices) {
+    std::shared_ptr<FakeDriver> made = std::move(FakeDriver::open(gpus, {}).value());
+    const Layout layout = parse_layout(*made->read(GpuId{0})->model, slices).value();
+    for (const PlacementId p : layout) EXPECT_TRUE(made->create(GpuId{0}, p));
+    return made;
+  }
+  PlacementId place(const char* slice) const {
+    return *parse_layout(*state->session.platform().models()[0].gpu, slice).value().begin();
+  }
+  JobRecord& accept(double minutes = 10, const std::function<void(JobRecord&)>& change = {}) {
+    JobRecord job;
+    job.spec.command = {"train"};
+    job.spec.directory = "/";
+    job.owner.uid = job.owner.gid = 1001;
+    job.times.submitted = clock.now();
+    job.work.estimate = from_minutes(minutes);
+    if (change) change(job);
+    return state->book.accept(std::move(job));
+  }
+  // One that has an attempt under way on this slice of GPU 0.
+  JobRecord& run_on(const char* slice, double minutes = 10) {
+    JobRecord& job = accept(minutes);
+    put_on(job, slice);
+    state->attempts.began(job);
+    state->attempts.take({0, index(place(slice))}, job.id);
+    EXPECT_TRUE(state->session.found_running(job, GpuId{0}, place(slice), clock.now()));
+    state->boards.attempt_began(job);
+    return job;
+  }
+  void put_on(JobRecord& job, const char* slice) {
+    job.status = JobStatus::kRunning;
+    job.attempt = 1;
+    job.place.gpu = 0;
+    job.place.slice = slice_of(*state->session.platform().models()[0].gpu, place(slice));
+    job.place.device = state->boards.device(0, place(slice));
+    job.times.started = job.times.first_started = clock.now();
+  }
+  void pass(Time time) {
+    clock.set(clock.now() + time);
+    state->session.begin_step();
+  }
+  void tell_all() {
+    while (state->session.session().advance()) {
+    }
+  }
+  // A sample of each board that does nothing else, taken.
+  void sample() {
+    state->boards.sample_idle_lanes();
+    wait_for_lanes();
+    reports->take();
+    tell_all();
+  }
+  void wait_for_lanes() {
+    for (std::size_t g = 0; g < state->boards.size(); ++g)
+      while (state->boards.lanes().pending(GpuId(g)) > 0) std::this_thread::yield();
+  }
+  bool commit() {
+    return state->book.commit(
+        state->session.journal().take(), [this] { return state->boards.meter().state(); }, clock.now(), [](QueueId) {});
+  }
+  const GpuState& believed(std::size_t gpu) const { return state->session.cluster().gpu(GpuId(gpu)); }
+
+  TempDir dir;
+  SetClock clock{UnixTime(std::chrono::hours(1000))};
+  std::shared_ptr<FakeDriver> driver;
+  Reshaper reshaper;
+  std::unique_ptr<Store> store;
+  NotedRunner runner;
+  DaemonWorld world{clock, *driver, reshaper, runner, *store, false, "0", "auto", {}};
+  std::unique_ptr<DaemonState> state;
+  std::optional<Lifecycle> lifecycle;
+  std::optional<VisibleJobs> visible;
+  std::optional<Attempts> attempts;
+  std::optional<AttemptEnds> ends;
+  std::optional<GpuReports> reports;
+  std::optional<Decisions> decisions;
+  std::optional<Upkeep> upkeep;
+};
+
+}  // namespace smartmig
