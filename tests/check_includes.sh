@@ -17,7 +17,6 @@ may[bound]='base mig model'
 may[eval]="$down policy sim bound"
 may[learn]="$down policy sim"
 may[live]=$down
-may[slurm]="$down live"
 may[serve]="$down policy sim report bound eval live"
 may[papers]="$down policy sim report bound eval learn live serve"
 may[cli]="$down policy sim report bound eval learn live serve papers"

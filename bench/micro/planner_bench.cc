@@ -1,8 +1,11 @@
 // One decision of the joint planner in the middle of the busiest hour, load in proportion to the GPUs.
 #include <benchmark/benchmark.h>
 
+#include "base/embedded.h"
 #include "eval/experiment.h"
+#include "policy/job_value.h"
 #include "policy/planner.h"
+#include "policy/repartitioners.h"
 #include "sim/sim_fleet.h"
 #include "sim/simulate.h"
 #include "support/fixture.h"
@@ -17,19 +20,20 @@ void planner_decision(benchmark::State& state) {
   setting.platform = fixture::platform(fmt::format("{}xa100-40gb", state.range(0)));
   setting.workload = fmt::format("paper:{}x,hours=10-11", 2.5 * double(state.range(0)));
   const Day day = make_day(setting, 1).value();
-  PolicyOptions options;
-  options.rule.w = per_job_weight(setting, day.jobs->workload());
-  NamedPolicy named = std::move(make_policy("planner", options, {}, *setting.platform).value());
-  Cluster cluster(setting.platform, day.jobs, {}, initial_layouts(*setting.platform, named.initial).value());
+  PlannerOptions options;
+  options.weights = parse_weight_file("planner.json", embedded_file("policies/planner.json")).value().weights;
+  options.w = per_job_weight(setting, day.jobs->workload());
+  Planner planner(options);
+  Cluster cluster(setting.platform, day.jobs, {},
+                  initial_layouts(*setting.platform, whole_gpus(*setting.platform)).value());
   SimFleet fleet(cluster);
   Session session(fleet, std::move(cluster));
   Plan plan;
   while (session.cluster().now() < std::chrono::minutes(610) && session.advance()) {
     plan.clear();
-    named.policy->decide(session.cluster(), plan);
+    planner.decide(session.cluster(), plan);
     session.act(plan);
   }
-  auto& planner = dynamic_cast<Planner&>(*named.policy);
   for (auto _ : state) {
     plan.clear();
     planner.replan(session.cluster(), plan);

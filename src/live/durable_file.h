@@ -1,5 +1,5 @@
 // Small files that must survive a crash at any instant: written to a sibling, flushed to the disk, renamed, and the
-// directory flushed too; a reader meets the old text or the new one. For journals of intent, ledgers and quarantine.
+// directory flushed too; a reader finds the old text or the new one. For intents of reshapes, ledgers and quarantine.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The world as a Fleet that is really out there: its events come from processes and devices, its actions become effects
-// that somebody else carries out once they are on record. Neither clock nor I/O here, so that it is tested without any.
+// The GPUs and jobs of this machine as a Fleet: its events come from processes and devices, its actions become effects
+// that the daemon carries out once they are stored. It has neither clock nor I/O, so tests need none.
 //
 // The order of a simulated run under hardware costs is kept where reality leaves a choice:
 //   - what was withdrawn comes first, then what ended, then operations begin where slices are idle, then what they

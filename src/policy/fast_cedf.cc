@@ -9,7 +9,7 @@ namespace smartmig {
 namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t(1) << 63;
-constexpr std::int8_t kGone = -2;  // a seat on a slice that is about to go
+constexpr std::int8_t kGone = -2;  // its slice is about to go
 // Carrying progress to another slice type rounds to a microsecond there, so a finish on a third type may shift by a
 // few.
 constexpr Time kRoundingMargin{64};
@@ -53,8 +53,8 @@ bool FastCedf::number_slices(const Cluster& cluster, const UsableSlices& usable)
       type.where.push_back(p);
     }
   for (Type& type : types_) {
-    type.sitter.assign(type.gpu.size(), kNoJob);
-    type.empty_seats.assign((type.gpu.size() + 63) / 64, ~std::uint64_t(0));
+    type.holder.assign(type.gpu.size(), kNoJob);
+    type.free_ranks.assign((type.gpu.size() + 63) / 64, ~std::uint64_t(0));
     type.scan.push_back(UINT32_MAX);
   }
   for (std::size_t t = 0; t < types_.size(); ++t) scan_of_[t] = types_[t].scan.data();
@@ -75,7 +75,7 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     scan_.push_back(entry_of(key_of(cluster, job)));
     const JobState& state = cluster.state(job);
-    if (state.phase == JobPhase::kRunning) scan_.back().seat_type = kGone;  // unless its slice is found below
+    if (state.phase == JobPhase::kRunning) scan_.back().held_type = kGone;  // unless its slice is found below
   }
   std::sort(scan_.begin(), scan_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   for (std::size_t t = 0; t < types_.size(); ++t)
@@ -83,16 +83,16 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
       const JobId job = cluster.gpu(types_[t].gpu[rank]).job_at[index(types_[t].where[rank])];
       if (job == kNoJob) continue;
       Entry& entry = scan_[find(key_of(cluster, job))];
-      entry.seat_type = std::int8_t(t);
+      entry.held_type = std::int8_t(t);
       entry.rank = std::int32_t(rank);
-      types_[t].sitter[rank] = job;
-      types_[t].empty_seats[rank / 64] &= ~(std::uint64_t(1) << (rank % 64));
+      types_[t].holder[rank] = job;
+      types_[t].free_ranks[rank / 64] &= ~(std::uint64_t(1) << (rank % 64));
     }
-  Counts everything{};  // so that every sitter behind the final totals gets up
+  Counts everything{};  // so that every holder of a slice behind the final totals is moved
   for (std::size_t t = 0; t < types_.size(); ++t) everything[t] = std::uint32_t(types_[t].gpu.size());
-  unseated_.clear();
+  to_assign_.clear();
   pass(cluster, 0, SIZE_MAX, {}, plan);
-  seat_all(cluster, everything, plan);
+  assign_slices(cluster, everything, plan);
 }
 
 // The place in the order from which turns may change, with the counts before it.
@@ -109,7 +109,7 @@ std::size_t FastCedf::take_news(const Cluster& cluster, Counts& counts) {
         from = at;
         counts = scan_[at].before;
       }
-      leave_seat(scan_[at]);
+      release_slice(scan_[at]);
       scan_.erase(scan_.begin() + std::ptrdiff_t(at));
     } else if (event.kind == EventKind::kSubmitted) {
       std::size_t taken = 0;
@@ -158,9 +158,9 @@ void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& p
     }
   }
   const Counts totals_before = totals_;
-  unseated_.clear();
+  to_assign_.clear();
   pass(cluster, from, last, counts, plan);
-  if (!unseated_.empty() || !(totals_before == totals_)) seat_all(cluster, totals_before, plan);
+  if (!to_assign_.empty() || !(totals_before == totals_)) assign_slices(cluster, totals_before, plan);
 }
 
 void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, Counts counts, Plan& plan) {
@@ -170,7 +170,7 @@ void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, 
   for (std::size_t i = from;; ++i) {
     if (taken == slices_) {
       for (std::size_t k = i; k < scan_.size(); ++k) {
-        get_up(scan_[k], plan);
+        take_slice_from(scan_[k], plan);
         waiting_.push_back(scan_[k].key);
         std::push_heap(waiting_.begin(), waiting_.end(), std::greater<>());
       }
@@ -193,9 +193,9 @@ void FastCedf::pass(const Cluster& cluster, std::size_t from, std::size_t last, 
       ++counts[std::size_t(entry.type)];
       ++taken;
     }
-    if (entry.type >= 0 && entry.type == entry.seat_type) continue;
-    get_up(entry, plan);
-    if (entry.type >= 0) unseated_.push_back(i);
+    if (entry.type >= 0 && entry.type == entry.held_type) continue;
+    take_slice_from(entry, plan);
+    if (entry.type >= 0) to_assign_.push_back(i);
   }
   totals_ = counts;
 }
@@ -295,42 +295,42 @@ void FastCedf::choose_exactly(const Cluster& cluster, Entry& entry, const Counts
   entry.recheck = Time{0};
 }
 
-void FastCedf::leave_seat(Entry& entry) {
-  if (entry.seat_type >= 0) {
-    Type& type = types_[std::size_t(entry.seat_type)];
-    type.sitter[std::size_t(entry.rank)] = kNoJob;
-    type.empty_seats[std::size_t(entry.rank) / 64] |= std::uint64_t(1) << (entry.rank % 64);
+void FastCedf::release_slice(Entry& entry) {
+  if (entry.held_type >= 0) {
+    Type& type = types_[std::size_t(entry.held_type)];
+    type.holder[std::size_t(entry.rank)] = kNoJob;
+    type.free_ranks[std::size_t(entry.rank) / 64] |= std::uint64_t(1) << (entry.rank % 64);
   }
-  entry.seat_type = -1;
+  entry.held_type = -1;
 }
 
-void FastCedf::get_up(Entry& entry, Plan& plan) {
-  if (entry.seat_type == -1) return;
-  leave_seat(entry);
+void FastCedf::take_slice_from(Entry& entry, Plan& plan) {
+  if (entry.held_type == -1) return;
+  release_slice(entry);
   plan.stops.push_back(entry.job());
 }
 
-// The seats in use are the first totals_[t] of each type. Who sits behind them gets up; all that need a seat take the
-// first empty ones of their type, in order of choosing.
-void FastCedf::seat_all(const Cluster& cluster, const Counts& before, Plan& plan) {
+// The slices in use are the first totals_[t] of each type. Jobs on a slice behind those leave it; all that need a slice
+// get the first free ones of their type, in order of choosing.
+void FastCedf::assign_slices(const Cluster& cluster, const Counts& before, Plan& plan) {
   for (std::size_t t = 0; t < types_.size(); ++t)
     for (std::uint32_t rank = totals_[t]; rank < before[t]; ++rank) {
-      if (types_[t].sitter[rank] == kNoJob) continue;
-      const std::size_t at = find(key_of(cluster, types_[t].sitter[rank]));
-      get_up(scan_[at], plan);
-      unseated_.push_back(at);
+      if (types_[t].holder[rank] == kNoJob) continue;
+      const std::size_t at = find(key_of(cluster, types_[t].holder[rank]));
+      take_slice_from(scan_[at], plan);
+      to_assign_.push_back(at);
     }
-  std::sort(unseated_.begin(), unseated_.end());
-  for (const std::size_t at : unseated_) {
+  std::sort(to_assign_.begin(), to_assign_.end());
+  for (const std::size_t at : to_assign_) {
     Entry& entry = scan_[at];
     Type& type = types_[std::size_t(entry.type)];
     std::size_t word = 0;
-    while (type.empty_seats[word] == 0) ++word;
-    const std::size_t rank = word * 64 + std::size_t(std::countr_zero(type.empty_seats[word]));
-    type.empty_seats[word] &= type.empty_seats[word] - 1;
-    type.sitter[rank] = entry.job();
+    while (type.free_ranks[word] == 0) ++word;
+    const std::size_t rank = word * 64 + std::size_t(std::countr_zero(type.free_ranks[word]));
+    type.free_ranks[word] &= type.free_ranks[word] - 1;
+    type.holder[rank] = entry.job();
     entry.rank = std::int32_t(rank);
-    entry.seat_type = entry.type;
+    entry.held_type = entry.type;
     plan.starts.push_back({entry.job(), type.gpu[rank], type.where[rank]});
   }
 }

@@ -11,8 +11,8 @@
 //   - on the way a job chooses by comparing a few slice numbers, without arithmetic on times, as long as its choice
 //     stays;
 //   - it ends where the counts are again what they were.
-// Jobs that find no slice wait in a heap behind the scan. Who of one type sits on which slice is settled afterwards, as
-// PlainPlacer does, so that jobs stay where they are if they can: the seats in use are the first ones of each type.
+// Jobs that find no slice wait in a heap behind the scan. Which job of one type gets which slice is settled afterwards,
+// as PlainPlacer does, so that jobs stay where they are if they can: the slices in use are the first of each type.
 //
 // Work that must be done per event: the change itself. Work done: some tens of instructions per job between the first
 // and the last changed turn, at most the number of jobs running at once.
@@ -33,8 +33,8 @@ class FastCedf : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  static constexpr std::size_t kMaxTypes =
-      8;  // slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job
+  // Slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job.
+  static constexpr std::size_t kMaxTypes = 8;
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
   struct Counts {                               // slices of each type
     std::array<std::uint32_t, kMaxTypes> of{};
@@ -51,9 +51,9 @@ class FastCedf : public Placer {
     Key key;
     Counts before;                                // slices of each type taken by those before it
     Time recheck;                                 // its on-time types are as noted until then
-    std::int32_t rank;                            // seat: the rank-th slice of seat_type; -1: none
+    std::int32_t rank;                            // its slice is the rank-th of held_type; -1: none
     std::int8_t type;                             // chosen; -1: none
-    std::int8_t seat_type;                        // -1: none
+    std::int8_t held_type;                        // -1: none
     std::uint8_t runs;                            // how many types it runs on
     std::uint8_t on_time;                         // how many of them, the fastest ones, are on time
     std::array<std::uint8_t, kMaxTypes> by_work;  // types, fastest first; kEqual marks one as fast as its predecessor
@@ -64,8 +64,8 @@ class FastCedf : public Placer {
     std::vector<std::uint32_t> scan;  // scan number of its rank-th slice, then UINT32_MAX
     std::vector<GpuId> gpu;           // by rank
     std::vector<PlacementId> where;
-    std::vector<JobId> sitter;               // by rank; kNoJob: empty seat
-    std::vector<std::uint64_t> empty_seats;  // bit per rank
+    std::vector<JobId> holder;              // by rank; kNoJob: the slice is free
+    std::vector<std::uint64_t> free_ranks;  // bit per rank
   };
 
   Key key_of(const Cluster& cluster, JobId job) const;
@@ -80,9 +80,9 @@ class FastCedf : public Placer {
   void sort_types(Entry& entry, std::span<const Time> work) const;
   void evaluate(const Cluster& cluster, Entry& entry, const Counts& counts) const;
   void choose_exactly(const Cluster& cluster, Entry& entry, const Counts& counts) const;
-  void leave_seat(Entry& entry);
-  void get_up(Entry& entry, Plan& plan);
-  void seat_all(const Cluster& cluster, const Counts& before, Plan& plan);
+  void release_slice(Entry& entry);
+  void take_slice_from(Entry& entry, Plan& plan);
+  void assign_slices(const Cluster& cluster, const Counts& before, Plan& plan);
 
   bool ready_ = false;
   std::uint64_t version_ = 0, expected_decision_ = 0;
@@ -91,11 +91,11 @@ class FastCedf : public Placer {
   std::vector<Type> types_;
   std::array<const std::uint32_t*, kMaxTypes> scan_of_{};  // types_[t].scan
   std::size_t slices_ = 0;
-  Counts totals_{};                    // slices of each type taken by all
-  std::vector<Entry> scan_;            // in order of choosing: all that have a slice, and those that none suits
-  std::vector<Key> waiting_;           // min-heap: jobs behind the scan
-  Time next_recheck_ = kNever;         // no entry needs a recheck earlier
-  std::vector<std::size_t> unseated_;  // places in the scan of those that have chosen and need a seat
+  Counts totals_{};                     // slices of each type taken by all
+  std::vector<Entry> scan_;             // in order of choosing: all that have a slice, and those that none suits
+  std::vector<Key> waiting_;            // min-heap: jobs behind the scan
+  Time next_recheck_ = kNever;          // no entry needs a recheck earlier
+  std::vector<std::size_t> to_assign_;  // places in the scan of those that have chosen a type and need a slice
 };
 
 }  // namespace smartmig

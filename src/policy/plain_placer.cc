@@ -28,7 +28,7 @@ void PlainPlacer::place(const Cluster& cluster, const UsableSlices& usable, Plan
   if (!rule_->slices_interchangeable() || !platform.power_by_slices_only())
     keep_exact(cluster, plan);
   else
-    keep_seats(cluster, plan);
+    keep_by_type(cluster, plan);
   for (JobId job : jobs_) {
     if (cluster.state(job).phase == JobPhase::kRunning && !stays_[index(job)]) plan.stops.push_back(job);
     stays_[index(job)] = 0;
@@ -43,7 +43,7 @@ void PlainPlacer::keep_exact(const Cluster& cluster, Plan& plan) {
   }
 }
 
-void PlainPlacer::keep_seats(const Cluster& cluster, Plan& plan) {
+void PlainPlacer::keep_by_type(const Cluster& cluster, Plan& plan) {
   const Platform& platform = cluster.platform();
   chosen_.assign(cluster.gpus().size(), 0);
   for (const auto& [job, slot] : assigned_) chosen_[index(slot.gpu)] |= 1u << index(slot.where);

@@ -35,7 +35,7 @@ class PlainPlacer : public Placer {
 
  private:
   void keep_exact(const Cluster& cluster, Plan& plan);
-  void keep_seats(const Cluster& cluster, Plan& plan);
+  void keep_by_type(const Cluster& cluster, Plan& plan);
   Start hand_out(const Platform& platform, JobId job, TypeId type);
 
   std::unique_ptr<PlacingRule> rule_;

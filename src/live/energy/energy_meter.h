@@ -6,9 +6,8 @@
 //                           power_integral mean of the two powers x time, where the counter could not be read
 //                           model          the power model's watts x time, where neither could
 //   idle                    idle watts x time, at most what was measured; kept apart
-//   jobs                    the rest, in proportion to weight x seconds (Cluster's weights: the watts a job adds, else
-//   its
-//                           compute slices)
+//   jobs                    the rest, in proportion to weight x seconds (Cluster's weights: the watts that a job adds,
+//                           else its compute slices)
 //   unattributed            what no job can be charged for, with a sentence: the counter went back (driver reload), it
 //                           jumped, samples were missed for longer than `gap`, or nothing of ours ran
 // Invariant: jobs + idle + unattributed = what was booked, to rounding, and what was booked = the counter's difference
@@ -17,7 +16,7 @@
 //
 // A restart: state() goes to the store with the jobs' rows; restore() continues from it, so energy used while the
 // daemon was down goes to the jobs that ran meanwhile (tell ended() of those that have ended), else to unattributed.
-// Units: joules, watts, microseconds of the queue's clock. Not thread-safe; one owner.
+// Units: joules, watts. Thread rule: one thread.
 #pragma once
 #include <cstdint>
 #include <map>

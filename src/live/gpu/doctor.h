@@ -1,5 +1,6 @@
-// Is this machine fit to be controlled? One check, one line, one remedy. The checks read only; their roots can be
-// moved, so that tests put a sick machine together from files. Thread rule: free.
+// Whether this machine can be controlled: a list of checks, each with what was found and what to do about it. The
+// checks read only; the directories that they read can be others, so that tests make a sick machine from files.
+// Thread rule: free.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// The daemon's hands: a lane (thread) for each GPU that carries out one thing after another while the other lanes do
-// the same, so that operations of different GPUs overlap as they do in the simulator. A create or destroy goes through
+// GPU operations beside the daemon's own thread: a lane (thread) for each GPU carries out one thing after another while
+// the other lanes do the same, so that operations of different GPUs overlap as they do in the simulator. A create or destroy goes through
 // the Reshaper as a plan of one step (durable intent, read-back, roll back, quarantine); a sample reads all that
 // changes by itself. Results come through `done`, called on the lane's thread; then the clock's owner is woken.
 // Invariants: within a lane results come in the order of asking; every request gets exactly one result, unless the

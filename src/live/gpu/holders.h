@@ -1,4 +1,4 @@
-// Who holds a GPU or a slice open. NVML says only "in use by another client"; the truth stands in /proc/*/fd, where a
+// Who holds a GPU or a slice open. NVML says only "in use by another client"; /proc/*/fd tells which process: there a
 // monitor or a leaked handle shows as a link to /dev/nvidiaN or /dev/nvidia-caps/nvidia-capN. Which capability belongs
 // to which instance is in /proc/driver/nvidia-caps/mig-minors. Reads only; processes of other users are visible to root
 // alone. Thread rule: free.

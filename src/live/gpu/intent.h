@@ -1,4 +1,4 @@
-// The note that is written before a reshape and removed after it: enough to finish or undo the work of a dead process.
+// What is written before a reshape and removed after it: enough to finish or undo the work of a process that died.
 // One file per GPU in the state directory, intent-UUID.json; see durable_file.h for why it is whole or absent.
 #pragma once
 #include <string>

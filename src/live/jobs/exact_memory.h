@@ -1,6 +1,6 @@
 // What a job needs so that its processes report their CUDA memory requests: the library libsmartmig-preload.so, a
-// directory that the job alone may write, and two variables. The reports are read by live/jobs/memory_report.h. Thread rule:
-// free functions without state.
+// directory that the job alone may write, and two variables. The reports are read by live/jobs/memory_report.h.
+// Thread rule: free functions without state.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // A job as its owner asks for it: an ordinary command with what a scheduler may want to know. Everything but the
 // command is optional. Immutable once accepted; its fate lives in serve/daemon/job_record.h. As JSON it is what `smartmig
-// submit` sends and what the store keeps (docs/queue.md). Units: durations in microseconds, memory in MiB, instants as
-// Unix time in microseconds.
+// submit` sends and what the store keeps (docs/queue.md). Units: memory in MiB; in JSON, durations and instants (Unix
+// time) in seconds.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,8 @@
 // Where a job's output goes: `log` in its spool, renamed to `log.1` when it is full (an older `log.1` is lost), so that
 // at most two segments lie on the disk and the end of the output is always there; and a copy into the file that the
 // owner asked for. What cannot be written is dropped and counted, never waited for: the job must not notice a full
-// disk. A line
-// "[smartmig: N bytes dropped]" stands where something is missing. Built into the supervisor: no C++ library, no
-// allocation. Thread rule: one thread.
+// disk. A line "[smartmig: N bytes dropped]" stands where something is missing. Built into the supervisor: no C++
+// library, no allocation. Thread rule: one thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
 // What the GPUs report, and what operators say about them: operations that ended, samples (energy, memory, processes,
-// health), trouble, drains. Each report goes
-// to who needs it: the belief, the meters, the jobs' joules, the memory watch; a board in trouble is blocked and its
-// jobs are stopped. Thread rule: the owner's.
+// health), trouble, drains. Each report goes to who needs it: the belief, the meters, the jobs' joules, the memory
+// watch; a board in trouble is blocked and its jobs are stopped. Thread rule: the owner's.
 #pragma once
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/dead_memory.h"
