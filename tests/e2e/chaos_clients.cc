@@ -18,7 +18,7 @@ Json random_job(const ChaosWorld& world, Rng& rng, const std::vector<std::uint64
   if (role == "hopeless" && rng.below(3) > 0) role = "oom";  // it takes five attempts
   submission.role = role;
   const bool emulated = role == "oom" || role == "hopeless";
-  // Those that can be stopped are long and take a whole GPU: urgent ones would be late behind them.
+  // Those that can be stopped are long, take a whole GPU and have time: others would be late behind them.
   const double work_s = role == "timed" ? 30 : role == "checkpoint" ? rng.uniform(1, 4) : rng.uniform(0.02, 0.9);
   Json command = {programs().job, world.evidence(),
                   emulated          ? "run"
@@ -39,12 +39,13 @@ Json random_job(const ChaosWorld& world, Rng& rng, const std::vector<std::uint64
   job["directory"] = world.root();
   job["grace_s"] = rng.uniform(0.05, 0.4);
   job["estimate_s"] = role == "checkpoint" ? work_s : rng.uniform(0.2, 3);
-  if (rng.below(3) == 0) job["deadline_s"] = role == "checkpoint" ? 60 : rng.uniform(0.5, 20);
+  if (rng.below(3) == 0) job["deadline_s"] = rng.uniform(0.5, 20);
   if (role == "checkpoint" || rng.below(12) == 0) job["min_slices"] = 7;
   if (role == "timed") job["time_limit_s"] = rng.uniform(0.1, 0.5);
   if (role == "checkpoint") {
     job["checkpoint_signal"] = "USR1";
     job["restart_s"] = 0.02;
+    job["deadline_s"] = 120;
   }
   if (role == "ok" && rng.below(3) == 0) job["requeue"] = true;
   submission.preemptible = role == "checkpoint" || job.contains("requeue");
