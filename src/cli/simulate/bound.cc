@@ -155,6 +155,9 @@ int run_bound(const Arguments& arguments) {
                  "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
   command.option("--cost", options.cost, "MODEL",
                  "paper: for every schedule; hardware: for those that stop no job without a restart cost");
+  command.option(
+      "--restart", options.restart, "RULE",
+      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
   command.option("--objective", options.objective, "NAME",
                  "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
   command.option("--a", options.a, "A",
