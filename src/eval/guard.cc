@@ -1,6 +1,11 @@
 #include "eval/guard.h"
 
 namespace smartmig {
+namespace {
+
+constexpr const char* kProven = "planner";
+
+}  // namespace
 
 Guard::Guard(std::vector<NamedPolicy> candidates, Judge judge)
     : candidates_(std::move(candidates)), judge_(std::move(judge)) {
@@ -24,6 +29,10 @@ void Guard::decide(const Cluster& cluster, Plan& plan) {
 std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform) {
   std::vector<std::string> names = {"none+edf", "none+cedf"};
   if (make_policy("search+cedf", {}, cost, platform)) names.push_back("search+cedf");
+  if (!cost.free()) {
+    names.push_back("batch");
+    names.push_back(kProven);
+  }
   return names;
 }
 
@@ -35,9 +44,15 @@ Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const 
   const PolicyOptions plain = without_parameters(options);
   for (const std::string& each : plain_policies(cost, platform)) {
     SMARTMIG_TRY(NamedPolicy made, make_policy(each, plain, cost, platform));
-    out.push_back(std::move(made));
+    if (made.name != out.front().name) out.push_back(std::move(made));
   }
   return out;
+}
+
+std::size_t first_to_decide(const std::vector<NamedPolicy>& candidates, const CostModel& cost) {
+  for (std::size_t i = 0; i < candidates.size() && !cost.free(); ++i)
+    if (candidates[i].name == kProven) return i;
+  return 0;
 }
 
 }  // namespace smartmig

@@ -38,12 +38,16 @@ class Guard : public Policy {
   std::uint64_t fallbacks_ = 0;
 };
 
-// The plain policies that suit a fleet: none+edf, none+cedf and, where its GPUs have such shapes, the shipped searched
-// partition with CEDF.
+// The policies to fall back to: none+edf, none+cedf, where the fleet's GPUs have such shapes the shipped searched
+// partition with CEDF, and under hardware costs batch and the planner.
 std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform);
 
 // The guarded policy and its plain ones, in the order that Guard takes them. `options` are the policy's own.
 Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const PolicyOptions& options,
                                                   const CostModel& cost, const Platform& platform);
+
+// Which of these decides before anything is known of the guarded one: under hardware costs, where a bad start stays, the
+// planner; else the guarded policy itself.
+std::size_t first_to_decide(const std::vector<NamedPolicy>& candidates, const CostModel& cost);
 
 }  // namespace smartmig

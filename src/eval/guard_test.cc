@@ -36,6 +36,17 @@ TEST(Guard, LeavesAGoodPolicyAlone) {
   EXPECT_DOUBLE_EQ(et_of(setting, "planner", *day), et_of(setting, "guard(planner)", *day));
 }
 
+TEST(Guard, UnderHardwareCostsABadPolicyCostsLittle) {
+  Setting setting = setting_of("paper:12x,hours=6-14");
+  setting.cost = CostModel{CostModel::kHardware, {}};
+  const auto day = make_day(setting, 13);
+  ASSERT_TRUE(day);
+  const double planner = et_of(setting, "planner", *day);
+  EXPECT_GT(et_of(setting, "none+fifo", *day), 1.2 * planner);
+  EXPECT_LE(et_of(setting, "guard(none+fifo)", *day), 1.05 * planner);
+  EXPECT_LE(et_of(setting, "guard(planner)", *day), 1.05 * planner);
+}
+
 // Starts the first job on the first slice, or does nothing.
 class OneStart : public Policy {
  public:

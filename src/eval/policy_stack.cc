@@ -27,7 +27,8 @@ Result<std::unique_ptr<Guard>> make_guard(const PolicyName& name, const PolicyOp
     PolicyOptions own = options;
     own.arrivals = nullptr;  // a shadow sees the arrivals a second time
     SMARTMIG_TRY(auto again, guard_candidates(name, own, spec.cost, platform));
-    judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), options.rule.w)](
+    const std::size_t first = first_to_decide(again, spec.cost);
+    judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), first, options.rule.w)](
                 const Cluster& cluster, std::size_t deciding) { return shadows->choose(cluster, deciding); };
   }
   return std::make_unique<Guard>(std::move(candidates), std::move(judge));

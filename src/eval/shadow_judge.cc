@@ -30,6 +30,29 @@ class HeldFleet : public Fleet {
   bool held_ = false;
 };
 
+Time least_left(const Cluster& cluster, JobId job) {
+  Time least = kNever;
+  for (std::size_t t = 0; t < cluster.platform().types().size(); ++t)
+    if (const Time left = cluster.remaining_on(job, TypeId(t)); left >= Time{0}) least = std::min(least, left);
+  return least == kNever ? Time{0} : least;
+}
+
+// Of the jobs that have come, on a whole GPU.
+Time mean_run(const Cluster& cluster) {
+  double sum = 0;
+  std::size_t jobs = 0;
+  for (std::size_t j = 0; j < cluster.states().size(); ++j) {
+    if (cluster.states()[j].phase == JobPhase::kAbsent) continue;
+    Time least = kNever;
+    for (std::size_t t = 0; t < cluster.platform().types().size(); ++t)
+      if (const Time work = cluster.jobs().work(JobId(j), TypeId(t)); work >= Time{0}) least = std::min(least, work);
+    if (least == kNever) continue;
+    sum += double(least.count());
+    ++jobs;
+  }
+  return jobs == 0 ? Time{0} : Time(std::int64_t(sum / double(jobs)));
+}
+
 }  // namespace
 
 struct ShadowJudge::Shadow {
@@ -50,17 +73,19 @@ struct ShadowJudge::Shadow {
     double late = 0;
     for (std::size_t j = 0; j < cluster.states().size(); ++j) {
       const JobState& state = cluster.states()[j];
-      if (state.phase == JobPhase::kAbsent) continue;
+      if (state.phase == JobPhase::kAbsent || state.phase == JobPhase::kWithdrawn) continue;
       const Time deadline = cluster.jobs().job(JobId(j)).deadline;
-      const Time end = state.phase == JobPhase::kDone ? state.finish : now;
-      if (deadline != kNever && end > deadline) late += minutes(end - deadline);
+      if (deadline == kNever) continue;
+      const bool waits = state.phase == JobPhase::kQueued;
+      const Time end = waits ? now + least_left(cluster, JobId(j)) : state.finish;
+      if (end > deadline) late += minutes(end - deadline);
     }
     return late + w * watt_minutes(cluster.total_joules());
   }
 };
 
-ShadowJudge::ShadowJudge(std::vector<NamedPolicy> candidates, double w, ShadowOptions options)
-    : options_(options), w_(w) {
+ShadowJudge::ShadowJudge(std::vector<NamedPolicy> candidates, std::size_t first, double w, ShadowOptions options)
+    : options_(options), w_(w), first_(first) {
   for (NamedPolicy& candidate : candidates) {
     shadows_.push_back(std::make_unique<Shadow>());
     shadows_.back()->named = std::move(candidate);
@@ -86,19 +111,20 @@ void ShadowJudge::begin(const Cluster& cluster) {
   }
 }
 
-std::size_t ShadowJudge::compare(Time now, std::size_t deciding) {
-  const std::size_t checks = std::size_t(options_.window / options_.check);
+std::size_t ShadowJudge::compare(const Cluster& cluster, std::size_t deciding) {
+  constexpr std::size_t checks = 8;  // of a window
+  const Time now = cluster.now();
   std::vector<double> recent;
   for (auto& shadow : shadows_) {
     shadow->costs.push_back(shadow->cost_at(now, w_));
     if (shadow->costs.size() > checks + 1) shadow->costs.pop_front();
     recent.push_back(shadow->costs.back() - shadow->costs.front());
   }
-  next_check_ = now + options_.check;
+  next_check_ = now + std::max(options_.check, mean_run(cluster));
   if (shadows_[0]->costs.size() <= checks / 2) return deciding;  // half a window is too little to judge by
   // The policy decides unless it is clearly worse, and does so again as soon as it is level.
   const std::size_t best = std::size_t(std::min_element(recent.begin(), recent.end()) - recent.begin());
-  const double level = recent[best] * (1 + options_.margin);
+  const double level = recent[best] * (1 + (cluster.cost().free() ? options_.margin : options_.margin_with_costs));
   if (recent[0] <= level) return 0;
   return recent[deciding] > level ? best : deciding;
 }
@@ -106,9 +132,9 @@ std::size_t ShadowJudge::compare(Time now, std::size_t deciding) {
 std::size_t ShadowJudge::choose(const Cluster& cluster, std::size_t deciding) {
   if (identity_ != cluster.identity()) {
     begin(cluster);
-    deciding = 0;
+    deciding = first_;
   }
-  return cluster.now() >= next_check_ ? compare(cluster.now(), deciding) : deciding;
+  return cluster.now() >= next_check_ ? compare(cluster, deciding) : deciding;
 }
 
 }  // namespace smartmig

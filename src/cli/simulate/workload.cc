@@ -7,10 +7,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/time_words.h"
 #include "cli/verbs.h"
 #include "sim/job_csv.h"
 #include "sim/kind_curve.h"
+#include "sim/peak_load.h"
 #include "sim/workload_spec.h"
+#include "sim/workload_windows.h"
 
 namespace smartmig::cli {
 namespace {
@@ -29,7 +32,14 @@ struct WorkloadSummary {
   std::vector<KindSummary> kinds;  // most frequent first
   std::vector<double> slack;       // (deadline - submit) / whole-GPU time, increasing
   std::size_t without_deadline = 0;
-  double first_s = 0, last_s = 0, total_s = 0;
+  double first_s = 0, last_s = 0, total_s = 0, peak = 0;
+};
+
+struct WindowSummary {
+  std::uint64_t number;
+  std::size_t jobs;
+  double peak;
+  bool held_out;
 };
 
 constexpr double kQuantiles[] = {0.05, 0.25, 0.5, 0.75, 0.95};
@@ -57,11 +67,32 @@ WorkloadSummary summarise(const Workload& workload) {
   std::erase_if(out.kinds, [](const KindSummary& kind) { return kind.jobs == 0; });
   std::stable_sort(out.kinds.begin(), out.kinds.end(), [](const auto& a, const auto& b) { return a.jobs > b.jobs; });
   std::sort(out.slack.begin(), out.slack.end());
+  out.peak = peak_gpus(workload);
   if (!workload.jobs.empty()) {
     out.first_s = seconds(workload.jobs.front().submit);
     out.last_s = seconds(workload.jobs.back().submit);
   }
   return out;
+}
+
+Result<std::vector<WindowSummary>> windows_of(const Workload& workload, const std::string& length) {
+  SMARTMIG_TRY(const Time window, read_duration(length, std::chrono::hours(24)));
+  SMARTMIG_TRY(const WorkloadWindows cut, WorkloadWindows::cut(workload, window));
+  std::vector<WindowSummary> out;
+  for (const std::uint64_t number : cut.all()) {
+    SMARTMIG_TRY(const Workload part, cut.window(number));
+    const auto& held = cut.held_out();
+    out.push_back({number, part.jobs.size(), peak_gpus(part), std::count(held.begin(), held.end(), number) > 0});
+  }
+  return out;
+}
+
+void print_windows(const std::vector<WindowSummary>& windows) {
+  if (windows.empty()) return;
+  fmt::print("\n  {:<8} {:>9} {:>22}\n", "window", "jobs", "busiest 6 h, GPUs busy");
+  for (const WindowSummary& window : windows)
+    fmt::print("  {:<8} {:>9} {:>22.1f}{}\n", window.number, window.jobs, window.peak,
+               window.held_out ? "  held out for reports" : "");
 }
 
 void print_summary(const Workload& workload, const WorkloadSummary& summary) {
@@ -71,6 +102,7 @@ void print_summary(const Workload& workload, const WorkloadSummary& summary) {
              summary.last_s / 3600, workload.days);
   fmt::print("  reference GPU   {}\n", workload.reference_gpu);
   fmt::print("  whole-GPU time  {:.2f} GPU hours\n", summary.total_s / 3600);
+  fmt::print("  busiest 6 h     {:.1f} GPUs busy, if every job had one of its own at once\n", summary.peak);
   if (!summary.slack.empty()) {
     fmt::print("  slack           ");
     for (const double q : kQuantiles) fmt::print("p{:.0f} {:.3g}  ", q * 100, quantile(summary.slack, q));
@@ -91,7 +123,8 @@ void print_summary(const Workload& workload, const WorkloadSummary& summary) {
   for (const std::string& rule : workload.rules) fmt::print("  - {}\n", rule);
 }
 
-void print_summary_json(const Workload& workload, const WorkloadSummary& summary) {
+void print_summary_json(const Workload& workload, const WorkloadSummary& summary,
+                        const std::vector<WindowSummary>& windows) {
   OrderedJson out = {{"source", workload.source},
                      {"jobs", workload.jobs.size()},
                      {"reference_gpu", workload.reference_gpu},
@@ -99,6 +132,7 @@ void print_summary_json(const Workload& workload, const WorkloadSummary& summary
                      {"first_submit_s", summary.first_s},
                      {"last_submit_s", summary.last_s},
                      {"whole_gpu_s", summary.total_s},
+                     {"peak_gpus", summary.peak},
                      {"hash", fmt::format("{:016x}", hash_of(workload))},
                      {"arrivals_by_hour", summary.by_hour}};
   out["kinds"] = OrderedJson::array();
@@ -109,13 +143,16 @@ void print_summary_json(const Workload& workload, const WorkloadSummary& summary
     for (const double q : kQuantiles) out["slack"][fmt::format("p{:.0f}", q * 100)] = quantile(summary.slack, q);
   out["without_deadline"] = summary.without_deadline;
   out["rules"] = workload.rules;
+  for (const WindowSummary& window : windows)
+    out["windows"].push_back(
+        {{"window", window.number}, {"jobs", window.jobs}, {"peak_gpus", window.peak}, {"held_out", window.held_out}});
   fmt::print("{}\n", json_dump(out, 2));
 }
 
 }  // namespace
 
 int run_workload(const Arguments& arguments) {
-  std::string what, output, seed, slack, gpu, restart;
+  std::string what, output, seed, slack, gpu, restart, window;
   double tokens_per_s = 0;
   bool json = false;
   Command command("workload", "SPEC|FILE",
@@ -133,6 +170,7 @@ int run_workload(const Arguments& arguments) {
       .option("--slack", slack, "A-B", "draw every deadline as submit + U(A, B) * whole-GPU time")
       .option("--restart", restart, "RULE",
               "restart costs in place of the workload's own: none, table, or SECONDS of training jobs")
+      .option("--window", window, "D", "also the windows of this length that compare takes as days: 14d, 6h")
       .option("--gpu", gpu, "MODEL", "reference GPU of files that name none");
   const auto outcome = command.parse(arguments);
   if (!outcome) return usage_error(outcome.error());
@@ -168,11 +206,19 @@ int run_workload(const Arguments& arguments) {
     }
     if (const auto written = write_file(output, *csv); !written) return failure(written.error());
   }
+  std::vector<WindowSummary> windows;
+  if (!window.empty()) {
+    auto cut = windows_of(*workload, window);
+    if (!cut) return usage_error(cut.error());
+    windows = std::move(*cut);
+  }
   const WorkloadSummary summary = summarise(*workload);
-  if (json)
-    print_summary_json(*workload, summary);
-  else
+  if (json) {
+    print_summary_json(*workload, summary, windows);
+  } else {
     print_summary(*workload, summary);
+    print_windows(windows);
+  }
   return 0;
 }
 
