@@ -37,6 +37,10 @@ Time least_left(const Cluster& cluster, JobId job) {
   return least == kNever ? Time{0} : least;
 }
 
+std::size_t least(const std::vector<double>& costs) {
+  return std::size_t(std::min_element(costs.begin(), costs.end()) - costs.begin());
+}
+
 // Of the jobs that have come, on a whole GPU.
 Time mean_run(const Cluster& cluster) {
   double sum = 0;
@@ -112,21 +116,30 @@ void ShadowJudge::begin(const Cluster& cluster) {
 }
 
 std::size_t ShadowJudge::compare(const Cluster& cluster, std::size_t deciding) {
-  constexpr std::size_t checks = 8;  // of a window
+  constexpr std::size_t kChecks = 8;  // of a window
   const Time now = cluster.now();
-  std::vector<double> recent;
+  std::vector<double> recent, all;
   for (auto& shadow : shadows_) {
-    shadow->costs.push_back(shadow->cost_at(now, w_));
-    if (shadow->costs.size() > checks + 1) shadow->costs.pop_front();
+    all.push_back(shadow->cost_at(now, w_));
+    shadow->costs.push_back(all.back());
+    if (shadow->costs.size() > kChecks + 1) shadow->costs.pop_front();
     recent.push_back(shadow->costs.back() - shadow->costs.front());
   }
   next_check_ = now + std::max(options_.check, mean_run(cluster));
-  if (shadows_[0]->costs.size() <= checks / 2) return deciding;  // half a window is too little to judge by
-  // The policy decides unless it is clearly worse, and does so again as soon as it is level.
-  const std::size_t best = std::size_t(std::min_element(recent.begin(), recent.end()) - recent.begin());
-  const double level = recent[best] * (1 + (cluster.cost().free() ? options_.margin : options_.margin_with_costs));
-  if (recent[0] <= level) return 0;
-  return recent[deciding] > level ? best : deciding;
+  if (shadows_[0]->costs.size() <= kChecks / 2) return deciding;  // half a window is too little to judge by
+  const double factor = 1 + (cluster.cost().free() ? options_.margin : options_.margin_with_costs);
+  const auto level = [factor](const std::vector<double>& costs, std::size_t candidate) {
+    return costs[candidate] <= factor * *std::min_element(costs.begin(), costs.end());
+  };
+  // With free preemption the last hours tell who is best now, and a change costs nothing. Under hardware costs they are
+  // noise in part: who decides gives way where it is behind in them and from the beginning; the policy comes (back) where
+  // it is the best in both.
+  if (cluster.cost().free()) {
+    if (level(recent, 0)) return 0;
+    return level(recent, deciding) ? deciding : least(recent);
+  }
+  if (least(recent) == 0 && least(all) == 0) return 0;
+  return level(recent, deciding) || level(all, deciding) ? deciding : least(all);
 }
 
 std::size_t ShadowJudge::choose(const Cluster& cluster, std::size_t deciding) {

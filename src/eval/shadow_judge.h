@@ -7,7 +7,7 @@
 // A window is eight checks, a check at least half an hour and at least the mean time of a job on a whole GPU: what is
 // decided about jobs of hours shows after hours. Tardiness counts jobs that run with their expected finish and jobs that
 // wait as if they began now. Under hardware costs, where a bad start stays, the planner decides until there is
-// something to judge by, and the margin is wider.
+// something to judge by, the margin is wider, and the costs since the beginning must agree with those of the window.
 //
 // For simulations: the shadows see the jobs of the cluster that is judged, from its beginning.
 #pragma once
