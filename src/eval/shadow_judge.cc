@@ -138,7 +138,10 @@ std::size_t ShadowJudge::compare(const Cluster& cluster, std::size_t deciding) {
     if (level(recent, 0)) return 0;
     return level(recent, deciding) ? deciding : least(recent);
   }
-  if (least(recent) == 0 && least(all) == 0) return 0;
+  const auto ahead = [](const std::vector<double>& costs) {
+    return costs[0] < *std::min_element(costs.begin() + 1, costs.end());
+  };
+  if (ahead(recent) && ahead(all)) return 0;
   return level(recent, deciding) || level(all, deciding) ? deciding : least(all);
 }
 
