@@ -20,6 +20,9 @@ class HeldFleet : public Fleet {
     held_ = false;
     return true;
   }
+  bool also_arrives(const Cluster& cluster, Event& event) override {
+    return !held_ && fleet_.also_arrives(cluster, event);
+  }
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
     fleet_.begin(cluster, action, at_once);
   }

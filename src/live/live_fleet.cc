@@ -61,6 +61,14 @@ Time LiveFleet::next_retry() const {
   return earliest;
 }
 
+bool LiveFleet::also_arrives(const Cluster& cluster, Event& event) {
+  if (cluster.cost().free() || !arrival_next() || arrived_.front().at > cluster.now()) return false;
+  event = arrived_.front();
+  event.at = cluster.now();
+  arrived_.pop_front();
+  return true;
+}
+
 bool LiveFleet::next(const Cluster& cluster, Event& event) {
   const auto give = [&](const Event& told) {
     event = told;

@@ -1,20 +1,18 @@
 // A batch that should be over soon, for few joules: what counts is the end of the last job and the energy until then,
-// not any single job's deadline. At every decision the waiting jobs are scheduled to their end on paper: longest first,
-// each to the slice on which it ends earliest (busy slices count from when they get free, ones still to be made from
-// when they exist). Layouts of the GPUs are chosen by what such a schedule comes to:
+// not any single job's deadline. At every decision the waiting jobs are scheduled on paper to their end
+// (policy/batch_schedule.h), searched for within a counted amount of work (policy/batch_search.h); the runs that are due
+// are started, and slices made for those that come next. The schedule is kept from decision to decision and improved;
+// when many jobs are new it is also made anew.
 //
-//   (1 - w) * time until all is done + w * joules until then,   each over its value on whole GPUs
-//
-// w = 0 is time alone, w = 1 energy alone; a little of the mean end of the jobs, over its own value there, settles
-// ties, and so decides while one running job lasts longer than all else. Every shape is tried on all idle GPUs at once,
-// then GPU by GPU. Jobs run where their times (start-up included, model/speed.h) and the memory known of them allow; a
-// slice is chosen larger than needed where that pays at the end of the batch, when few jobs are left. Running jobs are
-// never stopped. Hardware costs only. At most kWindow jobs, the longest, are looked at; a stream of long jobs could
-// starve short ones: policy/bounded_overtaking.h around it prevents that.
+// A slice is changed ahead: as soon as the next job that the schedule puts on it wants another, idle slices in the way
+// go while the busy ones run on. Running jobs are never stopped. Hardware costs only. At most kWindow jobs, the longest,
+// are looked at; a stream of long jobs could starve short ones: policy/bounded_overtaking.h around it prevents that.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "policy/batch_search.h"
 #include "sched/policy.h"
 
 namespace smartmig {
@@ -22,35 +20,19 @@ namespace smartmig {
 class BatchPolicy : public Policy {
  public:
   static constexpr std::size_t kWindow = 256;
-  explicit BatchPolicy(double energy_weight) : weight_(energy_weight) {}  // 0 to 1
+  explicit BatchPolicy(double energy_weight) : weight_(energy_weight) {}  // 0 (time alone) to 1 (joules alone)
   void decide(const Cluster& cluster, Plan& plan) override;
 
  private:
-  struct PlannedSlice {  // a slice of the schedule on paper
-    double free_s;
-    std::uint32_t gpu;
-    PlacementId where;
-    bool ready;  // exists, idle, stays
-  };
-  struct Outcome {
-    double end_s = 0, joules = 0, mean_s = 0;
-    std::size_t served = 0;  // jobs that some slice of the layouts takes
-  };
-  struct Entry {
-    JobId job;
-    double longest_s;
-  };
-
-  void collect(const Cluster& cluster);
-  void add_slices(const Cluster& cluster, std::size_t gpu, Layout target);
-  Outcome schedule(const Cluster& cluster, const std::vector<Layout>& targets, Plan* starts);
-  double value(const Outcome& outcome) const;
-  std::vector<Layout> candidates(const Cluster& cluster, std::size_t gpu) const;
+  using KeptRun = std::pair<JobId, std::uint8_t>;
+  std::vector<JobId> window(const Cluster& cluster) const;
+  std::vector<PlannedRuns> kept(const Cluster& cluster, const ScheduleProblem& problem) const;
+  void carry_out(const Cluster& cluster, const ScheduleProblem& problem, const std::vector<PlannedRuns>& lists,
+                 Plan& plan) const;
 
   double weight_;
-  std::vector<Entry> queue_;                       // longest first
-  std::vector<std::vector<PlannedSlice>> slices_;  // by slice type, a heap: earliest free first
-  Outcome whole_;                                  // on whole GPUs, as far as they can be
+  std::uint64_t identity_ = 0, decisions_ = 0;
+  std::vector<std::vector<KeptRun>> kept_;  // by GPU: the schedule as it was left
 };
 
 }  // namespace smartmig

@@ -45,10 +45,22 @@ TEST(Batch, JobsThatGainMoreThanTheirShareRunAlone) {
 
 TEST(Batch, TheLastJobGetsTheWholeGpu) { EXPECT_EQ(decide(0, {kFlat}, "1g@0+1g@1+1g@2+1g@3+3g@4").target, "7g.40gb"); }
 
-TEST(Batch, TheLongestStartsFirst) {
-  const First first = decide(0, {kSteep, kLongSteep, kSteep}, "7g@0");
+// The end is the same in any order: then the mean end decides.
+TEST(Batch, OneAfterAnotherTheShortComeFirst) {
+  const First first = decide(0, {kLongSteep, kSteep, kLongSteep}, "7g@0");
   ASSERT_EQ(first.plan.starts.size(), 1u);
   EXPECT_EQ(first.plan.starts[0].job, JobId(1));
+}
+
+// Three on three equal slices: the long one must not come last.
+TEST(Batch, TheLongestDoesNotStartLast) {
+  const fixture::Work small{10, 10, 10, 10, 10}, large{20, 20, 20, 20, 20};
+  std::vector<fixture::Work> jobs(8, small);
+  jobs.push_back(large);
+  const First first = decide(0, jobs, "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6");
+  bool started = false;
+  for (const Start& start : first.plan.starts) started |= start.job == JobId(8);
+  EXPECT_TRUE(started);
 }
 
 // A whole A100 draws more than the slices that a job needs: with joules alone in mind nothing is gained by width.

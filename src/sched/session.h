@@ -34,7 +34,7 @@ class Session {
   Session(Fleet& fleet, Cluster cluster, Journal* journal = nullptr)
       : fleet_(fleet), cluster_(std::move(cluster)), journal_(journal) {}
 
-  bool advance();              // applies the world's next event; false when nothing more will happen
+  bool advance();              // applies the world's next event, of arrivals all of one instant; false: the end
   void act(const Plan& plan);  // admits and begins what is legal
 
   // Applies and writes down an event that the fleet did not tell of, without a decision: jobs that a restarted daemon

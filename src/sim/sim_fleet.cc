@@ -53,6 +53,14 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
   }
 }
 
+bool SimFleet::also_arrives(const Cluster& cluster, Event& event) {
+  const auto& jobs = cluster.jobs().workload().jobs;
+  if (cluster.cost().free() || arrived_ == jobs.size() || jobs[arrived_].submit > cluster.now()) return false;
+  event = Event::submitted(cluster.now(), JobId(arrived_));
+  ++arrived_;
+  return true;
+}
+
 bool SimFleet::begin_operations(const Cluster& cluster, Time clock, Event& event) {
   return reshapes_.begin_operations(
       cluster, [](GpuId) { return true; },

@@ -124,16 +124,16 @@ TEST(SimFleet, BusySlicesGoWhenIdleNeighboursRunOnAndNothingStartsOnThem) {
   Script s("1xa100-40gb", {"4g@0+3g@4"}, {at_second(0, 5), at_second(0, 9), at_second(1, 2)}, {},
            [](const Cluster& c, Plan& plan) {
              const auto slice = [&](const char* text) { return fixture::slice(c.platform(), 0, text); };
-             if (c.decision() == 1) plan.starts.push_back({JobId(0), GpuId(0), slice("4g@0")});
-             if (c.decision() == 2) plan.starts.push_back({JobId(1), GpuId(0), slice("3g@4")});
-             if (c.decision() == 3) plan.reshapes.push_back({GpuId(0), fixture::layout(c.platform(), 0, "3g@0+3g@4")});
-             if (c.decision() == 4) {  // the 4g is idle, yet on its way out
+             if (c.decision() == 1)
+               plan.starts = {{JobId(0), GpuId(0), slice("4g@0")}, {JobId(1), GpuId(0), slice("3g@4")}};
+             if (c.decision() == 2) plan.reshapes.push_back({GpuId(0), fixture::layout(c.platform(), 0, "3g@0+3g@4")});
+             if (c.decision() == 3) {  // the 4g is idle, yet on its way out
                EXPECT_EQ(c.gpu(GpuId(0)).free().size(), 0);
                EXPECT_EQ(c.refusal_of_start({JobId(2), GpuId(0), slice("4g@0")}), Refusal::kSliceGoing);
              }
-             if (c.decision() > 4) start_if_possible(c, plan, JobId(2));
+             if (c.decision() > 3) start_if_possible(c, plan, JobId(2));
            });
-  EXPECT_EQ(s.words(), (Words{"0 new 0", "0 start 0 0:4g.20gb@0", "0 new 1", "0 start 1 0:3g.20gb@4", "1 new 2",
+  EXPECT_EQ(s.words(), (Words{"0 new 0", "0 new 1", "0 start 0 0:4g.20gb@0", "0 start 1 0:3g.20gb@4", "1 new 2",
                               "1 want 0:3g.20gb@0+3g.20gb@4", "5 end 0", "5 destroy 0:4g.20gb@0",
                               "5.41 created 0:3g.20gb@0", "5.41 start 2 0:3g.20gb@0", "7.41 end 2", "9 end 1"}));
   // Power is that of the busy slices: 7, then 3, then 6, then 3 (watts 248.5, 205.3, 248.5, 205.3).
@@ -144,11 +144,13 @@ TEST(SimFleet, WhatIsIdleAtOneInstantGoesTogether) {
   // Both jobs end at 5 s; with one time per reshape, one operation takes both slices.
   Script s("1xa100-40gb", {"3g@0+3g@4"}, {at_second(0, 5), at_second(0, 5), at_second(1, 1)}, from_seconds(2),
            [](const Cluster& c, Plan& plan) {
-             if (c.decision() <= 2) start_if_possible(c, plan, JobId(std::uint32_t(c.decision() - 1)));
-             if (c.decision() == 3) plan.reshapes.push_back({GpuId(0), fixture::layout(c.platform(), 0, "7g@0")});
-             if (c.decision() > 5) start_if_possible(c, plan, JobId(2));
+             if (c.decision() == 1)
+               plan.starts = {{JobId(0), GpuId(0), fixture::slice(c.platform(), 0, "3g@0")},
+                              {JobId(1), GpuId(0), fixture::slice(c.platform(), 0, "3g@4")}};
+             if (c.decision() == 2) plan.reshapes.push_back({GpuId(0), fixture::layout(c.platform(), 0, "7g@0")});
+             if (c.decision() > 4) start_if_possible(c, plan, JobId(2));
            });
-  EXPECT_EQ(s.words(), (Words{"0 new 0", "0 start 0 0:3g.20gb@0", "0 new 1", "0 start 1 0:3g.20gb@4", "1 new 2",
+  EXPECT_EQ(s.words(), (Words{"0 new 0", "0 new 1", "0 start 0 0:3g.20gb@0", "0 start 1 0:3g.20gb@4", "1 new 2",
                               "1 want 0:7g.40gb@0", "5 end 0", "5 end 1", "5 destroy 0:3g.20gb@0+3g.20gb@4",
                               "7 created 0:7g.40gb@0", "7 start 2 0:7g.40gb@0", "8 end 2"}));
 }

@@ -10,6 +10,7 @@
 #include "cli/simulate/run_options.h"
 #include "cli/simulate/show_paper_report.h"
 #include "cli/verbs.h"
+#include "papers/far_experiment.h"
 #include "papers/memory_report.h"
 #include "papers/migm_experiment.h"
 #include "papers/one_gpu.h"
@@ -29,14 +30,16 @@ struct ReproduceOptions {
   StaticTablesOptions tables;
   Fig11Options fig11;
   MigmOptions migm;
+  FarOptions far;
+  std::int64_t batches = 0, first_seed = 0;  // 0: the experiment's own
 };
 
 // The experiments under their short names; some have a second one, after what the paper is about.
 struct ExperimentName {
   const char *name, *alias;
 };
-constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"}, {"b", "one-gpu"},    {"c", "migm"}, {"a-static", ""},
-                                           {"a-fig11", ""},    {"bounds-tiny", ""}, {"memory", ""}};
+constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},       {"far", ""},
+                                           {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""}, {"memory", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
@@ -79,6 +82,7 @@ Result<Ok> check_ranges(const ReproduceOptions& o) {
       return invalid("--batches 1 to 1000, --batch-jobs 1 to 1000");
     return check_options(o.migm);
   }
+  if (o.what == "far") return check_options(o.far);
   if (o.what == "a-static") return check_options(o.tables);
   if (o.what == "memory" && (o.cases < 1 || o.cases > 100'000)) return invalid("--cases 1 to 100000");
   if (o.what == "a-fig11" && (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 || o.fig11.slot_min < 0.01 ||
@@ -93,6 +97,7 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   if (o.what == "a") return smart_mig_report(o.smart_mig, progress);
   if (o.what == "b") return one_gpu_report({o.days, int(o.threads)}, progress);
   if (o.what == "c") return migm_report(o.migm, progress);
+  if (o.what == "far") return far_report(o.far, progress);
   if (o.what == "a-static") return static_tables_report(o.tables, progress);
   if (o.what == "a-fig11") return fig11_report(o.fig11, progress);
   if (o.what == "bounds-tiny") return tiny_bounds_report(int(o.threads), progress);
@@ -103,13 +108,14 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
-  Command command("reproduce", "a|b|c|a-static|a-fig11|bounds-tiny|memory",
-                  "Prints what the papers print beside what we measure on report days. a or smart-mig: every table and "
-                  "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
-                  "memory, through the daemon on emulated A100s; a-static: static partitions only; a-fig11: the "
-                  "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
-                  "memory: foreseeing that a job will not fit its slice.",
-                  "smartmig reproduce a --days 30 --html a.html");
+  Command command(
+      "reproduce", "a|b|c|far|a-static|a-fig11|bounds-tiny|memory",
+      "Prints what the papers print beside what we measure on report days. a or smart-mig: every table and "
+      "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
+      "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; a-static: static partitions only; a-fig11: the "
+      "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
+      "memory: foreseeing that a job will not fit its slice.",
+      "smartmig reproduce a --days 30 --html a.html");
   command.positional(o.what);
   command.option("--days", o.days, "N", "report seeds from 200000 on");
   command.option("--table", o.tables.table, "NAME",
@@ -122,9 +128,10 @@ int run_reproduce(const Arguments& arguments) {
                  "a: prove the ET bound of so many days and print the gaps");
   command.option("--cases", o.cases, "N", "memory: jobs of each family of curves");
   command.option("--gpus", o.migm.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
-  command.option("--batch", o.migm.batch, "NAME", "c: one batch or group only: general, ml, llm, ...");
-  command.option("--batches", o.migm.batches, "N", "c: batches of each kind");
-  command.option("--first-seed", o.migm.first_seed, "S", "c: seed of the first batch");
+  command.option("--batch", o.migm.batch, "NAME",
+                 "c: one batch or group only: general, ml, llm, ...; far: one family: good, bad, mix, extreme, wide");
+  command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10");
+  command.option("--first-seed", o.first_seed, "S", "c, far: seed of the first batch; 0: 205000 and 200000");
   command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
   command.option("--html", o.html, "FILE", "write everything as one page, too");
   command.flag("--force", o.force, "replace an existing page");
@@ -137,6 +144,10 @@ int run_reproduce(const Arguments& arguments) {
   if (!name) return usage_error(name.error());
   o.what = *name;
   o.smart_mig.days = o.tables.days = o.days;
+  if (o.batches != 0) o.migm.batches = o.far.batches = o.batches;
+  if (o.first_seed != 0) o.migm.first_seed = o.far.first_seed = o.first_seed;
+  o.far.family = o.migm.batch;
+  o.far.threads = int(o.threads);
   o.smart_mig.threads = o.tables.threads = o.fig11.threads = int(o.threads);
   if (const auto right = check_ranges(o); !right) return usage_error(right.error());
 
