@@ -12,7 +12,8 @@ inline constexpr Time kCannotRun{-1};
 
 struct Job {
   Time submit{};
-  Time deadline = kNever;  // absolute and soft; may lie before submit; kNever: none
+  Time deadline = kNever;         // absolute and soft; may lie before submit; kNever: none
+  bool deadline_made_up = false;  // its owner gave none: it only orders jobs that are wanted as soon as possible
   // work[k - 1]: time of the whole job on a slice of k compute slices of the workload's reference model; kCannotRun
   // where it does not run. Zero is legal.
   std::array<Time, kMaxComputeSlices> work = [] {
@@ -24,6 +25,7 @@ struct Job {
   int mem_mib = -1;  // -1: unknown, then the kind's table, else fits everywhere
   Time restart{-1};  // cost of resuming after a preemption (hardware costs); negative: never preempted
 
+  bool has_deadline() const { return deadline != kNever && !deadline_made_up; }
   Time work_on(int compute_slices) const { return work[std::size_t(compute_slices - 1)]; }
 };
 

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "policy/batch.h"
+#include "policy/best.h"
 #include "policy/layout_file.h"
 #include "policy/list_planner.h"
 #include "policy/meanfield.h"
@@ -120,6 +121,12 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
   }
   return MadePolicy{
       std::make_unique<BatchPolicy>(weight), "those on which all waiting jobs end soonest, for fewest joules", {}};
+}
+
+Result<MadePolicy> make_best(const PolicyRequest& request) {
+  SMARTMIG_TRY(MadePolicy planner, make_planner(request));
+  if (request.cost.free()) return planner;
+  return MadePolicy{std::make_unique<BestPolicy>(std::move(planner.policy)), std::move(planner.layouts), {}};
 }
 
 Result<MadePolicy> make_migm_a(const PolicyRequest&) {

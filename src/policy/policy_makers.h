@@ -15,6 +15,7 @@ Result<MadeLayouts> make_meanfield_layouts(const PolicyRequest& request);
 Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request);
 Result<MadePolicy> make_planner(const PolicyRequest& request);
 Result<MadePolicy> make_batch(const PolicyRequest& request);
+Result<MadePolicy> make_best(const PolicyRequest& request);
 Result<MadePolicy> make_migm_a(const PolicyRequest& request);
 Result<MadePolicy> make_migm_b(const PolicyRequest& request);
 

@@ -65,7 +65,11 @@ constexpr PolicyRow kPolicies[] = {
      .summary = "gives each job the tightest slice, in queue order as MIGM's scheme B does; hardware costs",
      .hardware_only = true,
      .make = make_migm_b},
-    {.name = "best", .summary = "is what serve uses if it is told nothing: planner", .stands_for = "planner"},
+    {.name = "best",
+     .summary = "is what serve uses if it is told nothing: planner while a job with a deadline waits, else batch",
+     .uses_energy = true,
+     .parameter = kWeights,
+     .make = make_best},
 };
 
 std::unique_ptr<Placer> plain(std::unique_ptr<PlacingRule> rule) {
@@ -188,10 +192,6 @@ Result<PolicyName> parse_policy_name(std::string_view text) {
     out.text = std::string(inner.substr(0, open)) + std::string(inner.substr(close + 1));
   }
   SMARTMIG_RETURN_IF_ERROR(find_rows(out.text, out));
-  if (*out.policy->stands_for) {
-    out.text = out.policy->stands_for;
-    SMARTMIG_RETURN_IF_ERROR(find_rows(out.text, out));
-  }
   return out;
 }
 

@@ -55,7 +55,6 @@ struct PolicyRow {
   const PolicyParameter* parameter = nullptr;  // the one it takes
   const char* default_layouts = "";            // without --layouts; who knows what the GPUs have may give that instead
   const char* value_name = "";                 // "W": may be written NAME:W
-  const char* stands_for = "";                 // another name for this policy
   Result<MadeLayouts> (*make_layouts)(const PolicyRequest&) = nullptr;  // of NAME+PLACER
   Result<MadePolicy> (*make)(const PolicyRequest&) = nullptr;           // of NAME
 };
@@ -74,7 +73,7 @@ std::vector<std::string> repartitioner_names();
 std::vector<std::string> placer_names();
 
 struct PolicyName {
-  std::string text;  // without guard(), brackets, and names that stand for others: "static+cedf"
+  std::string text;  // without guard(), brackets: "static+cedf"
   bool guarded = false;
   const PolicyRow* policy = nullptr;
   const PlacerRow* placer = nullptr;  // null: the policy places jobs itself

@@ -89,7 +89,7 @@ TEST(Registry, NamesAreTakenApart) {
   EXPECT_TRUE(parse_policy_name("none+met").value().uses_energy());
   EXPECT_TRUE(parse_policy_name("meanfield+cedf").value().policy->learned);
   const PolicyName best = parse_policy_name("best").value();
-  EXPECT_EQ(best.text, "planner");
+  EXPECT_EQ(best.text, "best");
   EXPECT_EQ(best.placer, nullptr);
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kCurvePoints = 240;
 // The first is what the others are compared with: the paper's static baseline.
 constexpr const char* kDemoPolicies[] = {"static+cedf", "none+edf",   "none+cedf",      "static[3]+edf",
-                                         "search+cedf", "twice+cedf", "meanfield+cedf", "planner"};
+                                         "search+cedf", "twice+cedf", "meanfield+cedf", "best"};
 
 Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   RunOptions options;
@@ -59,7 +59,7 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   SMARTMIG_RETURN_IF_ERROR(write_run_dir(out, best->record, {true, true}));
   SMARTMIG_RETURN_IF_ERROR(write_file(out + "/compare.html", compare_report(page)));
   fmt::print("{}\n", comparison_text(comparison));
-  fmt::print("best here: {}\n", best_name);
+  fmt::print("least ET: {}\n", best_name);
   fmt::print(
       "{}/compare.html   the policies side by side\n{}/report.html    the best run: slices over time, power, "
       "tardiness\n{}/trace.json     the same run for the Perfetto viewer\n\n",

@@ -26,7 +26,7 @@ struct Settings {
   } places;
 
   struct Deciding {
-    std::string name = "planner";           // the key `policy`
+    std::string name = "best";              // the key `policy`
     std::string layouts, weights, network;  // its parameters; empty: its defaults
     std::string shadow;                     // empty: none
     bool guard = false;

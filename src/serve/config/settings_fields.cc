@@ -158,7 +158,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
                        "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
                        c.places.state_dir)),
       fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.places.driver)),
-      text_field("policy", "who decides: planner, meanfield+cedf, static+cedf, ...", c.policy.name),
+      text_field("policy", "who decides: best, planner, batch, meanfield+cedf, static+cedf, ...", c.policy.name),
       text_field("layouts", "layouts of a static policy: 3, 4g+2g+1g or a layouts file", c.policy.layouts),
       text_field("weights", "weights file of the planner; empty: the shipped one", c.policy.weights),
       text_field("network", "network file of meanfield; empty: the shipped one", c.policy.network),

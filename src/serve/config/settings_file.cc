@@ -186,7 +186,7 @@ std::string toml_key(const std::string& key) {
 Result<Ok> check_settings(const Settings& c) {
   if (c.places.driver != "nvml" && c.places.driver != "mps" && !c.places.driver.starts_with("emulate:"))
     return invalid("driver '{}' is not known: nvml, mps or emulate:8xa100-40gb", c.places.driver);
-  if (c.policy.name.empty()) return invalid("policy is empty: name one, for example planner");
+  if (c.policy.name.empty()) return invalid("policy is empty: name one, for example best");
   if (c.tcp.listen.empty()) return Ok{};
   if (c.tcp.token_file.empty())
     return invalid("tcp.listen is set but tcp.token_file is not: TCP is served with a token only");

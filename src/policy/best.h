@@ -1,0 +1,28 @@
+// The recommended policy, right with and without deadlines. While a job with a deadline waits, the planner by finishes
+// (policy/list_planner.h) decides about all: what counts is who is late, and jobs without a deadline are wanted as soon
+// as possible. While none does, the end of the whole queue counts, and `batch` (policy/batch.h) decides.
+//
+// Either copes with what the other has left: plans are made for the slices that exist and are being made, and what one
+// keeps from decision to decision is corrected by what it finds.
+#pragma once
+#include <memory>
+
+#include "policy/batch.h"
+#include "sched/policy.h"
+
+namespace smartmig {
+
+class BestPolicy : public Policy {
+ public:
+  explicit BestPolicy(std::unique_ptr<Policy> planner) : planner_(std::move(planner)), batch_(0) {}
+  void decide(const Cluster& cluster, Plan& plan) override;
+
+ private:
+  bool deadline_waits(const Cluster& cluster);
+
+  std::unique_ptr<Policy> planner_;
+  BatchPolicy batch_;
+  JobId urgent_ = kNoJob;  // waited with a deadline at the last decision
+};
+
+}  // namespace smartmig
