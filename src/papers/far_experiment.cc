@@ -109,7 +109,7 @@ Result<PaperReport> far_report(const FarOptions& options, const PaperProgress& p
   report.sections.push_back(std::move(section));
   report.closing =
       "\nThe area bound lays every job on the size where it takes fewest slice-seconds and leaves no slice idle: no "
-      "schedule reaches it.\nlayout: of the papers' twelve the one with the least mean, chosen after the fact.\n";
+      "schedule is shorter.\nlayout: of the papers' twelve the one with the least mean, chosen after the fact.\n";
   return report;
 }
 
