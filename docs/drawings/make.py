@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the three pictures of the documents: gpu.svg, loop.svg, step.svg.
+"""Draws the pictures of the documents: gpu.svg, loop.svg, step.svg, plan.svg.
 
     docs/drawings/make.py             writes them beside this file
     docs/drawings/make.py --check     exit 1 if a file is not what would be written
@@ -13,6 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from gpu import gpu
 from loop import loop
+from plan import plan
 from step import step
 
 here = Path(__file__).resolve().parent
@@ -20,7 +21,7 @@ here = Path(__file__).resolve().parent
 
 def main():
     wrong = []
-    for name, draw in (("gpu.svg", gpu), ("loop.svg", loop), ("step.svg", step)):
+    for name, draw in (("gpu.svg", gpu), ("loop.svg", loop), ("step.svg", step), ("plan.svg", plan)):
         text, file = draw(), here / name
         if sys.argv[1:] == ["--check"]:
             if not file.exists() or file.read_text(encoding="utf-8") != text:
