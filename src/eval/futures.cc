@@ -164,12 +164,16 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   SimFleet fleet(cluster);
   Session session(fleet, std::move(cluster));
   Plan plan;
-  policy.policy->decide(session.cluster(), plan);
-  session.act(plan);
-  for (std::uint64_t events = 0; plan.clear(), session.advance(); ++events) {
-    if (events > most_events) return never_ends(session.cluster(), policy.name, true);
+  const auto decide = [&] {
+    plan.clear();
     policy.policy->decide(session.cluster(), plan);
     session.act(plan);
+  };
+  if (fork.decided) session.advance();  // where nothing is under way, it decides now after all
+  decide();
+  for (std::uint64_t events = 0; session.advance(); ++events) {
+    if (events > most_events) return never_ends(session.cluster(), policy.name, true);
+    decide();
   }
   const Cluster& end = session.cluster();
   if (end.unfinished() > 0) return never_ends(end, policy.name, false);

@@ -42,6 +42,8 @@ struct Fork {
   std::vector<ForkJob> jobs;  // in order of submit
   std::vector<Layout> layouts, targets;
   std::vector<bool> blocked;
+  // The policy whose future this is has decided about this very state: its next decision comes with the next event.
+  bool decided = false;
 };
 
 // What the daemon knows of a job beyond the cluster; without it the job's deadline is the declared one.

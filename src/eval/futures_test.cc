@@ -43,7 +43,10 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
   for (const char* name : {"planner", "static+cedf", "none+edf"}) {
     SCOPED_TRACE(name);
     const World w = world("4xa100-40gb", 60, 2);
-    auto named = make_policy(name, {}, kHardware, *w.fleet);
+    PolicyOptions options;
+    options.arrivals = std::make_shared<ArrivalAverages>();
+    ArrivalAverages arrivals_then;
+    auto named = make_policy(name, options, kHardware, *w.fleet);
     std::vector<Layout> initial;
     for (std::size_t g = 0; g < w.fleet->gpus(); ++g)
       initial.push_back(*w.fleet->model(GpuId(g)).shapes->realise(named->initial[g], {}, {}));
@@ -60,11 +63,18 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
       if (!middle && session.cluster().counters().arrivals == 60 && session.cluster().unfinished() < 30 &&
           std::all_of(gpus.begin(), gpus.end(), [](const GpuState& g) { return g.layout == g.target; })) {
         middle = fork(session.cluster());
+        middle->decided = true;
         joules_then = session.cluster().total_joules();
+        arrivals_then = *options.arrivals;
       }
     }
     ASSERT_TRUE(middle.has_value());
-    const auto outcome = run_future(*middle, bare(name));
+    // What has been seen of the arrivals goes with the fork, as in the daemon; it is past, and not seen again.
+    const auto outcome = run_future(*middle, [&](std::shared_ptr<const Platform> p) {
+      PolicyOptions own;
+      own.arrivals = std::make_shared<ArrivalAverages>(arrivals_then);
+      return make_policy(name, own, kHardware, *p);
+    });
     ASSERT_TRUE(bool(outcome)) << outcome.error().what;
     ASSERT_GT(outcome->jobs.size(), 5u);
     double late = 0;

@@ -20,8 +20,8 @@ class HeldFleet : public Fleet {
     held_ = false;
     return true;
   }
-  bool also_arrives(const Cluster& cluster, Event& event) override {
-    return !held_ && fleet_.also_arrives(cluster, event);
+  bool also_happens(const Cluster& cluster, Event& event) override {
+    return !held_ && fleet_.also_happens(cluster, event);
   }
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
     fleet_.begin(cluster, action, at_once);

@@ -61,12 +61,19 @@ Time LiveFleet::next_retry() const {
   return earliest;
 }
 
-bool LiveFleet::also_arrives(const Cluster& cluster, Event& event) {
-  if (cluster.cost().free() || !arrival_next() || arrived_.front().at > cluster.now()) return false;
-  event = arrived_.front();
-  event.at = cluster.now();
-  arrived_.pop_front();
-  return true;
+bool LiveFleet::also_happens(const Cluster& cluster, Event& event) {
+  if (cluster.cost().free() || !withdrawn_.empty()) return false;
+  const auto take = [&](std::deque<Event>& from) {
+    event = from.front();
+    event.at = std::max(event.at, cluster.now());
+    from.pop_front();
+    return true;
+  };
+  const auto could_be_stopped = [&](const Event& end) { return cluster.jobs().job(end.job).restart >= Time{0}; };
+  const bool ended = event.kind == EventKind::kFinished && !ended_.empty() && ended_.front().at <= cluster.now();
+  if (ended || std::any_of(ended_.begin(), ended_.end(), could_be_stopped)) return take(ended_);
+  return event.kind == EventKind::kSubmitted && arrival_next() && arrived_.front().at <= cluster.now() &&
+         take(arrived_);
 }
 
 bool LiveFleet::next(const Cluster& cluster, Event& event) {

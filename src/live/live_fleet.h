@@ -43,7 +43,7 @@ class LiveFleet : public Fleet {
   void set_clock(Time now) { now_ = now; }  // what "idle for long enough to try again" is measured by
 
   bool next(const Cluster& cluster, Event& event) override;  // false: nothing to tell for now
-  bool also_arrives(const Cluster& cluster, Event& event) override;
+  bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
   std::vector<Effect> take_effects() { return std::exchange(effects_, {}); }
   bool operating(GpuId gpu) const { return reshapes_.operating(gpu); }

@@ -49,6 +49,26 @@ TEST(LiveFleet, EndsComeBeforeOperationsAndArrivalsLast) {
   EXPECT_EQ(w.fleet.take_effects().size(), 2u);
 }
 
+// Else a decision between the two could stop a job that has ended.
+TEST(LiveFleet, EndsOfJobsThatCouldBeStoppedAreToldInOneGo) {
+  for (const bool stoppable : {false, true}) {
+    Two w;
+    std::vector<Job> jobs(2, fixture::job(0, 9, fixture::linear(5)));
+    if (stoppable) jobs[1].restart = min(0.1);
+    Cluster cluster(w.platform, fixture::bind(jobs, *w.platform), w.cluster.cost(),
+                    fixture::layouts(*w.platform, {"7g@0", "7g@0"}));
+    LiveFleet fleet(cluster);
+    for (const unsigned job : {0u, 1u}) {
+      cluster.apply(Event::submitted({}, JobId(job)));
+      cluster.apply(Event::started({}, JobId(job), GpuId(job), fixture::slice(*w.platform, job, "7g@0")));
+      fleet.tell(Event::finished(min(3 + job), JobId(job)));
+    }
+    Session session(fleet, std::move(cluster));
+    ASSERT_TRUE(session.advance());
+    EXPECT_EQ(session.cluster().unfinished(), stoppable ? 0u : 1u);
+  }
+}
+
 TEST(LiveFleet, ACreatedSliceIsNotMadeTwiceBeforeItIsTold) {
   Two w;
   w.ask(0, "4g@0+3g@4");

@@ -221,7 +221,7 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
 void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   // What the others suffer: the job itself is not among them.
   price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(listed.job),
-                            std::max(0.0, waiting_.slice_minutes() - waiting_.entry(listed.job).slice_minutes));
+                            waiting_.slice_minutes_without(waiting_.entry(listed.job)));
   const Option chosen = best_for(cluster, listed.job, listed.promised);
   planned_.push_back({listed.job, price_now_, chosen});
   if (!chosen.valid()) return;
@@ -232,7 +232,7 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   if (had_room && !has_room(cluster, chosen.gpu)) --rooms_;
 }
 
-void ListPlanner::list_jobs(const Cluster& cluster) {
+void ListPlanner::list_jobs() {
   order_.clear();
   for (const auto& [job, gpu] : promised_)
     if (waiting_.has(job)) order_.push_back({job, gpu});
@@ -257,7 +257,7 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   planned_.clear();
   find_movable(cluster);
   choose_gpus(cluster);
-  list_jobs(cluster);
+  list_jobs();
   promised_.clear();
   if (rooms_ > 0 && !large()) improve_order(cluster);
   // Where nothing has room now, the first few are planned still if a running job could give way.

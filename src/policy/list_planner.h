@@ -94,7 +94,7 @@ class ListPlanner : public Policy {
   void rebuild(const Cluster& cluster, std::uint32_t gpu);
   void choose_gpus(const Cluster& cluster);
   bool large() const { return boards_.size() > kExactGpus; }
-  void list_jobs(const Cluster& cluster);
+  void list_jobs();
   void plan_job(const Cluster& cluster, const Listed& listed);
   bool has_room(const Cluster& cluster, std::uint32_t gpu) const {
     return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;

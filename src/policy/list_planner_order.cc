@@ -7,9 +7,10 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kSearched = 64;  // jobs of the list whose order is looked at
-constexpr int kOrders = 8;             // orders tried in one decision
-constexpr std::size_t kLooks = 4096;   // jobs that look at GPUs in these tries
+constexpr std::size_t kSearched = 32;  // jobs of the list whose order is looked at
+constexpr double kClearlyLess = 1e-9;  // share: sums of equal costs may differ in their last bits
+constexpr int kOrders = 4;             // orders tried in one decision
+constexpr std::size_t kLooks = 1024;   // jobs that look at GPUs in these tries
 
 }  // namespace
 
@@ -51,7 +52,7 @@ void ListPlanner::improve_order(const Cluster& cluster) {
     std::rotate(free, late, late + 1);
     take_back_all(cluster);
     const double sum = plan_front();
-    last_is_best = sum < least;
+    last_is_best = sum < least - kClearlyLess * least;
     if (last_is_best) {
       least = sum;
       best = planned_;

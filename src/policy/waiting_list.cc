@@ -13,12 +13,12 @@ Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
 }  // namespace
 
 WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
-  Entry entry{kNever, job, 0};
+  Entry entry{kNever, job, {}};
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
     const Time left = cluster.remaining_on(job, TypeId(t));
     if (left < Time{0}) continue;
-    const double area = minutes(left) * cluster.platform().type(TypeId(t)).compute_slices;
-    entry.slice_minutes = entry.least == kNever ? area : std::min(entry.slice_minutes, area);
+    const Time area = left * cluster.platform().type(TypeId(t)).compute_slices;
+    entry.area = entry.least == kNever ? area : std::min(entry.area, area);
     entry.least = std::min(entry.least, left);
   }
   return entry;
@@ -26,7 +26,7 @@ WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) cons
 
 void WaitingList::count(const Cluster& cluster, const Entry& entry) {
   known_[index(entry.job)] = entry;
-  slice_minutes_ += entry.slice_minutes;
+  area_ += entry.area.count();
   const Time latest = latest_start(cluster, entry);
   const bool late = latest < cluster.now();
   marks_[index(entry.job)] = late ? Mark::kLate : Mark::kOnTime;
@@ -49,7 +49,7 @@ void WaitingList::remove(JobId job) {
   const Entry& entry = known_[index(job)];
   const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry);
   if (at != entries_.end() && at->job == job) entries_.erase(at);
-  slice_minutes_ = entries_.empty() ? 0 : std::max(0.0, slice_minutes_ - entry.slice_minutes);
+  area_ -= entry.area.count();
   late_ -= marks_[index(job)] == Mark::kLate;
   marks_[index(job)] = Mark::kAway;
 }
@@ -60,7 +60,7 @@ void WaitingList::read_anew(const Cluster& cluster) {
   known_.resize(cluster.jobs().size());
   latest_starts_ = {};
   late_ = 0;
-  slice_minutes_ = 0;
+  area_ = 0;
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     if (cluster.state(job).phase != JobPhase::kQueued) continue;
     entries_.push_back(entry_of(cluster, job));

@@ -16,7 +16,7 @@ class WaitingList {
   struct Entry {
     Time least;  // on its fastest slice, what it has left
     JobId job;
-    double slice_minutes;  // on the size that takes fewest
+    Time area;  // compute slices times time, on the size that takes least
     bool operator<(const Entry& other) const {
       return least != other.least ? least < other.least : index(job) < index(other.job);
     }
@@ -30,9 +30,13 @@ class WaitingList {
   bool has(JobId job) const { return index(job) < marks_.size() && marks_[index(job)] != Mark::kAway; }
   const Entry& entry(JobId job) const { return known_[index(job)]; }  // REQUIRES: has(job)
   bool is_late(JobId job) const { return marks_[index(job)] == Mark::kLate; }
-  double slice_minutes() const { return slice_minutes_; }  // of all
+  // Areas of all but this one, in slice-minutes. Kept as whole microseconds: the same queue gives the same bits,
+  // whatever came and went before.
+  double slice_minutes_without(const Entry& entry) const { return double(area_ - entry.area.count()) / 60e6; }
+  double slice_minutes() const { return double(area_) / 60e6; }
 
  private:
+  __extension__ using Area = __int128;
   enum class Mark : std::uint8_t { kAway, kOnTime, kLate };
   void add(const Cluster& cluster, JobId job);
   void remove(JobId job);
@@ -46,7 +50,7 @@ class WaitingList {
   std::priority_queue<std::pair<Time, std::uint32_t>, std::vector<std::pair<Time, std::uint32_t>>, std::greater<>>
       latest_starts_;  // of jobs that were on time when they were added
   std::size_t late_ = 0;
-  double slice_minutes_ = 0;
+  Area area_ = 0;
   std::uint64_t identity_ = 0, expected_decision_ = 0;
 };
 

@@ -12,9 +12,9 @@ class Fleet {
   // The next event, after which a decision is due (a simulated fleet jumps to it). False: nothing more will happen, or
   // for a live fleet nothing has happened yet.
   virtual bool next(const Cluster& cluster, Event& event) = 0;
-  // Another job that comes at the very instant of the one that next() just told of: one decision for both, so that a
-  // batch is seen whole before its first job takes a slice.
-  virtual bool also_arrives(const Cluster&, Event&) { return false; }
+  // Another event that belongs to the same decision as `event`, which was told last: jobs that come at one instant, so
+  // that a batch is seen whole before its first job takes a slice; ends that are known, so that none of those is stopped.
+  virtual bool also_happens(const Cluster&, Event& event) { return (void)event, false; }
   // Begins an admitted action that the cluster has applied already (kStarted, kStopped, kReshapeAsked). Returns at
   // once; what takes time is reported by a later next(), what takes none is appended to `at_once`.
   virtual void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) = 0;

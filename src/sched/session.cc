@@ -12,8 +12,7 @@ bool Session::advance() {
   if (!fleet_.next(cluster_, event)) return false;
   cluster_.begin_decision();
   apply(event);
-  if (event.kind == EventKind::kSubmitted)
-    while (fleet_.also_arrives(cluster_, event)) apply(event);
+  while (fleet_.also_happens(cluster_, event)) apply(event);
   return true;
 }
 

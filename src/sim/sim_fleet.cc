@@ -53,9 +53,16 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
   }
 }
 
-bool SimFleet::also_arrives(const Cluster& cluster, Event& event) {
+bool SimFleet::also_happens(const Cluster& cluster, Event& event) {
+  if (cluster.cost().free()) return false;
+  if (event.kind == EventKind::kFinished && !completions_.empty() && completions_.top().finish <= cluster.now()) {
+    event = Event::finished(cluster.now(), completions_.top().job);
+    completions_.pop();
+    return true;
+  }
   const auto& jobs = cluster.jobs().workload().jobs;
-  if (cluster.cost().free() || arrived_ == jobs.size() || jobs[arrived_].submit > cluster.now()) return false;
+  if (event.kind != EventKind::kSubmitted || arrived_ == jobs.size() || jobs[arrived_].submit > cluster.now())
+    return false;
   event = Event::submitted(cluster.now(), JobId(arrived_));
   ++arrived_;
   return true;

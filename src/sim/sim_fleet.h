@@ -3,7 +3,7 @@
 //   - an instance is unusable from the start of its destroy and usable from the end of its create
 //   - each operation takes its profile's measured time, or CostModel::reshape where that is set
 // Events of one instant come one by one: completions (by job), then instance changes, then arrivals (by job). Under
-// hardware costs, where a start cannot be taken back, arrivals of one instant are decided about together.
+// hardware costs, where a start cannot be taken back, arrivals of one instant are decided about together, and ends.
 // The run ends with the last completion.
 //
 // A world may begin in the middle of a run, from a copy of its cluster: what is running and what is still to come
@@ -23,7 +23,7 @@ class SimFleet : public Fleet {
  public:
   explicit SimFleet(const Cluster& cluster);
   bool next(const Cluster& cluster, Event& event) override;
-  bool also_arrives(const Cluster& cluster, Event& event) override;
+  bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
 
  private:

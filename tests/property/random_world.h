@@ -226,7 +226,7 @@ class CheckedFleet : public Fleet {
     }
     return true;
   }
-  bool also_arrives(const Cluster& cluster, Event& event) override { return fleet_.also_arrives(cluster, event); }
+  bool also_happens(const Cluster& cluster, Event& event) override { return fleet_.also_happens(cluster, event); }
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
     stops_ += action.kind == EventKind::kStopped;
     fleet_.begin(cluster, action, at_once);

@@ -82,6 +82,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     live.ids.push_back(id);
   }
   if (live.ids.size() > visible) sort_by_submit(live);
+  live.fork.decided = live.ids.size() == visible && !session.fleet().has_news();
   return live;
 }
 

@@ -85,6 +85,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                  return Ok{};
                }));
   (void)forked;
+  live.fork.decided = false;  // both futures begin with a decision, so that they differ by the change alone
   Fork changed = live.fork;
   if (!gpus.empty()) {
     SMARTMIG_TRY(changed, with_gpus(std::move(changed), gpus));
