@@ -306,6 +306,17 @@ void BoundedOvertaking::write_reshapes(Plan& plan) const {
     if (target_[g] != cluster_->gpus()[g].target) plan.reshapes.push_back({GpuId(g), target_[g]});
 }
 
+// A start that is held back would leave its stop behind: nobody is stopped while a job is due.
+void BoundedOvertaking::leave_out_stops(Plan& plan) const {
+  if (plan.stops.empty()) return;
+  std::erase_if(plan.starts, [&](const Start& s) {
+    return std::find(plan.stops.begin(), plan.stops.end(), s.job) != plan.stops.end() ||
+           cluster_->gpu(s.gpu).busy.contains(s.where);
+  });
+  std::erase_if(plan.reshapes, [&](const Reshape& r) { return !(cluster_->gpu(r.gpu).busy - r.to).empty(); });
+  plan.stops.clear();
+}
+
 void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
   inner_->decide(cluster, plan);
   if (cluster.cost().free()) return;
@@ -317,6 +328,7 @@ void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
   count_starts();
   find_due();
   release_reservations();
+  if (!due_.empty()) leave_out_stops(plan);
   note_wanted_layouts(plan);
   if (!due_.empty()) {
     std::erase_if(plan.starts, [&](const Start& s) { return index(s.job) >= memory_.rows.size(); });

@@ -88,6 +88,7 @@ class BoundedOvertaking : public Policy {
   void find_due();
   bool needs_reshape(JobId job) const;
   void release_reservations();
+  void leave_out_stops(Plan& plan) const;
   void note_wanted_layouts(const Plan& plan);
   void serve(JobId job, Plan& plan);
   bool keeps_slice(const Start& start, JobId job) const;

@@ -157,7 +157,8 @@ class Watch : public Policy {
     std::vector<bool> due(cluster.jobs().size()), starts(cluster.jobs().size());
     for (const JobId job : inner_.due()) due[index(job)] = true;
     for (const Start& start : plan.starts) {
-      ASSERT_EQ(cluster.state(start.job).phase, JobPhase::kQueued);
+      const bool moves = std::count(plan.stops.begin(), plan.stops.end(), start.job) > 0;
+      ASSERT_EQ(cluster.state(start.job).phase, moves ? JobPhase::kRunning : JobPhase::kQueued);
       starts[index(start.job)] = true;
     }
     for (JobId q = cluster.first_unfinished(); q != kNoJob; q = cluster.next_unfinished(q)) {

@@ -209,7 +209,12 @@ class CheckedFleet : public Fleet {
  public:
   explicit CheckedFleet(const Cluster& cluster) : fleet_(cluster), finished_(cluster.jobs().size()) {}
   bool next(const Cluster& cluster, Event& event) override {
-    if (!fleet_.next(cluster, event)) return false;
+    return fleet_.next(cluster, event) && check(cluster, event);
+  }
+  bool also_happens(const Cluster& cluster, Event& event) override {
+    return fleet_.also_happens(cluster, event) && check(cluster, event);
+  }
+  bool check(const Cluster& cluster, const Event& event) {
     EXPECT_GE(event.at, cluster.now());
     if (event.kind == EventKind::kFinished) {
       EXPECT_EQ(++finished_[index(event.job)], 1);
@@ -226,7 +231,6 @@ class CheckedFleet : public Fleet {
     }
     return true;
   }
-  bool also_happens(const Cluster& cluster, Event& event) override { return fleet_.also_happens(cluster, event); }
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
     stops_ += action.kind == EventKind::kStopped;
     fleet_.begin(cluster, action, at_once);

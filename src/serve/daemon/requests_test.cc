@@ -19,12 +19,17 @@ Result<T> ask_while(Requests& requests, std::function<Result<T>()> work, bool ch
 TEST(RequestsThread, AnAnswerComesAfterTheCommit) {
   RealClock clock;
   Requests requests(clock);
-  bool stored = false;
+  bool worked = false, stored = false;
   const auto answer = ask_while<bool>(
-      requests, [&]() -> Result<bool> { return stored; }, true,
+      requests,
+      [&]() -> Result<bool> {
+        worked = true;
+        return stored;
+      },
+      true,
       [&] {
         requests.carry_out();
-        stored = true;
+        stored = worked;
         requests.answer(nullptr);
       });
   ASSERT_TRUE(answer);
