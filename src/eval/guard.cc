@@ -26,10 +26,10 @@ void Guard::decide(const Cluster& cluster, Plan& plan) {
   candidates_[decided_].policy->decide(cluster, plan);
 }
 
-std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform) {
+std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform, bool planners) {
   std::vector<std::string> names = {"none+edf", "none+cedf"};
   if (make_policy("search+cedf", {}, cost, platform)) names.push_back("search+cedf");
-  if (!cost.free()) {
+  if (planners && !cost.free()) {
     names.push_back("batch");
     names.push_back(kProven);
   }
@@ -37,12 +37,12 @@ std::vector<std::string> plain_policies(const CostModel& cost, const Platform& p
 }
 
 Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const PolicyOptions& options,
-                                                  const CostModel& cost, const Platform& platform) {
+                                                  const CostModel& cost, const Platform& platform, bool planners) {
   std::vector<NamedPolicy> out;
   SMARTMIG_TRY(NamedPolicy own, make_policy(name, options, cost, platform));
   out.push_back(std::move(own));
   const PolicyOptions plain = without_parameters(options);
-  for (const std::string& each : plain_policies(cost, platform)) {
+  for (const std::string& each : plain_policies(cost, platform, planners)) {
     SMARTMIG_TRY(NamedPolicy made, make_policy(each, plain, cost, platform));
     if (made.name != out.front().name) out.push_back(std::move(made));
   }

@@ -39,12 +39,13 @@ class Guard : public Policy {
 };
 
 // The policies to fall back to: none+edf, none+cedf, where the fleet's GPUs have such shapes the shipped searched
-// partition with CEDF, and under hardware costs batch and the planner.
-std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform);
+// partition with CEDF; with `planners`, under hardware costs batch and the planner, too (in the daemon every candidate is run
+// to the end of the queue again and again, which those take long for).
+std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform, bool planners);
 
 // The guarded policy and its plain ones, in the order that Guard takes them. `options` are the policy's own.
 Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const PolicyOptions& options,
-                                                  const CostModel& cost, const Platform& platform);
+                                                  const CostModel& cost, const Platform& platform, bool planners);
 
 // Which of these decides before anything is known of the guarded one: under hardware costs, where a bad start stays, the
 // planner; else the guarded policy itself.

@@ -21,12 +21,13 @@ bool wants_guard(const PolicyName& name, Guarding guarding) {
 
 Result<std::unique_ptr<Guard>> make_guard(const PolicyName& name, const PolicyOptions& options, const PolicySpec& spec,
                                           const Platform& platform) {
-  SMARTMIG_TRY(auto candidates, guard_candidates(name, options, spec.cost, platform));
+  const bool by_shadows = spec.guarding == Guarding::kByShadows;
+  SMARTMIG_TRY(auto candidates, guard_candidates(name, options, spec.cost, platform, by_shadows));
   Guard::Judge judge;
-  if (spec.guarding == Guarding::kByShadows) {
+  if (by_shadows) {
     PolicyOptions own = options;
     own.arrivals = nullptr;  // a shadow sees the arrivals a second time
-    SMARTMIG_TRY(auto again, guard_candidates(name, own, spec.cost, platform));
+    SMARTMIG_TRY(auto again, guard_candidates(name, own, spec.cost, platform, by_shadows));
     const std::size_t first = first_to_decide(again, spec.cost);
     judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), first, options.rule.w)](
                 const Cluster& cluster, std::size_t deciding) { return shadows->choose(cluster, deciding); };
