@@ -132,11 +132,12 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
     }
     const bool has_end = end != prices.ends.end() && end->job == j;
     if (has_end) own.end_price = end++->price;
-    constexpr double kNever = BoundProblem::kNoDeadline;
+    constexpr double kNoDeadline = BoundProblem::kNoDeadline;
     const bool has_hold = job.options > 0 && job.hold > 0;
-    double stopped = kNever, unstopped = kNever;
-    if (!has_hold || job.hold < kNever) stopped = pieces.solve(job, first, prices.values.data(), least.data(), own);
-    if (has_hold && job.hold < kNever) stopped += job.hold * one_piece->least_price(job, first);
+    double stopped = kNoDeadline, unstopped = kNoDeadline;
+    if (!has_hold || job.hold < kNoDeadline)
+      stopped = pieces.solve(job, first, prices.values.data(), least.data(), own);
+    if (has_hold && job.hold < kNoDeadline) stopped += job.hold * one_piece->least_price(job, first);
     if (has_hold) unstopped = one_piece->solve(job, first, own);
     value += std::min(stopped, unstopped);
     if (!gradient) continue;
