@@ -96,11 +96,19 @@ Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_planner(const PolicyRequest& request) {
+  const bool patient = request.value == "patient";
+  if (!patient && !request.value.empty())
+    return invalid("policy '{}': all that may stand after the colon is 'patient'", request.name);
+  if (patient && request.cost.free())
+    return invalid(
+        "policy '{}': where stopping a job is free nothing is gained by waiting for energy; use --cost hardware",
+        request.name);
   if (!request.cost.free()) {
     if (!request.options.weights.empty() || request.options.planner_weights)
       return invalid("under hardware costs the planner plans by finishes and has no weights: drop --weights");
     ListPlannerOptions options;
     options.w = request.options.rule.w;
+    options.patient = patient;
     options.arrivals = request.options.arrivals;
     return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
   }

@@ -50,6 +50,7 @@ constexpr PolicyRow kPolicies[] = {
      .summary = "chooses layouts and placement together: by what progress is worth; under hardware costs by finishes",
      .uses_energy = true,
      .parameter = kWeights,
+     .value_name = "patient",
      .make = make_planner},
     {.name = "batch",
      .summary = "ends all waiting jobs soonest (W = 0, the default) or for fewest joules (W = 1); hardware costs",
@@ -69,6 +70,7 @@ constexpr PolicyRow kPolicies[] = {
      .summary = "is what serve uses if it is told nothing: planner while a job with a deadline waits, else batch",
      .uses_energy = true,
      .parameter = kWeights,
+     .value_name = "patient",
      .make = make_best},
 };
 

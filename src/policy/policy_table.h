@@ -4,7 +4,7 @@
 // How a policy is written:
 //   NAME            layouts and placement by one policy                  planner, migm-a
 //   NAME+PLACER     layouts by NAME, jobs put on slices by PLACER        static+cedf
-//   NAME:VALUE      with a number of its own                             batch:0.5
+//   NAME:VALUE      with a number or a word of its own                   batch:0.5, best:patient
 //   NAME[TEXT]      with its parameter in place of the flag              static[3]+edf, planner[mine.json]
 //   guard(POLICY)   watched, with plain policies to fall back to         guard(meanfield+cedf)
 #pragma once
