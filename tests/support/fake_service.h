@@ -46,6 +46,12 @@ class FakeService final : public Service {
   }
   Result<Json> cancel(const Caller& caller, std::uint64_t id) override { return change(caller, id, "cancelled"); }
   Result<Json> requeue(const Caller& caller, std::uint64_t id) override { return change(caller, id, "queued"); }
+  Result<Json> cancel_jobs(const Caller& caller, const Json& body) override {
+    return change_all(caller, body, "cancelled");
+  }
+  Result<Json> requeue_jobs(const Caller& caller, const Json& body) override {
+    return change_all(caller, body, "queued");
+  }
   Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
   Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
   Result<Json> whatif(const Caller&, const Json& body) override {
@@ -107,6 +113,15 @@ class FakeService final : public Service {
   JobQuery last_query;
 
  private:
+  Result<Json> change_all(const Caller& caller, const Json& body, const char* state) {
+    if (!body.contains("ids") || !body["ids"].is_array()) return invalid("ids: missing");
+    Json answer = {{"jobs", Json::array()}, {"refused", Json::array()}};
+    for (const Json& id : body["ids"]) {
+      auto done = change(caller, id.is_number_unsigned() ? id.get<std::uint64_t>() : 0, state);
+      answer[done ? "jobs" : "refused"].push_back(done ? *done : Json{{"id", id}, {"message", done.error().what}});
+    }
+    return answer;
+  }
   Result<Json> change(const Caller& caller, std::uint64_t id, const char* state) {
     const std::scoped_lock lock(mutex_);
     if (id == 0 || id > jobs_.size()) return not_found("there is no job {}", id);

@@ -1,15 +1,18 @@
 // smartmig cancel, requeue, drain, resume, pause, backup, restore: verbs that ask the daemon to do one thing.
+// However many jobs are named, they are one request, so that the daemon makes one transaction of them.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
+#include "base/errors.h"
 #include "base/text.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/job_words.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
+#include "serve/http/http_types.h"
 #include "serve/store/store.h"
 
 namespace smartmig::cli {
@@ -42,16 +45,28 @@ std::string job_words(const std::string& id, const Json& job) {
                      reason.empty() ? "" : ", " + reason);
 }
 
-Result<std::vector<std::string>> chosen_jobs(DaemonClient& client, const std::vector<std::string>& words, bool all,
-                                             std::int64_t array) {
-  std::vector<std::string> out;
-  SMARTMIG_TRY(const auto ids, read_ids(words));
-  for (const std::uint64_t id : ids) out.push_back(fmt::format("{}", id));
-  if (!all && array == 0) return out;
-  SMARTMIG_TRY(const Json active, all_jobs(client, "state=active" + (all ? fmt::format("&user={}", ::getuid()) : "")));
-  for (const Json& job : active)
-    if (all || id_at(job, "array_id") == std::uint64_t(array)) out.push_back(fmt::format("{}", id_at(job, "id")));
-  return out;
+// One request for all of them, and what became of each; of many, how many.
+int change_jobs(const DaemonOptions& options, const char* verb, const Json& choice) {
+  constexpr std::size_t kMostLines = 100;
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = client->post(fmt::format("/v1/jobs/{}", verb), choice);
+  if (!answer) return failure(answer.error());
+  const Json &jobs = list_at(*answer, "jobs"), &refused = list_at(*answer, "refused");
+  if (options.json) print_json(jobs);
+  if (!options.json && jobs.size() <= kMostLines)
+    for (const Json& job : jobs) fmt::print("{}\n", job_words(fmt::format("{}", id_at(job, "id")), job));
+  if (!options.json && jobs.size() > kMostLines) {
+    std::map<std::string, std::size_t> states;
+    for (const Json& job : jobs) ++states[text_at(job, "state", "?")];
+    for (const auto& [state, count] : states) fmt::print("{} jobs: {}\n", count, state);
+  }
+  int code = 0;
+  for (std::size_t i = 0; i < std::min(kMostLines, refused.size()); ++i)
+    code = failure({error_code(text_at(refused[i], "code")), text_at(refused[i], "message", "refused")});
+  if (refused.size() > kMostLines) failure(busy_error("and {} more were refused", refused.size() - kMostLines));
+  if (jobs.empty() && refused.empty() && !options.json) fmt::print("No such job is active.\n");
+  return code;
 }
 
 Result<std::vector<std::string>> gpu_numbers(const std::vector<std::string>& words) {
@@ -101,15 +116,13 @@ int run_cancel(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (words.empty() && !all && array == 0) return usage_error(invalid("which job? smartmig cancel JOB..., or --all"));
-  if (auto ids = read_ids(words); !ids) return usage_error(ids.error());
-  auto client = options.connect();
-  if (!client) return failure(client.error());
-  const auto jobs = chosen_jobs(*client, words, all, array);
-  if (!jobs) return failure(jobs.error());
-  if (jobs->empty() && !options.json) fmt::print("No such job is active.\n");
-  return for_each(
-      options, *jobs, [](DaemonClient& link, const std::string& id) { return link.remove("/v1/jobs/" + id); },
-      job_words);
+  const auto ids = read_ids(words);
+  if (!ids) return usage_error(ids.error());
+  Json choice = Json::object();
+  if (!ids->empty()) choice["ids"] = *ids;
+  if (array > 0) choice["array"] = array;
+  if (all) choice["all"] = true;
+  return change_jobs(options, "cancel", choice);
 }
 
 int run_requeue(const Arguments& arguments) {
@@ -126,14 +139,7 @@ int run_requeue(const Arguments& arguments) {
   const auto ids = read_ids(words);
   if (!ids) return usage_error(ids.error());
   if (ids->empty()) return usage_error(invalid("which job? smartmig requeue JOB..."));
-  std::vector<std::string> jobs;
-  for (const std::uint64_t id : *ids) jobs.push_back(fmt::format("{}", id));
-  return for_each(
-      options, jobs,
-      [](DaemonClient& link, const std::string& id) {
-        return link.post("/v1/jobs/" + id + "/requeue", Json::object());
-      },
-      job_words);
+  return change_jobs(options, "requeue", {{"ids", *ids}});
 }
 
 int run_drain(const Arguments& arguments) {

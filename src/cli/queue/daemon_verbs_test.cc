@@ -219,17 +219,21 @@ TEST_F(Verbs, LogIsTheTextAloneAndItsLastLines) {
 }
 
 TEST_F(Verbs, ControlVerbsAskForOneThingEach) {
-  daemon_.say("DELETE /v1/jobs/7", job(7, "cancelled"));
-  daemon_.say("POST /v1/jobs/7/requeue", job(7, "queued"));
+  daemon_.say("POST /v1/jobs/cancel", {{"jobs", Json::array({job(7, "cancelled")})},
+                                       {"refused", Json::array({{{"id", 6}, {"code", "busy"}, {"message", "no"}}})}});
+  daemon_.say("POST /v1/jobs/requeue", {{"jobs", Json::array({job(7, "queued")})}, {"refused", Json::array()}});
   daemon_.say("POST /v1/gpus/3/drain", Json::object());
   daemon_.say("POST /v1/gpus/3/resume", Json::object());
   daemon_.say("POST /v1/queue/pause", Json::object());
   daemon_.say("POST /v1/queue/resume", Json::object());
   daemon_.say("POST /v1/backup", Json::object());
-  EXPECT_EQ(call(run_cancel, {"7"}).out, "job 7 train: cancelled\n");
   const auto some = call(run_cancel, {"6", "7"});
   EXPECT_EQ(some.code, 1);
   EXPECT_EQ(some.out, "job 7 train: cancelled\n") << "the refusal of one does not keep the other";
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/cancel"].size(), 1u) << "one request, however many jobs";
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/cancel"].at(0), (Json{{"ids", {6, 7}}}));
+  call(run_cancel, {"--all"});
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/cancel"].at(1), (Json{{"all", true}}));
   EXPECT_EQ(call(run_requeue, {"7"}).code, 0);
   EXPECT_EQ(call(run_drain, {"3"}).code, 0);
   EXPECT_EQ(call(run_resume, {"3"}).code, 0);

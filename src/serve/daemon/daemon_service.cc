@@ -5,30 +5,15 @@
 #include "base/json.h"
 #include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/job_json.h"
+#include "serve/daemon/service_rules.h"
 
 namespace smartmig {
 namespace {
 
-Error not_yours(std::uint64_t id) {
-  return no_permission("job {} belongs to another user; its owner and root may do that", id);
-}
 Result<Ok> operator_only(const Caller& caller, const char* what) {
   if (caller.operator_rights) return Ok{};
   return no_permission("{} is for the operator: root, or the user who runs the daemon", what);
 }
-bool may_touch(const Caller& caller, const JobRecord& job) {
-  return caller.operator_rights || caller.uid == job.owner.uid;
-}
-
-Json shown(const Daemon& daemon, const JobRecord& job, bool with_spec) {
-  JobShown how;
-  how.now = daemon.now();
-  how.expected = daemon.state().session.expected_finish(job.id);
-  how.cost = cost_of(job, daemon.state().settings.priced(), how.now, how.expected);
-  how.with_spec = with_spec;
-  return to_json(job, how);
-}
-
 }  // namespace
 
 Result<JobRecord> DaemonService::record(std::uint64_t id) {
@@ -68,13 +53,13 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
         Json jobs = Json::array();
         for (const QueueId id : ids)
           if (const auto at = d.live_jobs().find(QueueId(id)); at != d.live_jobs().end())
-            jobs.push_back(shown(d, at->second, false));
+            jobs.push_back(shown_to(caller, d, at->second));
         return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
       },
       true);
 }
 
-Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
+Result<Json> DaemonService::jobs(const Caller& caller, const JobQuery& query) {
   const std::size_t limit = std::size_t(std::max(1, query.limit));
   const bool live = query.state != "final" && query.state != "done" && query.state != "failed" &&
                     query.state != "cancelled" && query.state != "timed_out";
@@ -87,7 +72,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
                      if (!query.state.empty() && query.state != "active" && query.state != name_of(job.status))
                        continue;
                      if (out.size() > limit) break;
-                     out.push_back(shown(d, job, false));
+                     out.push_back(shown_to(caller, d, job));
                    }
                    return out;
                  }));
@@ -103,7 +88,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
       SMARTMIG_TRY(const auto rows, store_.find(find));
       for (const JobRow& row : rows) {
         SMARTMIG_TRY(const JobRecord job, from_row(row));
-        SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown(d, job, false); }));
+        SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown_to(caller, d, job); }));
         found.push_back(std::move(one));
       }
     }
@@ -125,7 +110,7 @@ Result<Json> DaemonService::jobs(const Caller&, const JobQuery& query) {
   }
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     Json out = Json::array();
-    for (const JobRecord& job : records) out.push_back(shown(d, job, false));
+    for (const JobRecord& job : records) out.push_back(shown_to(caller, d, job));
     return Json{{"jobs", std::move(out)}, {"more", rows.size() > limit}};
   });
 }
@@ -134,7 +119,7 @@ Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     const auto at = d.live_jobs().find(QueueId(id));
-    return shown(d, at == d.live_jobs().end() ? found : at->second, may_touch(caller, found));  // scripts hold secrets
+    return shown_to(caller, d, at == d.live_jobs().end() ? found : at->second, true);
   });
 }
 
@@ -142,13 +127,8 @@ Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
-  SMARTMIG_TRY(Ok done, ask<Ok>(
-                            [&](Daemon& d) {
-                              return d.jobs().cancel(QueueId(id), caller.uid == found.owner.uid
-                                                                      ? "cancelled by its owner"
-                                                                      : "cancelled by the operator");
-                            },
-                            true));
+  SMARTMIG_TRY(Ok done,
+               ask<Ok>([&](Daemon& d) { return d.jobs().cancel(QueueId(id), cancelled_by(caller, found)); }, true));
   (void)done;
   return job(caller, id);
 }

@@ -22,6 +22,8 @@ class DaemonService final : public Service {
   Result<Json> job(const Caller& caller, std::uint64_t id) override;
   Result<Json> cancel(const Caller& caller, std::uint64_t id) override;
   Result<Json> requeue(const Caller& caller, std::uint64_t id) override;
+  Result<Json> cancel_jobs(const Caller& caller, const Json& body) override;
+  Result<Json> requeue_jobs(const Caller& caller, const Json& body) override;
   Result<Json> why(const Caller& caller, std::uint64_t id) override;
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;

@@ -64,6 +64,43 @@ TEST(Daemon, RightsAreTheOwnersAndTheOperators) {
   EXPECT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, number(id)); }));
 }
 
+TEST(Daemon, ManyJobsAreCancelledInOneTransaction) {
+  Queue q;
+  using J = Service::Json;
+  q.daemon().pause(true);
+  constexpr int kTasks = 1000;
+  const auto first = number(q.submit(q.alice, 10, [](JobSpec& spec) {
+    for (int i = 0; i < kTasks; ++i) spec.array.push_back(i);
+  }));
+  const auto last = q.submit(q.alice, 10, [&](JobSpec& spec) {
+    spec.dependencies.push_back({Dependency::kAfterOk, first + 1});
+  });
+  const auto other = q.submit(q.bob, 10);
+  q.daemon().step();
+  const auto cancelled = answered<J>(q, [&](DaemonService& s) { return s.cancel_jobs(q.alice, {{"all", true}}); });
+  ASSERT_TRUE(cancelled) << cancelled.error().what;
+  EXPECT_EQ((*cancelled)["jobs"].size(), std::size_t(kTasks + 1));
+  EXPECT_TRUE((*cancelled)["refused"].empty()) << (*cancelled)["refused"].dump();
+  EXPECT_EQ((*cancelled)["jobs"].back()["reason"], "cancelled by its owner") << "not: its dependency can never hold";
+  EXPECT_EQ(q.ended(last).status, JobStatus::kCancelled);
+  EXPECT_EQ(q.daemon().live_jobs().size(), 1u);
+  const auto some = answered<J>(q, [&](DaemonService& s) {
+    return s.cancel_jobs(q.alice, {{"ids", {first, number(other), 99999u}}});
+  });
+  ASSERT_TRUE(some);
+  EXPECT_TRUE((*some)["jobs"].empty());
+  EXPECT_EQ((*some)["refused"][0]["code"], "busy");
+  EXPECT_EQ((*some)["refused"][1]["code"], "no_permission");
+  EXPECT_EQ((*some)["refused"][2]["code"], "not_found");
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.cancel_jobs(q.alice, J::object()); }));
+  const auto again = answered<J>(q, [&](DaemonService& s) {
+    return s.requeue_jobs(q.alice, {{"ids", {first, first + 1}}});
+  });
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)["jobs"].size(), 2u) << again->dump();
+  EXPECT_EQ((*again)["jobs"][1]["state"], "queued");
+}
+
 TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
   Queue q;
   using J = Service::Json;
@@ -75,6 +112,33 @@ TEST(Daemon, ASpecIsForItsOwnerAndTheOperator) {
   EXPECT_TRUE(seen({0, 0, true})->contains("spec"));
   ASSERT_TRUE(seen(q.bob));
   EXPECT_EQ(seen(q.bob)->dump().find("password"), std::string::npos);
+}
+
+TEST(Daemon, ACommandLineIsForItsOwnerAndTheOperator) {
+  Queue q;
+  using J = Service::Json;
+  const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.command = {"train", "--token=hunter2"}; });
+  const auto lists = [&](const Caller& who, const char* state) {
+    JobQuery query;
+    query.state = state;
+    return answered<J>(q, [&](DaemonService& s) { return s.jobs(who, query); })->dump().find("hunter2") !=
+           std::string::npos;
+  };
+  const auto one = [&](const Caller& who) {
+    return answered<J>(q, [&](DaemonService& s) { return s.job(who, number(id)); })->contains("command");
+  };
+  for (const char* state : {"", "active"}) {
+    EXPECT_TRUE(lists(q.alice, state)) << state;
+    EXPECT_TRUE(lists({0, 0, true}, state)) << state;
+    EXPECT_FALSE(lists(q.bob, state)) << state;
+  }
+  EXPECT_TRUE(one(q.alice));
+  EXPECT_FALSE(one(q.bob));
+  q.run();
+  for (const char* state : {"", "final"}) {
+    EXPECT_TRUE(lists(q.alice, state)) << state;
+    EXPECT_FALSE(lists(q.bob, state)) << state;
+  }
 }
 
 TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {

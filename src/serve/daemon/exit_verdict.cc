@@ -59,8 +59,8 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
 ExitVerdict verdict_of(const JobRecord& job, const AttemptExit& exit, const ExitFacts& facts) {
   if (auto stopped = of_stopped(job, exit, facts)) return *stopped;
   if (exit.never_started) return ends(JobStatus::kFailed, exit.words, false);
+  if (exit.timed_out) return ends(JobStatus::kTimedOut, exit.words, true);  // even one that then exits with 0
   if (exit.code == 0) return ends(JobStatus::kDone, "", true);
-  if (exit.timed_out) return ends(JobStatus::kTimedOut, exit.words, true);
   if (exit.host_oom)
     return ends(JobStatus::kFailed, "it used more host memory than it may; give it more with --host-mem", true);
   ExitVerdict verdict = ends(JobStatus::kFailed,

@@ -40,6 +40,12 @@ TEST(ExitVerdict, AnExitByItself) {
   AttemptExit late = exit_with(-1, 9);
   late.timed_out = true;
   EXPECT_EQ(verdict_of(job, late, {}).status, JobStatus::kTimedOut);
+  for (const StopReason stopped : {StopReason::kNone, StopReason::kPreempt, StopReason::kLarger}) {
+    AttemptExit polite = exit_with(0);
+    polite.timed_out = true;
+    EXPECT_EQ(verdict_of(stopped_job(stopped), polite, {}).status, JobStatus::kTimedOut)
+        << "a job that ends at the signal of its time limit has not done its work";
+  }
   AttemptExit never = exit_with(-1);
   never.never_started = true;
   never.words = "no such program";

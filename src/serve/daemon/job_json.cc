@@ -139,7 +139,6 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"array_index", in_array(job) ? Json(job.array.index) : Json()},
       {"state", name_of(job.status)},
       {"reason", job.reason},
-      {"command", job.spec.command},
       {"kind", job.spec.kind},
       {"submitted_at", unix_seconds(job.times.submitted)},
       {"started_at", instant_or_null(job.times.started)},
@@ -164,6 +163,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"oom_restarts", job.counts.out_of_memory},
       {"priority", job.spec.priority},
       {"min_slices", job.spec.min_slices}};
+  if (shown.with_command) out["command"] = job.spec.command;
   if (shown.with_spec) out["spec"] = Json::parse(to_json(job.spec, false));
   return out;
 }

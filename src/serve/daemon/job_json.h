@@ -17,7 +17,7 @@ struct JobShown {
   UnixTime now{};
   std::optional<UnixTime> expected;  // finish of a running job
   std::optional<double> cost;
-  bool with_spec = false;
+  bool with_command = true, with_spec = false;
 };
 nlohmann::json to_json(const JobRecord& job, const JobShown& shown);
 

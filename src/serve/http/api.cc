@@ -179,6 +179,10 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
       return json(service.cancel(caller, id));
     case ApiCall::kRequeue:
       return json(service.requeue(caller, id));
+    case ApiCall::kCancelJobs:
+      return json(service.cancel_jobs(caller, *body));
+    case ApiCall::kRequeueJobs:
+      return json(service.requeue_jobs(caller, *body));
     case ApiCall::kWhy:
       return json(service.why(caller, id));
     case ApiCall::kEta:

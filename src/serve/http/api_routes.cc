@@ -31,6 +31,8 @@ std::vector<ApiRoute> make_routes() {
       {C::kJob, "GET", "/v1/jobs/{id}", "One job with its spec.", 200, "Job"},
       {C::kCancel, "DELETE", "/v1/jobs/{id}", "Cancel a job.", 200, "Job"},
       {C::kRequeue, "POST", "/v1/jobs/{id}/requeue", "Stop a job if it runs and queue it again.", 200, "Job"},
+      {C::kCancelJobs, "POST", "/v1/jobs/cancel", "Cancel many jobs at once.", 200, "Changed", "Choice"},
+      {C::kRequeueJobs, "POST", "/v1/jobs/requeue", "Queue many jobs again.", 200, "Changed", "Choice"},
       {C::kWhy,
        "GET",
        "/v1/jobs/{id}/why",

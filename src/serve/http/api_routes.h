@@ -14,6 +14,8 @@ enum class ApiCall : std::uint8_t {
   kJob,
   kCancel,
   kRequeue,
+  kCancelJobs,
+  kRequeueJobs,
   kWhy,
   kEta,
   kLog,

@@ -23,6 +23,8 @@ TEST(Api, RoutesReachTheirMethods) {
   EXPECT_EQ(Json::parse(w.ask("GET", "/v1/jobs/2/eta").body)["futures"], 20);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/2/requeue", "{}").body)["state"], "queued");
   EXPECT_EQ(Json::parse(w.ask("DELETE", "/v1/jobs/2").body)["state"], "cancelled");
+  EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/cancel", R"({"ids":[3,9]})").body)["jobs"][0]["id"], 3);
+  EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/requeue", R"({"ids":[9]})").body)["refused"][0]["id"], 9);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/gpus/3/drain").body)["drained"], true);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/gpus/3/resume").body)["drained"], false);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/queue/pause").body)["paused"], true);

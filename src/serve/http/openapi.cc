@@ -33,7 +33,7 @@ constexpr SchemaShape kShapes[] = {
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
     {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
     {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
-     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text command:[text] "
+     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text -command:[text] "
      "kind:text "
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? late_s:num attempt:int gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
@@ -42,6 +42,10 @@ constexpr SchemaShape kShapes[] = {
      "-spec:Spec"},
     {"JobEnergy", "Joules of all attempts and how they were found.", "joules_j:num source:text"},
     {"JobList", "A page of jobs; more: ask again with after.", "jobs:[Job] more:bool"},
+    {"Choice", "Jobs by number, the tasks of an array, or all active ones of the caller.",
+     "-ids:[int] -array:int -all:bool"},
+    {"Changed", "What became of them; a refusal of one keeps no other.", "jobs:[Job] refused:[Refusal]"},
+    {"Refusal", "Which job, and why not.", "id:int code:text message:text"},
     {"Why", "Why a job is not running.", "job:int code:text sentence:text to_change:[text] alternatives:[Alternative]"},
     {"Alternative", "Something that could be done, and its price.",
      "what:text -start_at:num? -finish_at:num? -late_s:num? -energy_j:num? -cost:num?"},

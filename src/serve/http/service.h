@@ -35,6 +35,10 @@ class Service {
   virtual Result<Json> job(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> cancel(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> requeue(const Caller& caller, std::uint64_t id) = 0;
+  // Body: {"ids":[...]}, {"array":ID} or {"all":true} (the caller's active ones). Answer: {"jobs":[...],"refused":[...]};
+  // what one of them is refused keeps no other.
+  virtual Result<Json> cancel_jobs(const Caller& caller, const Json& body) = 0;
+  virtual Result<Json> requeue_jobs(const Caller& caller, const Json& body) = 0;
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;

@@ -1,0 +1,29 @@
+#include "serve/daemon/service_rules.h"
+
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+
+bool may_touch(const Caller& caller, const JobRecord& job) {
+  return caller.operator_rights || caller.uid == job.owner.uid;
+}
+
+Error not_yours(std::uint64_t id) {
+  return no_permission("job {} belongs to another user; its owner and root may do that", id);
+}
+
+const char* cancelled_by(const Caller& caller, const JobRecord& job) {
+  return caller.uid == job.owner.uid ? "cancelled by its owner" : "cancelled by the operator";
+}
+
+nlohmann::json shown_to(const Caller& caller, const Daemon& daemon, const JobRecord& job, bool with_spec) {
+  JobShown how;
+  how.now = daemon.now();
+  how.expected = daemon.state().session.expected_finish(job.id);
+  how.cost = cost_of(job, daemon.state().settings.priced(), how.now, how.expected);
+  how.with_command = may_touch(caller, job);
+  how.with_spec = with_spec && how.with_command;
+  return to_json(job, how);
+}
+
+}  // namespace smartmig
