@@ -1,40 +1,62 @@
 #!/usr/bin/env bash
-# What a real machine gets: stopping a job and changing a GPU cost something. The planner, which plans by finishes, against
-# every plain policy on report days, each cell with the planner's et_sum as a share of the best of the others:
-#   1. loads, nobody can be stopped            DAYS report days a cell (30)
-#   2. trainings restart in 20 s               the same
+# What a real machine gets: stopping a job and changing a GPU cost something. `best`, which plans by finishes, against
+# every plain policy on report days, each cell with its et_sum as a share of the best of the others:
+#   1. loads, nobody can be stopped            DAYS report days a cell (30), with the gap to the proven bound
+#   2. trainings restart in 20 s               the same, without bounds: those are for jobs that nobody can stop
 #   3. loads by slack by time of a change      CELL_DAYS report days a cell (5)
 #   4. recorded traces, where TRACES names their directory: held-out windows of 14 days, fleets by peak load
-# PARTS=1,2,3,4 chooses.
+#   5. one job and three jobs on many idle GPUs: how many are changed, who is late
+# PARTS=1,2,3,4,5 chooses. best:patient, which waits where that saves energy, stands beside best, which never does. Searched partitions stand there twice: as shipped (searched where stopping is free) and, marked
+# "own", searched here under hardware costs on training days of the same load or training windows of the same trace.
 set -eu
 others=none+edf,none+cedf,static+cedf,search+cedf,twice+cedf,meanfield+cedf,batch
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-cell() {  # WORDS OPTION...: a line with the et_sum of all, then the planner's share of the best of the others
-  local words=$1
+searched() {  # NAME OPTION...: partitions searched under hardware costs, once by name; prints them as policies
+  local name=$1
   shift
-  smartmig compare --cost hardware --json --policies "$others,planner" "$@" >"$out/cell.json"
-  python3 - "$words" "$out/cell.json" <<'PY'
-import json, sys
+  for kind in search twice; do
+    local file=$out/$kind-$name.json option=()
+    [ "$kind" = search ] || option=(--twice)
+    [ -f "$file" ] || smartmig search --cost hardware "$@" "${option[@]}" --restart none --evaluations \
+      "${EVALUATIONS:-1000}" -o "$file" >"$out/search.log" 2>&1 || { cat "$out/search.log" >&2; continue; }
+    printf ',%s[%s]+cedf' "$kind" "$file"
+  done
+}
+
+cell() {  # WORDS OWN OPTION...: a line with the et_sum of all, then the share of `best` of the best of the others
+  local words=$1 own=$2
+  shift 2
+  smartmig compare --cost hardware --json --policies "$others$own,best,best:patient" "$@" >"$out/cell.json"
+  python3 - "$words" "$out/cell.json" "$out" <<'PY'
+import json, re, sys
 result = json.load(open(sys.argv[2]))
-value = {r["policy"]: result["a_eff"] * r["energy_wmin"] + r["mean_tardiness_min"] for r in result["policies"]}
-mine = value.pop("planner")
-best = min(value, key=value.get)
-print(f"{sys.argv[1]:44} planner {mine:9.4f}  best other {value[best]:9.4f} ({best})  share {mine / value[best]:.3f}  | "
-      + "  ".join(f"{k} {v:.3f}" for k, v in value.items()), flush=True)
+name = lambda policy: re.sub(r"\[" + re.escape(sys.argv[3]) + r"[^]]*\]", "[own]", policy)
+value = {name(r["policy"]): result["a_eff"] * r["energy_wmin"] + r["mean_tardiness_min"] for r in result["policies"]}
+mine = {k: value.pop(k) for k in list(value) if k.startswith("best")}
+least = min(value, key=value.get)
+gap = next((r.get("et_gap") for r in result["policies"] if r["policy"] == "best"), None)
+gap = f"  gap to the bound {100 * gap:.1f} %" if gap is not None else ""
+print(f"{sys.argv[1]:44} best {mine['best']:9.4f}  least other {value[least]:9.4f} ({least})  "
+      f"share {mine['best'] / value[least]:.3f}{gap}  | "
+      + "  ".join(f"{k} {v:.3f}" for k, v in (value | mine).items() if k != "best"), flush=True)
 PY
 }
 
-has() { case ",${PARTS:-1,2,3,4}," in *",$1,"*) ;; *) return 1 ;; esac; }
+has() { case ",${PARTS:-1,2,3,4,5}," in *",$1,"*) ;; *) return 1 ;; esac; }
+of_load() { searched "$1x" -w "paper:$1x" --days 8; }
 
 if has 1; then
   for load in 8 12 16 20; do
-    cell "${load}x, nobody can be stopped" -w "paper:${load}x" --restart none --days "${DAYS:-30}"
+    cell "${load}x, nobody can be stopped" "$(of_load "$load")" -w "paper:${load}x" --restart none \
+      --days "${DAYS:-30}" --bound
   done
 fi
 if has 2; then
-  for load in 16 20; do cell "${load}x, restarts of 20 s" -w "paper:${load}x" --restart 20 --days "${DAYS:-30}"; done
+  for load in 16 20; do
+    cell "${load}x, restarts of 20 s" "$(of_load "$load")" -w "paper:${load}x" --restart 20 --days "${DAYS:-30}"
+  done
 fi
 if has 3; then
   for slack in 1-1.5 1.5-3 2-4; do
@@ -42,7 +64,7 @@ if has 3; then
       for load in ${LOADS:-4 8 12 16 20 24 28}; do
         options=(-w "paper:${load}x" --slack "$slack" --restart none --days "${CELL_DAYS:-5}")
         [ "$change" = table ] || options+=(--reshape-s "$change")
-        cell "${load}x, slack $slack, a change takes $change s" "${options[@]}"
+        cell "${load}x, slack $slack, a change takes $change s" "$(of_load "$load")" "${options[@]}"
       done
     done
   done
@@ -59,9 +81,29 @@ for w in json.load(sys.stdin)["windows"]:
       IFS=, read -r window load gpus <<<"$row"
       for fleet in "${gpus}xa100-40gb" "$((gpus - gpus / 2))xa100-40gb,$((gpus / 2))xh100-80gb-sxm" \
         "$((gpus - gpus / 2))xa100-40gb,$((gpus / 2))xh200-141gb"; do
-        cell "${trace%%.*}, window $window, load $load, $fleet" -w "$TRACES/$trace" --window 14d --windows "$window" \
-          --gpus "$fleet" --restart none
+        options=(-w "$TRACES/$trace" --window 14d --gpus "$fleet")
+        cell "${trace%%.*}, window $window, load $load, $fleet" \
+          "$(EVALUATIONS=${TRACE_EVALUATIONS:-100} searched "${trace%%.*}-$fleet" "${options[@]}")" \
+          "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
       done
+    done
+  done
+fi
+if has 5; then
+  printf 'submit_time_s,duration_s,job_kind,deadline_s\n0,1000,resnet-train-64,1300\n' >"$out/one.csv"
+  printf 'submit_time_s,duration_s,job_kind,deadline_s\n0,36000,resnet50-train,40000\n5,36000,resnet50-train,40000\n8,3600,resnet50-train,4000\n' >"$out/three.csv"
+  for gpus in 1 8 64 512 4096; do
+    smartmig sim -w "$out/one.csv" --gpus "${gpus}xa100-40gb" --cost hardware --policy best --json | python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+print("one job,", sys.argv[1], "idle GPUs:", run["repartitions"], "changed", flush=True)' "$gpus"
+  done
+  for cost in hardware paper; do
+    for gpus in 8 9 16 32 64; do
+      smartmig sim -w "$out/three.csv" --gpus "${gpus}xa100-40gb" --cost "$cost" --policy best --json | python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+print("three jobs,", sys.argv[2], "GPUs,", sys.argv[1], "costs:", run["late_jobs"], "late", flush=True)' "$cost" "$gpus"
     done
   done
 fi
