@@ -56,7 +56,7 @@ struct Settings {
   } defaults;
 
   struct Limits {
-    int user_slices = 0, user_queued = 0;  // 0: no limit
+    int user_slices = 0, user_queued = 10'000;  // 0: no limit
     int queue = 100'000, window = 512;
     std::map<std::string, int> priorities;  // the table `priorities`: user name -> added to the priority of their jobs
     bool operator==(const Limits&) const = default;

@@ -14,6 +14,8 @@ UnixTime after(UnixTime from, double microseconds) {
   return from + Time(std::int64_t(std::clamp(microseconds, 0.0, std::max(0.0, most))));
 }
 
+double charge_us(const AdmissionJob& job) { return double(std::max(job.estimate, kLeastCharge).count()); }
+
 struct Entry {
   const AdmissionJob* job = nullptr;
   UnixTime declared{}, presented{};
@@ -29,7 +31,7 @@ UnixTime Admission::account(std::uint32_t uid) const {
 
 void Admission::charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices) {
   const double share = double(gpu_slices) * double(std::max<std::size_t>(1, active_users)) / std::max(1, fleet_slices);
-  accounts_[job.uid] = after(std::max(job.submitted, account(job.uid)), double(job.estimate.count()) * share);
+  accounts_[job.uid] = after(std::max(job.submitted, account(job.uid)), charge_us(job) * share);
 }
 
 AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<const UserLoad> users,
@@ -55,7 +57,8 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
 
   // Each user's own order, then virtual finishes, turns and the user's cap.
   const auto own_order = [](const Entry& e) {
-    return std::tuple(e.job->uid, -std::int64_t(e.job->priority), e.declared, e.job->submitted, e.job->id);
+    return std::tuple(e.job->uid, -std::int64_t(e.job->priority), e.job->deadline.value_or(kNeverUnix),
+                      e.job->submitted, e.job->id);
   };
   std::sort(entries.begin(), entries.end(),
             [&](const Entry& a, const Entry& b) { return own_order(a) < own_order(b); });
@@ -69,8 +72,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
     for (std::uint32_t turn = 0; i < entries.size() && entries[i].job->uid == uid; ++i, ++turn) {
       Entry& entry = entries[i];
       if (i > 0 && entries[i - 1].job->uid == uid && entries[i - 1].job->priority != entry.job->priority) turn = 0;
-      virtual_finish =
-          after(std::max(entry.job->submitted, virtual_finish), double(entry.job->estimate.count()) * share);
+      virtual_finish = after(std::max(entry.job->submitted, virtual_finish), charge_us(*entry.job) * share);
       if (answer.active_users > 1) entry.presented = std::max(entry.declared, virtual_finish);
       entry.turn = turn;
       slices += entry.job->min_slices;

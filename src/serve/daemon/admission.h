@@ -7,6 +7,7 @@
 //   virtual finish of a user's k-th job, in the user's own order (priority, deadline, submit, id):
 //                  V_k = max(submitted_k, V_{k-1}) + estimate_k * slices of a GPU * n / F
 //                  V_0 is the user's account: what was started before, charged in the same way by charge()
+//                  An estimate counts as kLeastCharge at least: shares are of starts as well as of time.
 //   presented      max(declared, V_k); with one active user the declared one
 //   no deadline    submitted + slack * estimate, not counted as late
 //   priority       root-set, higher first: where jobs of two priorities are shown, the higher one's deadline is
@@ -33,6 +34,10 @@
 
 namespace smartmig {
 
+// What a start is charged at least, of a whole GPU: making a slice and starting a program take time on it, and a user
+// with many tiny jobs would else have all the starts.
+inline constexpr Time kLeastCharge{30'000'000};
+
 struct AdmissionLimits {
   int user_slices = 0;       // running compute slices of one user; 0: no cap
   std::size_t window = 512;  // visible jobs
@@ -49,6 +54,7 @@ struct AdmissionJob {
   Time estimate{};  // on the whole GPU
   int min_slices = 1;
   bool held = false;  // by a dependency, its array's limit, its user's wish
+  bool operator==(const AdmissionJob&) const = default;
 };
 
 struct UserLoad {

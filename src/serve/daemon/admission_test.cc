@@ -52,6 +52,16 @@ TEST(Admission, UsersTakeTurnsAtEqualUrgency) {
   EXPECT_EQ(ids(admission.admit(jobs, {}, few, 14, 7, at(0))), (std::vector<std::uint64_t>{0, 4, 1}));
 }
 
+TEST(Admission, ManyTinyJobsDoNotHaveAllTheStarts) {
+  Admission admission;
+  for (std::uint64_t i = 0; i < 40; ++i) admission.charge(waiting(i, 1, 0, 1), 2, 56, 7);
+  std::vector<AdmissionJob> jobs;
+  for (std::uint64_t i = 100; i < 200; ++i) jobs.push_back(waiting(i, 1, 0, 1));
+  jobs.push_back(waiting(200, 2, 0, 60));
+  EXPECT_EQ(ids(admission.admit(jobs, {}, {}, 56, 7, at(0))).front(), 200u)
+      << "40 starts weigh more than one job of a minute";
+}
+
 TEST(Admission, HigherPriorityFirst) {
   Admission admission;
   std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10, 20), waiting(2, 2, 0, 10, 900, 5), waiting(3, 1, 0, 10, 30)};

@@ -32,6 +32,7 @@ class AttemptTable {
   bool must_wait(const JobRecord& job, SliceKey slice) const { return under_way(job) || held(slice); }
   void postpone(QueueId job, const LiveFleet::Effect& start) { postponed_[job] = start; }
   bool postponed(QueueId job) const { return postponed_.count(job) > 0; }
+  std::size_t postponed_count() const { return postponed_.size(); }
   void drop_postponed(QueueId job) { postponed_.erase(job); }
   // Postponed starts that need not wait any more, of jobs that the belief still has there.
   std::vector<std::pair<JobRecord*, LiveFleet::Effect>> take_ready(JobBook& book, const Belief& belief);

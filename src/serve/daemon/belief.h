@@ -36,8 +36,9 @@ class Belief {
 
   // A new row for this record. kInvalid: it fits no slice of the fleet, and the sentence says what it would need.
   Result<JobId> put(const JobRecord& record, UnixTime presented_deadline);
-  void drop(QueueId record);        // its row is of the past
-  JobId row(QueueId record) const;  // kNoJob: not visible
+  void drop(QueueId record);                                        // its row is of the past
+  JobId row(QueueId record) const;                                  // kNoJob: not visible
+  const std::map<QueueId, JobId>& rows() const { return row_of_; }  // of what is visible
   QueueId record(JobId row) const { return rows_[index(row)].record; }
   // Of the whole job, when `left` of the row's time on a slice is left, which was `whole` at first.
   double share_left(JobId row, Time left, Time whole) const;

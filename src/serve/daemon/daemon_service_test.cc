@@ -141,6 +141,32 @@ TEST(Daemon, ACommandLineIsForItsOwnerAndTheOperator) {
   }
 }
 
+TEST(Daemon, OneUserCannotFillTheQueueUnlessTheOperatorSaysSo) {
+  Queue q;
+  q.daemon().pause(true);
+  JobSpec spec;
+  spec.command = {"train"};
+  spec.directory = "/";
+  for (int i = 0; i < 10'001; ++i) spec.array.push_back(i);
+  const auto refused = q.daemon().jobs().submit(q.alice, {spec}, q.warnings);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Error::kBusy);
+}
+
+TEST(Daemon, AFloodOfTinyJobsDoesNotKeepOthersWaiting) {
+  Queue q("2xa100-40gb");
+  q.submit(q.alice, 0.05, [](JobSpec& spec) {
+    for (int i = 0; i < 2000; ++i) spec.array.push_back(i);
+  });
+  q.run(3);
+  const auto other = q.submit(q.bob, 10);
+  q.run(3);
+  const auto at = q.daemon().live_jobs().find(other);
+  ASSERT_NE(at, q.daemon().live_jobs().end());
+  EXPECT_EQ(at->second.status, JobStatus::kRunning);
+  EXPECT_LT(at->second.times.started - at->second.times.submitted, from_minutes(1));
+}
+
 TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
   Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.user_queued = 2; });
   const auto done = q.submit(q.alice, 1);

@@ -10,7 +10,7 @@ Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
     SMARTMIG_TRY(JobRecord job, from_row(row));
     for (const Dependency& d : job.spec.dependencies) dependents_[QueueId(d.job)].push_back(job.id);
     const QueueId id = job.id;
-    jobs_.emplace(id, std::move(job));
+    waiting_.put(jobs_.emplace(id, std::move(job)).first->second);
   }
   return Ok{};
 }
@@ -20,10 +20,9 @@ JobRecord* JobBook::find(QueueId id) {
   return at == jobs_.end() ? nullptr : &at->second;
 }
 
-std::size_t JobBook::waiting_of(std::uint32_t uid) const {
-  std::size_t waiting = 0;
-  for (const auto& [id, job] : jobs_) waiting += job.owner.uid == uid && is_waiting(job.status);
-  return waiting;
+void JobBook::changed(const JobRecord& job) {
+  pending_.changed(job.id);
+  waiting_.put(job);
 }
 
 JobRecord& JobBook::accept(JobRecord record) {
@@ -32,6 +31,7 @@ JobRecord& JobBook::accept(JobRecord record) {
   for (const Dependency& d : job.spec.dependencies)
     if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
   pending_.accepted(job.id);
+  waiting_.put(job);
   queue_changed_ = true;
   return job;
 }
@@ -46,6 +46,7 @@ void JobBook::end(JobRecord& job) {
   SMARTMIG_CHECK(is_final(job.status), "job {} is {} and was to be ended", job.id, name_of(job.status));
   pending_.ended(job);
   const QueueId id = job.id;
+  waiting_.erase(id);
   if (job.attempt > 0) settling_[id] = job;
   ended_.push_back(std::move(job));
   jobs_.erase(id);
@@ -107,6 +108,7 @@ bool JobBook::commit(std::vector<EventRow> events, const std::function<std::stri
     forget(id);
     for (const Dependency& d : job->spec.dependencies)
       if (const auto at = dependents_.find(QueueId(d.job)); at != dependents_.end()) std::erase(at->second, id);
+    waiting_.erase(id);
     jobs_.erase(id);
   }
   return outcome.stored;

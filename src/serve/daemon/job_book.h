@@ -10,6 +10,7 @@
 #include <map>
 
 #include "serve/daemon/pending_commit.h"
+#include "serve/daemon/waiting_jobs.h"
 
 namespace smartmig {
 
@@ -21,8 +22,8 @@ class JobBook {
   const std::map<QueueId, JobRecord>& live() const { return jobs_; }
   JobRecord* find(QueueId id);
   const JobRecord* find(QueueId id) const { return const_cast<JobBook*>(this)->find(id); }
-  void changed(const JobRecord& job) { pending_.changed(job.id); }
-  std::size_t waiting_of(std::uint32_t uid) const;  // held and queued jobs of a user
+  void changed(const JobRecord& job);
+  const WaitingJobs& waiting() const { return waiting_; }
 
   QueueId next_id() const { return QueueId(number(last_id_) + 1); }
   JobRecord& accept(JobRecord job);      // a new one, with the next number
@@ -52,6 +53,7 @@ class JobBook {
  private:
   PendingCommit pending_;
   std::map<QueueId, JobRecord> jobs_;
+  WaitingJobs waiting_;                                 // of jobs_
   std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it
   std::map<QueueId, JobRecord> settling_;
   std::vector<JobRecord> ended_;

@@ -34,7 +34,7 @@ Result<Ok> JobRequests::room_for(std::size_t tasks, std::uint32_t uid, bool by_o
     return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended",
                       book_.live().size(), settings_.limits.queue);
   if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
-  const std::size_t waiting = book_.waiting_of(uid);
+  const std::size_t waiting = book_.waiting().of_user(uid);
   if (waiting + tasks > std::size_t(settings_.limits.user_queued))
     return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
                       settings_.limits.user_queued, tasks);

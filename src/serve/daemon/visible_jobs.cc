@@ -9,13 +9,6 @@ namespace {
 
 constexpr Time kDeadlineMatters{60'000'000};
 
-AdmissionJob asked_by(const JobRecord& job) {
-  return {number(job.id),      job.owner.uid,
-          job.spec.priority,   job.spec.deadline,
-          job.times.submitted, job.work.estimate,
-          job.spec.min_slices, !job.spec.dependencies.empty() && job.status == JobStatus::kHeld};
-}
-
 }  // namespace
 
 AdmissionLimits VisibleJobs::limits() const {
@@ -26,16 +19,15 @@ AdmissionLimits VisibleJobs::limits() const {
   return limits;
 }
 
+// No more of each user than can be in the window; under a cap on slices some are passed over.
 std::vector<AdmissionJob> VisibleJobs::waiting() const {
-  std::map<QueueId, int> of_array = attempts_.running_of_arrays(book_);
-  std::vector<AdmissionJob> out;
-  for (const auto& [id, job] : book_.live()) {
-    if (!is_waiting(job.status) || attempts_.postponed(id)) continue;
-    AdmissionJob one = asked_by(job);
-    if (!one.held && in_array(job) && job.spec.array_limit > 0 && ++of_array[job.array.id] > job.spec.array_limit)
-      one.held = true;
-    out.push_back(std::move(one));
-  }
+  const std::size_t fill = 2 * std::size_t(std::max(1, boards_.slices_in_service()));
+  std::size_t most = std::size_t(settings_.limits.window);
+  if (book_.waiting().users() > 1) most = std::min(most, fill);
+  if (settings_.limits.user_slices > 0) most *= 4;
+  std::vector<AdmissionJob> out =
+      book_.waiting().first(most + attempts_.postponed_count(), attempts_.running_of_arrays(book_));
+  std::erase_if(out, [&](const AdmissionJob& job) { return attempts_.postponed(QueueId(job.id)); });
   return out;
 }
 
@@ -50,8 +42,12 @@ void VisibleJobs::update(UnixTime daemon_started) {
   active_users_ = std::max<std::size_t>(1, answer.active_users);
   std::set<QueueId> shown;
   for (const AdmittedJob& one : answer.visible) shown.insert(QueueId(one.id));
-  for (const AdmissionJob& one : waiting_jobs)
-    if (!shown.count(QueueId(one.id))) session_.withdraw(QueueId(one.id));
+  std::vector<QueueId> hidden;
+  for (const auto& [id, row] : session_.belief().rows())
+    if (const JobRecord* job = book_.find(id);
+        job && is_waiting(job->status) && !attempts_.postponed(id) && !shown.count(id))
+      hidden.push_back(id);
+  for (const QueueId id : hidden) session_.withdraw(id);
   std::sort(answer.visible.begin(), answer.visible.end(), [&](const AdmittedJob& a, const AdmittedJob& b) {
     return std::pair(book_.live().at(QueueId(a.id)).times.submitted, a.id) <
            std::pair(book_.live().at(QueueId(b.id)).times.submitted, b.id);

@@ -27,10 +27,12 @@ TEST(VisibleJobs, ADeadlineThatMovedByLittleStays) {
   const JobId first = row();
   ASSERT_NE(first, kNoJob);
   job.spec.deadline = *job.spec.deadline + std::chrono::minutes(5);
+  p.state->book.changed(job);
   p.visible->update(p.clock.now());
   p.tell_all();
   EXPECT_EQ(row(), first);
   job.spec.deadline = *job.spec.deadline + std::chrono::hours(2);
+  p.state->book.changed(job);
   p.visible->update(p.clock.now());
   p.tell_all();
   EXPECT_NE(row(), first);

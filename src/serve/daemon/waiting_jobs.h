@@ -1,0 +1,57 @@
+// The waiting jobs, each user's in the user's own order (priority, deadline if any, submit, number), so that admission
+// looks at the first few of each however long the queue is. Kept by the book: put() at every change of a record.
+//
+// Invariants: a job is here while it is held or queued, and nowhere else; tasks of an array with a limit are in their
+// array's list, which gives no more of them than the limit leaves. put() and erase() take O(log n), first() as long as
+// what it gives. Thread rule: the owner's.
+#pragma once
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "serve/daemon/admission.h"
+#include "serve/daemon/job_record.h"
+
+namespace smartmig {
+
+AdmissionJob asked_by(const JobRecord& job);
+
+class WaitingJobs {
+ public:
+  void put(const JobRecord& job);  // one that does not wait is taken out
+  void erase(QueueId id);
+  std::size_t of_user(std::uint32_t uid) const;  // held ones, too
+  std::size_t users() const;                     // with jobs that no dependency holds
+  // Of each user the first `most` that no dependency or array holds. `running`: tasks of each array that run.
+  std::vector<AdmissionJob> first(std::size_t most, const std::map<QueueId, int>& running) const;
+
+ private:
+  struct Key {
+    std::int64_t rank = 0;  // -priority
+    UnixTime deadline{}, submitted{};
+    QueueId id = kNoId;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Array {
+    int limit = 0;
+    std::set<Key> tasks;
+  };
+  struct User {
+    std::size_t waiting = 0;
+    std::set<Key> free;  // held by nothing
+    std::map<QueueId, Array> arrays;
+    std::set<std::pair<Key, QueueId>> in_order;  // of `arrays`, by their first tasks
+  };
+  struct Entry {
+    AdmissionJob job;
+    QueueId array = kNoId;  // kNoId: of none with a limit
+  };
+  static Key key_of(const AdmissionJob& job);
+  void add(const Entry& entry, int limit);
+  void remove(const Entry& entry);
+
+  std::unordered_map<std::uint64_t, Entry> entries_;
+  std::map<std::uint32_t, User> users_;
+};
+
+}  // namespace smartmig
