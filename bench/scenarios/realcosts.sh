@@ -6,8 +6,9 @@
 #   3. loads by slack by time of a change      CELL_DAYS report days a cell (5)
 #   4. recorded traces, where TRACES names their directory: held-out windows of 14 days, fleets by peak load
 #   5. one job and three jobs on many idle GPUs: how many are changed, who is late
-# PARTS=1,2,3,4,5 chooses. best:patient, which waits where that saves energy, stands beside best, which never does. Searched partitions stand there twice: as shipped (searched where stopping is free) and, marked
-# "own", searched here under hardware costs on training days of the same load or training windows of the same trace.
+# PARTS=1,2,3,4,5 chooses. best:patient, which also waits where that saves energy, stands beside best, which does not.
+# Searched partitions stand there twice: as shipped (searched where stopping is free) and, marked "own", searched here
+# under hardware costs on training days of the same load or training windows of the same trace.
 set -eu
 others=none+edf,none+cedf,static+cedf,search+cedf,twice+cedf,meanfield+cedf,batch
 out=$(mktemp -d)
@@ -90,8 +91,10 @@ for w in json.load(sys.stdin)["windows"]:
   done
 fi
 if has 5; then
-  printf 'submit_time_s,duration_s,job_kind,deadline_s\n0,1000,resnet-train-64,1300\n' >"$out/one.csv"
-  printf 'submit_time_s,duration_s,job_kind,deadline_s\n0,36000,resnet50-train,40000\n5,36000,resnet50-train,40000\n8,3600,resnet50-train,4000\n' >"$out/three.csv"
+  head=submit_time_s,duration_s,job_kind,deadline_s
+  printf '%s\n' $head 0,1000,resnet-train-64,1300 >"$out/one.csv"
+  printf '%s\n' $head 0,36000,resnet50-train,40000 5,36000,resnet50-train,40000 8,3600,resnet50-train,4000 \
+    >"$out/three.csv"
   for gpus in 1 8 64 512 4096; do
     smartmig sim -w "$out/one.csv" --gpus "${gpus}xa100-40gb" --cost hardware --policy best --json | python3 -c '
 import json, sys
