@@ -70,14 +70,14 @@ void become_user(const Job& job) {
     give_up("cannot become user %u for good", head.uid);
 }
 
-void hand_over_output(const Job& job, int socket) {
-  const char* const path = job.text(job.head->output);
+// `which`: 'o' of its output, 'e' of standard error alone.
+void hand_over_output(const Job& job, int socket, const char* path, char which) {
   if (!*path) return;
   const int how = job.head->append_output ? O_APPEND : O_TRUNC | O_APPEND;
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | how, 0666);
   if (fd < 0) give_up("cannot write the output file %s: %s", path, ::strerror(errno));
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec data{&byte, 1};
+  char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec data{&which, 1};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
@@ -121,7 +121,7 @@ void become_job(const Job& job, const ChildPipes& pipes) {
   news_fd = ::fcntl(pipes.news, F_DUPFD_CLOEXEC, 10);
   const int handover = ::fcntl(pipes.handover, F_DUPFD_CLOEXEC, 10);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing < 0 || ::dup2(nothing, 0) < 0 || ::dup2(pipes.output, 1) < 0 || ::dup2(pipes.output, 2) < 0)
+  if (nothing < 0 || ::dup2(nothing, 0) < 0 || ::dup2(pipes.output, 1) < 0 || ::dup2(pipes.errors, 2) < 0)
     give_up("no descriptors: %s", ::strerror(errno));
   ::setsid();
   write_text("/proc/self/oom_score_adj", pipes.oom_score);
@@ -143,7 +143,8 @@ void become_job(const Job& job, const ChildPipes& pipes) {
   environ = job.environment;
   const char* const directory = job.text(job.head->directory);
   if (*directory && ::chdir(directory) != 0) give_up("cannot enter the directory %s: %s", directory, ::strerror(errno));
-  hand_over_output(job, handover);
+  hand_over_output(job, handover, job.text(job.head->output), 'o');
+  hand_over_output(job, handover, job.text(job.head->error), 'e');
   close_on_exec_from(3);
   if (job.head->script_bytes > 0) open_script(job);
   ChildNews ready;

@@ -83,15 +83,17 @@ class Supervisor {
     ::sigaddset(&heard, kStopSignal);
     signals_ = ::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals_ < 0 || ::pipe2(output_, O_CLOEXEC) != 0 || ::pipe2(news_, O_CLOEXEC) != 0 ||
-        ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, handover_) != 0)
+        (head_.error && *job_.text(head_.error) && ::pipe2(errors_, O_CLOEXEC) != 0) ||
+        ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, handover_) != 0)
       return ending_.words.add("no descriptors for it: %s", ::strerror(errno));
     ::fcntl(output_[0], F_SETFL, O_NONBLOCK);
+    if (errors_[0] >= 0) ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
     ::fcntl(news_[0], F_SETFL, O_NONBLOCK);
   }
 
   void start_child() {
     ending_.started_us = unix_us();
-    ChildPipes pipes{output_[1], news_[1], handover_[1], ::getpid(), "0"};
+    ChildPipes pipes{output_[1], errors_[1] >= 0 ? errors_[1] : output_[1], news_[1], handover_[1], ::getpid(), "0"};
     char score[16];
     if (read_text("/proc/self/oom_score_adj", score, sizeof score) > 0) ::memcpy(pipes.oom_score, score, sizeof score);
     write_text("/proc/self/oom_score_adj", "-900");  // refused without rights, and then not needed
@@ -103,12 +105,15 @@ class Supervisor {
     } else if (head_.time_limit_us > 0) {
       limit_at_ = monotonic_us() + head_.time_limit_us;
     }
-    for (int* fd : {&output_[1], &news_[1], &handover_[1]}) close_fd(*fd);
+    for (int* fd : {&output_[1], &errors_[1], &news_[1], &handover_[1]}) close_fd(*fd);
   }
 
   void wait_for_something() {
-    pollfd polled[] = {
-        {signals_, POLLIN, 0}, {output_[0], POLLIN, 0}, {news_[0], POLLIN, 0}, {handover_[0], POLLIN, 0}};
+    pollfd polled[] = {{signals_, POLLIN, 0},
+                       {output_[0], POLLIN, 0},
+                       {news_[0], POLLIN, 0},
+                       {handover_[0], POLLIN, 0},
+                       {errors_[0], POLLIN, 0}};
     const std::int64_t due = limit_at_ < kill_at_ ? limit_at_ : kill_at_;
     std::int64_t wait_ms = -1;
     if (due != kNone) {
@@ -119,7 +124,7 @@ class Supervisor {
     ::poll(polled, sizeof polled / sizeof *polled, int(wait_ms));
     if (polled[2].revents) read_news();
     take_handover();
-    if (polled[1].revents) read_output();
+    if (polled[1].revents || polled[4].revents) read_output();
     if (polled[0].revents) read_signals();
     const std::int64_t now = monotonic_us();
     if (ended_) return;
@@ -187,7 +192,12 @@ class Supervisor {
   }
 
   void take_handover() {
-    if (handover_[0] < 0) return;
+    while (take_descriptor()) {
+    }
+  }
+
+  bool take_descriptor() {
+    if (handover_[0] < 0) return false;
     char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
     iovec data{&byte, 1};
     msghdr message{};
@@ -196,21 +206,30 @@ class Supervisor {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t n = ::recvmsg(handover_[0], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0) return;
+    if (n < 0) return false;
     for (cmsghdr* at = CMSG_FIRSTHDR(&message); at; at = CMSG_NXTHDR(&message, at)) {
       if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
       int fd = -1;
       ::memcpy(&fd, CMSG_DATA(at), sizeof fd);
-      log_.copy_to(fd);
+      byte == 'e' ? log_.copy_errors_to(fd) : log_.copy_to(fd);
     }
-    close_fd(handover_[0]);
+    if (n == 0) close_fd(handover_[0]);
+    return n > 0;
   }
 
   bool read_output() {
-    if (output_[0] < 0) return false;
-    const ssize_t n = ::read(output_[0], output_buffer, sizeof output_buffer);
-    if (n > 0) return log_.write(output_buffer, std::size_t(n)), true;
-    if (n == 0 || (errno != EAGAIN && errno != EINTR)) close_fd(output_[0]);
+    const bool some = read_part(output_[0], false);
+    return read_part(errors_[0], true) || some;
+  }
+
+  bool read_part(int& fd, bool errors) {
+    if (fd < 0) return false;
+    const ssize_t n = ::read(fd, output_buffer, sizeof output_buffer);
+    if (n > 0) {
+      errors ? log_.write_error(output_buffer, std::size_t(n)) : log_.write(output_buffer, std::size_t(n));
+      return true;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR)) close_fd(fd);
     return false;
   }
 
@@ -283,7 +302,7 @@ class Supervisor {
   const LaunchHead& head_;
   LogCapture log_;
   Ending ending_;
-  int signals_ = -1, output_[2] = {-1, -1}, news_[2] = {-1, -1}, handover_[2] = {-1, -1};
+  int signals_ = -1, output_[2] = {-1, -1}, errors_[2] = {-1, -1}, news_[2] = {-1, -1}, handover_[2] = {-1, -1};
   pid_t child_ = -1;
   std::int64_t limit_at_ = kNone, kill_at_ = kNone;
   int first_signal_ = 0;

@@ -33,9 +33,10 @@ struct Words {
 
 // ---- child.cc: the job's side of the fork
 struct ChildPipes {
-  int output;    // stdout and stderr
+  int output;  // standard output, and standard error where `errors` is the same
+  int errors;
   int news;      // ChildNews; closed by exec
-  int handover;  // a socket that takes the descriptor of the owner's output file
+  int handover;  // a socket that takes the descriptors of the owner's output files
   pid_t supervisor;
   char oom_score[16];  // of before; the supervisor lowered its own
 };

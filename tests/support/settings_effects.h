@@ -106,11 +106,13 @@ inline std::string hook_ran(Settings s) {
   const std::string program = dir.file("hook", fmt::format("#!/bin/sh\ncat > {}/told.part && mv {}/told.part {}/told\n",
                                                            dir.path(), dir.path(), dir.path()));
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  if (!s.hooks.on_finish.empty()) s.hooks.on_finish = program;
+  for (std::string* hook : {&s.hooks.on_finish, &s.hooks.mail})
+    if (!hook->empty()) *hook = program;
   EmulatedDaemon d(s);
-  d.submit(1);
+  d.submit(1, [](JobSpec& spec) { spec.mail = {MailEvent::kEnd}; });
   d.run(1e4);
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(s.hooks.on_finish.empty() ? 0 : 20);
+  const bool any = !s.hooks.on_finish.empty() || !s.hooks.mail.empty();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(any ? 20 : 0);
   while (std::chrono::steady_clock::now() < limit && !std::filesystem::exists(dir.path() + "/told"))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return std::filesystem::exists(dir.path() + "/told") ? "told" : "not told";

@@ -129,7 +129,7 @@ TEST_F(Verbs, AScriptBringsItsHeaderAndTheCommandLineGoesFirst) {
   const std::string path = daemon_.dir.file("job.sh", script);
   const auto done = call(run_submit, {"--name", "line", path, "--first", "second"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_TRUE(contains(done.err, "#SBATCH -p means nothing here"));
+  EXPECT_TRUE(contains(done.err, "#SBATCH --partition means nothing here"));
   const Json body = daemon_.bodies["POST /v1/jobs"].at(0);
   EXPECT_EQ(body["script"], script);
   EXPECT_EQ(body["command"], Json({"/bin/bash", "-e", "--first", "second"}));

@@ -16,6 +16,8 @@ std::vector<std::string> exported_environment(std::string_view list, char** envi
     const std::string_view text = *entry;
     const auto equals = text.find('=');
     if (equals == text.npos || equals == 0 || text.substr(0, equals) == "SMARTMIG_TOKEN") continue;
+    // Of the task that calls, where a task submits.
+    if (text.starts_with("SLURM_ARRAY_") || text.starts_with("SMARTMIG_ARRAY_")) continue;
     here.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const std::string_view word : split(list, ',')) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/queue/sbatch_options.h"
 
 namespace smartmig::cli {
 namespace {
@@ -70,11 +71,15 @@ class Lines {
       word = word.substr(0, 2);
     }
     const SubmitOption* option = find_submit_option(word);
-    if (!option) {
-      if (!value)
-        while (i < words.size() && !words[i].starts_with('-')) ++i;
-      return unknown(word, dialect, line);
+    const SbatchOption* slurms = dialect == Dialect::kSbatch ? find_sbatch_option(word) : nullptr;
+    if (slurms && slurms->verdict != SbatchOption::kHonoured) {
+      if (slurms->takes_value && !value && i < words.size() && !words[i].starts_with('-')) value = words[i++];
+      const auto note = read_sbatch_option(*slurms, value.value_or(""));
+      if (!note) return invalid("{} line {}: {}", name_, line, note.error().what);
+      out_.warnings.push_back(fmt::format("{} line {}: {}", name_, line, *note));
+      return Ok{};
     }
+    if (!option) return unknown(word, dialect, line);
     if (!option->is_flag() && !value) {
       if (i == words.size())
         return invalid("{} line {}: {} {} needs a value: {}", name_, line, directive, word, option->value_name);
@@ -85,16 +90,14 @@ class Lines {
   }
 
   Result<Ok> unknown(std::string_view word, Dialect dialect, int line) {
-    if (dialect == Dialect::kSbatch) {
-      out_.warnings.push_back(
-          fmt::format("{} line {}: #SBATCH {} means nothing here and is ignored", name_, line, word));
-      return Ok{};
-    }
     std::vector<std::string> names;
     for (const SubmitOption& option : submit_options()) names.emplace_back(option.name);
+    const bool slurm = dialect == Dialect::kSbatch;
+    if (slurm)
+      for (const SbatchOption& option : sbatch_options()) names.emplace_back(option.name);
     const std::string near = nearest(word, names);
-    return invalid("{} line {}: #SMARTMIG {} is not an option of submit{}", name_, line, word,
-                   near.empty() ? "" : ", did you mean " + near + "?");
+    return invalid("{} line {}: {} {} is not an option of {}{}", name_, line, slurm ? "#SBATCH" : "#SMARTMIG", word,
+                   slurm ? "sbatch nor of submit" : "submit", near.empty() ? "" : ", did you mean " + near + "?");
   }
 
   const std::string& name_;

@@ -29,6 +29,7 @@ Result<std::string> present_directory() {
 Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTime now) {
   Draft draft;
   SMARTMIG_TRY(draft.spec.directory, present_directory());
+  draft.spec.submit_directory = draft.spec.directory;
   draft.notes = header.warnings;
   SMARTMIG_RETURN_IF_ERROR(apply(draft, header.sbatch, Dialect::kSbatch, now));
   SMARTMIG_RETURN_IF_ERROR(apply(draft, header.smartmig, Dialect::kSmartmig, now));
@@ -73,16 +74,20 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
 }  // namespace
 
 Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now) {
-  if (words.rest.empty())
+  const bool wraps = std::any_of(words.options.begin(), words.options.end(),
+                                 [](const GivenOption& one) { return std::string_view(one.option->name) == "--wrap"; });
+  if (wraps && !words.rest.empty())
+    return invalid("--wrap is the command; '{}' is not expected besides", words.rest[0]);
+  if (words.rest.empty() && !wraps)
     return invalid("what is to run is missing: -- COMMAND..., a script, or - for a list of commands");
-  if (!words.dashed && words.rest[0] == "-") {
+  if (!words.dashed && !wraps && words.rest[0] == "-") {
     if (words.rest.size() > 1) return invalid("'{}' after - is not expected", words.rest[1]);
     return list_of_commands(words, input, now);
   }
   ScriptHeader header;
   std::string script;
   bool is_script = false;
-  if (!words.dashed) {
+  if (!words.dashed && !wraps) {
     SMARTMIG_TRY(is_script, names_script(words.rest[0]));
     if (is_script) {
       SMARTMIG_TRY(script, read_file(words.rest[0]));
@@ -91,7 +96,13 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
     }
   }
   SMARTMIG_TRY(Draft draft, start_draft(words, header, now));
+  if (!wraps && !draft.wrap.empty()) return invalid("--wrap stands on the command line, in the place of a script");
   draft.spec.command = words.rest;
+  if (wraps) {
+    draft.spec.script = "#!/bin/sh\n" + draft.wrap + "\n";
+    draft.spec.command = {"/bin/sh"};
+    if (draft.spec.name.empty()) draft.spec.name = "wrap";
+  }
   if (is_script) {
     draft.spec.script = std::move(script);
     if (draft.spec.name.empty()) draft.spec.name = fs::path(words.rest[0]).filename().string();

@@ -1,9 +1,11 @@
 #include "cli/queue/submit_options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "cli/queue/submit_values.h"
+#include "cli/time_words.h"
 
 namespace smartmig::cli {
 
@@ -54,8 +56,39 @@ std::span<const SubmitOption> submit_options() {
        "FILE",
        "where to put a copy of the log; %j is the job, %a the task",
        SMARTMIG_SET(draft.spec.output = std::string(value))},
+      {"--error",
+       "-e",
+       {},
+       "FILE",
+       "where to put standard error alone; it is in the log, too",
+       SMARTMIG_SET(draft.spec.error = std::string(value))},
+      {"--begin", "-b", {}, "WHEN", "starts no earlier: 2h from now, 16:00, 2026-11-15T16:00, now+2h", set_begin},
+      {"--hold", "-H", {}, "", "waits until smartmig release", SMARTMIG_SET(draft.spec.hold = true)},
+      {"--wrap",
+       "",
+       {},
+       "COMMAND",
+       "a command line that sh runs, in the place of a script",
+       SMARTMIG_SET(draft.wrap = std::string(value))},
+      {"--mail-type",
+       "",
+       {},
+       "LIST",
+       "what to hear of, where the daemon has a program for mail: BEGIN,END,FAIL,REQUEUE,TIME_LIMIT, ALL or NONE",
+       set_mail_type},
+      {"--mail-user",
+       "",
+       {},
+       "ADDRESS",
+       "where to; else the user",
+       SMARTMIG_SET(draft.spec.mail_user = std::string(value))},
       {"--array", "-a", {}, "TASKS", "one job for each task: 0-15, 0-15%4 (4 at once), 1,3,5-9:2", set_array},
-      {"--dependency", "-d", {}, "LIST", "afterok:ID[:ID][,afterany:ID]; also afternotok", set_dependency},
+      {"--dependency",
+       "-d",
+       {},
+       "LIST",
+       "afterok:ID[:ID][,afterany:ID]; also afternotok, after (its start), singleton (its name)",
+       set_dependency},
       {"--requeue",
        "",
        {},
@@ -89,7 +122,7 @@ std::span<const SubmitOption> submit_options() {
       {"--signal", "", {}, "SIGNAL[@S]", "Slurm's form of --checkpoint-signal and --grace: USR1@30", set_signal},
       {"--cpus",
        "-c",
-       {"--cpus-per-task"},
+       {"--cpus-per-task", "--cpus-per-gpu"},
        "N",
        "processor cores; else in proportion to the slice",
        SMARTMIG_SET(
@@ -102,6 +135,12 @@ std::span<const SubmitOption> submit_options() {
        "SIZE",
        "host memory; else in proportion to the slice",
        [](Draft& draft, std::string_view value, Dialect, UnixTime) { return set_host_memory(draft, value); }},
+      {"--mem-per-cpu",
+       "",
+       {},
+       "SIZE",
+       "Slurm's word for host memory, times --cpus",
+       SMARTMIG_SET(SMARTMIG_TRY(draft.mem_per_cpu_mib, read_mib(value)))},
       {"--exact-memory",
        "",
        {},
@@ -182,6 +221,9 @@ Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect di
 nlohmann::json to_body(const Draft& draft) {
   nlohmann::json body = nlohmann::json::parse(to_json(draft.spec));
   if (draft.deadline_in) body["deadline_s"] = seconds(*draft.deadline_in);
+  if (draft.begin_in) body["begin_s"] = seconds(*draft.begin_in);
+  if (draft.mem_per_cpu_mib > 0)
+    body["host_mem_mib"] = std::int64_t(std::ceil(draft.mem_per_cpu_mib * std::max(1.0, draft.spec.cpus)));
   return body;
 }
 

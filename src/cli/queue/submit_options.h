@@ -21,6 +21,9 @@ struct Draft {
   JobSpec spec;
   // The deadline, counted from when the daemon accepts the job; spec.deadline where it was given as an instant.
   std::optional<Time> deadline_in;
+  std::optional<Time> begin_in;  // the same for the earliest start
+  int mem_per_cpu_mib = 0;       // of the host; 0: not said
+  std::string wrap;              // a command line that is to be the script; empty: none
   std::string export_list = "ALL";
   std::vector<std::string> notes;  // to be said: what was read otherwise than it looks
 };

@@ -4,8 +4,11 @@
 
 #include <csignal>
 
+#include "base/file.h"
 #include "cli/queue/exported_environment.h"
+#include "cli/queue/sbatch_options.h"
 #include "cli/queue/script_header.h"
+#include "support/paths.h"
 
 namespace smartmig::cli {
 namespace {
@@ -105,6 +108,9 @@ TEST(SubmitOptions, AWrongValueNamesItsOption) {
                                                        {"--estimate", "0"},
                                                        {"--array", "3-1"},
                                                        {"--dependency", "before:3"},
+                                                       {"--dependency", "after"},
+                                                       {"--begin", "soon"},
+                                                       {"--mail-type", "SOMETIMES"},
                                                        {"--dependency", "afterok"},
                                                        {"--dependency", "afterok:x"},
                                                        {"--checkpoint-signal", "KILL"},
@@ -160,16 +166,63 @@ TEST(ScriptHeader, SbatchLinesAreReadBelowSmartmigLines) {
   EXPECT_TRUE(draft->notes.empty());
 }
 
-TEST(ScriptHeader, WhatSlurmKnowsAndWeDoNotIsNamedAndIgnored) {
-  const auto draft =
-      draft_of("#!/bin/sh\n#SBATCH -p gpu --nodes 1 --mail-type=END --name x\n#SBATCH --deadline=16:00\n");
+TEST(ScriptHeader, WhatMeansNothingHereIsNamedAndIgnored) {
+  const auto draft = draft_of("#!/bin/sh\n#SBATCH -p gpu --nodes 1 -n1 --name x\n#SBATCH --deadline=16:00\n");
   ASSERT_TRUE(draft) << draft.error().what;
   EXPECT_EQ(draft->spec.name, "x");
   ASSERT_EQ(draft->notes.size(), 4u);
-  EXPECT_EQ(draft->notes[0], "job.sh line 2: #SBATCH -p means nothing here and is ignored");
+  EXPECT_EQ(draft->notes[0],
+            "job.sh line 2: #SBATCH --partition means nothing here and is ignored: there is one queue");
   EXPECT_NE(draft->notes[1].find("--nodes"), std::string::npos);
-  EXPECT_NE(draft->notes[2].find("--mail-type"), std::string::npos);
+  EXPECT_NE(draft->notes[2].find("--ntasks"), std::string::npos);
   EXPECT_NE(draft->notes[3].find("soft deadline"), std::string::npos);
+}
+
+TEST(ScriptHeader, WhatWouldChangeWhatHappensIsRefused) {
+  const auto refusal = [](const std::string& line) {
+    const auto header = read_script_header("job.sh", "#!/bin/sh\n#SBATCH " + line + "\n");
+    return header ? std::string("accepted") : header.error().what;
+  };
+  EXPECT_EQ(refusal("--nodes=2"), "job.sh line 2: #SBATCH --nodes=2 cannot be had: there is one machine");
+  EXPECT_NE(refusal("--exclusive").find("--min-slices"), std::string::npos);
+  EXPECT_NE(refusal("--test-only").find("whatif"), std::string::npos);
+  EXPECT_NE(refusal("-i data.txt").find("--input=data.txt"), std::string::npos);
+  EXPECT_NE(refusal("--wrap='sleep 1'").find("command line"), std::string::npos);
+  EXPECT_NE(refusal("--hodl").find("is not an option of sbatch nor of submit, did you mean --hold?"),
+            std::string::npos);
+}
+
+TEST(ScriptHeader, WaitingMailAndErrorsAreReadAsSlurmHasThem) {
+  const auto draft = draft_of(
+      "#!/bin/sh\n#SBATCH --begin=now+90 --hold -e err.%j --mail-type=END,FAIL --mail-user=a@b.example\n"
+      "#SBATCH --dependency=singleton,after:7 --mem-per-cpu=1G -c 4\n");
+  ASSERT_TRUE(draft) << draft.error().what;
+  EXPECT_EQ(draft->begin_in, Time(90'000'000)) << "Slurm counts seconds";
+  EXPECT_TRUE(draft->spec.hold);
+  EXPECT_EQ(draft->spec.error, "err.%j");
+  EXPECT_EQ(draft->spec.mail, (std::vector{MailEvent::kEnd, MailEvent::kFail}));
+  EXPECT_EQ(draft->spec.mail_user, "a@b.example");
+  EXPECT_TRUE(draft->spec.singleton);
+  ASSERT_EQ(draft->spec.dependencies.size(), 1u);
+  EXPECT_EQ(draft->spec.dependencies[0].when, Dependency::kAfter);
+  EXPECT_EQ(to_body(*draft)["host_mem_mib"], 4096);
+  EXPECT_EQ(to_body(*draft)["begin_s"], 90.0);
+}
+
+TEST(SbatchOptions, EveryHonouredOneIsAnOptionOfSubmit) {
+  for (const SbatchOption& option : sbatch_options()) {
+    if (option.verdict != SbatchOption::kHonoured) continue;
+    ASSERT_TRUE(find_submit_option(option.name)) << option.name;
+    if (*option.alias) EXPECT_TRUE(find_submit_option(option.alias)) << option.name << " " << option.alias;
+  }
+}
+
+TEST(SbatchOptions, ThePageRepeatsTheTable) {
+  const auto page = read_file(source_dir() + "/docs/sbatch.md");
+  ASSERT_TRUE(page);
+  EXPECT_NE(page->find(sbatch_table()), std::string::npos)
+      << "docs/sbatch.md is not the table in src/cli/queue/sbatch_options.cc; it should hold\n"
+      << sbatch_table();
 }
 
 TEST(ScriptHeader, OurOwnLinesAreStrict) {

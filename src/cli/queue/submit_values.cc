@@ -13,6 +13,30 @@ namespace {
 
 constexpr Time kMinute(60'000'000), kSecond(1'000'000);
 
+// "now+COUNT[seconds|minutes|hours|days|weeks]" as Slurm writes it; nothing: another form.
+std::optional<Time> slurm_offset(std::string_view value) {
+  if (lower(value.substr(0, 4)) != "now+") return std::nullopt;
+  value.remove_prefix(4);
+  const auto end = std::min(value.find_first_not_of("0123456789"), value.size());
+  const auto count = parse_int(value.substr(0, end));
+  if (!count || *count < 0 || *count > 10'000'000) return std::nullopt;
+  std::string unit = lower(value.substr(end));
+  if (unit.ends_with('s')) unit.pop_back();
+  const std::pair<const char*, std::int64_t> units[] = {{"", 1},        {"second", 1},   {"minute", 60},
+                                                        {"hour", 3600}, {"day", 86'400}, {"week", 604'800}};
+  for (const auto& [name, seconds] : units)
+    if (unit == name) return Time(*count * seconds * 1'000'000);
+  return std::nullopt;
+}
+
+std::string_view clock_of_word(std::string_view word) {
+  const std::pair<const char*, const char*> words[] = {
+      {"midnight", "00:00"}, {"elevenses", "11:00"}, {"noon", "12:00"}, {"fika", "15:00"}, {"teatime", "16:00"}};
+  for (const auto& [name, clock] : words)
+    if (lower(word) == name) return clock;
+  return word;
+}
+
 }  // namespace
 
 Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t high) {
@@ -40,19 +64,59 @@ Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTi
   return dialect == Dialect::kSbatch ? set_host_memory(draft, value) : set_gpu_memory(draft, value);
 }
 
-Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
-  draft.spec.deadline.reset();
-  draft.deadline_in.reset();
-  if (lower(value) == "none") return Ok{};
+Result<When> read_when(std::string_view value, Dialect dialect, UnixTime now) {
+  When out;
+  if (dialect == Dialect::kSbatch)
+    if (const auto offset = slurm_offset(value)) {
+      out.from_now = *offset;
+      return out;
+    }
+  if (lower(value) == "tomorrow") out.from_now = std::chrono::hours(24);
+  if (lower(value) == "today" || lower(value) == "now") out.from_now = Time{0};
+  if (out.from_now) return out;
+  value = clock_of_word(value);
   // "16:00" is a clock time here; whatever has no colon and no date is a duration.
   const bool from_now =
       value.find(':') == value.npos && lower(value.substr(0, 3)) != "now" && !(value.size() >= 10 && value[4] == '-');
   if (from_now) {
-    SMARTMIG_TRY(draft.deadline_in, read_duration(value, kMinute));
+    SMARTMIG_TRY(out.from_now, read_duration(value, kMinute));
   } else {
-    SMARTMIG_TRY(draft.spec.deadline, read_instant(value, now));
-    if (*draft.spec.deadline < now) draft.notes.push_back(fmt::format("the deadline {} has already passed", value));
+    SMARTMIG_TRY(out.at, read_instant(value, now));
   }
+  return out;
+}
+
+Result<Ok> set_begin(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  SMARTMIG_TRY(const When when, read_when(value, dialect, now));
+  draft.begin_in = when.from_now;
+  draft.spec.begin = when.at;
+  return Ok{};
+}
+
+Result<Ok> set_mail_type(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  draft.spec.mail.clear();
+  for (const std::string_view piece : split(value, ',')) {
+    const std::string word = lower(piece);
+    if (word == "none" || word == "array_tasks") continue;  // each task is told of by itself
+    bool known = word == "all";
+    for (int e = 0; e <= int(MailEvent::kTimeLimit); ++e) {
+      if (word != name_of(MailEvent(e)) && !(word == "all" && MailEvent(e) != MailEvent::kTimeLimit)) continue;
+      draft.spec.mail.push_back(MailEvent(e));
+      known = true;
+    }
+    if (!known) return invalid("'{}' is not one of NONE, BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL", piece);
+  }
+  return Ok{};
+}
+
+Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  draft.spec.deadline.reset();
+  draft.deadline_in.reset();
+  if (lower(value) == "none") return Ok{};
+  SMARTMIG_TRY(const When when, read_when(value, dialect, now));
+  draft.deadline_in = when.from_now;
+  draft.spec.deadline = when.at;
+  if (when.at && *when.at < now) draft.notes.push_back(fmt::format("the deadline {} has already passed", value));
   if (dialect == Dialect::kSbatch)
     draft.notes.push_back(
         "#SBATCH --deadline is read as a soft deadline: the job is hurried, and late if it must be, never removed");
@@ -95,16 +159,25 @@ Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, UnixTime) {
 
 Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTime) {
   std::vector<Dependency> out;
+  bool singleton = false;
   for (const std::string_view group : split(value, ',')) {
     const auto pieces = split(group, ':');
     Dependency dependency;
-    if (pieces[0] == "afterany")
+    if (group == "singleton") {
+      singleton = true;
+      continue;
+    }
+    if (pieces[0] == "after")
+      dependency.when = Dependency::kAfter;
+    else if (pieces[0] == "afterany")
       dependency.when = Dependency::kAfterAny;
     else if (pieces[0] == "afternotok")
       dependency.when = Dependency::kAfterNotOk;
     else if (pieces[0] != "afterok")
-      return invalid("'{}' is not a dependency: afterok:ID[:ID], afterany:ID or afternotok:ID, several by commas",
-                     group);
+      return invalid(
+          "'{}' is not a dependency: afterok:ID[:ID], afterany:ID, afternotok:ID, after:ID or singleton, several "
+          "by commas",
+          group);
     if (pieces.size() < 2) return invalid("'{}' names no job: {}:ID", group, pieces[0]);
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const auto id = parse_int(pieces[i]);
@@ -114,6 +187,7 @@ Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTim
     }
   }
   draft.spec.dependencies = std::move(out);
+  draft.spec.singleton = singleton;
   return Ok{};
 }
 

@@ -13,6 +13,14 @@ Result<Ok> set_gpu_memory(Draft& draft, std::string_view value);
 Result<Ok> set_host_memory(Draft& draft, std::string_view value);
 Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
 Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
+// A duration from now, or an instant; of the two, the one that it says is set.
+struct When {
+  std::optional<Time> from_now;
+  std::optional<UnixTime> at;
+};
+Result<When> read_when(std::string_view value, Dialect dialect, UnixTime now);
+Result<Ok> set_begin(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
+Result<Ok> set_mail_type(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_array(Draft& draft, std::string_view value, Dialect, UnixTime);

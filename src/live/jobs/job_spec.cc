@@ -15,19 +15,38 @@ namespace {
 constexpr std::size_t kMaxArguments = 65'536, kMaxBytes = 4u << 20;  // of command, environment and script, each
 constexpr std::size_t kMaxTasks = 10'000, kMaxDependencies = 1'000, kMaxName = 255, kMaxPath = 4'095;
 
-const std::vector<std::string> kKeys = {"command",      "script",
-                                        "directory",    "environment",
-                                        "name",         "output",
-                                        "kind",         "mem_mib",
-                                        "min_slices",   "deadline_at",
-                                        "deadline_s",   "time_limit_s",
-                                        "estimate_s",   "estimate_slices",
-                                        "requeue",      "checkpoint_signal",
-                                        "grace_s",      "cpus",
-                                        "host_mem_mib", "priority",
-                                        "dependencies", "array",
-                                        "array_limit",  "exact_memory",
-                                        "restart_s"};
+const std::vector<std::string> kKeys = {"command",
+                                        "script",
+                                        "directory",
+                                        "environment",
+                                        "name",
+                                        "output",
+                                        "kind",
+                                        "mem_mib",
+                                        "min_slices",
+                                        "deadline_at",
+                                        "deadline_s",
+                                        "time_limit_s",
+                                        "estimate_s",
+                                        "estimate_slices",
+                                        "requeue",
+                                        "checkpoint_signal",
+                                        "grace_s",
+                                        "cpus",
+                                        "host_mem_mib",
+                                        "priority",
+                                        "dependencies",
+                                        "array",
+                                        "array_limit",
+                                        "exact_memory",
+                                        "restart_s",
+                                        "error",
+                                        "submit_directory",
+                                        "hold",
+                                        "begin_at",
+                                        "begin_s",
+                                        "mail",
+                                        "mail_user"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -95,7 +114,8 @@ class SpecReader {
 };
 
 const char* word_of(Dependency::When when) {
-  return when == Dependency::kAfterOk ? "afterok" : when == Dependency::kAfterAny ? "afterany" : "afternotok";
+  static const char* const words[] = {"afterok", "afterany", "afternotok", "after"};
+  return words[int(when)];
 }
 
 std::optional<Dependency> parse_dependency(std::string_view text) {
@@ -107,12 +127,30 @@ std::optional<Dependency> parse_dependency(std::string_view text) {
     out.when = Dependency::kAfterAny;
   else if (word == "afternotok")
     out.when = Dependency::kAfterNotOk;
+  else if (word == "after")
+    out.when = Dependency::kAfter;
   else if (word != "afterok")
     return std::nullopt;
   const auto id = parse_int(text.substr(colon + 1));
   if (!id || *id < 1) return std::nullopt;
   out.job = std::uint64_t(*id);
   return out;
+}
+
+void read_mail(SpecReader& in, JobSpec& spec) {
+  std::set<MailEvent> events;
+  for (const std::string& word : in.texts("mail", 16)) {
+    bool known = false;
+    for (int e = 0; e <= int(MailEvent::kTimeLimit); ++e)
+      if (word == name_of(MailEvent(e))) known = events.insert(MailEvent(e)).second || true;
+    if (!known)
+      in.complain("mail",
+                  fmt::format("holds '{}'; known are begin, end, fail, requeue, time_limit", word.substr(0, 60)));
+  }
+  spec.mail.assign(events.begin(), events.end());
+  spec.mail_user = in.text("mail_user", kMaxName);
+  if (spec.mail_user.starts_with('-') || spec.mail_user.find_first_of(" \"'\\<>;|&`$()") != std::string::npos)
+    in.complain("mail_user", "is neither a user nor an address");
 }
 
 void check_environment(SpecReader& in, const std::vector<std::string>& environment) {
@@ -122,6 +160,11 @@ void check_environment(SpecReader& in, const std::vector<std::string>& environme
 }
 
 }  // namespace
+
+const char* name_of(MailEvent event) {
+  static const char* const names[] = {"begin", "end", "fail", "requeue", "time_limit"};
+  return names[int(event)];
+}
 
 Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   SMARTMIG_TRY(const Json json, parse_json("the job", text));
@@ -140,6 +183,8 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   check_environment(in, spec.environment);
   spec.name = in.text("name", kMaxName);
   spec.output = in.text("output", kMaxPath);
+  spec.error = in.text("error", kMaxPath);
+  spec.submit_directory = in.text("submit_directory", kMaxPath);
   spec.kind = in.text("kind", kMaxName);
 
   if (in.find("mem_mib")) spec.mem_mib = in.integer("mem_mib", 0, kMaxMemoryMib, 0);
@@ -168,13 +213,25 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   spec.host_mem_mib = in.integer("host_mem_mib", 0, kMaxMemoryMib, 0);
   spec.priority = in.integer("priority", -1'000'000, 1'000'000, 0);
   for (const std::string& word : in.texts("dependencies", kMaxDependencies)) {
+    if (word == "singleton") {
+      spec.singleton = true;
+      continue;
+    }
     const auto dependency = parse_dependency(word);
     if (!dependency)
       in.complain("dependencies",
-                  fmt::format("hold '{}'; one reads afterok:12, afterany:12 or afternotok:12", word.substr(0, 60)));
+                  fmt::format("hold '{}'; one reads afterok:12, afterany:12, afternotok:12, after:12 or singleton",
+                              word.substr(0, 60)));
     else
       spec.dependencies.push_back(*dependency);
   }
+  spec.hold = in.yes("hold");
+  if (const auto since_1970 = in.duration("begin_at", 0)) spec.begin = UnixTime(*since_1970);
+  if (const auto from_now = in.duration("begin_s", 0)) {
+    if (spec.begin) in.complain("begin", "is given twice: begin_at and begin_s");
+    spec.begin = now + *from_now;
+  }
+  read_mail(in, spec);
   if (const Json* array = in.find("array")) {
     if (!array->is_array() || array->size() > kMaxTasks)
       in.complain("array", fmt::format("must be a list of at most {} task numbers", kMaxTasks));
@@ -196,6 +253,8 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (with_environment) out["environment"] = spec.environment;
   if (!spec.name.empty()) out["name"] = spec.name;
   if (!spec.output.empty()) out["output"] = spec.output;
+  if (!spec.error.empty()) out["error"] = spec.error;
+  if (!spec.submit_directory.empty()) out["submit_directory"] = spec.submit_directory;
   if (!spec.kind.empty()) out["kind"] = spec.kind;
   if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
   if (spec.exact_memory) out["exact_memory"] = true;
@@ -211,10 +270,18 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.cpus > 0) out["cpus"] = spec.cpus;
   if (spec.host_mem_mib) out["host_mem_mib"] = spec.host_mem_mib;
   if (spec.priority) out["priority"] = spec.priority;
-  if (!spec.dependencies.empty()) {
+  if (!spec.dependencies.empty() || spec.singleton) {
     auto& list = out["dependencies"] = nlohmann::ordered_json::array();
     for (const Dependency& d : spec.dependencies) list.push_back(fmt::format("{}:{}", word_of(d.when), d.job));
+    if (spec.singleton) list.push_back("singleton");
   }
+  if (spec.hold) out["hold"] = true;
+  if (spec.begin) out["begin_at"] = unix_seconds(*spec.begin);
+  if (!spec.mail.empty()) {
+    auto& list = out["mail"] = nlohmann::ordered_json::array();
+    for (const MailEvent event : spec.mail) list.push_back(name_of(event));
+  }
+  if (!spec.mail_user.empty()) out["mail_user"] = spec.mail_user;
   if (!spec.array.empty()) out["array"] = spec.array;
   if (spec.array_limit) out["array_limit"] = spec.array_limit;
   // A path or variable need not be UTF-8: what is not is shown with the replacement character, never thrown.

@@ -15,9 +15,13 @@
 namespace smartmig {
 
 struct Dependency {
-  enum When : std::uint8_t { kAfterOk, kAfterAny, kAfterNotOk } when = kAfterOk;
+  // kAfter: once it has started, or ended without that.
+  enum When : std::uint8_t { kAfterOk, kAfterAny, kAfterNotOk, kAfter } when = kAfterOk;
   std::uint64_t job = 0;
 };
+
+enum class MailEvent : std::uint8_t { kBegin, kEnd, kFail, kRequeue, kTimeLimit };
+const char* name_of(MailEvent event);  // "begin", "end", "fail", "requeue", "time_limit"
 
 struct JobSpec {
   std::vector<std::string> command;      // argv; never empty
@@ -26,6 +30,8 @@ struct JobSpec {
   std::vector<std::string> environment;  // "NAME=value", as at submit
   std::string name;                      // empty: from the command
   std::string output;                    // where the owner wants a copy of the log: "%j.out"; empty: none
+  std::string error;                     // the same for standard error alone, which then is not in `output`
+  std::string submit_directory;          // where submit was called; empty: `directory`
   std::string kind;                      // row of the speed and power tables; empty: unknown
 
   std::optional<int> mem_mib;  // GPU memory; nothing: auto
@@ -43,8 +49,13 @@ struct JobSpec {
   int host_mem_mib = 0;
   int priority = 0;  // root alone may raise it
   std::vector<Dependency> dependencies;
-  std::vector<int> array;  // task indices; empty: a single job
-  int array_limit = 0;     // tasks at once; 0: no limit
+  bool singleton = false;         // waits until earlier jobs of its name and owner have ended
+  bool hold = false;              // waits until it is released
+  std::optional<UnixTime> begin;  // starts no earlier
+  std::vector<MailEvent> mail;    // what its owner wants to hear of, by the operator's hooks.mail; ascending
+  std::string mail_user;          // where to; empty: the owner's name
+  std::vector<int> array;         // task indices; empty: a single job
+  int array_limit = 0;            // tasks at once; 0: no limit
 
   bool preemptible() const { return requeue || checkpoint_signal != 0; }
 };

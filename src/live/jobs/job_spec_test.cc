@@ -28,10 +28,11 @@ TEST(JobSpec, ACommandIsEnough) {
 TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
   const std::string text =
       R"({"command":["sh","-c","echo \"ä\"\n"],"script":"#!/bin/sh\necho\n","directory":"/tmp/x","environment":["A=b=c","E="],)"
-      R"("name":"n","output":"%j.out","kind":"bert-infer","mem_mib":18432,"min_slices":3,"deadline_at":1763222400.123456,)"
+      R"("name":"n","output":"%j.out","error":"%j.err","submit_directory":"/tmp","kind":"bert-infer","mem_mib":18432,"min_slices":3,"deadline_at":1763222400.123456,)"
       R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"checkpoint_signal":"USR1",)"
       R"("restart_s":20.5,"grace_s":12.25,)"
-      R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14"],)"
+      R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14","after:15","singleton"],)"
+      R"("hold":true,"begin_at":1763222400.5,"mail":["end","time_limit"],"mail_user":"a@b.example",)"
       R"("array":[0,3,5],"array_limit":2})";
   const auto spec = parse_job_spec(text, kNow);
   ASSERT_TRUE(spec) << spec.error().what;
@@ -56,6 +57,10 @@ TEST(JobSpec, ARelativeDeadlineCountsFromAcceptance) {
 TEST(JobSpec, WhatIsWrongIsNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"command":["a"],"memory":3})", "memory is not a key of this object"},
+      {R"({"command":["a"],"begin_at":1,"begin_s":1})", "begin is given twice"},
+      {R"({"command":["a"],"mail":["always"]})", "holds 'always'"},
+      {R"({"command":["a"],"mail_user":"a b"})", "mail_user is neither a user nor an address"},
+      {R"({"command":["a"],"mail_user":"-f"})", "mail_user is neither a user nor an address"},
       {R"({"command":["a"],"min_slice":3})", "did you mean min_slices?"},
       {R"({"name":"x"})", "command is missing"},
       {R"({"command":[]})", "command is missing"},

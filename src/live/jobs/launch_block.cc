@@ -170,7 +170,8 @@ Result<Ok> ProcessRunner::check(const Launch& launch) const {
   const auto name = [&] { return fmt::format("attempt {} of job {}", launch.id.attempt, launch.id.job); };
   if (launch.id.attempt < 1) return invalid("{}: attempts count from 1", name());
   if (spec.command.empty() || spec.command[0].empty()) return invalid("{}: no command", name());
-  bool zero = has_zero(spec.directory) || has_zero(spec.output) || has_zero(launch.device) || has_zero(launch.user);
+  bool zero = has_zero(spec.directory) || has_zero(spec.output) || has_zero(spec.error) || has_zero(launch.device) ||
+              has_zero(launch.user);
   for (const auto& part : {spec.command, spec.environment})
     for (const std::string& text : part) zero |= has_zero(text);
   for (const auto& [key, value] : launch.slice) zero |= has_zero(key) || has_zero(value) || key.find('=') != key.npos;
@@ -215,6 +216,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.token = out.text(token);
   head.directory = out.text(spec.directory);
   head.output = out.text(spec.output.empty() ? "" : expand_output(spec.output, launch));
+  head.error = out.text(spec.error.empty() ? "" : expand_output(spec.error, launch));
   head.script_bytes = spec.script.size();
   head.script = out.text(spec.script);
   if (!launch.emulated_kind.empty()) {

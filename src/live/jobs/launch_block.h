@@ -9,7 +9,7 @@
 namespace smartmig {
 
 inline constexpr int kReportFd = 3, kBlockFd = 4, kDirectoryFd = 5;  // descriptors of a new supervisor
-inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 1;
+inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 2;
 // A script is open as this descriptor of the job; its path stands in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";
@@ -29,7 +29,7 @@ struct LaunchHead {
   std::int64_t time_limit_us = 0, grace_us = 0;  // time_limit_us 0: none
   std::uint64_t log_segment_bytes = 0, copy_bytes = 0;
   std::uint64_t script_bytes = 0;
-  std::uint32_t boot_id = 0, token = 0, directory = 0, output = 0, script = 0;
+  std::uint32_t boot_id = 0, token = 0, directory = 0, output = 0, error = 0, script = 0;
   std::uint32_t sim_library = 0, sim_state = 0, device = 0, kind = 0;          // kind 0: do not register
   std::uint32_t kill_file = 0, freezer_file = 0, peak_file = 0, oom_file = 0;  // of the cgroup; 0: there is none
   LaunchList arguments, environment;

@@ -77,7 +77,7 @@ void LogCapture::note_lost_beginning() {
   log_.dropped += old_note_;
 }
 
-void LogCapture::write(const char* data, std::size_t size) {
+void LogCapture::write(const char* data, std::size_t size, Sink& copy) {
   const char* const all = data;
   const std::size_t whole = size;
   while (size > 0) {
@@ -94,22 +94,22 @@ void LogCapture::write(const char* data, std::size_t size) {
     data += part;
     size -= part;
   }
-  if (copy_.fd < 0) return;
+  if (copy.fd < 0) return;
   std::size_t part = whole;
   if (copy_limit_ > 0) {
-    const std::uint64_t room = copy_.size < copy_limit_ ? copy_limit_ - copy_.size : 0;
+    const std::uint64_t room = copy.size < copy_limit_ ? copy_limit_ - copy.size : 0;
     if (part > room) part = std::size_t(room);
   }
-  if (part > 0 && say_losses(copy_))
-    put(copy_, all, part);
+  if (part > 0 && say_losses(copy))
+    put(copy, all, part);
   else
     part = 0;
-  copy_.dropped += whole - part;
-  copy_.unsaid += whole - part;
+  copy.dropped += whole - part;
+  copy.unsaid += whole - part;
 }
 
 void LogCapture::finish() {
-  for (Sink* sink : {&log_, &copy_}) {
+  for (Sink* sink : {&log_, &copy_, &error_copy_}) {
     say_losses(*sink);
     if (sink->fd >= 0) ::close(sink->fd);
     sink->fd = -1;

@@ -1,6 +1,6 @@
 // Where a job's output goes: `log` in its spool, renamed to `log.1` when it is full (an older `log.1` is lost), so that
 // at most two segments lie on the disk and the end of the output is always there; and a copy into the file that the
-// owner asked for. What cannot be written is dropped and counted, never waited for: the job must not notice a full
+// owner asked for; where the owner asked for a file of standard error, that has its part alone. What cannot be written is dropped and counted, never waited for: the job must not notice a full
 // disk. A line "[smartmig: N bytes dropped]" stands where something is missing. Built into the supervisor: no C++
 // library, no allocation. Thread rule: one thread.
 #pragma once
@@ -13,8 +13,10 @@ class LogCapture {
  public:
   // `directory` stays the caller's. segment_bytes at least 4096; copy_bytes: most of the copy, 0: no limit.
   void open(int directory, std::uint64_t segment_bytes, std::uint64_t copy_bytes);
-  void copy_to(int fd) { copy_.fd = fd; }  // takes it over
-  void write(const char* data, std::size_t size);
+  void copy_to(int fd) { copy_.fd = fd; }               // takes it over
+  void copy_errors_to(int fd) { error_copy_.fd = fd; }  // the same for standard error
+  void write(const char* data, std::size_t size) { write(data, size, copy_); }
+  void write_error(const char* data, std::size_t size) { write(data, size, error_copy_); }
   void finish();  // last notes, descriptors closed
   std::uint64_t dropped() const { return log_.dropped; }
 
@@ -24,6 +26,7 @@ class LogCapture {
     std::uint64_t size = 0, dropped = 0, unsaid = 0;  // unsaid: dropped without a line about it yet
     bool at_line_start = true;
   };
+  void write(const char* data, std::size_t size, Sink& copy);
   static std::size_t put(Sink& sink, const char* data, std::size_t size);
   static bool say_losses(Sink& sink);
   void rotate();
@@ -32,7 +35,7 @@ class LogCapture {
   int directory_ = -1;
   std::uint64_t segment_ = 0, copy_limit_ = 0;
   std::uint64_t old_size_ = 0, old_note_ = 0;  // of log.1, and of the line at its beginning
-  Sink log_, copy_;
+  Sink log_, copy_, error_copy_;
 };
 
 }  // namespace smartmig

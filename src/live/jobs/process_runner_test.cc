@@ -51,6 +51,21 @@ TEST_F(ProcessRunnerTest, RunsACommandAndReportsItsExit) {
   EXPECT_NE(::stat((options_.spool + "/1").c_str(), &entry), 0);
 }
 
+TEST_F(ProcessRunnerTest, StandardErrorGoesToAFileOfItsOwnAndToTheLog) {
+  Launch launch = shell(4, "echo out; echo err >&2");
+  launch.spec.output = spool_.path() + "/%j.out";
+  launch.spec.error = spool_.path() + "/%j.err";
+  EXPECT_EQ(run(launch).code, 0);
+  EXPECT_EQ(read_file(spool_.path() + "/4.out").value(), "out\n");
+  EXPECT_EQ(read_file(spool_.path() + "/4.err").value(), "err\n");
+  const std::string both = log({4, 1});
+  EXPECT_TRUE(both == "out\nerr\n" || both == "err\nout\n") << both;
+  launch = shell(5, "echo out; echo err >&2");
+  launch.spec.error = spool_.path() + "/%j.err";
+  EXPECT_EQ(run(launch).code, 0);
+  EXPECT_EQ(read_file(spool_.path() + "/5.err").value(), "err\n");
+}
+
 TEST_F(ProcessRunnerTest, KilledBySignal) {
   const AttemptExit exit = run(shell(1, "kill -SEGV $$"));
   EXPECT_EQ(exit.code, -1);

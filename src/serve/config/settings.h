@@ -100,6 +100,7 @@ struct Settings {
 
   struct Hooks {
     std::string on_finish;  // run as the daemon's user with the job's JSON on its standard input; empty: none
+    std::string mail;       // the same, with {"event","mail_user","job"}, for what a job's owner asked to hear of
     bool operator==(const Hooks&) const = default;
   } hooks;
 

@@ -214,6 +214,9 @@ std::vector<SettingField> setting_fields(Settings& c) {
                   c.tcp.allowed_origins)),
       text_field("hooks.on_finish", "program run with a finished job's JSON on its standard input; empty: none",
                  c.hooks.on_finish),
+      text_field("hooks.mail",
+                 "program run with {event, mail_user, job} on its standard input for --mail-type; empty: none",
+                 c.hooks.mail),
       texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom.patterns),
   };
 }

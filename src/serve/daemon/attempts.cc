@@ -2,6 +2,9 @@
 
 #include <pwd.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/json.h"
 
 namespace smartmig {
@@ -16,19 +19,28 @@ std::string home_of(std::uint32_t uid) {
 
 // What a job can know of itself; the names of Slurm, too, since scripts look for them.
 Environment variables_of(const JobRecord& job) {
-  Environment out = {{"SMARTMIG_JOB_ID", fmt::format("{}", job.id)},
-                     {"SMARTMIG_JOB_NAME", title(job)},
-                     {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
-                     {"SMARTMIG_GPU", std::to_string(job.place.gpu)},
-                     {"SMARTMIG_SLICE", to_string(job.place.slice)},
-                     {"SLURM_JOB_ID", fmt::format("{}", job.id)},
-                     {"SLURM_JOB_NAME", title(job)},
-                     {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
+  Environment out = {
+      {"SMARTMIG_JOB_ID", fmt::format("{}", job.id)},
+      {"SMARTMIG_JOB_NAME", title(job)},
+      {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
+      {"SMARTMIG_GPU", std::to_string(job.place.gpu)},
+      {"SMARTMIG_SLICE", to_string(job.place.slice)},
+      {"SLURM_JOB_ID", fmt::format("{}", job.id)},
+      {"SLURM_JOBID", fmt::format("{}", job.id)},
+      {"SLURM_JOB_NAME", title(job)},
+      {"SLURM_SUBMIT_DIR", job.spec.submit_directory.empty() ? job.spec.directory : job.spec.submit_directory},
+      {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
+  if (job.spec.cpus > 0)  // Slurm sets it only where it was asked for
+    out.push_back({"SLURM_CPUS_PER_TASK", fmt::format("{:.0f}", std::max(1.0, std::floor(job.spec.cpus)))});
   if (in_array(job)) {
     out.push_back({"SMARTMIG_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
     out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array.index)});
     out.push_back({"SLURM_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
     out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array.index)});
+    out.push_back({"SLURM_ARRAY_TASK_COUNT", std::to_string(job.array.count)});
+    out.push_back({"SLURM_ARRAY_TASK_MIN", std::to_string(job.array.first)});
+    out.push_back({"SLURM_ARRAY_TASK_MAX", std::to_string(job.array.last)});
+    out.push_back({"SLURM_ARRAY_TASK_STEP", std::to_string(job.array.step)});
   }
   return out;
 }
@@ -171,6 +183,7 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   job->status = JobStatus::kRunning;
   job->times.started = session_.now();
   if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
+  lifecycle_.started(*job);
   boards_.attempt_began(*job);
   book_.changed(*job);
 }

@@ -24,6 +24,7 @@ void Daemon::step() {
   if (stored) {
     attempts_.carry_out();
     upkeep_.tell_of_ended();
+    upkeep_.send_mail(lifecycle_.take_mail());
     upkeep_.map_jobs(state_->attempts, state_->boards);
   }
   const Error failed = io_error("{}", book.disk_trouble());
@@ -47,6 +48,7 @@ void Daemon::gather() {
       state_->book.changed(*job);
       session.tell_overrun(id);
     }
+  lifecycle_.release_due();
   requests_.carry_out();
   reports_.sample_when_due();
 }
@@ -65,7 +67,7 @@ bool Daemon::commit() {
 
 UnixTime Daemon::next_due() const {
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try()});
+                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin()});
 }
 
 void Daemon::pause(bool on) {

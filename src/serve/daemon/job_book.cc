@@ -9,10 +9,35 @@ Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
   for (const JobRow& row : start.live) {
     SMARTMIG_TRY(JobRecord job, from_row(row));
     for (const Dependency& d : job.spec.dependencies) dependents_[QueueId(d.job)].push_back(job.id);
-    const QueueId id = job.id;
-    waiting_.put(jobs_.emplace(id, std::move(job)).first->second);
+    waiting_.put(enter(std::move(job)));
   }
   return Ok{};
+}
+
+JobRecord& JobBook::enter(JobRecord job) {
+  const QueueId id = job.id;
+  by_title_[{job.owner.uid, title(job)}].insert(id);
+  return jobs_.emplace(id, std::move(job)).first->second;
+}
+
+void JobBook::forget_title(const JobRecord& job) {
+  const auto same = by_title_.find({job.owner.uid, title(job)});
+  if (same != by_title_.end() && same->second.erase(job.id) > 0 && same->second.empty()) by_title_.erase(same);
+}
+
+std::vector<QueueId> JobBook::dependents(QueueId id) const {
+  const auto at = dependents_.find(id);
+  return at == dependents_.end() ? std::vector<QueueId>() : at->second;
+}
+
+std::vector<QueueId> JobBook::namesakes(std::uint32_t uid, const std::string& title) const {
+  const auto at = by_title_.find({uid, title});
+  return at == by_title_.end() ? std::vector<QueueId>() : std::vector<QueueId>(at->second.begin(), at->second.end());
+}
+
+QueueId JobBook::first_namesake(const JobRecord& job) const {
+  const auto at = by_title_.find({job.owner.uid, title(job)});
+  return at == by_title_.end() ? job.id : *at->second.begin();
 }
 
 JobRecord* JobBook::find(QueueId id) {
@@ -25,9 +50,14 @@ void JobBook::changed(const JobRecord& job) {
   waiting_.put(job);
 }
 
+void JobBook::respecified(const JobRecord& job) {
+  pending_.respecified(job.id);
+  waiting_.put(job);
+}
+
 JobRecord& JobBook::accept(JobRecord record) {
   last_id_ = record.id = next_id();
-  JobRecord& job = jobs_.emplace(record.id, std::move(record)).first->second;
+  JobRecord& job = enter(std::move(record));
   for (const Dependency& d : job.spec.dependencies)
     if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
   pending_.accepted(job.id);
@@ -38,8 +68,7 @@ JobRecord& JobBook::accept(JobRecord record) {
 
 JobRecord& JobBook::bring_back(JobRecord record) {
   settling_.erase(record.id);
-  const QueueId id = record.id;
-  return jobs_.emplace(id, std::move(record)).first->second;
+  return enter(std::move(record));
 }
 
 void JobBook::end(JobRecord& job) {
@@ -48,6 +77,7 @@ void JobBook::end(JobRecord& job) {
   const QueueId id = job.id;
   waiting_.erase(id);
   if (job.attempt > 0) settling_[id] = job;
+  forget_title(job);
   ended_.push_back(std::move(job));
   jobs_.erase(id);
   queue_changed_ = true;
@@ -109,6 +139,7 @@ bool JobBook::commit(std::vector<EventRow> events, const std::function<std::stri
     for (const Dependency& d : job->spec.dependencies)
       if (const auto at = dependents_.find(QueueId(d.job)); at != dependents_.end()) std::erase(at->second, id);
     waiting_.erase(id);
+    forget_title(*job);
     jobs_.erase(id);
   }
   return outcome.stored;

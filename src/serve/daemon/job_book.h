@@ -8,6 +8,7 @@
 // Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
 #pragma once
 #include <map>
+#include <set>
 
 #include "serve/daemon/pending_commit.h"
 #include "serve/daemon/waiting_jobs.h"
@@ -24,6 +25,7 @@ class JobBook {
   const JobRecord* find(QueueId id) const { return const_cast<JobBook*>(this)->find(id); }
   void changed(const JobRecord& job);
   const WaitingJobs& waiting() const { return waiting_; }
+  void respecified(const JobRecord& job);  // its spec, too
 
   QueueId next_id() const { return QueueId(number(last_id_) + 1); }
   JobRecord& accept(JobRecord job);      // a new one, with the next number
@@ -31,6 +33,10 @@ class JobBook {
   void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
   std::vector<JobRecord> take_ended() { return std::exchange(ended_, {}); }  // since the last call
   std::vector<QueueId> take_dependents(QueueId id);                          // who waited for this one; forgotten here
+  std::vector<QueueId> dependents(QueueId id) const;                         // who waits for this one
+  // Live jobs of one owner with one title, ascending; the first of them that a job has.
+  std::vector<QueueId> namesakes(std::uint32_t uid, const std::string& title) const;
+  QueueId first_namesake(const JobRecord& job) const;
   // The status that a job has or had. One that nobody knows has failed.
   JobStatus status_of(QueueId id) const;
   Result<std::optional<JobRow>> stored(QueueId id) const { return pending_.row(id); }
@@ -51,11 +57,14 @@ class JobBook {
   UnixTime next_try() const { return pending_.next_try(); }
 
  private:
+  JobRecord& enter(JobRecord job);  // among the live ones
+  void forget_title(const JobRecord& job);
   PendingCommit pending_;
   std::map<QueueId, JobRecord> jobs_;
   WaitingJobs waiting_;                                 // of jobs_
   std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it
   std::map<QueueId, JobRecord> settling_;
+  std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
   std::vector<JobRecord> ended_;
   QueueId last_id_ = kNoId;
   bool queue_changed_ = true;

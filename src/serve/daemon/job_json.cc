@@ -22,6 +22,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
   if (with_spec) row.spec = to_json(job.spec);
   Json state = {{"array_id", number(job.array.id)},
                 {"array_index", job.array.index},
+                {"array", {job.array.count, job.array.first, job.array.last, job.array.step}},
+                {"held_by", int(job.held_by)},
                 {"gid", job.owner.gid},
                 {"user", job.owner.name},
                 {"reason", job.reason},
@@ -61,13 +63,14 @@ Result<JobRecord> from_row(const JobRow& row) {
   if (!spec) return invalid("{}: {}", name, spec.error().what);
   job.spec = std::move(*spec);
   SMARTMIG_TRY(const Json state, parse_json(name, row.state));
-  SMARTMIG_TRY(const JsonObject object,
-               JsonObject::open(state, name, "", {"array_id",    "array_index",  "gid",           "user",
-                                                  "reason",      "wish",         "first_started", "started",
-                                                  "attempt",     "gpu",          "slice",         "device",
-                                                  "exit_code",   "exit_signal",  "estimate",      "estimate_source",
-                                                  "remaining",   "mem_mib",      "peak_mib",      "joules",
-                                                  "preemptions", "oom_restarts", "overruns",      "energy_source"}));
+  SMARTMIG_TRY(
+      const JsonObject object,
+      JsonObject::open(
+          state, name, "",
+          {"array_id",     "array_index",     "gid",           "user",    "reason",   "wish",      "first_started",
+           "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
+           "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
+           "oom_restarts", "overruns",        "energy_source", "array",   "held_by"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -82,7 +85,16 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_TRY(const std::int64_t source, object.integer("estimate_source", 0, 2));
   SMARTMIG_TRY(const std::int64_t energy, object.integer("energy_source", 0, kEnergySources - 1,
                                                          int(EnergySource::kModel)));  // rows of before have none
+  SMARTMIG_TRY(const std::int64_t held, object.integer("held_by", 0, int(HeldBy::kOperator), 0));
+  job.held_by = HeldBy(held);
   job.array.id = QueueId(array_id);
+  if (const Json* all = object.find("array"); all && all->is_array() && all->size() == 4) {
+    int* const parts[] = {&job.array.count, &job.array.first, &job.array.last, &job.array.step};
+    for (std::size_t i = 0; i < 4; ++i) {
+      SMARTMIG_TRY(const std::int64_t value, object.integer_in((*all)[i], "array", 0, INT32_MAX));
+      *parts[i] = int(value);
+    }
+  }
   job.owner.gid = std::uint32_t(gid);
   job.stop_reason = StopReason(wish);
   job.energy.source = EnergySource(energy);
@@ -144,6 +156,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"started_at", instant_or_null(job.times.started)},
       {"ended_at", instant_or_null(job.times.ended)},
       {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
+      {"begin_at", job.spec.begin ? Json(unix_seconds(*job.spec.begin)) : Json()},
       {"late_s", seconds(lateness(job, shown.now, shown.expected))},
       {"attempt", job.attempt},
       {"gpu", placed ? Json(job.place.gpu) : Json()},

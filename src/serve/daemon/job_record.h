@@ -16,7 +16,7 @@ inline constexpr QueueId kNoId{0};
 constexpr std::uint64_t number(QueueId id) { return std::uint64_t(id); }
 
 enum class JobStatus : std::uint8_t {
-  kHeld,      // waits for a dependency, its array's limit, or its user's cap
+  kHeld,      // waits for other jobs, for its begin, or to be released
   kQueued,    // may start
   kStarting,  // decided and stored; its attempt may have a record or not
   kRunning,
@@ -41,6 +41,9 @@ enum class StopReason : std::uint8_t {
   kLarger = 6
 };
 
+// Who alone may let a waiting job run: numbers are stored. An owner's job that the operator holds is the operator's.
+enum class HeldBy : std::uint8_t { kNobody = 0, kOwner = 1, kOperator = 2 };
+
 enum class EstimateSource : std::uint8_t { kGiven, kHistory, kGuess };
 const char* name_of(EstimateSource source);
 
@@ -49,6 +52,8 @@ struct JobRecord {
   struct {
     QueueId id = kNoId;  // of its array; kNoId: not of one
     int index = -1;
+    int count = 0, first = 0, last = 0,
+        step = 1;  // of the whole array: tasks, least and largest number, their distance
   } array;
   struct {
     std::uint32_t uid = 0, gid = 0;
@@ -58,6 +63,7 @@ struct JobRecord {
   JobStatus status = JobStatus::kQueued;
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;
+  HeldBy held_by = HeldBy::kNobody;
   struct {
     UnixTime submitted{}, first_started = kNotYet, started = kNotYet, ended = kNotYet;
   } times;

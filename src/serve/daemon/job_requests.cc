@@ -20,6 +20,19 @@ std::string deadline_warning(const JobRecord& job) {
                      seconds(left), seconds(job.work.estimate));
 }
 
+// What each task may know of its array: numbers as Slurm tells them. A list without one distance has step 1.
+void describe_array(JobRecord& job, const std::vector<int>& tasks) {
+  if (tasks.empty()) return;
+  const auto [first, last] = std::minmax_element(tasks.begin(), tasks.end());
+  const int count = int(tasks.size()), step = count > 1 ? tasks[1] - tasks[0] : 1;
+  bool even = step > 0;
+  for (std::size_t i = 1; i < tasks.size(); ++i) even &= tasks[i] - tasks[i - 1] == step;
+  job.array.count = count;
+  job.array.first = *first;
+  job.array.last = *last;
+  job.array.step = even ? step : 1;
+}
+
 }  // namespace
 
 std::string user_name(std::uint32_t uid) {
@@ -48,6 +61,8 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
     warnings.push_back(
         fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+  if (!spec.mail.empty() && settings_.hooks.mail.empty())
+    warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
   if (spec.restart && spec.checkpoint_signal == 0)
     warnings.push_back("without --checkpoint-signal the job is never stopped: its --restart-time has no use");
   SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
@@ -93,6 +108,8 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
     if (const auto fits = session_.belief().fits(base); !fits) return fits.error();
     base.status = JobStatus::kQueued;
+    if (base.spec.hold) base.held_by = HeldBy::kOwner;
+    describe_array(base, array);
     const QueueId array_id = QueueId(number(book_.next_id()) + records.size());  // of its first task
     for (const int task : array) {
       records.push_back(base);
@@ -144,7 +161,10 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   job.exit.code = -1;
   job.exit.signal = 0;
   job.work.remaining = 1;
+  job.held_by = HeldBy::kNobody;
   job.spec.dependencies.clear();
+  job.spec.singleton = false;
+  job.spec.begin.reset();
   if (const auto fits = session_.belief().fits(job); !fits) return fits.error();
   lifecycle_.back_to_queue(book_.bring_back(std::move(job)), "requeued by request", 1);
   return Ok{};

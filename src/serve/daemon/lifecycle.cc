@@ -1,6 +1,7 @@
 #include "serve/daemon/lifecycle.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/json.h"
 #include "serve/daemon/job_json.h"
@@ -17,6 +18,7 @@ bool satisfied(Dependency::When when, JobStatus status) {
     case Dependency::kAfterNotOk:
       return status != JobStatus::kDone;
     case Dependency::kAfterAny:
+    case Dependency::kAfter:
       return true;
   }
   return false;
@@ -33,6 +35,14 @@ std::string never_holds(QueueId id, JobStatus status) {
   return fmt::format("its dependency can never hold: job {} is {}", id, name_of(status));
 }
 
+std::string local_time(UnixTime at) {
+  const std::time_t seconds = std::time_t(unix_us(at) / 1'000'000);
+  std::tm parts{};
+  char text[64];
+  ::localtime_r(&seconds, &parts);
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &parts));
+}
+
 }  // namespace
 
 void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
@@ -47,9 +57,37 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
   counts.ended_joules += job.energy.joules;
   session_.note("job_ended", fmt::format("\"job\":{},\"state\":\"{}\",\"exit_code\":{},\"joules\":{:.3f}", job.id,
                                          name_of(status), job.exit.code, job.energy.joules));
+  if (status == JobStatus::kTimedOut) tell(MailEvent::kTimeLimit, job);
+  tell(status == JobStatus::kDone ? MailEvent::kEnd : MailEvent::kFail, job);
   const QueueId id = job.id;
+  const std::uint32_t uid = job.owner.uid;
+  const std::string name = title(job);
   book_.end(job);
   settle_dependents(id, status);
+  settle_namesakes(uid, name);
+}
+
+// A failed job has ended, too; who asked for both hears of it once.
+void Lifecycle::tell(MailEvent event, const JobRecord& job) {
+  const auto wants = [&](MailEvent e) {
+    return std::find(job.spec.mail.begin(), job.spec.mail.end(), e) != job.spec.mail.end();
+  };
+  if (wants(event) || (event == MailEvent::kFail && wants(MailEvent::kEnd))) mail_.push_back({event, job});
+}
+
+void Lifecycle::started(JobRecord& job) {
+  tell(MailEvent::kBegin, job);
+  for (const QueueId dependent : book_.dependents(job.id))
+    if (JobRecord* other = book_.find(dependent); other && other->status == JobStatus::kHeld)
+      check_dependencies(*other);
+}
+
+void Lifecycle::release_due() {
+  while (!begins_.empty() && begins_.begin()->first <= session_.now()) {
+    const QueueId id = begins_.begin()->second;
+    begins_.erase(begins_.begin());
+    if (JobRecord* job = book_.find(id); job && job->status == JobStatus::kHeld) check_dependencies(*job);
+  }
 }
 
 void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaining) {
@@ -71,6 +109,7 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   job.reason = std::move(reason);
   session_.note("requeued",
                 fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt, json_text(job.reason)));
+  tell(MailEvent::kRequeue, job);
   job.stop_reason = StopReason::kNone;
   job.work.remaining = remaining;
   job.times.started = kNotYet;
@@ -79,25 +118,39 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   book_.queue_changed();
 }
 
+std::string Lifecycle::waits_for(JobRecord& job) {
+  if (job.held_by == HeldBy::kOwner) return fmt::format("held by its owner: smartmig release {}", job.id);
+  if (job.held_by == HeldBy::kOperator) return "held by the operator";
+  if (job.spec.begin && *job.spec.begin > session_.now()) {
+    begins_.insert({*job.spec.begin, job.id});
+    return "begins at " + local_time(*job.spec.begin);
+  }
+  for (const Dependency& d : job.spec.dependencies) {
+    const JobRecord* other = book_.find(QueueId(d.job));
+    if (!other || (d.when == Dependency::kAfter && other->times.first_started != kNotYet)) continue;
+    return fmt::format("waits for job {}{}", d.job, d.when == Dependency::kAfter ? " to start" : "");
+  }
+  if (const QueueId earlier = job.spec.singleton ? book_.first_namesake(job) : job.id; earlier != job.id)
+    return fmt::format("waits for job {} of the same name", earlier);
+  return {};
+}
+
 bool Lifecycle::check_dependencies(JobRecord& job) {
   for (const Dependency& d : job.spec.dependencies) {
-    if (book_.find(QueueId(d.job))) {
-      job.status = JobStatus::kHeld;
-      job.reason = fmt::format("waits for job {}", d.job);
-      book_.changed(job);
-      return false;
-    }
+    if (book_.find(QueueId(d.job))) continue;
     if (const JobStatus status = book_.status_of(QueueId(d.job)); !satisfied(d.when, status)) {
       finish(job, JobStatus::kCancelled, never_holds(QueueId(d.job), status), false);
       return false;
     }
   }
-  if (job.status == JobStatus::kHeld) {
-    job.status = JobStatus::kQueued;
-    job.reason.clear();
-    book_.changed(job);
-  }
-  return true;
+  const std::string words = waits_for(job);
+  const JobStatus status = words.empty() ? JobStatus::kQueued : JobStatus::kHeld;
+  if (status == job.status && (words == job.reason || words.empty())) return words.empty();
+  job.status = status;
+  job.reason = words;
+  book_.changed(job);
+  book_.queue_changed();
+  return words.empty();
 }
 
 void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
@@ -114,6 +167,12 @@ void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
     std::erase_if(job->spec.dependencies, [&](const Dependency& d) { return d.job == number(id); });
     check_dependencies(*job);
   }
+}
+
+void Lifecycle::settle_namesakes(std::uint32_t uid, const std::string& name) {
+  for (const QueueId id : book_.namesakes(uid, name))
+    if (JobRecord* job = book_.find(id); job && job->spec.singleton && job->status == JobStatus::kHeld)
+      check_dependencies(*job);
 }
 
 }  // namespace smartmig

@@ -1,7 +1,9 @@
-// A job's way through the queue apart from its attempts: held while it waits for others, back to the queue after an
+// A job's way through the queue apart from its attempts: held while it waits for others, for its begin or for its release, back to the queue after an
 // attempt, ended. Each of these leaves the record, the belief, the counts and the journal in agreement.
 // Thread rule: the owner's.
 #pragma once
+#include <set>
+
 #include "serve/daemon/figures.h"
 #include "serve/daemon/job_book.h"
 #include "serve/daemon/live_session.h"
@@ -19,16 +21,32 @@ class Lifecycle {
   void back_to_queue(JobRecord& job, std::string reason, double remaining);
   // The same of one that the belief has waiting, or on its next slice, with what is left.
   void back_as_believed(JobRecord& job, std::string reason, double remaining);
-  // Held or free to run by what it depends on now; ended, where that can never hold. False: it may not run.
+  // Held or free to run by who holds it, when it begins and what it depends on now; ended, where that can never hold.
+  // False: it may not run.
   bool check_dependencies(JobRecord& job);
+  void started(JobRecord& job);  // its attempt has begun: some may wait for that
+  void release_due();            // whose begin has come
+  UnixTime next_begin() const { return begins_.empty() ? kNeverUnix : begins_.begin()->first; }
+
+  // What owners asked to hear of, since the last call: best effort, not stored.
+  struct Mail {
+    MailEvent event;
+    JobRecord job;
+  };
+  std::vector<Mail> take_mail() { return std::exchange(mail_, {}); }
 
  private:
   void waits_again(JobRecord& job, std::string reason, double remaining);
   void settle_dependents(QueueId id, JobStatus status);
+  void settle_namesakes(std::uint32_t uid, const std::string& name);
+  std::string waits_for(JobRecord& job);  // in words; empty: nothing
+  void tell(MailEvent event, const JobRecord& job);
 
   LiveSession& session_;
   JobBook& book_;
   Figures& figures_;
+  std::set<std::pair<UnixTime, QueueId>> begins_;
+  std::vector<Mail> mail_;
 };
 
 }  // namespace smartmig

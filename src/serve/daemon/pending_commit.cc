@@ -27,6 +27,11 @@ void PendingCommit::accepted(QueueId id) {
   accepted_.push_back(id);
 }
 
+void PendingCommit::respecified(QueueId id) {
+  dirty_.insert(id);
+  fresh_.insert(id);
+}
+
 void PendingCommit::ended(const JobRecord& job) {
   batch_.jobs.push_back(to_row(job, fresh_.erase(job.id) > 0));
   dirty_.erase(job.id);

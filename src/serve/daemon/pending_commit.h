@@ -22,6 +22,7 @@ class PendingCommit {
 
   void changed(QueueId id) { dirty_.insert(id); }
   void accepted(QueueId id);                               // a new job: its spec is written, too
+  void respecified(QueueId id);                            // a live one's spec has changed
   void ended(const JobRecord& job);                        // its last row
   void credited(QueueId id) { energy_dirty_.insert(id); }  // its joules: written when something else is
   void credited_ended(const JobRecord& job);               // of a job whose last row is stored

@@ -183,6 +183,7 @@ Effects effects() {
       {"tcp.hosts", {"tcp.hosts = [\"gpu1.example.org\"]", tcp_answer, kPlain}},
       {"tcp.allowed_origins", {"tcp.allowed_origins = [\"https://a.example\"]", tcp_answer, kPlain}},
       {"hooks.on_finish", {"hooks.on_finish = \"set\"", hook_ran}},
+      {"hooks.mail", {"hooks.mail = \"set\"", hook_ran}},
       {"oom.patterns", {"oom.patterns = [\"Speicher voll\"]", attempts_after_words}},
   };
 }

@@ -48,6 +48,18 @@ void Upkeep::tell_of_ended() {
   }
 }
 
+void Upkeep::send_mail(const std::vector<Lifecycle::Mail>& mail) {
+  if (settings_.hooks.mail.empty()) return;
+  for (const auto& [event, job] : mail) {
+    JobShown shown;
+    shown.now = session_.now();
+    hooks_.run(settings_.hooks.mail,
+               json_dump(Json{{"event", name_of(event)},
+                              {"mail_user", job.spec.mail_user.empty() ? job.owner.name : job.spec.mail_user},
+                              {"job", to_json(job, shown)}}));
+  }
+}
+
 void Upkeep::map_jobs(const AttemptTable& table, const Boards& boards) {
   if (!mapping_) return;
   std::map<JobMapping::Slice, std::uint64_t> jobs;

@@ -17,6 +17,7 @@ class Upkeep {
   void save_when_due(const Estimates& estimates, const VisibleJobs& visible);  // before a commit
   // After a commit:
   void tell_of_ended();
+  void send_mail(const std::vector<Lifecycle::Mail>& mail);
   void map_jobs(const AttemptTable& table, const Boards& boards);  // who is on which slice, for dcgm-exporter
   void prune_when_due();
   void set_last_without_log(const std::string& text);  // "AT_US:JOB", as the store has it

@@ -21,8 +21,8 @@ class WaitingJobs {
   void put(const JobRecord& job);  // one that does not wait is taken out
   void erase(QueueId id);
   std::size_t of_user(std::uint32_t uid) const;  // held ones, too
-  std::size_t users() const;                     // with jobs that no dependency holds
-  // Of each user the first `most` that no dependency or array holds. `running`: tasks of each array that run.
+  std::size_t users() const;                     // with jobs that are not held
+  // Of each user the first `most` that are not held, nor by their array. `running`: tasks of each array that run.
   std::vector<AdmissionJob> first(std::size_t most, const std::map<QueueId, int>& running) const;
 
  private:

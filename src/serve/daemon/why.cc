@@ -71,6 +71,11 @@ std::optional<Why> held(const WhyInput& in) {
     return Why{"disk_full", fmt::format("no job is started: {}", in.disk), {"make room on the disk"}, {}};
   if (in.paused)
     return Why{"queue_paused", "the queue is paused: nothing is started until it is resumed", {"smartmig resume"}, {}};
+  if (!in.hold.empty())
+    return Why{in.hold_code,
+               fmt::format("{} {}", in.name, in.hold),
+               {in.hold_code == "held_until" ? "wait, or smartmig update JOB --begin now" : "smartmig release JOB"},
+               {}};
   if (!in.dependency.empty())
     return Why{"held_dependency",
                fmt::format("{} waits for {}", in.name, in.dependency),

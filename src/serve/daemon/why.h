@@ -1,6 +1,6 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
-//   disk_full, queue_paused, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits,
+//   disk_full, queue_paused, held_by_owner, held_by_operator, held_until, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits,
 //   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined,
 //   slices_busy, policy_waits
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
@@ -24,8 +24,9 @@ struct WhyInput {
 
   std::string disk;  // what is wrong with the disk; empty: nothing
   bool paused = false;
-  std::string dependency;   // what it waits for: "job 11 to end well"; empty: nothing
-  std::string array_limit;  // "4 tasks of array 7 run, at most 4 may"; empty: no
+  std::string hold_code, hold;  // "held_by_owner", "is held by ..."; empty: nobody holds it
+  std::string dependency;       // what it waits for: "job 11 to end well"; empty: nothing
+  std::string array_limit;      // "4 tasks of array 7 run, at most 4 may"; empty: no
   struct {
     bool full = false;         // no slice more for its user
     int running = 0, cap = 0;  // compute slices

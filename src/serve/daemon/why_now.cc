@@ -13,6 +13,18 @@ std::string full_array(const JobRecord& job, const DaemonState& state) {
   return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array.id, job.spec.array_limit);
 }
 
+void add_hold(WhyInput& in, const JobRecord& job) {
+  constexpr std::string_view kWaits = "waits for ";
+  if (job.reason.starts_with(kWaits)) {
+    in.dependency = job.reason.substr(kWaits.size());
+    return;
+  }
+  in.hold_code = job.held_by == HeldBy::kOwner      ? "held_by_owner"
+                 : job.held_by == HeldBy::kOperator ? "held_by_operator"
+                                                    : "held_until";
+  in.hold = (job.held_by == HeldBy::kNobody ? "" : "is ") + job.reason;
+}
+
 void add_host(WhyInput& in, const JobRecord& job, DaemonState& state) {
   const HostShares& shares = state.shares;
   in.user.running = shares.user_slices(job.owner.uid);
@@ -59,7 +71,7 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   in.min_slices = job->spec.min_slices;
   in.disk = state.book.disk_trouble();
   in.paused = daemon.decisions().paused();
-  if (job->status == JobStatus::kHeld) in.dependency = job->reason;
+  if (job->status == JobStatus::kHeld) add_hold(in, *job);
   in.array_limit = full_array(*job, state);
   add_host(in, *job, state);
   add_policy(in, *job, daemon.policies(), state);

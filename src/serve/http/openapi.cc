@@ -24,18 +24,18 @@ constexpr SchemaShape kShapes[] = {
     {"ErrorBody", "code: invalid, not_found, busy, no_permission, unsupported, lost, timeout or io.",
      "code:text message:text"},
     {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
-     "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -kind:text -mem_mib:int "
+     "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int "
      "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
      "-requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
-     "-array:[int] -array_limit:int"},
+     "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
     {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
     {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
      "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text -command:[text] "
      "kind:text "
-     "submitted_at:num started_at:num? ended_at:num? deadline_at:num? late_s:num attempt:int gpu:int? slice:text? "
+     "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
      "mem_mib:int? peak_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
      "min_slices:int "
