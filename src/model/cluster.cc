@@ -67,7 +67,7 @@ void Cluster::apply(const Event& event) {
       (tail_ == kNoJob ? head_ : states_[index(tail_)].next) = event.job;
       tail_ = event.job;
       ++unfinished_;
-      ++counters_.arrivals;
+      job.arrival = std::uint32_t(counters_.arrivals++);
       news_.push_back(event);
       return;
     }

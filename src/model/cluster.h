@@ -41,6 +41,7 @@ struct JobState {
   double meter_mark = 0;
   std::uint64_t stopped_in = 0;  // decision of the last stop
   std::uint32_t stops = 0;
+  std::uint32_t arrival = 0;  // how many came before it
 };
 
 struct GpuState {

@@ -1,6 +1,7 @@
 #include "policy/board.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace smartmig {
@@ -34,29 +35,59 @@ void Board::reset(const Cluster& cluster, const UsableSlices& usable, bool preem
     platform_ = &cluster.platform();
     version_ = usable.version;
     gpus_.resize(usable.layout.size());
-    model_of_.resize(gpus_.size());
     order_.clear();
+    orders_.clear();
     for (const Platform::Model& model : platform_->models()) order_.push_back(placements_small_to_large(*model.gpu));
     for (std::size_t g = 0; g < gpus_.size(); ++g) {
-      model_of_[g] = platform_->model_index(GpuId(g));
       gpus_[g].usable = usable.layout[g];
+      gpus_[g].order = find_order(platform_->model_index(GpuId(g)), usable.layout[g]);
       gpus_[g].total_slices = platform_->model(GpuId(g)).gpu->compute_used(usable.layout[g]);
     }
     by_mean_size_ = gpus_by_mean_size(*platform_, usable.layout);
+    free_.number(*platform_, usable.layout, by_mean_size_, order_);
   }
   free_slots_ = 0;
+  free_.free_all();
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     Gpu& gpu = gpus_[g];
     gpu.placed.clear();
     gpu.taken_slices = 0;
     gpu.free = gpu.usable.bits();
     if (!preemptive) {
-      const GpuState& state = cluster.gpus()[g];
-      gpu.free &= ~state.busy.bits();
-      gpu.taken_slices = state.busy_slices;
-      for (PlacementId p : state.busy) gpu.placed.emplace_back(state.job_at[index(p)], p);
+      read_running(cluster.gpus()[g], gpu);
+      for (const PlacementId p : gpu.usable& cluster.gpus()[g].busy) free_.take({GpuId(g), p});
     }
     free_slots_ += std::size_t(std::popcount(gpu.free));
+  }
+}
+
+std::uint32_t Board::find_order(int model, Layout usable) {
+  for (std::uint32_t i = 0; i < orders_.size(); ++i)
+    if (orders_[i].model == model && orders_[i].usable == usable) return i;
+  orders_.push_back({model, usable, {}});
+  for (const PlacementId p : order_[std::size_t(model)])
+    if (usable.contains(p)) orders_.back().placements.push_back(p);
+  return std::uint32_t(orders_.size() - 1);
+}
+
+void Board::read_running(const GpuState& state, Gpu& gpu) {
+  gpu.free = gpu.usable.bits() & ~state.busy.bits();
+  gpu.taken_slices = state.busy_slices;
+  gpu.placed.clear();
+  for (PlacementId p : state.busy) gpu.placed.emplace_back(state.job_at[index(p)], p);
+}
+
+void Board::reread(const Cluster& cluster, GpuId id) {
+  Gpu& gpu = gpus_[index(id)];
+  const std::uint32_t before = gpu.free;
+  read_running(cluster.gpu(id), gpu);
+  free_slots_ = free_slots_ + std::size_t(std::popcount(gpu.free)) - std::size_t(std::popcount(before));
+  for (std::uint32_t rest = gpu.free ^ before; rest != 0; rest &= rest - 1) {
+    const Slot slot{id, PlacementId(std::countr_zero(rest))};
+    if (gpu.free & rest & -rest)
+      free_.release(slot);
+    else
+      free_.take(slot);
   }
 }
 
@@ -66,6 +97,7 @@ void Board::take(JobId job, Slot slot) {
   gpu.taken_slices += platform_->model(slot.gpu).slices_of_placement[index(slot.where)];
   gpu.placed.emplace_back(job, slot.where);
   --free_slots_;
+  free_.take(slot);
 }
 
 }  // namespace smartmig

@@ -4,21 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "policy/free_slices.h"
 #include "policy/placer.h"
 
 namespace smartmig {
-
-struct Slot {
-  GpuId gpu = kNoGpu;
-  PlacementId where = kNoPlacement;
-  bool none() const { return gpu == kNoGpu; }
-  bool operator==(const Slot&) const = default;
-};
 
 class Board {
  public:
   struct Gpu {
     Layout usable;
+    std::uint32_t order = 0;                            // of its usable placements: in orders_
     std::uint32_t free = 0;                             // placements, by bit
     int taken_slices = 0;                               // compute slices of what has been put here
     int total_slices = 0;                               // compute slices of the layout
@@ -28,22 +23,34 @@ class Board {
   // All usable slices free (`preemptive`), or only those without a running job.
   void reset(const Cluster& cluster, const UsableSlices& usable, bool preemptive);
   void take(JobId job, Slot slot);
+  // Reads one GPU anew after a reset() that was not `preemptive`: its jobs have changed, its usable slices have not.
+  void reread(const Cluster& cluster, GpuId gpu);
 
   const std::vector<Gpu>& gpus() const { return gpus_; }
   std::size_t free_slots() const { return free_slots_; }
-  // The placements of a GPU's model from small to large: by compute slices, memory slices, start.
-  const std::vector<PlacementId>& small_to_large(std::size_t gpu) const { return order_[std::size_t(model_of_[gpu])]; }
+  const FreeSlices& free() const { return free_; }
+  // The usable placements of a GPU from small to large: by compute slices, memory slices, start.
+  const std::vector<PlacementId>& small_to_large(std::size_t gpu) const { return orders_[gpus_[gpu].order].placements; }
   // GPUs by mean slice size of their layout, descending, then index.
   const std::vector<std::uint32_t>& by_mean_size() const { return by_mean_size_; }
 
  private:
+  void read_running(const GpuState& state, Gpu& gpu);
+
   const Platform* platform_ = nullptr;
   std::uint64_t version_ = 0;
   std::vector<Gpu> gpus_;
-  std::vector<int> model_of_;
-  std::vector<std::vector<PlacementId>> order_;  // by model
+  struct Order {  // of a model with a layout
+    int model;
+    Layout usable;
+    std::vector<PlacementId> placements;
+  };
+  std::uint32_t find_order(int model, Layout usable);
+  std::vector<std::vector<PlacementId>> order_;  // by model: all placements
+  std::vector<Order> orders_;
   std::vector<std::uint32_t> by_mean_size_;
   std::size_t free_slots_ = 0;
+  FreeSlices free_;
 };
 
 std::vector<PlacementId> placements_small_to_large(const GpuModel& gpu);

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "policy/placing_rules.h"
 #include "policy/slice_rules.h"
 
@@ -29,24 +31,48 @@ int CedfClasses::of(const JobTable& jobs, JobId job) const {
 
 namespace {
 
-class Cedf : public PlacingRule {
+class Cedf : public TurnRule {
  public:
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override {
-    const CedfClasses classes(cluster.platform());
-    class_.resize(cluster.jobs().size());
-    for (JobId job : jobs) class_[index(job)] = std::uint8_t(classes.of(cluster.jobs(), job));
-    order_by(cluster, jobs, [&](JobId job) { return class_[index(job)]; });
+  std::int64_t turn(const Cluster& cluster, JobId job) const override {
+    if (platform_ != &cluster.platform()) {
+      platform_ = &cluster.platform();
+      classes_.emplace(*platform_);
+    }
+    return classes_->of(cluster.jobs(), job);
   }
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     return first_on_time_else_earliest(cluster, board, job, board.by_mean_size());
   }
 
  private:
-  std::vector<std::uint8_t> class_;
+  mutable const Platform* platform_ = nullptr;
+  mutable std::optional<CedfClasses> classes_;  // of platform_
+};
+
+class IndexedCedf : public Cedf {
+ public:
+  Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
+    const Time deadline = cluster.jobs().job(job).deadline;
+    FreeSlices::First on_time, earliest;
+    Time earliest_finish = kNever;
+    for (const TypeId type : board.free().types()) {
+      const FreeSlices::First first = board.free().first(type);
+      if (first.slot.none()) continue;
+      const Time end = cluster.finish_on(job, type);
+      if (end == kNever) continue;
+      if (end <= deadline && first.scan < on_time.scan) on_time = first;
+      if (end < earliest_finish || (end == earliest_finish && first.scan < earliest.scan)) {
+        earliest_finish = end;
+        earliest = first;
+      }
+    }
+    return on_time.slot.none() ? earliest.slot : on_time.slot;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_cedf_rule() { return std::make_unique<Cedf>(); }
+std::unique_ptr<TurnRule> make_indexed_cedf_rule() { return std::make_unique<IndexedCedf>(); }
+std::unique_ptr<TurnRule> make_cedf_rule() { return std::make_unique<Cedf>(); }
 
 }  // namespace smartmig

@@ -5,22 +5,25 @@ namespace smartmig {
 namespace {
 
 // The first GPUs serve inference, the others training: a long training job never stands in front of a short request.
-class Dedicated : public PlacingRule {
+class Dedicated : public TurnRule {
  public:
   explicit Dedicated(int inference_gpus) : inference_gpus_(inference_gpus) {}
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override { order_by_deadline(cluster, jobs); }
+  std::int64_t turn(const Cluster&, JobId) const override { return 0; }
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     const std::uint32_t gpus = std::uint32_t(board.gpus().size());
     if (gpus == 1) return first_on_time_else_earliest(cluster, board, job, ByIndex(board));
     const std::uint32_t split =
         inference_gpus_ > 0 ? std::min(gpus - 1, std::uint32_t(inference_gpus_)) : std::max(1u, gpus / 4);
-    const Workload& workload = cluster.jobs().workload();
-    const bool inference = workload.kind_of(workload.jobs[index(job)]).find("infer") != std::string::npos;
+    const bool inference = group(cluster, job) == 1;
     own_.clear();
     for (std::uint32_t g = inference ? 0 : split; g < (inference ? split : gpus); ++g) own_.push_back(g);
     return first_on_time_else_earliest(cluster, board, job, own_);
   }
 
+  int group(const Cluster& cluster, JobId job) const override {
+    const Workload& workload = cluster.jobs().workload();
+    return workload.kind_of(workload.jobs[index(job)]).find("infer") != std::string::npos;
+  }
   bool slices_interchangeable() const override { return false; }
 
  private:
@@ -30,7 +33,7 @@ class Dedicated : public PlacingRule {
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_dedicated_rule(int inference_gpus) {
+std::unique_ptr<TurnRule> make_dedicated_rule(int inference_gpus) {
   return std::make_unique<Dedicated>(inference_gpus);
 }
 

@@ -6,17 +6,27 @@
 namespace smartmig {
 namespace {
 
-// GPUs from the fullest to the emptiest: occupied fraction = taken compute slices / compute slices of the layout.
+// GPUs from the fullest to the emptiest: occupied fraction = taken compute slices / compute slices of the layout. Among
+// equals by index. One GPU has changed since the job before chose, so little is out of order.
 void order_by_fullness(const Board& board, std::vector<std::uint32_t>& order) {
-  order.resize(board.gpus().size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  if (order.size() != board.gpus().size()) {
+    order.resize(board.gpus().size());
+    std::iota(order.begin(), order.end(), 0);
+  }
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
     const Board::Gpu &ga = board.gpus()[a], &gb = board.gpus()[b];
-    return ga.taken_slices * std::max(1, gb.total_slices) > gb.taken_slices * std::max(1, ga.total_slices);
-  });
+    const int fa = ga.taken_slices * std::max(1, gb.total_slices), fb = gb.taken_slices * std::max(1, ga.total_slices);
+    return fa != fb ? fa > fb : a < b;
+  };
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::uint32_t gpu = order[i];
+    std::size_t at = i;
+    for (; at > 0 && before(gpu, order[at - 1]); --at) order[at] = order[at - 1];
+    order[at] = gpu;
+  }
 }
 
-class MostPacked : public PlacingRule {
+class MostPacked : public TurnRule {
  public:
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     order_by_fullness(board, order_);
@@ -29,17 +39,17 @@ class MostPacked : public PlacingRule {
 
 class Edf : public MostPacked {
  public:
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override { order_by_deadline(cluster, jobs); }
+  std::int64_t turn(const Cluster&, JobId) const override { return 0; }
 };
 
 class Fifo : public MostPacked {
  public:
-  void order(const Cluster&, std::vector<JobId>&) override {}  // candidates come in order of arrival
+  std::int64_t turn(const Cluster& cluster, JobId job) const override { return cluster.state(job).arrival; }
 };
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_edf_rule() { return std::make_unique<Edf>(); }
-std::unique_ptr<PlacingRule> make_fifo_rule() { return std::make_unique<Fifo>(); }
+std::unique_ptr<TurnRule> make_edf_rule() { return std::make_unique<Edf>(); }
+std::unique_ptr<TurnRule> make_fifo_rule() { return std::make_unique<Fifo>(); }
 
 }  // namespace smartmig

@@ -68,10 +68,10 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
   totals_ = {};
   next_recheck_ = kNever;
   if (!cluster.platform().power_by_slices_only() || !number_slices(cluster, usable)) {
-    if (!plain_) plain_.emplace(make_cedf_rule());
+    if (!other_) other_.emplace(make_indexed_cedf_rule());
     return;
   }
-  plain_.reset();
+  other_.reset();
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     scan_.push_back(entry_of(key_of(cluster, job)));
     const JobState& state = cluster.state(job);
@@ -137,8 +137,8 @@ void FastCedf::place(const Cluster& cluster, const UsableSlices& usable, Plan& p
   version_ = usable.version;
   ready_ = true;
   if (anew) rebuild(cluster, usable, plan);
-  if (plain_) plain_->place(cluster, usable, plan);
-  if (anew || plain_) return;
+  if (other_) other_->place(cluster, usable, plan);
+  if (anew || other_) return;
 
   Counts counts;
   std::size_t from = take_news(cluster, counts);

@@ -25,6 +25,7 @@
 
 #include "policy/placer.h"
 #include "policy/placing_rules.h"
+#include "policy/queue_placer.h"
 
 namespace smartmig {
 
@@ -33,7 +34,7 @@ class FastCedf : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  // Slice types in use at once; PlainPlacer serves fleets with more, and power models that look at the job.
+  // Slice types in use at once; QueuePlacer serves fleets with more, and power models that look at the job.
   static constexpr std::size_t kMaxTypes = 8;
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
   struct Counts {                               // slices of each type
@@ -87,7 +88,7 @@ class FastCedf : public Placer {
   bool ready_ = false;
   std::uint64_t version_ = 0, expected_decision_ = 0;
   std::optional<CedfClasses> classes_;
-  std::optional<PlainPlacer> plain_;  // instead, when there are too many types or power depends on the job
+  std::optional<QueuePlacer> other_;  // instead, when there are too many types or power depends on the job
   std::vector<Type> types_;
   std::array<const std::uint32_t*, kMaxTypes> scan_of_{};  // types_[t].scan
   std::size_t slices_ = 0;

@@ -6,11 +6,11 @@ namespace {
 
 // Minimum energy-tardiness. The extra energy of a job on a slice is what the GPU draws more until the job ends if
 // nothing else is added to it: the jobs already there leave one by one, each at its finish.
-class Met : public PlacingRule {
+class Met : public TurnRule {
  public:
   explicit Met(double weight) : weight_(weight) {}
 
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override { order_by_deadline(cluster, jobs); }
+  std::int64_t turn(const Cluster&, JobId) const override { return 0; }
 
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     const FinishByType finish(cluster, job);
@@ -20,7 +20,7 @@ class Met : public PlacingRule {
     for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
       const Board::Gpu& gpu = board.gpus()[g];
       if (gpu.free == 0) continue;
-      list_departures(cluster, gpu, GpuId(g));
+      const Departures& departures = departures_of(cluster, gpu, GpuId(g));
       const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
       TypeId seen = kNoType;  // equal free slices of one GPU cost the same, the first wins
       for (const PlacementId p : board.small_to_large(g)) {
@@ -29,7 +29,8 @@ class Met : public PlacingRule {
         seen = type;
         const double tardiness = deadline == kNever ? 0 : minutes(std::max(Time{0}, finish[type] - deadline));
         const double cost =
-            (weight_ * extra_watt_minutes(cluster, gpu, GpuId(g), job, type, finish[type]) + tardiness) / (weight_ + 1);
+            (weight_ * extra_watt_minutes(cluster, gpu, departures, GpuId(g), job, type, finish[type]) + tardiness) /
+            (weight_ + 1);
         if (best.none() || cost < best_cost) {
           best = {GpuId(g), p};
           best_cost = cost;
@@ -46,33 +47,48 @@ class Met : public PlacingRule {
     double added;
   };
 
-  // When each job on this GPU leaves it, in order of time.
-  void list_departures(const Cluster& cluster, const Board::Gpu& gpu, GpuId id) {
-    departures_.clear();
+  using Departures = std::vector<Departure>;
+
+  // When each job on this GPU leaves it, in order of time. Listed once for each GPU and job that it takes.
+  const Departures& departures_of(const Cluster& cluster, const Board::Gpu& gpu, GpuId id) {
+    if (identity_ != cluster.identity() || decision_ != cluster.decision() || now_ != cluster.now() ||
+        known_.size() != cluster.gpus().size()) {
+      identity_ = cluster.identity();
+      decision_ = cluster.decision();
+      now_ = cluster.now();
+      known_.resize(cluster.gpus().size());
+      for (Known& known : known_) known.listed = false;
+    }
+    Known& known = known_[index(id)];
+    if (known.listed && known.placed == gpu.placed) return known.departures;
+    known.listed = true;
+    known.placed = gpu.placed;
+    known.departures.clear();
     for (const auto& [job, where] : gpu.placed) {
       const TypeId type = cluster.platform().type_of(id, where);
-      departures_.push_back({cluster.finish_on(job, type), cluster.platform().type(type).compute_slices,
-                             cluster.jobs().added_watts(job, type)});
+      known.departures.push_back({cluster.finish_on(job, type), cluster.platform().type(type).compute_slices,
+                                  cluster.jobs().added_watts(job, type)});
     }
-    std::sort(departures_.begin(), departures_.end(),
+    std::sort(known.departures.begin(), known.departures.end(),
               [](const Departure& a, const Departure& b) { return a.at < b.at; });
+    return known.departures;
   }
 
-  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, GpuId id, JobId job, TypeId type,
-                            Time end) const {
+  double extra_watt_minutes(const Cluster& cluster, const Board::Gpu& gpu, const Departures& departures, GpuId id,
+                            JobId job, TypeId type, Time end) const {
     const PowerModel& power = cluster.platform().model(id).power;
     const int own_slices = cluster.platform().type(type).compute_slices;
     const double own_added = cluster.jobs().added_watts(job, type);
     int slices = gpu.taken_slices;
     double added = 0, extra = 0;
-    for (const Departure& d : departures_) added += d.added;
+    for (const Departure& d : departures) added += d.added;
     Time from = cluster.now();
     const auto integrate = [&](Time to) {
       if (to <= from) return;
       extra += (power.watts(slices + own_slices, added + own_added) - power.watts(slices, added)) * minutes(to - from);
       from = to;
     };
-    for (const Departure& d : departures_) {
+    for (const Departure& d : departures) {
       if (d.at >= end) break;
       integrate(d.at);
       slices -= d.slices;
@@ -83,11 +99,18 @@ class Met : public PlacingRule {
   }
 
   double weight_;
-  std::vector<Departure> departures_;
+  struct Known {  // of a GPU at this decision
+    bool listed = false;
+    std::vector<std::pair<JobId, PlacementId>> placed;
+    Departures departures;
+  };
+  std::vector<Known> known_;
+  std::uint64_t identity_ = 0, decision_ = 0;
+  Time now_{};
 };
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_met_rule(double weight) { return std::make_unique<Met>(weight); }
+std::unique_ptr<TurnRule> make_met_rule(double weight) { return std::make_unique<Met>(weight); }
 
 }  // namespace smartmig

@@ -30,13 +30,14 @@ struct RuleOptions {
   int inference_gpus = 0;  // dedicated: GPUs for inference; 0: a quarter, at least one; one is left for training
 };
 
-std::unique_ptr<PlacingRule> make_edf_rule();
-std::unique_ptr<PlacingRule> make_cedf_rule();
-std::unique_ptr<PlacingRule> make_met_rule(double weight);
-std::unique_ptr<PlacingRule> make_random_rule(std::uint64_t seed);
-std::unique_ptr<PlacingRule> make_fifo_rule();
-std::unique_ptr<PlacingRule> make_dedicated_rule(int inference_gpus);
-std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest);
+std::unique_ptr<TurnRule> make_edf_rule();
+std::unique_ptr<TurnRule> make_cedf_rule();
+std::unique_ptr<TurnRule> make_indexed_cedf_rule();  // the same choices, asked of Board::free()
+std::unique_ptr<TurnRule> make_met_rule(double weight);
+std::unique_ptr<TurnRule> make_random_rule(std::uint64_t seed);
+std::unique_ptr<TurnRule> make_fifo_rule();
+std::unique_ptr<TurnRule> make_dedicated_rule(int inference_gpus);
+std::unique_ptr<TurnRule> make_single_rule(bool least_laxity, bool fastest);
 
 // CEDF's class of a job, 1 (gains most from large slices) to 4: 1 if thr(4) < 0.8 thr(7); else 2 if thr(2) < 0.8
 // thr(7); else 3 if thr(1) < 0.8 thr(7); else 4. On models of other sizes: the same ladder over the plain sizes 4, 2, 1

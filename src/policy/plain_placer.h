@@ -1,18 +1,12 @@
 // The plain placer: at every decision, order the candidate jobs, let a rule choose a free slice for each until none is
 // left, and write the difference to what runs. This is the definition that faster placers are tested against; a new
 // placing rule is a class with two functions (docs/policies.md).
-//
-// Under paper costs equal slices are interchangeable: which of the chosen slices of one type a job gets changes neither
-// its speed nor, with a table of watts by busy slices, any GPU's power, and everything is placed anew at the next
-// event. So a job that stays on its type keeps its slice if that slice is among the chosen ones; the others take the
-// chosen slices that are left, in order of choosing, lowest first (GPUs by mean slice size, slices small to large). A
-// job gets the very slice that the rule chose where that matters: under hardware costs (it stays for good), with power
-// that depends on the job, and for rules that keep groups of GPUs apart.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "policy/board.h"
+#include "policy/plan_diff.h"
 
 namespace smartmig {
 
@@ -28,22 +22,41 @@ class PlacingRule {
   virtual bool slices_interchangeable() const { return true; }
 };
 
+// When a job chooses: by a number of its rule, then deadline, then job.
+struct Turn {
+  std::int64_t number;
+  Time deadline;
+  JobId job;
+  bool operator<(const Turn& other) const {
+    if (number != other.number) return number < other.number;
+    return deadline != other.deadline ? deadline < other.deadline : index(job) < index(other.job);
+  }
+};
+
+// A rule whose order is by turns: what QueuePlacer (queue_placer.h) needs.
+class TurnRule : public PlacingRule {
+ public:
+  // REQUIRES: stays what it is while the job waits.
+  virtual std::int64_t turn(const Cluster& cluster, JobId job) const = 0;
+  Turn turn_of(const Cluster& cluster, JobId job) const {
+    return {turn(cluster, job), cluster.jobs().job(job).deadline, job};
+  }
+  // Of jobs that run on the same slice types and are of one group, all find a slice on a board or none does.
+  virtual int group(const Cluster&, JobId) const { return 0; }
+  void order(const Cluster& cluster, std::vector<JobId>& jobs) final;
+};
+
 class PlainPlacer : public Placer {
  public:
   explicit PlainPlacer(std::unique_ptr<PlacingRule> rule) : rule_(std::move(rule)) {}
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  void keep_exact(const Cluster& cluster, Plan& plan);
-  void keep_by_type(const Cluster& cluster, Plan& plan);
-  Start hand_out(const Platform& platform, JobId job, TypeId type);
-
   std::unique_ptr<PlacingRule> rule_;
   Board board_;
   std::vector<JobId> jobs_;
   std::vector<std::pair<JobId, Slot>> assigned_;
-  std::vector<std::uint8_t> stays_;    // by job
-  std::vector<std::uint32_t> chosen_;  // by GPU: placements chosen and not yet handed out
+  PlanDiff diff_;
 };
 
 }  // namespace smartmig

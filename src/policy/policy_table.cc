@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/fast_cedf.h"
 #include "policy/policy_makers.h"
+#include "policy/queue_placer.h"
 
 namespace smartmig {
 namespace {
@@ -74,37 +75,39 @@ constexpr PolicyRow kPolicies[] = {
      .make = make_best},
 };
 
-std::unique_ptr<Placer> plain(std::unique_ptr<PlacingRule> rule) {
-  return std::make_unique<PlainPlacer>(std::move(rule));
-}
 using Options = const PolicyOptions&;
 using Cost = const CostModel&;
+std::unique_ptr<Placer> by(std::unique_ptr<TurnRule> rule, Options options) {
+  if (options.plain) return std::make_unique<PlainPlacer>(std::move(rule));
+  return std::make_unique<QueuePlacer>(std::move(rule));
+}
 
 constexpr PlacerRow kPlacers[] = {
     {"edf", "jobs by deadline, fullest GPU first, the smallest slice that meets the deadline", false,
-     [](Options, Cost) { return plain(make_edf_rule()); }},
+     [](Options o, Cost) { return by(make_edf_rule(), o); }},
     {"met", "jobs by deadline, each to the slice with the least (a x extra energy + tardiness)", true,
-     [](Options o, Cost) { return plain(make_met_rule(o.rule.a)); }},
+     [](Options o, Cost) { return by(make_met_rule(o.rule.a), o); }},
     {"met-w", "as met, energy weighed as it counts for one job (a x number of jobs)", true,
-     [](Options o, Cost) { return plain(make_met_rule(o.rule.w)); }},
+     [](Options o, Cost) { return by(make_met_rule(o.rule.w), o); }},
     {"cedf", "jobs that gain most from large slices first, then by deadline; GPUs with large slices first", false,
      [](Options o, Cost cost) -> std::unique_ptr<Placer> {
-       if (cost.free() && !o.plain) return std::make_unique<FastCedf>();
-       return plain(make_cedf_rule());
+       if (o.plain) return by(make_cedf_rule(), o);
+       if (cost.free()) return std::make_unique<FastCedf>();
+       return by(make_indexed_cedf_rule(), o);
      }},
     {"random", "jobs by deadline, each to a random free slice", false,
-     [](Options o, Cost) { return plain(make_random_rule(o.rule.seed)); }},
-    {"fifo", "jobs by arrival, slices as edf", false, [](Options, Cost) { return plain(make_fifo_rule()); }},
+     [](Options o, Cost) { return by(make_random_rule(o.rule.seed), o); }},
+    {"fifo", "jobs by arrival, slices as edf", false, [](Options o, Cost) { return by(make_fifo_rule(), o); }},
     {"dedicated", "some GPUs for inference jobs only, the others for all else; slices as edf", false,
-     [](Options o, Cost) { return plain(make_dedicated_rule(o.rule.inference_gpus)); }},
+     [](Options o, Cost) { return by(make_dedicated_rule(o.rule.inference_gpus), o); }},
     {"edf-fast", "jobs by deadline, each to the free slice with the earliest finish", false,
-     [](Options, Cost) { return plain(make_single_rule(false, true)); }},
+     [](Options o, Cost) { return by(make_single_rule(false, true), o); }},
     {"edf-slow", "jobs by deadline, each to the slowest free slice that meets the deadline", false,
-     [](Options, Cost) { return plain(make_single_rule(false, false)); }},
+     [](Options o, Cost) { return by(make_single_rule(false, false), o); }},
     {"llf-fast", "jobs by least laxity, each to the free slice with the earliest finish", false,
-     [](Options, Cost) { return plain(make_single_rule(true, true)); }},
+     [](Options o, Cost) { return by(make_single_rule(true, true), o); }},
     {"llf-slow", "jobs by least laxity, each to the slowest free slice that meets the deadline", false,
-     [](Options, Cost) { return plain(make_single_rule(true, false)); }},
+     [](Options o, Cost) { return by(make_single_rule(true, false), o); }},
 };
 
 const PolicyRow* find_row(std::string_view name, bool with_placer) {

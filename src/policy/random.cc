@@ -6,10 +6,10 @@ namespace smartmig {
 namespace {
 
 // Earliest deadline to a random free slice that the job runs on. The draw is keyed by (seed, decision, job).
-class Random : public PlacingRule {
+class Random : public TurnRule {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override { order_by_deadline(cluster, jobs); }
+  std::int64_t turn(const Cluster&, JobId) const override { return 0; }
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
     candidates_.clear();
     for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
@@ -29,6 +29,6 @@ class Random : public PlacingRule {
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_random_rule(std::uint64_t seed) { return std::make_unique<Random>(seed); }
+std::unique_ptr<TurnRule> make_random_rule(std::uint64_t seed) { return std::make_unique<Random>(seed); }
 
 }  // namespace smartmig

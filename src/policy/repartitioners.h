@@ -9,8 +9,8 @@
 
 namespace smartmig {
 
-// Appends the GPUs whose target has another shape. Remembers targets that were right: a decision at which nothing
-// differs costs one comparison per GPU.
+// Appends the GPUs whose target has another shape. Remembers targets that were right, and looks
+// at none as long as all were and nobody has asked for another.
 class ShapeKeeper {
  public:
   void ask(const Cluster& cluster, const std::vector<Shape>& shapes, std::vector<std::pair<GpuId, Shape>>& wanted);
@@ -18,6 +18,8 @@ class ShapeKeeper {
  private:
   const std::vector<Shape>* shapes_ = nullptr;  // that right_ is about
   std::vector<Layout> right_;                   // by GPU: a target of this shape
+  bool all_right_ = false;
+  std::uint64_t identity_ = 0, asked_ = 0;  // cluster and its count of reshapes at the last look
 };
 
 class FixedShapes : public Repartitioner {

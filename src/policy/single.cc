@@ -5,22 +5,20 @@ namespace smartmig {
 namespace {
 
 // The single-GPU family of the dynamic-repartitioning paper: an order of jobs and an end of the size ladder.
-class Single : public PlacingRule {
+class Single : public TurnRule {
  public:
   Single(bool least_laxity, bool fastest) : least_laxity_(least_laxity), fastest_(fastest) {}
 
-  void order(const Cluster& cluster, std::vector<JobId>& jobs) override {
-    if (!least_laxity_) return order_by_deadline(cluster, jobs);
-    // Laxity: how long the job can still wait and be on time on its fastest slice type.
-    laxity_.resize(cluster.jobs().size());
-    for (JobId job : jobs) {
-      Time fastest = kNever;
-      for (std::size_t t = 0; t < cluster.platform().types().size(); ++t)
-        if (const Time left = cluster.remaining_on(job, TypeId(t)); left >= Time{0}) fastest = std::min(fastest, left);
-      const Time deadline = cluster.jobs().job(job).deadline;
-      laxity_[index(job)] = deadline == kNever ? kNever : deadline - cluster.now() - fastest;
-    }
-    order_by(cluster, jobs, [&](JobId job) { return laxity_[index(job)]; });
+  // Laxity: how long the job can still wait and be on time on its fastest slice type. As the instant at which it is used
+  // up: that stands still while the job waits.
+  std::int64_t turn(const Cluster& cluster, JobId job) const override {
+    const Time deadline = cluster.jobs().job(job).deadline;
+    if (!least_laxity_ || deadline == kNever) return least_laxity_ ? kNever.count() : 0;
+    const std::span<const Time> work = cluster.jobs().work_row(job);
+    std::size_t fastest = work.size();
+    for (std::size_t t = 0; t < work.size(); ++t)
+      if (work[t] >= Time{0} && (fastest == work.size() || work[t] < work[fastest])) fastest = t;
+    return (deadline - cluster.remaining_on(job, TypeId(fastest))).count();
   }
 
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
@@ -48,12 +46,11 @@ class Single : public PlacingRule {
 
  private:
   bool least_laxity_, fastest_;
-  std::vector<Time> laxity_;
 };
 
 }  // namespace
 
-std::unique_ptr<PlacingRule> make_single_rule(bool least_laxity, bool fastest) {
+std::unique_ptr<TurnRule> make_single_rule(bool least_laxity, bool fastest) {
   return std::make_unique<Single>(least_laxity, fastest);
 }
 

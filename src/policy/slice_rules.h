@@ -13,8 +13,13 @@ namespace smartmig {
 class FinishByType {
  public:
   FinishByType(const Cluster& cluster, JobId job) {
-    const std::size_t types = cluster.platform().types().size();
-    for (std::size_t t = 0; t < types; ++t) finish_[t] = cluster.finish_on(job, TypeId(t));
+    const std::span<const Time> work = cluster.jobs().work_row(job);
+    const JobState& state = cluster.state(job);
+    if (state.type == kNoType) {
+      for (std::size_t t = 0; t < work.size(); ++t) finish_[t] = work[t] < Time{0} ? kNever : cluster.now() + work[t];
+    } else {
+      for (std::size_t t = 0; t < work.size(); ++t) finish_[t] = cluster.finish_on(job, TypeId(t));
+    }
   }
   Time operator[](TypeId type) const { return finish_[index(type)]; }
 
