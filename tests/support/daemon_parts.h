@@ -25,12 +25,28 @@ class NotedRunner : public JobRunner {
     stopped.push_back(id);
     return Ok{};
   }
-  Result<Found> recover(const std::vector<AttemptId>&) override { return found; }
+  Result<Found> recover(const std::vector<AttemptId>& expected) override {
+    Found out;
+    for (const AttemptId& id : expected) {
+      for (const AttemptId& running : found.running)
+        if (running == id) out.running.push_back(id);
+      for (const AttemptExit& ended : found.ended)
+        if (ended.id == id) out.ended.push_back(ended);
+    }
+    return out;
+  }
+  std::vector<Left> left(const std::function<bool(std::uint64_t)>& wanted) const override {
+    std::vector<Left> out;
+    for (const Left& one : left_here)
+      if (wanted(one.id.job)) out.push_back(one);
+    return out;
+  }
   std::vector<AttemptExit> poll() override { return {}; }
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t job) override { forgotten.push_back(job); }
 
   Found found;
+  std::vector<Left> left_here;
   std::vector<AttemptId> started, stopped;
   std::vector<std::uint64_t> forgotten;
 };

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "base/text.h"
 #include "live/jobs/exact_memory.h"
 #include "live/jobs/launch_block.h"
+#include "live/jobs/origin_file.h"
 
 namespace smartmig {
 namespace {
@@ -163,6 +165,7 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
     spool_.remove(launch.id);
     return error;
   };
+  if (const auto noted = note_origin(directory, launch); !noted) return give_up(noted.error());
   const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));
   auto reporting = memory_environment(launch);
@@ -354,11 +357,21 @@ std::string ProcessRunner::log_path(AttemptId id) const {
 
 std::uint64_t ProcessRunner::last_job() const {
   std::uint64_t last = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(options_.spool, error), end; !error && at != end; at.increment(error))
-    if (const auto number = parse_int(at->path().filename().string()); number && *number > 0)
-      last = std::max(last, std::uint64_t(*number));
+  for (const std::uint64_t job : spool_.jobs()) last = std::max(last, job);
   return last;
+}
+
+std::vector<JobRunner::Left> ProcessRunner::left(const std::function<bool(std::uint64_t job)>& wanted) const {
+  std::vector<Left> out;
+  for (const std::uint64_t job : spool_.jobs()) {
+    if (!wanted(job)) continue;
+    const std::vector<AttemptId> attempts = spool_.attempts(job);
+    if (attempts.empty()) continue;
+    const AttemptId last = *std::max_element(attempts.begin(), attempts.end());
+    out.push_back({last, read_origin(spool_.directory(last))});
+  }
+  std::sort(out.begin(), out.end(), [](const Left& a, const Left& b) { return a.id < b.id; });
+  return out;
 }
 
 void ProcessRunner::forget(std::uint64_t job) {

@@ -41,6 +41,7 @@ class ProcessRunner : public JobRunner {
   Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
+  std::vector<Left> left(const std::function<bool(std::uint64_t job)>& wanted) const override;
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
   void forget(std::uint64_t job) override;
   Result<Ok> can_reach(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override {

@@ -35,6 +35,13 @@ struct Launch {
   double remaining = 1;                   // share of the job's work that is left, as of its last checkpoint
 };
 
+// What of its launch is written down beside an attempt's record.
+struct AttemptOrigin {
+  JobSpec spec;
+  std::uint32_t uid = 0, gid = 0;
+  std::string user, device;
+};
+
 struct AttemptExit {
   AttemptId id;
   int code = -1;   // exit code, -1 when killed by a signal
@@ -78,6 +85,12 @@ class JobRunner {
   virtual Result<Ok> reports_memory() const { return unsupported("jobs without processes make no CUDA requests"); }
   virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
   virtual void forget_memory(AttemptId) {}                                              // once it has ended
+  // The last attempt of each job that `wanted` names and of which something is left here, whether it runs or has ended.
+  struct Left {
+    AttemptId id;
+    std::optional<AttemptOrigin> origin;  // nothing: launched by a daemon that did not write it down
+  };
+  virtual std::vector<Left> left(const std::function<bool(std::uint64_t job)>& /*wanted*/) const { return {}; }
   // The largest job number of which something is left here: after an old store was restored, new jobs count from there.
   virtual std::uint64_t last_job() const { return 0; }
 };

@@ -151,6 +151,15 @@ Result<Spool::Look> Spool::look(AttemptId id, Time patience) const {
   }
 }
 
+std::vector<std::uint64_t> Spool::jobs() const {
+  std::vector<std::uint64_t> found;
+  std::error_code error;
+  for (fs::directory_iterator at(root_, error), end; !error && at != end; at.increment(error))
+    if (const auto number = parse_int(at->path().filename().string()); number && *number > 0)
+      found.push_back(std::uint64_t(*number));
+  return found;
+}
+
 std::vector<AttemptId> Spool::attempts(std::uint64_t job) const {
   std::vector<AttemptId> found;
   std::error_code error;

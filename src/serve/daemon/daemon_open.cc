@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "serve/daemon/daemon.h"
+#include "serve/daemon/reconcile.h"
 #include "serve/daemon/recovery.h"
 
 namespace smartmig {
@@ -39,6 +40,9 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
   SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
   daemon->reports_.block_unusable();
   for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));
+  const auto restored = start.values.find("restored");
+  SMARTMIG_RETURN_IF_ERROR(reconcile(world.runner, *daemon->state_, start.last_job,
+                                     restored != start.values.end() && !restored->second.empty()));
   SMARTMIG_RETURN_IF_ERROR(
       find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_, daemon->lifecycle_));
   return daemon;

@@ -66,6 +66,14 @@ JobRecord& JobBook::accept(JobRecord record) {
   return job;
 }
 
+JobRecord& JobBook::take_over(JobRecord record) {
+  last_id_ = std::max(last_id_, record.id);
+  const QueueId id = record.id;
+  pending_.accepted(id);
+  queue_changed_ = true;
+  return jobs_.emplace(id, std::move(record)).first->second;
+}
+
 JobRecord& JobBook::bring_back(JobRecord record) {
   settling_.erase(record.id);
   return enter(std::move(record));

@@ -29,6 +29,7 @@ class JobBook {
 
   QueueId next_id() const { return QueueId(number(last_id_) + 1); }
   JobRecord& accept(JobRecord job);      // a new one, with the next number
+  JobRecord& take_over(JobRecord job);   // one that is new here and has its number already
   JobRecord& bring_back(JobRecord job);  // one that had ended
   void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
   std::vector<JobRecord> take_ended() { return std::exchange(ended_, {}); }  // since the last call

@@ -1,0 +1,37 @@
+#include "live/jobs/origin_file.h"
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace smartmig {
+namespace {
+
+std::string origin_path(const std::string& directory) { return directory + "/origin"; }
+
+}  // namespace
+
+Result<Ok> note_origin(const std::string& directory, const Launch& launch) {
+  const Json origin = {{"uid", launch.uid},
+                       {"gid", launch.gid},
+                       {"user", launch.user},
+                       {"device", launch.device},
+                       {"spec", to_json(launch.spec)}};
+  return write_file(origin_path(directory), json_dump(origin));
+}
+
+std::optional<AttemptOrigin> read_origin(const std::string& directory) {
+  const std::string path = origin_path(directory);
+  const auto text = read_file(path);
+  const auto json = text ? parse_json(path, *text) : Result<Json>(text.error());
+  if (!json) return std::nullopt;
+  const auto object = JsonObject::open(*json, path, "");
+  if (!object) return std::nullopt;
+  const auto uid = object->integer("uid", 0, 0xFFFFFFFF), gid = object->integer("gid", 0, 0xFFFFFFFF);
+  const auto user = object->any_text("user"), device = object->any_text("device"), spec = object->any_text("spec");
+  if (!uid || !gid || !user || !device || !spec) return std::nullopt;
+  auto parsed = parse_job_spec(*spec, UnixTime{});
+  if (!parsed) return std::nullopt;
+  return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device};
+}
+
+}  // namespace smartmig

@@ -1,0 +1,88 @@
+#include "serve/daemon/reconcile.h"
+
+#include <signal.h>
+
+#include "base/json.h"
+#include "serve/daemon/job_json.h"
+
+namespace smartmig {
+namespace {
+
+void put_where_it_runs(JobRecord& job, const std::string& device, const DaemonState& state) {
+  leave_slice(job);
+  for (std::size_t gpu = 0; gpu < state.boards.size(); ++gpu)
+    for (const Instance& instance : state.boards.at(int(gpu)).board.instances)
+      if (!device.empty() && instance.uuid == device) {
+        job.place.gpu = int(gpu);
+        job.place.slice = slice_of(*state.session.platform().model(GpuId(gpu)).gpu, instance.placement);
+        job.place.device = device;
+      }
+}
+
+void give_attempt(JobRecord& job, const JobRunner::Left& left, const DaemonState& state) {
+  job.attempt = left.id.attempt;
+  job.status = JobStatus::kRunning;
+  job.stop_reason = StopReason::kNone;
+  job.times.started = job.times.ended = kNotYet;
+  job.exit.code = -1;
+  job.exit.signal = 0;
+  job.reason = "taken over: its attempt is newer than the restored queue";
+  put_where_it_runs(job, left.origin ? left.origin->device : "", state);
+}
+
+JobRecord unknown_job(const JobRunner::Left& left, DaemonState& state) {
+  JobRecord job;
+  job.id = QueueId(left.id.job);
+  job.owner.uid = left.origin->uid;
+  job.owner.gid = left.origin->gid;
+  job.owner.name = left.origin->user;
+  job.spec = left.origin->spec;
+  job.spec.dependencies.clear();
+  job.times.submitted = state.session.now();
+  job.memory.mib = job.spec.mem_mib.value_or(-1);
+  state.estimates.estimate(job);
+  return job;
+}
+
+// The job's record, live or ended. Nothing: nobody knows it.
+Result<std::optional<JobRecord>> known_record(QueueId id, const DaemonState& state) {
+  if (const JobRecord* live = state.book.find(id)) return std::optional(*live);
+  SMARTMIG_TRY(const auto row, state.book.stored(id));
+  if (!row) return std::optional<JobRecord>();
+  SMARTMIG_TRY(JobRecord ended, from_row(*row));
+  return std::optional(std::move(ended));
+}
+
+}  // namespace
+
+Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_stored, bool restored) {
+  const auto say = [&](AttemptId id, std::string_view words) {
+    state.session.note("reconciled",
+                       fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", id.job, id.attempt, json_text(words)));
+  };
+  const auto wanted = [&](std::uint64_t job) { return restored || job > last_stored || state.book.find(QueueId(job)); };
+  for (const JobRunner::Left& left : runner.left(wanted)) {
+    const QueueId id = QueueId(left.id.job);
+    SMARTMIG_TRY(auto known, known_record(id, state));
+    if (known && known->attempt >= left.id.attempt) continue;
+    SMARTMIG_TRY(const JobRunner::Found found, runner.recover({left.id}));
+    const bool runs = !found.running.empty();
+    if (!runs && found.ended.empty()) continue;  // it never began
+    if (runs && !left.origin) {
+      (void)runner.stop(left.id, SIGKILL, Time{0});
+      say(left.id, "ended: it ran, and nobody wrote down on which slice");
+    }
+    if (!known && !left.origin) continue;
+    JobRecord* job = state.book.find(id);
+    if (!job && known) job = &state.book.bring_back(std::move(*known));
+    if (!job) job = &state.book.take_over(unknown_job(left, state));
+    give_attempt(*job, left, state);
+    state.book.changed(*job);
+    say(left.id, runs ? "taken over: it runs, and its attempt is newer than the restored queue"
+                      : "finished: it ended after the restored queue was saved");
+  }
+  if (restored) state.book.pending().set_value("restored", "");
+  return Ok{};
+}
+
+}  // namespace smartmig
