@@ -151,6 +151,9 @@ void become_job(const Job& job, const ChildPipes& pipes) {
   ready.ready = 1;
   [[maybe_unused]] const auto told = ::write(news_fd, &ready, sizeof ready);
   ::execvpe(job.arguments[0], job.arguments, job.environment);
+  // A directory of the PATH that is closed to the user makes "permission denied" out of a name that is nowhere.
+  if (!::strchr(job.arguments[0], '/') && (errno == ENOENT || errno == EACCES))
+    give_up("no program %s that it may run lies in its PATH", job.arguments[0]);
   give_up("cannot run %s: %s", job.arguments[0], ::strerror(errno));
 }
 

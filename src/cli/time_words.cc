@@ -261,6 +261,7 @@ std::string mib_words(double mib) {
 }
 
 std::string cost_words(double cost) {
+  if (cost > 0 && cost < 0.001) return "<0.001";
   return std::abs(cost) < 10 ? fmt::format("{:.3f}", cost) : fmt::format("{:.2f}", cost);
 }
 

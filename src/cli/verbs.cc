@@ -61,6 +61,7 @@ std::span<const VerbGroup> verb_groups() {
   };
   static const Verb others[] = {
       {"completion", "completion for bash, zsh or fish", run_completion},
+      {"errors", "what failures mean and what to do; every message of the program", run_errors},
       {"man", "the manual page", run_man},
   };
   static const VerbGroup groups[] = {

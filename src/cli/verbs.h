@@ -58,6 +58,7 @@ int run_pause(const Arguments&);
 int run_backup(const Arguments&);
 int run_restore(const Arguments&);
 int run_completion(const Arguments&);
+int run_errors(const Arguments&);
 int run_man(const Arguments&);
 
 struct Verb {

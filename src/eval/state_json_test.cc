@@ -168,7 +168,7 @@ TEST(StateJson, EveryMistakeIsNamedByItsPath) {
       {"/jobs/2/work_s/1g", "[1]", "jobs[2].work_s.1g must be a number"},
       {"/jobs/2/mem_mib", "1.5", "jobs[2].mem_mib must be a whole number"},
       {"/jobs/2/mem_mib", "18446744073709551615", "jobs[2].mem_mib must lie between"},
-      {"/jobs/2/mem_mib", "2000000", "jobs[2].work_s cannot be used: job c (no kind) fits no slice"},
+      {"/jobs/2/mem_mib", "2000000", "jobs[2].work_s cannot be used: job c needs 2000000 MiB"},
       {"/jobs/2/restart_s", "-1", "jobs[2].restart_s must lie between"},
       {"/jobs/2/remaining", "1.01", "jobs[2].remaining must lie between 0 and 1"},
       {"/jobs/2/remaining", "-0.5", "jobs[2].remaining must lie between 0 and 1"},

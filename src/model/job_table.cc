@@ -54,6 +54,24 @@ void JobTable::add_kind(const std::string& kind, const Platform& platform) {
   }
 }
 
+// "needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40192 MiB"
+std::string JobTable::why_nowhere(const Job& job, int memory, const Platform& platform) const {
+  const SliceType* largest = nullptr;
+  std::string sizes;
+  for (const SliceType& type : platform.types())
+    if (!largest || type.memory_mib > largest->memory_mib) largest = &type;
+  if (memory >= 0 && largest && largest->memory_mib > 0 && memory > largest->memory_mib)
+    return fmt::format(
+        "needs {} MiB of GPU memory; the largest slice of {}, {}, has {} MiB", memory, platform.spec(),
+        platform.models()[std::size_t(largest->model)].gpu->profiles()[std::size_t(largest->profile)].name,
+        largest->memory_mib);
+  for (int k = 1; k <= kMaxComputeSlices; ++k)
+    if (job.work_on(k) >= Time{0}) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", k);
+  if (sizes.empty()) return "has a run time for no slice size: give one";
+  return fmt::format("runs on {} compute slices of a {}{}; {} has no such slice", sizes, workload_->reference_gpu,
+                     memory >= 0 ? fmt::format(" with {} MiB", memory) : "", platform.spec());
+}
+
 Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
   const Workload& jobs = *workload_;
   const Job& job = jobs.jobs[row];
@@ -72,11 +90,7 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
         s.factor == 1 ? base : launch + Time(std::llround(double((base - launch).count()) * s.factor));
     runs = true;
   }
-  if (!runs)
-    return invalid("job {} ({}) fits no slice of {}: it needs {}", jobs.name_of(row),
-                   job.kind < 0 ? "no kind" : jobs.kind_of(job), platform.spec(),
-                   memory >= 0 ? fmt::format("{} MiB and a slice size its work is given for", memory)
-                               : "a slice size its work is given for");
+  if (!runs) return invalid("job {} {}", jobs.name_of(row), why_nowhere(job, memory, platform));
   return Ok{};
 }
 

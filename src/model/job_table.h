@@ -43,6 +43,7 @@ class JobTable {
  private:
   void add_kind(const std::string& kind, const Platform& platform);
   Result<Ok> fill(std::size_t row, const Platform& platform);
+  std::string why_nowhere(const Job& job, int memory, const Platform& platform) const;
 
   std::shared_ptr<const Workload> workload_;
   std::shared_ptr<Workload> own_;  // the same, where the table grows

@@ -94,7 +94,7 @@ TEST(JobTable, AJobThatFitsNowhereIsNamed) {
   ASSERT_FALSE(table);
   EXPECT_EQ(
       table.error().what,
-      "job huge (no kind) fits no slice of 2xa100-40gb: it needs 50000 MiB and a slice size its work is given for");
+      "job huge needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40192 MiB");
 }
 
 TEST(JobTable, AddedWattsFollowTheKind) {

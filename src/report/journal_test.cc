@@ -148,7 +148,7 @@ TEST(Journal, RefusesWhatCannotBeAndSaysWhere) {
       {"\"work\":[240000000", "\"work\":[-1", "line 2: work"},
       {"\"work\":[240000000,120000000,80000000,60000000,null,null,30000000]", "\"work\":[]", "must list 1 to 8 times"},
       {"\"work\":[0,0,0,0,null,null,0]", "\"work\":[0,0,0,0,null,null,null]", "trailing nulls"},
-      {"\"mem\":1000", "\"mem\":999999", "job delta (infer) fits no slice"},
+      {"\"mem\":1000", "\"mem\":999999", "job delta needs 999999 MiB of GPU memory"},
       {"\"restart\":5000000", "\"restart\":\"soon\"", "line 2: restart"},
       {"\"ev\":\"stopped\",\"job\":0", "\"ev\":\"stopped\",\"job\":1",
        "line 7: 'started' cannot happen here: job alpha is not waiting"},

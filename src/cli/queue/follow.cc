@@ -1,6 +1,7 @@
 #include "cli/queue/follow.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,14 @@ constexpr double kPatience_s = 30;
 
 bool unreachable(const Error& error) {
   return error.code == Error::kIo || error.code == Error::kLost || error.code == Error::kTimeout;
+}
+
+// A person who waits for a job that has not started reads so once, and where to ask why; pipes stay as they are.
+void tell_once(bool& told, std::uint64_t id, const Json& job) {
+  const std::string state = text_at(job, "state", "");
+  if (told || (state != "queued" && state != "held") || ::isatty(STDERR_FILENO) != 1) return;
+  told = true;
+  fmt::print(stderr, "smartmig: job {} is {}: smartmig why {} says what it waits for\n", id, state, id);
 }
 
 double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -35,8 +44,10 @@ Result<Json> follow_job(DaemonClient& client, std::uint64_t id, std::FILE* out) 
   int attempt = 0;
   std::uint64_t offset = 0;
   double nap = 0.05, broken_since = -1;
+  bool told = false;
   for (;;) {
     SMARTMIG_TRY(const Json job, patient_get(client, path));
+    if (attempt == 0) tell_once(told, id, job);
     if (const int last = int(number_at(job, "attempt").value_or(0)); last != attempt) {
       if (attempt > 0) fmt::print(stderr, "smartmig: job {} starts again, attempt {}\n", id, last);
       attempt = last;
@@ -71,14 +82,17 @@ Result<bool> wait_for(DaemonClient& client, const std::vector<std::uint64_t>& id
   const double begin = clock_s();
   std::vector<std::uint64_t> left = ids;
   double nap = 0.05;
+  bool told = false;
   for (;;) {
     std::vector<std::uint64_t> still;
     for (const std::uint64_t id : left) {
       SMARTMIG_TRY(const Json job, patient_get(client, fmt::format("/v1/jobs/{}", id)));
       if (is_final(job))
         ended(job);
-      else
+      else {
+        tell_once(told, id, job);
         still.push_back(id);
+      }
     }
     left = std::move(still);
     if (left.empty()) return true;

@@ -58,12 +58,15 @@ Error refusal(long status, const std::string& body, const std::string& name) {
     if (error.contains("code") && error["code"].is_string() && error.contains("message") &&
         error["message"].is_string()) {
       std::string words = error["message"].get<std::string>();
-      if (status == 401)
-        words = fmt::format("{} wants a token: put it in SMARTMIG_TOKEN or a file for --token-file", name);
+      if (status == 401)  // none is never sent
+        words = fmt::format("{} does not know this token: look at SMARTMIG_TOKEN or --token-file, or ask for a new one",
+                            name);
       return {error_code(error["code"].get<std::string>()), std::move(words)};
     }
   }
-  const Error::Code code = status == 408 ? Error::kTimeout : status == 429 ? Error::kBusy : Error::kLost;
+  if (status == 429 || status == 503)
+    return busy_error("{} has too many connections or requests at once: try again in a moment", name);
+  const Error::Code code = status == 408 ? Error::kTimeout : Error::kLost;
   return {code, fmt::format("{} answered with status {} and no words: is it a smartmig daemon?", name, status)};
 }
 
@@ -81,7 +84,10 @@ struct HttpClient::Handle {
     curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &system);
     switch (code) {
       case CURLE_COULDNT_CONNECT:
-        if (system == EACCES) return no_permission("{} may not be opened by this user", name());
+        if (system == EACCES)
+          return no_permission(
+              "{} may not be opened by this user: ask its owner, or run a daemon of your own with smartmig serve",
+              name());
         [[fallthrough]];
       case CURLE_COULDNT_RESOLVE_HOST:
         return lost_error("no daemon answers at {}: start one with smartmig serve", name());
@@ -91,9 +97,15 @@ struct HttpClient::Handle {
       case CURLE_SSL_CACERT_BADFILE:
         return no_permission("the certificate of {} cannot be trusted ({}): name its authority with --cacert FILE",
                              name(), curl_easy_strerror(code));
+      case CURLE_SSL_CONNECT_ERROR:
+        return lost_error("{} does not speak TLS: write http:// for a daemon on this host without a certificate",
+                          name());
       case CURLE_WRITE_ERROR:
         return io_error("the answer of {} could not be taken: it is too large", name());
       case CURLE_GOT_NOTHING:
+        if (name().starts_with("http://"))
+          return lost_error("{} closed the connection without an answer: where it speaks TLS, write https://", name());
+        [[fallthrough]];
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_PARTIAL_FILE:

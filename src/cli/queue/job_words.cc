@@ -90,7 +90,8 @@ std::string job_sentence(const Json& job, double now) {
   if (!ending.empty() && ending != "exit 0") out += fmt::format(" ({})", ending);
   if (number_at(job, "started_at")) out += fmt::format(" after {}", time_words(job, now));
   if (place != "-") out += fmt::format(" on {}", place);
-  if (!reason.empty() && text_at(job, "state") != "done") out += fmt::format(", {}", reason);
+  const bool said = !ending.empty() && (reason.starts_with("exit code ") || reason.starts_with("killed by signal "));
+  if (!reason.empty() && !said && text_at(job, "state") != "done") out += fmt::format(", {}", reason);
   const Json& energy = object_at(job, "energy");
   if (const auto joules = number_at(energy, "joules_j"); joules && number_at(job, "started_at"))
     out += fmt::format(", {} {}", energy_words(*joules), text_at(energy, "source", "attributed"));

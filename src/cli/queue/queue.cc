@@ -13,8 +13,9 @@ namespace {
 std::string summary_line(const Json& status) {
   const Json& queue = object_at(status, "queue");
   std::string out;
-  for (const char* state : {"running", "queued", "held"})
-    out += fmt::format("{}{:.0f} {}", out.empty() ? "" : ", ", number_at(queue, state).value_or(0), state);
+  for (const char* state : {"running", "starting", "stopping", "queued", "held"})
+    if (const double count = number_at(queue, state).value_or(0); count > 0 || *state != 's')
+      out += fmt::format("{}{:.0f} {}", out.empty() ? "" : ", ", count, state);
   if (const auto watts = number_at(status, "watts_w")) out += fmt::format("; {:.0f} W now", *watts);
   const Json& energy = object_at(status, "energy");
   if (const auto attributed = number_at(energy, "attributed_j"))

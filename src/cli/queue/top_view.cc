@@ -67,7 +67,8 @@ Line queue_line(const TopState& state, const TopFrame& frame) {
   if (yes_at(state.status, "paused")) words.push_back({"PAUSED", Style::kBad});
   if (const std::string disk = text_at(state.status, "disk", "ok"); disk != "ok")
     words.push_back({"DISK: " + cut(disk, 40), Style::kBad});
-  for (const char* name : {"running", "queued", "held", "done", "failed", "cancelled", "timed_out"})
+  for (const char* name :
+       {"running", "starting", "stopping", "queued", "held", "done", "failed", "cancelled", "timed_out"})
     if (const auto count = number_at(queue, name); count && (*count > 0 || *name == 'r' || *name == 'q'))
       words.push_back({fmt::format("{:.0f} {}", *count, name == std::string_view("timed_out") ? "timed out" : name),
                        *name == 'f' ? Style::kBad : Style::kPlain});

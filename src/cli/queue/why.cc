@@ -48,6 +48,10 @@ void print_eta(const Json& eta, double now) {
   Columns table({{fmt::format("job {}", id_at(eta, "job"))}, {"early (10 %)"}, {"median"}, {"late (90 %)"}});
   for (const auto& [title, key] : {std::pair("starts", "start_at"), std::pair("ends", "finish_at")}) {
     const Json& spread = object_at(eta, key);
+    if (const auto late = number_at(spread, "p90"); late && *late < now && title[0] == 's') {  // all futures begin so
+      table.add({"started", when_words(*late, now), "", ""});
+      continue;
+    }
     table.add({title, at_words(spread, "p10", now), at_words(spread, "p50", now), at_words(spread, "p90", now)});
   }
   fmt::print("{}from {:.0f} simulated futures of the present queue\n", table.text(),

@@ -94,7 +94,8 @@ Result<JobId> Belief::put(const JobRecord& record, UnixTime presented_deadline) 
 
 Result<Ok> Belief::fits(const JobRecord& record) const {
   SMARTMIG_TRY(JobTable table, JobTable::growing(*platform_, reference_of(*platform_).name(), 1));
-  return table.put(JobId{0}, job_of(record, kNeverUnix), label(record),
+  // Before it is accepted it has no number, only its name.
+  return table.put(JobId{0}, job_of(record, kNeverUnix), record.id == QueueId{} ? title(record) : label(record),
                    SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "", *platform_);
 }
 

@@ -162,7 +162,8 @@ Result<Json> DaemonService::set_queue(const Caller& caller, bool pause) {
 
 Result<Json> DaemonService::reload(const Caller& caller) {
   SMARTMIG_RETURN_IF_ERROR(operator_only(caller, "reloading the configuration"));
-  if (!facts_.reload) return unsupported("this daemon was started without a configuration file");
+  if (!facts_.reload)
+    return unsupported("this daemon was started without a configuration file: there is nothing to read again");
   SMARTMIG_TRY(const Settings settings, facts_.reload());
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     SMARTMIG_RETURN_IF_ERROR(d.set_settings(settings));
@@ -180,7 +181,8 @@ Result<Service::Log> DaemonService::log(const Caller& caller, std::uint64_t id, 
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (attempt < 0 || attempt > found.attempt) return not_found("job {} has {} attempts", id, found.attempt);
-  if (found.attempt == 0) return not_found("job {} has not started yet", id);
+  if (found.attempt == 0)
+    return not_found("job {} has not started yet: smartmig why {} says what it waits for", id, id);
   const int which = attempt == 0 ? found.attempt : attempt;
   return ask<Log>([&](Daemon& d) -> Result<Log> {
     Log log;

@@ -72,7 +72,7 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   for (const Dependency& d : spec.dependencies) {
     if (book_.find(QueueId(d.job))) continue;
     SMARTMIG_TRY(const auto row, book_.stored(QueueId(d.job)));
-    if (!row) return not_found("the job that is to come first, {}, is not known", d.job);
+    if (!row) return not_found("there is no job {}, which the new one is to come after (--dependency)", d.job);
   }
   return Ok{};
 }

@@ -4,7 +4,7 @@
 
 namespace smartmig {
 
-Error going_down() { return lost_error("the daemon is going down"); }
+Error going_down() { return lost_error("the daemon is going down: ask again when it is back"); }
 
 bool Requests::add(Request request) {
   {
