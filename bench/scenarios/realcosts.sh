@@ -6,7 +6,8 @@
 #   3. loads by slack by time of a change      CELL_DAYS report days a cell (5)
 #   4. recorded traces, where TRACES names their directory: held-out windows of 14 days, fleets by peak load
 #   5. one job and three jobs on many idle GPUs: how many are changed, who is late
-# PARTS=1,2,3,4,5 chooses. best:patient, which also waits where that saves energy, stands beside best, which does not.
+#   6. guard(POLICY)                           CELL_DAYS report days a load: its share of the least of its members
+# PARTS=1,2,3,4,5,6 chooses. best:patient, which also waits where that saves energy, stands beside best, which does not.
 # Searched partitions stand there twice: as shipped (searched where stopping is free) and, marked "own", searched here
 # under hardware costs on training days of the same load or training windows of the same trace.
 set -eu
@@ -45,7 +46,7 @@ print(f"{sys.argv[1]:44} best {mine['best']:9.4f}  least other {value[least]:9.4
 PY
 }
 
-has() { case ",${PARTS:-1,2,3,4,5}," in *",$1,"*) ;; *) return 1 ;; esac; }
+has() { case ",${PARTS:-1,2,3,4,5,6}," in *",$1,"*) ;; *) return 1 ;; esac; }
 of_load() { searched "$1x" -w "paper:$1x" --days 8; }
 
 if has 1; then
@@ -108,5 +109,21 @@ import json, sys
 run = json.load(sys.stdin)
 print("three jobs,", sys.argv[2], "GPUs,", sys.argv[1], "costs:", run["late_jobs"], "late", flush=True)' "$cost" "$gpus"
     done
+  done
+fi
+if has 6; then
+  guarded=none+edf,search+cedf,twice+cedf,meanfield+cedf,batch,planner
+  for load in 8 12 16 20; do
+    smartmig compare --cost hardware --json -w "paper:${load}x" --restart none --days "${CELL_DAYS:-5}" \
+      --policies "$guarded,$(sed 's/[^,]*/guard(&)/g' <<<"$guarded")" >"$out/guard.json"
+    python3 - "$load" "$out/guard.json" <<'PY'
+import json, sys
+result = json.load(open(sys.argv[2]))
+value = {r["policy"]: result["a_eff"] * r["energy_wmin"] + r["mean_tardiness_min"] for r in result["policies"]}
+for policy, mine in value.items():
+    if policy.startswith("guard("):
+        least = min(value[policy[6:-1]], value["batch"], value["planner"])
+        print(f"{sys.argv[1]}x, {policy:24} {mine:.4f}  its least member {least:.4f}  share {mine / least:.3f}", flush=True)
+PY
   done
 fi

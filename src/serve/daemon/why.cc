@@ -206,7 +206,8 @@ std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const
   const auto mine = std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& j) { return j.live == live; });
   if (mine == fork.jobs.end()) return out;
   const std::size_t at = std::size_t(mine - fork.jobs.begin());
-  const auto add = [&](std::string what, const Fork& changed) {
+  const auto add = [&](std::string what, Fork changed) {
+    if (!out.empty()) changed.decided = false;  // what is changed is decided about anew, and at once
     const auto outcome = run_future(changed, policy);
     if (!outcome) return;
     const JobOutcome& one = outcome->jobs[at];

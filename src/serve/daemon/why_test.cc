@@ -119,10 +119,11 @@ TEST(Why, AlternativesArePriced) {
   s.start(0, 0, "7g@0");
   s.start(2, 1, "3g@0");
   Why why = why_waiting(s.in);
-  why.alternatives =
-      priced_alternatives(fork(s.cluster), JobId(1),
-                          maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
-                          EnergyPrices{0.3, 6}, UnixTime{});
+  Fork live = fork(s.cluster);
+  live.decided = true;  // about what there is: a change is decided about all the same
+  why.alternatives = priced_alternatives(
+      live, JobId(1), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
+      EnergyPrices{0.3, 6}, UnixTime{});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
   EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
