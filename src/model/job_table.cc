@@ -54,7 +54,7 @@ void JobTable::add_kind(const std::string& kind, const Platform& platform) {
   }
 }
 
-// "needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40192 MiB"
+// "needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40320 MiB"
 std::string JobTable::why_nowhere(const Job& job, int memory, const Platform& platform) const {
   const SliceType* largest = nullptr;
   std::string sizes;

@@ -94,7 +94,7 @@ TEST(JobTable, AJobThatFitsNowhereIsNamed) {
   ASSERT_FALSE(table);
   EXPECT_EQ(
       table.error().what,
-      "job huge needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40192 MiB");
+      "job huge needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40320 MiB");
 }
 
 TEST(JobTable, AddedWattsFollowTheKind) {
