@@ -9,6 +9,10 @@
 
 namespace smartmig {
 
+namespace {
+constexpr double kNoCost = 1e300;
+}
+
 bool ListPlanner::Option::better_than(const Option& other) const {
   if (!other.valid()) return true;
   if (cost != other.cost) return cost < other.cost;
@@ -18,9 +22,8 @@ bool ListPlanner::Option::better_than(const Option& other) const {
 
 void ListPlanner::find_earliest(const Cluster& cluster, std::uint32_t gpu) {
   const PlacementTable& facts = table(cluster, gpu);
-  const std::size_t types = cluster.platform().types().size();
   for (std::size_t t = 0; t < facts.of_type.size(); ++t) {
-    Time& first = earliest_[gpu * types + std::size_t(facts.first_type) + t];
+    Time& first = earliest_[(std::size_t(facts.first_type) + t) * boards_.size() + gpu];
     first = kNever;
     for (std::uint32_t rest = facts.of_type[t]; rest != 0; rest &= rest - 1)
       first = std::min(first, boards_[gpu].timeline.first_free(PlacementId(std::countr_zero(rest))));
@@ -43,6 +46,8 @@ void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
     board.timeline.take(facts, p, cluster.now(),
                         std::max(cluster.state(state.job_at[index(p)]).finish, cluster.now() + Time(1)));
   find_earliest(cluster, gpu);
+  movable_until_[gpu] = cluster.now();
+  room_[gpu] = has_room(cluster, gpu);
   board.group = 0;
   if (!state.busy.empty() || state.layout != state.target) return;
   for (std::uint32_t g = 0; g < gpu && board.group == 0; ++g)
@@ -59,6 +64,10 @@ void ListPlanner::look_at(const Cluster& cluster) {
     for (const Platform::Model& model : cluster.platform().models()) tables_.emplace_back(model);
     if (boards_.size() != gpus) boards_.assign(gpus, {});
     earliest_.assign(gpus * types, kNever);
+    movable_until_.assign(gpus, Time::min());
+    movable_of_.resize(gpus);
+    room_.assign(gpus, 0);
+    know_watts(cluster.platform());
     for (Board& board : boards_) board.group = 0;
   }
   if (identity_ != cluster.identity()) promised_.clear();
@@ -75,18 +84,21 @@ void ListPlanner::look_at(const Cluster& cluster) {
   waiting_.update(cluster, touched_);
 }
 
-// Which GPUs a job of each slice type looks at, and how many have room now.
+// REQUIRES: nothing has been reserved at this decision.
+void ListPlanner::count_rooms() {
+  roomy_.clear();
+  for (std::uint32_t g = 0; g < boards_.size(); ++g)
+    if (room_[g]) roomy_.push_back(g);
+  rooms_ = roomy_.size();
+}
+
+// Which GPUs a job of each slice type looks at. Before the first of a decision looks.
 void ListPlanner::choose_gpus(const Cluster& cluster) {
+  if (std::exchange(shown_ready_, true)) return;
   constexpr std::size_t kWithRoom = 16, kSoonest = 8, kOfGroup = 4;
   const std::size_t types = cluster.platform().types().size();
   shown_.resize(types);
   for (auto& gpus : shown_) gpus.clear();
-  roomy_.clear();
-  for (std::uint32_t g = 0; g < boards_.size(); ++g)
-    if (has_room(cluster, g)) roomy_.push_back(g);
-  rooms_ = roomy_.size();
-  if (waiting_.entries().empty() && movable_.empty()) return;
-  if (rooms_ == 0 && movable_.empty()) return;
   if (!large()) {
     for (std::size_t t = 0; t < types; ++t)
       for (std::uint32_t g = 0; g < boards_.size(); ++g)
@@ -99,10 +111,11 @@ void ListPlanner::choose_gpus(const Cluster& cluster) {
   });
   for (std::size_t t = 0; t < types; ++t) {
     auto& shown = shown_[t];
+    const Time* const earliest = &earliest_[t * boards_.size()];
     std::size_t partly = 0;
     groups_seen_.clear();
     for (const std::uint32_t g : roomy_) {
-      if (earliest_[g * types + t] > cluster.now()) continue;
+      if (earliest[g] > cluster.now()) continue;
       if (const std::uint32_t group = boards_[g].group; group == 0) {
         if (++partly > kWithRoom) continue;
       } else {
@@ -114,13 +127,14 @@ void ListPlanner::choose_gpus(const Cluster& cluster) {
     }
     std::array<std::uint32_t, kSoonest> soonest{};
     std::size_t found = 0;
+    Time worst = kNever;  // later ones are not looked at
     for (std::uint32_t g = 0; g < boards_.size(); ++g) {
-      const Time first = earliest_[g * types + t];
-      if (boards_[g].shut || first <= cluster.now() || first == kNever) continue;
-      if (found == kSoonest && first >= earliest_[soonest[found - 1] * types + t]) continue;
+      const Time first = earliest[g];
+      if (first >= worst || first <= cluster.now() || boards_[g].shut) continue;
       std::size_t i = found < kSoonest ? found++ : found - 1;
-      for (; i > 0 && earliest_[soonest[i - 1] * types + t] > first; --i) soonest[i] = soonest[i - 1];
+      for (; i > 0 && earliest[soonest[i - 1]] > first; --i) soonest[i] = soonest[i - 1];
       soonest[i] = g;
+      if (found == kSoonest) worst = earliest[soonest[found - 1]];
     }
     shown.insert(shown.end(), soonest.begin(), soonest.begin() + std::ptrdiff_t(found));
   }
@@ -150,6 +164,7 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.deadline = cluster.jobs().job(job).deadline;
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   candidate_.types.clear();
+  candidate_.run.resize(platform.types().size());
   const auto runs_on = [&](std::size_t t, Variant variant) {
     return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
   };
@@ -162,17 +177,19 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
                  platform.type(TypeId(u)).compute_slices == platform.type(TypeId(t)).compute_slices &&
                  runs_on(u, Variant::kPlain));
     }
-    if (take) candidate_.types.push_back(TypeId(t));
+    if (!take) continue;
+    candidate_.types.push_back(TypeId(t));
+    candidate_.run[t] = std::max(Time(1), cluster.remaining_on(job, TypeId(t)) + candidate_.resume);
   }
 }
 
 void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const {
   const Board& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
-  const Time run = std::max(Time(1), cluster.remaining_on(candidate_.job, type) + candidate_.resume);
+  const Time run = candidate_.run[index(type)];
   const int slices = cluster.platform().type(type).compute_slices;
   const double rent = price_now_ * slices;
-  const Time first = std::max(cluster.now(), earliest_[gpu * cluster.platform().types().size() + index(type)]);
+  const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
   const double least = lateness(cluster, first + run) + rent * minutes(run);
   if (any.valid() && least > any.cost && (first > cluster.now() || (now.valid() && least > now.cost))) return;
   const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
@@ -197,6 +214,17 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   }
 }
 
+double ListPlanner::least_cost(const Cluster& cluster) const {
+  double least = kNoCost;
+  for (const TypeId type : candidate_.types) {
+    const Time run = candidate_.run[index(type)];
+    const double rent = price_now_ * cluster.platform().type(type).compute_slices;
+    least = std::min(least, lateness(cluster, cluster.now() + run) + rent * minutes(run));
+  }
+  return least;
+}
+
+// REQUIRES: choose_gpus() has been called at this decision.
 ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised) {
   types_of(cluster, job);
   Option any, now;
@@ -222,6 +250,7 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   // What the others suffer: the job itself is not among them.
   price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(listed.job),
                             waiting_.slice_minutes_without(waiting_.entry(listed.job)));
+  choose_gpus(cluster);
   const Option chosen = best_for(cluster, listed.job, listed.promised);
   planned_.push_back({listed.job, price_now_, chosen});
   if (!chosen.valid()) return;
@@ -256,7 +285,8 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   touched_.clear();
   planned_.clear();
   find_movable(cluster);
-  choose_gpus(cluster);
+  count_rooms();
+  shown_ready_ = false;
   list_jobs();
   promised_.clear();
   if (rooms_ > 0 && !large()) improve_order(cluster);
@@ -266,6 +296,7 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
     plan_job(cluster, order_[planned_.size()]);
   if (!movable_.empty()) move_jobs(cluster, plan);
   carry_out(cluster, plan);
+  stops_expected_ = stops_seen_ + plan.stops.size();
   touched_ = plan.stops;
   for (const Start& start : plan.starts) touched_.push_back(start.job);
   for (const Booking& one : planned_)

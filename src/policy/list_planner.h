@@ -28,6 +28,7 @@
 // GPUs draw least for one job more) and those that have room soonest; and fewer jobs are planned, the first of the list
 // at every decision and the rest in turn, so that the work of a decision grows only by a pass over the GPUs.
 #pragma once
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct ListPlannerOptions {
   bool patient = false;
   bool stops = true;                          // jobs with a restart time may be stopped
   std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
+  bool plain = false;  // looks at every move that could be made: the reference of what leaves hopeless ones out
 };
 
 class ListPlanner : public Policy {
@@ -88,10 +90,13 @@ class ListPlanner : public Policy {
     JobId job;
     Time deadline, resume;
     std::vector<TypeId> types;
+    std::vector<Time> run;  // by type: its whole run there, the restart included
   };
 
   void look_at(const Cluster& cluster);
+  void know_watts(const Platform& platform);
   void rebuild(const Cluster& cluster, std::uint32_t gpu);
+  void count_rooms();
   void choose_gpus(const Cluster& cluster);
   bool large() const { return boards_.size() > kExactGpus; }
   void list_jobs();
@@ -100,6 +105,8 @@ class ListPlanner : public Policy {
     return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;
   }
   void types_of(const Cluster& cluster, JobId job);
+  // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
+  double least_cost(const Cluster& cluster) const;
   Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
   void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
@@ -125,6 +132,9 @@ class ListPlanner : public Policy {
   double most_gain(const Cluster& cluster, const Booking& late);
   void make_room(const Cluster& cluster, JobId job, JobId late);
   double cost_of_staying(const Cluster& cluster, JobId job) const;
+  double most_cost_of_staying(const Cluster& cluster, JobId job) const;
+  std::vector<std::vector<double>> most_watts_;  // [model][slices]: the most that so many busy slices more draw
+  bool watts_only_rise_ = false;                 // tables of watts by busy slices alone, none of which falls
   void find_earliest(const Cluster& cluster, std::uint32_t gpu);
   const PlacementTable& table(const Cluster& cluster, std::uint32_t gpu) const {
     return tables_[std::size_t(cluster.platform().model_index(GpuId(gpu)))];
@@ -132,14 +142,18 @@ class ListPlanner : public Policy {
 
   ListPlannerOptions options_;
   SlicePrice price_;
-  double price_now_ = 0;
+  double price_now_ = 0, price_of_all_ = 0;  // for the candidate; for a job that runs
   std::uint64_t identity_ = 0;
   WaitingList waiting_;
-  std::vector<PlacementTable> tables_;  // by model
-  std::vector<Board> boards_;           // by GPU
-  std::vector<Time> earliest_;          // [gpu][type]: when a slice of the type is first free of running jobs
-  std::vector<std::uint32_t> roomy_;    // GPUs with room now
+  std::vector<PlacementTable> tables_;            // by model
+  std::vector<Board> boards_;                     // by GPU
+  std::vector<Time> earliest_;                    // [type][gpu]: when a slice of the type is first free of running jobs
+  std::vector<Time> movable_until_;               // by GPU: when movable_of_ must be looked at again
+  std::vector<std::array<JobId, 8>> movable_of_;  // by GPU, then kNoJob
+  std::vector<std::uint8_t> room_;                // by GPU: had room for a job when it was last rebuilt
+  std::vector<std::uint32_t> roomy_;              // GPUs with room now
   std::vector<std::vector<std::uint32_t>> shown_;  // by type: GPUs that a job looks at
+  bool shown_ready_ = false;
   std::size_t rooms_ = 0, turn_ = 0;
   std::vector<std::uint32_t> groups_seen_;
   Candidate candidate_;
@@ -147,6 +161,7 @@ class ListPlanner : public Policy {
   std::vector<Booking> planned_;  // as far as order_ is planned; then jobs that are moved
   std::vector<JobId> movable_;    // running jobs that may be stopped now
   std::size_t move_turn_ = 0;
+  std::uint64_t stops_seen_ = 0, stops_expected_ = 0;      // of all jobs: at this decision; with the last plan's
   std::vector<JobId> touched_;                             // started or stopped by the last plan
   std::vector<std::pair<JobId, std::uint32_t>> promised_;  // jobs for which a slice is being made, and on which GPU
 };

@@ -5,7 +5,10 @@
 // than that: the estimate is of one moment, and the next decision would like to take close ones back. Everything is
 // measured in restarts, so that the same rules serve jobs of seconds and of days.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "base/check.h"
 #include "policy/list_planner.h"
 
 namespace smartmig {
@@ -17,20 +20,55 @@ constexpr int kMostTries = 200;                       // moves looked at in one 
 
 }  // namespace
 
+void ListPlanner::know_watts(const Platform& platform) {
+  most_watts_.clear();
+  watts_only_rise_ = !options_.plain && platform.power_by_slices_only();
+  if (!watts_only_rise_) return;
+  for (const Platform::Model& model : platform.models()) {
+    const std::vector<double>& table = model.power.table();
+    auto& most = most_watts_.emplace_back(table.size(), 0.0);
+    for (std::size_t busy = 0; busy < table.size(); ++busy)
+      for (std::size_t more = 0; more < table.size(); ++more) {
+        const double watts = table[std::min(table.size() - 1, busy + more)] - table[busy];
+        watts_only_rise_ = watts_only_rise_ && watts >= 0;
+        most[more] = std::max(most[more], watts);
+      }
+  }
+}
+
+// Running jobs that may be stopped, by GPU and placement. A GPU is looked at again when it has changed (rebuild()), and
+// when one of its jobs has run for long enough, or will be done too soon.
 void ListPlanner::find_movable(const Cluster& cluster) {
-  movable_.clear();
-  if (!options_.stops) return;
-  for (const GpuState& gpu : cluster.gpus()) {
-    if (gpu.blocked) continue;
+  if (!options_.stops) return movable_.clear();
+  const std::uint64_t stops = cluster.counters().preemptions + cluster.counters().moves;
+  if (std::exchange(stops_seen_, stops) != stops_expected_ || options_.plain)  // others have stopped jobs
+    std::fill(movable_until_.begin(), movable_until_.end(), Time::min());
+  bool changed = false;
+  for (std::uint32_t g = 0; g < boards_.size(); ++g) {
+    if (movable_until_[g] > cluster.now()) continue;
+    changed = true;
+    const GpuState& gpu = cluster.gpus()[g];
+    Time until = kNever;
+    std::size_t count = 0;
     for (const PlacementId p : gpu.busy) {
       const JobId job = gpu.job_at[index(p)];
       const Time restart = cluster.jobs().job(job).restart;
       const JobState& state = cluster.state(job);
-      if (restart < Time{0} || state.stops >= kMostStops) continue;
-      if (cluster.now() < state.since + kRunBefore * restart || state.finish <= cluster.now() + restart) continue;
-      movable_.push_back(job);
+      if (gpu.blocked || restart < Time{0} || state.stops >= kMostStops) continue;
+      const Time from = state.since + kRunBefore * restart, to = state.finish - restart;
+      if (cluster.now() < from) until = std::min(until, from);
+      if (cluster.now() < to) until = std::min(until, to);
+      if (cluster.now() < from || to <= cluster.now()) continue;
+      SMARTMIG_CHECK(count < movable_of_[g].size(), "GPU {} runs more jobs than a GPU can", g);
+      movable_of_[g][count++] = job;
     }
+    if (count < movable_of_[g].size()) movable_of_[g][count] = kNoJob;
+    movable_until_[g] = until;
   }
+  if (!changed) return;
+  movable_.clear();
+  for (const auto& jobs : movable_of_)
+    for (std::size_t i = 0; i < jobs.size() && jobs[i] != kNoJob; ++i) movable_.push_back(jobs[i]);
 }
 
 // The timeline of the job's GPU without it, and without what `late` has reserved there.
@@ -63,11 +101,29 @@ double ListPlanner::cost_of_staying(const Cluster& cluster, JobId job) const {
          options_.w / 60e6 * energy;
 }
 
+// No less than cost_of_staying(), whatever else is on its GPU. REQUIRES: watts_only_rise_; it is the candidate.
+double ListPlanner::most_cost_of_staying(const Cluster& cluster, JobId job) const {
+  const JobState& state = cluster.state(job);
+  const int slices = cluster.platform().type(state.type).compute_slices;
+  const auto& most = most_watts_[std::size_t(cluster.platform().model_index(state.gpu))];
+  const double watts = most[std::min(most.size() - 1, std::size_t(slices))];
+  const double left = double(std::max(Time{0}, state.finish - cluster.now()).count());
+  const double cost = lateness(cluster, state.finish) + price_now_ * slices * minutes(state.finish - cluster.now()) +
+                      options_.w / 60e6 * watts * left;
+  return cost + 1e-9 * std::abs(cost);
+}
+
 // What is gained by stopping the job, giving `late` (null: nobody) a slice of its GPU now, and planning it anew; minutes,
 // 0: no more than `at_least`. With a plan, a gain goes into it.
 double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, double at_least, Plan* plan) {
   const JobState& state = cluster.state(job);
   const std::uint32_t gpu = index(state.gpu);
+  price_now_ = price_of_all_;
+  types_of(cluster, job);
+  const double paid = (late ? kPaidByLate : kPaidByItself) * minutes(cluster.jobs().job(job).restart);
+  const double least = watts_only_rise_ ? least_cost(cluster) : 0;
+  if (watts_only_rise_ && !late && most_cost_of_staying(cluster, job) - paid - least <= at_least) return 0;
+  choose_gpus(cluster);
   Board& board = boards_[gpu];
   const Board before = board;
   const auto take_back = [&](double gain) {
@@ -76,11 +132,7 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
     return gain;
   };
   make_room(cluster, job, late ? late->job : kNoJob);
-  const double price = price_.price(cluster, waiting_.late(), waiting_.slice_minutes());
-  price_now_ = price;
-  types_of(cluster, job);
-  double gain =
-      cost_of_staying(cluster, job) - (late ? kPaidByLate : kPaidByItself) * minutes(cluster.jobs().job(job).restart);
+  double gain = cost_of_staying(cluster, job) - paid;
   board.vacated |= 1u << index(state.where);
   Option now;
   if (late) {
@@ -92,10 +144,10 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
         consider(cluster, gpu, type, any, now);
     if (!now.valid()) return take_back(0);
     gain += late->option.cost - now.cost;
-    if (gain <= at_least) return take_back(0);
+    if (gain <= at_least || (watts_only_rise_ && gain - least <= at_least)) return take_back(0);
     board.timeline.take(table(cluster, gpu), now.where, now.begin, now.finish);
     find_earliest(cluster, gpu);
-    price_now_ = price;
+    price_now_ = price_of_all_;
   }
   const Option again = best_for(cluster, job, gpu);
   gain -= again.cost;
@@ -125,6 +177,7 @@ double ListPlanner::most_gain(const Cluster& cluster, const Booking& late) {
 }
 
 void ListPlanner::move_jobs(const Cluster& cluster, Plan& plan) {
+  price_of_all_ = price_.price(cluster, waiting_.late(), waiting_.slice_minutes());
   int tries = 0;
   const auto stopped = [&](JobId job) {
     return std::find(plan.stops.begin(), plan.stops.end(), job) != plan.stops.end();

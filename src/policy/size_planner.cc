@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/check.h"
+
 namespace smartmig {
 namespace {
 
@@ -33,37 +35,54 @@ void SizePlanner::rank(SlotMarket& market, const std::vector<SizeGroup>& groups)
     more[std::size_t(t)] = market.worth_of_one_more(t);
     less[std::size_t(t)] = market.slots(t) > 0 ? market.cost_of_one_less(t) : 0;
   }
+  constexpr int kMostSlots = 32;  // of one type on a GPU
+  SMARTMIG_CHECK(most_slots_ <= kMostSlots, "a configuration with {} slots of a type", most_slots_);
+  std::array<std::array<double, 2 * kMostSlots + 1>, SlotMarket::kMaxTypes> worth;  // of so many slots more or less
+  for (int t = 0; t < types; ++t)
+    for (int d = 0; d <= most_slots_; ++d) {
+      worth[std::size_t(t)][std::size_t(kMostSlots - d)] = d == 0 ? 0 : d * less[std::size_t(t)];
+      worth[std::size_t(t)][std::size_t(kMostSlots + d)] = d == 0 ? 0 : d * more[std::size_t(t)];
+    }
+  const auto before = [](const Move& x, const Move& y) {
+    if (x.estimate != y.estimate) return x.estimate > y.estimate;
+    return std::tuple(x.group, x.from, x.to) < std::tuple(y.group, y.from, y.to);
+  };
   moves_.clear();
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const SizeGroup& group = groups[g];
     for (std::size_t a = 0; a < group.configurations.size(); ++a) {
       if (group.gpus[a] == 0) continue;
+      const SlotConfiguration& from = group.configurations[a];
       for (std::size_t b = 0; b < group.configurations.size(); ++b) {
         if (a == b) continue;
-        double estimate = group.configurations[a].cost - group.configurations[b].cost;
-        for (int t = 0; t < types; ++t) {
-          const int d =
-              int(group.configurations[b].slots[std::size_t(t)]) - int(group.configurations[a].slots[std::size_t(t)]);
-          if (d != 0) estimate += d > 0 ? d * more[std::size_t(t)] : -d * less[std::size_t(t)];
+        const SlotConfiguration& to = group.configurations[b];
+        double estimate = from.cost - to.cost;
+        for (std::size_t t = 0; t < std::size_t(types); ++t)
+          estimate += worth[t][std::size_t(kMostSlots + int(to.slots[t]) - int(from.slots[t]))];
+        // The best `tries`, in order.
+        const Move move{estimate, std::uint32_t(g), std::uint16_t(a), std::uint16_t(b)};
+        if (moves_.size() >= std::size_t(tries)) {
+          if (!before(move, moves_.back())) continue;
+          moves_.pop_back();
         }
-        moves_.push_back({estimate, std::uint32_t(g), std::uint16_t(a), std::uint16_t(b)});
+        std::size_t at = moves_.size();
+        moves_.push_back(move);
+        for (; at > 0 && before(move, moves_[at - 1]); --at) moves_[at] = moves_[at - 1];
+        moves_[at] = move;
       }
     }
   }
-  const std::size_t kept = std::min(moves_.size(), std::size_t(tries));
-  std::partial_sort(moves_.begin(), moves_.begin() + std::ptrdiff_t(kept), moves_.end(),
-                    [](const Move& x, const Move& y) {
-                      if (x.estimate != y.estimate) return x.estimate > y.estimate;
-                      return std::tuple(x.group, x.from, x.to) < std::tuple(y.group, y.from, y.to);
-                    });
-  moves_.resize(kept);
 }
 
 void SizePlanner::optimise(SlotMarket& market, std::vector<SizeGroup>& groups) {
   std::array<std::int64_t, SlotMarket::kMaxTypes> slots{};
+  most_slots_ = 0;
   for (const SizeGroup& group : groups)
     for (std::size_t c = 0; c < group.configurations.size(); ++c)
-      for (std::size_t t = 0; t < slots.size(); ++t) slots[t] += group.gpus[c] * group.configurations[c].slots[t];
+      for (std::size_t t = 0; t < slots.size(); ++t) {
+        slots[t] += group.gpus[c] * group.configurations[c].slots[t];
+        most_slots_ = std::max(most_slots_, int(group.configurations[c].slots[t]));
+      }
   for (int t = market.types() - 1; t >= 0; --t)
     if (slots[std::size_t(t)] > 0) market.add_slots(t, slots[std::size_t(t)]);
 

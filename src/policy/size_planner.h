@@ -44,7 +44,8 @@ class SizePlanner {
   double shift(SlotMarket& market, const SizeGroup& group, const Move& move, std::int64_t gpus) const;
   void rank(SlotMarket& market, const std::vector<SizeGroup>& groups);
 
-  std::vector<Move> moves_;
+  std::vector<Move> moves_;  // the best of them
+  int most_slots_ = 0;       // of one type in a configuration
   std::uint64_t evaluations_ = 0;
 };
 

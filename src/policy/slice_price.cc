@@ -32,19 +32,27 @@ double SlicePrice::rate(Time now) const {
   return arrivals_->recent * deterministic_exp(-minutes(now - arrivals_->last) / span) / span;
 }
 
+double SlicePrice::slices(const Cluster& cluster) const {
+  if (identity_ != cluster.identity()) {
+    identity_ = cluster.identity();
+    slices_ = cluster.platform().total_compute_slices();
+  }
+  return slices_;
+}
+
 double SlicePrice::load(const Cluster& cluster) const {
-  return rate(cluster.now()) * arrivals_->area_min / cluster.platform().total_compute_slices();
+  return rate(cluster.now()) * arrivals_->area_min / slices(cluster);
 }
 
 double SlicePrice::price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const {
-  const double slices = cluster.platform().total_compute_slices();
+  const double all = slices(cluster);
   double delayed = weights_.late * double(late_jobs);
   if (arrivals_->seen >= 2 && arrivals_->area_min > 0) {
-    const double rho = std::min(load(cluster), 1.0), arrivals = rho * slices / arrivals_->area_min;
-    delayed += arrivals * (weights_.coming * arrivals_->run_min * rho + weights_.backlog * waiting_area_min / slices) /
+    const double rho = std::min(load(cluster), 1.0), arrivals = rho * all / arrivals_->area_min;
+    delayed += arrivals * (weights_.coming * arrivals_->run_min * rho + weights_.backlog * waiting_area_min / all) /
                (1.05 - rho);
   }
-  return delayed / slices;
+  return delayed / all;
 }
 
 }  // namespace smartmig

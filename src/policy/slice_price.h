@@ -39,8 +39,11 @@ class SlicePrice {
 
  private:
   double rate(Time now) const;  // per minute
+  double slices(const Cluster& cluster) const;
   SlicePriceWeights weights_;
   std::shared_ptr<ArrivalAverages> arrivals_;
+  mutable std::uint64_t identity_ = 0;  // of the cluster whose compute slices were counted
+  mutable double slices_ = 0;
 };
 
 }  // namespace smartmig

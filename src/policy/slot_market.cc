@@ -19,6 +19,11 @@ void SlotMarket::reset(int types) {
   items_ = 0;
   gain_.clear();
   held_.clear();
+  std::fill(holders_.begin(), holders_.end(), 0);
+  came_.clear();
+  left_.clear();
+  state_ = ++last_state_;
+  mark_ = kNoMark;
   empty_.fill(0);
   slots_.fill(0);
   log_.clear();
@@ -36,6 +41,13 @@ int SlotMarket::add_item(std::span<const double> gain, std::int64_t count) {
   gain_.push_back(0);
   held_.insert(held_.end(), std::size_t(types_), 0);
   held_.push_back(count);
+  if (items_ / 64 >= words_) {  // no slots yet: all are at the waiting node
+    words_ = std::max<std::size_t>(4, 2 * words_);
+    holders_.assign((kMaxTypes + 1) * words_, 0);
+    for (std::size_t i = 0; i < items_; ++i)
+      holders(types_)[i / 64] |= std::uint64_t(held_[i * stride() + std::size_t(types_)] > 0) << (i % 64);
+  }
+  holders(types_)[items_ / 64] |= std::uint64_t(count > 0) << (items_ % 64);
   for (int t = 0; t < types_; ++t)
     if (gain[std::size_t(t)] > best(types_, t)) {
       best(types_, t) = gain[std::size_t(t)];
@@ -44,29 +56,59 @@ int SlotMarket::add_item(std::span<const double> gain, std::int64_t count) {
   return int(items_++);
 }
 
+void SlotMarket::refresh_waiting() {
+  double* const out = &best(types_, 0);
+  std::int32_t* const who = &mover(types_, 0);
+  const std::size_t width = stride();
+  const auto offer = [&](std::size_t i, int t) {
+    const double x = gain_[i * width + std::size_t(t)];
+    if (x > out[t] || (x == out[t] && who[t] != kEmpty && std::int32_t(i) < who[t])) {
+      out[t] = x;
+      who[t] = std::int32_t(i);
+    }
+  };
+  std::uint32_t anew = 0;  // types whose best item has left
+  for (const std::int32_t i : left_)
+    if (!(holders(types_)[std::size_t(i) / 64] >> (i % 64) & 1))
+      for (int t = 0; t < types_; ++t) anew |= std::uint32_t(who[t] == i) << t;
+  for (int t = 0; t < types_; ++t)
+    if (anew >> t & 1) {
+      out[t] = 0;
+      who[t] = kEmpty;
+    }
+  if (anew != 0)
+    for_each_holder(types_, [&](std::size_t i) {
+      for (std::uint32_t rest = anew; rest != 0; rest &= rest - 1) offer(i, std::countr_zero(rest));
+    });
+  for (const std::int32_t i : came_)
+    if (holders(types_)[std::size_t(i) / 64] >> (i % 64) & 1)
+      for (int t = 0; t < types_; ++t) offer(std::size_t(i), t);
+  came_.clear();
+  left_.clear();
+}
+
 void SlotMarket::refresh(int from) {
+  if (from == types_) return refresh_waiting();
   double* const out = &best(from, 0);
   std::int32_t* const who = &mover(from, 0);
-  const bool has_empty = from == types_ || empty_[std::size_t(from)] > 0;
+  const bool has_empty = empty_[std::size_t(from)] > 0;
   for (int t = 0; t <= types_; ++t) {
     out[t] = has_empty ? 0 : kImpossible;
     who[t] = has_empty ? kEmpty : kNobody;
   }
-  out[from] = kImpossible;
-  if (from == types_) out[types_] = kImpossible;
   const std::size_t width = stride();
-  for (std::size_t i = 0; i < items_; ++i) {
-    if (held_[i * width + std::size_t(from)] == 0) continue;
+  for_each_holder(from, [&](std::size_t i) {
     const double* const row = &gain_[i * width];
     const double here = row[from];
     for (int t = 0; t <= types_; ++t) {
       const double x = row[t] - here;
-      if (x > out[t] && t != from) {
+      if (x > out[t]) {
         out[t] = x;
         who[t] = std::int32_t(i);
       }
     }
-  }
+  });
+  out[from] = kImpossible;
 }
 
 double SlotMarket::path(int from, int to) {
@@ -78,33 +120,52 @@ double SlotMarket::path(int from, int to) {
     before[std::size_t(n)] = -1;
   }
   far[std::size_t(from)] = 0;
+  std::uint32_t open = 1u << from;  // nodes whose edges may lengthen a path: their own has become longer
   for (bool changed = true; changed;) {
     changed = false;
     for (int a = 0; a < nodes; ++a) {
-      if (a == to || far[std::size_t(a)] < kNoEdge) continue;
+      if (a == to || !(open >> a & 1)) continue;
+      open &= ~(1u << a);
+      const double here = far[std::size_t(a)];
+      const double* const edges = &best(a, 0);
       for (int b = 0; b < nodes; ++b) {
-        if (b == a || b == from || best(a, b) < kNoEdge) continue;
-        const double x = far[std::size_t(a)] + best(a, b);
-        if (x <= far[std::size_t(b)] + kTie) continue;
+        const double x = here + edges[b];
+        if (x <= far[std::size_t(b)] + kTie || b == from || edges[b] < kNoEdge) continue;
         bool on_route = false;  // rounding must not close a circle
         for (int n = a; n >= 0 && !on_route; n = before[std::size_t(n)]) on_route = n == b;
-        if (on_route) continue;
+        if (on_route) {
+          open |= 1u << a;  // perhaps later
+          continue;
+        }
+        open |= 1u << b;
         far[std::size_t(b)] = x;
         before[std::size_t(b)] = a;
         changed = true;
       }
     }
   }
-  route_length_ = 0;
+  route_.length = 0;
   if (far[std::size_t(to)] < kNoEdge) return -std::numeric_limits<double>::infinity();
   double total = 0;
   for (int n = to; n != from; n = before[std::size_t(n)]) {
-    route_[std::size_t(route_length_++)] = n;
+    route_.nodes[std::size_t(route_.length++)] = n;
     total += best(before[std::size_t(n)], n);
   }
-  route_[std::size_t(route_length_++)] = from;
-  std::reverse(route_.begin(), route_.begin() + route_length_);
+  route_.nodes[std::size_t(route_.length++)] = from;
+  std::reverse(route_.nodes.begin(), route_.nodes.begin() + route_.length);
   return total;
+}
+
+double SlotMarket::known_path(int from, int to, bool remember) {
+  if (asked_ != state_) {
+    if (!remember) return path(from, to);
+    asked_ = state_;
+    for (Known& known : paths_) known.found = false;
+  }
+  Known& known = paths_[std::size_t(from == types_ ? to : types_ + from)];
+  if (!known.found) known = {true, path(from, to), route_};
+  route_ = known.route;
+  return known.total;
 }
 
 void SlotMarket::carry(std::int32_t item, int from, int to, std::int64_t count) {
@@ -114,33 +175,46 @@ void SlotMarket::carry(std::int32_t item, int from, int to, std::int64_t count) 
     if (from != types_) empty_[std::size_t(from)] -= count;
     if (to != types_) empty_[std::size_t(to)] += count;
   } else {
-    held_[std::size_t(item) * stride() + std::size_t(from)] -= count;
-    held_[std::size_t(item) * stride() + std::size_t(to)] += count;
+    const std::uint64_t bit = std::uint64_t(1) << (item % 64);
+    std::int64_t& here = held_[std::size_t(item) * stride() + std::size_t(from)];
+    std::int64_t& there = held_[std::size_t(item) * stride() + std::size_t(to)];
+    if (there == 0 && count > 0) {
+      holders(to)[item / 64] |= bit;
+      if (to == types_) came_.push_back(item);
+    }
+    there += count;
+    here -= count;
+    if (here == 0) {
+      holders(from)[item / 64] &= ~bit;
+      if (from == types_) left_.push_back(item);
+    }
   }
 }
 
 std::int64_t SlotMarket::push(std::int64_t count) {
-  for (int i = 0; i + 1 < route_length_; ++i) {
-    const int a = route_[std::size_t(i)], b = route_[std::size_t(i) + 1];
+  const auto& nodes = route_.nodes;
+  for (int i = 0; i + 1 < route_.length; ++i) {
+    const int a = nodes[std::size_t(i)], b = nodes[std::size_t(i) + 1];
     const std::int32_t item = mover(a, b);
     if (item == kEmpty)
       count = a == types_ ? count : std::min(count, empty_[std::size_t(a)]);
     else
       count = std::min(count, held_[std::size_t(item) * stride() + std::size_t(a)]);
   }
-  for (int i = 0; i + 1 < route_length_; ++i) {
-    const int a = route_[std::size_t(i)], b = route_[std::size_t(i) + 1];
+  for (int i = 0; i + 1 < route_.length; ++i) {
+    const int a = nodes[std::size_t(i)], b = nodes[std::size_t(i) + 1];
     carry(mover(a, b), a, b, count);
     log_.push_back({mover(a, b), std::int16_t(a), std::int16_t(b), count});
   }
-  for (int i = 0; i < route_length_; ++i) refresh(route_[std::size_t(i)]);
+  for (int i = 0; i < route_.length; ++i) refresh(nodes[std::size_t(i)]);
+  state_ = ++last_state_;
   return count;
 }
 
 double SlotMarket::add_slots(int type, std::int64_t count) {
   double total = 0;
   while (count > 0) {
-    const double each = path(types_, type);
+    const double each = known_path(types_, type, false);
     const std::int64_t moved = push(count);
     total += each * double(moved);
     count -= moved;
@@ -153,12 +227,22 @@ double SlotMarket::remove_slots(int type, std::int64_t count) {
                  slots_[std::size_t(type)]);
   double total = 0;
   while (count > 0) {
-    const double each = path(type, types_);
+    const double each = known_path(type, types_, false);
     const std::int64_t moved = push(count);
     total += each * double(moved);
     count -= moved;
   }
   return total;
+}
+
+std::size_t SlotMarket::mark() {
+  if (marked_ != state_) {
+    marked_ = state_;
+    const std::size_t rows = std::size_t(types_ + 1) * (kMaxTypes + 1);
+    std::copy_n(best_.begin(), rows, marked_best_.begin());
+    std::copy_n(mover_.begin(), rows, marked_mover_.begin());
+  }
+  return mark_ = log_.size();
 }
 
 void SlotMarket::undo(std::size_t mark) {
@@ -169,8 +253,22 @@ void SlotMarket::undo(std::size_t mark) {
     carry(step.item, step.to, step.from, step.count);
     touched |= 1u << step.from | 1u << step.to;
   }
-  for (int t = 0; t <= types_; ++t)
-    if (touched >> t & 1) refresh(t);
+  if (mark != mark_) {  // an older one
+    for (int t = 0; t <= types_; ++t)
+      if (touched >> t & 1) refresh(t);
+    state_ = ++last_state_;
+    mark_ = kNoMark;
+    return;
+  }
+  for (int t = 0; t <= types_; ++t) {
+    if (!(touched >> t & 1)) continue;
+    const std::ptrdiff_t row = t * (kMaxTypes + 1);
+    std::copy_n(marked_best_.begin() + row, types_ + 1, best_.begin() + row);
+    std::copy_n(marked_mover_.begin() + row, types_ + 1, mover_.begin() + row);
+  }
+  came_.clear();
+  left_.clear();
+  state_ = marked_;
 }
 
 }  // namespace smartmig

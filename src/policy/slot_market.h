@@ -11,6 +11,7 @@
 // A slot may stay empty (gain 0). Not thread-safe; reused from decision to decision without allocating.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,12 +30,15 @@ class SlotMarket {
   double remove_slots(int type, std::int64_t count);  // minus the gain lost; REQUIRES: so many slots exist
 
   // What one more slot of this type would be worth, and minus what one less would cost (nothing is changed).
-  double worth_of_one_more(int type) { return path(types_, type); }
-  double cost_of_one_less(int type) { return path(type, types_); }
+  double worth_of_one_more(int type) { return known_path(types_, type, true); }
+  double cost_of_one_less(int type) { return known_path(type, types_, true); }
 
-  std::size_t mark() const { return log_.size(); }
+  std::size_t mark();
   void undo(std::size_t mark);
-  void forget_log() { log_.clear(); }
+  void forget_log() {
+    log_.clear();
+    mark_ = kNoMark;
+  }
 
   int types() const { return types_; }
   std::size_t items() const { return items_; }
@@ -52,20 +56,51 @@ class SlotMarket {
   std::size_t stride() const { return std::size_t(types_) + 1; }
   double& best(int from, int to) { return best_[std::size_t(from) * (kMaxTypes + 1) + std::size_t(to)]; }
   std::int32_t& mover(int from, int to) { return mover_[std::size_t(from) * (kMaxTypes + 1) + std::size_t(to)]; }
-  void refresh(int from);                 // edges out of one type
-  double path(int from, int to);          // longest; fills route_; -infinity if there is none
-  std::int64_t push(std::int64_t count);  // moves up to `count` along route_
+  void refresh(int from);  // edges out of one type
+  void refresh_waiting();  // the same for the waiting node, where most items are: by what has changed
+  std::uint64_t* holders(int node) { return &holders_[std::size_t(node) * words_]; }
+  template <class Visit>
+  void for_each_holder(int node, Visit visit) {  // by index
+    const std::uint64_t* const bits = holders(node);
+    for (std::size_t w = 0; w < (items_ + 63) / 64; ++w)
+      for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1)
+        visit(w * 64 + std::size_t(std::countr_zero(rest)));
+  }
+  double path(int from, int to);                       // longest; fills route_; -infinity if there is none
+  double known_path(int from, int to, bool remember);  // the same from or to waiting, found once in a state
+  std::int64_t push(std::int64_t count);               // moves up to `count` along route_
   void carry(std::int32_t item, int from, int to, std::int64_t count);
 
   int types_ = 0;  // also the index of the waiting node
   std::size_t items_ = 0;
   std::vector<double> gain_;        // [item][type], waiting last
   std::vector<std::int64_t> held_;  // [item][type], waiting last
+  std::size_t words_ = 0;
+  std::vector<std::uint64_t> holders_;     // [node][word]: a bit for each item of which some are there
+  std::vector<std::int32_t> came_, left_;  // the waiting node since its edges were computed
   std::array<std::int64_t, kMaxTypes + 1> empty_{}, slots_{};
   std::array<double, (kMaxTypes + 1) * (kMaxTypes + 1)> best_;
   std::array<std::int32_t, (kMaxTypes + 1) * (kMaxTypes + 1)> mover_;
-  std::array<int, kMaxTypes + 2> route_;
-  int route_length_ = 0;
+  struct Route {
+    std::array<int, kMaxTypes + 2> nodes;
+    int length = 0;
+  };
+  Route route_;
+
+  // Every state of the market has a number; undo() leads back to one that is known. What is computed from a state alone
+  // is then taken from there: edges from the last mark, paths from the last state that was asked for them.
+  std::uint64_t state_ = 0, last_state_ = 0;
+  std::uint64_t marked_ = UINT64_MAX, asked_ = UINT64_MAX;
+  static constexpr std::size_t kNoMark = SIZE_MAX;
+  std::size_t mark_ = kNoMark;  // the last one, as long as nothing before it was undone
+  decltype(best_) marked_best_;
+  decltype(mover_) marked_mover_;
+  struct Known {
+    bool found = false;
+    double total = 0;
+    Route route;
+  };
+  std::array<Known, 2 * kMaxTypes> paths_;  // of state asked_: from waiting to each type, then back
   std::vector<Step> log_;
 };
 

@@ -61,6 +61,33 @@ TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
   EXPECT_GT(stops, 0u) << "no world in which a job was stopped";
 }
 
+// Moves that cannot pay are left out by bounds, and the list of jobs that may be stopped is kept: the same run.
+TEST(ListPlannerProperty, WhatIsLeftOutAndKeptChangesNothing) {
+  std::uint64_t stops = 0;
+  for (int seed = 1; seed <= cases(60); ++seed) {
+    const World world = random_world::make(40000 + std::uint64_t(seed));
+    SCOPED_TRACE(world.words());
+    MemoryJournal journals[2];
+    for (const bool plain : {false, true}) {
+      ListPlannerOptions options;
+      options.w = seed % 2 == 0 ? 1e-4 : 1e-2;
+      options.plain = plain;
+      ListPlanner policy(options);
+      const auto result =
+          simulate({world.platform, world.jobs, kRealCosts, world.initial, 2e-7}, policy, &journals[plain]);
+      ASSERT_TRUE(result) << result.error().what;
+      stops += result->final.counters().preemptions;
+    }
+    const auto &a = journals[0].events(), &b = journals[1].events();
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      ASSERT_TRUE(a[i].at == b[i].at && a[i].kind == b[i].kind && a[i].job == b[i].job && a[i].gpu == b[i].gpu &&
+                  a[i].where == b[i].where && a[i].layout == b[i].layout)
+          << "event " << i;
+  }
+  EXPECT_GT(stops, 0u) << "no world in which a job was stopped";
+}
+
 // A job is not started on a slice on which it misses its deadline while an idle slice that exists, and that nobody else
 // takes, meets it at no higher cost. Without energy and price, cost is lateness.
 TEST(ListPlannerProperty, NoJobIsStartedLateBesideASliceThatMeetsItsDeadline) {
