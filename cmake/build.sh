@@ -1,6 +1,9 @@
 # Sourced by ./smartmig, ./test and bench/run, with $root set to the checkout: packages, the build lock, and a build with
 # one progress line. Everything is printed to stderr. On a pipe a build prints only where it starts and ends.
 
+# ccache looks files up by the dependencies that ninja keeps anyway: without it, each miss runs the preprocessor once more.
+export CCACHE_DEPEND=${CCACHE_DEPEND-1}
+
 say() { printf 'smartmig: %s\n' "$*" >&2; }
 
 # progress TEXT rewrites the current line of a terminal; progress without text clears it.
@@ -91,7 +94,7 @@ follow_build() {  # LOG: keeps ninja's output and shows its "[12/45] ..." as one
   progress
 }
 
-# build_preset PRESET TARGET...: configures and builds build/PRESET. The stamp holds the checkout it was built for and
+# build_preset PRESET TARGET...: configures and builds build/PRESET, at the priority build_nice where that is set. The stamp holds the checkout it was built for and
 # the time before the build began, so that a source edited meanwhile counts as newer.
 build_preset() {
   local preset=$1 dir=$root/build/$1 log=$root/build/$1/build.log began=$SECONDS configured_for
@@ -110,7 +113,7 @@ build_preset() {
       return 1
     fi
   fi
-  (cd "$root" && NINJA_STATUS='[%f/%t] ' cmake --build "$dir" --target "$@") </dev/null 2>&1 | follow_build "$log"
+  (cd "$root" && NINJA_STATUS='[%f/%t] ' nice -n "${build_nice-0}" cmake --build "$dir" --target "$@") </dev/null 2>&1 | follow_build "$log"
   if [ "${PIPESTATUS[0]}" != 0 ]; then
     sed -n '/^\(FAILED\|ninja: error\|ninja: fatal\)/,$p' "$log" | grep -v '^\[[0-9]*/[0-9]*\] ' >&2
     say "the build failed; the whole output is in build/$preset/build.log"

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
+#include "support/cases.h"
 #include "support/fixture.h"
 
 namespace smartmig {
@@ -184,7 +185,7 @@ TEST(Futures, TwentyFuturesOfTwoHundredJobs) {
   for (const char* name : {"planner", "static+cedf"}) {
     const auto begin = std::chrono::steady_clock::now();
     const auto answer =
-        eta(now, maker_of(PolicySpec{name, {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), 20, 1);
+        eta(now, maker_of(PolicySpec{name, {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), cases(20), 1);
     ASSERT_TRUE(bool(answer)) << answer.error().what;
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("[ futures ] 20 of 8 GPUs and 200 jobs, %s: %.2f s\n", name, took);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace smartmig {
@@ -83,7 +84,11 @@ TEST(BatchExperimentTest, BatchesFullOfRestartsGiveTheSameFiguresUnderAnyLoadOfT
     std::vector<std::thread> others;
     for (int i = 0; i < 2; ++i)
       others.emplace_back([&] {
-        while (!over) std::this_thread::yield();
+        while (!over) {
+          const auto busy_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+          while (std::chrono::steady_clock::now() < busy_until) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
       });
     const auto again = run_batch(*jobs, setting);
     over = true;

@@ -7,15 +7,11 @@
 
 #include "daemon_harness.h"
 #include "live/emulation/emulated_script.h"
+#include "support/cases.h"
 #include "support/reachable_copy.h"
 
 namespace smartmig::daemon_conformance {
 namespace {
-
-int seeds(int base) {
-  const char* factor = std::getenv("SMARTMIG_PROPERTY_CASES");
-  return std::max(1, int(base * (factor ? std::atof(factor) : 1)));
-}
 
 void compare(const Setting& setting, Lived* out = nullptr) {
   SCOPED_TRACE(setting.words());
@@ -30,7 +26,7 @@ class DaemonConformance : public testing::TestWithParam<std::tuple<std::string, 
 
 TEST_P(DaemonConformance, TheJournalIsThatOfTheSimulation) {
   const auto& [policy, gpus] = GetParam();
-  for (int i = 0; i < seeds(2); ++i) {
+  for (int i = 0; i < cases(2); ++i) {
     Setting setting;
     setting.policy = policy;
     setting.gpus = gpus;
@@ -59,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, DaemonConformance,
 TEST(DaemonConformanceBound, DrainsForTheOvertakenAlike) {
   std::uint64_t drains = 0;
   for (const char* policy : {"planner", "static+cedf", "search+cedf"})
-    for (int i = 0; i < seeds(2); ++i) {
+    for (int i = 0; i < cases(2); ++i) {
       Setting setting;
       setting.policy = policy;
       setting.gpus = 2;
@@ -81,7 +77,7 @@ TEST(DaemonConformanceBound, DrainsForTheOvertakenAlike) {
 TEST(DaemonConformanceStops, StoppedJobsGoOnAlike) {
   std::size_t stops = 0;
   for (const int gpus : {1, 2})
-    for (int i = 0; i < seeds(2); ++i) {
+    for (int i = 0; i < cases(2); ++i) {
       Setting setting;
       setting.gpus = gpus;
       setting.jobs = 80 * gpus;

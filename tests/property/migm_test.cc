@@ -106,7 +106,7 @@ Ran play(const random_world::World& world, bool grouped, CostModel cost) {
 
 TEST(MigmProperty, LegalPlansAndEveryJobEnds) {
   std::uint64_t by_group = 0, by_order = 0;
-  for (int c = 0; c < random_world::cases(150); ++c) {
+  for (int c = 0; c < cases(150); ++c) {
     const random_world::World world = random_world::make(std::uint64_t(c) + 31000);
     SCOPED_TRACE(world.words());
     const CostModel cost{CostModel::kHardware,

@@ -13,8 +13,6 @@
 namespace smartmig {
 namespace {
 
-using random_world::cases;
-
 constexpr double kTinyWeight = 1e-2;
 constexpr int kTinySizes[] = {1, 2, 3, 4, 7};
 

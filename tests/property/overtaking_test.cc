@@ -194,7 +194,7 @@ class Watch : public Policy {
 TEST(BoundedOvertakingProperty, TheBoundHoldsInRandomWorlds) {
   std::uint64_t drains = 0;
   int kept = 0, promises = 0;
-  for (int c = 0; c < random_world::cases(150); ++c) {
+  for (int c = 0; c < cases(150); ++c) {
     const World world = random_world::make(std::uint64_t(c) + 4000);
     SCOPED_TRACE(world.words());
     Rng rng(std::uint64_t(c), 5);
@@ -258,7 +258,7 @@ class Twins : public Policy {
 };
 
 TEST(BoundedOvertakingProperty, WithoutABoundPlansAreTheInnerPolicys) {
-  for (int c = 0; c < random_world::cases(40); ++c) {
+  for (int c = 0; c < cases(40); ++c) {
     const World world = random_world::make(std::uint64_t(c) + 5000);
     SCOPED_TRACE(world.words());
     for (const CostModel& cost : {kHardware, CostModel{}}) {

@@ -30,7 +30,7 @@ double brute_force(const std::vector<std::vector<double>>& gain, std::vector<int
 }
 
 TEST(SlotMarketProperty, EqualsBruteForceThroughAnySequenceOfChanges) {
-  for (int c = 0; c < random_world::cases(300); ++c) {
+  for (int c = 0; c < cases(300); ++c) {
     SCOPED_TRACE("case " + std::to_string(c));
     Rng rng(std::uint64_t(c), 77);
     const int types = 1 + int(rng.below(4));
@@ -80,7 +80,7 @@ TEST(SlotMarketProperty, EqualsBruteForceThroughAnySequenceOfChanges) {
 }
 
 TEST(SlotMarketProperty, AClassEqualsItsMembers) {
-  for (int c = 0; c < random_world::cases(100); ++c) {
+  for (int c = 0; c < cases(100); ++c) {
     SCOPED_TRACE("case " + std::to_string(c));
     Rng rng(std::uint64_t(c), 78);
     const int types = 1 + int(rng.below(4));
@@ -108,7 +108,7 @@ TEST(SlotMarketProperty, AClassEqualsItsMembers) {
 // The best partition of a small group by trying all, against what the planner finds from nothing.
 TEST(SizePlannerProperty, IsNearTheBestOfAllPartitions) {
   double found_sum = 0, best_sum = 0;
-  for (int c = 0; c < random_world::cases(150); ++c) {
+  for (int c = 0; c < cases(150); ++c) {
     SCOPED_TRACE("case " + std::to_string(c));
     Rng rng(std::uint64_t(c), 79);
     std::vector<std::vector<double>> gain(2 + rng.below(6), std::vector<double>(3));
@@ -166,7 +166,7 @@ TEST(SizePlannerProperty, IsNearTheBestOfAllPartitions) {
 TEST(PlannerProperty, PlansAreLegalAndEveryJobIsDone) {
   for (const char* gpus : {"2xa100-40gb", "1xa100-40gb,1xa30-24gb", "2xh200-141gb"})
     for (const std::size_t exact_jobs : {std::size_t(512), std::size_t(0)})
-      for (int c = 0; c < random_world::cases(2); ++c) {
+      for (int c = 0; c < cases(2); ++c) {
         SCOPED_TRACE(fmt::format("{} exact {} seed {}", gpus, exact_jobs, c));
         Setting setting;
         setting.platform = fixture::platform(
@@ -193,7 +193,7 @@ TEST(PlannerProperty, PlansAreLegalAndEveryJobIsDone) {
 }
 
 TEST(PlannerProperty, RandomWorldsEndWithEveryJobDone) {
-  for (int c = 0; c < random_world::cases(400); ++c) {
+  for (int c = 0; c < cases(400); ++c) {
     const random_world::World world = random_world::make(std::uint64_t(c) + 9000);
     SCOPED_TRACE(world.words());
     PlannerOptions options;
@@ -215,7 +215,7 @@ TEST(PlannerProperty, MeanFieldFormIsCloseToTheExactOne) {
   setting.platform = fixture::platform("8xa100-40gb");
   setting.workload = "paper:18x";
   double exact = 0, mean_field = 0;
-  for (int c = 0; c < random_world::cases(3); ++c) {
+  for (int c = 0; c < cases(3); ++c) {
     const auto day = make_day(setting, std::uint64_t(c) + 50);
     ASSERT_TRUE(day);
     for (const bool is_exact : {true, false}) {

@@ -38,7 +38,7 @@ class Meter : public Policy {
 TEST(PowerCapProperty, WattsNeverExceedTheCaps) {
   std::uint64_t held = 0;
   int runs = 0;
-  for (int c = 0; c < random_world::cases(120); ++c) {
+  for (int c = 0; c < cases(120); ++c) {
     const World world = random_world::make(std::uint64_t(c) + 7000);
     SCOPED_TRACE(world.words());
     Rng rng(std::uint64_t(c), 6);
@@ -79,7 +79,7 @@ TEST(PowerCapProperty, WattsNeverExceedTheCaps) {
       EXPECT_EQ(session.cluster().unfinished(), 0u);
     }
   }
-  EXPECT_GT(runs, random_world::cases(120) / 2);
+  EXPECT_GT(runs, cases(120) / 2);
   EXPECT_GT(held, 1000u);
 }
 

@@ -9,14 +9,10 @@
 #include "base/rng.h"
 #include "learn/learner.h"
 #include "learn/loss.h"
+#include "support/cases.h"
 
 namespace smartmig {
 namespace {
-
-std::uint64_t cases() {
-  const char* factor = std::getenv("SMARTMIG_PROPERTY_CASES");
-  return 20 * std::uint64_t(factor ? std::max(1, std::atoi(factor)) : 1);
-}
 
 struct Call {
   std::vector<std::uint8_t> columns;
@@ -112,7 +108,7 @@ struct Case {
 };
 
 TEST(PpoGradient, EqualsFiniteDifferencesOfThePlainLoss) {
-  for (std::uint64_t seed = 1; seed <= cases(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t(cases(20)); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Case c(seed);
     Network network(c.size);
@@ -163,7 +159,7 @@ TEST(PpoGradient, EqualsFiniteDifferencesOfThePlainLoss) {
 }
 
 TEST(PpoGradient, GaeIsTheDiscountedSumOfErrors) {
-  for (std::uint64_t seed = 1; seed <= cases(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t(cases(20)); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Rng rng(seed);
     const std::size_t n = 1 + rng.below(30);

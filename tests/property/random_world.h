@@ -3,21 +3,13 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/rng.h"
 #include "policy/repartitioners.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
+#include "support/cases.h"
 
 namespace smartmig::random_world {
-
-// SMARTMIG_PROPERTY_CASES scales the number of cases.
-inline int cases(int base) {
-  const char* factor = std::getenv("SMARTMIG_PROPERTY_CASES");
-  const double by = factor ? std::atof(factor) : 1;
-  return std::max(1, int(base * (by > 0 ? by : 1)));
-}
 
 struct World {
   std::uint64_t seed = 0;

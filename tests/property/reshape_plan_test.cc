@@ -13,8 +13,6 @@
 namespace smartmig {
 namespace {
 
-using random_world::cases;
-
 // Carries the steps out on a plain set of placement numbers; every state on the way must be a layout of the model.
 std::set<std::uint32_t> carry_out(const GpuModel& model, const ReshapePlan& plan, Layout busy) {
   std::set<std::uint32_t> now;

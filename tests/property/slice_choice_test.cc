@@ -13,8 +13,6 @@
 namespace smartmig {
 namespace {
 
-using random_world::cases;
-
 Layout random_subset(Rng& rng, const GpuModel& model, Layout layout) {
   return model.subset(layout, std::uint32_t(rng.next() & rng.next()));
 }

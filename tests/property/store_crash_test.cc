@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "serve/daemon/job_record.h"
 #include "serve/store/store.h"
+#include "support/cases.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -49,14 +50,12 @@ StoreBatch batch_of(std::uint64_t id) {
 }
 
 TEST(StoreCrash, EveryAcknowledgedCommitSurvivesAKill) {
-  const char* factor = std::getenv("SMARTMIG_PROPERTY_CASES");
-  const int cases = 12 * int(factor ? parse_int(factor).value_or(1) : 1);
   const TempDir dir;
   const std::string path = dir.path() + "/store.db";
   const std::uint64_t seed = 20261115;
   Rng rng(seed);
   std::uint64_t acknowledged = 0;
-  for (int round = 0; round < cases; ++round) {
+  for (int round = 0; round < cases(12); ++round) {
     SCOPED_TRACE(fmt::format("seed {} round {}", seed, round));
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

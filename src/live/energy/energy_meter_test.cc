@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "support/cases.h"
 
 namespace smartmig {
 namespace {
@@ -122,7 +123,7 @@ TEST(EnergyMeter, RefusesAStateThatIsNotOne) {
 
 // Random boards: jobs come and go, samples are missed, the counter fails, goes back and jumps, the daemon restarts.
 TEST(EnergyMeterProperty, NothingIsLostOrInvented) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t(cases(300)); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed, 9);
     const bool faults = seed % 3 == 0, unreadable = seed % 2 == 0;
