@@ -166,13 +166,12 @@ TableRepartitioner::TableRepartitioner(DecisionTable table, std::vector<ModelSha
       initial_(std::move(initial)),
       probe_(platform),
       gpus_of_model_(platform.models().size()),
-      every_(events_per_call(platform.gpus())),
       quota_(layouts_.size()) {
   for (std::size_t g = 0; g < platform.gpus(); ++g) ++gpus_of_model_[std::size_t(platform.model_index(GpuId(g)))];
 }
 
 void TableRepartitioner::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
-  if (cluster.decision() % every_ != 0) return;
+  if (!controller_due(cluster)) return;
   const auto& share = table_.leaf(probe_.look(cluster)).share;
   std::fill(quota_.begin(), quota_.end(), 0);
   for (std::size_t m = 0; m < gpus_of_model_.size(); ++m) {  // largest remainder, model by model

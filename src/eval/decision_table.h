@@ -65,7 +65,6 @@ class TableRepartitioner : public Repartitioner {
   std::vector<Shape> initial_;
   QueueProbe probe_;
   std::vector<std::size_t> gpus_of_model_;
-  std::uint64_t every_;
   std::vector<int> quota_;
 };
 

@@ -58,11 +58,7 @@ struct DayRecord {
 class Watcher : public Policy {
  public:
   Watcher(Policy& inner, const Platform& platform, DayRecord& record, bool keep_calls)
-      : inner_(inner),
-        record_(record),
-        probe_(platform),
-        every_(events_per_call(platform.gpus())),
-        keep_calls_(keep_calls) {
+      : inner_(inner), record_(record), probe_(platform), keep_calls_(keep_calls) {
     record_.held.resize(binnings().size());
     for (std::size_t b = 0; b < binnings().size(); ++b) record_.held[b].resize(binnings()[b].edges.size() + 1);
   }
@@ -72,7 +68,7 @@ class Watcher : public Policy {
     const double elapsed = seconds(cluster.now() - since_);
     for (std::size_t l = 0; l < counts_.size(); ++l) pending_[l] += elapsed * counts_[l];
     since_ = cluster.now();
-    const bool call = cluster.decision() % every_ == 0;
+    const bool call = controller_due(cluster);
     if (call) {
       settle();
       state_ = probe_.look(cluster);
@@ -122,7 +118,6 @@ class Watcher : public Policy {
   Policy& inner_;
   DayRecord& record_;
   QueueProbe probe_;
-  std::uint64_t every_;
   bool keep_calls_;
   std::map<ModelShape, std::size_t> numbers_;
   std::vector<std::size_t> of_;

@@ -42,23 +42,14 @@ auto guarded(F f, decltype(f()) otherwise) -> decltype(f()) {
   }
 }
 
-// 1 where the GPU can take the layout now; 0 where it must first wait for a running job (hardware costs only).
+// 1 where the GPU can take the layout now; 0 where a running job is in the way (hardware costs only).
 void fill_mask(const smi_env& env, uint8_t* mask) {
   if (!mask) return;
   const Cluster& cluster = env.env.cluster();
   const std::size_t layouts = env.setup->shapes.size();
-  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
-    const GpuState& gpu = cluster.gpus()[g];
-    for (std::size_t l = 0; l < layouts; ++l) {
-      bool now = true;
-      if (!cluster.cost().free()) {
-        const auto layout =
-            cluster.platform().model(GpuId(g)).shapes->realise(env.setup->shapes[l], gpu.layout, gpu.busy);
-        now = layout && gpu.busy - *layout == Layout{};
-      }
-      mask[g * layouts + l] = now;
-    }
-  }
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g)
+    for (std::size_t l = 0; l < layouts; ++l)
+      mask[g * layouts + l] = takes_at_once(cluster, GpuId(g), env.setup->shapes[l]);
 }
 
 void fill_observation(const smi_env& env, float* observation) {

@@ -56,7 +56,22 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
     SMARTMIG_TRY(const WorkloadSpec parsed, parse_workload_spec(trim(spec)));
     setup->workloads.push_back(to_string(parsed));
   }
+  setup->weights.assign(setup->workloads.size(), 1);
+  if (!config.weights.empty()) {
+    const auto weights = split(config.weights, ';');
+    if (weights.size() != setup->workloads.size())
+      return invalid("env.weights has {} numbers for {} workloads", weights.size(), setup->workloads.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const auto number = parse_double(trim(weights[i]));
+      if (!number || !(*number > 0 && *number <= 1e6))
+        return invalid("env.weights: '{}' is not a number above 0", trim(weights[i]));
+      setup->weights[i] = *number;
+    }
+  }
   setup->load.deadline_cut = from_seconds(config.deadline_cut_s);
+  if (!config.restart.empty()) {
+    SMARTMIG_TRY(setup->load.restart, parse_restart(config.restart));
+  }
   setup->placer = config.placer;
   SMARTMIG_TRY(const auto placer, make_placer(config.placer, {}, setup->cost));
   setup->a = config.a;
@@ -78,12 +93,14 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
 }
 
 Result<TrainingDay> make_training_day(const EnvSetup& setup, std::size_t number, std::uint64_t seed) {
-  const std::string& text = setup.workloads[number % setup.workloads.size()];
+  const std::size_t which = number % setup.workloads.size();
+  const std::string& text = setup.workloads[which];
   LoadOptions options = setup.load;
   options.seed = seed;
   SMARTMIG_TRY(Workload workload, load_workload(text, options));
   if (workload.jobs.empty()) return invalid("{} with seed {} has no jobs", text, seed);
   TrainingDay day;
+  day.weight = setup.weights[which];
   day.a_eff = effective_a(setup.a, setup.platform->gpus(), workload.days);
   SMARTMIG_TRY(const WorkloadSpec spec, parse_workload_spec(text));
   day.n = setup.actual_n ? double(workload.jobs.size()) : expected_jobs(spec);
@@ -105,8 +122,7 @@ Result<TrainingDay> make_training_day(const EnvSetup& setup, std::size_t number,
 Env::Env(std::shared_ptr<const EnvSetup> setup)
     : setup_(std::move(setup)),
       observer_(setup_->features, *setup_->platform, 0, setup_->shapes),
-      raw_(std::size_t(setup_->inputs())),
-      every_(events_per_call(setup_->platform->gpus())) {}
+      raw_(std::size_t(setup_->inputs())) {}
 Env::~Env() = default;
 Env::Env(Env&&) noexcept = default;
 
@@ -152,7 +168,7 @@ bool Env::run_to_call() {
     const Cluster& now = world.session.cluster();
     const Event& event = now.news().back();
     if (event.kind == EventKind::kFinished) finished_late_ += tardiness_of(now.jobs().job(event.job), event.at);
-    if (now.decision() % every_ == 0) return true;
+    if (controller_due(now)) return true;
     world.policy.decide(now, world.plan);
     world.session.act(world.plan);
     world.plan.clear();
@@ -180,7 +196,7 @@ void Env::look() {
   }
 }
 
-// (tardiness so far / n + a_eff * energy so far) / (1 + a_eff)
+// weight * (tardiness so far / n + a_eff * energy so far) / (1 + a_eff)
 double Env::accrued_cost() const {
   Time late = finished_late_;
   if (!over_)
@@ -188,15 +204,18 @@ double Env::accrued_cost() const {
   else if (stuck_)  // jobs that no layout takes count as late until the cut
     for (JobId id = cluster().first_unfinished(); id != kNoJob; id = cluster().next_unfinished(id))
       late += tardiness_of(cluster().jobs().job(id), std::max(cluster().now(), setup_->cut));
-  return (minutes(late) / day_.n + day_.a_eff * watt_minutes(cluster().total_joules())) / (1 + day_.a_eff);
+  return day_.weight * (minutes(late) / day_.n + day_.a_eff * watt_minutes(cluster().total_joules())) /
+         (1 + day_.a_eff);
 }
 
 EnvStep Env::act(std::span<const std::uint8_t> next) {
   SMARTMIG_CHECK(!over_ && next.size() == observer_.gpus().size(), "an action after the end, or for {} GPUs of {}",
                  next.size(), observer_.gpus().size());
-  for (std::size_t i = 0; i < next.size(); ++i)
-    if (next[i] != observer_.layout_of()[i])
-      world_->pushed->pending.emplace_back(observer_.gpus()[i], setup_->shapes[next[i]]);
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    const Shape shape = setup_->shapes[next[i]];
+    if (next[i] != observer_.layout_of()[i] && takes_at_once(cluster(), observer_.gpus()[i], shape))
+      world_->pushed->pending.emplace_back(observer_.gpus()[i], shape);
+  }
   actions_.insert(actions_.end(), next.begin(), next.end());
   world_->policy.decide(cluster(), world_->plan);
   world_->session.act(world_->plan);

@@ -1,11 +1,11 @@
 // One simulated day after another as an environment of the controller. A step is what happens from one controller call
-// to the next, every ceil(5 m / 8) events, with a placer in the loop: the same loop, calls and draws as
-// MeanFieldRepartitioner in a simulation, so that a trained policy meets in use what it met in training.
+// to the next (controller_due), with a placer in the loop: the same loop, calls and draws as MeanFieldRepartitioner in
+// a simulation, so that a trained policy meets in use what it met in training.
 //
 // Reward of an interval: -(newly accrued tardiness / n + a_eff * newly used energy) / (1 + a_eff), minutes and
 // watt-minutes; a job accrues from its deadline to its end, n is the expected number of jobs of the day. The sum over a
-// day is -ET, exactly, up to n. It is a difference of two state functions (tardiness accrued so far, energy so far), so
-// nothing is lost between calls.
+// day is -ET, exactly, up to n; where the workloads have weights, times the day's. It is a difference of two state
+// functions (tardiness accrued so far, energy so far), so nothing is lost between calls.
 //
 // The actions of a day are kept: a checkpoint stores them, and a resumed run replays them. One owner at a time.
 #pragma once
@@ -29,6 +29,7 @@ struct EnvSetup {
   std::shared_ptr<const Platform> platform;
   CostModel cost;
   std::vector<std::string> workloads;
+  std::vector<double> weights;  // of the workloads' rewards
   LoadOptions load;
   std::string placer;
   double a = 2e-7;
@@ -46,7 +47,7 @@ struct EnvSetup {
 // A day bound to the platform, with what rewards and the critic need of it.
 struct TrainingDay {
   std::shared_ptr<const JobTable> jobs;
-  double n = 1, a_eff = 0;
+  double n = 1, a_eff = 0, weight = 1;
   std::vector<double> work_before;  // whole-GPU minutes of jobs [0, i)
 };
 Result<TrainingDay> make_training_day(const EnvSetup& setup, std::size_t number, std::uint64_t seed);
@@ -92,7 +93,7 @@ class Env {
   TrainingDay day_;
   std::unique_ptr<World> world_;
   std::vector<float> raw_;
-  std::uint64_t every_, number_ = 0, seed_ = 0;
+  std::uint64_t number_ = 0, seed_ = 0;
   Time skip_{}, finished_late_{};
   double cost_ = 0, return_ = 0;  // of the intervals so far
   bool over_ = true, stuck_ = false;

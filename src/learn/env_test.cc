@@ -21,21 +21,22 @@ TrainConfig small_env(const char* gpus = "8xa100-40gb", const char* cost = "pape
 // Random actions, keyed by call and GPU.
 class RandomLayouts : public Repartitioner {
  public:
-  RandomLayouts(std::vector<Shape> initial, std::vector<Shape> shapes, std::uint64_t every)
-      : initial_(std::move(initial)), shapes_(std::move(shapes)), every_(every) {}
+  RandomLayouts(std::vector<Shape> initial, std::vector<Shape> shapes)
+      : initial_(std::move(initial)), shapes_(std::move(shapes)) {}
   static std::uint8_t pick(std::uint64_t decision, std::uint64_t gpu, std::size_t layouts) {
     return std::uint8_t(mix64(decision, gpu) % layouts);
   }
   std::vector<Shape> initial() const override { return initial_; }
   void retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) override {
-    if (cluster.decision() % every_ != 0) return;
-    for (std::size_t g = 0; g < cluster.gpus().size(); ++g)
-      wanted.emplace_back(GpuId(g), shapes_[pick(cluster.decision(), g, shapes_.size())]);
+    if (!controller_due(cluster)) return;
+    for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+      const Shape shape = shapes_[pick(cluster.decision(), g, shapes_.size())];
+      if (takes_at_once(cluster, GpuId(g), shape)) wanted.emplace_back(GpuId(g), shape);
+    }
   }
 
  private:
   std::vector<Shape> initial_, shapes_;
-  std::uint64_t every_;
 };
 
 void expect_return_is_minus_et(const TrainConfig& config) {
@@ -60,7 +61,7 @@ void expect_return_is_minus_et(const TrainConfig& config) {
   // The same day in the simulator.
   const auto day = make_training_day(setup, 3, env.seed()).value();
   auto placer = std::move(make_placer(setup.placer, {}, setup.cost).value());
-  auto layouts = std::make_unique<RandomLayouts>(setup.initial, setup.shapes, events_per_call(setup.platform->gpus()));
+  auto layouts = std::make_unique<RandomLayouts>(setup.initial, setup.shapes);
   PairPolicy policy(std::move(layouts), std::move(placer));
   const auto run = simulate(
       {setup.platform, day.jobs, setup.cost, initial_layouts(*setup.platform, setup.initial).value(), day.a_eff},
@@ -79,6 +80,30 @@ TEST(Env, TheSumOfRewardsIsMinusEtForOtherFleets) {
   config.workload = "paper:2x,hours=9-12";
   config.power = "linear:30:20:165";
   expect_return_is_minus_et(config);
+}
+
+TEST(Env, WorkloadsHaveWeightsAndJobsNoRestart) {
+  TrainConfig config = small_env("8xa100-40gb", "hardware");
+  config.workload = "paper:4x,hours=9-11;paper:20x,hours=9-11";
+  config.restart = "none";
+  const auto day_return = [](const TrainConfig& c, std::uint64_t day) {
+    Env env(EnvSetup::make(c).value());
+    EXPECT_TRUE(env.begin(day));
+    for (const Job& job : env.cluster().jobs().workload().jobs) EXPECT_LT(job.restart, Time{0});
+    while (!env.over()) env.act(env.observer().layout_of());
+    return env.day_return();
+  };
+  const double light = day_return(config, 0), heavy = day_return(config, 1);
+  config.weights = "3; 0.5";
+  EXPECT_NEAR(day_return(config, 0), 3 * light, 1e-9);
+  EXPECT_NEAR(day_return(config, 1), 0.5 * heavy, 1e-9);
+  config.weights = "3";
+  EXPECT_NE(EnvSetup::make(config).error().what.find("1 numbers for 2 workloads"), std::string::npos);
+  config.weights = "3;-1";
+  EXPECT_FALSE(EnvSetup::make(config));
+  config.weights = "";
+  config.restart = "soon";
+  EXPECT_FALSE(EnvSetup::make(config));
 }
 
 TEST(Env, AnEpisodeThatIsCutSaysSo) {

@@ -42,7 +42,7 @@ Parity checked(const PolicyFile& file, const std::string& bytes) {
 }
 
 TEST(Onnx, AgreesWithOurInference) {
-  for (const char* features : {"paper", "rich"})
+  for (const char* features : {"paper", "rich", "hardware"})
     for (const bool foresight : {false, true}) {
       const PolicyFile file = trained(features, foresight);
       const Parity parity = checked(file, to_onnx(file.controllers[0]));

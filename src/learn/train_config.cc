@@ -105,6 +105,7 @@ std::vector<ConfigField> config_fields(TrainConfig& c) {
   constexpr std::int64_t kMany = 1'000'000'000'000;
   return {
       field("env.workload", "generator of the days, paper:20x; several separated by ';' are taken in turn", c.workload),
+      field("env.weights", "of a minute of ET in each workload, separated by ';'; empty: all alike", c.weights),
       field("env.gpus", "the fleet, of one GPU model", c.gpus),
       field("env.power", "power model, as --power of sim", c.power),
       field("env.cost", "paper or hardware", c.cost),
@@ -112,12 +113,13 @@ std::vector<ConfigField> config_fields(TrainConfig& c) {
             86400),
       field("env.placer", "placer in the loop", c.placer),
       field("env.a", "weight of a watt-minute against a minute of mean tardiness (8 GPUs, one day)", c.a, 0, 1),
+      field("env.restart", "none, table or seconds, as --restart of sim; empty: the workload's own", c.restart),
       field("env.deadline_cut_s", "seconds taken off every deadline", c.deadline_cut_s, 0, 86400),
       field("env.initial", "layouts at time 0, repeated over the fleet", c.initial),
       field("env.first_seed", "first training day", c.first_seed, 1, 99'999),
       field("env.last_seed", "last training day; then the first again", c.last_seed, 1, 99'999),
       field("env.max_hours", "an episode is cut there, its value bootstrapped", c.max_hours, 1, 10'000),
-      field("policy.features", "paper (SMART-MIG's 53 inputs) or rich", c.features),
+      field("policy.features", "paper (SMART-MIG's 53 inputs), rich or hardware", c.features),
       field("policy.hidden", "widths of the tanh layers, actor and critic alike", c.hidden),
       field("policy.top_k", "entries of a row that may be drawn", c.top_k, 1, 128),
       field("policy.sampling", "of the trained policy in use: sample, quota or greedy; training samples", c.sampling),

@@ -16,12 +16,14 @@ namespace smartmig {
 struct TrainConfig {
   // [env]
   std::string workload = "paper:20x";  // several separated by ';' are taken in turn
+  std::string weights;                 // of a minute of ET in each of them, separated by ';'; empty: 1
   std::string gpus = "8xa100-40gb";
   std::string power = "auto";
   std::string cost = "paper";
   double reshape_s = -1;  // hardware costs: seconds per change of a GPU; below 0: the measured table
   std::string placer = "cedf";
   double a = 2e-7;
+  std::string restart;  // none, table or seconds, as --restart of sim; empty: the workload's own
   double deadline_cut_s = 0;
   std::string initial = "1,1,2,3,3,5,5,10";
   std::int64_t first_seed = 1, last_seed = 99'999;

@@ -37,7 +37,8 @@ Trainer::Trainer(const TrainConfig& config, std::shared_ptr<const EnvSetup> setu
   scaled_.resize(rollout_->size());
   order_.resize(rollout_->size());
   // Half of the events of a controller call are arrivals.
-  const double jobs_per_update = double(envs * steps) * double(events_per_call(setup_->platform->gpus())) / 2;
+  const double jobs_per_update =
+      double(envs * steps) * double(events_per_call(setup_->platform->gpus(), setup_->cost)) / 2;
   updates_ = std::uint64_t(std::ceil(double(config_.total_jobs) / jobs_per_update));
 }
 

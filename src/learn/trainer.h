@@ -37,8 +37,8 @@ struct LessonReport {
 
 struct EvalReport {
   std::size_t days = 0;
-  double et = 0, tardiness_min = 0, energy_wmin = 0, baseline_et = 0;
-  double difference = 0, half_width = 0;  // of et - baseline_et, 95 %
+  double et = 0, tardiness_min = 0, energy_wmin = 0, baseline_et = 0;  // ET by the workloads' weights
+  double difference = 0, half_width = 0;                               // of et - baseline_et, 95 %
   double relative() const { return baseline_et > 0 ? et / baseline_et - 1 : 0; }
 };
 

@@ -32,7 +32,7 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
         SMARTMIG_TRY(NamedPolicy named,
                      make_policy(config_.baseline, options_of(validation_[d].day), setup_->cost, *setup_->platform));
         SMARTMIG_TRY(const Summary summary, run_day(validation_[d].day, *named.policy, named.initial));
-        validation_[d].baseline_et = summary.et;
+        validation_[d].baseline_et = summary.et * validation_[d].day.weight;
         return Ok{};
       }();
       if (!made) errors[d] = made.error();
@@ -49,6 +49,7 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
       SMARTMIG_TRY(auto placer, make_placer(setup_->placer, options_of(validation_[d].day), setup_->cost));
       PairPolicy pair(std::move(controller), std::move(placer));
       SMARTMIG_TRY(summaries[d], run_day(validation_[d].day, pair, shapes));
+      summaries[d].et *= validation_[d].day.weight;
       return Ok{};
     }();
     if (!made) errors[d] = made.error();

@@ -48,7 +48,7 @@ Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(con
                                                                              const Platform& platform,
                                                                              std::uint64_t seed,
                                                                              std::optional<Sampling> sampling) {
-  std::unique_ptr<MeanFieldRepartitioner> out(new MeanFieldRepartitioner(seed, events_per_call(platform.gpus())));
+  std::unique_ptr<MeanFieldRepartitioner> out(new MeanFieldRepartitioner(seed));
   out->initial_.resize(platform.gpus());
   for (std::size_t m = 0; m < platform.models().size(); ++m) {
     const GpuModel& gpu = *platform.models()[m].gpu;
@@ -102,20 +102,45 @@ void MeanFieldRepartitioner::infer() {
   }
 }
 
+bool controller_due(const Cluster& cluster) {
+  const std::uint64_t every = events_per_call(cluster.gpus().size(), cluster.cost());
+  if (cluster.cost().free()) return cluster.decision() % every == 0;
+  const std::uint64_t events = cluster.counters().arrivals + cluster.counters().completions;
+  const auto news = std::uint64_t(std::count_if(cluster.news().begin(), cluster.news().end(), [](const Event& event) {
+    return event.kind == EventKind::kSubmitted || event.kind == EventKind::kFinished;
+  }));
+  if (events / every != (events - std::min(news, events)) / every) return true;
+  return cluster.unfinished() > cluster.running() &&
+         std::any_of(cluster.gpus().begin(), cluster.gpus().end(),
+                     [](const GpuState& gpu) { return gpu.target == Layout{} && !gpu.blocked; });
+}
+
+bool takes_at_once(const Cluster& cluster, GpuId gpu, Shape shape) {
+  if (cluster.cost().free()) return true;
+  const GpuState& state = cluster.gpu(gpu);
+  const auto layout = cluster.platform().model(gpu).shapes->realise(shape, state.layout, state.busy);
+  return layout && state.busy - *layout == Layout{};
+}
+
 void MeanFieldRepartitioner::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
-  if (cluster.decision() % every_ != 0) return;
+  if (!controller_due(cluster)) return;
   count(cluster);
   infer();
   for (ModelController& one : controllers_) {
     one.sampler.draw(one.logits, one.observer.layout_of(), one.observer.counts(), one.observer.gpus(), seed_,
                      cluster.decision(), one.next);
-    for (std::size_t i = 0; i < one.next.size(); ++i)
-      if (one.next[i] != one.observer.layout_of()[i])
-        wanted.emplace_back(one.observer.gpus()[i], one.observer.shapes()[one.next[i]]);
+    for (std::size_t i = 0; i < one.next.size(); ++i) {
+      const GpuId gpu = one.observer.gpus()[i];
+      const Shape shape = one.observer.shapes()[one.next[i]];
+      // A GPU without slices counts as the nearest shape and needs them all the same.
+      if (one.next[i] == one.observer.layout_of()[i] && cluster.gpu(gpu).target != Layout{}) continue;
+      if (takes_at_once(cluster, gpu, shape)) wanted.emplace_back(gpu, shape);
+    }
   }
 }
 
-Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed) {
+Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed,
+                                      std::string_view otherwise) {
   std::optional<Sampling> sampling;
   std::string path;
   for (std::string_view piece : split(text, ',')) {
@@ -128,7 +153,7 @@ Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& pla
       return invalid("meanfield[{}]: two files are named, {} and {}", text, path, piece);
   }
   // A plain name is one that the program carries: meanfield[single-low] is policies/single-low.policy.
-  const std::string shipped = fmt::format("policies/{}.policy", path.empty() ? "meanfield" : path);
+  const std::string shipped = fmt::format("policies/{}.policy", path.empty() ? otherwise : path);
   const auto files = embedded_files();
   const auto at = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.name == shipped; });
   PolicyFile file;

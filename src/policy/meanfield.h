@@ -2,6 +2,12 @@
 // row-stochastic matrix over layouts; each GPU takes its next layout from the row of its layout now (Sampling). One
 // controller per GPU model; the random draw of a GPU is keyed by (seed, decision, gpu), so replays and forks agree.
 // Pure but for caches: what it does is a function of the cluster and the seed.
+//
+// Under hardware costs
+//   only jobs that come and end count, and every ceil(m / 4) of them is a call: destroyed and created slices are events
+//   too, and a controller called for those would be called by its own changes, without end. So there are never more
+//   than 8 changes of a GPU for each job;
+//   a GPU takes only a shape that keeps all its busy slices: slices destroyed early would stand idle until a job ends.
 #pragma once
 #include <memory>
 
@@ -10,7 +16,14 @@
 
 namespace smartmig {
 
-constexpr std::uint64_t events_per_call(std::size_t gpus) { return (5 * gpus + 7) / 8; }
+inline std::uint64_t events_per_call(std::size_t gpus, const CostModel& cost) {
+  return ((cost.free() ? 5 : 2) * gpus + 7) / 8;
+}
+// Whether this decision calls a controller. Under hardware costs also while a job waits and a GPU has no slices at all
+// (as a daemon may find it): nothing else would give it some.
+bool controller_due(const Cluster& cluster);
+// Whether a controller may give the GPU that shape now.
+bool takes_at_once(const Cluster& cluster, GpuId gpu, Shape shape);
 
 // Next layouts of the GPUs of one controller from its logits. Fills `next` (one per GPU) and, per row in use, the
 // columns and probabilities of the cut row ([layouts][k]).
@@ -53,19 +66,20 @@ class MeanFieldRepartitioner : public Repartitioner {
     std::vector<float> raw, normalised, logits;
     std::vector<std::uint8_t> next;
   };
-  MeanFieldRepartitioner(std::uint64_t seed, std::uint64_t every) : seed_(seed), every_(every) {}
-  std::uint64_t seed_, every_;
+  explicit MeanFieldRepartitioner(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t seed_;
   std::vector<ModelController> controllers_;
   std::vector<Shape> initial_;
   Network::Scratch scratch_;
 };
 
 // From what stands in brackets after "meanfield": a policy file, a sampling, both ("mine.policy,quota") or nothing:
-// then the shipped policy (data/policies/meanfield.policy).
+// then the shipped network `otherwise` (data/policies/OTHERWISE.policy).
 struct NamedMeanField {
   std::unique_ptr<MeanFieldRepartitioner> repartitioner;
   std::vector<std::uint64_t> seeds;  // it was trained on
 };
-Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed);
+Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed,
+                                      std::string_view otherwise = "meanfield");
 
 }  // namespace smartmig

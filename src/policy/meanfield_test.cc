@@ -34,10 +34,13 @@ Cluster waiting_cluster(const std::shared_ptr<const Platform>& platform, MeanFie
 }
 
 TEST(MeanField, IsCalledEveryFiveEventsPerEightGpus) {
-  EXPECT_EQ(events_per_call(1), 1u);
-  EXPECT_EQ(events_per_call(8), 5u);
-  EXPECT_EQ(events_per_call(9), 6u);
-  EXPECT_EQ(events_per_call(512), 320u);
+  const CostModel paper, hardware{CostModel::kHardware, {}};
+  EXPECT_EQ(events_per_call(1, paper), 1u);
+  EXPECT_EQ(events_per_call(8, paper), 5u);
+  EXPECT_EQ(events_per_call(9, paper), 6u);
+  EXPECT_EQ(events_per_call(512, paper), 320u);
+  EXPECT_EQ(events_per_call(8, hardware), 2u);
+  EXPECT_EQ(events_per_call(512, hardware), 128u);
   const auto platform = fixture::platform("8xa100-40gb");
   const PolicyFile file = fixed_file({{0 * 12 + 4, 50.0f}, {1 * 12 + 4, 50.0f}}, Sampling::kGreedy);
   auto made = MeanFieldRepartitioner::make(file, *platform, 1);
@@ -50,6 +53,55 @@ TEST(MeanField, IsCalledEveryFiveEventsPerEightGpus) {
     EXPECT_EQ(wanted.size(), decision % 5 == 0 ? 8u : 0u);
     for (const auto& [gpu, shape] : wanted) EXPECT_EQ(shape, paper_shapes(*platform->models()[0].gpu)[4]);
   }
+}
+
+TEST(MeanField, ItsOwnChangesCallNobodyUnderHardwareCosts) {
+  const auto platform = fixture::platform("1xa100-40gb");
+  Cluster cluster(platform, fixture::bind({fixture::job(0, 100, fixture::linear(60))}, *platform),
+                  {CostModel::kHardware, {}}, fixture::layouts(*platform, {"4g@0+3g@4"}));
+  const auto due_after = [&](const Event& event) {
+    cluster.end_decision(false);
+    cluster.apply(event);
+    cluster.begin_decision();
+    return controller_due(cluster);
+  };
+  const Layout was = cluster.gpu(GpuId(0)).layout, whole = fixture::layout(*platform, 0, "7g@0");
+  EXPECT_TRUE(due_after(Event::submitted(fixture::min(0), JobId(0))));
+  cluster.apply(Event::reshape_asked(fixture::min(0), GpuId(0), whole));
+  EXPECT_FALSE(due_after(Event::destroyed(fixture::min(1), GpuId(0), was)));
+  EXPECT_FALSE(due_after(Event::created(fixture::min(2), GpuId(0), whole)));
+  cluster.apply(Event::started(fixture::min(2), JobId(0), GpuId(0), *whole.begin()));
+  EXPECT_TRUE(due_after(Event::finished(fixture::min(62), JobId(0))));
+}
+
+TEST(MeanField, UnderHardwareCostsAGpuTakesNoShapeThatWaitsForAJob) {
+  const auto platform = fixture::platform("1xa100-40gb");
+  const GpuModel& gpu = *platform->models()[0].gpu;
+  const Shape whole = parse_shape(gpu, "7g").value();
+  Cluster cluster(platform, fixture::bind({fixture::job(0, 100, fixture::linear(60))}, *platform),
+                  {CostModel::kHardware, {}}, fixture::layouts(*platform, {"4g@0+3g@4"}));
+  EXPECT_TRUE(takes_at_once(cluster, GpuId(0), whole));
+  cluster.apply(Event::submitted(Time{0}, JobId(0)));
+  cluster.apply(Event::started(Time{0}, JobId(0), GpuId(0), fixture::slice(*platform, 0, "4g@0")));
+  EXPECT_FALSE(takes_at_once(cluster, GpuId(0), whole));
+  EXPECT_TRUE(takes_at_once(cluster, GpuId(0), parse_shape(gpu, "4g+2g+1g").value()));
+}
+
+TEST(MeanField, AGpuWithoutSlicesGetsSomeAtOnceWhenAJobWaits) {
+  const auto platform = fixture::platform("8xa100-40gb");
+  const PolicyFile file = fixed_file({{0, 50.0f}}, Sampling::kGreedy);  // who has layout 1 keeps it
+  const auto policy = std::move(*MeanFieldRepartitioner::make(file, *platform, 1));
+  Cluster cluster(platform, fixture::bind({fixture::job(0, 100, fixture::linear(60))}, *platform),
+                  {CostModel::kHardware, {}}, std::vector<Layout>(8));
+  std::vector<std::pair<GpuId, Shape>> wanted;
+  cluster.begin_decision();
+  policy->retarget(cluster, wanted);
+  EXPECT_TRUE(wanted.empty()) << "nobody waits";
+  cluster.end_decision(false);
+  cluster.apply(Event::submitted(Time{0}, JobId(0)));
+  cluster.begin_decision();
+  policy->retarget(cluster, wanted);
+  EXPECT_EQ(wanted.size(), 8u);
 }
 
 TEST(MeanField, EachGpuDrawsFromItsRowCutToTheLargest) {

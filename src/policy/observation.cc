@@ -61,13 +61,32 @@ std::pair<double, double> sin_cos_turn(double x) {
 Result<Features> parse_features(std::string_view name) {
   if (name == "paper") return Features::kPaper;
   if (name == "rich") return Features::kRich;
-  return invalid("features '{}' are not known: paper or rich", name);
+  if (name == "hardware") return Features::kHardware;
+  return invalid("features '{}' are not known: paper, rich or hardware", name);
 }
-const char* name_of(Features features) { return features == Features::kPaper ? "paper" : "rich"; }
+const char* name_of(Features features) {
+  switch (features) {
+    case Features::kPaper:
+      return "paper";
+    case Features::kRich:
+      return "rich";
+    case Features::kHardware:
+      return "hardware";
+  }
+  return "";
+}
 
 int input_count(Features features, std::size_t layouts) {
-  return int(layouts) + (features == Features::kPaper ? kPaperHistograms * kPaperBins + 1
-                                                      : kClasses * kSlackBins * kWorkBins + kRichScalars);
+  constexpr int kRichInputs = kClasses * kSlackBins * kWorkBins + kRichScalars;
+  switch (features) {
+    case Features::kPaper:
+      return int(layouts) + kPaperHistograms * kPaperBins + 1;
+    case Features::kRich:
+      return int(layouts) + kRichInputs;
+    case Features::kHardware:
+      return 3 * int(layouts) + kRichInputs;
+  }
+  return 0;
 }
 
 std::vector<Shape> controller_shapes(const Platform::Model& model) {
@@ -133,10 +152,21 @@ void Observer::observe(const Cluster& cluster, std::span<float> out) {
   count_layouts(cluster);
   late_ = Time{0};
   for (std::size_t i = 0; i < shapes_.size(); ++i) out[i] = float(double(counts_[i]) / double(gpus_.size()));
-  if (features_ == Features::kPaper)
-    paper(cluster, out.subspan(shapes_.size()));
-  else
-    rich(cluster, out.subspan(shapes_.size()));
+  out = out.subspan(shapes_.size());
+  if (features_ == Features::kPaper) return paper(cluster, out);
+  const std::size_t idle_inputs = features_ == Features::kHardware ? 2 * shapes_.size() : 0;
+  rich(cluster, out.first(out.size() - idle_inputs));
+  if (idle_inputs > 0) idle(cluster, out.last(idle_inputs));
+}
+
+void Observer::idle(const Cluster& cluster, std::span<float> out) {
+  std::fill(out.begin(), out.end(), 0.0f);
+  const float one = float(1 / double(gpus_.size()));
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const int busy = cluster.gpu(gpus_[i]).busy_slices;
+    if (busy == 0) out[layout_of_[i]] += one;
+    out[shapes_.size() + layout_of_[i]] += one * float(compute_slices_ - busy) / float(compute_slices_);
+  }
 }
 
 void Observer::paper(const Cluster& cluster, std::span<float> out) {

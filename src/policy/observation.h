@@ -1,5 +1,5 @@
 // What a mean-field controller sees: distributions only, so that its cost and its meaning do not depend on how many
-// GPUs and jobs there are. Two sets of features:
+// GPUs and jobs there are. Three sets of features:
 //
 //   paper  SMART-MIG's inputs (arXiv 2606.29775; 53 with twelve layouts): share of GPUs in each layout; four histograms
 //          over all unfinished jobs, divided by their number, with edges -100 0 .05 .2 .5 1 5 10 20 30 inf minutes
@@ -10,6 +10,8 @@
 //          backlog in whole-GPU minutes per GPU, and waiting jobs per GPU, by class; unfinished, late and running jobs
 //          per GPU, busy share of the compute slices; arrivals per GPU and minute over the last 10 and 60 minutes;
 //          two harmonics of the time of day.
+//   hardware  rich, and what can be changed at once: per layout the share of GPUs that have it and run no job, and the
+//          share of the model's compute slices that are on GPUs of that layout and run no job.
 //
 // One Observer looks at the GPUs of one model of the platform (all jobs, and job counts per GPU of the whole fleet).
 // Counting is one pass over the unfinished jobs and one over the GPUs. Not thread-safe; one owner.
@@ -24,8 +26,8 @@
 
 namespace smartmig {
 
-enum class Features : std::uint8_t { kPaper, kRich };
-Result<Features> parse_features(std::string_view name);  // "paper", "rich"
+enum class Features : std::uint8_t { kPaper, kRich, kHardware };
+Result<Features> parse_features(std::string_view name);  // "paper", "rich", "hardware"
 const char* name_of(Features features);
 int input_count(Features features, std::size_t layouts);
 
@@ -54,6 +56,7 @@ class Observer {
   void count_layouts(const Cluster& cluster);
   void paper(const Cluster& cluster, std::span<float> out);
   void rich(const Cluster& cluster, std::span<float> out);
+  void idle(const Cluster& cluster, std::span<float> out);
 
   Features features_;
   int inputs_;

@@ -41,6 +41,22 @@ TEST(Observation, ThePapersInputsAre53) {
   EXPECT_LT(input_count(Features::kRich, 12), 160);
 }
 
+TEST(Observation, HardwareInputsAreRichOnesAndWhatIsIdle) {
+  World world("2xa100-40gb", 1);
+  const auto see = [&] { return world.see(Features::kHardware); };
+  const auto rich = world.see(Features::kRich);
+  ASSERT_EQ(see().size(), rich.size() + 24);
+  EXPECT_TRUE(std::equal(rich.begin(), rich.end(), see().begin()));
+  const auto empty = [&](std::size_t layout) { return see()[rich.size() + layout]; };
+  const auto idle = [&](std::size_t layout) { return see()[rich.size() + 12 + layout]; };
+  EXPECT_FLOAT_EQ(empty(1), 1);
+  EXPECT_FLOAT_EQ(idle(1), 1);
+  world.cluster->apply(Event::started(fixture::min(1), JobId(1), GpuId(0), fixture::slice(*world.platform, 0, "4g@0")));
+  EXPECT_FLOAT_EQ(empty(1), 0.5f);
+  EXPECT_FLOAT_EQ(idle(1), 10.0f / 14);
+  EXPECT_FLOAT_EQ(idle(0), 0);
+}
+
 TEST(Observation, PaperHistogramsByHand) {
   World world("2xa100-40gb", 1);
   const auto out = world.see(Features::kPaper);

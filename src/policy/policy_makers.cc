@@ -85,7 +85,9 @@ Result<MadeLayouts> make_searched_layouts(const PolicyRequest& request) {
 }
 
 Result<MadeLayouts> make_meanfield_layouts(const PolicyRequest& request) {
-  SMARTMIG_TRY(auto named, make_meanfield(request.options.network, request.platform, request.options.rule.seed));
+  const char* const shipped = request.cost.free() ? "meanfield" : "meanfield-hardware";
+  SMARTMIG_TRY(auto named,
+               make_meanfield(request.options.network, request.platform, request.options.rule.seed, shipped));
   return MadeLayouts{std::move(named.repartitioner), std::move(named.seeds)};
 }
 

@@ -93,6 +93,19 @@ TEST(Registry, NamesAreTakenApart) {
   EXPECT_EQ(best.placer, nullptr);
 }
 
+TEST(Registry, MeanfieldTakesTheNetworkOfItsCostModel) {
+  const auto platform = fixture::platform("8xa100-40gb");
+  const auto seeds = [&](const char* name, CostModel::Kind kind) {
+    return make_policy(name, {}, {kind, {}}, *platform).value().training_seeds;
+  };
+  const auto hardware = seeds("meanfield[meanfield-hardware]+cedf", CostModel::kPaper);
+  const auto paper = seeds("meanfield[meanfield]+cedf", CostModel::kHardware);
+  ASSERT_NE(hardware, paper);
+  EXPECT_EQ(seeds("meanfield+cedf", CostModel::kHardware), hardware);
+  EXPECT_EQ(seeds("meanfield[greedy]+cedf", CostModel::kHardware), hardware);
+  EXPECT_EQ(seeds("meanfield+cedf", CostModel::kPaper), paper);
+}
+
 TEST(Registry, EveryRowCanBeMadeAndIsListed) {
   const auto platform = fixture::platform("2xa100-40gb");
   const std::string help = policy_help();

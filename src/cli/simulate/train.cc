@@ -59,7 +59,9 @@ Result<TrainConfig> read_config(const std::string& name) {
   for (const EmbeddedFile& file : embedded_files())
     if (shipped == file.name) return parse_train_config(shipped, file.text());
   const auto text = read_file(name);
-  if (!text) return not_found("{}; --config takes a file, or a shipped config by name: paper, rich", text.error().what);
+  if (!text)
+    return not_found("{}; --config takes a file, or a shipped config by name: paper, rich, hardware",
+                     text.error().what);
   return parse_train_config(name, *text);
 }
 
@@ -234,7 +236,8 @@ int run_train(const Arguments& arguments) {
       "one by validation ET.\nEvery setting of the config is also an option: --train.learning-rate 1e-4. "
       "docs/training.md has them all.",
       "smartmig train --config rich --total-jobs 200000 --out runs/mine");
-  command.option("--config", a.config, "FILE", "settings as TOML, or the name of a shipped config: paper, rich");
+  command.option("--config", a.config, "FILE",
+                 "settings as TOML, or the name of a shipped config: paper, rich, hardware");
   command.option("--total-jobs", a.total_jobs, "N", "jobs of training; -1: as the config says");
   command.option("--num-envs", a.num_envs, "E", "days simulated side by side; -1: as the config says");
   command.option("--seed", a.seed, "S", "of all random choices; -1: as the config says");
