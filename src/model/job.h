@@ -13,7 +13,7 @@ inline constexpr Time kCannotRun{-1};
 struct Job {
   Time submit{};
   Time deadline = kNever;         // absolute and soft; may lie before submit; kNever: none
-  bool deadline_made_up = false;  // its owner gave none: it only orders jobs that are wanted as soon as possible
+  bool deadline_made_up = false;  // its owner gave none: it only says that the job is wanted soon
   // work[k - 1]: time of the whole job on a slice of k compute slices of the workload's reference model; kCannotRun
   // where it does not run. Zero is legal.
   std::array<Time, kMaxComputeSlices> work = [] {

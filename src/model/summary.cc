@@ -18,7 +18,7 @@ double percentile99(std::vector<Time>& values) {  // nearest rank; reorders
 double effective_a(double a, std::size_t gpus, double days) { return a * 8 / (double(gpus) * days); }
 
 Time tardiness_of(const Job& job, Time finish) {
-  return job.deadline == kNever ? Time{0} : std::max(Time{0}, finish - job.deadline);
+  return job.has_deadline() ? std::max(Time{0}, finish - job.deadline) : Time{0};
 }
 
 Summary summarize(const Cluster& cluster, double a, double days) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -79,8 +80,14 @@ void ListPlanner::look_at(const Cluster& cluster) {
         board.busy != state.busy || board.shut != state.blocked || board.timeline.first_end() <= cluster.now())
       rebuild(cluster, g);
   }
+  // A job that is shown anew, with another deadline, came before.
+  std::set<std::string> withdrawn;
   for (const Event& event : cluster.news())
-    if (event.kind == EventKind::kSubmitted) price_.see_arrival(cluster, event.job);
+    if (event.kind == EventKind::kWithdrawn) withdrawn.insert(cluster.jobs().workload().name_of(index(event.job)));
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kSubmitted &&
+        (withdrawn.empty() || withdrawn.count(cluster.jobs().workload().name_of(index(event.job))) == 0))
+      price_.see_arrival(cluster, event.job);
   waiting_.update(cluster, touched_);
 }
 
@@ -161,7 +168,7 @@ Time ListPlanner::change_time(const Cluster& cluster, std::uint32_t gpu, Placeme
 void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   const Platform& platform = cluster.platform();
   candidate_.job = job;
-  candidate_.deadline = cluster.jobs().job(job).deadline;
+  candidate_.deadline = cluster.jobs().job(job).has_deadline() ? cluster.jobs().job(job).deadline : kNever;
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
@@ -183,7 +190,8 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   }
 }
 
-void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const {
+void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice) const {
+  auto& [any, now, soonest] = choice;
   const Board& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
   const Time run = candidate_.run[index(type)];
@@ -191,7 +199,9 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const double rent = price_now_ * slices;
   const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
   const double least = lateness(cluster, first + run) + rent * minutes(run);
-  if (any.valid() && least > any.cost && (first > cluster.now() || (now.valid() && least > now.cost))) return;
+  const bool sooner = first == cluster.now() && first + run < soonest;
+  if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
+    return;
   const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
   const double added = cluster.jobs().added_watts(candidate_.job, type);
   for (std::uint32_t rest = facts.of_type[index(type) - std::size_t(facts.first_type)]; rest != 0; rest &= rest - 1) {
@@ -203,6 +213,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     option.finish = option.begin + change + run;
     option.cost = lateness(cluster, option.finish) + rent * minutes(change + run);
     const bool due_now = option.begin == cluster.now();
+    if (due_now) soonest = std::min(soonest, option.finish);
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
     option.cost +=
         options_.w / 60e6 * board.timeline.added_energy(power, slices, added, option.begin + change, option.finish);
@@ -227,29 +238,27 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
 // REQUIRES: choose_gpus() has been called at this decision.
 ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised) {
   types_of(cluster, job);
-  Option any, now;
+  Choice choice;
   for (const TypeId type : candidate_.types) {
     if (promised != kNoPromise && !boards_[promised].shut &&
         cluster.platform().model_index(GpuId(promised)) == cluster.platform().type(type).model)
-      consider(cluster, promised, type, any, now);
+      consider(cluster, promised, type, choice);
     groups_seen_.clear();
     for (const std::uint32_t g : shown_[index(type)]) {
       if (const Board& board = boards_[g]; board.group != 0 && !board.reserved) {
         if (std::find(groups_seen_.begin(), groups_seen_.end(), board.group) != groups_seen_.end()) continue;
         groups_seen_.push_back(board.group);
       }
-      consider(cluster, g, type, any, now);
+      consider(cluster, g, type, choice);
     }
   }
-  const bool wait =
-      any.valid() && any.begin > cluster.now() && (options_.patient || !now.valid() || any.finish < now.finish);
-  return wait ? any : now.valid() && any.begin > cluster.now() ? now : any;
+  const auto& [any, now, soonest] = choice;
+  const bool held_back = any.begin > cluster.now() && now.valid();
+  return held_back && !options_.patient && any.finish >= soonest ? now : any;
 }
 
 void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
-  // What the others suffer: the job itself is not among them.
-  price_now_ = price_.price(cluster, waiting_.late() - waiting_.is_late(listed.job),
-                            waiting_.slice_minutes_without(waiting_.entry(listed.job)));
+  price_now_ = price_for(cluster, listed.job);
   choose_gpus(cluster);
   const Option chosen = best_for(cluster, listed.job, listed.promised);
   planned_.push_back({listed.job, price_now_, chosen});
@@ -279,21 +288,26 @@ void ListPlanner::list_jobs() {
       add(entries[first + turn_++ % (entries.size() - first)].job);
 }
 
-void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
-  SMARTMIG_CHECK(!cluster.cost().free(), "the list planner plans for hardware costs alone");
+// `all`: also where nothing has room now.
+void ListPlanner::plan_jobs(const Cluster& cluster, bool all) {
   look_at(cluster);
-  touched_.clear();
   planned_.clear();
   find_movable(cluster);
   count_rooms();
   shown_ready_ = false;
   list_jobs();
-  promised_.clear();
-  if (rooms_ > 0 && !large()) improve_order(cluster);
+  if ((rooms_ > 0 || all) && !large()) improve_order(cluster);
   // Where nothing has room now, the first few are planned still if a running job could give way.
-  const std::size_t always = movable_.empty() ? 0 : kDisplacing;
+  const std::size_t always = all ? order_.size() : movable_.empty() ? 0 : kDisplacing;
   while (planned_.size() < order_.size() && (rooms_ > 0 || planned_.size() < always))
     plan_job(cluster, order_[planned_.size()]);
+}
+
+void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
+  SMARTMIG_CHECK(!cluster.cost().free(), "the list planner plans for hardware costs alone");
+  plan_jobs(cluster, false);
+  touched_.clear();
+  promised_.clear();
   if (!movable_.empty()) move_jobs(cluster, plan);
   carry_out(cluster, plan);
   stops_expected_ = stops_seen_ + plan.stops.size();
@@ -302,6 +316,21 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   for (const Booking& one : planned_)
     if (one.option.begin == cluster.now() && !exists(cluster, one.option))
       promised_.emplace_back(one.job, one.option.gpu);
+}
+
+std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) const {
+  ListPlanner again(*this);
+  again.price_ = price_.copy();
+  again.plan_jobs(cluster, true);
+  std::vector<PlannedStart> out;
+  for (const auto& [job, price, option] : again.planned_) {
+    if (!option.valid()) continue;
+    again.types_of(cluster, job);
+    const TypeId type = cluster.platform().model(GpuId(option.gpu)).type_of_placement[index(option.where)];
+    const Time run = std::max(Time(1), cluster.remaining_on(job, type) + again.candidate_.resume);
+    out.push_back({job, GpuId(option.gpu), option.where, option.begin, option.finish - run, option.finish, kNever});
+  }
+  return out;
 }
 
 void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {

@@ -1,6 +1,7 @@
 // The planner where stopping a job is not free: it plans by finishes.
 //
-// At every decision all waiting jobs are listed, short ones first (policy/waiting_list.h). Each takes, on the timelines
+// At every decision all waiting jobs are listed, those with a deadline first, short ones first (policy/waiting_list.h).
+// Each takes, on the timelines
 // of the GPUs (policy/timeline.h), the GPU, slice and start of least cost
 //
 //   cost = lateness at its finish + w * energy of its whole run + price * compute slices * its whole run   [minutes]
@@ -19,8 +20,11 @@
 // gains more by it than the restart costs, and a margin; each a bounded number of times, and not before it has run for
 // a while. The others are never touched. See list_planner_moves.cc.
 //
-// A job is held back beside a slice that it could have now only where it finishes earlier by waiting or another job
-// needs that slice; with `patient` also where waiting is cheaper.
+// A job without a deadline is wanted as soon as possible, its lateness counts from now; but jobs with one come first,
+// and no order is taken that costs them more. So a job is never later for having a deadline.
+//
+// A job is held back beside a slice that it could have now only where it finishes by waiting earlier than on any slice
+// it could have now, or another job needs that slice; with `patient` also where waiting is cheaper.
 //
 // Cost of a decision: at most kWindow jobs are planned, fewer once no GPU has room now; a GPU is looked at closely only
 // where its earliest start could be the best, idle GPUs of equal layout once; timelines are kept between decisions. In
@@ -57,6 +61,7 @@ class ListPlanner : public Policy {
   explicit ListPlanner(ListPlannerOptions options)
       : options_(std::move(options)), price_(options_.price, options_.arrivals) {}
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override;
 
  private:
   struct Option {
@@ -67,6 +72,10 @@ class ListPlanner : public Policy {
     int blocks = 0;  // free placements it takes away
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
+  };
+  struct Choice {           // of a job, among the options looked at
+    Option any, now;        // the cheapest; of those that begin now the cheapest
+    Time soonest = kNever;  // the first finish of those that begin now
   };
   struct Booking {  // what a job has reserved
     JobId job;
@@ -98,17 +107,23 @@ class ListPlanner : public Policy {
   void rebuild(const Cluster& cluster, std::uint32_t gpu);
   void count_rooms();
   void choose_gpus(const Cluster& cluster);
+  void plan_jobs(const Cluster& cluster, bool all);
   bool large() const { return boards_.size() > kExactGpus; }
   void list_jobs();
   void plan_job(const Cluster& cluster, const Listed& listed);
   bool has_room(const Cluster& cluster, std::uint32_t gpu) const {
     return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;
   }
+  // What the others suffer: the job itself is not among them.
+  double price_for(const Cluster& cluster, JobId job) const {
+    const auto [late, slice_minutes] = waiting_.others(cluster, job);
+    return price_.price(cluster, late, slice_minutes);
+  }
   void types_of(const Cluster& cluster, JobId job);
   // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
   double least_cost(const Cluster& cluster) const;
   Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
-  void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Option& any, Option& now) const;
+  void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
   void carry_out(const Cluster& cluster, Plan& plan) const;
   bool exists(const Cluster& cluster, const Option& option) const {
@@ -142,7 +157,7 @@ class ListPlanner : public Policy {
 
   ListPlannerOptions options_;
   SlicePrice price_;
-  double price_now_ = 0, price_of_all_ = 0;  // for the candidate; for a job that runs
+  double price_now_ = 0, price_for_[2] = {};  // of the candidate; of jobs that run without and with a deadline
   std::uint64_t identity_ = 0;
   WaitingList waiting_;
   std::vector<PlacementTable> tables_;            // by model

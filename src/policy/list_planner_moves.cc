@@ -118,7 +118,8 @@ double ListPlanner::most_cost_of_staying(const Cluster& cluster, JobId job) cons
 double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, double at_least, Plan* plan) {
   const JobState& state = cluster.state(job);
   const std::uint32_t gpu = index(state.gpu);
-  price_now_ = price_of_all_;
+  const double price = price_for_[cluster.jobs().job(job).has_deadline()];
+  price_now_ = price;
   types_of(cluster, job);
   const double paid = (late ? kPaidByLate : kPaidByItself) * minutes(cluster.jobs().job(job).restart);
   const double least = watts_only_rise_ ? least_cost(cluster) : 0;
@@ -134,20 +135,20 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
   make_room(cluster, job, late ? late->job : kNoJob);
   double gain = cost_of_staying(cluster, job) - paid;
   board.vacated |= 1u << index(state.where);
-  Option now;
+  Choice choice;
+  const Option& now = choice.now;
   if (late) {
     price_now_ = late->price;
     types_of(cluster, late->job);
-    Option any;
     for (const TypeId type : candidate_.types)
       if (cluster.platform().type(type).model == cluster.platform().model_index(state.gpu))
-        consider(cluster, gpu, type, any, now);
+        consider(cluster, gpu, type, choice);
     if (!now.valid()) return take_back(0);
     gain += late->option.cost - now.cost;
     if (gain <= at_least || (watts_only_rise_ && gain - least <= at_least)) return take_back(0);
     board.timeline.take(table(cluster, gpu), now.where, now.begin, now.finish);
     find_earliest(cluster, gpu);
-    price_now_ = price_of_all_;
+    price_now_ = price;
   }
   const Option again = best_for(cluster, job, gpu);
   gain -= again.cost;
@@ -177,7 +178,10 @@ double ListPlanner::most_gain(const Cluster& cluster, const Booking& late) {
 }
 
 void ListPlanner::move_jobs(const Cluster& cluster, Plan& plan) {
-  price_of_all_ = price_.price(cluster, waiting_.late(), waiting_.slice_minutes());
+  for (const bool due : {false, true}) {
+    const auto [late, slice_minutes] = waiting_.all(due);
+    price_for_[due] = price_.price(cluster, late, slice_minutes);
+  }
   int tries = 0;
   const auto stopped = [&](JobId job) {
     return std::find(plan.stops.begin(), plan.stops.end(), job) != plan.stops.end();
@@ -191,6 +195,7 @@ void ListPlanner::move_jobs(const Cluster& cluster, Plan& plan) {
     double best = 0;
     JobId chosen = kNoJob;
     for (const JobId job : movable_) {
+      if (cluster.jobs().job(job).has_deadline() && !cluster.jobs().job(late.job).has_deadline()) continue;
       if (stopped(job) || most <= best + kPaidByLate * minutes(cluster.jobs().job(job).restart)) continue;
       if (++tries > kMostTries) break;
       if (const double gain = move(cluster, job, &late, best, nullptr); gain > best) best = gain, chosen = job;

@@ -26,18 +26,28 @@ void ListPlanner::take_back_all(const Cluster& cluster) {
 // Leaves the jobs in front planned in the best order found.
 void ListPlanner::improve_order(const Cluster& cluster) {
   const std::size_t count = std::min(order_.size(), kSearched);
+  // What those with a deadline cost counts first.
+  struct Sum {
+    double due = 0, rest = 0;
+    bool clearly_less(const Sum& other) const {
+      if (due < other.due - kClearlyLess * other.due) return true;
+      return due <= other.due + kClearlyLess * other.due && rest < other.rest - kClearlyLess * other.rest;
+    }
+  };
+  const auto has_deadline = [&](JobId job) { return cluster.jobs().job(job).has_deadline(); };
   const auto plan_front = [&] {
-    double sum = 0;
+    Sum sum;
     for (std::size_t i = 0; i < count; ++i) {
       plan_job(cluster, order_[i]);
-      sum += planned_.back().option.cost;
+      (has_deadline(order_[i].job) ? sum.due : sum.rest) += planned_.back().option.cost;
     }
     return sum;
   };
   // Jobs for which slices are being made stay in front.
   const auto free =
       std::find_if(order_.begin(), order_.end(), [](const Listed& one) { return one.promised == kNoPromise; });
-  double least = plan_front();
+  const auto free_rest = std::find_if(free, order_.end(), [&](const Listed& one) { return !has_deadline(one.job); });
+  Sum least = plan_front();
   const int orders = int(std::min<std::size_t>(kOrders, kLooks / std::max<std::size_t>(1, count * boards_.size())));
   int tries = 0;
   bool last_is_best = true;
@@ -48,16 +58,16 @@ void ListPlanner::improve_order(const Cluster& cluster) {
     const bool waits = option.valid() && option.begin > cluster.now() && order_[i].promised == kNoPromise;
     if (!waits || lateness(cluster, option.finish) <= 0) continue;
     ++tries;
-    const auto late = order_.begin() + std::ptrdiff_t(i);
-    std::rotate(free, late, late + 1);
+    const auto front = has_deadline(order_[i].job) ? free : free_rest, late = order_.begin() + std::ptrdiff_t(i);
+    std::rotate(front, late, late + 1);
     take_back_all(cluster);
-    const double sum = plan_front();
-    last_is_best = sum < least - kClearlyLess * least;
+    const Sum sum = plan_front();
+    last_is_best = sum.clearly_less(least);
     if (last_is_best) {
       least = sum;
       best = planned_;
     } else {
-      std::rotate(free, free + 1, late + 1);
+      std::rotate(front, front + 1, late + 1);
     }
   }
   if (last_is_best) return;

@@ -22,13 +22,15 @@ class PlacingRule {
   virtual bool slices_interchangeable() const { return true; }
 };
 
-// When a job chooses: by a number of its rule, then deadline, then job.
+// When a job chooses: by a number of its rule, then deadline, then job. Deadlines that were made up come after all others.
 struct Turn {
   std::int64_t number;
+  bool made_up;
   Time deadline;
   JobId job;
   bool operator<(const Turn& other) const {
     if (number != other.number) return number < other.number;
+    if (made_up != other.made_up) return other.made_up;
     return deadline != other.deadline ? deadline < other.deadline : index(job) < index(other.job);
   }
 };
@@ -39,7 +41,8 @@ class TurnRule : public PlacingRule {
   // REQUIRES: stays what it is while the job waits.
   virtual std::int64_t turn(const Cluster& cluster, JobId job) const = 0;
   Turn turn_of(const Cluster& cluster, JobId job) const {
-    return {turn(cluster, job), cluster.jobs().job(job).deadline, job};
+    const Job& known = cluster.jobs().job(job);
+    return {turn(cluster, job), known.deadline_made_up, known.deadline, job};
   }
   // Of jobs that run on the same slice types and are of one group, all find a slice on a board or none does.
   virtual int group(const Cluster&, JobId) const { return 0; }

@@ -12,13 +12,13 @@ class Single : public TurnRule {
   // Laxity: how long the job can still wait and be on time on its fastest slice type. As the instant at which it is used
   // up: that stands still while the job waits.
   std::int64_t turn(const Cluster& cluster, JobId job) const override {
-    const Time deadline = cluster.jobs().job(job).deadline;
-    if (!least_laxity_ || deadline == kNever) return least_laxity_ ? kNever.count() : 0;
+    const Job& known = cluster.jobs().job(job);
+    if (!least_laxity_ || !known.has_deadline()) return least_laxity_ ? kNever.count() : 0;
     const std::span<const Time> work = cluster.jobs().work_row(job);
     std::size_t fastest = work.size();
     for (std::size_t t = 0; t < work.size(); ++t)
       if (work[t] >= Time{0} && (fastest == work.size() || work[t] < work[fastest])) fastest = t;
-    return (deadline - cluster.remaining_on(job, TypeId(fastest))).count();
+    return (known.deadline - cluster.remaining_on(job, TypeId(fastest))).count();
   }
 
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {

@@ -73,14 +73,15 @@ class ByIndex {
   std::uint32_t count_;
 };
 
-// Sorts by (key(job), deadline, id).
+// Sorts by (key(job), deadline, id); deadlines that were made up come after all others.
 template <class Key>
 void order_by(const Cluster& cluster, std::vector<JobId>& jobs, Key key) {
   std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
     const auto ka = key(a), kb = key(b);
     if (ka != kb) return ka < kb;
-    const Time da = cluster.jobs().job(a).deadline, db = cluster.jobs().job(b).deadline;
-    return da != db ? da < db : index(a) < index(b);
+    const Job &ja = cluster.jobs().job(a), &jb = cluster.jobs().job(b);
+    if (ja.deadline_made_up != jb.deadline_made_up) return jb.deadline_made_up;
+    return ja.deadline != jb.deadline ? ja.deadline < jb.deadline : index(a) < index(b);
   });
 }
 inline void order_by_deadline(const Cluster& cluster, std::vector<JobId>& jobs) {

@@ -6,14 +6,13 @@ namespace smartmig {
 namespace {
 
 Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
-  const Time deadline = cluster.jobs().job(entry.job).deadline;
-  return deadline == kNever ? cluster.now() - Time(1) : deadline - entry.least;
+  return entry.due ? cluster.jobs().job(entry.job).deadline - entry.least : cluster.now() - Time(1);
 }
 
 }  // namespace
 
 WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
-  Entry entry{kNever, job, {}};
+  Entry entry{kNever, job, {}, cluster.jobs().job(job).has_deadline()};
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
     const Time left = cluster.remaining_on(job, TypeId(t));
     if (left < Time{0}) continue;
@@ -26,11 +25,11 @@ WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) cons
 
 void WaitingList::count(const Cluster& cluster, const Entry& entry) {
   known_[index(entry.job)] = entry;
-  area_ += entry.area.count();
+  counted_[entry.due].area += entry.area.count();
   const Time latest = latest_start(cluster, entry);
   const bool late = latest < cluster.now();
   marks_[index(entry.job)] = late ? Mark::kLate : Mark::kOnTime;
-  late_ += late;
+  counted_[entry.due].late += late;
   if (!late) latest_starts_.emplace(latest, index(entry.job));
 }
 
@@ -49,9 +48,23 @@ void WaitingList::remove(JobId job) {
   const Entry& entry = known_[index(job)];
   const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry);
   if (at != entries_.end() && at->job == job) entries_.erase(at);
-  area_ -= entry.area.count();
-  late_ -= marks_[index(job)] == Mark::kLate;
+  counted_[entry.due].area -= entry.area.count();
+  counted_[entry.due].late -= marks_[index(job)] == Mark::kLate;
   marks_[index(job)] = Mark::kAway;
+}
+
+WaitingList::Others WaitingList::all(bool due) const {
+  const Counted &with = counted_[1], &without = counted_[0];
+  return due ? Others{with.late, double(with.area) / 60e6}
+             : Others{with.late + without.late, double(with.area + without.area) / 60e6};
+}
+
+WaitingList::Others WaitingList::others(const Cluster& cluster, JobId job) const {
+  std::size_t late = counted_[1].late;
+  Area area = counted_[1].area;
+  if (!cluster.jobs().job(job).has_deadline()) late += counted_[0].late, area += counted_[0].area;
+  if (has(job)) late -= is_late(job), area -= entry(job).area.count();
+  return {late, double(area) / 60e6};
 }
 
 void WaitingList::read_anew(const Cluster& cluster) {
@@ -59,8 +72,7 @@ void WaitingList::read_anew(const Cluster& cluster) {
   marks_.assign(cluster.jobs().size(), Mark::kAway);
   known_.resize(cluster.jobs().size());
   latest_starts_ = {};
-  late_ = 0;
-  area_ = 0;
+  counted_[0] = counted_[1] = {};
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     if (cluster.state(job).phase != JobPhase::kQueued) continue;
     entries_.push_back(entry_of(cluster, job));
@@ -90,7 +102,7 @@ void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& touch
     // A job that was stopped may wait again with less to do.
     if (marks_[job] != Mark::kOnTime || latest_start(cluster, known_[job]) >= cluster.now()) continue;
     marks_[job] = Mark::kLate;
-    ++late_;
+    ++counted_[known_[job].due].late;
   }
 }
 

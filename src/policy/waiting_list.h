@@ -1,5 +1,6 @@
-// The waiting jobs of a cluster in the order in which a list planner looks at them: shortest first, by the time on the
-// fastest slice, then by arrival. Kept from decision to decision and corrected by what has changed, so that a long queue
+// The waiting jobs of a cluster in the order in which a list planner looks at them: those with a deadline, then those
+// without; among each shortest first, by the time on the fastest slice, then by arrival. So a deadline never puts a job
+// further back, and what those without one want counts for them alone. Kept from decision to decision and corrected by what has changed, so that a long queue
 // costs little; a cluster never seen before, or one that others have decided for, is read anew.
 #pragma once
 #include <cstdint>
@@ -17,7 +18,9 @@ class WaitingList {
     Time least;  // on its fastest slice, what it has left
     JobId job;
     Time area;  // compute slices times time, on the size that takes least
+    bool due;   // it has a deadline
     bool operator<(const Entry& other) const {
+      if (due != other.due) return due;
       return least != other.least ? least < other.least : index(job) < index(other.job);
     }
   };
@@ -26,14 +29,18 @@ class WaitingList {
   // decision.
   void update(const Cluster& cluster, const std::vector<JobId>& touched);
   const std::vector<Entry>& entries() const { return entries_; }
-  std::size_t late() const { return late_; }  // late even on the fastest slice; no deadline: due at once
+  // Late even on the fastest slice. Without a deadline: always, as it is wanted at once.
+  std::size_t late() const { return counted_[0].late + counted_[1].late; }
   bool has(JobId job) const { return index(job) < marks_.size() && marks_[index(job)] != Mark::kAway; }
   const Entry& entry(JobId job) const { return known_[index(job)]; }  // REQUIRES: has(job)
   bool is_late(JobId job) const { return marks_[index(job)] == Mark::kLate; }
-  // Areas of all but this one, in slice-minutes. Kept as whole microseconds: the same queue gives the same bits,
-  // whatever came and went before.
-  double slice_minutes_without(const Entry& entry) const { return double(area_ - entry.area.count()) / 60e6; }
-  double slice_minutes() const { return double(area_) / 60e6; }
+  struct Others {
+    std::size_t late;
+    double slice_minutes;
+  };
+  // Who suffers if a job takes slices for longer: all others that wait, for one with a deadline those that have one too.
+  Others others(const Cluster& cluster, JobId job) const;
+  Others all(bool due) const;  // the same for one that does not wait, with a deadline or without
 
  private:
   __extension__ using Area = __int128;
@@ -49,8 +56,11 @@ class WaitingList {
   std::vector<Entry> known_;  // by job: as it was added
   std::priority_queue<std::pair<Time, std::uint32_t>, std::vector<std::pair<Time, std::uint32_t>>, std::greater<>>
       latest_starts_;  // of jobs that were on time when they were added
-  std::size_t late_ = 0;
-  Area area_ = 0;
+  struct Counted {
+    std::size_t late = 0;
+    Area area = 0;  // whole microseconds: the same queue gives the same bits, whatever came and went before
+  };
+  Counted counted_[2];  // of jobs without and with a deadline
   std::uint64_t identity_ = 0, expected_decision_ = 0;
 };
 

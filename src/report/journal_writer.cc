@@ -76,10 +76,10 @@ std::string JournalWriter::header(const RunRecord& run) const {
 void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name) const {
   if (name) put(out, ",\"name\":{}", json_text(*name));
   put(out, ",\"deadline\":");
-  if (job.deadline == kNever)
-    put(out, "null");
-  else
+  if (job.has_deadline())
     put(out, "{}", job.deadline.count());
+  else
+    put(out, "null");
   put(out, ",\"kind\":{},\"work\":[", job.kind < 0 ? "null" : kinds_[std::size_t(job.kind)].c_str());
   std::size_t sizes = job.work.size();
   while (sizes > 0 && job.work[sizes - 1] < Time{0}) --sizes;

@@ -26,6 +26,7 @@ struct Setting {
   std::uint32_t overtaking = 64;
   bool demanding = false;  // some jobs need large slices, which a policy must make
   double restart_s = 0;    // above: every other job is one that can be stopped at this price
+  int no_deadline = 0;     // above: one in so many jobs has none
   Time sample = std::chrono::minutes(10);
   std::string words() const {
     return fmt::format("{} on {} GPUs, {} jobs, seed {}{}", policy, gpus, jobs, seed, coarse ? ", whole seconds" : "");
@@ -57,6 +58,7 @@ inline std::vector<Ask> asks_of(const Setting& setting) {
     ask.spec.kind = kinds[rng.below(std::size(kinds) - (setting.demanding ? 0 : 1))];
     ask.spec.estimate = from_seconds(work_s);
     ask.spec.deadline = UnixTime() + from_seconds(work_s * rng.uniform(1, 4));
+    if (setting.no_deadline > 0 && i % setting.no_deadline == 0) ask.spec.deadline.reset();
     if (rng.below(3) == 0) ask.spec.mem_mib = int(1000 + rng.below(setting.demanding ? 30'000 : 3'500));
     if (rng.below(6) == 0 && setting.demanding) ask.spec.min_slices = int(1 + rng.below(7));
     if (setting.restart_s > 0 && i % 2 == 0) {
@@ -151,7 +153,7 @@ class DaemonRun {
       std::vector<QueueId> ids;
       for (; i < asks.size() && zero + asks[i].after <= daemon().now(); ++i) {
         JobSpec spec = asks[i].spec;
-        spec.deadline = daemon().now() + spec.deadline->time_since_epoch();
+        if (spec.deadline) spec.deadline = daemon().now() + spec.deadline->time_since_epoch();
         const auto given = daemon().jobs().submit({1001, 1001, false}, {spec}, warnings);
         EXPECT_TRUE(given) << (given ? "" : given.error().what);
         if (given) ids.push_back(given->front());

@@ -136,5 +136,85 @@ TEST(ListPlannerProperty, OneJobChangesOneGpuAtMost) {
   }
 }
 
+// A queue at one moment: some jobs run, the others wait, on slices as they happen to be.
+struct Moment {
+  World world;
+  std::vector<Start> running;
+  std::vector<JobId> waiting;
+
+  explicit Moment(std::uint64_t seed) : world(random_world::make(seed)) {
+    Rng rng(seed, 91);
+    std::vector<Layout> free = world.initial;
+    for (std::uint32_t j = 0; j < std::min<std::size_t>(world.jobs->size(), 24); ++j) {
+      Start start{JobId(j), kNoGpu, kNoPlacement};
+      if (rng.below(3) == 0)
+        for (std::uint32_t g = 0; g < free.size() && start.gpu == kNoGpu; ++g)
+          for (const PlacementId p : free[g]) {
+            const TypeId type = world.platform->model(GpuId(g)).type_of_placement[index(p)];
+            if (type != kNoType && world.jobs->work(JobId(j), type) > Time{0}) start.gpu = GpuId(g), start.where = p;
+          }
+      if (start.gpu == kNoGpu) {
+        waiting.push_back(start.job);
+        continue;
+      }
+      free[index(start.gpu)] = free[index(start.gpu)].without(start.where);
+      running.push_back(start);
+    }
+  }
+
+  // Deadlines of the waiting jobs as given; all is submitted and what runs has begun at 0.
+  Cluster cluster(const std::vector<Time>& deadlines) const {
+    auto workload = std::make_shared<Workload>(world.jobs->workload());
+    for (Job& job : workload->jobs) job.submit = Time{0};
+    for (std::size_t i = 0; i < waiting.size(); ++i) workload->jobs[index(waiting[i])].deadline = deadlines[i];
+    const auto table = std::make_shared<const JobTable>(JobTable::bind(workload, *world.platform).value());
+    Cluster out(world.platform, table, kRealCosts, world.initial);
+    for (const Start& one : running) out.apply(Event::submitted(Time{0}, one.job));
+    for (const JobId job : waiting) out.apply(Event::submitted(Time{0}, job));
+    for (const Start& one : running) out.apply(Event::started(Time{0}, one.job, one.gpu, one.where));
+    return out;
+  }
+};
+
+std::optional<PlannedStart> planned_for(const Cluster& cluster, JobId job) {
+  for (const PlannedStart& one : ListPlanner({1e-4, {}, false}).planned_starts(cluster))
+    if (one.job == job) return one;
+  return {};
+}
+
+// A deadline never makes a job later: where it would begin now without one it begins now, or is finished earlier by
+// waiting. What it has reserved for later is planned anew at every event.
+TEST(ListPlannerProperty, ADeadlineNeverMakesAJobLater) {
+  int sooner = 0, compared = 0, begun = 0;
+  for (int seed = 1; seed <= cases(150); ++seed) {
+    const Moment moment{std::uint64_t(seed)};
+    if (moment.waiting.empty()) continue;
+    SCOPED_TRACE(moment.world.words());
+    Rng rng(std::uint64_t(seed), 92);
+    std::vector<Time> deadlines;
+    for (std::size_t i = 0; i < moment.waiting.size(); ++i)
+      deadlines.push_back(rng.below(2) == 0 ? kNever : from_minutes(rng.uniform(0, 600)));
+    const std::size_t chosen = rng.below(moment.waiting.size());
+    const JobId job = moment.waiting[chosen];
+    deadlines[chosen] = kNever;
+    const auto without = planned_for(moment.cluster(deadlines), job);
+    ASSERT_TRUE(without);
+    begun += without->begin == Time{0};
+    for (const double minutes : {0.0, 1.0, 30.0, 600.0, 1e6}) {
+      deadlines[chosen] = from_minutes(minutes);
+      const auto with = planned_for(moment.cluster(deadlines), job);
+      ASSERT_TRUE(with);
+      ++compared;
+      sooner += with->start < without->start;
+      if (without->begin != Time{0}) continue;
+      EXPECT_TRUE(with->begin == Time{0} || with->finish < without->finish)
+          << "job " << index(job) << " due in " << minutes << " min: " << with->start.count() << " to "
+          << with->finish.count() << " instead of " << without->start.count() << " to " << without->finish.count();
+    }
+  }
+  EXPECT_GT(begun, 20);
+  EXPECT_GT(sooner, compared / 20) << "deadlines hardly matter in these queues";
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -180,7 +180,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
                    c.prices.late_per_hour, 0, 1e9),
       duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.defaults.estimate,
                second, 365 * day),
-      number_field("defaults.slack", "a job without deadline is ordered by submit + slack x estimate", c.defaults.slack,
+      number_field("defaults.slack", "between users a job is due at submit + slack x estimate, or at its deadline if that is earlier", c.defaults.slack,
                    0, 1e6),
       duration("defaults.grace", "from the first signal of a stop to the kill", c.defaults.grace, zero, day),
       memory("defaults.mem", "GPU memory of a job that names none; auto: learned from its command's history",

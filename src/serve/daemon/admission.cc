@@ -18,11 +18,15 @@ double charge_us(const AdmissionJob& job) { return double(std::max(job.estimate,
 
 struct Entry {
   const AdmissionJob* job = nullptr;
-  UnixTime declared{}, presented{};
-  std::uint32_t turn = 0;  // within its user and priority
+  UnixTime declared{}, wanted{}, presented{};  // declared: kNeverUnix where none was; wanted: soon
+  std::uint32_t turn = 0;                      // within its user and priority
 };
 
 }  // namespace
+
+UnixTime soon(UnixTime submitted, Time estimate, double slack) {
+  return after(submitted, slack * double(estimate.count()));
+}
 
 UnixTime Admission::account(std::uint32_t uid) const {
   const auto found = accounts_.find(uid);
@@ -45,10 +49,12 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   for (const AdmissionJob& job : jobs) {
     if (job.held) continue;
     running.try_emplace(job.uid, 0);
-    const UnixTime declared =
-        job.deadline ? *job.deadline : after(job.submitted, limits.slack * double(job.estimate.count()));
-    entries.push_back({&job, declared, declared, 0});
+    const UnixTime wanted = soon(job.submitted, job.estimate, limits.slack);
+    entries.push_back({&job, job.deadline.value_or(kNeverUnix), wanted, job.deadline.value_or(wanted), 0});
   }
+  const bool alone = std::all_of(entries.begin(), entries.end(), [&](const Entry& e) {
+    return e.job->uid == entries[0].job->uid && e.job->priority == entries[0].job->priority;
+  });
   answer.active_users = running.size();
   for (auto account = accounts_.begin(); account != accounts_.end();) {
     account->second = std::min(account->second, now + limits.debt);
@@ -73,7 +79,10 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
       Entry& entry = entries[i];
       if (i > 0 && entries[i - 1].job->uid == uid && entries[i - 1].job->priority != entry.job->priority) turn = 0;
       virtual_finish = after(std::max(entry.job->submitted, virtual_finish), charge_us(*entry.job) * share);
-      if (answer.active_users > 1) entry.presented = std::max(entry.declared, virtual_finish);
+      if (!alone) {
+        const UnixTime earlier = std::min(entry.declared, entry.wanted);
+        entry.presented = answer.active_users > 1 ? std::max(earlier, virtual_finish) : earlier;
+      }
       entry.turn = turn;
       slices += entry.job->min_slices;
       if (limits.user_slices > 0 && slices > limits.user_slices) {
@@ -99,8 +108,9 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
     wanted += shown[size++].job->min_slices;
   }
   shown.resize(size);
-  const auto order = [](const Entry& e) {
-    return std::tuple(-std::int64_t(e.job->priority), e.presented, e.turn, e.job->submitted, e.job->id);
+  const auto made_up = [&](const Entry& e) { return alone && !e.job->deadline; };
+  const auto order = [&](const Entry& e) {
+    return std::tuple(-std::int64_t(e.job->priority), made_up(e), e.presented, e.turn, e.job->submitted, e.job->id);
   };
   std::sort(shown.begin(), shown.end(), [&](const Entry& a, const Entry& b) { return order(a) < order(b); });
 
@@ -111,7 +121,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
     earliest = std::min(earliest, shown[i].presented);
   }
   answer.visible.reserve(shown.size());
-  for (const Entry& e : shown) answer.visible.push_back({e.job->id, e.presented, e.job->deadline.has_value()});
+  for (const Entry& e : shown) answer.visible.push_back({e.job->id, e.presented, made_up(e)});
   return answer;
 }
 

@@ -2,14 +2,19 @@
 // policy. A policy minimises lateness, so a user who declares tight deadlines would get everything; here a deadline is
 // presented no earlier than the user's fair share could serve it.
 //
+// A job is never later for having a deadline: without one it comes after those that have one where one user's jobs wait
+// alone, and where they do not, the fair share says for both when a job is to be served.
+//
 //   active users   n: those with a queued job that is not held, or with running slices
 //   fair share     F / n, F the compute slices of the fleet
-//   virtual finish of a user's k-th job, in the user's own order (priority, deadline, submit, id):
+//   virtual finish of a user's k-th job, in the user's own order (priority, deadline if any, submit, id):
 //                  V_k = max(submitted_k, V_{k-1}) + estimate_k * slices of a GPU * n / F
 //                  V_0 is the user's account: what was started before, charged in the same way by charge()
 //                  An estimate counts as kLeastCharge at least: shares are of starts as well as of time.
-//   presented      max(declared, V_k); with one active user the declared one
-//   no deadline    submitted + slack * estimate, not counted as late
+//   soon           submitted + slack * estimate
+//   presented      where one user's jobs of one priority wait: the declared deadline; without one soon, marked as made up,
+//                  which policies put behind all that were declared
+//                  else: max(V_k, the earlier of declared and soon), declared or not
 //   priority       root-set, higher first: where jobs of two priorities are shown, the higher one's deadline is
 //                  presented no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
 //   window         at most `window` jobs are shown; users take turns, so each has its most urgent ones among them.
@@ -64,8 +69,8 @@ struct UserLoad {
 
 struct AdmittedJob {
   std::uint64_t id = 0;
-  UnixTime deadline{};  // presented
-  bool counts_late = true;
+  UnixTime deadline{};   // presented
+  bool made_up = false;  // no deadline was declared, and none is needed between users and priorities
   bool operator==(const AdmittedJob&) const = default;
 };
 
@@ -74,6 +79,9 @@ struct AdmissionAnswer {
   std::vector<std::uint64_t> user_full;  // waiting only for their user's running slices
   std::size_t active_users = 0;
 };
+
+// When a job without a deadline is wanted.
+UnixTime soon(UnixTime submitted, Time estimate, double slack);
 
 class Admission {
  public:

@@ -34,12 +34,70 @@ TEST(Admission, OneUserSeesTheDeclaredDeadlines) {
   std::vector<AdmissionJob> jobs{waiting(1, 7, 0, 100, 500), waiting(2, 7, 0, 100, 50), waiting(3, 7, 10, 100)};
   admission.charge(waiting(0, 7, 0, 5000), 1, 14, 7);
   const auto answer = admission.admit(jobs, {}, {}, 14, 7, at(10));
-  EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 3, 1}));
+  EXPECT_EQ(ids(answer), (std::vector<std::uint64_t>{2, 1, 3}));
   EXPECT_EQ(answer.visible[0].deadline, at(50));
-  EXPECT_TRUE(answer.visible[0].counts_late);
-  EXPECT_EQ(answer.visible[1].deadline, at(210)) << "submitted + slack x estimate";
-  EXPECT_FALSE(answer.visible[1].counts_late);
-  EXPECT_EQ(answer.visible[2].deadline, at(500));
+  EXPECT_FALSE(answer.visible[0].made_up);
+  EXPECT_EQ(answer.visible[1].deadline, at(500));
+  EXPECT_EQ(answer.visible[2].deadline, at(210)) << "submitted + slack x estimate";
+  EXPECT_TRUE(answer.visible[2].made_up);
+}
+
+// Random queues of one to three users and priorities: with a deadline a job is shown if it is without one, no further
+// back, and presented no later.
+TEST(Admission, ADeadlineNeverMakesAJobLater) {
+  Rng rng(5);
+  int compared = 0, sooner = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<AdmissionJob> jobs;
+    const std::uint64_t users = 1 + rng.below(3), count = 1 + rng.below(60), priorities = 1 + rng.below(2);
+    for (std::uint64_t i = 0; i < count; ++i)
+      jobs.push_back(waiting(i, std::uint32_t(rng.below(users)), rng.uniform(0, 500), rng.uniform(1, 300),
+                             rng.below(2) == 0 ? -1 : rng.uniform(0, 5000), int(rng.below(priorities))));
+    AdmissionLimits limits;
+    limits.window = 1 + rng.below(60);
+    limits.user_slices = rng.below(2) == 0 ? 0 : 10;
+    Admission admission;
+    admission.set_account(0, at(rng.uniform(0, 1000)));
+    AdmissionJob& mine = jobs[rng.below(count)];
+    const auto shown = [&] {
+      const auto answer = Admission(admission).admit(jobs, {}, limits, 14, 7, at(500));
+      for (std::size_t i = 0; i < answer.visible.size(); ++i)
+        if (answer.visible[i].id == mine.id) return std::optional(std::pair(i, answer.visible[i]));
+      return std::optional<std::pair<std::size_t, AdmittedJob>>();
+    };
+    mine.deadline.reset();
+    const auto without = shown();
+    if (!without) continue;
+    for (const double deadline : {0.0, 300.0, 2000.0, 1e6, 1e9}) {
+      mine.deadline = at(deadline);
+      const auto with = shown();
+      ASSERT_TRUE(with) << "round " << round << ", due at " << deadline;
+      EXPECT_FALSE(with->second.made_up);
+      EXPECT_LE(with->first, without->first) << "round " << round << ", due at " << deadline;
+      // A higher priority's deadline also depends on the lower ones that are shown.
+      if (!without->second.made_up && priorities == 1) EXPECT_LE(with->second.deadline, without->second.deadline);
+      ++compared;
+      sooner += with->first < without->first;
+    }
+  }
+  EXPECT_GT(compared, 500);
+  EXPECT_GT(sooner, compared / 4);
+}
+
+TEST(Admission, BetweenUsersAndPrioritiesNothingIsMadeUp) {
+  std::vector<AdmissionJob> jobs{waiting(1, 7, 0, 100), waiting(2, 7, 0, 100)};
+  const auto made_up = [&] {
+    int count = 0;
+    for (const AdmittedJob& one : Admission().admit(jobs, {}, {}, 14, 7, at(10)).visible) count += one.made_up;
+    return count;
+  };
+  EXPECT_EQ(made_up(), 2);
+  jobs.push_back(waiting(3, 8, 0, 100));
+  EXPECT_EQ(made_up(), 0) << "another user waits";
+  jobs.back() = waiting(3, 7, 0, 100, -1, 1);
+  EXPECT_EQ(made_up(), 0) << "another priority";
+  jobs.back().held = true;
+  EXPECT_EQ(made_up(), 2) << "held jobs want nothing now";
 }
 
 TEST(Admission, UsersTakeTurnsAtEqualUrgency) {

@@ -46,11 +46,12 @@ Belief::Belief(std::shared_ptr<const Platform> platform, UnixTime origin, std::s
       capacity_(capacity),
       rows_(capacity) {}
 
-Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline) const {
+Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool made_up) const {
   const GpuModel& reference = reference_of(*platform_);
   Job job;
   job.submit = inside(record.times.submitted);
   job.deadline = inside(presented_deadline);
+  job.deadline_made_up = made_up;
   job.mem_mib = record.memory.mib;
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
@@ -81,10 +82,10 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline) const {
   return job;
 }
 
-Result<JobId> Belief::put(const JobRecord& record, UnixTime presented_deadline) {
+Result<JobId> Belief::put(const JobRecord& record, UnixTime presented_deadline, bool made_up) {
   SMARTMIG_CHECK(used_ < table_->size(), "the belief has no row left");
   const JobId id{std::uint32_t(used_)};
-  SMARTMIG_RETURN_IF_ERROR(table_->put(id, job_of(record, presented_deadline), label(record),
+  SMARTMIG_RETURN_IF_ERROR(table_->put(id, job_of(record, presented_deadline, made_up), label(record),
                                        SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "",
                                        *platform_));
   rows_[used_++] = {record.id, record.work.remaining, resume_time(record)};

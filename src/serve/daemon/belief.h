@@ -35,7 +35,8 @@ class Belief {
   UnixTime outside(Time time) const { return time == kNever ? kNeverUnix : origin_ + time; }
 
   // A new row for this record. kInvalid: it fits no slice of the fleet, and the sentence says what it would need.
-  Result<JobId> put(const JobRecord& record, UnixTime presented_deadline);
+  // `made_up`: its owner declared no deadline (Job::deadline_made_up).
+  Result<JobId> put(const JobRecord& record, UnixTime presented_deadline, bool made_up = false);
   void drop(QueueId record);                                        // its row is of the past
   JobId row(QueueId record) const;                                  // kNoJob: not visible
   const std::map<QueueId, JobId>& rows() const { return row_of_; }  // of what is visible
@@ -49,7 +50,7 @@ class Belief {
 
   void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
   void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
-  Job job_of(const JobRecord& record, UnixTime presented_deadline) const;
+  Job job_of(const JobRecord& record, UnixTime presented_deadline, bool made_up = false) const;
   // Would it run anywhere? Without taking a row.
   Result<Ok> fits(const JobRecord& record) const;
   // Its whole time on a slice of this many compute slices of the first model; kCannotRun where it does not run.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/speed.h"
+#include "serve/daemon/admission.h"
 
 namespace smartmig {
 namespace {
@@ -26,10 +27,16 @@ void shorten_phantoms(LiveFork& live, const JobBook& book) {
     if (!book.find(live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
 }
 
-ForkJob invisible_job(const JobRecord& job, const Belief& belief, const ForkFacts& facts, double slack, Fork& fork) {
+// Jobs without a deadline are presented with one that counts only where several users or priorities wait.
+bool shared_by(const Fork& fork) {
+  return std::any_of(fork.jobs.begin(), fork.jobs.end(), [](const ForkJob& one) {
+    return one.gpu == kNoGpu && one.declared == kNever && one.job.has_deadline();
+  });
+}
+
+ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& shown, Fork& fork) {
   ForkJob one;
-  one.job = belief.job_of(
-      job, job.spec.deadline.value_or(job.times.submitted + rounded(slack * double(job.work.estimate.count()))));
+  one.job = shown;
   one.name = label(job);
   one.declared = facts.declared;
   one.sigma = facts.sigma;
@@ -60,6 +67,12 @@ void sort_by_submit(LiveFork& live) {
 
 }  // namespace
 
+Job job_in_fork(const JobRecord& job, const Belief& belief, double slack, bool shared) {
+  const UnixTime wanted = soon(job.times.submitted, job.work.estimate, slack);
+  if (shared) return belief.job_of(job, std::min(job.spec.deadline.value_or(kNeverUnix), wanted));
+  return belief.job_of(job, job.spec.deadline.value_or(wanted), !job.spec.deadline);
+}
+
 LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
                  QueueId up_to) {
   const Belief& belief = session.belief();
@@ -71,14 +84,15 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     return job ? facts_of(*job, belief, estimates) : ForkFacts();
   });
   for (const ForkJob& job : live.fork.jobs) live.ids.push_back(belief.record(job.live));
+  live.shared = shared_by(live.fork);
   shorten_phantoms(live, book);
   const std::size_t visible = live.ids.size();
   for (const auto& [id, job] : book.live()) {
     if (id > up_to || live.ids.size() == visible + kMostInvisible) break;
     if (!is_waiting(job.status) || belief.row(id) != kNoJob) continue;
     if (job.status == JobStatus::kHeld && id != up_to) continue;
-    live.fork.jobs.push_back(
-        invisible_job(job, belief, facts_of(job, belief, estimates), settings.defaults.slack, live.fork));
+    live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief, estimates),
+                                           job_in_fork(job, belief, settings.defaults.slack, live.shared), live.fork));
     live.ids.push_back(id);
   }
   if (live.ids.size() > visible) sort_by_submit(live);

@@ -48,7 +48,7 @@ class LiveSession {
   void tell(const Event& event) { fleet_->tell(event); }
 
   // A waiting job becomes visible to the policy. kInvalid: it fits no slice of the fleet.
-  Result<Ok> show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived);
+  Result<Ok> show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived, bool made_up = false);
   // One that ran already, at `last` or until then: it has left what its estimate leaves of the time it has run.
   Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last);
   Result<Ok> found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left);  // until its expected end

@@ -79,8 +79,8 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                  if (object.has("job")) {
                    SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(body["job"]), d.now()));
                    extra_record = d.jobs().as_record(caller, std::move(spec));
-                   extra = d.state().session.belief().job_of(
-                       extra_record, extra_record.spec.deadline.value_or(d.now() + extra_record.work.estimate));
+                   extra = job_in_fork(extra_record, d.state().session.belief(), d.state().settings.defaults.slack,
+                                       live.shared);
                  }
                  return Ok{};
                }));

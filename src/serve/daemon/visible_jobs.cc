@@ -62,11 +62,13 @@ void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, UnixTime 
   if (const JobId row = belief.row(job->id); row != kNoJob) {
     const UnixTime had = belief.outside(belief.table()->job(row).deadline);
     const Time moved = had > admitted.deadline ? had - admitted.deadline : admitted.deadline - had;
-    if (moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
+    const bool same = belief.table()->job(row).deadline_made_up == admitted.made_up;
+    if (same && moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
     if (belief.free_rows() < 2 * shown) return;  // after the next compaction
     session_.withdraw(job->id);
   }
-  const auto row = session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started));
+  const auto row =
+      session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started), admitted.made_up);
   if (!row) lifecycle_.finish(*job, JobStatus::kFailed, row.error().what, false);
 }
 

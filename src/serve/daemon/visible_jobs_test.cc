@@ -41,6 +41,28 @@ TEST(VisibleJobs, ADeadlineThatMovedByLittleStays) {
   EXPECT_EQ(p.state->session.cluster().unfinished(), 1u) << "the old row is withdrawn";
 }
 
+// Between users the share decides, and all have a deadline; alone nobody needs one.
+TEST(VisibleJobs, WithoutADeadlineItHasOneOnlyWhereOthersWait) {
+  DaemonParts p;
+  const QueueId mine = p.accept().id;
+  const auto has_deadline = [&] {
+    const Belief& belief = p.state->session.belief();
+    return belief.table()->job(belief.row(mine)).has_deadline();
+  };
+  p.visible->update(p.clock.now());
+  p.tell_all();
+  EXPECT_FALSE(has_deadline());
+  const QueueId other = p.accept(10, [](JobRecord& job) { job.owner.uid = 1002; }).id;
+  p.visible->update(p.clock.now());
+  p.tell_all();
+  EXPECT_TRUE(has_deadline());
+  p.lifecycle->finish(*p.state->book.find(other), JobStatus::kCancelled, "", false);
+  p.visible->update(p.clock.now());
+  p.tell_all();
+  EXPECT_FALSE(has_deadline());
+  EXPECT_EQ(p.state->session.cluster().unfinished(), 1u);
+}
+
 TEST(VisibleJobs, OfAnArrayAsManyAsItsLimitSays) {
   DaemonParts p;
   const QueueId array = p.state->book.next_id();

@@ -220,6 +220,7 @@ std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const
   {
     Fork urgent = fork;
     urgent.jobs[at].job.deadline = std::min(urgent.jobs[at].job.deadline, fork.now);
+    urgent.jobs[at].job.deadline_made_up = false;
     add("treated as urgent (an earlier --deadline)", urgent);
   }
   int least = 0;
