@@ -14,7 +14,11 @@
 namespace smartmig::bench {
 
 bool submissions(const std::string& directory, std::size_t clients, double seconds);
-bool decisions(const std::string& directory, const std::string& policy, int queued, int ends);
+struct QueueMix {
+  int users = 3;          // 1 to 3
+  bool deadlines = true;  // every other job has one
+};
+bool decisions(const std::string& directory, const std::string& policy, int queued, int ends, const QueueMix& mix);
 bool idle(const std::string& directory, double seconds);
 bool many_jobs(const std::string& directory, const std::string& policy, int jobs);
 bool recovery(const std::string& directory, int ended, int live);

@@ -23,18 +23,18 @@ std::uint64_t ended(const Daemon& daemon) {
 }
 
 // False: it was refused.
-bool submit(Daemon& daemon, std::uint64_t number) {
+bool submit(Daemon& daemon, std::uint64_t number, const QueueMix& mix = {}) {
   JobSpec spec = some_job(number);
-  if (number % 2) spec.deadline = daemon.now() + *spec.estimate * int(2 + number % 5);
+  if (mix.deadlines && number % 2) spec.deadline = daemon.now() + *spec.estimate * int(2 + number % 5);
   std::vector<std::string> warnings;
-  const auto ids = daemon.jobs().submit(kUsers[number % std::size(kUsers)], {spec}, warnings);
+  const auto ids = daemon.jobs().submit(kUsers[number % std::uint64_t(mix.users)], {spec}, warnings);
   if (!ids) fmt::print(stderr, "{}\n", ids.error().what);
   return bool(ids);
 }
 
 }  // namespace
 
-bool decisions(const std::string& directory, const std::string& policy, int queued, int ends) {
+bool decisions(const std::string& directory, const std::string& policy, int queued, int ends, const QueueMix& mix) {
   const auto host = emulated(directory, policy, std::chrono::seconds(60));
   if (!host) return false;
   Daemon& daemon = host->daemon();
@@ -42,7 +42,7 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
   const auto filling = Clock::now();
   while (number < std::uint64_t(queued)) {
     for (int i = 0; i < 100; ++i)
-      if (!submit(daemon, number++)) return false;
+      if (!submit(daemon, number++, mix)) return false;
     daemon.step();
   }
   const double filled = since(filling);
@@ -53,7 +53,7 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
   for (std::uint64_t last = first; ended(daemon) - first < std::uint64_t(ends);) {
     host->clock().wait_until(daemon.next_due());
     for (; last < ended(daemon); ++last)  // one comes for each that went
-      if (!submit(daemon, number++)) return false;
+      if (!submit(daemon, number++, mix)) return false;
     const std::uint64_t decided = daemon.counts().decisions;
     const auto step = Clock::now();
     daemon.step();
@@ -64,11 +64,12 @@ bool decisions(const std::string& directory, const std::string& policy, int queu
   }
   const double p99 = percentile(times, 0.99);
   fmt::print(
-      "decisions: {} on 8 GPUs with {} queued, {} users: {} decisions, p50 {:.3f} ms, p99 {:.3f} ms, most {:.3f} ms; "
+      "decisions: {} on 8 GPUs with {} queued, {} user{}, {} deadlines: {} decisions, p50 {:.3f} ms, p99 {:.3f} ms, most {:.3f} ms; "
       "whole step (admission, decision, durable commit, effects) p50 {:.2f} ms, p99 {:.2f} ms; bar p99 20 ms: {}\n",
-      policy, daemon.live_jobs().size(), std::size(kUsers), daemon.counts().decisions - before,
-      1e3 * percentile(times, 0.5), 1e3 * p99, 1e3 * percentile(times, 1), 1e3 * percentile(steps, 0.5),
-      1e3 * percentile(steps, 0.99), verdict(p99 < 0.02));
+      policy, daemon.live_jobs().size(), mix.users, mix.users == 1 ? "" : "s",
+      mix.deadlines ? "every other with" : "no", daemon.counts().decisions - before, 1e3 * percentile(times, 0.5),
+      1e3 * p99, 1e3 * percentile(times, 1), 1e3 * percentile(steps, 0.5), 1e3 * percentile(steps, 0.99),
+      verdict(p99 < 0.02));
   fmt::print("  {} submitted in {:.1f} s, then {} ended in {:.1f} s\n", queued, filled, ends, since(began));
   return p99 < 0.02;
 }

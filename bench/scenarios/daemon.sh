@@ -18,7 +18,9 @@ run() {  # NAME ARGUMENTS...
   rm -rf "${state:?}/$name"
 }
 run submit 32 20
-for policy in planner static+cedf search+cedf none+edf meanfield+cedf; do run decide "$policy"; done
+run decide best 10000 3000 1 1
+run decide best 10000 3000 1 0
+for policy in best planner static+cedf search+cedf none+edf meanfield+cedf; do run decide "$policy"; done
 run idle 30
 run recover
 # Each step of these is a commit; in memory, so that the disk's flushes (a few milliseconds each) do not hide the rest.

@@ -25,6 +25,9 @@ class Guard : public Policy {
   // Candidate 0 is the guarded policy, the others are the plain ones: at least one.
   explicit Guard(std::vector<NamedPolicy> candidates, Judge judge = {});
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
+    return candidates_[deciding_].policy->planned_starts(cluster);
+  }
 
   void use(std::size_t candidate);
   std::size_t deciding() const { return deciding_; }  // 0: the guarded policy

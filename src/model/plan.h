@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/units.h"
 #include "mig/layout.h"
 
 namespace smartmig {
@@ -23,11 +24,13 @@ struct Plan {
   std::vector<JobId> stops;
   std::vector<Reshape> reshapes;
   std::vector<Start> starts;
+  Time look_again = kNever;  // a job is held back until then at the latest: a living fleet decides again by then
 
   void clear() {
     stops.clear();
     reshapes.clear();
     starts.clear();
+    look_again = kNever;
   }
   bool empty() const { return stops.empty() && reshapes.empty() && starts.empty(); }
 };

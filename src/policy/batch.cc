@@ -59,11 +59,30 @@ void BatchPolicy::decide(const Cluster& cluster, Plan& plan) {
   search.begin_with(std::move(lists));
   search.complete(anew);
   search.refine(std::int64_t(problem.jobs()) * (anew ? kMovesAnew : kMovesKept), anew ? kThresholdAnew : kThresholdKept,
-                anew ? kWorkAnew : kWorkKept);
+                std::int64_t(effort_ * double(anew ? kWorkAnew : kWorkKept)));
   kept_.assign(problem.gpus(), {});
   for (std::size_t g = 0; g < kept_.size(); ++g)
     for (const PlannedRun run : search.lists()[g]) kept_[g].emplace_back(problem.id(run.job), run.where);
   carry_out(cluster, problem, search.lists(), plan);
+}
+
+std::vector<PlannedStart> BatchPolicy::planned_starts(const Cluster& cluster) const {
+  std::vector<PlannedStart> out;
+  const std::vector<JobId> jobs = window(cluster);
+  if (jobs.empty() || identity_ != cluster.identity()) return out;
+  const ScheduleProblem problem(cluster, jobs, weight_);
+  const std::vector<PlannedRuns> lists = kept(cluster, problem);
+  for (std::size_t g = 0; g < lists.size(); ++g) {
+    PaperBoard board = problem.board(g);
+    for (const PlannedRun run : lists[g]) {
+      if (!problem.open(g) || !problem.lay(g, run, board)) continue;
+      const double finish_s = board.free_s[problem.geometry(g).first[run.where]];
+      const Time finish = cluster.now() + from_seconds(finish_s);
+      const Time start = std::max(cluster.now(), finish - from_seconds(problem.run_s(run.job, g, run.where)));
+      out.push_back({problem.id(run.job), GpuId(g), PlacementId{run.where}, start, start, finish, kNever});
+    }
+  }
+  return out;
 }
 
 // The first run on its slots, of each GPU: it starts, or its slice is made.

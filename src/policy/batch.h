@@ -20,8 +20,10 @@ namespace smartmig {
 class BatchPolicy : public Policy {
  public:
   static constexpr std::size_t kWindow = 256;
-  explicit BatchPolicy(double energy_weight) : weight_(energy_weight) {}  // 0 (time alone) to 1 (joules alone)
+  // `energy_weight`: 0 (time alone) to 1 (joules alone); `effort`: share of the usual search.
+  explicit BatchPolicy(double energy_weight, double effort = 1) : weight_(energy_weight), effort_(effort) {}
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override;
 
  private:
   using KeptRun = std::pair<JobId, std::uint8_t>;
@@ -30,7 +32,7 @@ class BatchPolicy : public Policy {
   void carry_out(const Cluster& cluster, const ScheduleProblem& problem, const std::vector<PlannedRuns>& lists,
                  Plan& plan) const;
 
-  double weight_;
+  double weight_, effort_;
   std::uint64_t identity_ = 0, decisions_ = 0;
   std::vector<std::vector<KeptRun>> kept_;  // by GPU: the schedule as it was left
 };

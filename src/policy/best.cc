@@ -13,7 +13,8 @@ bool BestPolicy::deadline_waits(const Cluster& cluster) {
 }
 
 void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
-  if (deadline_waits(cluster))
+  by_planner_ = deadline_waits(cluster);
+  if (by_planner_)
     planner_->decide(cluster, plan);
   else
     batch_.decide(cluster, plan);

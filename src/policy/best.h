@@ -14,15 +14,21 @@ namespace smartmig {
 
 class BestPolicy : public Policy {
  public:
-  explicit BestPolicy(std::unique_ptr<Policy> planner) : planner_(std::move(planner)), batch_(0) {}
+  // `effort`: of batch.
+  explicit BestPolicy(std::unique_ptr<Policy> planner, double effort = 1)
+      : planner_(std::move(planner)), batch_(0, effort) {}
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
+    return by_planner_ ? planner_->planned_starts(cluster) : batch_.planned_starts(cluster);
+  }
 
  private:
   bool deadline_waits(const Cluster& cluster);
 
   std::unique_ptr<Policy> planner_;
   BatchPolicy batch_;
-  JobId urgent_ = kNoJob;  // waited with a deadline at the last decision
+  bool by_planner_ = false;  // at the last decision
+  JobId urgent_ = kNoJob;    // waited with a deadline at the last decision
 };
 
 }  // namespace smartmig

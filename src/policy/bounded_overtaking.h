@@ -38,6 +38,9 @@ class BoundedOvertaking : public Policy {
   explicit BoundedOvertaking(std::unique_ptr<Policy> inner, OvertakingOptions options = {})
       : inner_(std::move(inner)), options_(options) {}
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
+    return inner_->planned_starts(cluster);
+  }
   Policy& inner() { return *inner_; }
 
   // As of the last decision.

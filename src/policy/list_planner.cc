@@ -169,6 +169,7 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   const Platform& platform = cluster.platform();
   candidate_.job = job;
   candidate_.deadline = cluster.jobs().job(job).has_deadline() ? cluster.jobs().job(job).deadline : kNever;
+  candidate_.patient = (options_.patient || cluster.jobs().job(job).patient) && cluster.jobs().job(job).has_deadline();
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
@@ -252,9 +253,16 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
       consider(cluster, g, type, choice);
     }
   }
+  return chosen_of(cluster, choice);
+}
+
+ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice& choice) const {
   const auto& [any, now, soonest] = choice;
-  const bool held_back = any.begin > cluster.now() && now.valid();
-  return held_back && !options_.patient && any.finish >= soonest ? now : any;
+  if (any.begin == cluster.now() || !now.valid() || any.finish < soonest) return any;
+  if (!candidate_.patient) return now;
+  Option held = any;
+  held.latest = candidate_.deadline - (now.finish - now.begin);
+  return any.begin <= held.latest && any.finish <= candidate_.deadline ? held : now;
 }
 
 void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
@@ -328,7 +336,8 @@ std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) co
     again.types_of(cluster, job);
     const TypeId type = cluster.platform().model(GpuId(option.gpu)).type_of_placement[index(option.where)];
     const Time run = std::max(Time(1), cluster.remaining_on(job, type) + again.candidate_.resume);
-    out.push_back({job, GpuId(option.gpu), option.where, option.begin, option.finish - run, option.finish, kNever});
+    out.push_back(
+        {job, GpuId(option.gpu), option.where, option.begin, option.finish - run, option.finish, option.latest});
   }
   return out;
 }
@@ -336,6 +345,7 @@ std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) co
 void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {
   std::vector<std::pair<std::uint32_t, Layout>> changed;
   for (const auto& [job, price, option] : planned_) {
+    if (option.valid()) plan.look_again = std::min(plan.look_again, option.latest);
     if (option.begin != cluster.now()) continue;
     const GpuState& state = cluster.gpus()[option.gpu];
     // What exists can be used in the same plan, also where it was about to go: the reshape keeps it.

@@ -24,7 +24,8 @@
 // and no order is taken that costs them more. So a job is never later for having a deadline.
 //
 // A job is held back beside a slice that it could have now only where it finishes by waiting earlier than on any slice
-// it could have now, or another job needs that slice; with `patient` also where waiting is cheaper.
+// it could have now, or another job needs that slice. A patient one is also held back where that is cheaper, as long as it
+// is on time and no longer than it could be on the slice that it could have now.
 //
 // Cost of a decision: at most kWindow jobs are planned, fewer once no GPU has room now; a GPU is looked at closely only
 // where its earliest start could be the best, idle GPUs of equal layout once; timelines are kept between decisions. In
@@ -46,7 +47,7 @@ namespace smartmig {
 struct ListPlannerOptions {
   double w = 0;  // minutes of tardiness per watt-minute
   SlicePriceWeights price;
-  bool patient = false;
+  bool patient = false;                       // all jobs are
   bool stops = true;                          // jobs with a restart time may be stopped
   std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
   bool plain = false;  // looks at every move that could be made: the reference of what leaves hopeless ones out
@@ -69,7 +70,8 @@ class ListPlanner : public Policy {
     Time begin = kNever, finish = kNever;  // begin: of the change, where one is needed
     std::uint32_t gpu = 0;
     PlacementId where = kNoPlacement;
-    int blocks = 0;  // free placements it takes away
+    int blocks = 0;        // free placements it takes away
+    Time latest = kNever;  // it could begin now and is held back to save energy, until then at the latest
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
   };
@@ -97,7 +99,8 @@ class ListPlanner : public Policy {
   };
   struct Candidate {  // a job while it looks for a slice
     JobId job;
-    Time deadline, resume;
+    Time deadline, resume;  // deadline: kNever where there is none
+    bool patient;
     std::vector<TypeId> types;
     std::vector<Time> run;  // by type: its whole run there, the restart included
   };
@@ -122,6 +125,7 @@ class ListPlanner : public Policy {
   void types_of(const Cluster& cluster, JobId job);
   // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
   double least_cost(const Cluster& cluster) const;
+  Option chosen_of(const Cluster& cluster, const Choice& choice) const;
   Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
   void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;

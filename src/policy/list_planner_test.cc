@@ -153,5 +153,43 @@ TEST(ListPlanner, AJobThatWouldBeLateMayGoFirst) {
   EXPECT_EQ(f.plan.starts[0].job, JobId(0));
 }
 
+// GPU 0 is half busy for long, its other half for five minutes; GPU 1 is idle. Beside others a job adds fewer watts.
+struct TimeToSpare : PlannedFleet {
+  explicit TimeToSpare(bool patient) : PlannedFleet("2xa100-40gb", {"4g@0+3g@4", "4g@0+3g@4"}, jobs(patient)) {
+    ListPlannerOptions options;
+    options.w = 1e-3;
+    planner = ListPlanner(options);
+    for (unsigned j = 0; j < 3; ++j) arrive(j);
+    run(0, 0, "4g@0");
+    run(1, 0, "3g@4");
+  }
+  static std::vector<Job> jobs(bool patient) {
+    Job with_time = fixture::job(0, 300, kGainsNothing);
+    with_time.patient = patient;
+    return {fixture::job(0, 500, {1, 1, 1, 400, 400}), fixture::job(0, 500, {1, 1, 5, 5, 5}), with_time};
+  }
+};
+
+TEST(ListPlanner, NobodyWaitsForEnergyUnlessItIsPatient) {
+  TimeToSpare f(false);
+  f.decide();
+  EXPECT_EQ(f.plan.starts.size() + f.plan.reshapes.size(), 1u) << "it starts, or its slice is made";
+  EXPECT_EQ(f.plan.look_again, kNever);
+}
+
+TEST(ListPlanner, APatientJobWaitsForASliceBesideOthersAndNoLongerThanItCan) {
+  TimeToSpare f(true);
+  EXPECT_TRUE(f.decide().starts.empty());
+  EXPECT_TRUE(f.plan.reshapes.empty());
+  const auto planned = f.planner.planned_starts(f.cluster);
+  ASSERT_EQ(planned.size(), 1u);
+  EXPECT_EQ(planned[0].job, JobId(2));
+  EXPECT_EQ(planned[0].gpu, GpuId(0));
+  EXPECT_GE(planned[0].start, min(5));
+  EXPECT_EQ(planned[0].latest, f.plan.look_again);
+  EXPECT_GT(f.plan.look_again, min(285));
+  EXPECT_LT(f.plan.look_again, min(300));
+}
+
 }  // namespace
 }  // namespace smartmig

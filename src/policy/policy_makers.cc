@@ -129,14 +129,16 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
                      request.name);
     weight = *number;
   }
-  return MadePolicy{
-      std::make_unique<BatchPolicy>(weight), "those on which all waiting jobs end soonest, for fewest joules", {}};
+  return MadePolicy{std::make_unique<BatchPolicy>(weight, request.options.effort),
+                    "those on which all waiting jobs end soonest, for fewest joules",
+                    {}};
 }
 
 Result<MadePolicy> make_best(const PolicyRequest& request) {
   SMARTMIG_TRY(MadePolicy planner, make_planner(request));
   if (request.cost.free()) return planner;
-  return MadePolicy{std::make_unique<BestPolicy>(std::move(planner.policy)), std::move(planner.layouts), {}};
+  return MadePolicy{
+      std::make_unique<BestPolicy>(std::move(planner.policy), request.options.effort), std::move(planner.layouts), {}};
 }
 
 Result<MadePolicy> make_migm_a(const PolicyRequest&) {

@@ -18,6 +18,7 @@ struct PolicyOptions {
       network;  // --network: a trained network's file or the name of a shipped one, and how it draws (meanfield.h)
   RuleOptions rule;
   std::optional<JobWeights> planner_weights;  // instead of the file's (smartmig tune)
+  double effort = 1;                          // share of the usual search of a policy that searches: less in futures
   bool plain = false;                         // the plain placer even where a fast one exists
   std::shared_ptr<ArrivalAverages> arrivals;  // what the planner has seen come (slice_price.h); null: it begins afresh
 };

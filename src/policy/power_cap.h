@@ -38,6 +38,9 @@ class PowerCap : public Policy {
  public:
   PowerCap(std::unique_ptr<Policy> inner, PowerCaps caps) : inner_(std::move(inner)), caps_(caps) {}
   void decide(const Cluster& cluster, Plan& plan) override;
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
+    return inner_->planned_starts(cluster);
+  }
   void set_caps(PowerCaps caps) { caps_ = caps; }
   const PowerCaps& caps() const { return caps_; }
   Policy& inner() { return *inner_; }

@@ -23,6 +23,9 @@ class StartFilter : public Policy {
  public:
   StartFilter(std::unique_ptr<Policy> inner, StartGate gate) : inner_(std::move(inner)), gate_(std::move(gate)) {}
 
+  std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
+    return inner_->planned_starts(cluster);
+  }
   void decide(const Cluster& cluster, Plan& plan) override {
     inner_->decide(cluster, plan);
     gate_.begin_plan(plan);

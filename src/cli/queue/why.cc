@@ -22,6 +22,13 @@ std::string at_words(const Json& object, const char* key, double now) {
 
 void print_why(const Json& why, double now) {
   fmt::print("job {}: {} [{}]\n", id_at(why, "job"), text_at(why, "sentence", "?"), text_at(why, "code", "?"));
+  if (const Json& reserved = object_at(why, "reservation"); reserved.contains("slice")) {
+    std::string after;
+    for (const Json& job : list_at(reserved, "after"))
+      if (job.is_string()) after += (after.empty() ? "" : ", ") + job.get<std::string>();
+    fmt::print("reserved: {} of GPU {}, from {}{}\n", text_at(reserved, "slice", "?"), id_at(reserved, "gpu"),
+               at_words(reserved, "start_at", now), after.empty() ? "" : ", after job " + after);
+  }
   const Json& changes = list_at(why, "to_change");
   if (!changes.empty()) fmt::print("\nWhat would have to change:\n");
   for (const Json& change : changes)

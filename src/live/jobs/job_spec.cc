@@ -46,7 +46,8 @@ const std::vector<std::string> kKeys = {"command",
                                         "begin_at",
                                         "begin_s",
                                         "mail",
-                                        "mail_user"};
+                                        "mail_user",
+                                        "patient"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -198,6 +199,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
     if (spec.deadline) in.complain("deadline", "is given twice: deadline_at and deadline_s");
     spec.deadline = now + *from_now;
   }
+  if (in.find("patient")) spec.patient = in.yes("patient");
   spec.requeue = in.yes("requeue");
   if (in.find("checkpoint_signal")) {
     const std::string name = in.text("checkpoint_signal", kMaxName);
@@ -260,6 +262,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.exact_memory) out["exact_memory"] = true;
   out["min_slices"] = spec.min_slices;
   if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);
+  if (spec.patient) out["patient"] = *spec.patient;
   if (spec.time_limit) out["time_limit_s"] = seconds(*spec.time_limit);
   if (spec.estimate) out["estimate_s"] = seconds(*spec.estimate);
   if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;

@@ -38,6 +38,7 @@ struct JobSpec {
   bool exact_memory = false;   // its CUDA requests are counted by the preload library (docs/preload.md)
   int min_slices = 1;          // compute slices
   std::optional<UnixTime> deadline;
+  std::optional<bool> patient;  // may wait while it has time, where that saves energy; nothing: defaults.patient
   std::optional<Time> time_limit;
   std::optional<Time> estimate;  // of the whole job on estimate_slices compute slices
   int estimate_slices = 0;       // 0: the whole GPU

@@ -80,7 +80,8 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
       if (i > 0 && entries[i - 1].job->uid == uid && entries[i - 1].job->priority != entry.job->priority) turn = 0;
       virtual_finish = after(std::max(entry.job->submitted, virtual_finish), charge_us(*entry.job) * share);
       if (!alone) {
-        const UnixTime earlier = std::min(entry.declared, entry.wanted);
+        const bool waits = entry.job->patient && entry.job->deadline;
+        const UnixTime earlier = waits ? entry.declared : std::min(entry.declared, entry.wanted);
         entry.presented = answer.active_users > 1 ? std::max(earlier, virtual_finish) : earlier;
       }
       entry.turn = turn;

@@ -14,7 +14,7 @@
 //   soon           submitted + slack * estimate
 //   presented      where one user's jobs of one priority wait: the declared deadline; without one soon, marked as made up,
 //                  which policies put behind all that were declared
-//                  else: max(V_k, the earlier of declared and soon), declared or not
+//                  else: max(V_k, the earlier of declared and soon), declared or not; of a patient job the declared
 //   priority       root-set, higher first: where jobs of two priorities are shown, the higher one's deadline is
 //                  presented no later than any lower one's. Lower ones are hidden while the higher ones could fill the fleet.
 //   window         at most `window` jobs are shown; users take turns, so each has its most urgent ones among them.
@@ -58,7 +58,8 @@ struct AdmissionJob {
   UnixTime submitted{};
   Time estimate{};  // on the whole GPU
   int min_slices = 1;
-  bool held = false;  // by a dependency, its array's limit, its user's wish
+  bool held = false;     // by a dependency, its array's limit, its user's wish
+  bool patient = false;  // its owner leaves it time until its deadline
   bool operator==(const AdmissionJob&) const = default;
 };
 

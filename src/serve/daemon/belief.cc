@@ -52,6 +52,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.submit = inside(record.times.submitted);
   job.deadline = inside(presented_deadline);
   job.deadline_made_up = made_up;
+  job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;

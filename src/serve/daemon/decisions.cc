@@ -98,6 +98,7 @@ void Decisions::decide() {
     policies_.decide(session_.cluster(), plan_);
     figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     shapes_due_ = false;
+    next_tick_ = std::min(next_tick_, session_.belief().outside(plan_.look_again));
     // Jobs may have been stopped for one that the gate held back: no event tells when something else may start there.
     if (gate && !plan_.stops.empty() && gate->held_back() > held_back)
       next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);

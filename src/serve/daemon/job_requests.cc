@@ -87,6 +87,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   job.spec = std::move(spec);
   if (const auto at = settings_.limits.priorities.find(job.owner.name); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
+  if (!job.spec.patient) job.spec.patient = settings_.defaults.patient;
   if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
   estimates_.estimate(job);
   return job;

@@ -1,6 +1,12 @@
 #include "serve/daemon/policies.h"
 
 namespace smartmig {
+namespace {
+
+// A future decides a thousand times, and there are many of them.
+constexpr double kEffortOfFutures = 0.02;
+
+}  // namespace
 
 Policies::Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate)
     : settings_(settings), platform_(std::move(platform)), cost_(cost), gate_(std::move(gate)) {}
@@ -30,6 +36,7 @@ PolicySpec Policies::spec(std::string name, bool own) const {
 
 PolicySpec Policies::future_spec(std::string name, bool own) const {
   PolicySpec out = spec(std::move(name), own);
+  out.options.effort = kEffortOfFutures;
   out.memory = std::make_shared<const PolicyMemory>(stack_.memory());
   return out;
 }

@@ -159,6 +159,7 @@ Effects effects() {
       {"prices.late_per_hour", {"prices.late_per_hour = 2", cost_of_a_late_job}},
       {"defaults.estimate", {"defaults.estimate = \"20m\"", record_of_a_job}},
       {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},
+      {"defaults.patient", {"defaults.patient = true", record_of_a_job}},
       {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
       {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},

@@ -5,8 +5,15 @@
 namespace smartmig {
 
 AdmissionJob asked_by(const JobRecord& job) {
-  return {number(job.id),      job.owner.uid,     job.spec.priority,   job.spec.deadline,
-          job.times.submitted, job.work.estimate, job.spec.min_slices, job.status == JobStatus::kHeld};
+  return {number(job.id),
+          job.owner.uid,
+          job.spec.priority,
+          job.spec.deadline,
+          job.times.submitted,
+          job.work.estimate,
+          job.spec.min_slices,
+          job.status == JobStatus::kHeld,
+          job.spec.patient.value_or(false)};
 }
 
 WaitingJobs::Key WaitingJobs::key_of(const AdmissionJob& job) {

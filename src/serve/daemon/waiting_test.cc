@@ -1,4 +1,6 @@
 // Who waits and who does not, with the policy that `serve` has if it is told nothing, on an emulated clock.
+#include "base/rng.h"
+#include "serve/daemon/why_now.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {
@@ -79,6 +81,40 @@ TEST(Waiting, ADeadlineComesBeforeNone) {
     });
     q.run();
     for (const QueueId id : without) EXPECT_LT(q.ended(with).times.started, q.ended(id).times.started) << hours;
+  }
+}
+
+// Beside a job that runs for long, one that has time waits for the slice that another leaves soon; until it must.
+TEST(Waiting, APatientJobIsHeldBackAndInTime) {
+  for (const bool patient : {false, true}) {
+    WaitingQueue q("2xa100-40gb");
+    const auto sized = [&](int slices, double hours, bool waits) {
+      return [&q, slices, hours, waits](JobSpec& spec) {
+        spec.min_slices = slices;
+        spec.kind = "capped";  // larger slices are no faster
+        spec.mem_mib = 5000 * slices;
+        spec.deadline = q.daemon().now() + from_minutes(60 * hours);
+        spec.patient = waits;
+      };
+    };
+    q.submit(q.alice, 300, sized(4, 40, false));
+    q.pass(30);
+    q.submit(q.alice, 20, sized(3, 40, false));
+    q.pass(30);
+    const UnixTime submitted = q.daemon().now();
+    const QueueId mine = q.submit(q.alice, 20, sized(3, 5, patient));
+    q.pass(30);
+    EXPECT_EQ(is_waiting(q.daemon().live_jobs().at(mine).status), patient);
+    if (patient) {
+      const auto why = why_now(q.daemon(), mine);
+      ASSERT_TRUE(why);
+      EXPECT_EQ(why->code, "held_for_energy") << why->sentence;
+      ASSERT_TRUE(why->reservation && why->reservation->latest);
+      EXPECT_EQ(why->reservation->after.size(), 1u);
+    }
+    q.run();
+    EXPECT_LE(q.ended(mine).times.ended, submitted + std::chrono::hours(5));
+    EXPECT_EQ(q.ended(mine).status, JobStatus::kDone);
   }
 }
 

@@ -1,6 +1,10 @@
 #include "serve/daemon/why.h"
 
 #include <algorithm>
+#include <ctime>
+
+#include "live/gpu/driver.h"
+#include "policy/timeline.h"
 
 namespace smartmig {
 namespace {
@@ -60,6 +64,41 @@ Fit look(const WhyInput& in) {
                                        slice_words(cluster, GpuId(g), PlacementId(where.second)), words);
   }
   return fit;
+}
+
+const PlannedStart* planned_for_job(const WhyInput& in) {
+  const auto at = std::find_if(in.planned.begin(), in.planned.end(),
+                               [&](const PlannedStart& one) { return one.job == in.job && in.job != kNoJob; });
+  return at == in.planned.end() ? nullptr : &*at;
+}
+
+// When it would end at the earliest on a slice that is there and idle; kNever: there is none.
+Time soonest_on_free(const WhyInput& in) {
+  const Cluster& cluster = *in.cluster;
+  Time soonest = kNever;
+  for (std::size_t g = 0; g < cluster.gpus().size() && in.job != kNoJob; ++g) {
+    const GpuState& gpu = cluster.gpus()[g];
+    if (gpu.blocked) continue;
+    for (const PlacementId p : gpu.free())
+      if (const TypeId type = cluster.platform().model(GpuId(g)).type_of_placement[index(p)];
+          type != kNoType && takes(in, type) && !in.quarantined.count({g, index(p)}))
+        soonest = std::min(soonest, cluster.finish_on(in.job, type));
+  }
+  return soonest;
+}
+
+// Time of day on this machine, with the day where it is not today's.
+std::string clock_words(UnixTime at, UnixTime now) {
+  const auto parts = [](UnixTime instant) {
+    const std::time_t whole = std::time_t(unix_us(instant) / 1'000'000);
+    std::tm out{};
+    ::localtime_r(&whole, &out);
+    return out;
+  };
+  const std::tm then = parts(at), today = parts(now);
+  const std::string time = fmt::format("{:02}:{:02}", then.tm_hour, then.tm_min);
+  if (then.tm_yday == today.tm_yday && then.tm_year == today.tm_year) return time;
+  return fmt::format("{:04}-{:02}-{:02} {}", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday, time);
 }
 
 std::string in_seconds(const Cluster& cluster, Time at) {
@@ -164,13 +203,36 @@ std::optional<Why> drained_for(const WhyInput& in, const Fit& fit) {
       {}};
 }
 
-}  // namespace
+std::optional<Why> held_for_energy(const WhyInput& in, const PlannedStart* planned) {
+  if (!planned || planned->latest == kNever) return {};
+  return Why{
+      "held_for_energy",
+      fmt::format("{} is held back to save energy; starts by {} at the latest", in.name,
+                  clock_words(in.origin + planned->latest, in.origin + in.cluster->now())),
+      {"nothing: it will be in time for its deadline", "submit it again with --no-patient, or an earlier --deadline"},
+      {}};
+}
 
-Why why_waiting(const WhyInput& in) {
+// Nothing that exists stands in its way: the policy has other plans.
+std::string policy_words(const WhyInput& in, const Fit& fit, const PlannedStart* planned) {
+  const bool others = in.cluster->unfinished() > in.cluster->running() + 1;
+  if (fit.free_slices == 0)
+    return fmt::format("no slice that takes {} is there, and {} makes none for it at the moment", in.name, in.policy);
+  if (planned && planned->finish < soonest_on_free(in))
+    return fmt::format("{} is finished earlier by waiting for {} than on what is free now", in.name,
+                       slice_words(*in.cluster, planned->gpu, planned->where));
+  if (others)
+    return fmt::format("{} keeps the free slices for jobs that come before {} at the moment", in.policy, in.name);
+  return fmt::format("{} has not given {} one of the free slices yet", in.policy, in.name);
+}
+
+Why why_in_place(const WhyInput& in) {
   if (auto why = held(in)) return *why;
   const Fit fit = look(in);
   if (auto why = without_a_place(in, fit)) return *why;
   if (auto why = drained_for(in, fit)) return *why;
+  const PlannedStart* planned = planned_for_job(in);
+  if (auto why = held_for_energy(in, planned)) return *why;
   if (fit.free_slices == 0 && fit.coming)
     return {"reshape_under_way",
             fmt::format("a slice for {} is being made", in.name),
@@ -193,11 +255,47 @@ Why why_waiting(const WhyInput& in) {
             {}};
   const std::uint32_t overtaken = in.overtaking && in.job != kNoJob ? in.overtaking->overtaken(in.job) : 0;
   return {"policy_waits",
-          fmt::format("{} has better use for the {} at the moment{}", in.policy,
-                      fit.free_slices > 0 ? "free slices" : "GPUs than a slice for it",
-                      overtaken > 0 ? fmt::format("; {} was overtaken {} times so far", in.name, overtaken) : ""),
+          policy_words(in, fit, planned) +
+              (overtaken > 0 ? fmt::format("; it was overtaken {} times so far", overtaken) : ""),
           {"declare an earlier --deadline", "wait: no job is overtaken for ever"},
           {}};
+}
+
+}  // namespace
+
+std::optional<Reservation> reservation_of(const WhyInput& in) {
+  const PlannedStart* mine = planned_for_job(in);
+  if (!mine) return {};
+  const Cluster& cluster = *in.cluster;
+  const Platform::Model& model = cluster.platform().model(mine->gpu);
+  const std::uint32_t conflicts = PlacementTable(model).conflicts[index(mine->where)];
+  const auto in_the_way = [&](PlacementId p) { return (conflicts >> index(p) & 1) != 0; };
+  const auto name = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
+  Reservation out;
+  out.gpu = mine->gpu;
+  out.slice = slice_name(*model.gpu, mine->where);
+  out.start = in.origin + mine->start;
+  out.finish = in.origin + mine->finish;
+  if (mine->latest != kNever) out.latest = in.origin + mine->latest;
+  std::vector<std::pair<Time, std::string>> before;
+  const GpuState& gpu = cluster.gpus()[index(mine->gpu)];
+  for (const PlacementId p : gpu.busy)
+    if (in_the_way(p)) {
+      const JobId job = gpu.job_at[index(p)];
+      before.emplace_back(cluster.state(job).finish, name(job));
+    }
+  for (const PlannedStart& one : in.planned)
+    if (one.job != mine->job && one.gpu == mine->gpu && one.start < mine->start && in_the_way(one.where))
+      before.emplace_back(one.finish, name(one.job));
+  std::stable_sort(before.begin(), before.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [finish, job] : before) out.after.push_back(std::move(job));
+  return out;
+}
+
+Why why_waiting(const WhyInput& in) {
+  Why why = why_in_place(in);
+  why.reservation = reservation_of(in);
+  return why;
 }
 
 std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
@@ -250,10 +348,21 @@ nlohmann::json to_json(std::uint64_t job, const Why& why) {
                             {"late_s", a.late_s},
                             {"energy_j", a.energy_j},
                             {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});
+  nlohmann::json reservation;
+  if (why.reservation) {
+    const Reservation& r = *why.reservation;
+    reservation = {{"gpu", index(r.gpu)},
+                   {"slice", r.slice},
+                   {"start_at", unix_seconds(r.start)},
+                   {"finish_at", unix_seconds(r.finish)},
+                   {"held_until", r.latest ? nlohmann::json(unix_seconds(*r.latest)) : nlohmann::json(nullptr)},
+                   {"after", r.after}};
+  }
   return {{"job", job},
           {"code", why.code},
           {"sentence", why.sentence},
           {"to_change", why.to_change},
+          {"reservation", std::move(reservation)},
           {"alternatives", std::move(alternatives)}};
 }
 

@@ -1,8 +1,9 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
-//   disk_full, queue_paused, held_by_owner, held_by_operator, held_until, held_dependency, held_array_limit, user_slices_cap, no_gpu_fits,
-//   gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, reshape_under_way, slice_quarantined,
-//   slices_busy, policy_waits
+//   disk_full, queue_paused, held_by_owner, held_by_operator, held_until, held_dependency, held_array_limit,
+//   user_slices_cap, no_gpu_fits, gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, held_for_energy,
+//   reshape_under_way, slice_quarantined, slices_busy, policy_waits
+// With what the policy has reserved for the job, if it plans ahead, and the jobs that have to end before.
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
 #pragma once
 #include <map>
@@ -42,6 +43,16 @@ struct WhyInput {
   const BoundedOvertaking* overtaking = nullptr;
   std::map<std::pair<std::size_t, std::size_t>, std::string> quarantined;  // (GPU, placement): what holds it
   std::string policy = "the policy";
+  std::vector<PlannedStart> planned;  // what the policy has in mind
+  UnixTime origin{};                  // of the cluster's time
+};
+
+struct Reservation {
+  GpuId gpu = kNoGpu;
+  std::string slice;  // "3g.20gb@0"
+  UnixTime start{}, finish{};
+  std::optional<UnixTime> latest;  // held back to save energy, until then at the latest
+  std::vector<std::string> after;  // names of jobs that end, or run, there before
 };
 
 struct Alternative {
@@ -56,9 +67,11 @@ struct Why {
   std::string code, sentence;
   std::vector<std::string> to_change;
   std::vector<Alternative> alternatives;
+  std::optional<Reservation> reservation = {};
 };
 
 Why why_waiting(const WhyInput& input);
+std::optional<Reservation> reservation_of(const WhyInput& input);
 
 // As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
 // is left out. `live` is the job's id in the cluster that was forked, `origin` the instant from

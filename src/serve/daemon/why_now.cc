@@ -45,6 +45,8 @@ void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, co
   in.power.fleet_cap_w = state.settings.power.fleet_cap_w;
   for (const GpuState& gpu : in.cluster->gpus()) in.power.fleet_w += gpu.watts;
   if (in.job == kNoJob) return;
+  in.planned = policies.stack().policy->planned_starts(*in.cluster);
+  in.origin = state.session.belief().origin();
   in.user.full |= policies.stack().objection(in.job) == StartObjection::kUserSlices;
   in.power.held = policies.stack().held_back_by_cap(in.job);
   in.power.never = policies.stack().never_fits_cap(*in.cluster, in.job);

@@ -114,6 +114,44 @@ TEST(Why, AReservationIsTold) {
   EXPECT_NE(why.sentence.find("7g.40gb@0 of GPU"), std::string::npos) << why.sentence;
 }
 
+TEST(Why, WhatIsReservedAndWhatHasToEndBefore) {
+  Scene s;
+  s.start(0, 0, "7g@0");
+  s.in.origin = from_unix_us(1'000'000'000);
+  s.in.planned = {{JobId(2), GpuId(0), slice(*s.fleet, 0, "3g@0"), min(2), min(2), min(6)},
+                  {JobId(1), GpuId(0), slice(*s.fleet, 0, "7g@0"), min(6), min(6), min(8)}};
+  Why why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "slices_busy");
+  ASSERT_TRUE(why.reservation);
+  EXPECT_EQ(why.reservation->slice, "7g.40gb@0");
+  EXPECT_EQ(why.reservation->start, s.in.origin + min(6));
+  EXPECT_EQ(why.reservation->after, (std::vector<std::string>{"0", "2"}));
+  const auto json = to_json(2, why)["reservation"];
+  EXPECT_EQ(json["gpu"], 0);
+  EXPECT_EQ(json["start_at"], 1360.0);
+  EXPECT_TRUE(json["held_until"].is_null());
+  s.in.planned[1].latest = min(30);
+  why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "held_for_energy");
+  EXPECT_NE(why.sentence.find("held back to save energy; starts by "), std::string::npos) << why.sentence;
+  EXPECT_EQ(to_json(2, why)["reservation"]["held_until"], 2800.0);
+}
+
+// Nothing uses the free slices: no better use is claimed for them.
+TEST(Why, FreeSlicesAreNotSaidToBeUsed) {
+  Scene s;
+  s.in.job = JobId(2);
+  s.in.policy = "best";
+  EXPECT_EQ(why_waiting(s.in).sentence, "best keeps the free slices for jobs that come before job 2 at the moment");
+  s.in.planned = {{JobId(2), GpuId(0), slice(*s.fleet, 0, "7g@0"), min(0.5), min(0.5), min(1)}};
+  EXPECT_EQ(why_waiting(s.in).sentence,
+            "job 2 is finished earlier by waiting for 7g.40gb@0 of GPU 0 than on what is free now");
+  s.in.planned.clear();
+  s.start(0, 0, "7g@0");
+  s.start(1, 1, "3g@0");
+  EXPECT_EQ(why_waiting(s.in).sentence, "best has not given job 2 one of the free slices yet");
+}
+
 TEST(Why, AlternativesArePriced) {
   Scene s;
   s.start(0, 0, "7g@0");

@@ -27,7 +27,7 @@ constexpr SchemaShape kShapes[] = {
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int "
      "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
-     "-requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
+     "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
      "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
@@ -46,7 +46,10 @@ constexpr SchemaShape kShapes[] = {
      "-ids:[int] -array:int -all:bool"},
     {"Changed", "What became of them; a refusal of one keeps no other.", "jobs:[Job] refused:[Refusal]"},
     {"Refusal", "Which job, and why not.", "id:int code:text message:text"},
-    {"Why", "Why a job is not running.", "job:int code:text sentence:text to_change:[text] alternatives:[Alternative]"},
+    {"Why", "Why a job is not running.",
+     "job:int code:text sentence:text to_change:[text] reservation:Reservation? alternatives:[Alternative]"},
+    {"Reservation", "What the policy has planned for a waiting job, as things are now.",
+     "gpu:int slice:text start_at:num finish_at:num held_until:num? after:[text]"},
     {"Alternative", "Something that could be done, and its price.",
      "what:text -start_at:num? -finish_at:num? -late_s:num? -energy_j:num? -cost:num?"},
     {"Eta", "Quantiles over simulated futures of the live state; expected: if run times are as estimated.",
