@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "base/rng.h"
 #include "policy/placing_rules.h"
 #include "policy/slice_rules.h"
@@ -11,20 +13,34 @@ class Random : public TurnRule {
   explicit Random(std::uint64_t seed) : seed_(seed) {}
   std::int64_t turn(const Cluster&, JobId) const override { return 0; }
   Slot choose(const Cluster& cluster, const Board& board, JobId job) override {
-    candidates_.clear();
-    for (std::uint32_t g = 0; g < board.gpus().size(); ++g) {
-      const auto& types = cluster.platform().model(GpuId(g)).type_of_placement;
-      for (const PlacementId p : board.small_to_large(g))
-        if ((board.gpus()[g].free >> index(p) & 1) && cluster.jobs().work(job, types[index(p)]) >= Time{0})
-          candidates_.push_back({GpuId(g), p});
+    const Platform& platform = cluster.platform();
+    runs_on_.assign(platform.models().size(), 0);
+    for (std::size_t m = 0; m < runs_on_.size(); ++m) {
+      const auto& types = platform.models()[m].type_of_placement;
+      for (std::size_t p = 0; p < types.size(); ++p)
+        if (types[p] != kNoType && cluster.jobs().work(job, types[p]) >= Time{0}) runs_on_[m] |= 1u << p;
     }
-    if (candidates_.empty()) return {};
-    return candidates_[Rng(mix64(seed_, cluster.decision()), index(job)).below(candidates_.size())];
+    const auto candidates = [&](std::size_t g) {
+      return board.gpus()[g].free & runs_on_[std::size_t(platform.model_index(GpuId(g)))];
+    };
+    std::size_t count = 0;
+    for (std::size_t g = 0; g < board.gpus().size(); ++g) count += std::size_t(std::popcount(candidates(g)));
+    if (count == 0) return {};
+    std::size_t drawn = Rng(mix64(seed_, cluster.decision()), index(job)).below(count);  // by GPU, small to large
+    for (std::size_t g = 0;; ++g) {
+      const std::uint32_t here = candidates(g);
+      if (const auto many = std::size_t(std::popcount(here)); drawn >= many) {
+        drawn -= many;
+        continue;
+      }
+      for (const PlacementId p : board.small_to_large(g))
+        if ((here >> index(p) & 1) && drawn-- == 0) return {GpuId(g), p};
+    }
   }
 
  private:
   std::uint64_t seed_;
-  std::vector<Slot> candidates_;
+  std::vector<std::uint32_t> runs_on_;  // by model: placements
 };
 
 }  // namespace
