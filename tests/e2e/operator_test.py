@@ -4,6 +4,7 @@ limits, many jobs at once, shortages: tests/e2e/operator_test.py BUILD-DIRECTORY
 import contextlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -78,7 +79,18 @@ def a_time_limit_is_not_success(build):
         equal(c.wait(otherwise)["state"], "done", "what was to run after its failure")
 
 
-TESTS = [a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
+def a_shortage_of_descriptors_fails_no_job(build):
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (72, 72))
+
+    with running(build, "8xa100-40gb", before=few) as m:
+        c = m.client()
+        numbers = [c.sh("sleep 0.5", mem_mib=1000) for _ in range(60)]
+        ends = [c.wait(n, 120) for n in numbers]
+        equal({e["state"] for e in ends}, {"done"}, f"the jobs: {[e['reason'] for e in ends if e['state'] != 'done'][:2]}")
+
+
+TESTS = [a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

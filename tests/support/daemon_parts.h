@@ -18,6 +18,7 @@ namespace smartmig {
 class NotedRunner : public JobRunner {
  public:
   Result<Ok> start(const Launch& launch) override {
+    if (start_error) return *start_error;
     started.push_back(launch.id);
     return Ok{};
   }
@@ -45,6 +46,7 @@ class NotedRunner : public JobRunner {
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t job) override { forgotten.push_back(job); }
 
+  std::optional<Error> start_error;
   Found found;
   std::vector<Left> left_here;
   std::vector<AttemptId> started, stopped;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace smartmig::cli {
@@ -25,7 +26,8 @@ Result<DaemonClient> DaemonOptions::connect() const {
 
 std::string text_at(const Json& object, const char* key, std::string_view fallback) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string(fallback);
+  return found != object.end() && found->is_string() ? printable(found->get_ref<const std::string&>())
+                                                     : std::string(fallback);
 }
 
 std::optional<double> number_at(const Json& object, const char* key) {

@@ -186,9 +186,12 @@ Result<ClientTarget> HttpClient::target(const std::string& socket, const std::st
     struct stat file {};
     const std::string of_machine = "/run/smartmig/smartmig.sock";
     const bool own = ::lstat(found.socket.c_str(), &file) == 0;
-    if (own && file.st_uid != 0 && file.st_uid != ::geteuid())
+    const bool strange = own && file.st_uid != 0 && file.st_uid != ::geteuid();
+    // Who squats there does not keep anyone from the machine's daemon.
+    if ((!own || strange) && ::lstat(of_machine.c_str(), &file) == 0 && file.st_uid == 0)
+      found.socket = of_machine;
+    else if (strange)
       return no_permission("{} belongs to another user: if you trust it, say --socket {}", found.socket, found.socket);
-    if (!own && ::lstat(of_machine.c_str(), &file) == 0) found.socket = of_machine;
   }
   if (found.server.empty()) return found;
   found.cacert = cacert.empty() ? variable("SMARTMIG_CACERT") : cacert;

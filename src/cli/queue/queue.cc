@@ -26,6 +26,8 @@ std::string summary_line(const Json& status) {
   for (const Json& slice : list_at(status, "quarantined"))
     if (slice.is_string()) out += "\nOUT OF SERVICE: " + slice.get<std::string>();
   if (const std::string disk = text_at(status, "disk", "ok"); disk != "ok") out += fmt::format("; DISK: {}", disk);
+  if (const std::string words = text_at(status, "shortage"); !words.empty())
+    out += fmt::format("; NOTHING STARTS: {}", words);
   return out;
 }
 

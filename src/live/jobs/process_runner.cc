@@ -175,6 +175,10 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   auto made = launch_block(whole, directory);
   if (!made) return give_up(made.error());
   const Descriptor block{*made};
+  // Given back for its pidfd: an attempt that has begun must be watched.
+  Descriptor reserve{::fcntl(place.fd, F_DUPFD_CLOEXEC, 3)};
+  if (reserve.fd < 0)
+    return give_up(io_error("no descriptor to watch {} with: {}", attempt_title(launch.id), std::strerror(errno)));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return give_up(io_error("no pipe for a supervisor: {}", std::strerror(errno)));
   Descriptor read_end{ends[0]}, write_end{ends[1]};
@@ -197,9 +201,20 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
                       report ? report->words : "its supervisor ended without a word");
     }
   }
+  reserve.close();
+  read_end.close();
   Descriptor pidfd{open_pidfd(*pid)};
-  if (pidfd.fd < 0) return io_error("cannot watch {}: {}", attempt_title(launch.id), std::strerror(errno));
-  return watch(launch.id, pidfd.release(), true);
+  if (pidfd.fd >= 0) return watch(launch.id, pidfd.release(), true);
+  // Nobody would hear of its end: it ends here, and that is told.
+  ::kill(*pid, SIGKILL);
+  reap(*pid);
+  auto record = spool_.read_record(launch.id);
+  if (!record) return record.error();
+  AttemptExit exit = ending_of_abandoned(launch.id, *record);
+  exit.words = fmt::format("no descriptor was left to watch {}", attempt_title(launch.id));
+  const std::lock_guard lock(mutex_);
+  ended_.push_back(std::move(exit));
+  return Ok{};
 }
 
 Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {

@@ -10,6 +10,8 @@
 namespace smartmig {
 namespace {
 
+constexpr Time kFirstPause{1'000'000}, kLongestPause{30'000'000};
+
 std::string home_of(std::uint32_t uid) {
   char buffer[4096];
   passwd entry{}, *found = nullptr;
@@ -168,17 +170,32 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   return launch;
 }
 
+// A daemon that is short of something says nothing about the job: it waits, and is tried again.
+void Attempts::could_not_start(JobRecord& job, const Error& error) {
+  left_slice(job, session_.now());
+  if (error.code != Error::kIo && error.code != Error::kTimeout) {
+    job.times.ended = session_.now();
+    return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
+  }
+  if (next_try_ <= session_.now()) {  // once for the starts of one step
+    pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+    next_try_ = session_.now() + pause_;
+    session_.note("shortage", "\"words\":" + json_text(error.what));
+  }
+  shortage_ = error.what;
+  lifecycle_.back_to_queue(job, "could not be started, and is tried again: " + error.what, job.work.remaining);
+}
+
 void Attempts::start(const LiveFleet::Effect& effect) {
   JobRecord* job = book_.find(table_.holder(key_of(effect)));
   if (!job || job->status != JobStatus::kStarting) return;
   const auto launch = launch_of(*job, effect);
   Result<Ok> started = launch ? runner_.start(*launch) : Result<Ok>(launch.error());
   // kBusy of the runner: it runs already, an earlier daemon began it.
-  if (!started && !(launch && started.error().code == Error::kBusy)) {
-    left_slice(*job, session_.now());
-    job->times.ended = session_.now();
-    return lifecycle_.finish(*job, JobStatus::kFailed, started.error().what, false);
-  }
+  if (!started && !(launch && started.error().code == Error::kBusy)) return could_not_start(*job, started.error());
+  if (!shortage_.empty()) session_.note("shortage", "\"words\":\"over: jobs start again\"");
+  shortage_.clear();
+  pause_ = Time{0};
   table_.began(*job);
   job->status = JobStatus::kRunning;
   job->times.started = session_.now();

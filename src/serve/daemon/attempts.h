@@ -34,12 +34,17 @@ class Attempts {
   void stop_again(QueueId id) { to_stop_.push_back(id); }       // an earlier daemon was about to
   void carry_out();                                             // after it
   void forget(QueueId id);                                      // its submit could not be stored
+  // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
+  // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
+  const std::string& shortage() const { return shortage_; }
+  UnixTime next_try() const { return shortage_.empty() ? kNeverUnix : next_try_; }
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
   void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt
 
  private:
   void begin(JobRecord& job, const LiveFleet::Effect& effect);
   void start(const LiveFleet::Effect& effect);
+  void could_not_start(JobRecord& job, const Error& error);
   Result<Launch> launch_of(const JobRecord& job, const LiveFleet::Effect& effect);
 
   const Settings& settings_;
@@ -55,6 +60,9 @@ class Attempts {
   std::vector<LiveFleet::Effect> effects_;             // to be carried out
   std::vector<LiveFleet::Effect> postponed_destroys_;  // of slices that a stopping job has not left yet
   std::vector<QueueId> to_stop_;
+  std::string shortage_;
+  Time pause_{};  // until the next try
+  UnixTime next_try_{};
 };
 
 }  // namespace smartmig

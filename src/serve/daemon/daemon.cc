@@ -16,8 +16,9 @@ void Daemon::run() {
 void Daemon::step() {
   gather();
   JobBook& book = state_->book;
-  if (!decisions_.paused() && book.take_queue_changed()) visible_.update(state_->figures.started());
-  if (book.disk_trouble().empty()) decisions_.decide_all();
+  const bool waits = short_of_means();
+  if (!decisions_.paused() && !waits && book.take_queue_changed()) visible_.update(state_->figures.started());
+  if (book.disk_trouble().empty() && !waits) decisions_.decide_all();
   decisions_.consult();
   upkeep_.save_when_due(state_->estimates, visible_);
   const bool stored = commit();
@@ -67,8 +68,12 @@ bool Daemon::commit() {
 
 UnixTime Daemon::next_due() const {
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin()});
+                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
+                   short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
+
+// Starts failed for want of something: nothing is decided until they may be tried again.
+bool Daemon::short_of_means() const { return !attempts_.shortage().empty() && now() < attempts_.next_try(); }
 
 void Daemon::pause(bool on) {
   decisions_.pause(on);

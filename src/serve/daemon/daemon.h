@@ -56,6 +56,7 @@ class Daemon {
   const DaemonWorld& world() const { return world_; }
   DaemonState& state() { return *state_; }
   const DaemonState& state() const { return *state_; }
+  const std::string& shortage() const { return attempts_.shortage(); }
   const Decisions& decisions() const { return decisions_; }
   const Policies& policies() const { return decisions_.policies(); }
   const Cluster& cluster() const { return state_->session.cluster(); }
@@ -67,6 +68,7 @@ class Daemon {
   Result<Ok> apply_settings();
   void gather();
   bool commit();
+  bool short_of_means() const;
 
   DaemonWorld world_;
   std::unique_ptr<DaemonState> state_;

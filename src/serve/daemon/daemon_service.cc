@@ -14,18 +14,46 @@ Result<Ok> operator_only(const Caller& caller, const char* what) {
   if (caller.operator_rights) return Ok{};
   return no_permission("{} is for the operator: root, or the user who runs the daemon", what);
 }
+// Where a remote client is at home says nothing about its user here: the job gets what this machine knows of the user.
+bool is_of_the_sender(const std::string& variable) {
+  for (const char* name : {"HOME=", "USER=", "LOGNAME=", "SHELL=", "XDG_RUNTIME_DIR=", "TMPDIR=", "MAIL="})
+    if (variable.starts_with(name)) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<JobRecord> DaemonService::record(std::uint64_t id) {
   SMARTMIG_TRY(auto live, ask<std::optional<JobRecord>>([id](Daemon& d) -> Result<std::optional<JobRecord>> {
                  const auto at = d.live_jobs().find(QueueId(id));
-                 if (at == d.live_jobs().end()) return std::optional<JobRecord>();
-                 return std::optional<JobRecord>(at->second);
+                 if (at != d.live_jobs().end()) return std::optional<JobRecord>(at->second);
+                 if (d.state().book.disk_trouble().empty()) return std::optional<JobRecord>();
+                 SMARTMIG_TRY(const auto pending, d.state().book.stored(QueueId(id)));
+                 if (!pending) return std::optional<JobRecord>();
+                 SMARTMIG_TRY(JobRecord ended, from_row(*pending));
+                 return std::optional<JobRecord>(std::move(ended));
                }));
   if (live) return std::move(*live);
   SMARTMIG_TRY(const auto row, store_.job(id));
   if (!row) return not_found("there is no job {}", id);
   return from_row(*row);
+}
+
+Result<std::vector<JobRecord>> DaemonService::unstored(const JobQuery& query) {
+  return ask<std::vector<JobRecord>>([&](Daemon& d) -> Result<std::vector<JobRecord>> {
+    std::vector<JobRecord> out;
+    JobBook& book = d.state().book;
+    if (book.disk_trouble().empty() || query.after > 0) return out;
+    for (const QueueId id : book.pending().unstored_ends()) {
+      SMARTMIG_TRY(const auto row, book.stored(id));
+      if (!row) continue;
+      SMARTMIG_TRY(JobRecord job, from_row(*row));
+      const bool wanted = query.state.empty() || query.state == "final" || query.state == name_of(job.status);
+      if (wanted && (!query.uid || *query.uid == job.owner.uid)) out.push_back(std::move(job));
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+  });
 }
 
 Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
@@ -36,6 +64,7 @@ Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
   const UnixTime now = daemon_.now();
   const auto add = [&](const Json& one) -> Result<Ok> {
     SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(one), now));
+    if (caller.remote) std::erase_if(spec.environment, is_of_the_sender);
     specs.push_back(std::move(spec));
     return Ok{};
   };
@@ -86,8 +115,12 @@ Result<Json> DaemonService::jobs(const Caller& caller, const JobQuery& query) {
       find.newest_first = true;
       find.limit = int(limit - found.size());
       SMARTMIG_TRY(const auto rows, store_.find(find));
+      SMARTMIG_TRY(auto records, unstored(query));
       for (const JobRow& row : rows) {
-        SMARTMIG_TRY(const JobRecord job, from_row(row));
+        SMARTMIG_TRY(JobRecord stored, from_row(row));
+        records.push_back(std::move(stored));
+      }
+      for (const JobRecord& job : records) {
         SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown_to(caller, d, job); }));
         found.push_back(std::move(one));
       }
@@ -103,7 +136,7 @@ Result<Json> DaemonService::jobs(const Caller& caller, const JobQuery& query) {
   for (int s = 0; s < kJobStatuses; ++s)
     if (query.state == name_of(JobStatus(s))) find.status = s;
   SMARTMIG_TRY(const auto rows, store_.find(find));
-  std::vector<JobRecord> records;
+  SMARTMIG_TRY(std::vector<JobRecord> records, unstored(query));
   for (const JobRow& row : rows) {
     SMARTMIG_TRY(JobRecord job, from_row(row));
     if (records.size() < limit) records.push_back(std::move(job));

@@ -44,6 +44,8 @@ class DaemonService final : public Service {
     return daemon_.ask<T>(std::move(work), changes);
   }
   Result<JobRecord> record(std::uint64_t id);  // live or from the store
+  // Ended jobs that a full disk keeps from the store, the newest first.
+  Result<std::vector<JobRecord>> unstored(const JobQuery& query);
   Daemon& daemon_;
   Store& store_;
   Facts facts_;

@@ -167,6 +167,46 @@ TEST(Daemon, AFloodOfTinyJobsDoesNotKeepOthersWaiting) {
   EXPECT_LT(at->second.times.started - at->second.times.submitted, from_minutes(1));
 }
 
+TEST(Daemon, WhatTheHostCanNeverGiveIsRefused) {
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) {
+    o.settings.host.cpus = 2;
+    o.settings.host.mem_mib = 4000;
+  });
+  JobSpec spec;
+  spec.command = {"x"};
+  spec.directory = "/";
+  spec.cpus = 1000;
+  EXPECT_EQ(q.daemon().jobs().submit(q.alice, {spec}, q.warnings).error().code, Error::kInvalid);
+  spec.cpus = 2;
+  EXPECT_TRUE(q.daemon().jobs().submit(q.alice, {spec}, q.warnings));
+  spec.host_mem_mib = 4001;
+  EXPECT_EQ(q.daemon().jobs().submit(q.alice, {spec}, q.warnings).error().code, Error::kInvalid);
+}
+
+TEST(Daemon, ARemoteUsersHomeIsThatOfThisMachine) {
+  Queue q;
+  using J = Service::Json;
+  const J job = {{"command", {"x"}}, {"directory", "/"}, {"environment", {"HOME=/root", "USER=root", "LR=1"}}};
+  for (const bool remote : {false, true}) {
+    Caller alice = q.alice;
+    alice.remote = remote;
+    const auto made = answered<J>(q, [&](DaemonService& s) { return s.submit(alice, job); });
+    ASSERT_TRUE(made) << made.error().what;
+    const auto kept = q.ended(QueueId((*made)["ids"][0].get<std::uint64_t>())).spec.environment;
+    EXPECT_EQ(kept, remote ? std::vector<std::string>{"LR=1"}
+                           : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
+  }
+}
+
+TEST(Daemon, ANameReachesOtherTerminalsWithoutEscapes) {
+  Queue q;
+  using J = Service::Json;
+  const auto id = q.submit(q.alice, 10, [](JobSpec& spec) { spec.command = {"/x/\x1b]0;owned\x07\u202egpj"}; });
+  const auto seen = answered<J>(q, [&](DaemonService& s) { return s.job(q.bob, number(id)); });
+  ASSERT_TRUE(seen);
+  EXPECT_EQ((*seen)["name"], "?]0;owned??gpj");
+}
+
 TEST(Daemon, ACapOnWaitingJobsHoldsForNewAndForRequeuedOnes) {
   Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.user_queued = 2; });
   const auto done = q.submit(q.alice, 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace smartmig {
 namespace {
@@ -150,7 +151,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"array_id", in_array(job) ? Json(number(job.array.id)) : Json()},
       {"array_index", in_array(job) ? Json(job.array.index) : Json()},
       {"state", name_of(job.status)},
-      {"reason", job.reason},
+      {"reason", printable(job.reason)},
       {"kind", job.spec.kind},
       {"submitted_at", unix_seconds(job.times.submitted)},
       {"started_at", instant_or_null(job.times.started)},

@@ -1,5 +1,7 @@
 #include "serve/daemon/job_record.h"
 
+#include "base/printable.h"
+
 namespace smartmig {
 
 const char* name_of(JobStatus status) {
@@ -25,7 +27,7 @@ std::string title(const JobRecord& job) {
     name = job.spec.command[0];
     if (const auto slash = name.rfind('/'); slash != name.npos) name.erase(0, slash + 1);
   }
-  return name;
+  return printable(name);
 }
 
 std::string label(const JobRecord& job) {

@@ -65,6 +65,12 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
     warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
   if (spec.restart && spec.checkpoint_signal == 0)
     warnings.push_back("without --checkpoint-signal the job is never stopped: its --restart-time has no use");
+  if (settings_.host.cpus > 0 && spec.cpus > settings_.host.cpus)
+    return invalid("--cpus {:g} can never be had: jobs share {:g} cores of this machine", spec.cpus,
+                   settings_.host.cpus);
+  if (settings_.host.mem_mib > 0 && spec.host_mem_mib > settings_.host.mem_mib)
+    return invalid("--host-mem {} MiB can never be had: jobs share {} MiB of this machine", spec.host_mem_mib,
+                   settings_.host.mem_mib);
   SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
   if (spec.exact_memory)
     if (const auto can = runner_.reports_memory(); !can)

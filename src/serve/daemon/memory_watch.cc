@@ -93,7 +93,8 @@ std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job,
   const auto in_log = [&](const std::string& pattern) { return tail.find(pattern) != tail.npos; };
   if (!exit.gpu_oom && std::none_of(patterns.begin(), patterns.end(), in_log)) {
     const int signal = exit.signal != 0 ? exit.signal : std::max(0, exit.code - 128);  // as shells tell it
-    const bool abrupt = signal == SIGKILL || signal == SIGABRT;  // other signals tell of other faults
+    // SIGKILL may as well be somebody's wish: only a job that may be run again is. Other signals tell of other faults.
+    const bool abrupt = signal == SIGABRT || (signal == SIGKILL && job.spec.preemptible());
     if (limit_mib <= 0 || !abrupt || job.memory.peak_mib < kFull * limit_mib) return std::nullopt;
     return Shortage{0, false,
                     fmt::format("it held {} MiB of {} MiB when last seen and died of signal {}", job.memory.peak_mib,
@@ -102,6 +103,7 @@ std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job,
   const int asked = refused_request_mib(tail);
   if (asked == 0 && job.memory.peak_mib <= 0) return Shortage{};
   if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.memory.peak_mib)};
+  if (job.memory.peak_mib <= 0) return Shortage{asked, false, fmt::format("it asked for {} MiB", asked)};
   return Shortage{job.memory.peak_mib + asked, false,
                   fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.memory.peak_mib, asked)};
 }

@@ -66,6 +66,9 @@ TEST(MemoryWatch, AFailureForWantOfMemory) {
   w.job.memory.peak_mib = 4990;
   const auto full = w.watch.shortage(w.job, killed, 5000, {});
   ASSERT_TRUE(full) << "its slice was full when it died";
+  w.job.spec.requeue = false;
+  EXPECT_FALSE(w.watch.shortage(w.job, killed, 5000, {})) << "somebody may have meant to kill it";
+  w.job.spec.requeue = true;
   EXPECT_FALSE(full->certain);
   EXPECT_FALSE(w.watch.shortage(w.job, killed, 20000, {}));
   killed.signal = 11;

@@ -78,6 +78,13 @@ PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord
   return out;
 }
 
+std::vector<QueueId> PendingCommit::unstored_ends() const {
+  std::set<QueueId> ids;
+  for (const JobRow& row : batch_.jobs)
+    if (row.final) ids.insert(QueueId(row.id));
+  return {ids.begin(), ids.end()};
+}
+
 Result<std::optional<JobRow>> PendingCommit::row(QueueId id) const {
   SMARTMIG_TRY(std::optional<JobRow> row, store_.job(number(id)));
   for (const JobRow& pending : batch_.jobs) {

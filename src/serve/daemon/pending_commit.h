@@ -39,6 +39,8 @@ class PendingCommit {
   // The row of an ended job as the next commit leaves it.
   Result<std::optional<JobRow>> row(QueueId id) const;
 
+  std::vector<QueueId> unstored_ends() const;  // jobs whose last row the disk has not taken
+
   const std::string& trouble() const { return trouble_; }  // of the disk, in words; empty: none
   UnixTime next_try() const { return trouble_.empty() ? kNeverUnix : next_try_; }
 

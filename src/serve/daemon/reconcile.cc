@@ -19,7 +19,8 @@ void put_where_it_runs(JobRecord& job, const std::string& device, const DaemonSt
       }
 }
 
-void give_attempt(JobRecord& job, const JobRunner::Left& left, const DaemonState& state) {
+// One that has ended is on no slice: by now another may be there.
+void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, const DaemonState& state) {
   job.attempt = left.id.attempt;
   job.status = JobStatus::kRunning;
   job.stop_reason = StopReason::kNone;
@@ -27,7 +28,7 @@ void give_attempt(JobRecord& job, const JobRunner::Left& left, const DaemonState
   job.exit.code = -1;
   job.exit.signal = 0;
   job.reason = "taken over: its attempt is newer than the restored queue";
-  put_where_it_runs(job, left.origin ? left.origin->device : "", state);
+  put_where_it_runs(job, runs && left.origin ? left.origin->device : "", state);
 }
 
 JobRecord unknown_job(const JobRunner::Left& left, DaemonState& state) {
@@ -76,7 +77,7 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     JobRecord* job = state.book.find(id);
     if (!job && known) job = &state.book.bring_back(std::move(*known));
     if (!job) job = &state.book.take_over(unknown_job(left, state));
-    give_attempt(*job, left, state);
+    give_attempt(*job, left, runs, state);
     state.book.changed(*job);
     say(left.id, runs ? "taken over: it runs, and its attempt is newer than the restored queue"
                       : "finished: it ended after the restored queue was saved");

@@ -58,12 +58,13 @@ TEST(Reconcile, AJobOfTheTimeAfterTheBackupIsTakenOverWithItsSlice) {
 TEST(Reconcile, AWaitingJobThatRanSinceIsNotRunAgain) {
   Restored r;
   const QueueId done = r.accept().id, runs = r.accept().id;
-  r.left(number(done), 1, "3g@4", false);
+  r.left(number(done), 1, "4g@0", false);  // and then the other on the same slice
   r.left(number(runs), 1, "4g@0", true);
   r.recover(number(runs));
   EXPECT_FALSE(r.state->book.find(done));
   EXPECT_EQ(r.stored_status(number(done)), JobStatus::kDone);
   EXPECT_EQ(r.state->book.find(runs)->status, JobStatus::kRunning);
+  EXPECT_EQ(r.state->attempts.holder({0, index(r.place("4g@0"))}), runs);
   EXPECT_EQ(r.state->attempts.slices().size(), 1u) << "the one that ended keeps no slice";
 }
 

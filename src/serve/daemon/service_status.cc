@@ -126,6 +126,7 @@ Result<Json> DaemonService::status(const Caller&) {
     out["overtaken_max"] = d.policies().stack().most_overtaken();
     out["visible"] = state.session.belief().visible();
     out["journal_position"] = state.session.journal().position();
+    out["shortage"] = d.shortage();
     out["disk"] = state.book.disk_trouble().empty() ? "ok" : state.book.disk_trouble();
     out["clock"] = d.world().clock.is_virtual() ? "virtual" : "real";
     out["now_at"] = unix_seconds(d.now());

@@ -59,6 +59,9 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
   for (const auto& [name, value] : request.headers) bytes += name.size() + value.size() + 4;
   if (bytes > options.max_headers)
     return error_reply(431, "invalid", fmt::format("the headers exceed {} KiB", options.max_headers >> 10));
+  if (request.two_lengths)
+    return error_reply(400, "invalid",
+                       "the length of the body is given twice, or beside Transfer-Encoding: say it once");
   if (from_a_page(request, options))
     return error_reply(403, "no_permission",
                        "requests of web pages are refused: list the page's origin in the configuration");
@@ -73,6 +76,7 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
       return reply;
     }
     request.caller = *caller;
+    request.caller.remote = true;
   }
   const auto length = parse_int(request.header("content-length"));
   const bool has_body = (length && *length != 0) || request.headers.contains("transfer-encoding");

@@ -45,6 +45,21 @@ TEST(HttpServer, OversizedAndMalformedRequestsAreBounded) {
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
 }
 
+TEST(HttpServer, ABodyHasOneLength) {
+  HttpWorld w;
+  w.start();
+  const std::string begin = "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+  for (const char* lengths :
+       {"Content-Length: 2\r\nContent-Length: 2\r\n", "Content-Length: 2\r\ncontent-length: 40\r\n",
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"}) {
+    auto c = w.client();
+    c.send(begin + lengths + "\r\n{}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string answer = c.read_until("\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 400")) << lengths << answer;
+    EXPECT_TRUE(c.closed(5)) << "what follows is not read as another request";
+  }
+}
+
 TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
   HttpWorld w;
   w.options.limits.receive_s = 1;

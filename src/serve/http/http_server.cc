@@ -135,7 +135,11 @@ bool Server::begin(MHD_Connection* connection, Exchange& exchange, const char* m
   MHD_get_connection_values(
       connection, MHD_HEADER_KIND,
       [](void* into, MHD_ValueKind, const char* name, const char* value) {
-        static_cast<HttpRequest*>(into)->headers[lower(name)] = value ? value : "";
+        auto& got = *static_cast<HttpRequest*>(into);
+        const auto [at, first] = got.headers.insert_or_assign(lower(name), value ? value : "");
+        const bool length = at->first == "content-length", coding = at->first == "transfer-encoding";
+        got.two_lengths |= (!first && (length || coding)) || (length && got.headers.contains("transfer-encoding")) ||
+                           (coding && got.headers.contains("content-length"));
         return MHD_YES;
       },
       &request);
@@ -195,6 +199,7 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
   MHD_add_response_header(response, "Content-Type", reply.type.c_str());
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   MHD_add_response_header(response, "Cache-Control", "no-store");
+  if (exchange.request.two_lengths) MHD_add_response_header(response, "Connection", "close");
   for (const auto& [name, value] : reply.headers) MHD_add_response_header(response, name.c_str(), value.c_str());
   const MHD_Result result = MHD_queue_response(connection, unsigned(reply.status), response);
   MHD_destroy_response(response);

@@ -19,6 +19,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> query;   // decoded, in order
   std::map<std::string, std::string, std::less<>> headers;  // of a repeated one the last
   std::string body;
+  bool two_lengths = false;  // Content-Length or Transfer-Encoding twice, or both: a proxy may read it otherwise
   Caller caller;
   std::string header(std::string_view name) const {
     const auto at = headers.find(name);
@@ -42,6 +43,7 @@ struct HttpReply {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  bool two_lengths = false;  // Content-Length or Transfer-Encoding twice, or both: a proxy may read it otherwise
   std::unique_ptr<ReplyStream> stream;  // in place of the body
 };
 

@@ -16,6 +16,7 @@ namespace smartmig {
 struct Caller {
   std::uint32_t uid = 0xFFFFFFFF, gid = 0xFFFFFFFF;
   bool operator_rights = false;  // root, the daemon's own user, or the operator token
+  bool remote = false;           // by TCP: what it says of homes and users is of another machine
 };
 
 struct JobQuery {

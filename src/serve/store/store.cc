@@ -23,6 +23,12 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const StoreO
   SMARTMIG_TRY(auto db, SqliteDb::open(path, SqliteDb::kReadWrite));
   SMARTMIG_TRY(const int version, schema_version(db));
   if (version > kStoreVersion) return newer_schema(path, version);
+  if (version >= 0) {
+    const auto whole = db.text("PRAGMA quick_check(1)");
+    if (!whole || *whole != "ok")
+      return io_error("the store {} is damaged ({}): put a backup in its place with smartmig restore FILE --state {}",
+                      path, whole ? *whole : whole.error().what, path.substr(0, path.rfind('/')));
+  }
   if (version < 0) SMARTMIG_RETURN_IF_ERROR(create_schema(db));
   if (version >= 0 && version < kStoreVersion) SMARTMIG_RETURN_IF_ERROR(migrate_schema(db, version));
   SMARTMIG_TRY(auto writer, StoreWriter::open(std::move(db), options));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/file.h"
 #include "support/store_rows.h"
 
 namespace smartmig {
@@ -157,6 +158,24 @@ TEST(Store, PruningGivesNoNumberTwice) {
   ASSERT_TRUE(start);
   EXPECT_EQ(start->last_job, 1200u);
   EXPECT_EQ(start->last_event, 1200u);
+}
+
+TEST(Store, DamageDeepInsideIsNoticedAtTheStart) {
+  TempDir dir;
+  const std::string path = dir.path() + "/queue.db";
+  {
+    auto store = std::move(Store::open(path).value());
+    StoreBatch batch;
+    for (std::uint64_t i = 1; i <= 500; ++i)
+      batch.events.push_back({i, 1, "{\"words\":\"" + std::string(200, 'x') + "\"}"});
+    ASSERT_TRUE(store->commit(batch));
+  }
+  std::string bytes = read_file(path).value();
+  for (std::size_t at = bytes.size() / 2; at < bytes.size() / 2 + 8192; ++at) bytes[at] = '\x5a';
+  ASSERT_TRUE(write_file(path, bytes));
+  const auto opened = Store::open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().what.find("smartmig restore"), std::string::npos) << opened.error().what;
 }
 
 TEST(Store, ThreadsReadWhileOneWrites) {
