@@ -2,7 +2,8 @@
 # one progress line. Everything is printed to stderr. On a pipe a build prints only where it starts and ends.
 
 # ccache looks files up by the dependencies that ninja keeps anyway: without it, each miss runs the preprocessor once more.
-export CCACHE_DEPEND=${CCACHE_DEPEND-1}
+# And it passes by every source with a precompiled header unless told not to mind these two.
+export CCACHE_DEPEND=${CCACHE_DEPEND-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
 
 say() { printf 'smartmig: %s\n' "$*" >&2; }
 
@@ -119,6 +120,6 @@ build_preset() {
     say "the build failed; the whole output is in build/$preset/build.log"
     return 1
   fi
-  mv -- "$dir/.stamp.new" "$dir/.stamp"
+  mv -- "$dir/.stamp.new" "$dir/${stamp_name-.stamp}"
   say "built ($preset) in $((SECONDS - began)) s"
 }
