@@ -197,6 +197,20 @@ TEST_F(Crash, ADirectoryThatHoldsNoMachineIsRefusedInWords) {
   EXPECT_NE(std::string(nvmlSimLastError()).find("not a machine of this version"), std::string::npos);
 }
 
+TEST_F(Crash, ADamagedMachineIsRefusedInWords) {
+  directory_ = scratch_directory();
+  ::setenv("NVML_SIM_STATE", directory_.c_str(), 1);
+  MachineSpec spec;
+  ASSERT_TRUE(Store::create(directory_, spec));
+  ASSERT_TRUE(Store::open(directory_));
+  FILE* file = std::fopen((directory_ + "/state").c_str(), "r+");
+  std::fseek(file, long(sizeof(Header)), SEEK_SET);
+  for (std::size_t i = 0; i < sizeof(State); ++i) std::fputc(0x5a, file);
+  std::fclose(file);
+  EXPECT_EQ(nvmlInit_v2(), NVML_ERROR_UNKNOWN);
+  EXPECT_NE(std::string(nvmlSimLastError()).find("is damaged"), std::string::npos) << nvmlSimLastError();
+}
+
 TEST_F(Crash, WithoutADirectoryTheMachineIsPrivate) {
   ::setenv("NVML_SIM_GPUS", "2xh200-141gb", 1);
   ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS) << nvmlSimLastError();

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "board.h"
 #include "machine_init.h"
 
 namespace smartmig::nvsim {
@@ -52,6 +53,38 @@ Result<Ok> fill(Shared& shared, const MachineSpec& spec) {
   return fill_state(shared.copies[0], spec);
 }
 
+// Other users' jobs register on a machine of root's; nobody else has any business with a user's own.
+mode_t state_mode() { return ::geteuid() == 0 ? 0666 : 0600; }
+
+template <std::size_t N>
+bool ends_within(const char (&text)[N]) {
+  return ::strnlen(text, N) < N;
+}
+
+// Whether what the others rely on holds: somebody may have written into the file.
+bool makes_sense(const Shared& shared) {
+  const std::uint32_t active = shared.header.active.load(std::memory_order_acquire);
+  if (active > 1 || shared.header.clock_mode > 2 || !ends_within(shared.header.boot_id)) return false;
+  const State& state = shared.copies[active];
+  if (state.gpu_count < 0 || state.gpu_count > kMaxGpus) return false;
+  for (int g = 0; g < state.gpu_count; ++g) {
+    const Gpu& gpu = state.gpus[g];
+    if (!ends_within(gpu.model) || !ends_within(gpu.power)) return false;
+    const auto board = Board::named(gpu.model, gpu.power);
+    if (!board) return false;
+    const int profiles = int((*board)->model().profiles().size()), slices = (*board)->model().memory_slices();
+    for (const GpuInstance& one : gpu.gpu_instances)
+      if (one.generation != 0 && (one.profile < 0 || one.profile >= profiles || one.start < 0 || one.start >= slices))
+        return false;
+  }
+  for (const Process& process : state.processes)
+    if (process.owner.pid != 0 && (process.gpu < 0 || process.gpu >= state.gpu_count || !ends_within(process.kind)))
+      return false;
+  for (const Holder& holder : state.holders)
+    if (holder.owner.pid != 0 && (holder.gpu < 0 || holder.gpu >= state.gpu_count)) return false;
+  return true;
+}
+
 std::string path_of(const std::string& directory) { return directory + "/state"; }
 
 }  // namespace
@@ -61,10 +94,10 @@ Result<Ok> Store::create(const std::string& directory, const MachineSpec& spec) 
     return io_error("{}: cannot make the directory: {}", directory, std::strerror(errno));
   const std::string path = path_of(directory), temporary = fmt::format("{}.{}.{}", path, ::getpid(), thread_id());
   if (::access(path.c_str(), F_OK) == 0) return Ok{};
-  const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, state_mode());
   if (fd < 0) return io_error("{}: cannot be made: {}", temporary, std::strerror(errno));
   const auto finish = [&]() -> Result<Ok> {
-    if (::fchmod(fd, 0666) != 0 || ::ftruncate(fd, sizeof(Shared)) != 0)
+    if (::fchmod(fd, state_mode()) != 0 || ::ftruncate(fd, sizeof(Shared)) != 0)
       return io_error("{}: cannot be made {} bytes long: {}", temporary, sizeof(Shared), std::strerror(errno));
     void* map = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) return io_error("{}: cannot be mapped: {}", temporary, std::strerror(errno));
@@ -106,6 +139,10 @@ Result<std::shared_ptr<Store>> Store::open(const std::string& directory) {
     ::munmap(map, sizeof(Shared));
     return invalid("{} is from before the last start of this host, and instances do not survive that: remove {}", path,
                    directory);
+  }
+  if (!makes_sense(*shared)) {
+    ::munmap(map, sizeof(Shared));
+    return invalid("{} is damaged: remove {} and make it again", path, directory);
   }
   return std::shared_ptr<Store>(new Store(directory, shared));
 }
