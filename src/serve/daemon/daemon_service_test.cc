@@ -267,11 +267,7 @@ TEST(Daemon, TheShadowTellsWhatItWouldHaveDoneAndCost) {
 }
 
 TEST(Daemon, ALearnedPolicyIsGuarded) {
-  // It draws: an empty GPU may stay as it is, and without a tick nothing would ask again.
-  Queue q("1xa100-40gb", [](DaemonHostOptions& o) {
-    o.settings.policy.name = "guard(meanfield+cedf)";
-    o.tick = std::chrono::seconds(60);
-  });
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.policy.name = "guard(meanfield+cedf)"; });
   for (int i = 0; i < 30; ++i) q.submit(q.alice, 5 + i % 9);
   q.run();
   EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 30u);
