@@ -15,7 +15,7 @@ struct PlannedStart {
   GpuId gpu = kNoGpu;
   PlacementId where = kNoPlacement;
   Time begin{}, start{}, finish{};  // begin: of the change that makes its slice; without one the start
-  Time latest = kNever;  // it could start now and is held back to save energy: no longer than until then
+  Time latest = kNever;             // it could start now and is held back to save energy: no longer than until then
 };
 
 class Policy {
