@@ -278,7 +278,8 @@ Result<Ok> FakeDriver::health(GpuId id) {
   return Ok{};
 }
 
-Result<Environment> FakeDriver::environment(GpuId id, const Instance& instance, std::uint32_t) {
+Result<Environment> FakeDriver::environment(GpuId id, const Instance& instance, std::uint32_t uid) {
+  if (only_uid != 0 && uid != only_uid) return busy_error("another user's process runs there");
   Lock lock(mutex_);
   SMARTMIG_RETURN_IF_ERROR(reach(lock, id));
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};

@@ -58,6 +58,8 @@ class FakeDriver : public MigDriver {
   void clear_faults();
   Time now() const;
 
+  std::uint32_t only_uid = 0;  // not 0: another user's jobs are kept out, as by MPS
+
  private:
   struct Gpu {
     std::shared_ptr<const GpuModel> model;

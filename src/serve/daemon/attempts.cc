@@ -173,7 +173,8 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
 // A daemon that is short of something says nothing about the job: it waits, and is tried again.
 void Attempts::could_not_start(JobRecord& job, const Error& error) {
   left_slice(job, session_.now());
-  if (error.code != Error::kIo && error.code != Error::kTimeout) {
+  // kBusy: of its board, where another user's processes keep this one's out (MPS).
+  if (error.code != Error::kIo && error.code != Error::kTimeout && error.code != Error::kBusy) {
     job.times.ended = session_.now();
     return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
   }

@@ -41,6 +41,13 @@ TEST(Attempts, AShortageOfTheDaemonFailsNoJob) {
   EXPECT_EQ(s.attempts->next_try(), kNeverUnix);
 }
 
+TEST(Attempts, AJobWaitsWhileAnotherUserHasItsBoard) {
+  Starting s;
+  s.driver->only_uid = 4711;
+  EXPECT_EQ(s.start().status, JobStatus::kQueued);
+  EXPECT_TRUE(s.runner.started.empty());
+}
+
 TEST(Attempts, AFaultOfTheJobFailsIt) {
   Starting s;
   s.runner.start_error = Error{Error::kNotFound, "no such directory"};
