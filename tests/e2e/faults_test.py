@@ -143,8 +143,13 @@ def killed_while_it_holds_memory(build):
         number = c.sh(f"[ $SMARTMIG_ATTEMPT = 1 ] || exit 0; echo '{OUT_OF_MEMORY}'; kill -9 $$")
         end = c.wait(number)
         equal((end["state"], end["attempt"], end["oom_restarts"]), ("done", 2, 1), "killed after it said why")
-        # Its slice was seen full.
-        number = c.submit(m.job("0:4800M", 0.7))
+        # Its slice was seen full, and it may be run again; else somebody may have meant it.
+        number = c.submit(m.job("0:4800M", 60))
+        until(lambda: c.job(number)["peak_mib"] == 4800, "4800 MiB of 4864 MiB are seen")
+        os.kill(m.processes()[0], signal.SIGKILL)
+        equal(c.wait(number)["state"], "failed", "killed with its slice full, without --requeue")
+        until(lambda: m.used_mib() == 0 and not m.processes(), "its slice is free again")
+        number = c.submit(m.job("0:4800M", 0.7), requeue=True)
         until(lambda: c.job(number)["peak_mib"] == 4800, "4800 MiB of 4864 MiB are seen")
         os.kill(m.processes()[0], signal.SIGKILL)
         end = c.wait(number)
