@@ -92,9 +92,8 @@ TEST(JobTable, AJobThatFitsNowhereIsNamed) {
   workload->jobs[1].mem_mib = 50000;
   const auto table = JobTable::bind(workload, *platform);
   ASSERT_FALSE(table);
-  EXPECT_EQ(
-      table.error().what,
-      "job huge needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40320 MiB");
+  EXPECT_EQ(table.error().what,
+            "job huge needs 50000 MiB of GPU memory; the largest slice of 2xa100-40gb, 7g.40gb, has 40320 MiB");
 }
 
 TEST(JobTable, AddedWattsFollowTheKind) {
