@@ -99,6 +99,26 @@ ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINE
   leave
 }
 
+rounds() {  # NAME POLICY N: the batch N times through one daemon that is told nothing: what it learns from its own runs
+  run=$1
+  serve "$2" "" || return
+  now >"$out/$1.served"
+  python3 "$report" plan "$out" nothing >"$work/plan" || return
+  for round in $(seq "$3"); do
+    began "$1-$round"
+    mig pause >/dev/null
+    while read -r name kind steps options; do
+      # shellcheck disable=SC2086
+      send --name "$name" $options -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
+    done <"$work/plan"
+    mig resume >/dev/null
+    mig wait --timeout 200s >"$out/log/$1-$round.wait" 2>&1 || tail -n 3 "$out/log/$1-$round.wait"
+    ended "smartmig $2, nothing told, round $round"
+  done
+  run=$1
+  leave
+}
+
 restart() {  # NAME COMMAND...: one job that does not fit the smallest slice, memory unknown to the queue
   run=$1; shift
   serve migm-b "" || return
@@ -126,6 +146,9 @@ runs() {
     planner-common) ours planner-common planner "" common ;;
     planner-longest) ours planner-longest planner "" longest ;;
     planner-unknown) ours planner-unknown planner "" unknown ;;
+    best) ours best best "" none ;;
+    best-unknown) ours best-unknown best "" nothing ;;  # what serve does if it is told nothing
+    best-rounds) rounds best-rounds best 3 ;;
     migm-b) ours migm-b migm-b "" none ;;
     migm-longest) ours migm-longest migm-b "" longest ;;
     batch) ours batch batch "" none ;;  # the weight of energy: none

@@ -54,6 +54,7 @@ def plan(out, mode):
         if mode == "common": options += ["--deadline", f"{0.8 * span:.0f}s"]
         if mode == "longest": options += ["--deadline", f"{max(1, 0.95 * span - 0.6 * e1):.1f}s"]
         if mode == "order": options += ["--deadline", f"{200 - e1:.1f}s"]
+        if mode == "nothing": options = []
         print(name, kind, steps, *options)
     return 0
 
