@@ -146,7 +146,11 @@ class Supervisor {
     signalfd_siginfo info;
     while (::read(signals_, &info, sizeof info) == ssize_t(sizeof info)) {
       if (int(info.ssi_signo) != kStopSignal || info.ssi_code != SI_QUEUE || info.ssi_ptr >> 56 != 0x5A) continue;
-      stop(int(info.ssi_ptr & 0xFF), std::int64_t(info.ssi_ptr >> 8 & 0xFFFFFFFFFF) * 1000);
+      const int asked = int(info.ssi_ptr & 0xFF);
+      if (asked == SIGSTOP || asked == SIGCONT)
+        suspend(asked == SIGSTOP);
+      else
+        stop(asked, std::int64_t(info.ssi_ptr >> 8 & 0xFFFFFFFFFF) * 1000);
     }
     for (;;) {
       int status = 0;
@@ -164,6 +168,16 @@ class Supervisor {
     }
   }
 
+  // While it is stopped its time limit stands still. One that is being ended is left alone.
+  void suspend(bool on) {
+    if (kill_at_ != kNone || on == suspended_) return;
+    suspended_ = on;
+    const std::int64_t now = monotonic_us();
+    if (limit_at_ != kNone) limit_left_ = limit_at_ - now;
+    limit_at_ = on || head_.time_limit_us <= 0 ? kNone : now + limit_left_;
+    if (::kill(-child_, on ? SIGSTOP : SIGCONT) != 0) ::kill(child_, on ? SIGSTOP : SIGCONT);
+  }
+
   void stop(int signal, std::int64_t grace_us) {
     if (signal <= 0 || signal >= NSIG) signal = SIGTERM;
     const std::int64_t at = monotonic_us() + grace_us;
@@ -176,6 +190,7 @@ class Supervisor {
     }
     if (::kill(-child_, signal) != 0) ::kill(child_, signal);  // it may not be a group of its own yet
     ::kill(-child_, SIGCONT);                                  // a stopped job hears it too
+    ::kill(child_, SIGCONT);
   }
 
   void read_news() {
@@ -304,9 +319,9 @@ class Supervisor {
   Ending ending_;
   int signals_ = -1, output_[2] = {-1, -1}, errors_[2] = {-1, -1}, news_[2] = {-1, -1}, handover_[2] = {-1, -1};
   pid_t child_ = -1;
-  std::int64_t limit_at_ = kNone, kill_at_ = kNone;
+  std::int64_t limit_at_ = kNone, kill_at_ = kNone, limit_left_ = 0;
   int first_signal_ = 0;
-  bool ended_ = false, ready_ = false, failed_ = false, killed_ = false;
+  bool ended_ = false, ready_ = false, failed_ = false, killed_ = false, suspended_ = false;
 };
 
 }  // namespace

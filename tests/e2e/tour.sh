@@ -158,6 +158,59 @@ expect 0 "^ *$held .*queued" ./smartmig queue
 expect 0 'starts work again' ./smartmig resume
 expect 0 'done' ./smartmig wait "$held"
 
+# orders about jobs, through a kill of the daemon
+export -n SMARTMIG_DEADLINE
+kept=$(id_of --hold --name kept -- true)
+later=$(id_of --begin 1h --name later -- true)
+still=$(id_of --name still --deadline 10s -- sh -c 'for i in 1 2 3 4; do echo $i; sleep 0.3; done')
+until_true sh -c "./smartmig log $still | grep -qx 1"
+expect 0 'still: suspended' ./smartmig suspend "$still"
+kill -9 "$(daemon_pid)"
+./smartmig serve --emulate 8xa100-40gb >serve.log 2>&1 &
+until_true ./smartmig queue
+expect 0 "^ *$still .*suspended" ./smartmig queue
+expect 0 'held by its owner' ./smartmig show "$kept"
+expect 0 'begins at' ./smartmig show "$later"
+before_wait=$(./smartmig log "$still" 2>/dev/null)
+sleep 1
+[ "$before_wait" = "$(./smartmig log "$still" 2>/dev/null)" ] || fail "a suspended job goes on"
+expect 0 'still: running' ./smartmig continue "$still"
+expect 0 'still: done' ./smartmig wait "$still"
+expect 0 'is held by its owner' ./smartmig why "$kept"
+expect 0 'kept: queued' ./smartmig release "$kept"
+expect 0 'done' ./smartmig wait "$kept"
+expect 0 'later: queued' ./smartmig update "$later" --begin now --deadline 5s
+expect 0 'done' ./smartmig wait "$later"
+expect 0 'licensed +1 ' ./smartmig group licensed --limit 1
+expect 0 'done' ./smartmig wait "$(id_of --group licensed --deadline 5s -- true)"
+failing=$(id_of --name failing --deadline 5s -- false)
+expect 1 'failed' ./smartmig wait "$failing"
+expect 0 'failing: queued' ./smartmig requeue --failed --name failing
+expect 1 'failed' ./smartmig wait "$failing"
+queued=$(id_of --hold --name many --array 1-3 -- true)
+expect 0 'cancelled by its owner' ./smartmig cancel --name many --state held
+expect 0 'total +[0-9]+' ./smartmig usage --by day
+expect 0 '^user,jobs,done,energy_j' ./smartmig usage --csv
+front=$(id_of --hold -- true)
+expect 0 "job $front true: held" ./smartmig front "$front"
+expect_json "value[0]['priority'] >= 1" ./smartmig show "$front" --json
+expect_json "value[0]['state'] == 'cancelled'" ./smartmig cancel "$front" --json
+mkdir there && cat >slurm.sh <<'SCRIPT'
+#!/bin/sh
+#SBATCH --cpus-per-task=1 --array=2-6:2 --error=%A_%a.err --chdir=there --job-name=swept
+echo "$SLURM_SUBMIT_DIR $SLURM_CPUS_PER_TASK $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MIN $SLURM_ARRAY_TASK_MAX $SLURM_JOB_NAME"
+echo "to $SLURM_ARRAY_TASK_ID" >&2
+SCRIPT
+swept=$(id_of --deadline 10s slurm.sh)
+# shellcheck disable=SC2086
+expect 0 'done' ./smartmig wait $swept
+expect 0 "^$work 1 3 2 6 swept" ./smartmig log "${swept%%$'\n'*}"
+[ "$(cat "there/${swept%%$'\n'*}_2.err")" = "to 2" ] || fail "--error: $(ls there)"
+expect 0 'wrapped' ./smartmig run --deadline 10s --wrap 'echo wrap""ped'
+printf '#!/bin/sh\n#SBATCH --nodes=2\ntrue\n' >two.sh
+expect 2 'nodes=2 cannot be had' ./smartmig submit two.sh
+export SMARTMIG_DEADLINE=10s
+
 kill -HUP "$(daemon_pid)"
 until_true grep -q 'configuration read again' serve.log
 
@@ -229,7 +282,7 @@ expect 0 'done' ./smartmig run -- true
 for shell in bash zsh fish; do expect 0 'submit' ./smartmig completion "$shell"; done
 bash -n <(./smartmig completion bash) || fail "completion bash is no bash"
 expect 0 '^\.SH NAME' ./smartmig man
-for verb in serve submit run queue log wait cancel requeue why eta whatif top drain pause resume backup restore; do
+for verb in serve submit run queue log wait cancel requeue show hold release update front suspend continue group usage why eta whatif top drain pause resume backup restore; do
   expect 0 'Example:' ./smartmig "$verb" --help
 done
 expect 2 'did you mean' ./smartmig submit --dedline 2h -- true

@@ -8,6 +8,7 @@
 #include "serve/daemon/attempt_ends.h"
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
+#include "serve/daemon/suspensions.h"
 #include "serve/daemon/upkeep.h"
 #include "support/fake_driver.h"
 #include "support/set_clock.h"
@@ -26,6 +27,7 @@ class NotedRunner : public JobRunner {
     stopped.push_back(id);
     return Ok{};
   }
+  Result<Ok> suspend(AttemptId, bool) override { return Ok{}; }
   Result<Found> recover(const std::vector<AttemptId>& expected) override {
     Found out;
     for (const AttemptId& id : expected) {
@@ -65,7 +67,7 @@ struct DaemonParts {
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
     lifecycle.emplace(state->session, state->book, state->figures);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
-                    *lifecycle);
+                    state->groups, *lifecycle);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
                      state->shares, *lifecycle, *visible);
     ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,
@@ -74,6 +76,7 @@ struct DaemonParts {
                     state->memory, state->figures);
     decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
                       state->estimates, *attempts, state->figures);
+    suspensions.emplace(state->session, state->book, state->attempts, runner);
     upkeep.emplace(state->settings, state->session, state->book, *store, runner);
     EXPECT_TRUE(decisions->make_policies());
     tell_all();
@@ -155,6 +158,7 @@ struct DaemonParts {
   std::optional<AttemptEnds> ends;
   std::optional<GpuReports> reports;
   std::optional<Decisions> decisions;
+  std::optional<Suspensions> suspensions;
   std::optional<Upkeep> upkeep;
 };
 

@@ -13,7 +13,7 @@ namespace smartmig {
 
 class FakeService final : public Service {
  public:
-  Result<Json> submit(const Caller& caller, const Json& body) override {
+  Result<Json> submit(const Caller& caller, const Json& body, std::optional<std::uint32_t>) override {
     const std::scoped_lock lock(mutex_);
     const bool many = body.contains("jobs");
     if (many && !body["jobs"].is_array()) return invalid("jobs: a list of specs");
@@ -46,12 +46,17 @@ class FakeService final : public Service {
   }
   Result<Json> cancel(const Caller& caller, std::uint64_t id) override { return change(caller, id, "cancelled"); }
   Result<Json> requeue(const Caller& caller, std::uint64_t id) override { return change(caller, id, "queued"); }
-  Result<Json> cancel_jobs(const Caller& caller, const Json& body) override {
-    return change_all(caller, body, "cancelled");
+  Result<Json> change_jobs(const Caller& caller, JobVerb verb, const Json& body) override {
+    return change_all(caller, body,
+                      verb == JobVerb::kCancel ? "cancelled"
+                      : verb == JobVerb::kHold ? "held"
+                                               : "queued");
   }
-  Result<Json> requeue_jobs(const Caller& caller, const Json& body) override {
-    return change_all(caller, body, "queued");
+  Result<Json> usage(const Caller&, const UsageQuery& query) override {
+    return Json{{"by", query.by}, {"rows", Json::array()}};
   }
+  Result<Json> groups(const Caller&) override { return Json{{"groups", Json::array()}}; }
+  Result<Json> set_group(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
   Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
   Result<Json> whatif(const Caller&, const Json& body) override {

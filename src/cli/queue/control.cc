@@ -2,17 +2,13 @@
 // However many jobs are named, they are one request, so that the daemon makes one transaction of them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <map>
 
-#include "base/errors.h"
 #include "base/text.h"
-#include "cli/queue/daemon_options.h"
-#include "cli/queue/job_words.h"
+#include "cli/queue/job_change.h"
+#include "cli/time_words.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
-#include "serve/http/http_types.h"
 #include "serve/store/store.h"
 
 namespace smartmig::cli {
@@ -36,36 +32,6 @@ int for_each(const DaemonOptions& options, const std::vector<std::string>& objec
       fmt::print("{}\n", words(object, *answer));
   }
   if (options.json) print_json(answers);
-  return code;
-}
-
-std::string job_words(const std::string& id, const Json& job) {
-  const std::string reason = text_at(job, "reason");
-  return fmt::format("job {} {}: {}{}", id, job_title(job), text_at(job, "state", "?"),
-                     reason.empty() ? "" : ", " + reason);
-}
-
-// One request for all of them, and what became of each; of many, how many.
-int change_jobs(const DaemonOptions& options, const char* verb, const Json& choice) {
-  constexpr std::size_t kMostLines = 100;
-  auto client = options.connect();
-  if (!client) return failure(client.error());
-  const auto answer = client->post(fmt::format("/v1/jobs/{}", verb), choice);
-  if (!answer) return failure(answer.error());
-  const Json &jobs = list_at(*answer, "jobs"), &refused = list_at(*answer, "refused");
-  if (options.json) print_json(jobs);
-  if (!options.json && jobs.size() <= kMostLines)
-    for (const Json& job : jobs) fmt::print("{}\n", job_words(fmt::format("{}", id_at(job, "id")), job));
-  if (!options.json && jobs.size() > kMostLines) {
-    std::map<std::string, std::size_t> states;
-    for (const Json& job : jobs) ++states[text_at(job, "state", "?")];
-    for (const auto& [state, count] : states) fmt::print("{} jobs: {}\n", count, state);
-  }
-  int code = 0;
-  for (std::size_t i = 0; i < std::min(kMostLines, refused.size()); ++i)
-    code = failure({error_code(text_at(refused[i], "code")), text_at(refused[i], "message", "refused")});
-  if (refused.size() > kMostLines) failure(busy_error("and {} more were refused", refused.size() - kMostLines));
-  if (jobs.empty() && refused.empty() && !options.json) fmt::print("No such job is active.\n");
   return code;
 }
 
@@ -102,44 +68,47 @@ int set_queue(const DaemonOptions& options, const char* what) {
 
 int run_cancel(const Arguments& arguments) {
   DaemonOptions options;
-  std::vector<std::string> words;
-  bool all = false;
-  std::int64_t array = 0;
+  JobsMeant meant;
   Command cmd("cancel", "JOB...",
-              "Cancels jobs: one that waits goes at once, one that runs is asked to stop and killed after its grace.",
-              "smartmig cancel 12 14-17");
-  cmd.flag("--all", all, "all your jobs that are not final");
-  cmd.option("--array", array, "ID", "every task of this array");
+              "Cancels jobs: one that waits goes at once, one that runs is asked to stop and killed after its grace.\n"
+              "--user, --name and --state together mean the jobs that are all of these.",
+              "smartmig cancel --name sweep --state queued");
+  meant.declare(cmd);
   options.declare(cmd);
-  cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (words.empty() && !all && array == 0) return usage_error(invalid("which job? smartmig cancel JOB..., or --all"));
-  const auto ids = read_ids(words);
-  if (!ids) return usage_error(ids.error());
-  Json choice = Json::object();
-  if (!ids->empty()) choice["ids"] = *ids;
-  if (array > 0) choice["array"] = array;
-  if (all) choice["all"] = true;
-  return change_jobs(options, "cancel", choice);
+  const auto body = meant.body(cmd, "cancel");
+  if (!body) return usage_error(body.error());
+  return change_jobs(options, "cancel", *body);
 }
 
 int run_requeue(const Arguments& arguments) {
   DaemonOptions options;
-  std::vector<std::string> words;
+  JobsMeant meant;
+  bool failed = false;
+  std::string since = "1d";
   Command cmd("requeue", "JOB...",
               "Puts jobs back into the queue: a running one is stopped first, a finished one runs again.",
-              "smartmig requeue 12");
+              "smartmig requeue --failed --since 2h");
+  cmd.flag("--failed", failed, "all your jobs that failed since --since");
+  cmd.option("--since", since, "TIME", "how far back --failed and final states look: 2h, 7d");
+  meant.declare(cmd);
   options.declare(cmd);
-  cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto ids = read_ids(words);
-  if (!ids) return usage_error(ids.error());
-  if (ids->empty()) return usage_error(invalid("which job? smartmig requeue JOB..."));
-  return change_jobs(options, "requeue", {{"ids", *ids}});
+  const auto back = read_duration(since, Time(60'000'000));
+  if (!back) return usage_error(back.error());
+  auto body = meant.body(cmd, "requeue");
+  if (failed) {
+    if (!body) body = Json::object();
+    if (body->contains("state")) return usage_error(invalid("--failed is a state: without --state"));
+    (*body)["state"] = "failed";
+  }
+  if (!body) return usage_error(body.error());
+  if (body->contains("state")) (*body)["since_at"] = unix_seconds(unix_now() - *back);
+  return change_jobs(options, "requeue", *body);
 }
 
 int run_drain(const Arguments& arguments) {

@@ -123,6 +123,87 @@ TEST_F(Verbs, SubmitSendsTheCommandWithItsDirectoryAndEnvironment) {
   EXPECT_EQ(daemon_.bodies["POST /v1/jobs"].at(1)["command"], Json({"sleep", "1"}));
 }
 
+TEST_F(Verbs, OrdersNameTheirJobsInOneRequest) {
+  const Json answer = {{"jobs", {job(12, "held")}}, {"refused", {{{"id", 13}, {"code", "busy"}, {"message", "no"}}}}};
+  daemon_.say("POST /v1/jobs/hold", answer);
+  const auto done = call(run_hold, {"12", "13", "--name", "sweep", "--state", "queued"});
+  EXPECT_EQ(done.code, 1);
+  EXPECT_EQ(done.out, "job 12 train: held\n");
+  EXPECT_TRUE(contains(done.err, "no"));
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/hold"].at(0),
+            Json({{"ids", {12, 13}}, {"name", "sweep"}, {"state", "queued"}}));
+  EXPECT_EQ(call(run_release, {}).code, 2);
+  daemon_.say("POST /v1/jobs/requeue", {{"jobs", Json::array()}, {"refused", Json::array()}});
+  EXPECT_EQ(call(run_requeue, {"--failed", "--since", "2h"}).code, 0);
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/requeue"].at(0)["state"], "failed");
+  EXPECT_TRUE(daemon_.bodies["POST /v1/jobs/requeue"].at(0).contains("since_at"));
+}
+
+TEST_F(Verbs, AnUpdateSendsWhatTheCommandLineSays) {
+  daemon_.say("POST /v1/jobs/update", {{"jobs", {job(12, "queued")}}, {"refused", Json::array()}});
+  ::setenv("SMARTMIG_DEADLINE", "2h", 1);
+  const auto done = call(run_update, {"12", "--mem", "20G", "--time", "0", "--priority", "-2"});
+  const auto nothing = call(run_update, {"12"});
+  ::unsetenv("SMARTMIG_DEADLINE");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/update"].at(0),
+            Json({{"ids", {12}}, {"set", {{"mem_mib", 20480}, {"time_limit_s", nullptr}, {"priority", -2}}}}))
+      << "the environment is for submit";
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_EQ(call(run_update, {"12", "--deadline", "none", "--begin", "now"}).code, 0);
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs/update"].at(1)["set"], Json({{"deadline_at", nullptr}, {"begin_s", 0.0}}));
+}
+
+TEST_F(Verbs, ShowTellsAllOfAJob) {
+  Json one = job(12, "running");
+  one["ended_at"] = one["exit_code"] = nullptr;
+  one["suspended"] = true;
+  one["command"] = {"python3", "train.py", "--note", "a b"};
+  one["spec"] = {{"directory", "/data"}, {"time_limit_s", 3600.0}, {"dependencies", {"afterok:3", "singleton"}}};
+  daemon_.say("GET /v1/jobs/12", one);
+  const auto done = call(run_show, {"12"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(done.out.starts_with("job 12 train\n")) << done.out;
+  for (const char* part :
+       {"state        suspended", "command      python3 train.py --note 'a b'", "time limit   60 min",
+        "depends on   afterok:3, singleton", "directory    /data", "runs on      0:3g.20gb@4", "33.1 kJ"})
+    EXPECT_TRUE(contains(done.out, part)) << part << "\n" << done.out;
+  EXPECT_EQ(call(run_show, {"13"}).code, 1);
+}
+
+TEST_F(Verbs, UsageIsATableOrCsv) {
+  const Json row = {{"key", "an,na"},    {"jobs", 3},     {"done", 2},  {"energy_j", 33100.0},
+                    {"slice_s", 7200.0}, {"late_s", 0.0}, {"cost", 0.5}};
+  daemon_.say("GET /v1/usage", {{"by", "user"}, {"rows", {row}}, {"total", row}});
+  const auto table = call(run_usage, {"--since", "7d"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "an,na     3     2              33.1 kJ         2.00     -  0.50")) << table.out;
+  EXPECT_EQ(call(run_usage, {"--csv"}).out,
+            "user,jobs,done,energy_j,slice_hours,late_s,cost\n\"an,na\",3,2,33100.000,2.000000,0.000,0.500000\n");
+  EXPECT_EQ(call(run_usage, {"--by", "shoe"}).code, 2);
+}
+
+TEST_F(Verbs, GroupsAreShownAndSet) {
+  const Json answer = {{"groups", {{{"name", "big"}, {"limit", 2}, {"running", 2}, {"waiting", 5}}}}};
+  daemon_.say("GET /v1/groups", answer);
+  daemon_.say("POST /v1/groups", answer);
+  EXPECT_EQ(call(run_group, {}).out, "group  limit  running  waiting\nbig        2        2        5\n");
+  EXPECT_EQ(call(run_group, {"big", "--limit", "2"}).code, 0);
+  EXPECT_EQ(daemon_.bodies["POST /v1/groups"].at(0), Json({{"name", "big"}, {"limit", 2}}));
+  EXPECT_EQ(call(run_group, {"--limit", "2"}).code, 2);
+}
+
+TEST_F(Verbs, AJobForAnotherUserLeavesTheCallersHomeAtHome) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
+  ::setenv("SUDO_USER", "anna", 1);
+  EXPECT_EQ(call(run_submit, {"--for", "anna", "--", "true"}).code, 0);
+  ::unsetenv("SUDO_USER");
+  const std::string sent = daemon_.bodies["POST /v1/jobs"].at(0)["environment"].dump();
+  EXPECT_FALSE(contains(sent, "\"HOME=") || contains(sent, "SUDO_USER")) << sent;
+  EXPECT_TRUE(contains(sent, "\"PATH=")) << sent;
+  EXPECT_EQ(call(run_submit, {"--for", "a&b", "--", "true"}).code, 2);
+}
+
 TEST_F(Verbs, AScriptBringsItsHeaderAndTheCommandLineGoesFirst) {
   daemon_.say("POST /v1/jobs", {{"ids", {8u}}, {"jobs", {job(8, "queued")}}, {"warnings", Json::array()}}, 201);
   const std::string script = "#!/bin/bash -e\n#SBATCH --mem=32G -p gpu\n#SMARTMIG --time 30m --name header\necho $1\n";

@@ -107,7 +107,7 @@ std::string job_table(const Json& jobs, double now, bool with_cost) {
   if (with_cost) heads.push_back({"cost", true});
   Columns table(heads);
   for (const Json& job : jobs) {
-    std::string state = text_at(job, "state", "?");
+    std::string state = yes_at(job, "suspended") ? "suspended" : text_at(job, "state", "?");
     if (const std::string ending = ending_words(job); !ending.empty() && ending != "exit 0") state += ", " + ending;
     if (const int stops = int(number_at(job, "preemptions").value_or(0)); stops > 0 && !is_final(job))
       state += fmt::format(", stopped {}x", stops);

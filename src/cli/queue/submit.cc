@@ -46,7 +46,7 @@ void await_daemon(DaemonClient& client) {
 }
 
 // All accepted jobs. Each request is all or nothing; when a later one is refused, the error says what was taken before.
-Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
+Result<Json> send(DaemonClient& client, const std::vector<Json>& specs, const std::string& owner = "") {
   await_daemon(client);
   Json ids = Json::array(), jobs = Json::array(), warnings = Json::array();
   for (std::size_t next = 0; next < specs.size();) {
@@ -56,7 +56,8 @@ Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
       if (!batch.empty() && bytes > kBatchBytes) break;
       batch.push_back(specs[next]);
     }
-    const auto answer = client.post("/v1/jobs", batch.size() == 1 ? batch[0] : Json{{"jobs", batch}});
+    const auto answer = client.post("/v1/jobs" + (owner.empty() ? "" : "?user=" + owner),
+                                    batch.size() == 1 ? batch[0] : Json{{"jobs", batch}});
     if (!answer)
       return ids.empty() ? answer.error()
                          : Error{answer.error().code, fmt::format("{} (the first {} of {} commands were accepted)",
@@ -66,6 +67,26 @@ Result<Json> send(DaemonClient& client, const std::vector<Json>& specs) {
     for (const Json& warning : list_at(*answer, "warnings")) warnings.push_back(warning);
   }
   return Json{{"ids", ids}, {"jobs", jobs}, {"warnings", warnings}};
+}
+
+Result<Ok> plain_user(const std::string& user) {
+  for (const char c : user)
+    if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'))
+      return invalid("--for: '{}' is not the name of a user", user);
+  return Ok{};
+}
+
+// Of a job for another user: the daemon gives it that user's.
+void leave_out_caller(Json& job) {
+  Json kept = Json::array();
+  for (const Json& entry : list_at(job, "environment")) {
+    const std::string text = entry.is_string() ? entry.get<std::string>() : "";
+    const std::string name = text.substr(0, text.find('='));
+    const bool callers = name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL" || name == "MAIL" ||
+                         name.starts_with("SUDO_") || name.starts_with("XDG_");
+    if (!callers) kept.push_back(entry);
+  }
+  job["environment"] = std::move(kept);
 }
 
 void print_accepted(const Json& answer, bool ids_only) {
@@ -134,6 +155,7 @@ int run_submit(const Arguments& arguments) {
   DaemonOptions options;
   Words words;
   bool ids_only = false, wait = false;
+  std::string owner;
   Command cmd(
       "submit", "-- COMMAND... | SCRIPT [ARGUMENT...] | -",
       std::string("Puts a command, a script or a list of commands into the queue and prints the job's number.\n") +
@@ -141,18 +163,23 @@ int run_submit(const Arguments& arguments) {
       "smartmig submit --mem 18G --deadline 2h --estimate 20m -- python3 train.py --epochs 3");
   declare_submit_options(cmd, words.options);
   cmd.flag("--parsable", ids_only, "print the numbers alone, one a line");
+  cmd.option("--for", owner, "USER",
+             "whose job it is to be, for root: it runs as that user, without your HOME and USER");
   cmd.flag("--wait", wait, "return when all are final: 0 if all succeeded").alias("-W");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto submission = make_submission(words, std::cin, unix_now());
+  if (const auto good = plain_user(owner); !good) return usage_error(good.error());
+  auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
+  if (!owner.empty())
+    for (Json& job : submission->jobs) leave_out_caller(job);
   say(submission->notes);
   auto client = options.connect();
   if (!client) return failure(client.error());
-  const auto answer = send(*client, submission->jobs);
+  const auto answer = send(*client, submission->jobs, owner);
   if (!answer) return failure(answer.error());
   if (options.json)
     print_json(*answer);

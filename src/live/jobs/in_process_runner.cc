@@ -112,6 +112,22 @@ Result<Ok> InProcessRunner::stop(AttemptId id, int, Time) {
   return Ok{};
 }
 
+Result<Ok> InProcessRunner::suspend(AttemptId id, bool on) {
+  const auto at = running_.find(id);
+  if (at == running_.end()) return not_found("job {} attempt {} does not run", id.job, id.attempt);
+  Running& job = at->second;
+  if (on == (job.due == kNeverUnix)) return Ok{};
+  due_.erase({job.due, id});
+  if (on) {
+    job.left = std::max(Time{0}, job.due - clock_.now());
+    job.due = kNeverUnix;
+  } else {
+    job.due = clock_.now() + job.left;
+    due_.insert({job.due, id});
+  }
+  return Ok{};
+}
+
 Result<JobRunner::Found> InProcessRunner::recover(const std::vector<AttemptId>& expected) {
   Found found;
   for (const AttemptId& id : expected) {

@@ -25,6 +25,7 @@ class InProcessRunner : public JobRunner {
 
   Result<Ok> start(const Launch& launch) override;
   Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;  // ends it now, as by SIGTERM
+  Result<Ok> suspend(AttemptId id, bool on) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
   UnixTime next_due() const override;
@@ -38,8 +39,9 @@ class InProcessRunner : public JobRunner {
     auto operator<=>(const Due&) const = default;
   };
   struct Running {
-    unsigned int token = 0;  // of its stand-in; 0: none
-    UnixTime started{}, due{};
+    unsigned int token = 0;     // of its stand-in; 0: none
+    UnixTime started{}, due{};  // due kNeverUnix: suspended
+    Time left{};                // of a suspended one
     std::optional<EmulatedScript> script;
     double done = 0;        // share of the work behind it when it started
     double whole_s = 0;     // of the whole job here

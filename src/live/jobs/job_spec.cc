@@ -47,7 +47,8 @@ const std::vector<std::string> kKeys = {"command",
                                         "begin_s",
                                         "mail",
                                         "mail_user",
-                                        "patient"};
+                                        "patient",
+                                        "group"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -233,6 +234,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
     if (spec.begin) in.complain("begin", "is given twice: begin_at and begin_s");
     spec.begin = now + *from_now;
   }
+  spec.group = in.text("group", 64);
   read_mail(in, spec);
   if (const Json* array = in.find("array")) {
     if (!array->is_array() || array->size() > kMaxTasks)
@@ -278,6 +280,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
     for (const Dependency& d : spec.dependencies) list.push_back(fmt::format("{}:{}", word_of(d.when), d.job));
     if (spec.singleton) list.push_back("singleton");
   }
+  if (!spec.group.empty()) out["group"] = spec.group;
   if (spec.hold) out["hold"] = true;
   if (spec.begin) out["begin_at"] = unix_seconds(*spec.begin);
   if (!spec.mail.empty()) {

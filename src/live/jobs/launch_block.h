@@ -13,7 +13,8 @@ inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 2;
 // A script is open as this descriptor of the job; its path stands in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";
-inline constexpr int kStopSignal = 40;  // carries stop_payload(); sent through a pidfd of a verified process
+inline constexpr int kStopSignal =
+    40;  // carries stop_payload(); SIGSTOP and SIGCONT suspend and continue; sent through a pidfd of a verified process
 
 struct LaunchList {
   std::uint32_t at = 0, count = 0;

@@ -315,6 +315,11 @@ Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
   return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(id), std::strerror(errno));
 }
 
+// A supervisor of before knows these as a stop: its kill would come in a lifetime.
+Result<Ok> ProcessRunner::suspend(AttemptId id, bool on) {
+  return stop(id, on ? SIGSTOP : SIGCONT, std::chrono::hours(24 * 365 * 30));
+}
+
 Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& expected) {
   Found found;
   std::vector<std::string> tokens;  // of ended ones whose supervisor may have been killed before it had cleaned up

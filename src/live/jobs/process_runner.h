@@ -39,6 +39,7 @@ class ProcessRunner : public JobRunner {
 
   Result<Ok> start(const Launch& launch) override;
   Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;
+  Result<Ok> suspend(AttemptId id, bool on) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
   std::vector<Left> left(const std::function<bool(std::uint64_t job)>& wanted) const override;

@@ -66,6 +66,26 @@ TEST_F(ProcessRunnerTest, StandardErrorGoesToAFileOfItsOwnAndToTheLog) {
   EXPECT_EQ(read_file(spool_.path() + "/5.err").value(), "err\n");
 }
 
+TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
+  Launch launch = shell(6, "i=0; while [ $i -lt 6 ]; do echo $i; sleep 0.1; i=$((i + 1)); done");
+  launch.spec.time_limit = from_seconds(2);
+  start(launch);
+  EXPECT_TRUE(wait_until([&] { return log({6, 1}).starts_with("0\n"); }));
+  EXPECT_TRUE(runner_->suspend({6, 1}, true));
+  EXPECT_TRUE(runner_->suspend({6, 1}, true));
+  ::usleep(200'000);
+  const std::string written = log({6, 1});
+  ::usleep(2'200'000);
+  EXPECT_EQ(log({6, 1}), written) << "it does nothing, and its limit has not passed";
+  EXPECT_TRUE(runner_->suspend({6, 1}, false));
+  EXPECT_EQ(wait_for({6, 1}).code, 0);
+  EXPECT_EQ(log({6, 1}), "0\n1\n2\n3\n4\n5\n");
+  start(shell(7, "sleep 60"));
+  EXPECT_TRUE(runner_->suspend({7, 1}, true));
+  EXPECT_TRUE(runner_->stop({7, 1}, SIGTERM, from_seconds(20)));
+  EXPECT_EQ(wait_for({7, 1}).signal, SIGTERM) << "a stopped one hears it, too";
+}
+
 TEST_F(ProcessRunnerTest, KilledBySignal) {
   const AttemptExit exit = run(shell(1, "kill -SEGV $$"));
   EXPECT_EQ(exit.code, -1);

@@ -64,6 +64,8 @@ class JobRunner {
   // Sends `first_signal` to the whole group, after `grace` kills it; the exit follows later. Unknown attempts are
   // errors.
   virtual Result<Ok> stop(AttemptId id, int first_signal, Time grace) = 0;
+  // Stops its processes for a while, or lets them go on; asked twice it is the same. Its time limit stands still.
+  virtual Result<Ok> suspend(AttemptId id, bool on) = 0;
   // At the start of a daemon: attempts that have a record: those still running are adopted (their exits will follow),
   // those that ended meanwhile are in `ended`.
   struct Found {

@@ -60,4 +60,14 @@ std::map<QueueId, int> AttemptTable::running_of_arrays(const JobBook& book) cons
   return out;
 }
 
+std::map<std::string, int> AttemptTable::running_of_groups(const JobBook& book) const {
+  std::map<std::string, int> out;
+  for (const auto& [slice, id] : on_slice_)
+    if (const JobRecord* job = book.find(id); job && !job->spec.group.empty()) ++out[job->spec.group];
+  for (const auto& [id, start] : postponed_)
+    if (const JobRecord* job = book.find(id); job && !under_way(*job) && !job->spec.group.empty())
+      ++out[job->spec.group];
+  return out;
+}
+
 }  // namespace smartmig

@@ -43,7 +43,8 @@ class AttemptTable {
     int slices = 0;  // compute slices
   };
   std::vector<Running> running(const JobBook& book, const Platform& platform) const;
-  std::map<QueueId, int> running_of_arrays(const JobBook& book) const;  // array id -> tasks
+  std::map<QueueId, int> running_of_arrays(const JobBook& book) const;      // array id -> tasks
+  std::map<std::string, int> running_of_groups(const JobBook& book) const;  // group -> jobs
 
  private:
   std::set<AttemptId> under_way_;

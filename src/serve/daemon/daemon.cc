@@ -24,6 +24,7 @@ void Daemon::step() {
   const bool stored = commit();
   if (stored) {
     attempts_.carry_out();
+    suspensions_.carry_out();
     upkeep_.tell_of_ended();
     upkeep_.send_mail(lifecycle_.take_mail());
     upkeep_.map_jobs(state_->attempts, state_->boards);
@@ -41,6 +42,7 @@ void Daemon::gather() {
     state_->attempts.rows_renumbered(session.belief());
   }
   session.begin_step();
+  suspensions_.tell_belief();
   ends_.take_exits();
   reports_.take();
   for (const QueueId id : session.overdue())
@@ -67,6 +69,7 @@ bool Daemon::commit() {
 }
 
 UnixTime Daemon::next_due() const {
+  if (suspensions_.to_tell()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
                    short_of_means() ? attempts_.next_try() : kNeverUnix});

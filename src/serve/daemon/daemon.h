@@ -50,7 +50,8 @@ class Daemon {
   Result<Ok> set_settings(Settings settings);  // SIGHUP: all but what belongs to the start
   Result<Ok> drain(int gpu, bool on) { return reports_.drain(gpu, on); }
   void pause(bool on);
-  JobRequests& jobs() { return jobs_; }  // submit, cancel, requeue
+  JobRequests& jobs() { return jobs_; }  // submit, cancel, requeue, hold, ...
+  JobGroups& groups() { return state_->groups; }
 
   DaemonWorld& world() { return world_; }
   const DaemonWorld& world() const { return world_; }
@@ -78,6 +79,7 @@ class Daemon {
   AttemptEnds ends_;
   GpuReports reports_;
   Decisions decisions_;
+  Suspensions suspensions_;
   JobRequests jobs_;
   Upkeep upkeep_;
   Requests requests_;

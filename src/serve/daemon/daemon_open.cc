@@ -12,7 +12,7 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       state_(std::move(state)),
       lifecycle_(state_->session, state_->book, state_->figures),
       visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
-               lifecycle_),
+               state_->groups, lifecycle_),
       attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards,
                 state_->attempts, state_->shares, lifecycle_, visible_),
       ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
@@ -21,8 +21,9 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
                state_->memory, state_->figures),
       decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->attempts,
                  state_->shares, state_->estimates, attempts_, state_->figures),
+      suspensions_(state_->session, state_->book, state_->attempts, world_.runner),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
-            state_->estimates, lifecycle_, state_->figures),
+            state_->estimates, suspensions_, state_->groups, lifecycle_, state_->figures),
       upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
       requests_(world_.clock) {}
 
@@ -37,14 +38,16 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->upkeep_.set_last_without_log(logs->second);
   if (const auto accounts = start.values.find("accounts"); accounts != start.values.end())
     daemon->visible_.set_accounts(accounts->second);
+  if (const auto groups = start.values.find("groups"); groups != start.values.end())
+    daemon->state_->groups.load(groups->second);
   SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
   daemon->reports_.block_unusable();
   for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));
   const auto restored = start.values.find("restored");
   SMARTMIG_RETURN_IF_ERROR(reconcile(world.runner, *daemon->state_, start.last_job,
                                      restored != start.values.end() && !restored->second.empty()));
-  SMARTMIG_RETURN_IF_ERROR(
-      find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_, daemon->lifecycle_));
+  SMARTMIG_RETURN_IF_ERROR(find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_,
+                                        daemon->suspensions_, daemon->lifecycle_));
   return daemon;
 }
 

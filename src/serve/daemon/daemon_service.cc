@@ -56,7 +56,8 @@ Result<std::vector<JobRecord>> DaemonService::unstored(const JobQuery& query) {
   });
 }
 
-Result<Json> DaemonService::submit(const Caller& caller, const Json& body) {
+Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::optional<std::uint32_t> owner) {
+  SMARTMIG_TRY(const Caller caller, on_behalf_of(asking, owner));
   if (facts_.only_uid && caller.uid != *facts_.only_uid)
     return no_permission("this daemon belongs to {} and can run that user's jobs only; root's runs everybody's",
                          user_name(*facts_.only_uid));

@@ -17,13 +17,15 @@ class DaemonService final : public Service {
   };
   DaemonService(Daemon& daemon, Store& store, Facts facts) : daemon_(daemon), store_(store), facts_(std::move(facts)) {}
 
-  Result<Json> submit(const Caller& caller, const Json& body) override;
+  Result<Json> submit(const Caller& caller, const Json& body, std::optional<std::uint32_t> owner) override;
   Result<Json> jobs(const Caller& caller, const JobQuery& query) override;
   Result<Json> job(const Caller& caller, std::uint64_t id) override;
   Result<Json> cancel(const Caller& caller, std::uint64_t id) override;
   Result<Json> requeue(const Caller& caller, std::uint64_t id) override;
-  Result<Json> cancel_jobs(const Caller& caller, const Json& body) override;
-  Result<Json> requeue_jobs(const Caller& caller, const Json& body) override;
+  Result<Json> change_jobs(const Caller& caller, JobVerb verb, const Json& body) override;
+  Result<Json> usage(const Caller& caller, const UsageQuery& query) override;
+  Result<Json> groups(const Caller& caller) override;
+  Result<Json> set_group(const Caller& caller, const Json& body) override;
   Result<Json> why(const Caller& caller, std::uint64_t id) override;
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;

@@ -77,7 +77,9 @@ TEST(Daemon, ManyJobsAreCancelledInOneTransaction) {
   });
   const auto other = q.submit(q.bob, 10);
   q.daemon().step();
-  const auto cancelled = answered<J>(q, [&](DaemonService& s) { return s.cancel_jobs(q.alice, {{"all", true}}); });
+  const auto cancelled = answered<J>(q, [&](DaemonService& s) {
+    return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}});
+  });
   ASSERT_TRUE(cancelled) << cancelled.error().what;
   EXPECT_EQ((*cancelled)["jobs"].size(), std::size_t(kTasks + 1));
   EXPECT_TRUE((*cancelled)["refused"].empty()) << (*cancelled)["refused"].dump();
@@ -85,16 +87,16 @@ TEST(Daemon, ManyJobsAreCancelledInOneTransaction) {
   EXPECT_EQ(q.ended(last).status, JobStatus::kCancelled);
   EXPECT_EQ(q.daemon().live_jobs().size(), 1u);
   const auto some = answered<J>(q, [&](DaemonService& s) {
-    return s.cancel_jobs(q.alice, {{"ids", {first, number(other), 99999u}}});
+    return s.change_jobs(q.alice, JobVerb::kCancel, {{"ids", {first, number(other), 99999u}}});
   });
   ASSERT_TRUE(some);
   EXPECT_TRUE((*some)["jobs"].empty());
   EXPECT_EQ((*some)["refused"][0]["code"], "busy");
   EXPECT_EQ((*some)["refused"][1]["code"], "no_permission");
   EXPECT_EQ((*some)["refused"][2]["code"], "not_found");
-  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.cancel_jobs(q.alice, J::object()); }));
+  EXPECT_FALSE(answered<J>(q, [&](DaemonService& s) { return s.change_jobs(q.alice, JobVerb::kCancel, J::object()); }));
   const auto again = answered<J>(q, [&](DaemonService& s) {
-    return s.requeue_jobs(q.alice, {{"ids", {first, first + 1}}});
+    return s.change_jobs(q.alice, JobVerb::kRequeue, {{"ids", {first, first + 1}}});
   });
   ASSERT_TRUE(again);
   EXPECT_EQ((*again)["jobs"].size(), 2u) << again->dump();
@@ -190,7 +192,7 @@ TEST(Daemon, ARemoteUsersHomeIsThatOfThisMachine) {
   for (const bool remote : {false, true}) {
     Caller alice = q.alice;
     alice.remote = remote;
-    const auto made = answered<J>(q, [&](DaemonService& s) { return s.submit(alice, job); });
+    const auto made = answered<J>(q, [&](DaemonService& s) { return s.submit(alice, job, std::nullopt); });
     ASSERT_TRUE(made) << made.error().what;
     const auto kept = q.ended(QueueId((*made)["ids"][0].get<std::uint64_t>())).spec.environment;
     EXPECT_EQ(kept, remote ? std::vector<std::string>{"LR=1"}

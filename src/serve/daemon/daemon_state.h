@@ -6,6 +6,7 @@
 #include "serve/daemon/estimates.h"
 #include "serve/daemon/figures.h"
 #include "serve/daemon/host_shares.h"
+#include "serve/daemon/job_groups.h"
 #include "serve/daemon/memory_watch.h"
 
 namespace smartmig {
@@ -42,6 +43,7 @@ struct DaemonState {
   Estimates estimates;
   AttemptTable attempts;
   HostShares shares;
+  JobGroups groups;
   MemoryWatch memory;
 
  private:

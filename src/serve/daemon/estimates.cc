@@ -42,7 +42,7 @@ double Estimates::sigma_of(const JobRecord& job) {
 }
 
 void Estimates::learn_from(const JobRecord& job) {
-  if (job.times.started == kNotYet || job.counts.preempted > 0) return;
+  if (job.times.started == kNotYet || job.counts.preempted > 0 || job.counts.suspended > 0) return;
   // Its time on the whole GPU follows from its time here by the curve that it was placed by.
   const JobId row = session_.belief().row(job.id);
   if (row == kNoJob || session_.cluster().state(row).type == kNoType) return;

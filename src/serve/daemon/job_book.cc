@@ -68,10 +68,9 @@ JobRecord& JobBook::accept(JobRecord record) {
 
 JobRecord& JobBook::take_over(JobRecord record) {
   last_id_ = std::max(last_id_, record.id);
-  const QueueId id = record.id;
-  pending_.accepted(id);
+  pending_.accepted(record.id);
   queue_changed_ = true;
-  return jobs_.emplace(id, std::move(record)).first->second;
+  return enter(std::move(record));
 }
 
 JobRecord& JobBook::bring_back(JobRecord record) {

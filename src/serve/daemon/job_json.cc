@@ -25,6 +25,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"array_index", job.array.index},
                 {"array", {job.array.count, job.array.first, job.array.last, job.array.step}},
                 {"held_by", int(job.held_by)},
+                {"suspended", job.suspended ? job.suspended->count() : -1},
+                {"suspensions", job.counts.suspended},
                 {"gid", job.owner.gid},
                 {"user", job.owner.name},
                 {"reason", job.reason},
@@ -71,7 +73,7 @@ Result<JobRecord> from_row(const JobRow& row) {
           {"array_id",     "array_index",     "gid",           "user",    "reason",   "wish",      "first_started",
            "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
-           "oom_restarts", "overruns",        "energy_source", "array",   "held_by"}));
+           "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -88,6 +90,10 @@ Result<JobRecord> from_row(const JobRow& row) {
                                                          int(EnergySource::kModel)));  // rows of before have none
   SMARTMIG_TRY(const std::int64_t held, object.integer("held_by", 0, int(HeldBy::kOperator), 0));
   job.held_by = HeldBy(held);
+  SMARTMIG_TRY(const std::int64_t suspended, object.integer("suspended", -1, kLargest, -1));
+  if (suspended >= 0) job.suspended = Time(suspended);
+  SMARTMIG_TRY(const std::int64_t suspensions, object.integer("suspensions", 0, INT32_MAX, 0));
+  job.counts.suspended = int(suspensions);
   job.array.id = QueueId(array_id);
   if (const Json* all = object.find("array"); all && all->is_array() && all->size() == 4) {
     int* const parts[] = {&job.array.count, &job.array.first, &job.array.last, &job.array.step};
@@ -152,6 +158,8 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"array_index", in_array(job) ? Json(job.array.index) : Json()},
       {"state", name_of(job.status)},
       {"reason", printable(job.reason)},
+      {"suspended", job.suspended.has_value()},
+      {"group", printable(job.spec.group)},
       {"kind", job.spec.kind},
       {"submitted_at", unix_seconds(job.times.submitted)},
       {"started_at", instant_or_null(job.times.started)},

@@ -16,6 +16,7 @@ const char* name_of(EstimateSource source) {
 }
 
 void leave_slice(JobRecord& job) {
+  job.suspended.reset();
   job.place.gpu = -1;
   job.place.slice = {};
   job.place.device.clear();

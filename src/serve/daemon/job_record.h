@@ -1,6 +1,7 @@
 // One job of the daemon's queue: what was asked, where it stands, what it cost. The owner thread alone changes it; each
 // change is stored together with the event that caused it.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "live/energy/energy_meter.h"
@@ -64,6 +65,7 @@ struct JobRecord {
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;
   HeldBy held_by = HeldBy::kNobody;
+  std::optional<Time> suspended;  // its processes are stopped, and so much of its time was left then
   struct {
     UnixTime submitted{}, first_started = kNotYet, started = kNotYet, ended = kNotYet;
   } times;
@@ -90,7 +92,7 @@ struct JobRecord {
     EnergySource source = EnergySource::kModel;  // what the last of them were read from
   } energy;
   struct {
-    int preempted = 0, out_of_memory = 0, overruns = 0;
+    int preempted = 0, out_of_memory = 0, overruns = 0, suspended = 0;
   } counts;  // how often
 };
 

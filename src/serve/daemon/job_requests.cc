@@ -61,6 +61,8 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
     warnings.push_back(
         fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+  if (!spec.group.empty() && groups_.limit(spec.group) == 0)
+    warnings.push_back(fmt::format("group '{}' has no limit: smartmig group {} --limit N", spec.group, spec.group));
   if (!spec.mail.empty() && settings_.hooks.mail.empty())
     warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
   if (spec.restart && spec.checkpoint_signal == 0)

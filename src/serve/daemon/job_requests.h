@@ -1,8 +1,10 @@
-// What users ask of jobs: submit, cancel, requeue. Who may ask for what is decided before (DaemonService); here is
+// What users ask of jobs: submit, cancel, requeue; hold, release, suspend and the like (job_orders.cc). Who may ask for what is decided before (DaemonService); here is
 // whether it can be done. Thread rule: the owner's.
 #pragma once
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/estimates.h"
+#include "serve/daemon/job_groups.h"
+#include "serve/daemon/suspensions.h"
 #include "serve/http/service.h"
 
 namespace smartmig {
@@ -10,8 +12,8 @@ namespace smartmig {
 class JobRequests {
  public:
   JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, JobBook& book,
-              const AttemptTable& table, Attempts& attempts, Estimates& estimates, Lifecycle& lifecycle,
-              Figures& figures)
+              const AttemptTable& table, Attempts& attempts, Estimates& estimates, Suspensions& suspensions,
+              const JobGroups& groups, Lifecycle& lifecycle, Figures& figures)
       : settings_(settings),
         runner_(runner),
         session_(session),
@@ -19,6 +21,8 @@ class JobRequests {
         table_(table),
         attempts_(attempts),
         estimates_(estimates),
+        suspensions_(suspensions),
+        groups_(groups),
         lifecycle_(lifecycle),
         counts_(figures.counts) {}
 
@@ -28,12 +32,23 @@ class JobRequests {
   Result<Ok> cancel(QueueId id, const std::string& why);
   // One that runs is stopped and waits again; one that has ended comes back under its number, with a new attempt.
   Result<Ok> requeue(QueueId id, bool by_operator = true);
+
+  // `by_operator`: not by its owner.
+  Result<Ok> hold(QueueId id, bool by_operator);     // a waiting one waits until it is released
+  Result<Ok> release(QueueId id, bool by_operator);  // a hold of the operator's is the operator's to release
+  Result<Ok> to_front(QueueId id);                   // a priority above that of all others that wait
+  Result<Ok> suspend(QueueId id);                    // a running one; it keeps its slice
+  Result<Ok> resume(QueueId id);
+  // Keys as of a spec: deadline, priority, memory, time limit, estimate, begin; null takes one back.
+  Result<Ok> update(QueueId id, const nlohmann::json& changes, bool by_operator);
+
   JobRecord as_record(const Caller& caller, JobSpec spec);  // as submit would take it
 
  private:
   Result<Ok> room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const;
   Result<Ok> acceptable(const Caller& caller, const JobSpec& spec, std::vector<std::string>& warnings) const;
   Result<Ok> bring_back(QueueId id, bool by_operator);
+  void present_anew(JobRecord& job);
 
   const Settings& settings_;
   const JobRunner& runner_;
@@ -42,6 +57,8 @@ class JobRequests {
   const AttemptTable& table_;
   Attempts& attempts_;
   Estimates& estimates_;
+  Suspensions& suspensions_;
+  const JobGroups& groups_;
   Lifecycle& lifecycle_;
   Counts& counts_;
 };

@@ -50,6 +50,7 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
   job.status = status;
   job.reason = std::move(reason);
   job.stop_reason = StopReason::kNone;
+  job.suspended.reset();
   if (job.times.ended == kNotYet) job.times.ended = session_.now();
   Counts& counts = figures_.counts;
   ++counts.ended[std::size_t(status)];

@@ -14,17 +14,22 @@ ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estima
   return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job)};
 }
 
-// What a dead process holds is not to set the end of a future: it lasts as long as the longest of the others.
+bool runs_on(const JobBook& book, QueueId id) {
+  const JobRecord* job = book.find(id);
+  return job && !job->suspended;
+}
+
+// What a dead process or a suspended job holds is not to set the end of a future: it lasts as long as the longest of the others.
 void shorten_phantoms(LiveFork& live, const JobBook& book) {
   Time longest{0};
   for (std::size_t i = 0; i < live.ids.size(); ++i) {
     const ForkJob& job = live.fork.jobs[i];
-    if (book.find(live.ids[i]))
+    if (runs_on(book, live.ids[i]))
       longest =
           std::max(longest, job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
   }
   for (std::size_t i = 0; i < live.ids.size(); ++i)
-    if (!book.find(live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
+    if (!runs_on(book, live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
 }
 
 // Jobs without a deadline are presented with one that counts only where several users or priorities wait.

@@ -46,6 +46,15 @@ Result<Ok> LiveSession::found_with(const JobRecord& job, GpuId gpu, PlacementId 
   return Ok{};
 }
 
+void LiveSession::revise(const JobRecord& job, GpuId gpu, PlacementId where, Time left) {
+  const JobId old = belief_.row(job.id);
+  if (old == kNoJob || cluster().state(old).phase != JobPhase::kRunning) return;
+  const auto row = belief_.put(job, job.spec.deadline.value_or(kNeverUnix));
+  if (!row) return;  // the fleet has changed: it goes on as it was believed
+  session_->apply(Event::withdrawn(cluster().now(), old));
+  found(*row, gpu, where, left);
+}
+
 void LiveSession::found(JobId row, GpuId gpu, PlacementId where, Time left) {
   session_->apply(Event::submitted(cluster().now(), row));
   session_->apply(Event::found_running(cluster().now(), row, gpu, where, left));

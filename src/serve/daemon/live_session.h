@@ -52,6 +52,8 @@ class LiveSession {
   // One that ran already, at `last` or until then: it has left what its estimate leaves of the time it has run.
   Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last);
   Result<Ok> found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left);  // until its expected end
+  // A running job with another time left, by a new row. REQUIRES: the fleet has nothing to tell of the old one.
+  void revise(const JobRecord& job, GpuId gpu, PlacementId where, Time left);
   // The job leaves the belief: it ran to its end (`completed`), or it is taken out. Jobs that are not visible: nothing.
   void leave(QueueId id, UnixTime when, bool completed);
   void withdraw(QueueId id) { leave(id, now(), false); }

@@ -31,7 +31,7 @@ struct Restored : DaemonParts {
   }
   void recover(std::uint64_t last_stored, bool restored = true) {
     EXPECT_TRUE(reconcile(runner, *state, last_stored, restored));
-    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *lifecycle));
+    EXPECT_TRUE(find_running(runner, *state, *attempts, *ends, *suspensions, *lifecycle));
     tell_all();
     ends->take_exits();
   }

@@ -24,13 +24,17 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
   }
   state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
   // An error: the fleet has changed. It runs where it is, unseen.
+  if (job.suspended) {
+    (void)state.session.found_with(job, GpuId(std::uint32_t(job.place.gpu)), where, Suspensions::believed_left(job));
+    return;
+  }
   (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last);
 }
 
 }  // namespace
 
 Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
-                        Lifecycle& lifecycle) {
+                        Suspensions& suspensions, Lifecycle& lifecycle) {
   std::vector<AttemptId> expected;
   std::vector<QueueId> held;
   for (const auto& [id, job] : state.book.live()) {
@@ -56,6 +60,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
     if (state.boards.known(job->place.gpu)) state.boards.attempt_began(*job);
     state.book.changed(*job);
     if (!alive.count(id)) continue;
+    suspensions.again(*job);
     if (job->status == JobStatus::kStopping)
       attempts.stop_again(job->id);
     else if (state.boards.known(job->place.gpu) && state.boards.failing(job->place.gpu))

@@ -4,10 +4,11 @@
 #pragma once
 #include "serve/daemon/attempt_ends.h"
 #include "serve/daemon/daemon_state.h"
+#include "serve/daemon/suspensions.h"
 
 namespace smartmig {
 
 Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
-                        Lifecycle& lifecycle);
+                        Suspensions& suspensions, Lifecycle& lifecycle);
 
 }  // namespace smartmig

@@ -1,5 +1,7 @@
 #include "serve/daemon/service_rules.h"
 
+#include <pwd.h>
+
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -12,6 +14,21 @@ Error not_yours(std::uint64_t id) {
   return no_permission("job {} belongs to another user; its owner and root may do that", id);
 }
 
+Result<Caller> on_behalf_of(const Caller& caller, std::optional<std::uint32_t> owner) {
+  if (!owner || *owner == caller.uid) return caller;
+  if (!caller.operator_rights)
+    return no_permission("submitting for {} is for the operator: root, or the user who runs the daemon",
+                         user_name(*owner));
+  char buffer[4096];
+  passwd entry{}, *found = nullptr;
+  if (::getpwuid_r(*owner, &entry, buffer, sizeof buffer, &found) != 0 || !found)
+    return not_found("this machine knows no user {}", *owner);
+  Caller other = caller;
+  other.uid = *owner;
+  other.gid = found->pw_gid;
+  return other;
+}
+
 const char* cancelled_by(const Caller& caller, const JobRecord& job) {
   return caller.uid == job.owner.uid ? "cancelled by its owner" : "cancelled by the operator";
 }
@@ -19,7 +36,7 @@ const char* cancelled_by(const Caller& caller, const JobRecord& job) {
 nlohmann::json shown_to(const Caller& caller, const Daemon& daemon, const JobRecord& job, bool with_spec) {
   JobShown how;
   how.now = daemon.now();
-  how.expected = daemon.state().session.expected_finish(job.id);
+  if (!job.suspended) how.expected = daemon.state().session.expected_finish(job.id);
   how.cost = cost_of(job, daemon.state().settings.priced(), how.now, how.expected);
   how.with_command = may_touch(caller, job);
   how.with_spec = with_spec && how.with_command;

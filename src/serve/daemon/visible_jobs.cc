@@ -25,10 +25,27 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   std::size_t most = std::size_t(settings_.limits.window);
   if (book_.waiting().users() > 1) most = std::min(most, fill);
   if (settings_.limits.user_slices > 0) most *= 4;
+  if (!groups_.limits().empty()) most = SIZE_MAX / 2;  // many of a full group may stand before the others
   std::vector<AdmissionJob> out =
       book_.waiting().first(most + attempts_.postponed_count(), attempts_.running_of_arrays(book_));
   std::erase_if(out, [&](const AdmissionJob& job) { return attempts_.postponed(QueueId(job.id)); });
+  keep_group_limits(out);
   return out;
+}
+
+// Those that go beyond their group's limit wait: of all users, the first submitted ones of the highest priority go.
+void VisibleJobs::keep_group_limits(std::vector<AdmissionJob>& jobs) const {
+  if (groups_.limits().empty()) return;
+  std::map<std::string, int> busy = attempts_.running_of_groups(book_);
+  std::sort(jobs.begin(), jobs.end(), [](const AdmissionJob& a, const AdmissionJob& b) {
+    return std::tuple(-std::int64_t(a.priority), a.submitted, a.id) <
+           std::tuple(-std::int64_t(b.priority), b.submitted, b.id);
+  });
+  std::erase_if(jobs, [&](const AdmissionJob& job) {
+    const std::string& group = book_.live().at(QueueId(job.id)).spec.group;
+    const int most = groups_.limit(group);
+    return most > 0 && ++busy[group] > most;
+  });
 }
 
 void VisibleJobs::update(UnixTime daemon_started) {

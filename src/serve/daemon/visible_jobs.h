@@ -5,6 +5,7 @@
 #include "serve/daemon/admission.h"
 #include "serve/daemon/attempt_table.h"
 #include "serve/daemon/host_shares.h"
+#include "serve/daemon/job_groups.h"
 #include "serve/daemon/lifecycle.h"
 
 namespace smartmig {
@@ -12,13 +13,14 @@ namespace smartmig {
 class VisibleJobs {
  public:
   VisibleJobs(const Settings& settings, LiveSession& session, JobBook& book, const Boards& boards,
-              const AttemptTable& attempts, HostShares& shares, Lifecycle& lifecycle)
+              const AttemptTable& attempts, HostShares& shares, const JobGroups& groups, Lifecycle& lifecycle)
       : settings_(settings),
         session_(session),
         book_(book),
         boards_(boards),
         attempts_(attempts),
         shares_(shares),
+        groups_(groups),
         lifecycle_(lifecycle) {}
 
   void update(UnixTime daemon_started);  // a job that fits no slice of the fleet ends here
@@ -29,6 +31,7 @@ class VisibleJobs {
  private:
   AdmissionLimits limits() const;
   std::vector<AdmissionJob> waiting() const;
+  void keep_group_limits(std::vector<AdmissionJob>& jobs) const;
   void show(const AdmittedJob& admitted, std::size_t shown, UnixTime daemon_started);
 
   const Settings& settings_;
@@ -37,6 +40,7 @@ class VisibleJobs {
   const Boards& boards_;
   const AttemptTable& attempts_;
   HostShares& shares_;
+  const JobGroups& groups_;
   Lifecycle& lifecycle_;
   Admission admission_;
   std::size_t active_users_ = 1;

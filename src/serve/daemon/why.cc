@@ -125,6 +125,11 @@ std::optional<Why> held(const WhyInput& in) {
                fmt::format("{} waits for its array's limit: {}", in.name, in.array_limit),
                {"let one of those tasks end"},
                {}};
+  if (!in.group_limit.empty())
+    return Why{"held_group_limit",
+               fmt::format("{} waits for its group's limit: {}", in.name, in.group_limit),
+               {"let one of those jobs end", "ask the operator for a higher limit (smartmig group NAME --limit N)"},
+               {}};
   if (in.user.full)
     return Why{"user_slices_cap",
                fmt::format("its user runs on {} compute slices, at most {} are allowed", in.user.running, in.user.cap),

@@ -1,7 +1,7 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
 //   disk_full, queue_paused, held_by_owner, held_by_operator, held_until, held_dependency, held_array_limit,
-//   user_slices_cap, no_gpu_fits, gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, held_for_energy,
+//   held_group_limit, user_slices_cap, no_gpu_fits, gpus_drained, host_cpus, host_memory, power_cap, overtaken_drain, held_for_energy,
 //   reshape_under_way, slice_quarantined, slices_busy, policy_waits
 // With what the policy has reserved for the job, if it plans ahead, and the jobs that have to end before.
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
@@ -28,6 +28,7 @@ struct WhyInput {
   std::string hold_code, hold;  // "held_by_owner", "is held by ..."; empty: nobody holds it
   std::string dependency;       // what it waits for: "job 11 to end well"; empty: nothing
   std::string array_limit;      // "4 tasks of array 7 run, at most 4 may"; empty: no
+  std::string group_limit;      // "2 jobs of group big run, at most 2 may"; empty: no
   struct {
     bool full = false;         // no slice more for its user
     int running = 0, cap = 0;  // compute slices

@@ -13,6 +13,15 @@ std::string full_array(const JobRecord& job, const DaemonState& state) {
   return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array.id, job.spec.array_limit);
 }
 
+std::string full_group(const JobRecord& job, const DaemonState& state) {
+  const int most = state.groups.limit(job.spec.group);
+  if (most == 0) return {};
+  const auto running = state.attempts.running_of_groups(state.book);
+  const auto of_mine = running.find(job.spec.group);
+  if (of_mine == running.end() || of_mine->second < most) return {};
+  return fmt::format("{} jobs of group {} run, at most {} may", of_mine->second, job.spec.group, most);
+}
+
 void add_hold(WhyInput& in, const JobRecord& job) {
   constexpr std::string_view kWaits = "waits for ";
   if (job.reason.starts_with(kWaits)) {
@@ -75,6 +84,7 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   in.paused = daemon.decisions().paused();
   if (job->status == JobStatus::kHeld) add_hold(in, *job);
   in.array_limit = full_array(*job, state);
+  in.group_limit = full_group(*job, state);
   add_host(in, *job, state);
   add_policy(in, *job, daemon.policies(), state);
   for (std::size_t g = 0; g < state.boards.size(); ++g)

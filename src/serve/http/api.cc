@@ -1,7 +1,5 @@
 #include "serve/http/api.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 
 #include "base/json.h"
@@ -9,6 +7,7 @@
 #include "serve/http/event_stream.h"
 #include "serve/http/log_stream.h"
 #include "serve/http/openapi.h"
+#include "serve/http/user_ids.h"
 
 namespace smartmig {
 namespace {
@@ -17,24 +16,13 @@ constexpr int kDeepest = 32;  // nesting of a body
 
 // What a route's query says, by the kinds of its parameters.
 struct Query {
+  std::int64_t since = 0, until = INT64_MAX;
+  std::string by = "user";
   std::int64_t after = 0, limit = 1000, attempt = 0, offset = 0, follow = 0;
   bool has_after = false;
   std::string state;
   std::optional<std::uint32_t> uid;
 };
-
-Result<std::uint32_t> uid_of(const std::string& user) {
-  if (const auto number = parse_int(user)) {
-    if (*number < 0 || *number >= 0xFFFFFFFF) return invalid("user={}: no uid", user);
-    return std::uint32_t(*number);
-  }
-  passwd entry{}, *found = nullptr;
-  std::string buffer(16 << 10, '\0');
-  if (user.size() <= 256 && user.find('\0') == user.npos)
-    ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (!found) return invalid("user={}: this machine knows no such user", user);
-  return entry.pw_uid;
-}
 
 Result<Ok> take(Query& query, const ApiParameter& parameter, const std::string& value) {
   if (parameter.kind == ApiParameter::kState) {
@@ -42,6 +30,11 @@ Result<Ok> take(Query& query, const ApiParameter& parameter, const std::string& 
     if (std::find(known.begin(), known.end(), value) == known.end())
       return invalid("state={}: one of {}", value, fmt::join(known, ", "));
     query.state = value;
+    return Ok{};
+  }
+  if (parameter.kind == ApiParameter::kUsageBy) {
+    if (value != "user" && value != "kind" && value != "day") return invalid("by={}: one of user, kind, day", value);
+    query.by = value;
     return Ok{};
   }
   if (parameter.kind == ApiParameter::kUser) {
@@ -54,6 +47,8 @@ Result<Ok> take(Query& query, const ApiParameter& parameter, const std::string& 
   const std::string_view name = parameter.name;
   if (name == "after") query.has_after = true;
   (name == "after"     ? query.after
+   : name == "since"   ? query.since
+   : name == "until"   ? query.until
    : name == "limit"   ? query.limit
    : name == "attempt" ? query.attempt
    : name == "offset"  ? query.offset
@@ -164,7 +159,7 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
   const auto json = [&](const Result<Json>& result) { return json_reply(result, route.status); };
   switch (route.call) {
     case ApiCall::kSubmit:
-      return json(service.submit(caller, *body));
+      return json(service.submit(caller, *body, query->uid));
     case ApiCall::kJobs: {
       JobQuery jobs;
       jobs.uid = query->uid;
@@ -180,9 +175,20 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
     case ApiCall::kRequeue:
       return json(service.requeue(caller, id));
     case ApiCall::kCancelJobs:
-      return json(service.cancel_jobs(caller, *body));
     case ApiCall::kRequeueJobs:
-      return json(service.requeue_jobs(caller, *body));
+    case ApiCall::kHoldJobs:
+    case ApiCall::kReleaseJobs:
+    case ApiCall::kFrontJobs:
+    case ApiCall::kSuspendJobs:
+    case ApiCall::kContinueJobs:
+    case ApiCall::kUpdateJobs:  // in the order of JobVerb
+      return json(service.change_jobs(caller, JobVerb(int(route.call) - int(ApiCall::kCancelJobs)), *body));
+    case ApiCall::kUsage:
+      return json(service.usage(caller, {query->by, query->uid, query->since, query->until}));
+    case ApiCall::kGroups:
+      return json(service.groups(caller));
+    case ApiCall::kSetGroup:
+      return json(service.set_group(caller, *body));
     case ApiCall::kWhy:
       return json(service.why(caller, id));
     case ApiCall::kEta:

@@ -16,6 +16,15 @@ enum class ApiCall : std::uint8_t {
   kRequeue,
   kCancelJobs,
   kRequeueJobs,
+  kHoldJobs,
+  kReleaseJobs,
+  kFrontJobs,
+  kSuspendJobs,
+  kContinueJobs,
+  kUpdateJobs,
+  kUsage,
+  kGroups,
+  kSetGroup,
   kWhy,
   kEta,
   kLog,
@@ -38,7 +47,7 @@ enum class ApiCall : std::uint8_t {
 
 struct ApiParameter {
   const char* name;
-  enum Kind : std::uint8_t { kNumber, kState, kUser, kFlag } kind;
+  enum Kind : std::uint8_t { kNumber, kState, kUser, kFlag, kUsageBy } kind;
   std::int64_t least, most;  // of a number
   const char* words;
 };

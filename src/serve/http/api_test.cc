@@ -25,6 +25,10 @@ TEST(Api, RoutesReachTheirMethods) {
   EXPECT_EQ(Json::parse(w.ask("DELETE", "/v1/jobs/2").body)["state"], "cancelled");
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/cancel", R"({"ids":[3,9]})").body)["jobs"][0]["id"], 3);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/requeue", R"({"ids":[9]})").body)["refused"][0]["id"], 9);
+  EXPECT_TRUE(Json::parse(w.ask("POST", "/v1/jobs/hold", R"({"ids":[9]})").body)["jobs"].empty());
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/usage?by=day&since=5").body)["by"], "day");
+  EXPECT_EQ(w.ask("GET", "/v1/usage?by=shoe").status, 400);
+  EXPECT_TRUE(Json::parse(w.ask("GET", "/v1/groups").body)["groups"].is_array());
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/gpus/3/drain").body)["drained"], true);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/gpus/3/resume").body)["drained"], false);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/queue/pause").body)["paused"], true);

@@ -29,11 +29,11 @@ constexpr SchemaShape kShapes[] = {
      "-estimate_slices:int "
      "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
-     "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text"},
+     "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text -group:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
     {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
     {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
-     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text -command:[text] "
+     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text suspended:bool group:text -command:[text] "
      "kind:text "
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
@@ -42,8 +42,17 @@ constexpr SchemaShape kShapes[] = {
      "-spec:Spec"},
     {"JobEnergy", "Joules of all attempts and how they were found.", "joules_j:num source:text"},
     {"JobList", "A page of jobs; more: ask again with after.", "jobs:[Job] more:bool"},
-    {"Choice", "Jobs by number, the tasks of an array, or all active ones of the caller.",
-     "-ids:[int] -array:int -all:bool"},
+    {"Choice",
+     "Jobs by number, the tasks of an array, or by owner, name and state; owner: the caller, unless user or everyone.",
+     "-ids:[int] -array:int -all:bool -user:text -everyone:bool -name:text -state:text -since_at:num"},
+    {"Update", "Which jobs, and what of their spec is to be otherwise; null takes a value back.",
+     "set:any -ids:[int] -array:int -all:bool -user:text -everyone:bool -name:text -state:text"},
+    {"Usage", "Ended jobs, added up.", "by:text rows:[UsageRow] total:UsageRow"},
+    {"UsageRow", "slice_s: compute slices times seconds of last attempts.",
+     "key:text jobs:int done:int energy_j:num slice_s:num late_s:num cost:num?"},
+    {"GroupList", "All groups with a limit or a live job.", "groups:[GroupRow]"},
+    {"GroupRow", "limit 0: none.", "name:text limit:int running:int waiting:int"},
+    {"Group", "limit 0: none.", "name:text limit:int"},
     {"Changed", "What became of them; a refusal of one keeps no other.", "jobs:[Job] refused:[Refusal]"},
     {"Refusal", "Which job, and why not.", "id:int code:text message:text"},
     {"Why", "Why a job is not running.",
@@ -129,6 +138,7 @@ Json parameters_of(const ApiRoute& route) {
   for (const ApiParameter& p : route.query) {
     Json schema = {{"type", "string"}};
     if (p.kind == ApiParameter::kState) schema["enum"] = job_states();
+    if (p.kind == ApiParameter::kUsageBy) schema["enum"] = {"user", "kind", "day"};
     if (p.kind == ApiParameter::kNumber || p.kind == ApiParameter::kFlag) {
       schema = {{"type", "integer"}, {"minimum", p.least}};
       if (p.most != INT64_MAX) schema["maximum"] = p.most;

@@ -26,20 +26,33 @@ struct JobQuery {
   int limit = 1000;  // newest first for final ones, oldest first for active ones
 };
 
+// What can be asked of many jobs at once.
+enum class JobVerb : std::uint8_t { kCancel, kRequeue, kHold, kRelease, kFront, kSuspend, kContinue, kUpdate };
+
+// Energy of ended jobs, added up.
+struct UsageQuery {
+  std::string by = "user";  // user, kind or day
+  std::optional<std::uint32_t> uid;
+  std::int64_t since = 0, until = INT64_MAX;  // of their ends, Unix seconds
+};
+
 class Service {
  public:
   using Json = nlohmann::json;
   virtual ~Service() = default;
   // Body: a job spec, or {"jobs": [spec, ...]} (all or none). Answer: {"ids":[...],"jobs":[...],"warnings":[...]}.
-  virtual Result<Json> submit(const Caller& caller, const Json& body) = 0;
+  // `owner`: for whom, where the operator submits for another.
+  virtual Result<Json> submit(const Caller& caller, const Json& body, std::optional<std::uint32_t> owner) = 0;
   virtual Result<Json> jobs(const Caller& caller, const JobQuery& query) = 0;
   virtual Result<Json> job(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> cancel(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> requeue(const Caller& caller, std::uint64_t id) = 0;
-  // Body: {"ids":[...]}, {"array":ID} or {"all":true} (the caller's active ones). Answer: {"jobs":[...],"refused":[...]};
-  // what one of them is refused keeps no other.
-  virtual Result<Json> cancel_jobs(const Caller& caller, const Json& body) = 0;
-  virtual Result<Json> requeue_jobs(const Caller& caller, const Json& body) = 0;
+  // Body: which jobs, as docs/api.md has it, and for kUpdate {"set":{...}}. Answer: {"jobs":[...],"refused":[...]}; what
+  // one of them is refused keeps no other.
+  virtual Result<Json> change_jobs(const Caller& caller, JobVerb verb, const Json& body) = 0;
+  virtual Result<Json> usage(const Caller& caller, const UsageQuery& query) = 0;
+  virtual Result<Json> groups(const Caller& caller) = 0;
+  virtual Result<Json> set_group(const Caller& caller, const Json& body) = 0;  // {"name","limit"}; limit 0: none
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;

@@ -49,6 +49,8 @@ Result<std::vector<JobRow>> Store::find(const StoreFind& find) { return readers_
 Result<std::vector<JobEnd>> Store::ended(JobEnd after, std::int64_t before_us, int limit) {
   return readers_->ended(after, before_us, limit);
 }
+Result<std::vector<UsageRow>> Store::usage(const StoreUsage& usage) { return readers_->usage(usage); }
+
 Result<std::vector<EventRow>> Store::events_after(std::uint64_t sequence, int limit) {
   return readers_->events_after(sequence, limit);
 }

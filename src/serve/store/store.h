@@ -31,6 +31,7 @@ class Store {
   // Final jobs that ended after `after` and before this instant, the oldest first.
   Result<std::vector<JobEnd>> ended(JobEnd after, std::int64_t before_us, int limit);
   Result<std::vector<EventRow>> events_after(std::uint64_t sequence, int limit);
+  Result<std::vector<UsageRow>> usage(const StoreUsage& usage);
   // Removes events and final jobs that `keep` does not keep. Live jobs stay. Returns the ids of removed jobs, so that
   // their logs can go too.
   Result<std::vector<std::uint64_t>> prune(const StoreKeep& keep);

@@ -8,36 +8,6 @@
 
 namespace smartmig {
 
-template <class T, class Work>
-Result<T> StoreReaders::reading(const Work& work) {
-  std::unique_ptr<Reader> reader;
-  {
-    std::unique_lock lock(reading_);
-    freed_.wait(lock, [&] { return !idle_.empty() || readers_left_ > 0; });
-    if (!idle_.empty()) {
-      reader = std::move(idle_.back());
-      idle_.pop_back();
-    } else {
-      --readers_left_;
-    }
-  }
-  Result<T> answer = Error{};
-  if (!reader) {
-    if (auto opened = open_reader())
-      reader = std::move(*opened);
-    else
-      answer = opened.error();
-  }
-  if (reader) answer = work(*reader);
-  const std::scoped_lock lock(reading_);
-  if (answer)
-    idle_.push_back(std::move(reader));
-  else
-    ++readers_left_;  // a connection that failed is not used again
-  freed_.notify_one();
-  return answer;
-}
-
 Result<std::unique_ptr<StoreReaders::Reader>> StoreReaders::open_reader() {
   SMARTMIG_TRY(auto db, SqliteDb::open(path_, SqliteDb::kReadOnly));
   SMARTMIG_RETURN_IF_ERROR(db.run("PRAGMA cache_size=-512"));

@@ -17,6 +17,7 @@ class StoreReaders {
   Result<std::vector<JobRow>> find(const StoreFind& find);
   Result<std::vector<JobEnd>> ended(JobEnd after, std::int64_t before_us, int limit);
   Result<std::vector<EventRow>> events_after(std::uint64_t sequence, int limit);
+  Result<std::vector<UsageRow>> usage(const StoreUsage& usage);
   Result<Ok> backup(const std::string& path);
 
  private:
@@ -34,5 +35,35 @@ class StoreReaders {
   std::vector<std::unique_ptr<Reader>> idle_;
   int readers_left_;  // that may still be opened
 };
+
+template <class T, class Work>
+Result<T> StoreReaders::reading(const Work& work) {
+  std::unique_ptr<Reader> reader;
+  {
+    std::unique_lock lock(reading_);
+    freed_.wait(lock, [&] { return !idle_.empty() || readers_left_ > 0; });
+    if (!idle_.empty()) {
+      reader = std::move(idle_.back());
+      idle_.pop_back();
+    } else {
+      --readers_left_;
+    }
+  }
+  Result<T> answer = Error{};
+  if (!reader) {
+    if (auto opened = open_reader())
+      reader = std::move(*opened);
+    else
+      answer = opened.error();
+  }
+  if (reader) answer = work(*reader);
+  const std::scoped_lock lock(reading_);
+  if (answer)
+    idle_.push_back(std::move(reader));
+  else
+    ++readers_left_;  // a connection that failed is not used again
+  freed_.notify_one();
+  return answer;
+}
 
 }  // namespace smartmig

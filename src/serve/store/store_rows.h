@@ -46,6 +46,20 @@ struct StoreFind {
   int limit = 1000;
 };
 
+// Ended jobs, added up by user, kind or day of their end (of the local clock).
+struct StoreUsage {
+  std::string by = "user";
+  std::optional<std::uint32_t> uid;
+  std::int64_t since_s = 0, until_s = INT64_MAX;  // of their ends
+};
+struct UsageRow {
+  std::string key;
+  std::int64_t jobs = 0, done = 0;  // done: of them, those that succeeded
+  double joules = 0;
+  double slice_s = 0;  // compute slices times seconds, of last attempts
+  double late_s = 0;
+};
+
 struct StoreStart {
   std::vector<JobRow> live;  // by id, with specs
   std::map<std::string, std::string> values;

@@ -1,0 +1,24 @@
+// What cancel, requeue, hold and the like share: the jobs they mean, as options and as the body of a request, and what
+// is said of the answer. However many jobs are named, they are one request, so that the daemon makes one transaction of
+// them.
+#pragma once
+#include "cli/queue/daemon_options.h"
+
+namespace smartmig::cli {
+
+struct JobsMeant {
+  std::vector<std::string> words;
+  bool all = false, everyone = false;
+  std::int64_t array = 0;
+  std::string user, name, state;
+
+  void declare(Command& cmd);
+  // After parsing; what the environment says counts for nothing here. kInvalid: none is named.
+  Result<Json> body(const Command& cmd, const char* verb) const;
+};
+
+// Asks for `verb` with this body; prints what became of each job, or of many how many. The exit code.
+int change_jobs(const DaemonOptions& options, const char* verb, const Json& body);
+std::string changed_words(const Json& job);  // "job 12 train: held, ..."
+
+}  // namespace smartmig::cli

@@ -1,0 +1,30 @@
+// Which jobs a request speaks of: by number, the tasks of an array, or by owner, name and state. Without numbers and
+// array they are the caller's own, unless the operator names a user or everyone. Active ones, unless a final state is
+// asked for: then those of the store, which may be limited to ends since an instant.
+#pragma once
+#include <optional>
+#include <set>
+
+#include "serve/daemon/daemon.h"
+#include "serve/http/service.h"
+
+namespace smartmig {
+
+struct JobChoice {
+  std::vector<std::uint64_t> ids;
+  std::uint64_t array = 0;
+  bool filtered = false;             // by what follows
+  std::optional<std::uint32_t> uid;  // nothing: everyone's
+  std::string name, state;           // empty: any
+  UnixTime since{};                  // of ends
+};
+Result<JobChoice> read_job_choice(const Caller& caller, const nlohmann::json& body,
+                                  const std::vector<std::string>& more_keys);
+// Adds the numbers of ended jobs that it means. Any thread.
+Result<Ok> find_ended(JobChoice& choice, Store& store);
+
+// The highest number first: who depends on another of them is cancelled before that one, and so by request. On the
+// owner's thread.
+std::set<QueueId, std::greater<>> chosen_jobs(const JobChoice& choice, const Daemon& daemon);
+
+}  // namespace smartmig

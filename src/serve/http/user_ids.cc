@@ -1,0 +1,22 @@
+#include "serve/http/user_ids.h"
+
+#include <pwd.h>
+
+#include "base/text.h"
+
+namespace smartmig {
+
+Result<std::uint32_t> uid_of(const std::string& user) {
+  if (const auto number = parse_int(user)) {
+    if (*number < 0 || *number >= 0xFFFFFFFF) return invalid("user={}: no uid", user);
+    return std::uint32_t(*number);
+  }
+  passwd entry{}, *found = nullptr;
+  std::string buffer(16 << 10, '\0');
+  if (user.size() <= 256 && user.find('\0') == user.npos)
+    ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (!found) return invalid("user={}: this machine knows no such user", user);
+  return entry.pw_uid;
+}
+
+}  // namespace smartmig
