@@ -98,7 +98,7 @@ TEST_F(ProcessRunnerTest, WhatCannotRunIsNamed) {
   launch.spec.command = {"no-such-program-here"};
   AttemptExit exit = run(launch);
   EXPECT_TRUE(exit.never_started);
-  EXPECT_EQ(exit.words, "cannot run no-such-program-here: No such file or directory");
+  EXPECT_EQ(exit.words, "no program no-such-program-here that it may run lies in its PATH");
   launch = shell(2, "true");
   launch.spec.directory = "/no/such/place";
   exit = run(launch);

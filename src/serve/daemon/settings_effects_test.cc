@@ -21,8 +21,8 @@ std::string record_of_a_job(const Settings& s) {
   EmulatedDaemon d(s);
   d.daemon().pause(true);
   const JobRecord& job = d.live(d.submit(0));
-  return fmt::format("estimate {} grace {} mem {} priority {}", seconds(job.work.estimate), seconds(*job.spec.grace),
-                     job.memory.mib, job.spec.priority);
+  return fmt::format("estimate {} grace {} mem {} priority {} patient {}", seconds(job.work.estimate),
+                     seconds(*job.spec.grace), job.memory.mib, job.spec.priority, job.spec.patient.value_or(false));
 }
 
 std::string deadline_the_policy_sees(const Settings& s) {
