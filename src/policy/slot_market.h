@@ -58,7 +58,7 @@ class SlotMarket {
   std::int32_t& mover(int from, int to) { return mover_[std::size_t(from) * (kMaxTypes + 1) + std::size_t(to)]; }
   void refresh(int from);  // edges out of one type
   void refresh_waiting();  // the same for the waiting node, where most items are: by what has changed
-  std::uint64_t* holders(int node) { return &holders_[std::size_t(node) * words_]; }
+  std::uint64_t* holders(int node) { return holders_.data() + std::size_t(node) * words_; }
   template <class Visit>
   void for_each_holder(int node, Visit visit) {  // by index
     const std::uint64_t* const bits = holders(node);
