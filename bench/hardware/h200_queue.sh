@@ -82,18 +82,22 @@ leave() {  # what the daemon knows, then its end
 
 send() { mig submit --export "ALL,LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}" "$@"; }
 
-ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINES as h200_queue_report.py plan knows them
-  run=$1
-  serve "$2" "$3" || return
-  now >"$out/$1.served"
-  python3 "$report" plan "$out" "$4" >"$work/plan" || return
-  began "$1"
+send_plan() {  # the whole batch, then the queue may begin
   mig pause >/dev/null
   while read -r name kind steps options; do
     # shellcheck disable=SC2086
     send --name "$name" $options -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
   done <"$work/plan"
   mig resume >/dev/null
+}
+
+ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINES as h200_queue_report.py plan knows them
+  run=$1
+  serve "$2" "$3" || return
+  now >"$out/$1.served"
+  python3 "$report" plan "$out" "$4" >"$work/plan" || return
+  began "$1"
+  send_plan
   mig wait --timeout 200s >"$out/log/$1.wait" 2>&1 || tail -n 3 "$out/log/$1.wait"
   ended "smartmig $2 ${3:-} deadlines $4"
   leave
@@ -106,12 +110,7 @@ rounds() {  # NAME POLICY N: the batch N times through one daemon that is told n
   python3 "$report" plan "$out" nothing >"$work/plan" || return
   for round in $(seq "$3"); do
     began "$1-$round"
-    mig pause >/dev/null
-    while read -r name kind steps options; do
-      # shellcheck disable=SC2086
-      send --name "$name" $options -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
-    done <"$work/plan"
-    mig resume >/dev/null
+    send_plan
     mig wait --timeout 200s >"$out/log/$1-$round.wait" 2>&1 || tail -n 3 "$out/log/$1-$round.wait"
     ended "smartmig $2, nothing told, round $round"
   done

@@ -178,12 +178,12 @@ void Attempts::could_not_start(JobRecord& job, const Error& error) {
     job.times.ended = session_.now();
     return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
   }
-  if (next_try_ <= session_.now()) {  // once for the starts of one step
-    pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
-    next_try_ = session_.now() + pause_;
+  if (shortage_.next_try <= session_.now()) {  // once for the starts of one step
+    shortage_.pause = std::clamp(2 * shortage_.pause, kFirstPause, kLongestPause);
+    shortage_.next_try = session_.now() + shortage_.pause;
     session_.note("shortage", "\"words\":" + json_text(error.what));
   }
-  shortage_ = error.what;
+  shortage_.words = error.what;
   lifecycle_.back_to_queue(job, "could not be started, and is tried again: " + error.what, job.work.remaining);
 }
 
@@ -194,9 +194,9 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   Result<Ok> started = launch ? runner_.start(*launch) : Result<Ok>(launch.error());
   // kBusy of the runner: it runs already, an earlier daemon began it.
   if (!started && !(launch && started.error().code == Error::kBusy)) return could_not_start(*job, started.error());
-  if (!shortage_.empty()) session_.note("shortage", "\"words\":\"over: jobs start again\"");
-  shortage_.clear();
-  pause_ = Time{0};
+  if (!shortage_.words.empty()) session_.note("shortage", "\"words\":\"over: jobs start again\"");
+  shortage_.words.clear();
+  shortage_.pause = Time{0};
   table_.began(*job);
   job->status = JobStatus::kRunning;
   job->times.started = session_.now();

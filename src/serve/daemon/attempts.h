@@ -36,8 +36,8 @@ class Attempts {
   void forget(QueueId id);                                      // its submit could not be stored
   // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
   // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
-  const std::string& shortage() const { return shortage_; }
-  UnixTime next_try() const { return shortage_.empty() ? kNeverUnix : next_try_; }
+  const std::string& shortage() const { return shortage_.words; }
+  UnixTime next_try() const { return shortage_.words.empty() ? kNeverUnix : shortage_.next_try; }
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
   void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt
 
@@ -60,9 +60,11 @@ class Attempts {
   std::vector<LiveFleet::Effect> effects_;             // to be carried out
   std::vector<LiveFleet::Effect> postponed_destroys_;  // of slices that a stopping job has not left yet
   std::vector<QueueId> to_stop_;
-  std::string shortage_;
-  Time pause_{};  // until the next try
-  UnixTime next_try_{};
+  struct Shortage {
+    std::string words;
+    Time pause{};  // until the next try
+    UnixTime next_try{};
+  } shortage_;
 };
 
 }  // namespace smartmig

@@ -4,7 +4,6 @@
 #include <ctime>
 
 #include "live/gpu/driver.h"
-#include "policy/timeline.h"
 
 namespace smartmig {
 namespace {
@@ -64,12 +63,6 @@ Fit look(const WhyInput& in) {
                                        slice_words(cluster, GpuId(g), PlacementId(where.second)), words);
   }
   return fit;
-}
-
-const PlannedStart* planned_for_job(const WhyInput& in) {
-  const auto at = std::find_if(in.planned.begin(), in.planned.end(),
-                               [&](const PlannedStart& one) { return one.job == in.job && in.job != kNoJob; });
-  return at == in.planned.end() ? nullptr : &*at;
 }
 
 // When it would end at the earliest on a slice that is there and idle; kNever: there is none.
@@ -236,7 +229,7 @@ Why why_in_place(const WhyInput& in) {
   const Fit fit = look(in);
   if (auto why = without_a_place(in, fit)) return *why;
   if (auto why = drained_for(in, fit)) return *why;
-  const PlannedStart* planned = planned_for_job(in);
+  const PlannedStart* planned = planned_start_of(in);
   if (auto why = held_for_energy(in, planned)) return *why;
   if (fit.free_slices == 0 && fit.coming)
     return {"reshape_under_way",
@@ -268,107 +261,10 @@ Why why_in_place(const WhyInput& in) {
 
 }  // namespace
 
-std::optional<Reservation> reservation_of(const WhyInput& in) {
-  const PlannedStart* mine = planned_for_job(in);
-  if (!mine) return {};
-  const Cluster& cluster = *in.cluster;
-  const Platform::Model& model = cluster.platform().model(mine->gpu);
-  const std::uint32_t conflicts = PlacementTable(model).conflicts[index(mine->where)];
-  const auto in_the_way = [&](PlacementId p) { return (conflicts >> index(p) & 1) != 0; };
-  const auto name = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
-  Reservation out;
-  out.gpu = mine->gpu;
-  out.slice = slice_name(*model.gpu, mine->where);
-  out.start = in.origin + mine->start;
-  out.finish = in.origin + mine->finish;
-  if (mine->latest != kNever) out.latest = in.origin + mine->latest;
-  std::vector<std::pair<Time, std::string>> before;
-  const GpuState& gpu = cluster.gpus()[index(mine->gpu)];
-  for (const PlacementId p : gpu.busy)
-    if (in_the_way(p)) {
-      const JobId job = gpu.job_at[index(p)];
-      before.emplace_back(cluster.state(job).finish, name(job));
-    }
-  for (const PlannedStart& one : in.planned)
-    if (one.job != mine->job && one.gpu == mine->gpu && one.start < mine->start && in_the_way(one.where))
-      before.emplace_back(one.finish, name(one.job));
-  std::stable_sort(before.begin(), before.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [finish, job] : before) out.after.push_back(std::move(job));
-  return out;
-}
-
 Why why_waiting(const WhyInput& in) {
   Why why = why_in_place(in);
   why.reservation = reservation_of(in);
   return why;
-}
-
-std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
-                                             const std::optional<EnergyPrices>& prices, UnixTime origin) {
-  std::vector<Alternative> out;
-  const auto mine = std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& j) { return j.live == live; });
-  if (mine == fork.jobs.end()) return out;
-  const std::size_t at = std::size_t(mine - fork.jobs.begin());
-  const auto add = [&](std::string what, Fork changed) {
-    if (!out.empty()) changed.decided = false;  // what is changed is decided about anew, and at once
-    const auto outcome = run_future(changed, policy);
-    if (!outcome) return;
-    const JobOutcome& one = outcome->jobs[at];
-    Alternative alternative{std::move(what), origin + one.start, origin + one.finish,
-                            one.late_s,      outcome->energy_j,  {}};
-    if (prices) alternative.cost = outcome->cost(*prices);
-    out.push_back(std::move(alternative));
-  };
-  add("as it is", fork);
-  {
-    Fork urgent = fork;
-    urgent.jobs[at].job.deadline = std::min(urgent.jobs[at].job.deadline, fork.now);
-    urgent.jobs[at].job.deadline_made_up = false;
-    add("treated as urgent (an earlier --deadline)", urgent);
-  }
-  int least = 0;
-  for (int k = kMaxComputeSlices; k >= 1; --k)
-    if (mine->job.work_on(k) >= Time{0}) least = k;
-  if (least > 1 && mine->gpu == kNoGpu) {
-    // Its time on smaller slices is not known: taken as if it used all it has now.
-    Fork fewer = fork;
-    Job& job = fewer.jobs[at].job;
-    for (const Profile& profile : fork.platform->models()[0].gpu->profiles()) {
-      const int k = profile.compute_slices;
-      if (k < least) job.work[std::size_t(k - 1)] = job.work_on(least) * least / k;
-    }
-    add("with --min-slices 1", fewer);
-  }
-  const std::string model = fork.platform->models()[0].gpu->name();
-  if (const auto larger = with_gpus(fork, "1x" + model)) add(fmt::format("with one more {}", model), *larger);
-  return out;
-}
-
-nlohmann::json to_json(std::uint64_t job, const Why& why) {
-  nlohmann::json alternatives = nlohmann::json::array();
-  for (const Alternative& a : why.alternatives)
-    alternatives.push_back({{"what", a.what},
-                            {"start_at", unix_seconds(a.start)},
-                            {"finish_at", unix_seconds(a.finish)},
-                            {"late_s", a.late_s},
-                            {"energy_j", a.energy_j},
-                            {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});
-  nlohmann::json reservation;
-  if (why.reservation) {
-    const Reservation& r = *why.reservation;
-    reservation = {{"gpu", index(r.gpu)},
-                   {"slice", r.slice},
-                   {"start_at", unix_seconds(r.start)},
-                   {"finish_at", unix_seconds(r.finish)},
-                   {"held_until", r.latest ? nlohmann::json(unix_seconds(*r.latest)) : nlohmann::json(nullptr)},
-                   {"after", r.after}};
-  }
-  return {{"job", job},
-          {"code", why.code},
-          {"sentence", why.sentence},
-          {"to_change", why.to_change},
-          {"reservation", std::move(reservation)},
-          {"alternatives", std::move(alternatives)}};
 }
 
 }  // namespace smartmig

@@ -72,6 +72,7 @@ struct Why {
 };
 
 Why why_waiting(const WhyInput& input);
+const PlannedStart* planned_start_of(const WhyInput& in);  // nullptr: the policy has none for it
 std::optional<Reservation> reservation_of(const WhyInput& input);
 
 // As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
