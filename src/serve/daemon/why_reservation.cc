@@ -1,6 +1,7 @@
 // The place that the policy has in mind for a waiting job, and the jobs that are in its way until then.
 #include <algorithm>
 
+#include "live/gpu/driver.h"
 #include "policy/timeline.h"
 #include "serve/daemon/why.h"
 
