@@ -261,14 +261,16 @@ def main(tests, name):
     for variable in [v for v in os.environ if v.startswith("SMARTMIG_")]:
         del os.environ[variable]
     os.umask(0o022)
-    failures, skips, began = 0, 0, time.monotonic()
+    failures, skips, ran, why, began = 0, 0, 0, "", time.monotonic()
     for test in tests:
         if chosen and test.__name__ not in chosen:
             continue
         start = time.monotonic()
+        ran += 1
         try:
             skipped = test(build)
             skips += bool(skipped)
+            why = skipped or why
             verdict = f"skipped: {skipped}" if skipped else "ok"
         except Exception as problem:  # the other tests still run
             failures += 1
@@ -277,4 +279,7 @@ def main(tests, name):
                 traceback.print_exc()
         print(f"{test.__name__:<44} {time.monotonic() - start:5.1f} s  {verdict}", flush=True)
     print(f"{name}: {failures} failed, {skips} skipped, {time.monotonic() - began:.1f} s")
+    if skips == ran > 0:
+        print(f"skipped: {why}")
+        sys.exit(77)
     sys.exit(1 if failures else 0)

@@ -2,17 +2,13 @@
 // Jobs are not children of the queue: they go on when it ends, and the next daemon finds them.
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <thread>
 
 #include "cli/policy_flags.h"
+#include "cli/queue/service_manager.h"
 #include "cli/verbs.h"
 #include "serve/config/places.h"
 #include "serve/daemon/daemon_host.h"
@@ -22,24 +18,6 @@
 
 namespace smartmig::cli {
 namespace {
-
-// Tells systemd (Type=notify) how the daemon is; nothing where there is no systemd.
-void notify(const std::string& state) {
-  const char* path = std::getenv("NOTIFY_SOCKET");
-  if (!path || !*path) return;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = path;
-  if (name.size() >= sizeof address.sun_path) return;
-  name.copy(address.sun_path, name.size());
-  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
-  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  const auto length = socklen_t(offsetof(sockaddr_un, sun_path) + name.size());
-  [[maybe_unused]] const auto sent =
-      ::sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), length);
-  ::close(fd);
-}
 
 // SIGTERM and SIGINT end the daemon, SIGHUP reads its configuration again. Signals are taken by a thread that waits for
 // them, so no handler interrupts anything.
@@ -53,22 +31,22 @@ class Signals {
     signal(SIGPIPE, SIG_IGN);
     return set;
   }
-  Signals(sigset_t set, DaemonHost& host)
-      : thread_([set, &host] {
+  Signals(sigset_t set, DaemonHost& host, const ServiceManager& manager)
+      : thread_([set, &host, manager] {
           for (int got = 0; sigwait(&set, &got) == 0;) {
             if (got == SIGUSR2) return;
             if (got == SIGHUP) {
-              notify("RELOADING=1");
+              manager.tell_reloading();
               Caller root;
               root.operator_rights = true;
               if (const auto done = host.service().reload(root); !done)
                 fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
               else
                 fmt::print(stderr, "smartmig: configuration read again\n");
-              notify("READY=1");
+              manager.tell("READY=1");
               continue;
             }
-            notify("STOPPING=1");
+            manager.tell("STOPPING=1\nSTATUS=going; running jobs go on");
             return host.daemon().stop();
           }
         }) {}
@@ -80,6 +58,16 @@ class Signals {
  private:
   std::thread thread_;
 };
+
+// "8 x a100-40gb: 5 jobs run, 12 wait", from the owner of the queue: no answer means that it hangs. Empty: it goes down.
+std::string in_one_line(DaemonHost& host) {
+  const auto words = host.daemon().ask<std::string>([&](Daemon& daemon) -> Result<std::string> {
+    std::size_t waiting = 0;
+    for (const auto& [id, job] : daemon.live_jobs()) waiting += job.status <= JobStatus::kQueued;
+    return fmt::format("{}: {} jobs run, {} wait", host.gpus(), daemon.live_jobs().size() - waiting, waiting);
+  });
+  return words ? *words : "";
+}
 
 }  // namespace
 
@@ -148,6 +136,7 @@ int run_serve(const Arguments& arguments) {
   station_options.reread = read;
 
   if (::geteuid() == 0) ::umask(022);  // jobs of all users meet what is not made private by name
+  const ServiceManager manager = ServiceManager::of_environment();
   const sigset_t signals = Signals::block();
   auto host = DaemonHost::open(std::move(station_options));
   if (!host) return failure(host.error());
@@ -163,11 +152,12 @@ int run_serve(const Arguments& arguments) {
     remote = std::move(*started);
   }
   {
-    Signals waiting(signals, **host);
+    Signals waiting(signals, **host, manager);
     if (!quiet)
       fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*host)->gpus(),
                  (*host)->daemon().policies().name(), (*server)->name(), remote ? " and " + remote->name() : "");
-    notify("READY=1\nSTATUS=" + (*host)->gpus());
+    manager.tell("READY=1\nSTATUS=" + (*host)->gpus());
+    const SignsOfLife signs(manager, [&] { return in_one_line(**host); });
     (*host)->daemon().run();
   }
   remote.reset();
