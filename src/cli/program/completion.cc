@@ -9,10 +9,19 @@
 namespace smartmig::cli {
 namespace {
 
-// Verbs whose arguments are jobs; their numbers come from the daemon when it answers.
-bool takes_jobs(const std::string& verb) {
-  static const std::set<std::string> names = {"queue", "log", "wait", "cancel", "requeue", "why", "eta"};
-  return names.count(verb) > 0;
+// Jobs as arguments, "JOB..." or "[JOB...]"; their numbers come from the daemon when it answers.
+bool takes_jobs(const VerbText& verb) {
+  return verb.command.synopsis.starts_with("JOB") || verb.command.synopsis.starts_with("[JOB");
+}
+
+VerbText describe(std::string group, const Verb& verb) {
+  std::vector<Command::Description> found;
+  Command::describe_into(&found);
+  verb.run({"--help"});
+  Command::describe_into(nullptr);
+  Command::Description command = found.empty() ? Command::Description{} : std::move(found.front());
+  command.verb = verb.name;
+  return {std::move(group), verb.name, verb.summary, std::move(command)};
 }
 
 std::vector<std::string> option_words(const Command::Description& command) {
@@ -45,15 +54,16 @@ std::string zsh_words(std::string_view text) {  // brackets and colons mean some
 std::vector<VerbText> describe_verbs() {
   std::vector<VerbText> out;
   for (const VerbGroup& group : verb_groups())
-    for (const Verb& verb : group.verbs) {
-      std::vector<Command::Description> found;
-      Command::describe_into(&found);
-      verb.run({"--help"});
-      Command::describe_into(nullptr);
-      Command::Description command = found.empty() ? Command::Description{} : std::move(found.front());
-      command.verb = verb.name;
-      out.push_back({group.title, verb.name, verb.summary, std::move(command)});
-    }
+    for (const Verb& verb : group.verbs) out.push_back(describe(group.title, verb));
+  return out;
+}
+
+std::vector<VerbText> describe_verbs_and_aliases() {
+  std::vector<VerbText> out = describe_verbs();
+  for (const Verb& alias : verb_aliases()) {
+    out.push_back(describe("", alias));
+    out.back().summary = fmt::format("as {}", alias.summary);
+  }
   return out;
 }
 
@@ -69,9 +79,8 @@ std::string bash_completion(const std::vector<VerbText>& verbs) {
       }
     cases += fmt::format("    {}) options=\"{}\" valued=\" {} \"{} ;;\n", verb.name,
                          fmt::join(option_words(verb.command), " "), fmt::join(valued, " "),
-                         takes_jobs(verb.name) ? " jobs=1" : "");
+                         takes_jobs(verb) ? " jobs=1" : "");
   }
-  for (const Verb& alias : verb_aliases()) names += std::string(" ") + alias.name;
   return fmt::format(
       "# bash completion of smartmig; load with: source <(smartmig completion bash)\n"
       "_smartmig() {{\n"
@@ -120,22 +129,32 @@ std::string zsh_completion(const std::vector<VerbText>& verbs) {
               in_quotes(fmt::format("*{}[{}]{}", name, zsh_words(option.help),
                                     option.is_flag ? "" : fmt::format(":{}:_files", zsh_words(option.value_name)))));
     out += fmt::format(" '--help[more about {}]' {} ;;\n", verb.name,
-                       takes_jobs(verb.name) ? "'*:job:_smartmig_jobs'" : "'*:file:_files'");
+                       takes_jobs(verb) ? "'*:job:_smartmig_jobs'" : "'*:file:_files'");
   }
   return out + "  esac\n}\nif [ \"$funcstack[1]\" = _smartmig ]; then _smartmig; else compdef _smartmig smartmig; fi\n";
 }
 
 std::string fish_completion(const std::vector<VerbText>& verbs) {
-  std::string out = "# fish completion of smartmig; load with: smartmig completion fish | source\n";
+  std::string out =
+      "# fish completion of smartmig; load with: smartmig completion fish | source\n"
+      "function __smartmig_verb\n"  // the second word alone: a job's command line may hold any
+      "    set -l words (commandline -opc)\n"
+      "    test (count $words) -gt 1; and test $words[2] = \"$argv[1]\"\n"
+      "end\n"
+      "function __smartmig_no_verb\n"
+      "    test (count (commandline -opc)) -eq 1\n"
+      "end\n"
+      "complete -c smartmig -s h -l help -d 'more about it'\n"
+      "complete -c smartmig -n __smartmig_no_verb -l version -d 'the version'\n";
   for (const VerbText& verb : verbs) {
     out +=
-        fmt::format("complete -c smartmig -n __fish_use_subcommand -a {} -d {}\n", verb.name, in_quotes(verb.summary));
-    const std::string here = fmt::format("complete -c smartmig -n '__fish_seen_subcommand_from {}'", verb.name);
+        fmt::format("complete -c smartmig -f -n __smartmig_no_verb -a {} -d {}\n", verb.name, in_quotes(verb.summary));
+    const std::string here = fmt::format("complete -c smartmig -n '__smartmig_verb {}'", verb.name);
     for (const Command::OptionText& option : verb.command.options)
       out += fmt::format("{} -l {}{}{} -d {}\n", here, option.name.substr(2),
                          option.alias.size() == 2 ? fmt::format(" -s {}", option.alias.substr(1)) : "",
                          option.is_flag ? "" : " -r", in_quotes(option.help));
-    if (takes_jobs(verb.name)) out += here + " -f -a '(smartmig queue --ids 2>/dev/null)'\n";
+    if (takes_jobs(verb)) out += here + " -f -a '(smartmig queue --ids 2>/dev/null)'\n";
   }
   return out;
 }
@@ -154,7 +173,7 @@ int run_completion(const Arguments& arguments) {
                     : shell == "fish" ? fish_completion
                                       : nullptr;
   if (!make) return usage_error(invalid("'{}' is not a shell known here: bash, zsh or fish", shell));
-  fmt::print("{}", make(describe_verbs()));
+  fmt::print("{}", make(describe_verbs_and_aliases()));
   return 0;
 }
 

@@ -14,6 +14,7 @@ struct VerbText {
   Command::Description command;
 };
 std::vector<VerbText> describe_verbs();
+std::vector<VerbText> describe_verbs_and_aliases();  // the aliases come last, without a group
 
 std::string bash_completion(const std::vector<VerbText>& verbs);
 std::string zsh_completion(const std::vector<VerbText>& verbs);
