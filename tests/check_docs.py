@@ -32,9 +32,9 @@ SOURCES = (".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte", ".csv", ".toml
 FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": "./test", "help": "every verb",
            "version": "smartmig", "no-preempt": "another name of --no-requeue", "update": "tests/golden/run.sh",
            "fix": "tests/check_format.sh"}
-# Options of Slurm that docs/queue.md sets beside ours, and of the emulated machine (docs/nvml-sim.md).
+# Options of Slurm that docs/queue.md sets beside ours, of podman (docs/install.md), and of the emulated machine (docs/nvml-sim.md).
 FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
-                 "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
+                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
 
 complaints = []
 

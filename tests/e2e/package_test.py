@@ -4,6 +4,7 @@ purged: tests/e2e/package_test.py BUILD-DIRECTORY [TEST...]. As root; made is it
 import functools
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -88,6 +89,28 @@ def an_installation_without_a_package(build):
             daemon.wait(20)
 
 
+def the_container_file_names_what_exists(_):
+    """No registry can be reached from a test, so it is read: what it copies is there, and it has no list of packages of
+    its own but for Debian's tools."""
+    root = os.path.join(HERE, "..", "..")
+    with open(os.path.join(root, "deploy/Containerfile")) as file:
+        lines = [line for line in file.read().replace("\\\n", " ").split("\n") if line and not line.startswith("#")]
+    check(all(re.match(r"(FROM|WORKDIR|COPY|RUN|VOLUME|CMD) ", line) for line in lines), f"instructions: {lines}")
+    copied = [word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]]
+    equal([name for name in copied if not os.path.exists(os.path.join(root, name))], [], "files that are not there")
+    needed = {line.split()[0] for line in re.findall(r"(?:add_subdirectory|include)\((\S+?)[/)]", cmake_lists(root))}
+    equal([name for name in needed if os.path.exists(os.path.join(root, name)) and name not in copied], [], "left out")
+    packages = [word for line in lines for part in re.findall(r"apt-get install (.*?)(?:&&|$)", line)
+                for word in part.split() if not word.startswith("-")]
+    equal(packages, ["dpkg-dev", "file", "/tmp/*.deb"], "packages named in it")
+    check(any("ensure_packages build" in line for line in lines), "the packages of packages.txt")
+
+
+def cmake_lists(root):
+    with open(os.path.join(root, "CMakeLists.txt")) as file:
+        return file.read()
+
+
 def an_upgrade_under_running_jobs(build):
     return tools_are_missing() or inside(__file__, "upgraded", build)
 
@@ -169,5 +192,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--inside"]:
         {"upgraded": upgraded, "removed": removed}[sys.argv[2]](*sys.argv[3:])
     else:
-        harness.main([lintian_has_no_errors, an_installation_without_a_package, an_upgrade_under_running_jobs,
-                      a_removal_and_a_purge], "package")
+        harness.main([lintian_has_no_errors, an_installation_without_a_package, the_container_file_names_what_exists,
+                      an_upgrade_under_running_jobs, a_removal_and_a_purge], "package")

@@ -93,24 +93,28 @@ Cgroups Cgroups::from(const std::string& mounts, const std::string& self, bool r
   return out;
 }
 
-Cgroups Cgroups::find() {
-  Cgroups out = from(proc_text("/proc/self/mounts"), proc_text("/proc/self/cgroup"), ::geteuid() == 0);
+CgroupTree CgroupTree::of_this_machine() {
   const auto make = [](const std::string& path) {
     return (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) && ::access(path.c_str(), W_OK) == 0;
   };
+  return {proc_text("/proc/self/mounts"), proc_text("/proc/self/cgroup"), ::geteuid() == 0, make, put, proc_text};
+}
+
+Cgroups Cgroups::find(const CgroupTree& tree) {
+  Cgroups out = from(tree.mounts, tree.self, tree.root);
   std::erase_if(out.v1_, [&](Place& place) {
-    if (make(place.base)) return false;
+    if (tree.make(place.base)) return false;
     place.base = place.mount + "/smartmig";  // a container may show its own part of the tree as the root
-    return !make(place.base);
+    return !tree.make(place.base);
   });
-  if (!out.v2_.empty() && !make(out.v2_)) out.v2_.clear();
+  if (!out.v2_.empty() && !tree.make(out.v2_)) out.v2_.clear();
   if (!out.v2_.empty()) {
     const std::string parent = fs::path(out.v2_).parent_path().string();
     for (const char* controller : {"+memory", "+cpu", "+pids"}) {
-      put(parent + "/cgroup.subtree_control", controller);
-      put(out.v2_ + "/cgroup.subtree_control", controller);
+      tree.write(parent + "/cgroup.subtree_control", controller);
+      tree.write(out.v2_ + "/cgroup.subtree_control", controller);
     }
-    out.v2_controllers_ = words_of(proc_text(out.v2_ + "/cgroup.subtree_control"));
+    out.v2_controllers_ = words_of(tree.read(out.v2_ + "/cgroup.subtree_control"));
   }
   return out;
 }

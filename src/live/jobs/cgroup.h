@@ -5,6 +5,7 @@
 // delegated group above it if the daemon runs in a subgroup "daemon" (DelegateSubgroup= of systemd), else in /smartmig
 // for root. Where nothing is offered there are no limits, and words() says so. Thread rule: free.
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,10 +26,21 @@ struct CgroupLimits {
   std::vector<std::string> device_nodes;  // empty: every device
 };
 
+// A machine's cgroups and the three things done with them; tests make a tree of their own.
+struct CgroupTree {
+  std::string mounts, self;  // text of /proc/self/mounts and /proc/self/cgroup
+  bool root = false;
+  std::function<bool(const std::string& path)> make;  // true: the directory is there and may be written in
+  std::function<bool(const std::string& file, const std::string& text)> write;
+  std::function<std::string(const std::string& file)> read;
+  static CgroupTree of_this_machine();
+};
+
 class Cgroups {
  public:
-  Cgroups() = default;    // offers nothing
-  static Cgroups find();  // of this machine; makes the directories above the jobs' where it may
+  Cgroups() = default;  // offers nothing
+  // Makes the directories above the jobs' where it may, and hands the controllers down to them.
+  static Cgroups find(const CgroupTree& tree = CgroupTree::of_this_machine());
   // The same from the text of /proc/self/mounts and /proc/self/cgroup; touches nothing.
   static Cgroups from(const std::string& mounts, const std::string& self, bool root);
 
