@@ -27,6 +27,7 @@ std::span<const VerbGroup> verb_groups() {
       {"suspend", "stop running jobs for a while", run_suspend},
       {"continue", "let suspended jobs go on", run_continue},
       {"group", "groups of jobs, and how many of one run at once", run_group},
+      {"reserve", "keep GPUs for some users for a time", run_reserve},
       {"usage", "joules and money by user, kind or day", run_usage},
       {"why", "why a job waits, what would change it, at what price", run_why},
       {"eta", "when a job will start and end, as an interval", run_eta},

@@ -171,8 +171,14 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   };
   if (fork.decided) session.advance();  // where nothing is under way, it decides now after all
   decide();
-  for (std::uint64_t events = 0; session.advance(); ++events) {
+  for (std::uint64_t events = 0;; ++events) {
     if (events > most_events) return never_ends(session.cluster(), policy.name, true);
+    const Time next = plan.look_again > session.cluster().now() ? plan.look_again : kNever;
+    fleet.stop_before(next);
+    if (!session.advance()) {
+      if (next == kNever || session.cluster().unfinished() == 0) break;
+      session.look_again(next);
+    }
     decide();
   }
   const Cluster& end = session.cluster();

@@ -65,6 +65,17 @@ Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<co
     out.overtaking_ = overtaking.get();
     out.policy = std::move(overtaking);
   }
+  if (spec.windows) {
+    PolicyOptions apart = options;
+    apart.arrivals = nullptr;  // a second look at the same arrivals
+    name.guarded = false;
+    auto another = [name, apart, cost = spec.cost, platform]() -> std::unique_ptr<Policy> {
+      auto made = make_policy(name, apart, cost, *platform);
+      SMARTMIG_CHECK(bool(made), "a policy that was made once cannot be made again");
+      return std::move(made->policy);
+    };
+    out.policy = std::make_unique<ReservedGpus>(std::move(out.policy), spec.windows, std::move(another));
+  }
   if (!spec.caps.none()) {
     auto cap = std::make_unique<PowerCap>(std::move(out.policy), spec.caps);
     if (spec.memory) cap->remember(spec.memory->held_back);

@@ -6,6 +6,7 @@
 //   policy      by name (policy_table.h)
 //   guard       plain policies to fall back to (guard.h)                  guard(POLICY), or a Guarding that asks for it
 //   overtaking  no waiting job is passed for ever (bounded_overtaking.h)  with a bound or patience
+//   reserved    GPUs kept for some jobs for a time (reserved_gpus.h)      with a list of windows, which may be empty
 //   power caps  no start that takes watts above a cap (power_cap.h)       with a cap
 //   gate        no start that its user or the host has no room for        with a gate (start_filter.h)
 #pragma once
@@ -15,6 +16,7 @@
 #include "eval/guard.h"
 #include "policy/bounded_overtaking.h"
 #include "policy/power_cap.h"
+#include "policy/reserved_gpus.h"
 #include "policy/start_filter.h"
 
 namespace smartmig {
@@ -41,6 +43,7 @@ struct PolicySpec {
   Guarding guarding = Guarding::kByShadows;
   OvertakingOptions overtaking{kNoBound, kNever};
   PowerCaps caps;
+  std::shared_ptr<const GpuWindows> windows;   // of reserved GPUs; null: no such layer
   std::shared_ptr<const PolicyMemory> memory;  // null: it begins afresh
 };
 

@@ -55,6 +55,11 @@ void Cluster::refresh_power(GpuId id, GpuState& gpu) {
   gpu.active_per_weight = gpu.weight > 0 ? (gpu.watts - model.power.idle()) / gpu.weight : 0;
 }
 
+void Cluster::pass(Time now) {
+  SMARTMIG_CHECK(now >= now_, "the clock goes back from {} us to {} us", now_.count(), now.count());
+  now_ = now;
+}
+
 void Cluster::apply(const Event& event) {
   SMARTMIG_CHECK(event.at >= now_, "event at {} us after the clock reached {} us", event.at.count(), now_.count());
   now_ = event.at;

@@ -128,6 +128,8 @@ class Cluster {
     news_.clear();
     refused_ = refused;
   }
+  // Time passes and nothing happens. REQUIRES: not before now().
+  void pass(Time now);
   bool last_plan_refused() const { return refused_; }  // then an incremental policy must look at everything anew
   std::uint64_t decision() const { return decision_; }
   std::uint64_t identity() const { return identity_.value(); }  // no two clusters share one; 0 is none

@@ -2,6 +2,7 @@
 // needs. Immutable; its state lives in Cluster.
 #pragma once
 #include <array>
+#include <cstdint>
 
 #include "base/units.h"
 
@@ -21,10 +22,11 @@ struct Job {
     w.fill(kCannotRun);
     return w;
   }();
-  int kind = -1;         // index into Workload::kinds; -1: none
-  int mem_mib = -1;      // -1: unknown, then the kind's table, else fits everywhere
-  bool patient = false;  // may wait while it has time, where that saves energy
-  Time restart{-1};      // cost of resuming after a preemption (hardware costs); negative: never preempted
+  int kind = -1;                  // index into Workload::kinds; -1: none
+  int mem_mib = -1;               // -1: unknown, then the kind's table, else fits everywhere
+  bool patient = false;           // may wait while it has time, where that saves energy
+  Time restart{-1};               // cost of resuming after a preemption (hardware costs); negative: never preempted
+  std::uint64_t reservation = 0;  // tag of the reservation of GPUs that it runs in (policy/reserved_gpus.h); 0: none
 
   bool has_deadline() const { return deadline != kNever && !deadline_made_up; }
   Time work_on(int compute_slices) const { return work[std::size_t(compute_slices - 1)]; }

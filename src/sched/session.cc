@@ -7,6 +7,11 @@ void Session::apply(const Event& event) {
   cluster_.apply(event);
 }
 
+void Session::look_again(Time now) {
+  if (now > cluster_.now()) cluster_.pass(now);
+  cluster_.begin_decision();
+}
+
 bool Session::advance() {
   Event event;
   if (!fleet_.next(cluster_, event)) return false;

@@ -40,7 +40,8 @@ class Session {
   // Applies and writes down an event that the fleet did not tell of, without a decision: jobs that a restarted daemon
   // finds. REQUIRES: legal.
   void apply(const Event& event);
-  void look_again() { cluster_.begin_decision(); }  // a decision without news: time has passed, limits have changed
+  // A decision without news: time has passed, limits have changed.
+  void look_again(Time now);
   // The same belief over another job table (Cluster::renumbered).
   void replace(Cluster cluster) { cluster_ = std::move(cluster); }
 

@@ -1,5 +1,7 @@
 #include "sim/sim_fleet.h"
 
+#include <algorithm>
+
 #include "model/reconfig.h"
 
 namespace smartmig {
@@ -32,6 +34,7 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
     if (completion > clock && begin_operations(cluster, clock, event)) return true;
     const Time operation = operations_.empty() ? kNever : operations_.top().end;
     const Time arrival = arrived_ == jobs.size() ? kNever : jobs[arrived_].submit;
+    if (std::min({completion, operation, arrival}) > horizon_) return false;
     if (completion <= operation && completion <= arrival) {
       if (completion == kNever) return false;
       event = Event::finished(completion, completions_.top().job);

@@ -22,6 +22,7 @@ namespace smartmig {
 class SimFleet : public Fleet {
  public:
   explicit SimFleet(const Cluster& cluster);
+  void stop_before(Time instant) { horizon_ = instant; }  // next() says no to what happens later, and keeps it
   bool next(const Cluster& cluster, Event& event) override;
   bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
@@ -39,6 +40,7 @@ class SimFleet : public Fleet {
   // destroy.
   bool begin_operations(const Cluster& cluster, Time clock, Event& event);
 
+  Time horizon_ = kNever;
   std::size_t arrived_ = 0;
   CompletionHeap completions_;
   std::priority_queue<Operation, std::vector<Operation>, std::greater<>> operations_;

@@ -90,7 +90,41 @@ def a_shortage_of_descriptors_fails_no_job(build):
         equal({e["state"] for e in ends}, {"done"}, f"the jobs: {[e['reason'] for e in ends if e['state'] != 'done'][:2]}")
 
 
-TESTS = [a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
+def a_reservation_keeps_a_gpu(build):
+    """On the real clock: before, in and after the window, with a restart of the daemon in between."""
+    with running(build, "1xa100-40gb", config='policy = "none+edf"\n') as m:
+        c = m.client()
+        for body in ({"name": "x", "duration_s": 5}, {"name": "x y", "gpus": [0], "duration_s": 5},
+                     {"name": "x", "gpus": [9], "duration_s": 5}, {"name": "x", "gpus": [0], "users": ["nobody-at-all"],
+                                                                  "duration_s": 5}):
+            check(c.post("/v1/reservations", body).status in (400, 404), f"{body} is refused")
+        made = c.post("/v1/reservations", {"name": "course", "gpus": [0], "begin_s": 6, "duration_s": 8, "users": ["root"]})
+        equal(made.status, 200, f"reserve: {made}")
+        row = made.json["reservations"][0]
+        short = c.sh("true", estimate_s=1)
+        long = c.sh("true", estimate_s=600)
+        inside = c.sh("true", reservation="course", estimate_s=1)
+        equal(c.wait(short)["state"], "done", "what ends before the window")
+        equal(c.job(long)["state"], "queued", "what would run into it")
+        equal(c.job(inside)["state"], "held", "what is to run in it")
+        why = c.get(f"/v1/jobs/{long}/why").json
+        check("GPU 0 is reserved for root from" in why["sentence"], f"why: {why}")
+        eta = c.get(f"/v1/jobs/{long}/eta").json
+        m.process.kill()
+        m.process.wait()
+        m.serve("1xa100-40gb", config='policy = "none+edf"\n')
+        equal(c.get("/v1/gpus").json["gpus"][0]["reserved"]["name"], "course", "the GPU is reserved after a kill")
+        end = c.wait(inside)
+        check(row["begin_at"] <= end["started_at"] < row["end_at"], f"in the window: {end['started_at']}, {row}")
+        end = c.wait(long)
+        check(row["end_at"] <= end["started_at"] < row["end_at"] + 5, f"after the window: {end['started_at']}, {row}")
+        check(abs(eta["expected_start_at"] - end["started_at"]) < 5, f"as expected: {eta}, {end['started_at']}")
+        equal(c.get("/v1/reservations").json["reservations"], [], "it is over")
+        kinds = [n.get("ev") or n.get("note") for n in map(json.loads, c.get("/v1/journal").body.decode().splitlines())]
+        check({"reserved", "reservation_begins", "reservation_ends"} <= set(kinds), "the journal says so")
+
+
+TESTS = [a_reservation_keeps_a_gpu, a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

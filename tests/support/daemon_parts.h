@@ -65,7 +65,7 @@ struct DaemonParts {
     if (with.host.mem_mib <= 0) with.host.mem_mib = 1 << 30;
     world.pace.advice = std::chrono::hours(1000);
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
-    lifecycle.emplace(state->session, state->book, state->figures);
+    lifecycle.emplace(state->session, state->book, state->figures, state->reservations);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
                     state->groups, *lifecycle);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
@@ -75,7 +75,7 @@ struct DaemonParts {
     reports.emplace(state->settings, state->session, state->book, state->boards, state->attempts, *attempts,
                     state->memory, state->figures);
     decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
-                      state->estimates, *attempts, state->figures);
+                      state->estimates, *attempts, state->figures, state->reservations);
     suspensions.emplace(state->session, state->book, state->attempts, runner);
     upkeep.emplace(state->settings, state->session, state->book, *store, runner);
     EXPECT_TRUE(decisions->make_policies());

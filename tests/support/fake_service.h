@@ -57,6 +57,9 @@ class FakeService final : public Service {
   }
   Result<Json> groups(const Caller&) override { return Json{{"groups", Json::array()}}; }
   Result<Json> set_group(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
+  Result<Json> reservations(const Caller&) override { return Json{{"reservations", Json::array()}}; }
+  Result<Json> reserve(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
+  Result<Json> unreserve(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
   Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
   Result<Json> whatif(const Caller&, const Json& body) override {

@@ -193,6 +193,35 @@ TEST_F(Verbs, GroupsAreShownAndSet) {
   EXPECT_EQ(call(run_group, {"--limit", "2"}).code, 2);
 }
 
+TEST_F(Verbs, ReservationsAreShownMadeAndRemoved) {
+  const Json answer = {{"reservations",
+                        {{{"name", "course"},
+                          {"gpus", {0, 1}},
+                          {"begin_at", 1.0e9},
+                          {"end_at", 1.0e9 + 7200},
+                          {"users", {"anna", "ben"}},
+                          {"active", true},
+                          {"running", 1},
+                          {"waiting", 2},
+                          {"still_running", {7}}}}}};
+  for (const char* route : {"GET /v1/reservations", "POST /v1/reservations", "POST /v1/reservations/remove"})
+    daemon_.say(route, answer);
+  const auto list = call(run_reserve, {});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_TRUE(contains(list.out, "anna,ben  active        1        2\nJobs of others still run in course: 7.\n"))
+      << list.out;
+  EXPECT_EQ(
+      call(run_reserve, {"add", "course", "--gpus", "0,1", "--from", "2h", "--for", "90m", "--users", "anna"}).code, 0);
+  EXPECT_EQ(
+      daemon_.bodies["POST /v1/reservations"].at(0),
+      Json({{"name", "course"}, {"gpus", {0, 1}}, {"begin_s", 7200.0}, {"duration_s", 5400.0}, {"users", {"anna"}}}));
+  EXPECT_EQ(call(run_reserve, {"remove", "course"}).code, 0);
+  EXPECT_EQ(daemon_.bodies["POST /v1/reservations/remove"].at(0), Json({{"name", "course"}}));
+  EXPECT_EQ(call(run_reserve, {"add", "course", "--for", "1h"}).code, 2) << "no GPUs";
+  EXPECT_EQ(call(run_reserve, {"add", "course", "--count", "1"}).code, 2) << "no length";
+  EXPECT_EQ(call(run_reserve, {"wipe"}).code, 2);
+}
+
 TEST_F(Verbs, AJobForAnotherUserLeavesTheCallersHomeAtHome) {
   daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
   ::setenv("SUDO_USER", "anna", 1);

@@ -101,7 +101,7 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kMeaningless, "--quiet", "-Q", false, "of the command line"},
       {S::kRefused, "--reboot", "", false, "nothing is rebooted"},
       {S::kHonoured, "--requeue", "", false, ""},
-      {S::kRefused, "--reservation", "", true, "there are no reservations; smartmig drain keeps a GPU free"},
+      {S::kHonoured, "--reservation", "", true, "one, made with smartmig reserve"},
       {S::kMeaningless, "--resv-ports", "", false, kOneMachine},
       {S::kMeaningless, "--segment", "", true, kOneMachine},
       {S::kHonoured, "--signal", "", true, "before any stop; the number after @ is the time until the kill"},

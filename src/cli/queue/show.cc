@@ -55,6 +55,7 @@ void add_asked(JobLines& lines, const Json& job, const Json& spec) {
     lines.add("priority", fmt::format("{:.0f}", priority));
   lines.add("kind", text_at(job, "kind"));
   lines.add("group", text_at(job, "group"));
+  lines.add("reservation", text_at(job, "reservation"));
   lines.add("depends on", dependency_words(spec));
   lines.add("directory", text_at(spec, "directory"));
   lines.add("output", text_at(spec, "output"));

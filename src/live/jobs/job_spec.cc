@@ -48,7 +48,8 @@ const std::vector<std::string> kKeys = {"command",
                                         "mail",
                                         "mail_user",
                                         "patient",
-                                        "group"};
+                                        "group",
+                                        "reservation"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -235,6 +236,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
     spec.begin = now + *from_now;
   }
   spec.group = in.text("group", 64);
+  spec.reservation = in.text("reservation", 64);
   read_mail(in, spec);
   if (const Json* array = in.find("array")) {
     if (!array->is_array() || array->size() > kMaxTasks)
@@ -281,6 +283,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
     if (spec.singleton) list.push_back("singleton");
   }
   if (!spec.group.empty()) out["group"] = spec.group;
+  if (!spec.reservation.empty()) out["reservation"] = spec.reservation;
   if (spec.hold) out["hold"] = true;
   if (spec.begin) out["begin_at"] = unix_seconds(*spec.begin);
   if (!spec.mail.empty()) {

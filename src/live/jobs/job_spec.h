@@ -55,6 +55,7 @@ struct JobSpec {
   std::optional<UnixTime> begin;  // starts no earlier
   std::vector<MailEvent> mail;    // what its owner wants to hear of, by the operator's hooks.mail; ascending
   std::string group;              // jobs of one group run at most so many at once as the operator says; empty: none
+  std::string reservation;        // of GPUs: it runs there and then alone; empty: wherever others may
   std::string mail_user;          // where to; empty: the owner's name
   std::vector<int> array;         // task indices; empty: a single job
   int array_limit = 0;            // tasks at once; 0: no limit

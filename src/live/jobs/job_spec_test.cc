@@ -32,7 +32,7 @@ TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
       R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"checkpoint_signal":"USR1",)"
       R"("restart_s":20.5,"grace_s":12.25,)"
       R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14","after:15","singleton"],)"
-      R"("group":"big","hold":true,"begin_at":1763222400.5,"mail":["end","time_limit"],"mail_user":"a@b.example",)"
+      R"("group":"big","reservation":"course","hold":true,"begin_at":1763222400.5,"mail":["end","time_limit"],"mail_user":"a@b.example",)"
       R"("array":[0,3,5],"array_limit":2})";
   const auto spec = parse_job_spec(text, kNow);
   ASSERT_TRUE(spec) << spec.error().what;

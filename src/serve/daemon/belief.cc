@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serve/daemon/gpu_reservations.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {
@@ -54,6 +55,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.deadline_made_up = made_up;
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
+  job.reservation = reservation_tag(record.spec.reservation);
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
   if (measured_on(kind, reference.name())) {

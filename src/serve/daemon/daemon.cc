@@ -18,6 +18,7 @@ void Daemon::step() {
   JobBook& book = state_->book;
   const bool waits = short_of_means();
   if (!decisions_.paused() && !waits && book.take_queue_changed()) visible_.update(state_->figures.started());
+  if (reservations_.take_changed()) decisions_.decide_anyway();
   if (book.disk_trouble().empty() && !waits) decisions_.decide_all();
   decisions_.consult();
   upkeep_.save_when_due(state_->estimates, visible_);
@@ -52,6 +53,7 @@ void Daemon::gather() {
       session.tell_overrun(id);
     }
   lifecycle_.release_due();
+  reservations_.begin_and_end_due();
   requests_.carry_out();
   reports_.sample_when_due();
 }
@@ -72,7 +74,7 @@ UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
-                   short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   reservations_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.

@@ -20,6 +20,7 @@
 #include "serve/daemon/gpu_reports.h"
 #include "serve/daemon/job_requests.h"
 #include "serve/daemon/requests.h"
+#include "serve/daemon/reservation_keeper.h"
 #include "serve/daemon/upkeep.h"
 
 namespace smartmig {
@@ -52,6 +53,7 @@ class Daemon {
   void pause(bool on);
   JobRequests& jobs() { return jobs_; }  // submit, cancel, requeue, hold, ...
   JobGroups& groups() { return state_->groups; }
+  ReservationKeeper& reservations() { return reservations_; }
 
   DaemonWorld& world() { return world_; }
   const DaemonWorld& world() const { return world_; }
@@ -81,6 +83,7 @@ class Daemon {
   Decisions decisions_;
   Suspensions suspensions_;
   JobRequests jobs_;
+  ReservationKeeper reservations_;
   Upkeep upkeep_;
   Requests requests_;
 };

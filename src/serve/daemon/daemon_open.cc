@@ -10,7 +10,7 @@ namespace smartmig {
 Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
     : world_(world),
       state_(std::move(state)),
-      lifecycle_(state_->session, state_->book, state_->figures),
+      lifecycle_(state_->session, state_->book, state_->figures, state_->reservations),
       visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
                state_->groups, lifecycle_),
       attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards,
@@ -20,10 +20,12 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
                state_->memory, state_->figures),
       decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->attempts,
-                 state_->shares, state_->estimates, attempts_, state_->figures),
+                 state_->shares, state_->estimates, attempts_, state_->figures, state_->reservations),
       suspensions_(state_->session, state_->book, state_->attempts, world_.runner),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
-            state_->estimates, suspensions_, state_->groups, lifecycle_, state_->figures),
+            state_->estimates, suspensions_, state_->groups, state_->reservations, lifecycle_, state_->figures),
+      reservations_(state_->reservations, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
+                    lifecycle_),
       upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
       requests_(world_.clock) {}
 
@@ -40,6 +42,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->visible_.set_accounts(accounts->second);
   if (const auto groups = start.values.find("groups"); groups != start.values.end())
     daemon->state_->groups.load(groups->second);
+  if (const auto reserved = start.values.find("reservations"); reserved != start.values.end())
+    daemon->state_->reservations.load(reserved->second);
   SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
   daemon->reports_.block_unusable();
   for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));

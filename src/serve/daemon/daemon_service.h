@@ -26,6 +26,9 @@ class DaemonService final : public Service {
   Result<Json> usage(const Caller& caller, const UsageQuery& query) override;
   Result<Json> groups(const Caller& caller) override;
   Result<Json> set_group(const Caller& caller, const Json& body) override;
+  Result<Json> reservations(const Caller& caller) override;
+  Result<Json> reserve(const Caller& caller, const Json& body) override;
+  Result<Json> unreserve(const Caller& caller, const Json& body) override;
   Result<Json> why(const Caller& caller, std::uint64_t id) override;
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;

@@ -45,6 +45,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       book(world.store),
       estimates(settings, session, std::move(history)),
       shares(settings, found.platform->total_compute_slices()),
+      reservations(origin),
       memory(world.runner) {}
 
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {

@@ -5,6 +5,7 @@
 #include "serve/daemon/board_discovery.h"
 #include "serve/daemon/estimates.h"
 #include "serve/daemon/figures.h"
+#include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/host_shares.h"
 #include "serve/daemon/job_groups.h"
 #include "serve/daemon/memory_watch.h"
@@ -44,6 +45,7 @@ struct DaemonState {
   AttemptTable attempts;
   HostShares shares;
   JobGroups groups;
+  GpuReservations reservations;
   MemoryWatch memory;
 
  private:

@@ -27,7 +27,7 @@ std::vector<AttemptTable::Running> sharing(const LiveSession& session, const Job
 
 Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
                      JobBook& book, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
-                     Figures& figures)
+                     Figures& figures, const GpuReservations& reservations)
     : settings_(settings),
       pace_(pace),
       session_(session),
@@ -44,7 +44,8 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
                             if (!job) return StartObjection::kJobEnded;
                             return shares.check(
                                 *job, session.platform().model(start.gpu).slices_of_placement[index(start.where)]);
-                          }}),
+                          }},
+                reservations.windows()),
       advice_(settings, policies_, clock, pace.advice) {}
 
 Result<Ok> Decisions::make_policies() {
@@ -78,7 +79,7 @@ void Decisions::decide_all() {
   // Time alone is no reason to decide about a fleet without jobs; shapes that it is to have are one.
   if (anyway_ && (paused_ || (session_.cluster().unfinished() == 0 && !shapes_due_))) tick_again();
   if (anyway_) {
-    session.look_again();
+    session.look_again(session_.inside_now());
     decide();
     while (session.advance())
       if (worth_deciding(session_.cluster())) decide();

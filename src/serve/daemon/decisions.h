@@ -14,7 +14,8 @@ namespace smartmig {
 class Decisions {
  public:
   Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
-            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures);
+            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures,
+            const GpuReservations& reservations);
 
   // By the settings as they are now; all or nothing. Shapes that do not depend on the queue are then made at once.
   Result<Ok> make_policies();

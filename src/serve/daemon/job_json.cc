@@ -160,6 +160,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"reason", printable(job.reason)},
       {"suspended", job.suspended.has_value()},
       {"group", printable(job.spec.group)},
+      {"reservation", printable(job.spec.reservation)},
       {"kind", job.spec.kind},
       {"submitted_at", unix_seconds(job.times.submitted)},
       {"started_at", instant_or_null(job.times.started)},

@@ -39,6 +39,14 @@ Result<Ok> JobRequests::hold(QueueId id, bool by_operator) {
 Result<Ok> JobRequests::release(QueueId id, bool by_operator) {
   JobRecord* job = book_.find(id);
   if (!job) return not_live(id);
+  const bool reservation_over = !job->spec.reservation.empty() && !reservations_.find(job->spec.reservation);
+  if (job->held_by == HeldBy::kNobody && reservation_over) {
+    job->spec.reservation.clear();
+    session_.note("released", fmt::format("\"job\":{}", id));
+    book_.respecified(*job);
+    lifecycle_.check_dependencies(*job);
+    return Ok{};
+  }
   if (job->held_by == HeldBy::kNobody)
     return busy_error("job {} is not held{}", id, job->status == JobStatus::kHeld ? ": it " + job->reason : "");
   if (job->held_by == HeldBy::kOperator && !by_operator)

@@ -63,6 +63,12 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
         fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
   if (!spec.group.empty() && groups_.limit(spec.group) == 0)
     warnings.push_back(fmt::format("group '{}' has no limit: smartmig group {} --limit N", spec.group, spec.group));
+  if (!spec.reservation.empty()) {
+    const GpuReservation* reservation = reservations_.find(spec.reservation);
+    if (!reservation) return not_found("there is no reservation {}; smartmig reserve list shows all", spec.reservation);
+    if (!reservation->lets_in(user_name(caller.uid), caller.operator_rights))
+      return no_permission("reservation {} is for {}", spec.reservation, who_of(*reservation));
+  }
   if (!spec.mail.empty() && settings_.hooks.mail.empty())
     warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
   if (spec.restart && spec.checkpoint_signal == 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/estimates.h"
+#include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/job_groups.h"
 #include "serve/daemon/suspensions.h"
 #include "serve/http/service.h"
@@ -13,7 +14,7 @@ class JobRequests {
  public:
   JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, JobBook& book,
               const AttemptTable& table, Attempts& attempts, Estimates& estimates, Suspensions& suspensions,
-              const JobGroups& groups, Lifecycle& lifecycle, Figures& figures)
+              const JobGroups& groups, const GpuReservations& reservations, Lifecycle& lifecycle, Figures& figures)
       : settings_(settings),
         runner_(runner),
         session_(session),
@@ -23,6 +24,7 @@ class JobRequests {
         estimates_(estimates),
         suspensions_(suspensions),
         groups_(groups),
+        reservations_(reservations),
         lifecycle_(lifecycle),
         counts_(figures.counts) {}
 
@@ -59,6 +61,7 @@ class JobRequests {
   Estimates& estimates_;
   Suspensions& suspensions_;
   const JobGroups& groups_;
+  const GpuReservations& reservations_;
   Lifecycle& lifecycle_;
   Counts& counts_;
 };

@@ -117,6 +117,7 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   leave_slice(job);
   book_.changed(job);
   book_.queue_changed();
+  if (!job.spec.reservation.empty()) check_dependencies(job);  // it may be over
 }
 
 std::string Lifecycle::waits_for(JobRecord& job) {
@@ -125,6 +126,15 @@ std::string Lifecycle::waits_for(JobRecord& job) {
   if (job.spec.begin && *job.spec.begin > session_.now()) {
     begins_.insert({*job.spec.begin, job.id});
     return "begins at " + local_time(*job.spec.begin);
+  }
+  if (const std::string& name = job.spec.reservation; !name.empty()) {
+    const GpuReservation* reservation = reservations_.find(name);
+    if (!reservation)
+      return fmt::format(
+          "has lost its reservation: {} is over or was removed; smartmig release {} lets it run elsewhere", name,
+          job.id);
+    if (reservation->begin > session_.now())
+      return fmt::format("runs in reservation {}, which begins at {}", name, local_time(reservation->begin));
   }
   for (const Dependency& d : job.spec.dependencies) {
     const JobRecord* other = book_.find(QueueId(d.job));

@@ -1,10 +1,11 @@
-// A job's way through the queue apart from its attempts: held while it waits for others, for its begin or for its release, back to the queue after an
-// attempt, ended. Each of these leaves the record, the belief, the counts and the journal in agreement.
+// A job's way through the queue apart from its attempts: held while it waits for others, for its begin, its reservation
+// or its release, back to the queue after an attempt, ended. Each of these leaves the record, the belief, the counts and the journal in agreement.
 // Thread rule: the owner's.
 #pragma once
 #include <set>
 
 #include "serve/daemon/figures.h"
+#include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/job_book.h"
 #include "serve/daemon/live_session.h"
 
@@ -12,8 +13,8 @@ namespace smartmig {
 
 class Lifecycle {
  public:
-  Lifecycle(LiveSession& session, JobBook& book, Figures& figures)
-      : session_(session), book_(book), figures_(figures) {}
+  Lifecycle(LiveSession& session, JobBook& book, Figures& figures, const GpuReservations& reservations)
+      : session_(session), book_(book), figures_(figures), reservations_(reservations) {}
 
   // The end of a job, and of those that can never run without it. `completed`: it ran to its end, whatever its exit
   // code; else it is taken out of the belief. The reference is dead afterwards.
@@ -45,6 +46,7 @@ class Lifecycle {
   LiveSession& session_;
   JobBook& book_;
   Figures& figures_;
+  const GpuReservations& reservations_;
   std::set<std::pair<UnixTime, QueueId>> begins_;
   std::vector<Mail> mail_;
 };

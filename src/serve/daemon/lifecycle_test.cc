@@ -17,7 +17,8 @@ struct Lives {
   LiveSession session{clock, platform, UnixTime{}, 16, {Layout{}}, {"0", "none+edf", "test"}, 0};
   JobBook book{*store};
   Figures figures{UnixTime{}};
-  Lifecycle lifecycle{session, book, figures};
+  GpuReservations reservations{UnixTime{}};
+  Lifecycle lifecycle{session, book, figures, reservations};
 
   QueueId accept(std::vector<Dependency> dependencies = {}) {
     JobRecord job;

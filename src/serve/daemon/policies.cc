@@ -8,8 +8,13 @@ constexpr double kEffortOfFutures = 0.02;
 
 }  // namespace
 
-Policies::Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate)
-    : settings_(settings), platform_(std::move(platform)), cost_(cost), gate_(std::move(gate)) {}
+Policies::Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate,
+                   std::shared_ptr<const GpuWindows> windows)
+    : settings_(settings),
+      platform_(std::move(platform)),
+      cost_(cost),
+      gate_(std::move(gate)),
+      windows_(std::move(windows)) {}
 
 PowerCaps Policies::caps() const {
   const auto cap = [](double w) { return w > 0 ? w : kNoCap; };
@@ -31,6 +36,7 @@ PolicySpec Policies::spec(std::string name, bool own) const {
   out.guarding = settings_.policy.guard ? Guarding::kAlways : Guarding::kByOwner;
   out.overtaking = {settings_.overtaking.bound, settings_.overtaking.patience};
   out.caps = caps();
+  out.windows = windows_;
   return out;
 }
 
@@ -38,6 +44,7 @@ PolicySpec Policies::future_spec(std::string name, bool own) const {
   PolicySpec out = spec(std::move(name), own);
   out.options.effort = kEffortOfFutures;
   out.memory = std::make_shared<const PolicyMemory>(stack_.memory());
+  out.windows = std::make_shared<const GpuWindows>(*windows_);  // as they are now
   return out;
 }
 
@@ -56,6 +63,7 @@ Result<Ok> Policies::make() {
     alone.guarding = Guarding::kUnguarded;
     alone.overtaking = {kNoBound, kNever};
     alone.caps = {};
+    alone.windows = nullptr;
     SMARTMIG_TRY(PolicyStack made, PolicyStack::make(alone, platform_));
     shadow = std::move(made.policy);
   }

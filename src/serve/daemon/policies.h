@@ -17,7 +17,9 @@ namespace smartmig {
 class Policies {
  public:
   // `settings` outlives it and is read anew by each make().
-  Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate);
+  // `windows` of reserved GPUs may change at any time.
+  Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate,
+           std::shared_ptr<const GpuWindows> windows = std::make_shared<GpuWindows>());
 
   Result<Ok> make();
   void decide(const Cluster& cluster, Plan& plan) { stack_.policy->decide(cluster, plan); }
@@ -43,6 +45,7 @@ class Policies {
   std::shared_ptr<const Platform> platform_;
   CostModel cost_;
   StartGate gate_;
+  std::shared_ptr<const GpuWindows> windows_;
   PolicyStack stack_;
   std::unique_ptr<Policy> shadow_;
 };

@@ -1,4 +1,6 @@
 // What the API shows of the GPUs and of the daemon itself.
+#include <algorithm>
+
 #include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_json.h"
@@ -36,6 +38,19 @@ Json slice_json(const Daemon& daemon, GpuId gpu, PlacementId where) {
           {"watts_w", modelled_watts(daemon.cluster(), gpu, where)}};
 }
 
+Json reserved_json(const Daemon& daemon, GpuId gpu) {
+  const auto& all = daemon.state().reservations.all();  // by begin
+  const auto at = std::find_if(all.begin(), all.end(), [&](const GpuReservation& r) {
+    return std::find(r.gpus.begin(), r.gpus.end(), int(index(gpu))) != r.gpus.end();
+  });
+  if (at == all.end()) return Json();
+  return {{"name", at->name},
+          {"begin_at", unix_seconds(at->begin)},
+          {"end_at", unix_seconds(at->end)},
+          {"users", at->users},
+          {"active", at->on(daemon.now())}};
+}
+
 Json gpu_json(const Daemon& daemon, GpuId gpu) {
   const BoardState& board = daemon.state().boards.at(int(index(gpu)));
   const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
@@ -54,7 +69,8 @@ Json gpu_json(const Daemon& daemon, GpuId gpu) {
           {"target", to_string(model, state.target)},
           {"slices", std::move(slices)},
           {"compute_slices", model.compute_slices()},
-          {"memory_slices", model.memory_slices()}};
+          {"memory_slices", model.memory_slices()},
+          {"reserved", reserved_json(daemon, gpu)}};
 }
 
 Json counts_by_state(const Daemon& daemon) {

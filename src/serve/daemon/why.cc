@@ -11,6 +11,7 @@ namespace {
 struct Fit {
   bool exists = false;              // some slice type of the fleet takes it
   bool on_unblocked = false;        // of a GPU that takes work
+  bool on_open = false;             // of one of these that no reservation keeps from it
   bool coming = false;              // a slice for it is being made
   int slices = 0, free_slices = 0;  // that exist and take it
   Time first_idle = kNever;         // earliest expected finish on one of them
@@ -44,7 +45,7 @@ Fit look(const WhyInput& in) {
       if (!takes(in, model.type_of_placement[p])) continue;
       here = true;
       const PlacementId where{std::uint8_t(p)};
-      if (gpu.blocked) continue;
+      if (gpu.blocked || in.reserved.count(g)) continue;
       if (gpu.target.contains(where) && !gpu.layout.contains(where)) fit.coming = true;
       if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
       ++fit.slices;
@@ -55,7 +56,8 @@ Fit look(const WhyInput& in) {
     }
     fit.exists |= here;
     fit.on_unblocked |= here && !gpu.blocked;
-    if (!here || gpu.blocked) continue;
+    if (!here || gpu.blocked || in.reserved.count(g)) continue;
+    fit.on_open = true;
     fit.gpus.push_back(GpuId(g));
     for (const auto& [where, words] : in.quarantined)
       if (where.first == g)
@@ -71,7 +73,7 @@ Time soonest_on_free(const WhyInput& in) {
   Time soonest = kNever;
   for (std::size_t g = 0; g < cluster.gpus().size() && in.job != kNoJob; ++g) {
     const GpuState& gpu = cluster.gpus()[g];
-    if (gpu.blocked) continue;
+    if (gpu.blocked || in.reserved.count(g)) continue;
     for (const PlacementId p : gpu.free())
       if (const TypeId type = cluster.platform().model(GpuId(g)).type_of_placement[index(p)];
           type != kNoType && takes(in, type) && !in.quarantined.count({g, index(p)}))
@@ -80,22 +82,15 @@ Time soonest_on_free(const WhyInput& in) {
   return soonest;
 }
 
-// Time of day on this machine, with the day where it is not today's.
-std::string clock_words(UnixTime at, UnixTime now) {
-  const auto parts = [](UnixTime instant) {
-    const std::time_t whole = std::time_t(unix_us(instant) / 1'000'000);
-    std::tm out{};
-    ::localtime_r(&whole, &out);
-    return out;
-  };
-  const std::tm then = parts(at), today = parts(now);
-  const std::string time = fmt::format("{:02}:{:02}", then.tm_hour, then.tm_min);
-  if (then.tm_yday == today.tm_yday && then.tm_year == today.tm_year) return time;
-  return fmt::format("{:04}-{:02}-{:02} {}", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday, time);
-}
-
 std::string in_seconds(const Cluster& cluster, Time at) {
   return fmt::format("in about {:.0f} s", std::max(0.0, seconds(at - cluster.now())));
+}
+
+std::string reserved_words(const WhyInput& in) {
+  std::string words;
+  for (const auto& [gpu, why] : in.reserved)
+    if (!why.empty()) words += (words.empty() ? "" : "; ") + why;
+  return words.empty() ? "its own reservation has none in service" : words;
 }
 
 std::optional<Why> held(const WhyInput& in) {
@@ -106,7 +101,9 @@ std::optional<Why> held(const WhyInput& in) {
   if (!in.hold.empty())
     return Why{in.hold_code,
                fmt::format("{} {}", in.name, in.hold),
-               {in.hold_code == "held_until" ? "wait, or smartmig update JOB --begin now" : "smartmig release JOB"},
+               {in.hold_code == "held_until"         ? "wait, or smartmig update JOB --begin now"
+                : in.hold_code == "held_reservation" ? "wait until the reservation begins"
+                                                     : "smartmig release JOB"},
                {}};
   if (!in.dependency.empty())
     return Why{"held_dependency",
@@ -145,6 +142,11 @@ std::optional<Why> without_a_place(const WhyInput& in, const Fit& fit) {
     return Why{"gpus_drained",
                fmt::format("every GPU that could take {} is drained or in quarantine", in.name),
                {"smartmig resume GPU", "repair the GPU that is in quarantine"},
+               {}};
+  if (!fit.on_open)
+    return Why{"gpus_reserved",
+               fmt::format("no GPU that could take {} is open to it now: {}", in.name, reserved_words(in)),
+               {"wait until that reservation is over", "submit it again with a shorter --estimate, if that is true"},
                {}};
   if (in.host.free_cpus >= 0 && in.host.cpus > in.host.free_cpus)
     return Why{"host_cpus",
@@ -261,8 +263,26 @@ Why why_in_place(const WhyInput& in) {
 
 }  // namespace
 
+std::string clock_words(UnixTime at, UnixTime now) {
+  const auto parts = [](UnixTime instant) {
+    const std::time_t whole = std::time_t(unix_us(instant) / 1'000'000);
+    std::tm out{};
+    ::localtime_r(&whole, &out);
+    return out;
+  };
+  const std::tm then = parts(at), today = parts(now);
+  const std::string time = fmt::format("{:02}:{:02}", then.tm_hour, then.tm_min);
+  if (then.tm_yday == today.tm_yday && then.tm_year == today.tm_year) return time;
+  return fmt::format("{:04}-{:02}-{:02} {}", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday, time);
+}
+
 Why why_waiting(const WhyInput& in) {
   Why why = why_in_place(in);
+  if (why.code == "slices_busy" || why.code == "policy_waits" || why.code == "reshape_under_way")
+    if (const bool said =
+            std::any_of(in.reserved.begin(), in.reserved.end(), [](const auto& one) { return !one.second.empty(); });
+        said)
+      why.sentence += "; " + reserved_words(in);
   why.reservation = reservation_of(in);
   return why;
 }

@@ -28,9 +28,11 @@ void add_hold(WhyInput& in, const JobRecord& job) {
     in.dependency = job.reason.substr(kWaits.size());
     return;
   }
-  in.hold_code = job.held_by == HeldBy::kOwner      ? "held_by_owner"
-                 : job.held_by == HeldBy::kOperator ? "held_by_operator"
-                                                    : "held_until";
+  in.hold_code = job.held_by == HeldBy::kOwner                   ? "held_by_owner"
+                 : job.held_by == HeldBy::kOperator              ? "held_by_operator"
+                 : job.reason.starts_with("runs in reservation") ? "held_reservation"
+                 : job.reason.starts_with("has lost")            ? "reservation_over"
+                                                                 : "held_until";
   in.hold = (job.held_by == HeldBy::kNobody ? "" : "is ") + job.reason;
 }
 
@@ -61,6 +63,35 @@ void add_policy(WhyInput& in, const JobRecord& job, const Policies& policies, co
   in.power.never = policies.stack().never_fits_cap(*in.cluster, in.job);
 }
 
+// GPUs that it cannot go to for reservations: of others, or because it has one of its own.
+void add_reserved(WhyInput& in, const JobRecord& job, const DaemonState& state) {
+  const UnixTime now = state.session.now(), origin = state.session.belief().origin();
+  const GpuWindows& windows = *state.reservations.windows();
+  const Time inside = now - origin;
+  const auto words = [&](std::size_t g, const GpuWindow& window) {
+    const GpuReservation* r = state.reservations.find(window.tag);
+    if (!r) return std::string();
+    return fmt::format("GPU {} is reserved for {} {} {} ({})", g, who_of(*r), r->on(now) ? "until" : "from",
+                       clock_words(r->on(now) ? r->end : r->begin, now), r->name);
+  };
+  const std::uint64_t tag = reservation_tag(job.spec.reservation);
+  for (std::size_t g = 0; g < in.cluster->gpus().size(); ++g) {
+    const GpuWindow* on = window_on(windows, GpuId(g), inside);
+    if (tag != 0 || on) {
+      if (!on || on->tag != tag) in.reserved[g] = on ? words(g, *on) : "";
+      continue;
+    }
+    const GpuWindow* next = in.job == kNoJob ? nullptr : window_after(windows, GpuId(g), inside);
+    if (!next) continue;
+    const auto& types = in.cluster->platform().model(GpuId(g)).type_of_placement;
+    const auto in_time = [&](TypeId type) {
+      return type != kNoType && in.cluster->jobs().work(in.job, type) >= Time{0} &&
+             inside + in.cluster->remaining_on(in.job, type) <= next->begin;
+    };
+    if (std::none_of(types.begin(), types.end(), in_time)) in.reserved[g] = words(g, *next);
+  }
+}
+
 }  // namespace
 
 Result<Why> why_now(Daemon& daemon, QueueId id) {
@@ -89,6 +120,7 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   add_policy(in, *job, daemon.policies(), state);
   for (std::size_t g = 0; g < state.boards.size(); ++g)
     for (const auto& [where, words] : state.boards.at(int(g)).quarantined) in.quarantined[{g, where}] = words;
+  add_reserved(in, *job, state);
   Why why = why_waiting(in);
   if (const int times = job->counts.preempted; times > 0)
     why.sentence +=

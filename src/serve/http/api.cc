@@ -189,6 +189,12 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
       return json(service.groups(caller));
     case ApiCall::kSetGroup:
       return json(service.set_group(caller, *body));
+    case ApiCall::kReservations:
+      return json(service.reservations(caller));
+    case ApiCall::kReserve:
+      return json(service.reserve(caller, *body));
+    case ApiCall::kUnreserve:
+      return json(service.unreserve(caller, *body));
     case ApiCall::kWhy:
       return json(service.why(caller, id));
     case ApiCall::kEta:

@@ -29,11 +29,11 @@ constexpr SchemaShape kShapes[] = {
      "-estimate_slices:int "
      "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
-     "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text -group:text"},
+     "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text -group:text -reservation:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
     {"Submitted", "What was accepted, durably.", "ids:[int] jobs:[Job] warnings:[text]"},
     {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
-     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text suspended:bool group:text -command:[text] "
+     "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text suspended:bool group:text reservation:text -command:[text] "
      "kind:text "
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
@@ -53,6 +53,12 @@ constexpr SchemaShape kShapes[] = {
     {"GroupList", "All groups with a limit or a live job.", "groups:[GroupRow]"},
     {"GroupRow", "limit 0: none.", "name:text limit:int running:int waiting:int"},
     {"Group", "limit 0: none.", "name:text limit:int"},
+    {"ReservationList", "Reservations of GPUs that are not over, by begin.", "reservations:[ReservationRow]"},
+    {"ReservationRow", "still_running: jobs of others on its GPUs while it is on.",
+     "name:text gpus:[int] begin_at:num end_at:num users:[text] active:bool running:int waiting:int still_running:[int]"},
+    {"NewReservation", "gpus, or count of them; from begin_at, begin_s seconds from now, or now.",
+     "name:text -gpus:[int] -count:int -begin_at:num -begin_s:num duration_s:num -users:[text]"},
+    {"ReservationName", "One of the list.", "name:text"},
     {"Changed", "What became of them; a refusal of one keeps no other.", "jobs:[Job] refused:[Refusal]"},
     {"Refusal", "Which job, and why not.", "id:int code:text message:text"},
     {"Why", "Why a job is not running.",
@@ -74,7 +80,9 @@ constexpr SchemaShape kShapes[] = {
     {"Gpu", "One GPU; state: ok, drained, quarantined or lost.",
      "index:int uuid:text product:text model:text watts_w:num energy_j:num state:text words:text layout:text "
      "target:text "
-     "slices:[Slice] compute_slices:int memory_slices:int"},
+     "slices:[Slice] compute_slices:int memory_slices:int reserved:ReservedGpu?"},
+    {"ReservedGpu", "The reservation that a GPU is in, or the next one.",
+     "name:text begin_at:num end_at:num users:[text] active:bool"},
     {"Slice", "One MIG instance; state: ok, or quarantined while a dead process holds memory there, with words.",
      "name:text start:int compute_slices:int memory_slices:int device:text gpu_instance:int job:int? state:text "
      "words:text memory_mib:int "

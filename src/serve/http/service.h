@@ -53,6 +53,9 @@ class Service {
   virtual Result<Json> usage(const Caller& caller, const UsageQuery& query) = 0;
   virtual Result<Json> groups(const Caller& caller) = 0;
   virtual Result<Json> set_group(const Caller& caller, const Json& body) = 0;  // {"name","limit"}; limit 0: none
+  virtual Result<Json> reservations(const Caller& caller) = 0;
+  virtual Result<Json> reserve(const Caller& caller, const Json& body) = 0;    // as docs/api.md has it
+  virtual Result<Json> unreserve(const Caller& caller, const Json& body) = 0;  // {"name"}
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;
