@@ -26,17 +26,17 @@ own_groups() {  # "MOUNT PATH" of each cgroup that this shell is in
 outside() {
   [ "$(id -u)" = 0 ] || skip "needs root"
   unshare --mount --pid --cgroup --ipc --uts --fork true 2>/dev/null || skip "unshare gives no namespaces here"
-  local said status groups=() at path group
-  said=$(mktemp) || exit 1
+  local place said status groups=() at path group
+  place=$(mktemp -d) && mkdir "$place/machine" && said=$place/said && : >"$said" || exit 1
   while read -r at path; do groups+=("$at$path/smartmig-test-$$"); done < <(own_groups)
   (
     for group in "${groups[@]}"; do
-      mkdir "$group"
+      mkdir "$group" || skip "no cgroup $group"
       for file in cpuset.cpus cpuset.mems; do [ ! -f "$group/$file" ] || cat "${group%/*}/$file" >"$group/$file"; done
-      echo "$BASHPID" >"$group/cgroup.procs"
-    done 2>/dev/null
-    exec env SMARTMIG_SAID="$said" timeout --foreground -k 1 "${PRIVATE_ROOT_SECONDS:-120}" unshare --mount --pid --cgroup --ipc --uts --fork --kill-child \
-      bash "${BASH_SOURCE[0]}" --inside "$@"
+      echo "$BASHPID" >"$group/cgroup.procs" || skip "no way into the cgroup $group"
+    done
+    exec env SMARTMIG_PLACE="$place" timeout --foreground -k 1 120 \
+      unshare --mount --pid --cgroup --ipc --uts --fork --kill-child bash "${BASH_SOURCE[0]}" --inside "$@"
   )
   status=$?
   for group in "${groups[@]}"; do  # what is left in them has been killed with its process 1
@@ -47,9 +47,9 @@ outside() {
     done
   done
   [ "$1" != --systemd ] || [ "$status" = 77 ] || [ -s "$said" ] ||
-    { rm -f "$said"; skip "systemd does not boot here: it ended with status $status before its first unit"; }
+    { rm -rf "$place"; skip "systemd does not boot here: it ended with status $status before its first unit"; }
   cat "$said"
-  rm -f "$said"
+  rm -rf "$place"
   exit "$status"
 }
 
@@ -68,12 +68,12 @@ mount_groups() {  # the groups of this shell become the roots of the machine's, 
 }
 
 inside() {
-  local new systemd= said=$SMARTMIG_SAID
-  unset SMARTMIG_SAID
+  local new=$SMARTMIG_PLACE/machine systemd= said=$SMARTMIG_PLACE/said
+  unset SMARTMIG_PLACE
   [ "$1" != --systemd ] || { systemd=/lib/systemd/systemd; shift; }
   [ -z "$systemd" ] || [ -x "$systemd" ] || skip "systemd is not installed"
   mount --make-rprivate / || skip "mounts cannot be made private"
-  new=$(mktemp -d) && mount -t tmpfs tmpfs "$new" && mkdir "$new/upper" "$new/work" "$new/root" || skip "no tmpfs"
+  mount -t tmpfs tmpfs "$new" && mkdir "$new/upper" "$new/work" "$new/root" || skip "no tmpfs"
   mount -t overlay overlay -o "lowerdir=/,upperdir=$new/upper,workdir=$new/work" "$new/root" || skip "no overlay over /"
   cd "$new/root" || exit 1
   mount -t proc proc proc && mount -t sysfs sysfs sys && mount --rbind /dev dev && mount -t tmpfs -o mode=755 tmpfs run &&

@@ -53,7 +53,7 @@ TEST(ServiceManagerProcess, ItHearsTheDaemonAndNobodyInheritsItsSocket) {
   EXPECT_TRUE(systemd.next().starts_with("RELOADING=1\nMONOTONIC_USEC="));
 }
 
-TEST(ServiceManagerProcess, NoSignOfLifeWithoutLife) {
+TEST(ServiceManagerProcess, ThreadGivesNoSignOfLifeWithoutLife) {
   const TempDir dir;
   NotifySocket systemd(dir.path() + "/notify");
   ::setenv("WATCHDOG_USEC", "20000", 1);
