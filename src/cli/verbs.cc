@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
     fmt::print("smartmig {}\n", SMARTMIG_VERSION);
     return 0;
   }
+  if (arguments[0] == "pty-job") return run_pty_job(Arguments(arguments.begin() + 1, arguments.end()));
   if (const auto tables = check_site_tables(); !tables) return usage_error(tables.error());
   std::vector<std::string> names;
   const Arguments rest(arguments.begin() + 1, arguments.end());

@@ -55,6 +55,7 @@ int run_update(const Arguments&);
 int run_front(const Arguments&);
 int run_suspend(const Arguments&);
 int run_continue(const Arguments&);
+int run_pty_job(const Arguments& arguments);  // of run --pty, not by hand
 int run_reserve(const Arguments& arguments);
 int run_group(const Arguments&);
 int run_usage(const Arguments&);

@@ -12,6 +12,7 @@
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
 #include "cli/queue/job_words.h"
+#include "cli/queue/pty_client.h"
 #include "cli/queue/submission.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
@@ -200,6 +201,7 @@ int run_submit(const Arguments& arguments) {
 int run_run(const Arguments& arguments) {
   DaemonOptions options;
   Words words;
+  bool terminal = false;
   Command cmd(
       "run", "-- COMMAND... | SCRIPT [ARGUMENT...]",
       std::string("Submits a job, shows its log as it grows and ends with the job's exit code (128 + signal if a "
@@ -209,6 +211,7 @@ int run_run(const Arguments& arguments) {
           kHow,
       "smartmig run --mem 4G -- nvidia-smi -L");
   declare_submit_options(cmd, words.options);
+  cmd.flag("--pty", terminal, "this terminal is the job's: for a shell on a slice; leaving it ends the job");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
@@ -216,10 +219,21 @@ int run_run(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (!words.dashed && !words.rest.empty() && words.rest[0] == "-")
     return usage_error(invalid("run follows one job: use smartmig submit - for a list of commands"));
-  const auto submission = make_submission(words, std::cin, unix_now());
+  auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
   if (submission->jobs[0].contains("array"))
     return usage_error(invalid("run follows one job: use smartmig submit --wait for an array"));
+  std::optional<PtyClient> pty;
+  if (terminal) {
+    if (!options.server.empty())
+      return usage_error(invalid("--pty is for jobs of this machine: the job talks to this terminal directly"));
+    auto opened = PtyClient::open();
+    if (!opened) return usage_error(opened.error());
+    auto job = opened->wrapped(submission->jobs[0]);
+    if (!job) return usage_error(job.error());
+    submission->jobs[0] = std::move(*job);
+    pty.emplace(std::move(*opened));
+  }
   say(submission->notes);
   auto client = options.connect();
   if (!client) return failure(client.error());
@@ -232,7 +246,7 @@ int run_run(const Arguments& arguments) {
   const auto id = ids[0].get<std::uint64_t>();
   fmt::print(stderr, "smartmig: job {} is queued\n", id);
   CancelOnInterrupt guard(options, id);
-  const auto job = follow_job(*client, id, options.json ? stderr : stdout);
+  const auto job = pty ? pty->serve(*client, id) : follow_job(*client, id, options.json ? stderr : stdout);
   if (!job) return failure(job.error());
   if (options.json)
     print_json(*job);
