@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command as root of a machine of its own: tests/e2e/private_root.sh [--systemd] COMMAND...
+# Runs a command as root of a machine of its own: tests/e2e/private_root.sh [--v2] [--systemd] COMMAND...
 #   / is an overlay over this machine's that is thrown away at the end, the checkout is there to be read; processes,
 #   mounts, cgroups and the host's name are its own. With --systemd, process 1 is systemd with nothing to start but
-#   COMMAND, and systemctl and dpkg work as on any machine.
+#   COMMAND, and systemctl and dpkg work as on any machine. With --v2 it has cgroup v2 alone, with those controllers that
+#   v1 does not hold outside.
 # Ends with the command's status; with 77 and a last line that says why where such a machine cannot be had.
 set -u
 checkout=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) || exit 1
@@ -46,7 +47,7 @@ outside() {
       sleep 0.1
     done
   done
-  [ "$1" != --systemd ] || [ "$status" = 77 ] || [ -s "$said" ] ||
+  [[ " $1 $2 " != *" --systemd "* ]] || [ "$status" = 77 ] || [ -s "$said" ] ||
     { rm -rf "$place"; skip "systemd does not boot here: it ended with status $status before its first unit"; }
   cat "$said"
   rm -rf "$place"
@@ -55,6 +56,10 @@ outside() {
 
 mount_groups() {  # the groups of this shell become the roots of the machine's, in the same places
   local at type options tree=
+  if [ -n "$1" ]; then
+    mount -t cgroup2 cgroup2 sys/fs/cgroup || skip "cgroup2 cannot be mounted"
+    return
+  fi
   while read -r _ at type options _; do
     if [ "$type" = cgroup ] && [ -z "$tree" ]; then mount -t tmpfs -o mode=755 tmpfs sys/fs/cgroup && tree=yes; fi
     mkdir -p ".$at"
@@ -68,8 +73,9 @@ mount_groups() {  # the groups of this shell become the roots of the machine's, 
 }
 
 inside() {
-  local new=$SMARTMIG_PLACE/machine systemd= said=$SMARTMIG_PLACE/said
+  local new=$SMARTMIG_PLACE/machine systemd= v2= said=$SMARTMIG_PLACE/said
   unset SMARTMIG_PLACE
+  [ "$1" != --v2 ] || { v2=yes; shift; }
   [ "$1" != --systemd ] || { systemd=/lib/systemd/systemd; shift; }
   [ -z "$systemd" ] || [ -x "$systemd" ] || skip "systemd is not installed"
   mount --make-rprivate / || skip "mounts cannot be made private"
@@ -78,7 +84,7 @@ inside() {
   cd "$new/root" || exit 1
   mount -t proc proc proc && mount -t sysfs sysfs sys && mount --rbind /dev dev && mount -t tmpfs -o mode=755 tmpfs run &&
     mount -t tmpfs -o mode=1777 tmpfs tmp && mkdir -p ".$checkout" && mount --bind "$checkout" ".$checkout" &&
-    mount -o remount,bind,ro ".$checkout" && mount_groups || skip "no mounts"
+    mount -o remount,bind,ro ".$checkout" && mount_groups "$v2" || skip "no mounts"
   touch run/said && mount --bind "$said" run/said
   mkdir -p old && pivot_root . old && cd / && umount -l old || skip "no pivot_root"
   hostname smartmig-test

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The package on a machine whose process 1 is a real systemd (tests/e2e/private_root.sh): start, status, reload, restart and
-upgrade under running jobs, a daemon that hangs or is killed, stop, purge: tests/e2e/systemd_test.py BUILD-DIRECTORY."""
+upgrade under running jobs, a daemon that hangs or is killed, stop, purge; and with cgroup v2 alone:
+tests/e2e/systemd_test.py BUILD-DIRECTORY [TEST...]."""
 import os
 import signal
 import sys
@@ -25,7 +26,8 @@ def main_pid():
 
 def runs_anew(old, words):
     """Another daemon than `old` is ready; returns its number."""
-    until(lambda: main_pid() not in (0, old) and show("ActiveState") == "active", f"{words}: {output_of('systemctl', 'status', 'smartmig')}")
+    until(lambda: main_pid() not in (0, old) and show("ActiveState") == "active",
+          f"{words}: {output_of('systemctl', 'status', 'smartmig')}")
     check(installed.answers(), f"{words}: a daemon that is active answers")
     return main_pid()
 
@@ -84,12 +86,44 @@ def lived(first, second):
     equal((show("LoadState"), show("ActiveState"), os.path.exists(STATE)), ("not-found", "inactive", False), "after a purge")
 
 
+def on_v2(first, second):
+    """cgroup v2 alone: jobs lie beside the unit, so that a restart finds its group free, and are killed by their group."""
+    check(not [line for line in open("/proc/self/mounts") if line.split()[2] == "cgroup"], "v1 is mounted")
+    dpkg("-i", first)
+    installed.emulate()
+    does("systemctl", "restart", "smartmig")
+    work = installed.Work("work", 2)
+    work.runs(2)
+    before = supervisors()
+    places = {place for pid in before for child in harness.children_of(pid) for place in groups_of(child)}
+    check(len(places) == 2 and all(place.startswith("/smartmig/") for place in places), f"groups of the jobs: {places}")
+    pid = main_pid()
+    dpkg("-i", second)
+    runs_anew(pid, "upgrade")
+    equal(supervisors(), before, "supervisors after the upgrade")
+    equal(installed.client().ask("DELETE", f"/v1/jobs/{work.jobs[0]}").status, 200, "cancel")
+    equal(installed.client().wait(work.jobs[0])["state"], "cancelled", "a job that was taken over")
+    open(work.go, "w").close()
+    equal(installed.client().wait(work.jobs[1])["state"], "done", "the other one")
+    until(lambda: not supervisors(), "nothing runs")
+    equal([entry.name for entry in os.scandir("/sys/fs/cgroup/smartmig") if entry.is_dir()], [], "groups left")
+
+
+def groups_of(pid):
+    with open(f"/proc/{pid}/cgroup") as file:
+        return [line.strip().split(":", 2)[2] for line in file if line.startswith("0::")]
+
+
 def a_service_of_systemd(build):
     return package_test.tools_are_missing() or package_test.inside(__file__, "lived", build, options=["--systemd"])
 
 
+def a_service_with_cgroup_v2_alone(build):
+    return package_test.tools_are_missing() or package_test.inside(__file__, "on_v2", build, options=["--v2", "--systemd"])
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--inside"]:
-        lived(*sys.argv[3:])
+        {"lived": lived, "on_v2": on_v2}[sys.argv[2]](*sys.argv[3:])
     else:
-        harness.main([a_service_of_systemd], "systemd")
+        harness.main([a_service_of_systemd, a_service_with_cgroup_v2_alone], "systemd")
