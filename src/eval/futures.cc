@@ -1,6 +1,8 @@
 #include "eval/futures.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "base/rng.h"
 #include "base/text.h"
@@ -59,6 +61,55 @@ Error never_ends(const Cluster& cluster, const std::string& policy, bool reshape
       policy, cluster.unfinished(), name);
 }
 
+// What users and the host have left, counted from what runs: the gate of the living fleet, for its futures.
+class FutureGate {
+ public:
+  explicit FutureGate(const Fork& fork) : fork_(fork), fleet_slices_(fork.platform->total_compute_slices()) {}
+
+  void count(const Cluster& cluster, const Plan& plan) {
+    user_slices_.clear();
+    cpus_ = mem_mib_ = 0;
+    for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
+      const JobState& state = cluster.state(job);
+      if (state.phase != JobPhase::kRunning || std::count(plan.stops.begin(), plan.stops.end(), job) > 0) continue;
+      add(job, slices(cluster, state.gpu, state.where));
+    }
+  }
+
+  StartObjection check(const Cluster& cluster, const Start& start) {
+    const ForkJob& job = fork_.jobs[index(start.job)];
+    const ForkHost& host = fork_.host;
+    const int size = slices(cluster, start.gpu, start.where);
+    if (host.user_slices > 0 && user_slices_[job.user] + size > host.user_slices) return StartObjection::kUserSlices;
+    if (host.cpus > 0 && cpus_ + cpus_of(job, size) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
+    if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size) > host.mem_mib) return StartObjection::kHostMemory;
+    add(start.job, size);
+    return StartObjection::kNone;
+  }
+
+ private:
+  static int slices(const Cluster& cluster, GpuId gpu, PlacementId where) {
+    return cluster.platform().model(gpu).slices_of_placement[index(where)];
+  }
+  double cpus_of(const ForkJob& job, int size) const {
+    return job.cpus > 0 ? job.cpus : fork_.host.cpus * size / fleet_slices_;
+  }
+  double mem_of(const ForkJob& job, int size) const {
+    return job.host_mem_mib > 0 ? job.host_mem_mib : std::floor(fork_.host.mem_mib * size / fleet_slices_);
+  }
+  void add(JobId id, int size) {
+    const ForkJob& job = fork_.jobs[index(id)];
+    user_slices_[job.user] += size;
+    cpus_ += cpus_of(job, size);
+    mem_mib_ += mem_of(job, size);
+  }
+
+  const Fork& fork_;
+  const int fleet_slices_;
+  std::map<std::uint32_t, int> user_slices_;
+  double cpus_ = 0, mem_mib_ = 0;
+};
+
 Time at_rank(const std::vector<Time>& sorted, double share) {
   return sorted[std::min(sorted.size() - 1, std::size_t(share * double(sorted.size())))];
 }
@@ -91,6 +142,9 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
     const ForkFacts known = facts ? facts(id) : ForkFacts{job.job.deadline};
     job.declared = known.declared;
     job.sigma = known.sigma;
+    job.user = known.user;
+    job.cpus = known.cpus;
+    job.host_mem_mib = known.host_mem_mib;
     job.started = state.first_start;
     if (state.phase == JobPhase::kRunning) {
       job.gpu = state.gpu;
@@ -110,6 +164,9 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
 
 Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::string name, ForkFacts facts) {
   ForkJob added{kNoJob, job, std::move(name), facts.declared, facts.sigma};
+  added.user = facts.user;
+  added.cpus = facts.cpus;
+  added.host_mem_mib = facts.host_mem_mib;
   added.job.submit = std::max(fork.now, fork.jobs.empty() ? Time{0} : fork.jobs.back().job.submit);
   added.job.kind = -1;
   if (!kind.empty()) {
@@ -164,9 +221,13 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   SimFleet fleet(cluster);
   Session session(fleet, std::move(cluster));
   Plan plan;
+  FutureGate gate(fork);
+  StartFilter gated(std::move(policy.policy),
+                    {[&](const Plan& next) { gate.count(session.cluster(), next); },
+                     [&](const Cluster& now, const Start& start) { return gate.check(now, start); }});
   const auto decide = [&] {
     plan.clear();
-    policy.policy->decide(session.cluster(), plan);
+    gated.decide(session.cluster(), plan);
     session.act(plan);
   };
   if (fork.decided) session.advance();  // where nothing is under way, it decides now after all

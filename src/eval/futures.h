@@ -31,6 +31,15 @@ struct ForkJob {
   Time started{-1};        // first start, where it has had one
   GpuId gpu = kNoGpu;      // while running
   PlacementId where = kNoPlacement;
+  std::uint32_t user = 0;
+  double cpus = 0;  // of the host; 0: in proportion to the slice
+  int host_mem_mib = 0;
+};
+
+// What jobs share besides slices; 0: no limit.
+struct ForkHost {
+  double cpus = 0, mem_mib = 0;
+  int user_slices = 0;  // running compute slices of one user
 };
 
 struct Fork {
@@ -42,6 +51,7 @@ struct Fork {
   std::vector<ForkJob> jobs;  // in order of submit
   std::vector<Layout> layouts, targets;
   std::vector<bool> blocked;
+  ForkHost host;
   // The policy whose future this is has decided about this very state: its next decision comes with the next event.
   bool decided = false;
 };
@@ -50,6 +60,9 @@ struct Fork {
 struct ForkFacts {
   Time declared = kNever;
   double sigma = 0.3;
+  std::uint32_t user = 0;
+  double cpus = 0;
+  int host_mem_mib = 0;
 };
 Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts = {});
 // A job that comes now. kInvalid: it fits no slice.

@@ -87,6 +87,7 @@ TEST(JobBook, ANewJobThatCannotBeStoredIsForgottenAndItsNumberIsNotGivenAgain) {
   EXPECT_EQ(b.forgotten, std::vector<QueueId>{large});
   EXPECT_FALSE(b.book->find(large));
   EXPECT_FALSE(b.book->disk_trouble().empty());
+  EXPECT_EQ(b.book->disk_trouble().find("cannot read"), std::string::npos) << b.book->disk_trouble();
   EXPECT_EQ(b.book->next_try(), from_unix_us(1'000'000));
   EXPECT_TRUE(b.commit()) << "what was there before is tried again";
   EXPECT_EQ(b.stored(kept).attempt, 3);

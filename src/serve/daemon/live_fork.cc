@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kMostInvisible = 2000;
 
 ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
-  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job)};
+  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job), job.owner.uid,
+          job.spec.cpus, job.spec.host_mem_mib};
 }
 
 bool runs_on(const JobBook& book, QueueId id) {
@@ -45,6 +46,9 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
   one.name = label(job);
   one.declared = facts.declared;
   one.sigma = facts.sigma;
+  one.user = facts.user;
+  one.cpus = facts.cpus;
+  one.host_mem_mib = facts.host_mem_mib;
   one.job.kind = -1;
   if (SpeedTable::builtin().has(job.spec.kind)) {
     const auto at = std::find(fork.kinds.begin(), fork.kinds.end(), job.spec.kind);
@@ -88,6 +92,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     const JobRecord* job = book.find(belief.record(row));
     return job ? facts_of(*job, belief, estimates) : ForkFacts();
   });
+  live.fork.host = {settings.host.cpus, double(settings.host.mem_mib), settings.limits.user_slices};
   for (const ForkJob& job : live.fork.jobs) live.ids.push_back(belief.record(job.live));
   live.shared = shared_by(live.fork);
   shorten_phantoms(live, book);

@@ -18,6 +18,11 @@ LiveFork fork_of(Daemon& daemon, QueueId up_to) {
   return fork_of(state.session, state.book, state.estimates, state.settings, up_to);
 }
 
+// A time would be a guess at when somebody resumes it.
+Error is_paused(const std::string& what) {
+  return busy_error("the queue is paused: nothing is started until smartmig resume, so {} is not known", what);
+}
+
 Json to_json(const Outcome& outcome, const LiveFork& live) {
   return {{"policy", outcome.policy},
           {"energy_j", outcome.energy_j},
@@ -42,6 +47,8 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   LiveFork live;
   PolicyMaker policy;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
+                 if (d.decisions().paused() && is_waiting(found.status))
+                   return is_paused(fmt::format("when job {} starts", id));
                  live = fork_of(d, QueueId(id));
                  policy = d.policies().deciding();
                  return Ok{};
@@ -73,6 +80,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   std::optional<Job> extra;
   JobRecord extra_record;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
+                 if (d.decisions().paused()) return is_paused("how it goes on");
                  live = fork_of(d, QueueId(~std::uint64_t{0}));
                  now_policy = d.policies().deciding();
                  then_policy = policy_name.empty() ? now_policy : d.policies().other(policy_name);
@@ -91,7 +99,8 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     SMARTMIG_TRY(changed, with_gpus(std::move(changed), gpus));
   }
   if (extra) {
-    ForkFacts facts;
+    ForkFacts facts{kNever, ForkFacts().sigma, extra_record.owner.uid, extra_record.spec.cpus,
+                    extra_record.spec.host_mem_mib};
     if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
     SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
                                    SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",
@@ -137,7 +146,7 @@ Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
                  return why_now(d, QueueId(id));
                }));
   const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));
-  if (at != live.ids.end() && why.code != "running") {
+  if (at != live.ids.end() && why.code != "running" && why.code != "queue_paused") {
     // Alternatives are found by the row in the cluster; one that is not visible gets a number of its own.
     const std::size_t i = std::size_t(at - live.ids.begin());
     if (live.fork.jobs[i].live == kNoJob) live.fork.jobs[i].live = JobId(0xFFFFFFFE);

@@ -283,7 +283,7 @@ Why why_waiting(const WhyInput& in) {
             std::any_of(in.reserved.begin(), in.reserved.end(), [](const auto& one) { return !one.second.empty(); });
         said)
       why.sentence += "; " + reserved_words(in);
-  why.reservation = reservation_of(in);
+  if (!in.paused) why.reservation = reservation_of(in);
   return why;
 }
 

@@ -45,6 +45,33 @@ TEST(HttpServer, OversizedAndMalformedRequestsAreBounded) {
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
 }
 
+TEST(HttpServer, RefusalsOfTheLibraryAreJsonToo) {
+  HttpWorld w;
+  w.start();
+  const std::string large(200'000, 'y');
+  const std::vector<std::pair<int, std::string>> bad = {
+      {400, "GET /healthz HTTP/1.1\r\n\r\n"},  // no Host
+      {400, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"},
+      {413, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n"},
+      {505, "GET /healthz HTTP/7.0\r\nHost: x\r\n\r\n"},
+      {431, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: " + large + "\r\n\r\n"},
+      {405, "BREW /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"},
+      {400,
+       "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "zz\r\n"}};
+  for (const auto& [status, request] : bad) {
+    auto c = w.client();
+    c.send(request);
+    const std::string answer = c.read_until("}}\n", 5);  // of some, libmicrohttpd 0.9.75 sends the head twice
+    EXPECT_TRUE(answer.starts_with(fmt::format("HTTP/1.1 {} ", status))) << request.substr(0, 80) << answer;
+    const auto json = Json::parse(answer.substr(answer.rfind("\r\n\r\n") + 4), nullptr, false);
+    ASSERT_TRUE(json.is_object() && json.contains("error")) << request.substr(0, 80) << answer;
+    EXPECT_EQ(json["error"]["code"], "invalid");
+    EXPECT_FALSE(json["error"]["message"].get<std::string>().empty());
+  }
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
+}
+
 TEST(HttpServer, ABodyHasOneLength) {
   HttpWorld w;
   w.start();

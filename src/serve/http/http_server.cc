@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "serve/http/http_connections.h"
 #include "serve/http/http_streams.h"
+#include "serve/http/library_errors.h"
 #include "serve/http/listen_socket.h"
 #include "serve/http/work_queue.h"
 
@@ -201,7 +202,7 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
   MHD_add_response_header(response, "Cache-Control", "no-store");
   if (exchange.request.two_lengths) MHD_add_response_header(response, "Connection", "close");
   for (const auto& [name, value] : reply.headers) MHD_add_response_header(response, name.c_str(), value.c_str());
-  const MHD_Result result = MHD_queue_response(connection, unsigned(reply.status), response);
+  const MHD_Result result = queue_reply(connection, unsigned(reply.status), response);
   MHD_destroy_response(response);
   return result;
 }

@@ -7,8 +7,8 @@ namespace smartmig {
 Error sqlite_error(int code, const std::string& path, std::string_view doing, const char* message) {
   switch (code & 0xFF) {
     case SQLITE_FULL:
-      return io_error("cannot {} {}: the disk or the store's size limit is full; free space, nothing was changed",
-                      doing, path);
+      return io_error("cannot write to {}: the disk or the store's size limit is full; free space, nothing was changed",
+                      path);
     case SQLITE_READONLY:
       return io_error("cannot {} {}: it or its directory is read-only; make it writable for the daemon's user", doing,
                       path);
@@ -83,8 +83,10 @@ Result<bool> SqliteStatement::step() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   sqlite3* db = sqlite3_db_handle(statement_.get());
-  const Error error =
-      sqlite_error(code, path_, sqlite3_stmt_readonly(statement_.get()) ? "read" : "write to", sqlite3_errmsg(db));
+  // The library counts BEGIN and COMMIT as reading.
+  const std::string_view sql = sqlite3_sql(statement_.get());
+  const bool reads = sqlite3_stmt_readonly(statement_.get()) && !sql.starts_with("BEGIN") && !sql.starts_with("COMMIT");
+  const Error error = sqlite_error(code, path_, reads ? "read" : "write to", sqlite3_errmsg(db));
   sqlite3_reset(statement_.get());
   return error;
 }

@@ -1,0 +1,59 @@
+// Refusals that the HTTP library makes before our code sees the request (no HTTP, headers beyond its memory, a length that is no
+// number): its pages become errors in JSON as all others are. It has no setting for that, but it queues its pages by
+// its own public function, which this program puts in its place; what we queue ourselves goes by queue_reply().
+#include "serve/http/library_errors.h"
+
+#include <dlfcn.h>
+#include <microhttpd.h>
+
+#include "base/result.h"
+#include "serve/http/http_types.h"
+
+namespace smartmig {
+namespace {
+
+using QueueResponse = MHD_Result (*)(MHD_Connection*, unsigned, MHD_Response*);
+
+QueueResponse library_queue() {
+  static const auto found = reinterpret_cast<QueueResponse>(::dlsym(RTLD_NEXT, "MHD_queue_response"));
+  SMARTMIG_CHECK(found != nullptr, "libmicrohttpd has no MHD_queue_response");
+  return found;
+}
+
+const char* words_of(unsigned status) {
+  switch (status) {
+    case 413:
+      return "the body is too large: send fewer jobs at once";
+    case 414:
+      return "the address is too long";
+    case 431:
+      return "the headers are too large";
+    case 505:
+      return "HTTP/1.1 is spoken here";
+    case 500:
+      return "the request could not be answered: there is no memory for it";
+    default:
+      return "this is no request of HTTP/1.1 with a method, a path, a Host header and at most one right length";
+  }
+}
+
+}  // namespace
+
+MHD_Result queue_reply(MHD_Connection* connection, unsigned status, MHD_Response* response) {
+  return library_queue()(connection, status, response);
+}
+
+}  // namespace smartmig
+
+extern "C" __attribute__((visibility("default"), used)) MHD_Result MHD_queue_response(MHD_Connection* connection,
+                                                                                      unsigned status,
+                                                                                      MHD_Response* page) {
+  using namespace smartmig;
+  HttpReply reply = error_reply(int(status), status >= 500 && status != 505 ? "io" : "invalid", words_of(status));
+  MHD_Response* response = MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
+  if (!response) return queue_reply(connection, status, page);
+  MHD_add_response_header(response, "Content-Type", reply.type.c_str());
+  const MHD_Result result = queue_reply(connection, status, response);
+  MHD_destroy_response(response);
+  return result;
+}
