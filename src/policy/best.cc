@@ -1,6 +1,21 @@
 #include "policy/best.h"
 
+#include <algorithm>
+
 namespace smartmig {
+namespace {
+
+// A GPU that takes work, has none, and gets none by the plan.
+bool leaves_a_gpu_idle(const Cluster& cluster, const Plan& plan) {
+  std::vector<std::uint8_t> used(cluster.gpus().size(), 0);
+  for (const Start& start : plan.starts) used[index(start.gpu)] = 1;
+  for (const Reshape& reshape : plan.reshapes) used[index(reshape.gpu)] = 1;
+  for (std::size_t g = 0; g < used.size(); ++g)
+    if (!used[g] && cluster.gpus()[g].busy.empty() && !cluster.gpus()[g].blocked) return true;
+  return false;
+}
+
+}  // namespace
 
 bool BestPolicy::deadline_waits(const Cluster& cluster) {
   const auto waits = [&](JobId job) {
@@ -12,12 +27,57 @@ bool BestPolicy::deadline_waits(const Cluster& cluster) {
   return urgent_ != kNoJob;
 }
 
+BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
+  Queue out;
+  for (JobId id = cluster.first_unfinished(); id != kNoJob; id = cluster.next_unfinished(id)) {
+    if (cluster.state(id).phase != JobPhase::kQueued) continue;
+    const Job& job = cluster.jobs().job(id);
+    ++out.jobs;
+    out.first = std::min(out.first, job.submit);
+    out.last = std::max(out.last, job.submit);
+    double least = -1;
+    for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
+      const Time work = cluster.jobs().work(id, TypeId(t));
+      const double area = minutes(work) * cluster.platform().type(TypeId(t)).compute_slices;
+      if (work >= Time{0} && (least < 0 || area < least)) least = area;
+    }
+    out.slice_minutes += std::max(0.0, least);
+  }
+  return out;
+}
+
+bool BestPolicy::is_batch(const Cluster& cluster, const Queue& queue) {
+  constexpr double kTogether = 0.1, kQuiet = 0.5;  // shares of the time that the queue will take
+  constexpr std::size_t kMoreCome = 4;             // one job more for so many
+  const std::size_t came = cluster.counters().arrivals;
+  if (by_batch_) return queue.jobs > 0 && (came - came_before_) * kMoreCome <= batch_jobs_;
+  if (queue.jobs < 2) return false;
+  batch_jobs_ = queue.jobs;
+  came_before_ = came;
+  const int slices = cluster.platform().total_compute_slices();
+  const double takes = queue.slice_minutes / slices;
+  if (minutes(queue.last - queue.first) <= kTogether * takes) return true;
+  return queue.jobs > std::size_t(slices) && minutes(cluster.now() - queue.last) >= kQuiet * takes;
+}
+
 void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
-  by_planner_ = deadline_waits(cluster);
-  if (by_planner_)
-    planner_->decide(cluster, plan);
-  else
+  if (deadline_waits(cluster)) {
+    by_batch_ = false;
+    return planner_->decide(cluster, plan);
+  }
+  const Queue queue = look_at(cluster);
+  by_batch_ = is_batch(cluster, queue);
+  if (by_batch_) {
+    arrivals_.see_arrivals(cluster);
     batch_.decide(cluster, plan);
+  } else {
+    planner_->decide(cluster, plan);
+  }
+  if (plan.empty() || leaves_a_gpu_idle(cluster, plan)) return;
+  const Time goes_on_until = std::min(queue.last + gather_, queue.first + 4 * gather_);
+  if (goes_on_until <= cluster.now()) return;
+  plan.clear();
+  plan.look_again = goes_on_until;
 }
 
 }  // namespace smartmig

@@ -1,34 +1,62 @@
-// The recommended policy, right with and without deadlines. While a job with a deadline waits, the planner by finishes
-// (policy/list_planner.h) decides about all: what counts is who is late, and jobs without a deadline are wanted as soon
-// as possible. While none does, the end of the whole queue counts, and `batch` (policy/batch.h) decides.
+// The recommended policy, right with and without deadlines, for a stream of jobs and for a batch of them.
+//
+// The planner by finishes (policy/list_planner.h) decides where a job with a deadline waits: what counts is who is late.
+// It also decides where a few jobs without a deadline wait: each is wanted as soon as possible, and room is left for those
+// that come, as the arrivals seen say. A batch is decided about by `batch` (policy/batch.h) until none waits: what counts
+// is the end of them all. A batch are more jobs without deadlines than the fleet has compute slices, that came together
+// or after which nothing came for long, measured by how long they will take; where many more come, it was none. For
+// jobs that come one by one the planner's mean time from submit to end is less, and the queue ends as soon (docs/batch.md).
 //
 // Either copes with what the other has left: plans are made for the slices that exist and are being made, and what one
 // keeps from decision to decision is corrected by what it finds.
+//
+// A start cannot be taken back, and the first job of a burst must not take the whole of the only free GPU: where a plan
+// would leave no GPU idle, the jobs of a burst that still goes on are looked at together (`gather`), if none has a
+// deadline.
 #pragma once
 #include <memory>
 
 #include "policy/batch.h"
+#include "policy/slice_price.h"
 #include "sched/policy.h"
 
 namespace smartmig {
 
+struct BestOptions {
+  double effort = 1;  // of batch
+  Time gather{};      // a burst goes on while the last job came less than that ago, at most four times that in all
+  std::shared_ptr<ArrivalAverages> arrivals;  // seen, shared with the planner; null: its own
+};
+
 class BestPolicy : public Policy {
  public:
-  // `effort`: of batch.
-  explicit BestPolicy(std::unique_ptr<Policy> planner, double effort = 1)
-      : planner_(std::move(planner)), batch_(0, effort) {}
+  explicit BestPolicy(std::unique_ptr<Policy> planner, BestOptions options = {})
+      : planner_(std::move(planner)),
+        batch_(0, options.effort),
+        arrivals_({}, options.arrivals),
+        gather_(options.gather) {}
   void decide(const Cluster& cluster, Plan& plan) override;
   std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
-    return by_planner_ ? planner_->planned_starts(cluster) : batch_.planned_starts(cluster);
+    return by_batch_ ? batch_.planned_starts(cluster) : planner_->planned_starts(cluster);
   }
 
  private:
+  struct Queue {  // the waiting jobs
+    std::size_t jobs = 0;
+    Time first = kNever, last{-1};  // submits
+    double slice_minutes = 0;       // on the size of each that takes fewest
+  };
   bool deadline_waits(const Cluster& cluster);
+  Queue look_at(const Cluster& cluster) const;
+  bool is_batch(const Cluster& cluster, const Queue& queue);
 
   std::unique_ptr<Policy> planner_;
   BatchPolicy batch_;
-  bool by_planner_ = false;  // at the last decision
-  JobId urgent_ = kNoJob;    // waited with a deadline at the last decision
+  SlicePrice arrivals_;
+  Time gather_;
+  bool by_batch_ = false;                         // at the last decision
+  std::size_t batch_jobs_ = 0, came_before_ = 0;  // jobs of the batch; arrivals when it was seen
+  JobId urgent_ = kNoJob;                         // waited with a deadline at the last decision
 };
 
 }  // namespace smartmig

@@ -32,14 +32,15 @@ struct MixedQueue {
 TEST(Best, ThePlannerDecidesWhileADeadlineWaits) {
   int asked = 0;
   BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
-  MixedQueue queue({fixture::job(0, -1, fixture::linear(10)), fixture::job(0, 30, fixture::linear(10))});
+  MixedQueue queue({fixture::job(0, -1, fixture::linear(10)), fixture::job(0, -1, fixture::linear(10)),
+                    fixture::job(0, 30, fixture::linear(10))});
   Plan plan;
   policy.decide(queue.cluster, plan);
   EXPECT_EQ(asked, 1);
   EXPECT_TRUE(plan.empty());
-  queue.cluster.apply(Event::started(Time{0}, JobId(1), GpuId(0), fixture::slice(*queue.platform, 0, "7g@0")));
+  queue.cluster.apply(Event::started(Time{0}, JobId(2), GpuId(0), fixture::slice(*queue.platform, 0, "7g@0")));
   policy.decide(queue.cluster, plan);
-  EXPECT_EQ(asked, 1) << "what runs needs no decision: batch plans the rest";
+  EXPECT_EQ(asked, 1) << "what runs needs no decision: batch plans the rest, which came together";
 }
 
 TEST(Best, ADeadlineThatWasMadeUpIsNone) {
@@ -47,11 +48,105 @@ TEST(Best, ADeadlineThatWasMadeUpIsNone) {
   BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
   Job job = fixture::job(0, 30, fixture::linear(10));
   job.deadline_made_up = true;
-  MixedQueue queue({job});
+  MixedQueue queue({job, job});
   Plan plan;
   policy.decide(queue.cluster, plan);
   EXPECT_EQ(asked, 0);
-  EXPECT_EQ(plan.starts.size(), 1u);
+  EXPECT_FALSE(plan.starts.empty());
+}
+
+TEST(Best, ThePlannerDecidesAboutALoneJob) {
+  int asked = 0;
+  BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
+  MixedQueue queue({fixture::job(0, -1, fixture::linear(10))});
+  Plan plan;
+  policy.decide(queue.cluster, plan);
+  EXPECT_EQ(asked, 1);
+}
+
+// Times in minutes; the jobs take 10 minutes on the whole GPU.
+struct JobsOverTime {
+  std::shared_ptr<const Platform> platform = fixture::platform("1xa100-40gb");
+  std::vector<Job> jobs;
+  Cluster cluster;
+  explicit JobsOverTime(const std::vector<double>& submits)
+      : jobs(of(submits)),
+        cluster(platform, fixture::bind(jobs, *platform), kPaidStops, fixture::layouts(*platform, {"7g@0"})) {}
+  static std::vector<Job> of(const std::vector<double>& submits) {
+    std::vector<Job> out;
+    for (const double at : submits) out.push_back(fixture::job(at, -1, fixture::linear(10)));
+    return out;
+  }
+  void arrive(std::size_t count) {
+    for (std::size_t end = came + count; came < end; ++came)
+      cluster.apply(Event::submitted(jobs[came].submit, JobId(came)));
+  }
+  std::size_t came = 0;
+};
+
+TEST(Best, JobsThatComeOneByOneAreNoBatch) {
+  int asked = 0;
+  BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
+  JobsOverTime queue({0, 5, 10, 15, 20, 25, 30, 35});
+  Plan plan;
+  queue.arrive(8);
+  policy.decide(queue.cluster, plan);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(Best, ABatchStaysOneUntilManyMoreCome) {
+  int asked = 0;
+  BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
+  JobsOverTime queue({0, 0, 0, 0, 0, 0, 0, 0, 20, 40, 60});
+  Plan plan;
+  queue.arrive(8);
+  policy.decide(queue.cluster, plan);
+  EXPECT_EQ(asked, 0);
+  for (const int asked_then : {0, 0, 1}) {  // a quarter more is the most
+    queue.arrive(1);
+    plan.clear();
+    policy.decide(queue.cluster, plan);
+    EXPECT_EQ(asked, asked_then) << queue.came << " have come";
+  }
+}
+
+TEST(Best, WhatWaitedLongIsABatch) {
+  int asked = 0;
+  BestPolicy policy(std::make_unique<MarkingPolicy>(asked));
+  JobsOverTime queue({0, 5, 10, 15, 20, 25, 30, 35, 100});
+  Plan plan;
+  queue.arrive(8);
+  queue.cluster.apply(Event::submitted(queue.jobs[8].submit, JobId(8)));
+  queue.cluster.apply(Event::withdrawn(queue.jobs[8].submit, JobId(8)));
+  policy.decide(queue.cluster, plan);
+  EXPECT_EQ(asked, 0) << "a queue of 80 minutes, and nothing came for 65";
+}
+
+TEST(Best, ABurstIsLookedAtTogetherWhereItFillsTheFleet) {
+  const auto with_gather = [](std::shared_ptr<const Platform> platform) {
+    PolicyOptions options;
+    options.gather = from_seconds(0.3);
+    return std::move(*make_policy("best", options, kPaidStops, *platform));
+  };
+  JobsOverTime queue({0, 0.001, 0.002});  // 60 ms apart
+  const NamedPolicy one = with_gather(queue.platform);
+  Plan plan;
+  queue.arrive(1);
+  one.policy->decide(queue.cluster, plan);
+  EXPECT_TRUE(plan.empty());
+  EXPECT_EQ(plan.look_again, from_seconds(0.3));
+  queue.arrive(2);
+  plan.clear();
+  one.policy->decide(queue.cluster, plan);
+  EXPECT_TRUE(plan.empty());
+  EXPECT_EQ(plan.look_again, queue.jobs[2].submit + from_seconds(0.3));
+
+  const auto two = fixture::platform("2xa100-40gb");
+  Cluster idle(two, fixture::bind(queue.jobs, *two), kPaidStops, fixture::layouts(*two, {"7g@0", "7g@0"}));
+  idle.apply(Event::submitted(Time{0}, JobId(0)));
+  plan.clear();
+  with_gather(two).policy->decide(idle, plan);
+  EXPECT_EQ(plan.starts.size(), 1u) << "another GPU stays idle for those that come";
 }
 
 TEST(Best, IsMadeForBothCostModels) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -80,14 +79,7 @@ void ListPlanner::look_at(const Cluster& cluster) {
         board.busy != state.busy || board.shut != state.blocked || board.timeline.first_end() <= cluster.now())
       rebuild(cluster, g);
   }
-  // A job that is shown anew, with another deadline, came before.
-  std::set<std::string> withdrawn;
-  for (const Event& event : cluster.news())
-    if (event.kind == EventKind::kWithdrawn) withdrawn.insert(cluster.jobs().workload().name_of(index(event.job)));
-  for (const Event& event : cluster.news())
-    if (event.kind == EventKind::kSubmitted &&
-        (withdrawn.empty() || withdrawn.count(cluster.jobs().workload().name_of(index(event.job))) == 0))
-      price_.see_arrival(cluster, event.job);
+  price_.see_arrivals(cluster);
   waiting_.update(cluster, touched_);
 }
 

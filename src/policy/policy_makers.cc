@@ -137,8 +137,8 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
 Result<MadePolicy> make_best(const PolicyRequest& request) {
   SMARTMIG_TRY(MadePolicy planner, make_planner(request));
   if (request.cost.free()) return planner;
-  return MadePolicy{
-      std::make_unique<BestPolicy>(std::move(planner.policy), request.options.effort), std::move(planner.layouts), {}};
+  const BestOptions options{request.options.effort, request.options.gather, request.options.arrivals};
+  return MadePolicy{std::make_unique<BestPolicy>(std::move(planner.policy), options), std::move(planner.layouts), {}};
 }
 
 Result<MadePolicy> make_migm_a(const PolicyRequest&) {

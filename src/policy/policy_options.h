@@ -20,6 +20,7 @@ struct PolicyOptions {
   std::optional<JobWeights> planner_weights;  // instead of the file's (smartmig tune)
   double effort = 1;                          // share of the usual search of a policy that searches: less in futures
   bool plain = false;                         // the plain placer even where a fast one exists
+  Time gather{};                              // `best`: see BestOptions
   std::shared_ptr<ArrivalAverages> arrivals;  // what the planner has seen come (slice_price.h); null: it begins afresh
 };
 

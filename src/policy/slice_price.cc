@@ -1,10 +1,23 @@
 #include "policy/slice_price.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "base/math.h"
 
 namespace smartmig {
+
+// A job that is shown anew, with another deadline, came before.
+void SlicePrice::see_arrivals(const Cluster& cluster) {
+  std::set<std::string> withdrawn;
+  const auto name_of = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kWithdrawn) withdrawn.insert(name_of(event.job));
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kSubmitted && (withdrawn.empty() || withdrawn.count(name_of(event.job)) == 0))
+      see_arrival(cluster, event.job);
+}
 
 void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   double area = -1, run = 0;

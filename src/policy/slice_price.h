@@ -34,6 +34,7 @@ class SlicePrice {
   explicit SlicePrice(SlicePriceWeights weights, std::shared_ptr<ArrivalAverages> arrivals = nullptr)
       : weights_(weights), arrivals_(arrivals ? std::move(arrivals) : std::make_shared<ArrivalAverages>()) {}
   SlicePrice copy() const { return SlicePrice(weights_, std::make_shared<ArrivalAverages>(*arrivals_)); }
+  void see_arrivals(const Cluster& cluster);  // of cluster.news()
   void see_arrival(const Cluster& cluster, JobId job);
   double price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const;
   double load(const Cluster& cluster) const;

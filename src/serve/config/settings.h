@@ -31,6 +31,7 @@ struct Settings {
     std::string shadow;                     // empty: none
     bool guard = false;
     std::uint64_t seed = 1;
+    Time gather = std::chrono::milliseconds(300);
     bool operator==(const Deciding&) const = default;
   } policy;
 

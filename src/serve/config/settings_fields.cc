@@ -27,7 +27,9 @@ std::string duration_text(Time t) {
   if (us % 3'600'000'000 == 0 && us != 0) return fmt::format("\"{}h\"", us / 3'600'000'000);
   if (us % 60'000'000 == 0 && us != 0) return fmt::format("\"{}m\"", us / 60'000'000);
   if (us % 1'000'000 == 0) return fmt::format("\"{}s\"", us / 1'000'000);
-  return fmt::format("\"{}.{:06}s\"", us / 1'000'000, us % 1'000'000);
+  std::string text = fmt::format("{}.{:06}", us / 1'000'000, us % 1'000'000);
+  text.erase(text.find_last_not_of('0') + 1);
+  return fmt::format("\"{}s\"", text);
 }
 
 SettingField text_field(std::string key, std::string help, std::string& target) {
@@ -166,6 +168,9 @@ std::vector<SettingField> setting_fields(Settings& c) {
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
            c.policy.guard),
       fixed(whole("seed", "of the policy's own random choices", c.policy.seed, 0, kMany)),
+      duration("gather",
+               "best: a burst of jobs without deadlines is placed once so long nothing more came, if it fills the fleet",
+               c.policy.gather, zero, 60 * second),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
                  c.places.mapping_dir),
       whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",

@@ -75,6 +75,13 @@ std::string layouts_after_a_while(const Settings& s) {
   return out;
 }
 
+std::string start_of_a_lone_job(const Settings& s) {
+  EmulatedDaemon d(s);
+  const auto id = d.submit(10);
+  d.run(60);
+  return fmt::format("{}", unix_us(d.ended(id).times.first_started));
+}
+
 std::string start_of_a_wide_job(const Settings& s) {
   EmulatedDaemon d(s);
   const auto small = [&] { return d.submit(20, [](JobSpec& spec) { spec.mem_mib = 1000; }); };
@@ -150,6 +157,7 @@ Effects effects() {
       {"guard", {"guard = true", fallbacks, kSmall}},
       {"seed",
        {"seed = 12", layouts_after_a_while, "policy = \"static+random\"\nlayouts = \"1g+1g+1g+1g+1g+1g+1g\"\n"}},
+      {"gather", {"gather = \"2s\"", start_of_a_lone_job}},
       {"mapping_dir", {"mapping_dir = \"mapped\"", mapped_jobs}},
       {"overtaking.bound", {"overtaking.bound = 2", start_of_a_wide_job, kSmall}},
       {"overtaking.patience", {"overtaking.patience = \"1m\"", start_of_a_wide_job, kSmall}},
