@@ -183,7 +183,8 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   }
 }
 
-void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice) const {
+void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice,
+                           std::uint32_t placements) const {
   auto& [any, now, soonest] = choice;
   const Board& board = boards_[gpu];
   const PlacementTable& facts = table(cluster, gpu);
@@ -197,7 +198,8 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     return;
   const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
   const double added = cluster.jobs().added_watts(candidate_.job, type);
-  for (std::uint32_t rest = facts.of_type[index(type) - std::size_t(facts.first_type)]; rest != 0; rest &= rest - 1) {
+  placements &= facts.of_type[index(type) - std::size_t(facts.first_type)];
+  for (std::uint32_t rest = placements; rest != 0; rest &= rest - 1) {
     const PlacementId p{std::uint8_t(std::countr_zero(rest))};
     const Time change = change_time(cluster, gpu, p);
     Option option;
@@ -257,10 +259,22 @@ ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice&
   return any.begin <= held.latest && any.finish <= candidate_.deadline ? held : now;
 }
 
+// Changes that take no time are over at the instant at which they were asked for. A promise of that instant is kept, or
+// slices could be made for one job, given up for another and made again, for ever.
+ListPlanner::Option ListPlanner::as_promised(const Cluster& cluster, const Listed& listed) {
+  if (listed.where == kNoPlacement || boards_[listed.promised].shut) return {};
+  types_of(cluster, listed.job);
+  Choice choice;
+  const TypeId type = cluster.platform().type_of(GpuId(listed.promised), listed.where);
+  consider(cluster, listed.promised, type, choice, 1u << index(listed.where));
+  return choice.now;
+}
+
 void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   price_now_ = price_for(cluster, listed.job);
   choose_gpus(cluster);
-  const Option chosen = best_for(cluster, listed.job, listed.promised);
+  Option chosen = as_promised(cluster, listed);
+  if (!chosen.valid()) chosen = best_for(cluster, listed.job, listed.promised);
   planned_.push_back({listed.job, price_now_, chosen});
   if (!chosen.valid()) return;
   Board& board = boards_[chosen.gpu];
@@ -270,10 +284,10 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   if (had_room && !has_room(cluster, chosen.gpu)) --rooms_;
 }
 
-void ListPlanner::list_jobs() {
+void ListPlanner::list_jobs(Time now) {
   order_.clear();
-  for (const auto& [job, gpu] : promised_)
-    if (waiting_.has(job)) order_.push_back({job, gpu});
+  for (const Promise& one : promised_)
+    if (waiting_.has(one.job)) order_.push_back({one.job, one.gpu, one.at == now ? one.where : kNoPlacement});
   const std::size_t promised = order_.size();
   const auto add = [&](JobId job) {
     const auto end = order_.begin() + std::ptrdiff_t(promised);
@@ -295,7 +309,7 @@ void ListPlanner::plan_jobs(const Cluster& cluster, bool all) {
   find_movable(cluster);
   count_rooms();
   shown_ready_ = false;
-  list_jobs();
+  list_jobs(cluster.now());
   if ((rooms_ > 0 || all) && !large()) improve_order(cluster);
   // Where nothing has room now, the first few are planned still if a running job could give way.
   const std::size_t always = all ? order_.size() : movable_.empty() ? 0 : kDisplacing;
@@ -315,7 +329,7 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   for (const Start& start : plan.starts) touched_.push_back(start.job);
   for (const Booking& one : planned_)
     if (one.option.begin == cluster.now() && !exists(cluster, one.option))
-      promised_.emplace_back(one.job, one.option.gpu);
+      promised_.push_back({one.job, one.option.gpu, one.option.where, cluster.now()});
 }
 
 std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) const {

@@ -93,9 +93,16 @@ class ListPlanner : public Policy {
     bool shut = false;          // takes no new work
     std::uint32_t vacated = 0;  // placements whose jobs are stopped by this plan
   };
+  struct Promise {  // a slice that is being made for a job
+    JobId job;
+    std::uint32_t gpu;
+    PlacementId where;
+    Time at;  // when it was given
+  };
   struct Listed {
     JobId job;
-    std::uint32_t promised;  // the GPU on which a slice is being made for it; kNoPromise
+    std::uint32_t promised;            // the GPU on which a slice is being made for it; kNoPromise
+    PlacementId where = kNoPlacement;  // that slice, if it was promised at this very instant
   };
   struct Candidate {  // a job while it looks for a slice
     JobId job;
@@ -112,7 +119,7 @@ class ListPlanner : public Policy {
   void choose_gpus(const Cluster& cluster);
   void plan_jobs(const Cluster& cluster, bool all);
   bool large() const { return boards_.size() > kExactGpus; }
-  void list_jobs();
+  void list_jobs(Time now);
   void plan_job(const Cluster& cluster, const Listed& listed);
   bool has_room(const Cluster& cluster, std::uint32_t gpu) const {
     return !boards_[gpu].shut && (table(cluster, gpu).offered & ~boards_[gpu].timeline.blocked_first()) != 0;
@@ -127,7 +134,10 @@ class ListPlanner : public Policy {
   double least_cost(const Cluster& cluster) const;
   Option chosen_of(const Cluster& cluster, const Choice& choice) const;
   Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
-  void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice) const;
+  Option as_promised(const Cluster& cluster, const Listed& listed);
+  // `placements`: of the type, a bit for each.
+  void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice,
+                std::uint32_t placements = ~0u) const;
   Time change_time(const Cluster& cluster, std::uint32_t gpu, PlacementId where) const;
   void carry_out(const Cluster& cluster, Plan& plan) const;
   bool exists(const Cluster& cluster, const Option& option) const {
@@ -180,9 +190,9 @@ class ListPlanner : public Policy {
   std::vector<Booking> planned_;  // as far as order_ is planned; then jobs that are moved
   std::vector<JobId> movable_;    // running jobs that may be stopped now
   std::size_t move_turn_ = 0;
-  std::uint64_t stops_seen_ = 0, stops_expected_ = 0;      // of all jobs: at this decision; with the last plan's
-  std::vector<JobId> touched_;                             // started or stopped by the last plan
-  std::vector<std::pair<JobId, std::uint32_t>> promised_;  // jobs for which a slice is being made, and on which GPU
+  std::uint64_t stops_seen_ = 0, stops_expected_ = 0;  // of all jobs: at this decision; with the last plan's
+  std::vector<JobId> touched_;                         // started or stopped by the last plan
+  std::vector<Promise> promised_;
 };
 
 }  // namespace smartmig

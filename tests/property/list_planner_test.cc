@@ -6,6 +6,7 @@
 
 #include "random_world.h"
 #include "sim/simulate.h"
+#include "sim/workload_spec.h"
 
 namespace smartmig {
 namespace {
@@ -59,6 +60,42 @@ TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
     stops += policy.stops();
   }
   EXPECT_GT(stops, 0u) << "no world in which a job was stopped";
+}
+
+// Changes that take no time end at the instant at which they were asked for: a slice that is made for one job is not
+// given up for another, and that for the first again. On the first of these days it once was, for ever.
+TEST(ListPlannerProperty, ChangesThatTakeNoTimeDoNotGoInCircles) {
+  constexpr int kMost = 200;  // decisions at one instant
+  class Counting : public Policy {
+   public:
+    explicit Counting(bool patient) : planner_({1e-4, {}, patient}) {}
+    void decide(const Cluster& cluster, Plan& plan) override {
+      most_ = std::max(most_, at_ == cluster.now() ? ++decisions_ : (decisions_ = 0));
+      at_ = cluster.now();
+      if (decisions_ < kMost) planner_.decide(cluster, plan);
+    }
+    int most() const { return most_; }
+
+   private:
+    ListPlanner planner_;
+    Time at_{-1};
+    int decisions_ = 0, most_ = 0;
+  };
+  const auto platform = std::make_shared<const Platform>(Platform::parse("8xa100-40gb").value());
+  for (int day = 0; day < cases(4); ++day)
+    for (const bool patient : {true, false}) {
+      const std::string spec = fmt::format("paper:12x,slack=2-4,seed={}", 1000 + day);
+      SCOPED_TRACE(spec);
+      auto workload = load_workload(spec, {}).value();
+      for (Job& job : workload.jobs) job.restart = Time{-1};
+      const auto jobs = std::make_shared<const JobTable>(
+          JobTable::bind(std::make_shared<const Workload>(std::move(workload)), *platform).value());
+      Counting policy(patient);
+      const auto result =
+          simulate({platform, jobs, {CostModel::kHardware, Time{0}}, std::vector<Layout>(8), 2e-7}, policy);
+      EXPECT_LT(policy.most(), kMost);
+      ASSERT_TRUE(result) << result.error().what;
+    }
 }
 
 // Moves that cannot pay are left out by bounds, and the list of jobs that may be stopped is kept: the same run.
