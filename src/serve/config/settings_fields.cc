@@ -168,9 +168,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
            c.policy.guard),
       fixed(whole("seed", "of the policy's own random choices", c.policy.seed, 0, kMany)),
-      duration("gather",
-               "best: a burst of jobs without deadlines is placed once so long nothing more came, if it fills the fleet",
-               c.policy.gather, zero, 60 * second),
+      duration(
+          "gather",
+          "best: a burst of jobs without deadlines is placed once so long nothing more came, if it fills the fleet",
+          c.policy.gather, zero, 60 * second),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
                  c.places.mapping_dir),
       whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",
