@@ -41,17 +41,22 @@ void Cluster::settle(GpuState& gpu) {
 // Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
 void Cluster::refresh_power(GpuId id, GpuState& gpu) {
   const Platform::Model& model = platform_->model(id);
+  int drawing = gpu.busy_slices;
+  if (jobs_->has_idle())
+    for (PlacementId p : gpu.busy)
+      if (jobs_->job(gpu.job_at[index(p)]).idle) drawing -= model.slices_of_placement[index(p)];
   gpu.added = 0;
-  gpu.weight = gpu.busy_slices;
+  gpu.weight = drawing;
   if (!model.power.is_table()) {
     gpu.weight = 0;
     for (PlacementId p : gpu.busy) {
+      if (jobs_->job(gpu.job_at[index(p)]).idle) continue;
       const double added = jobs_->added_watts(gpu.job_at[index(p)], model.type_of_placement[index(p)]);
       gpu.added += added;
       gpu.weight += model.energy_weight(p, added);
     }
   }
-  gpu.watts = model.power.watts(gpu.busy_slices, gpu.added);
+  gpu.watts = model.power.watts(drawing, gpu.added);
   gpu.active_per_weight = gpu.weight > 0 ? (gpu.watts - model.power.idle()) / gpu.weight : 0;
 }
 

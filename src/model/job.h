@@ -26,6 +26,7 @@ struct Job {
   int mem_mib = -1;               // -1: unknown, then the kind's table, else fits everywhere
   bool patient = false;           // may wait while it has time, where that saves energy
   Time restart{-1};               // cost of resuming after a preemption (hardware costs); negative: never preempted
+  bool idle = false;              // it holds its slice and computes nothing: what dead processes hold (serve/daemon)
   std::uint64_t reservation = 0;  // tag of the reservation of GPUs that it runs in (policy/reserved_gpus.h); 0: none
 
   bool has_deadline() const { return deadline != kNever && !deadline_made_up; }

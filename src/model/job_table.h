@@ -38,6 +38,7 @@ class JobTable {
   double added_watts(JobId id, TypeId type) const {
     return added_.empty() ? 0 : added_[std::size_t(workload_->jobs[index(id)].kind + 1) * types_ + index(type)];
   }
+  bool has_idle() const { return has_idle_; }  // some job is, or was, one that draws nothing
   int mem_mib(JobId id) const { return mem_mib_.empty() ? -1 : mem_mib_[index(id)]; }
 
  private:
@@ -59,7 +60,7 @@ class JobTable {
   std::shared_ptr<const GpuModel> reference_;
   std::vector<Scaling> scaling_;  // [kind + 1][type]
   std::vector<int> kind_memory_;  // [kind + 1]; -1 unknown
-  bool additive_ = false;
+  bool additive_ = false, has_idle_ = false;
   std::size_t types_ = 0;
   std::vector<Time> work_;     // [job][type]
   std::vector<double> added_;  // [kind + 1][type]; empty when every power model is a table

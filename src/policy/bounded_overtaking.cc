@@ -1,6 +1,7 @@
 #include "policy/bounded_overtaking.h"
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_map>
 
 #include "base/rng.h"
@@ -59,7 +60,7 @@ void BoundedOvertaking::see_new_cluster() {
   for (JobId job = cluster_->first_unfinished(); job != kNoJob; job = cluster_->next_unfinished(job)) {
     const std::uint64_t name = name_hash(job);
     const auto found = known.find(name);
-    memory_.rows[index(job)] = found == known.end() ? Row{name} : found->second;
+    memory_.rows[index(job)] = found == known.end() ? first_row(name) : found->second;
     now_called.emplace(name, job);
   }
   const auto find = [&](std::uint64_t name) {
@@ -68,6 +69,40 @@ void BoundedOvertaking::see_new_cluster() {
   };
   for (Asked& asked : memory_.asked) asked.start.job = find(asked.name);
   for (Reservation& r : memory_.reservations) r.job = find(before[index(r.job)].name);
+}
+
+BoundedOvertaking::Row BoundedOvertaking::first_row(std::uint64_t name) {
+  const auto at =
+      std::find_if(memory_.restored.begin(), memory_.restored.end(), [&](const Row& row) { return row.name == name; });
+  if (at == memory_.restored.end()) return {name};
+  const Row row = *at;
+  memory_.restored.erase(at);
+  return row;
+}
+
+std::string BoundedOvertaking::counts_text() const {
+  std::string text;
+  for (const auto* rows : {&memory_.rows, &memory_.restored})
+    for (const Row& row : *rows)
+      if (row.overtaken > 0 || row.due)
+        text += fmt::format("{}{:x}:{}:{}", text.empty() ? "" : ",", row.name, row.overtaken, int(row.due));
+  return text;
+}
+
+BoundedOvertaking::Memory BoundedOvertaking::counts_in(const std::string& text) {
+  Memory memory;
+  for (const std::string_view item : split(text, ',')) {
+    const auto parts = split(item, ':');
+    if (parts.size() != 3) continue;
+    Row row;
+    const auto read = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), row.name, 16);
+    const auto count = parse_int(parts[1]);
+    if (read.ec != std::errc() || !count || *count < 0 || *count > kNoBound) continue;
+    row.overtaken = std::uint32_t(*count);
+    row.due = parts[2] == "1";
+    memory.restored.push_back(row);
+  }
+  return memory;
 }
 
 void BoundedOvertaking::count_starts() {
@@ -323,7 +358,9 @@ void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
   cluster_ = &cluster;
   if (identity_ != cluster.identity()) see_new_cluster();
   for (const Event& event : cluster.news())
-    if (event.kind == EventKind::kSubmitted) memory_.rows[index(event.job)] = {name_hash(event.job)};
+    if (event.kind == EventKind::kSubmitted)
+      if (const std::uint64_t name = name_hash(event.job); memory_.rows[index(event.job)].name != name)
+        memory_.rows[index(event.job)] = first_row(name);
   memory_.last_now = cluster.now();
   count_starts();
   find_due();

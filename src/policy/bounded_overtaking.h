@@ -20,6 +20,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,14 +79,19 @@ class BoundedOvertaking : public Policy {
     std::vector<Asked> asked;  // starts of the last plan, not yet seen to have happened
     std::vector<Reservation> reservations;
     std::vector<Layout> wanted;  // by GPU: what the inner policy last wanted
+    std::vector<Row> restored;   // of before a restart, of jobs that have not been seen since
   };
   const Memory& memory() const { return memory_; }
+  // Counts alone, for the next life of a daemon: jobs are the same by name and submit.
+  std::string counts_text() const;
+  static Memory counts_in(const std::string& text);
   void remember(Memory memory) { memory_ = std::move(memory); }  // of another, about the same jobs and GPUs
 
  private:
   Order order(JobId job) const { return {cluster_->jobs().job(job).submit, index(job)}; }
   std::uint64_t name_hash(JobId job) const;
   bool waits(JobId job) const;
+  Row first_row(std::uint64_t name);  // of a job that is new here
   void see_new_cluster();
   void count_starts();
   void find_due();

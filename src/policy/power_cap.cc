@@ -49,7 +49,7 @@ void PowerCap::look(const Cluster& cluster, const Plan& plan) {
     const Platform::Model& model = cluster.platform().model(GpuId(g));
     Watts& board = boards_[g];
     for (const PlacementId p : gpu.busy) {
-      if (stopped[g] >> index(p) & 1) continue;
+      if ((stopped[g] >> index(p) & 1) || cluster.jobs().job(gpu.job_at[index(p)]).idle) continue;
       board.busy_slices += model.slices_of_placement[index(p)];
       board.added += cluster.jobs().added_watts(gpu.job_at[index(p)], model.type_of_placement[index(p)]);
     }

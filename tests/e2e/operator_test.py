@@ -124,7 +124,29 @@ def a_reservation_keeps_a_gpu(build):
         check({"reserved", "reservation_begins", "reservation_ends"} <= set(kinds), "the journal says so")
 
 
-TESTS = [a_reservation_keeps_a_gpu, a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
+def a_sites_tables_are_named_in_the_settings(build):
+    with running(build) as m:
+        unknown = {"command": ["true"], "kind": "sites-own-kind", "estimate_s": 1}
+        check("is not in the speed table" in str(m.client().post("/v1/jobs", unknown).json["warnings"]), "an unknown kind")
+        m.end()
+        table = os.path.join(m.root, "speeds.csv")
+        with open(table, "w") as file:
+            file.write("kind,gpu,profile,throughput,unit,mem_mib,source\n")
+            for profile, rate in (("1g.5gb", 1), ("2g.10gb", 2), ("3g.20gb", 3), ("4g.20gb", 4), ("7g.40gb", 7)):
+                file.write(f"sites-own-kind,a100-40gb,{profile},{rate},relative,,here\n")
+        m.serve("1xa100-40gb", config=f'tables.speeds = ["{table}"]\n')
+        equal(m.client().post("/v1/jobs", unknown).json["warnings"], [], "a kind of the site's own")
+        m.end()
+        with open(table, "a") as file:
+            file.write("sites-own-kind,a100-40gb,9g.90gb,1,relative,,here\n")
+        with open(m.config, "w") as file:
+            file.write(f'tables.speeds = ["{table}"]\n')
+        done = subprocess.run([m.program, "serve", "--config", m.config, "--socket", m.socket, "--state", m.state,
+                               "--emulate", "1xa100-40gb"], capture_output=True, text=True)
+        check(done.returncode == 1 and "speeds.csv" in done.stderr, f"a wrong row: {done.returncode} {done.stderr}")
+
+
+TESTS = [a_sites_tables_are_named_in_the_settings, a_reservation_keeps_a_gpu, a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

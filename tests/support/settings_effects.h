@@ -22,6 +22,18 @@ using Effects = std::map<std::string, Effect>;
 
 inline std::string gpus_of(const Settings& s) { return EmulatedDaemon(s).host().gpus(); }
 
+inline std::string how_it_opens(Settings s) {
+  TempDir dir;
+  DaemonHostOptions options;
+  s.places.state_dir = dir.path();
+  s.places.driver = "emulate:1xa100-40gb";
+  options.settings = std::move(s);
+  options.clock = "virtual";
+  options.in_process = true;
+  const auto opened = DaemonHost::open(std::move(options));
+  return opened ? "it runs" : opened.error().what;
+}
+
 inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).host().state_dir(); }
 
 inline std::string mapped_jobs(Settings s) {

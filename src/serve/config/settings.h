@@ -19,9 +19,10 @@ constexpr Time days(std::int64_t n) { return std::chrono::hours(24 * n); }
 
 struct Settings {
   struct Places {
-    std::string socket, state_dir;  // empty: the user's default places (places.h)
-    std::string driver = "nvml";    // nvml, mps, or emulate:8xa100-40gb
-    std::string mapping_dir;        // empty: none is written
+    std::string socket, state_dir;                 // empty: the user's default places (places.h)
+    std::string driver = "nvml";                   // nvml, mps, or emulate:8xa100-40gb
+    std::string mapping_dir;                       // empty: none is written
+    std::vector<std::string> speeds, power_kinds;  // a site's own tables, beside those of the environment
     bool operator==(const Places&) const = default;
   } places;
 

@@ -174,6 +174,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
           c.policy.gather, zero, 60 * second),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
                  c.places.mapping_dir),
+      fixed(
+          texts("tables.speeds", "a site's own files of the form of data/speeds.csv; later ones win", c.places.speeds)),
+      fixed(
+          texts("tables.power_kinds", "the same of watts, of the form of data/power_kinds.csv", c.places.power_kinds)),
       whole("overtaking.bound", "later jobs that may start before a waiting one; then GPUs drain for it",
             c.overtaking.bound, 0, 1'000'000),
       duration("overtaking.patience", "how long a job that fits nowhere waits before GPUs drain for it",

@@ -55,6 +55,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.deadline_made_up = made_up;
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
+  job.idle = is_phantom(record.id);
   job.reservation = reservation_tag(record.spec.reservation);
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;

@@ -11,6 +11,7 @@
 #include "live/gpu/watched_driver.h"
 #include "live/jobs/in_process_runner.h"
 #include "live/jobs/process_runner.h"
+#include "model/site_tables.h"
 #include "serve/config/places.h"
 
 namespace smartmig {
@@ -22,12 +23,25 @@ constexpr std::string_view kEmulate = "emulate:";
 
 int host_memory_mib() { return int(double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE)) / (1 << 20)); }
 
+// They are read at their first use, which must not fail.
+Result<Ok> use_tables(const Settings::Places& places) {
+  add_site_files(kSpeedsVariable, places.speeds);
+  add_site_files(kPowerVariable, places.power_kinds);
+  auto good = check_site_tables();
+  if (!good) {
+    add_site_files(kSpeedsVariable, {});
+    add_site_files(kPowerVariable, {});
+  }
+  return good;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) {
   std::unique_ptr<DaemonHost> host(new DaemonHost(std::move(options)));
   const Settings& settings = host->options_.settings;
   SMARTMIG_RETURN_IF_ERROR(check_settings(settings));
+  SMARTMIG_RETURN_IF_ERROR(use_tables(settings.places));
   host->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
   SMARTMIG_RETURN_IF_ERROR(make_directories(host->state_dir_));
   SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));

@@ -44,6 +44,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->state_->groups.load(groups->second);
   if (const auto reserved = start.values.find("reservations"); reserved != start.values.end())
     daemon->state_->reservations.load(reserved->second);
+  if (const auto overtaken = start.values.find("overtaking"); overtaken != start.values.end())
+    daemon->decisions_.remember(overtaken->second);
   SMARTMIG_RETURN_IF_ERROR(daemon->apply_settings());
   daemon->reports_.block_unusable();
   for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));

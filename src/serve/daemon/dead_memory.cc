@@ -9,8 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr int kSamplesInARow = 2;                            // an exit is not always seen at once
-constexpr std::uint64_t kPhantoms = std::uint64_t(1) << 62;  // numbers that stand for no job
+constexpr int kSamplesInARow = 2;  // an exit is not always seen at once
 
 bool exists(std::uint32_t pid) { return ::kill(pid_t(pid), 0) == 0 || errno != ESRCH; }
 

@@ -1,6 +1,7 @@
 // Slices on which only dead processes hold memory. Such a slice is of no use to anyone: in the belief it is busy with a
-// phantom, a job that nobody submitted, so that no policy counts on it, and the operator is told its name. It returns
-// when the memory is free, or when the slice is gone (a reset).
+// phantom, a job that nobody submitted, so that no policy counts on it, and the operator is told its name. A process that
+// is gone starts nothing on the GPU: its memory alone draws no more than the idle board, so a phantom has no watts, also under
+// a cap. The slice returns when the memory is free, or when the slice is gone (a reset).
 // Invariant: a phantom stands for each slice in BoardState::quarantined, and for no other. Thread rule: the owner's.
 #pragma once
 #include <map>

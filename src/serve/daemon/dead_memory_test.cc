@@ -40,6 +40,38 @@ TEST(DeadMemory, ASliceIsOutOfServiceFromTheSecondSampleUntilItsMemoryIsFree) {
   EXPECT_EQ(s.board.dead_mib, 0);
 }
 
+TEST(DeadMemory, ADeadProcessDrawsNothingAlsoUnderACap) {
+  Slices s;
+  const double idle = s.believed(0).watts;
+  s.hold("3g@4", kNobody);
+  s.look();
+  s.look();
+  ASSERT_TRUE(s.out_of_service("3g@4"));
+  EXPECT_EQ(s.believed(0).watts, idle);
+  const Platform::Model& model = s.state->session.platform().model(GpuId{0});
+  // A cap that has room for one busy slice of four: the dead one takes none of it.
+  JobRecord waiting;
+  waiting.id = QueueId(1);
+  waiting.spec.command = {"train"};
+  waiting.spec.min_slices = 4;
+  waiting.work.estimate = std::chrono::minutes(10);
+  waiting.times.submitted = s.state->session.now();
+  ASSERT_TRUE(s.state->session.show(waiting, kNeverUnix, s.state->session.now()));
+  s.tell_all();
+  struct StartThere : Policy {
+    Start start;
+    void decide(const Cluster&, Plan& plan) override { plan.starts = {start}; }
+  };
+  auto starter = std::make_unique<StartThere>();
+  starter->start = {s.state->session.belief().row(waiting.id), GpuId{0}, s.place("4g@0")};
+  const double added = s.state->session.belief().table()->added_watts(starter->start.job,
+                                                                      model.type_of_placement[index(s.place("4g@0"))]);
+  PowerCap cap(std::move(starter), PowerCaps{model.power.watts(4, added), kNoCap});
+  Plan plan;
+  cap.decide(s.state->session.cluster(), plan);
+  EXPECT_EQ(plan.starts.size(), 1u) << "what dead processes hold counted as drawing power";
+}
+
 TEST(DeadMemory, NotWhileSomebodyIsThere) {
   Slices s;
   s.hold("3g@4", kNobody);

@@ -104,9 +104,19 @@ void Decisions::decide() {
     if (gate && !plan_.stops.empty() && gate->held_back() > held_back)
       next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);
     note_shadow();
+    store_counts();
   }
   session_.session().act(plan_);
   attempts_.prepare(session_.fleet().take_effects());
+}
+
+// Whom others have passed is known to the next daemon, too.
+void Decisions::store_counts() {
+  const BoundedOvertaking* overtaking = policies_.stack().overtaking();
+  std::string counts = overtaking ? overtaking->counts_text() : std::string();
+  if (counts == stored_counts_) return;
+  stored_counts_ = std::move(counts);
+  book_.pending().set_value("overtaking", stored_counts_);
 }
 
 void Decisions::note_shadow() {

@@ -20,6 +20,7 @@ class Decisions {
   // By the settings as they are now; all or nothing. Shapes that do not depend on the queue are then made at once.
   Result<Ok> make_policies();
   const Policies& policies() const { return policies_; }
+  void remember(const std::string& overtaking) { policies_.remember(stored_counts_ = overtaking); }  // of before
   nlohmann::json shadow_json() const { return advice_.shadow_json(figures_.counts.decisions); }
 
   void decide_all();  // all that is due
@@ -34,6 +35,7 @@ class Decisions {
   void decide();
   void note_shadow();
   void tick_again();
+  void store_counts();
 
   const Settings& settings_;
   const DaemonPace pace_;
@@ -45,6 +47,7 @@ class Decisions {
   Policies policies_;
   PolicyAdvice advice_;
   Plan plan_;
+  std::string stored_counts_;  // of overtaking
   bool anyway_ = false, paused_ = false;
   bool shapes_due_ = false;  // a fleet without jobs, too, is to get the shapes of a new policy
   UnixTime next_tick_{};

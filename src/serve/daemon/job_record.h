@@ -16,6 +16,10 @@ enum class QueueId : std::uint64_t {};
 inline constexpr QueueId kNoId{0};
 constexpr std::uint64_t number(QueueId id) { return std::uint64_t(id); }
 
+// Numbers from here on stand for no job: for slices that dead processes hold (dead_memory.h).
+inline constexpr std::uint64_t kPhantoms = std::uint64_t(1) << 62;
+constexpr bool is_phantom(QueueId id) { return number(id) >= kPhantoms; }
+
 enum class JobStatus : std::uint8_t {
   kHeld,      // waits for other jobs, for its begin, or to be released
   kQueued,    // may start

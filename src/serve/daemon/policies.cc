@@ -57,7 +57,11 @@ PolicyMaker Policies::deciding() const {
 }
 
 Result<Ok> Policies::make() {
-  SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(spec(settings_.policy.name, true), platform_, gate_));
+  PolicySpec own = spec(settings_.policy.name, true);
+  PolicyMemory memory = stack_.memory();
+  if (!stack_.policy) memory.overtaking = BoundedOvertaking::counts_in(overtaken_before_);
+  own.memory = std::make_shared<const PolicyMemory>(std::move(memory));
+  SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(own, platform_, gate_));
   std::unique_ptr<Policy> shadow;
   if (!settings_.policy.shadow.empty()) {
     PolicySpec alone = spec(settings_.policy.shadow, false);

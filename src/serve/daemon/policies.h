@@ -21,7 +21,8 @@ class Policies {
   Policies(const Settings& settings, std::shared_ptr<const Platform> platform, CostModel cost, StartGate gate,
            std::shared_ptr<const GpuWindows> windows = std::make_shared<GpuWindows>());
 
-  Result<Ok> make();
+  Result<Ok> make();  // what the layers know of the jobs is kept
+  void remember(const std::string& overtaking) { overtaken_before_ = overtaking; }  // counts_text(); before make()
   void decide(const Cluster& cluster, Plan& plan) { stack_.policy->decide(cluster, plan); }
   void rows_renumbered() { stack_.filter()->forget(); }
 
@@ -47,6 +48,7 @@ class Policies {
   StartGate gate_;
   std::shared_ptr<const GpuWindows> windows_;
   PolicyStack stack_;
+  std::string overtaken_before_;
   std::unique_ptr<Policy> shadow_;
 };
 

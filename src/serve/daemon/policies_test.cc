@@ -57,5 +57,36 @@ TEST(Daemon, JobsStartWhenEtaSaysUnderACapAndABoundOnOvertaking) {
   EXPECT_GT(drains, 0u) << "nobody was overtaken: the case tests nothing";
 }
 
+TEST(Daemon, WhoWasOvertakenIsKnownAfterARestart) {
+  const auto plain = [](DaemonHostOptions& options) {
+    options.settings.policy.name = "static[4g+2g+1g]+cedf";
+    options.settings.overtaking.bound = 1000;
+  };
+  TestQueue q("1xa100-40gb", plain);
+  const auto small = [](JobSpec& spec) {
+    spec.mem_mib = 1000;
+    spec.deadline = from_unix_us(1);
+  };
+  for (int i = 0; i < 3; ++i) q.submit(q.alice, 10, small);
+  q.run(0.5);
+  const QueueId wide = q.submit(q.alice, 10, [](JobSpec& spec) { spec.min_slices = 7; });
+  q.run(0.5);
+  for (int i = 0; i < 12; ++i) q.submit(q.alice, 3, small);
+  q.run(25);
+  const auto overtaken = [&] {
+    const Daemon& daemon = q.daemon();
+    return daemon.policies().stack().overtaking()->overtaken(daemon.state().session.belief().row(wide));
+  };
+  const std::uint32_t before = overtaken();
+  ASSERT_GT(before, 2u) << "nobody was overtaken: the case tests nothing";
+  q.host.reset();
+  q.open("1xa100-40gb", plain);
+  q.run(0.1);
+  EXPECT_GE(overtaken(), before);
+  ASSERT_TRUE(q.daemon().set_settings(q.daemon().state().settings));
+  q.run(0.1);
+  EXPECT_GE(overtaken(), before) << "other settings forget nobody";
+}
+
 }  // namespace
 }  // namespace smartmig

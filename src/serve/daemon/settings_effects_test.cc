@@ -159,6 +159,8 @@ Effects effects() {
        {"seed = 12", layouts_after_a_while, "policy = \"static+random\"\nlayouts = \"1g+1g+1g+1g+1g+1g+1g\"\n"}},
       {"gather", {"gather = \"2s\"", start_of_a_lone_job}},
       {"mapping_dir", {"mapping_dir = \"mapped\"", mapped_jobs}},
+      {"tables.speeds", {"tables.speeds = [\"/nowhere/speeds.csv\"]", how_it_opens}},
+      {"tables.power_kinds", {"tables.power_kinds = [\"/nowhere/watts.csv\"]", how_it_opens}},
       {"overtaking.bound", {"overtaking.bound = 2", start_of_a_wide_job, kSmall}},
       {"overtaking.patience", {"overtaking.patience = \"1m\"", start_of_a_wide_job, kSmall}},
       {"power.board_cap_w", {"power.board_cap_w = 150", most_watts}},
