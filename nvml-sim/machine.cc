@@ -88,14 +88,16 @@ std::uint64_t Machine::memory_used(const State& state, int gpu, const GpuInstanc
 
 void Machine::refresh() {
   std::vector<Owner> owners;
+  const auto look_at = [&owners, me = self()](const Owner& owner) {
+    if (owner.pid != 0 && owner != me) owners.push_back(owner);
+  };
   read([&](const State& state) {
     for (const Process& process : state.processes)
-      if (!process.stuck) owners.push_back(process.owner);
-    for (const Owner& client : state.clients) owners.push_back(client);
-    for (const Holder& holder : state.holders) owners.push_back(holder.owner);
-    for (const Gpu& gpu : state.gpus) owners.push_back(gpu.changing);
+      if (!process.stuck) look_at(process.owner);
+    for (const Owner& client : state.clients) look_at(client);
+    for (const Holder& holder : state.holders) look_at(holder.owner);
+    for (const Gpu& gpu : state.gpus) look_at(gpu.changing);
   });
-  std::erase_if(owners, [me = self()](const Owner& owner) { return owner.pid == 0 || owner == me; });
   std::sort(owners.begin(), owners.end(),
             [](const Owner& a, const Owner& b) { return std::pair(a.pid, a.started) < std::pair(b.pid, b.started); });
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());

@@ -49,9 +49,10 @@ double MemoryForecast::seconds_to(const Curve& curve, double limit_mib, double h
   if (gain(curve, horizon_s) < missing) return horizon_s;  // only its deviation takes it there, so late
   if (curve.kind == Curve::kLine) return missing / curve.slope;
   double low = 0, high = horizon_s;
+  const double basis_now = curve.basis(now_s_);
   for (int i = 0; i < 24; ++i) {
     const double middle = (low + high) / 2;
-    (gain(curve, middle) < missing ? low : high) = middle;
+    (curve.slope * (curve.basis(now_s_ + middle) - basis_now) < missing ? low : high) = middle;
   }
   return high;
 }
@@ -60,20 +61,32 @@ double MemoryForecast::quantile(double q) const {
   SMARTMIG_CHECK(q > 0 && q < 1, "quantile {}", q);
   double low = seen_, high = seen_;
   for (const Outcome& o : outcomes_) high = std::max(high, o.mib + 6 * o.deviation);
-  if (passing(low).probability <= 1 - q) return low;
+  if (probability_above(low) <= 1 - q) return low;
   for (int i = 0; i < 40; ++i) {
     const double middle = (low + high) / 2;
-    (passing(middle).probability > 1 - q ? low : high) = middle;
+    (probability_above(middle) > 1 - q ? low : high) = middle;
   }
   return high;
+}
+
+double MemoryForecast::probability_above(const Outcome& o, double limit_mib) {
+  const double p = o.weight * normal_tail((limit_mib - o.mib) / o.deviation);
+  return p < 1e-9 ? 0 : p;
+}
+
+double MemoryForecast::probability_above(double limit_mib) const {
+  if (seen_ > limit_mib) return 1;
+  double probability = 0;
+  for (const Outcome& o : outcomes_) probability += probability_above(o, limit_mib);
+  return probability;
 }
 
 Passing MemoryForecast::passing(double limit_mib) const {
   Passing result;
   if (seen_ > limit_mib) return {1, 0};
   for (const Outcome& o : outcomes_) {
-    const double p = o.weight * normal_tail((limit_mib - o.mib) / o.deviation);
-    if (p < 1e-9) continue;
+    const double p = probability_above(o, limit_mib);
+    if (p == 0) continue;
     result.probability += p;
     result.after_s += p * seconds_to(curves_[std::size_t(o.curve)], limit_mib, o.horizon_s);
   }

@@ -63,6 +63,8 @@ class MemoryForecast {
     double mib, deviation, weight, horizon_s;
     int curve;
   };
+  static double probability_above(const Outcome& outcome, double limit_mib);
+  double probability_above(double limit_mib) const;  // passing(limit_mib).probability, sooner
   double gain(const Curve& curve, double horizon_s) const;
   double seconds_to(const Curve& curve, double limit_mib, double horizon_s) const;
 

@@ -122,7 +122,7 @@ TEST(DaemonConformanceRows, RenumberingChangesNothing) {
     Setting setting;
     setting.policy = policy;
     setting.gpus = 2;
-    setting.jobs = 700;
+    setting.jobs = std::max(240, cases(700));  // more than twice the window
     setting.window = 96;
     setting.load = 0.8;
     setting.seed = 5;

@@ -9,6 +9,7 @@
 #include "driver_harness.h"
 #include "live/gpu/intent.h"
 #include "live/gpu/reshaper.h"
+#include "support/cases.h"
 #include "support/fake_driver.h"
 
 namespace smartmig::conformance {
@@ -177,11 +178,7 @@ long resident_pages() {
 }
 
 TEST(ManyCycles, LeakNothing) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const int cycles = 1'000;  // the sanitizer's quarantine grows by design; it finds leaks its own way
-#else
-  const int cycles = 10'000;
-#endif
+  const int cycles = cases(10'000);
   auto harness = make_sim_harness("1xa100-40gb");
   harness->open();
   const auto model = harness->driver().read(GpuId{0})->model;

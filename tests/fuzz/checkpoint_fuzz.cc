@@ -31,7 +31,8 @@ SMARTMIG_FUZZ_TARGET(checkpoint) {
   const std::string_view rest = bytes.substr(1 + head);
   read_all(to_container({{"head", std::string(bytes.substr(1, head))}, {"netw", std::string(rest)}}));
 
-  // A true checkpoint with one of its sections replaced.
+  // A true checkpoint with one of its sections replaced. Making a trainer takes long, so not for every input.
+  if (data[1] % 4 != 0) return 0;
   static const std::vector<Section> sections = [] {
     TrainConfig config;
     config.gpus = "1xa100-40gb";

@@ -1,6 +1,7 @@
 // The owner of the queue: what becomes of jobs.
 #include "serve/daemon/daemon.h"
 
+#include "support/cases.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {
@@ -93,10 +94,14 @@ TEST(Daemon, ARestartFindsTheQueueAsItWas) {
 }
 
 TEST(Daemon, ManyJobsStayWithinTheBelief) {
-  Queue q("2xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.window = 64; });
-  for (int i = 0; i < 600; ++i) q.submit(i % 2 ? q.alice : q.bob, 1 + i % 7);
+  Queue q("2xa100-40gb", [](DaemonHostOptions& o) {
+    o.settings.limits.window = 64;
+    o.settings.energy.sample = from_minutes(1);
+  });
+  const int jobs = std::max(200, cases(600));
+  for (int i = 0; i < jobs; ++i) q.submit(i % 2 ? q.alice : q.bob, 1 + i % 7);
   q.run();
-  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], 600u);
+  EXPECT_EQ(q.daemon().counts().ended[int(JobStatus::kDone)], std::uint64_t(jobs));
   EXPECT_EQ(q.daemon().counts().refused, 0u);
 }
 

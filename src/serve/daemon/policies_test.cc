@@ -13,6 +13,7 @@ void limit(DaemonHostOptions& options, const char* policy) {
   const PowerModel& power = fleet.models()[0].power;
   options.settings.policy.name = policy;
   options.tick = kNever;  // decisions at events only, as in a future
+  options.settings.energy.sample = from_minutes(2);
   options.settings.overtaking.bound = 3;
   options.settings.power.fleet_cap_w = power.idle() + (power.is_table() ? power.watts(7, 0) : power.cap());
 }
