@@ -11,7 +11,7 @@ SOCKET, STATE, CONFIG = "/run/smartmig/smartmig.sock", "/var/lib/smartmig", "/et
 
 def output_of(*command):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=60)
+                          timeout=300)
     return done.returncode, done.stdout
 
 
