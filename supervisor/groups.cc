@@ -31,10 +31,11 @@ unsigned char ours[(1 << 22) / 8];  // one bit for each pid; the kernel gives no
 
 bool is_ours(pid_t pid) { return pid >= 0 && pid < 1 << 22 && (ours[pid / 8] >> pid % 8 & 1); }
 
-void kill_tree() {
-  std::size_t count = 0;
+// How many there are.
+std::size_t signal_tree(int signal) {
+  std::size_t count = 0, reached = 0;
   DIR* const all = ::opendir("/proc");
-  if (!all) return;
+  if (!all) return 0;
   while (const dirent* entry = ::readdir(all)) {
     const pid_t pid = pid_t(::strtol(entry->d_name, nullptr, 10));
     if (pid <= 1 || count == sizeof entries / sizeof *entries) continue;
@@ -53,11 +54,13 @@ void kill_tree() {
     for (std::size_t i = 0; i < count; ++i) {
       const Entry entry = entries[i];
       if (is_ours(entry.pid) || !is_ours(entry.parent) || entry.pid >= 1 << 22) continue;
-      ::kill(entry.pid, SIGKILL);
+      ::kill(entry.pid, signal);
       ours[entry.pid / 8] |= std::uint8_t(1 << entry.pid % 8);
       found = true;
+      ++reached;
     }
   }
+  return reached;
 }
 
 void kill_listed(const char* file) {
@@ -96,8 +99,18 @@ void kill_all(const Job& job, pid_t group) {
   if (head.kill_file && write_text(job.text(head.kill_file), "1")) return;
   const bool frozen = head.freezer_file && write_text(job.text(head.freezer_file), "FROZEN");
   if (head.cgroups.count > 0) kill_listed(in_group(job, 0, "cgroup.procs"));
-  kill_tree();
+  signal_tree(SIGKILL);
   if (frozen) write_text(job.text(head.freezer_file), "THAWED");
+}
+
+// What forks while we look is found by the next look.
+void stop_all(bool on) {
+  std::size_t before = 0;
+  for (int round = 0; round < 10; ++round) {
+    const std::size_t reached = signal_tree(on ? SIGSTOP : SIGCONT);
+    if (!on || reached == before) return;
+    before = reached;
+  }
 }
 
 bool has_children() {

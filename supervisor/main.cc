@@ -176,6 +176,7 @@ class Supervisor {
     if (limit_at_ != kNone) limit_left_ = limit_at_ - now;
     limit_at_ = on || head_.time_limit_us <= 0 ? kNone : now + limit_left_;
     if (::kill(-child_, on ? SIGSTOP : SIGCONT) != 0) ::kill(child_, on ? SIGSTOP : SIGCONT);
+    stop_all(on);  // also what has left its process group
   }
 
   void stop(int signal, std::int64_t grace_us) {
@@ -189,7 +190,8 @@ class Supervisor {
       return;
     }
     if (::kill(-child_, signal) != 0) ::kill(child_, signal);  // it may not be a group of its own yet
-    ::kill(-child_, SIGCONT);                                  // a stopped job hears it too
+    if (suspended_) stop_all(false);
+    ::kill(-child_, SIGCONT);  // a stopped job hears it too
     ::kill(child_, SIGCONT);
   }
 

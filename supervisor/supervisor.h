@@ -52,7 +52,8 @@ void enter_groups(const Job& job);
 // One blow at everything that descends from us; may have to be repeated. `group`: a process group to begin with, while
 // its leader is not yet reaped (its number may be somebody else's later); 0: none.
 void kill_all(const Job& job, pid_t group);
-bool has_children();  // reaps the dead ones first
+void stop_all(bool on);  // everything that descends from us stands still, or goes on
+bool has_children();     // reaps the dead ones first
 void remove_groups(const Job& job);
 std::int64_t peak_bytes(const Job& job);  // -1: unknown
 bool saw_oom_kill(const Job& job);

@@ -263,6 +263,10 @@ class Reader {
     job.mem_mib = int(mem);
     SMARTMIG_TRY(const std::int64_t restart, line.integer_or_null("restart", 0, kMaxTime, -1));
     job.restart = Time(restart);
+    if (line.has("patient")) {
+      SMARTMIG_TRY(const std::int64_t patient, line.integer("patient", 0, 1));
+      job.patient = patient == 1;
+    }
     workload_.jobs.push_back(job);
     return Ok{};
   }

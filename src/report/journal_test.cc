@@ -63,6 +63,19 @@ TEST(Journal, ComesBackAsItWas) {
   round_trip(live_test_run());
 }
 
+TEST(Journal, KnowsWhichJobsArePatient) {
+  std::string text = journal_text(test_run().record);
+  const auto at = text.find(",\"restart\":");
+  ASSERT_NE(at, text.npos);
+  const auto end = text.find('}', at);
+  text.insert(end, ",\"patient\":1");
+  const auto read = replay(text);
+  ASSERT_TRUE(read) << read.error().what;
+  const auto& jobs = (*read)->record.jobs->workload().jobs;
+  EXPECT_EQ(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.patient; }), 1);
+  EXPECT_EQ(journal_text((*read)->record), text);
+}
+
 TEST(Journal, AStopAndStartInOneDecisionStaysAMoveOrASizeChange) {
   const auto read = replay(journal_text(test_run().record));
   ASSERT_TRUE(read) << read.error().what;

@@ -94,6 +94,7 @@ void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name
     put(out, "{}", job.mem_mib);
   put(out, ",\"restart\":");
   put_time_or_null(out, job.restart);
+  if (job.patient) put(out, ",\"patient\":1");
 }
 
 std::string JournalWriter::event(std::size_t seq, const Event& event, std::size_t number, const Job* job,

@@ -63,14 +63,8 @@ class Machine(harness.Station):
             return next(int(line.split()[1]) for line in file if line.startswith(what + ":"))
 
 
-@contextlib.contextmanager
 def running(build, gpus="1xa100-40gb", config=TIGHT):
-    machine = Machine(build)
-    try:
-        machine.serve(gpus, config=config)
-        yield machine
-    finally:
-        machine.close()
+    return harness.running(Machine(build), gpus, config=config)
 
 
 def memory_of(slice_name):

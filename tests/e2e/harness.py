@@ -245,6 +245,16 @@ class Station:
             shutil.rmtree(self.root, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def running(station, gpus="1xa100-40gb", **more):
+    """A station with its daemon, closed at the end."""
+    try:
+        station.serve(gpus, **more)
+        yield station
+    finally:
+        station.close()
+
+
 def children_of(pid):
     with contextlib.suppress(OSError):
         with open(f"/proc/{pid}/task/{pid}/children") as file:

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """What an operator meets, with a real daemon, emulated GPUs and real processes: a backup restored under running jobs, time
 limits, many jobs at once, shortages: tests/e2e/operator_test.py BUILD-DIRECTORY [TEST...]."""
-import contextlib
 import json
 import os
 import resource
@@ -14,14 +13,8 @@ import harness
 from harness import check, equal, until
 
 
-@contextlib.contextmanager
 def running(build, gpus="1xa100-40gb", **more):
-    station = harness.Station(build)
-    try:
-        station.serve(gpus, **more)
-        yield station
-    finally:
-        station.close()
+    return harness.running(harness.Station(build), gpus, **more)
 
 
 def notes(station, kind):

@@ -70,14 +70,8 @@ class Machine(harness.Station):
         return done.stdout.decode()
 
 
-@contextlib.contextmanager
 def running(build, gpus="1xa100-40gb", config=QUIET):
-    machine = Machine(build)
-    try:
-        machine.serve(gpus, config=config)
-        yield machine
-    finally:
-        machine.close()
+    return harness.running(Machine(build), gpus, config=config)
 
 
 def once_each(machine, name, units):

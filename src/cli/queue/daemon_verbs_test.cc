@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <mutex>
 
@@ -352,6 +353,20 @@ TEST_F(Verbs, ControlVerbsAskForOneThingEach) {
   EXPECT_EQ(call(run_backup, {"copy.db"}).code, 0);
   EXPECT_EQ(daemon_.bodies["POST /v1/backup"].at(0)["path"], (std::filesystem::current_path() / "copy.db").string());
   EXPECT_EQ(daemon_.asked.back(), "POST /v1/backup");
+}
+
+TEST_F(Verbs, AnAlternativeDoesNotStartInThePast) {
+  const double before = double(std::time(nullptr)) - 20;
+  daemon_.say(
+      "GET /v1/jobs/7/why",
+      {{"job", 7u},
+       {"code", "policy_waits"},
+       {"sentence", "it waits"},
+       {"to_change", Json::array()},
+       {"alternatives", {{{"what", "as it is"}, {"start_at", before}, {"finish_at", before + 600}, {"late_s", 0.0}}}}});
+  const auto why = call(run_why, {"7"});
+  EXPECT_TRUE(contains(why.out, "as it is")) << why.out;
+  EXPECT_FALSE(contains(why.out, "ago")) << why.out;
 }
 
 TEST_F(Verbs, WhyEtaAndWhatifSpeakInUnits) {

@@ -116,7 +116,7 @@ std::vector<Line> job_lines(const TopState& state, const TopFrame& frame, int fi
                                     cut(job_title(job), wide     ? 28
                                                         : middle ? 16
                                                                  : 12),
-                                    text_at(job, "state", "?")};
+                                    yes_at(job, "suspended") ? "suspended" : text_at(job, "state", "?")};
     if (wide) row.push_back(cut(text_at(job, "user"), 10));
     if (middle) row.push_back(place_words(job));
     row.push_back(time_words(job, frame.now));

@@ -67,6 +67,15 @@ TEST(TopView, NoLineIsWiderAndNoFrameHigherThanTheTerminal) {
       }
 }
 
+TEST(TopView, ASuspendedJobDoesNotRun) {
+  TopState state = state_of(1, 3);
+  state.jobs[1]["suspended"] = true;
+  std::string all;
+  for (const Line& line : top_lines(state, {}))
+    for (const Span& span : line) all += span.text;
+  EXPECT_NE(all.find("suspended"), std::string::npos) << all;
+}
+
 TEST(TopView, ASliceOutOfServiceIsShown) {
   Json one = gpu(0);
   one["target"] = "3g.20gb@0+2g.10gb@4+1g.5gb@6";

@@ -1,6 +1,8 @@
 // smartmig why and eta: why a job waits and what would change it, when it will start and end.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/job_words.h"
 #include "cli/time_words.h"
@@ -42,7 +44,8 @@ void print_why(const Json& why, double now) {
   Columns table(heads);
   for (const Json& one : alternatives) {
     const auto joules = number_at(one, "energy_j"), cost = number_at(one, "cost");
-    std::vector<std::string> row = {text_at(one, "what", "?"), at_words(one, "start_at", now),
+    const auto start = number_at(one, "start_at");  // "now" of the daemon's answer is not "2 s ago"
+    std::vector<std::string> row = {text_at(one, "what", "?"), start ? when_words(std::max(*start, now), now) : "-",
                                     at_words(one, "finish_at", now), late_words(one, "late_s"),
                                     joules ? energy_words(*joules) : "-"};
     if (priced) row.push_back(cost ? cost_words(*cost) : "-");

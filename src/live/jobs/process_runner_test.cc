@@ -86,6 +86,20 @@ TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
   EXPECT_EQ(wait_for({7, 1}).signal, SIGTERM) << "a stopped one hears it, too";
 }
 
+TEST_F(ProcessRunnerTest, ASuspendedJobsChildrenStandStillToo) {
+  start(shell(8, "setsid sh -c 'while :; do echo x; sleep 0.05; done' & echo begun; wait"));
+  EXPECT_TRUE(wait_until([&] { return log({8, 1}).find("x\n") != std::string::npos; }));
+  EXPECT_TRUE(runner_->suspend({8, 1}, true));
+  ::usleep(200'000);
+  const std::string written = log({8, 1});
+  ::usleep(500'000);
+  EXPECT_EQ(log({8, 1}), written) << "a session of its own does not keep it going";
+  EXPECT_TRUE(runner_->suspend({8, 1}, false));
+  EXPECT_TRUE(wait_until([&] { return log({8, 1}).size() > written.size(); }));
+  EXPECT_TRUE(runner_->stop({8, 1}, SIGTERM, from_seconds(20)));
+  wait_for({8, 1});
+}
+
 TEST_F(ProcessRunnerTest, KilledBySignal) {
   const AttemptExit exit = run(shell(1, "kill -SEGV $$"));
   EXPECT_EQ(exit.code, -1);

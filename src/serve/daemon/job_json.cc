@@ -42,6 +42,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"estimate", job.work.estimate.count()},
                 {"estimate_source", int(job.work.source)},
                 {"remaining", job.work.remaining},
+                {"slice_s", job.work.slice_s},
                 {"mem_mib", job.memory.mib},
                 {"peak_mib", job.memory.peak_mib},
                 {"joules", job.energy.joules},
@@ -73,7 +74,8 @@ Result<JobRecord> from_row(const JobRow& row) {
           {"array_id",     "array_index",     "gid",           "user",    "reason",   "wish",      "first_started",
            "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
-           "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions"}));
+           "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
+           "slice_s"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -131,6 +133,7 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_RETURN_IF_ERROR(number("oom_restarts", job.counts.out_of_memory));
   SMARTMIG_RETURN_IF_ERROR(number("overruns", job.counts.overruns));
   SMARTMIG_TRY(job.work.remaining, object.number("remaining", 0, 1));
+  SMARTMIG_TRY(job.work.slice_s, object.number("slice_s", 0, 1e18, 0));  // rows of before have none
   SMARTMIG_TRY(job.energy.joules, object.number("joules", 0, 1e18));
   return job;
 }

@@ -232,6 +232,28 @@ TEST(DaemonOrders, UsageAddsUpWhatEnded) {
   EXPECT_EQ(usage({"day", {}, std::int64_t(unix_seconds(q.daemon().now())) + 60, INT64_MAX})["rows"].size(), 0u);
 }
 
+TEST(DaemonOrders, UsageCountsTheSlicesOfAllAttempts) {
+  Queue q;
+  const auto id = q.submit(q.alice, 10, [](JobSpec& s) { s.min_slices = 7; });
+  q.run(8);
+  ASSERT_TRUE(q.daemon().jobs().requeue(id));
+  q.run();
+  q.daemon().step();
+  const auto usage = [&] {
+    return answered<J>(q,
+                       [&](DaemonService& s) {
+                         return s.usage(q.alice, {"user", {}, 0, INT64_MAX});
+                       })
+        .value()["total"]["slice_s"]
+        .get<double>();
+  };
+  EXPECT_NEAR(usage(), 7 * 60 * (8 + 10), 7 * 60) << "the attempt that was stopped, and the last one";
+  ASSERT_TRUE(q.daemon().jobs().requeue(id));
+  q.run();
+  q.daemon().step();
+  EXPECT_NEAR(usage(), 7 * 60 * (8 + 10 + 10), 7 * 60) << "and one after its end";
+}
+
 TEST(DaemonOrders, TheOperatorSubmitsForAnother) {
   Queue q;
   const J spec = {{"command", {"x"}}, {"directory", "/"}};

@@ -15,6 +15,12 @@ const char* name_of(EstimateSource source) {
   return names[int(source)];
 }
 
+// A profile's name begins with its compute slices.
+void add_slice_time(JobRecord& job, UnixTime until) {
+  if (job.times.started == kNotYet || job.place.slice.none() || until <= job.times.started) return;
+  job.work.slice_s += std::atoi(job.place.slice.profile.c_str()) * seconds(until - job.times.started);
+}
+
 void leave_slice(JobRecord& job) {
   job.suspended.reset();
   job.place.gpu = -1;

@@ -86,6 +86,7 @@ struct JobRecord {
     Time estimate{};  // on the whole GPU
     EstimateSource source = EstimateSource::kGuess;
     double remaining = 1;  // share of it left when it last left a slice
+    double slice_s = 0;    // compute slices times seconds of the attempts before the last
   } work;
   struct {
     int mib = -1;       // what it is placed by; -1: unknown
@@ -102,7 +103,8 @@ struct JobRecord {
 
 inline bool in_array(const JobRecord& job) { return job.array.id != kNoId; }
 inline AttemptId attempt_of(const JobRecord& job) { return {number(job.id), job.attempt}; }
-void leave_slice(JobRecord& job);  // it is on no slice any more
+void leave_slice(JobRecord& job);                     // it is on no slice any more
+void add_slice_time(JobRecord& job, UnixTime until);  // of the attempt that has ended then; before another
 
 std::string title(const JobRecord& job);  // its name, else its command's
 std::string label(const JobRecord& job);  // "17", or "12_3" for a task of an array

@@ -172,6 +172,7 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
   SMARTMIG_RETURN_IF_ERROR(room_for(1, job.owner.uid, by_operator));
+  add_slice_time(job, job.times.ended);
   job.times.ended = job.times.started = kNotYet;
   job.exit.code = -1;
   job.exit.signal = 0;

@@ -113,6 +113,7 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   tell(MailEvent::kRequeue, job);
   job.stop_reason = StopReason::kNone;
   job.work.remaining = remaining;
+  add_slice_time(job, session_.now());
   job.times.started = kNotYet;
   leave_slice(job);
   book_.changed(job);

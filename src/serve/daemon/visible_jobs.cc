@@ -25,9 +25,16 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   std::size_t most = std::size_t(settings_.limits.window);
   if (book_.waiting().users() > 1) most = std::min(most, fill);
   if (settings_.limits.user_slices > 0) most *= 4;
-  if (!groups_.limits().empty()) most = SIZE_MAX / 2;  // many of a full group may stand before the others
+  std::map<std::string, int> left;
+  if (!groups_.limits().empty()) {
+    const auto busy = attempts_.running_of_groups(book_);
+    for (const auto& [group, limit] : groups_.limits()) {
+      const auto at = busy.find(group);
+      left[group] = limit - (at == busy.end() ? 0 : at->second);
+    }
+  }
   std::vector<AdmissionJob> out =
-      book_.waiting().first(most + attempts_.postponed_count(), attempts_.running_of_arrays(book_));
+      book_.waiting().first(most + attempts_.postponed_count(), attempts_.running_of_arrays(book_), left);
   std::erase_if(out, [&](const AdmissionJob& job) { return attempts_.postponed(QueueId(job.id)); });
   keep_group_limits(out);
   return out;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace smartmig {
 
 AdmissionJob asked_by(const JobRecord& job) {
@@ -16,6 +18,13 @@ AdmissionJob asked_by(const JobRecord& job) {
           job.spec.patient.value_or(false)};
 }
 
+namespace {
+
+// Beyond the numbers of arrays.
+QueueId list_of_group(const std::string& group) { return QueueId(hash_text(group) | std::uint64_t(1) << 63); }
+
+}  // namespace
+
 WaitingJobs::Key WaitingJobs::key_of(const AdmissionJob& job) {
   return {-std::int64_t(job.priority), job.deadline.value_or(kNeverUnix), job.submitted, QueueId(job.id)};
 }
@@ -23,7 +32,11 @@ WaitingJobs::Key WaitingJobs::key_of(const AdmissionJob& job) {
 void WaitingJobs::put(const JobRecord& job) {
   if (!is_waiting(job.status)) return erase(job.id);
   const bool limited = in_array(job) && job.spec.array_limit > 0;
-  const Entry entry{asked_by(job), limited ? job.array.id : kNoId};
+  Entry entry{asked_by(job), limited ? job.array.id : kNoId, {}};
+  if (!limited && !job.spec.group.empty()) {
+    entry.array = list_of_group(job.spec.group);
+    entry.group = job.spec.group;
+  }
   const auto at = entries_.find(number(job.id));
   if (at != entries_.end()) {
     if (at->second.job == entry.job) return;
@@ -53,6 +66,7 @@ void WaitingJobs::add(const Entry& entry, int limit) {
   Array& array = user.arrays[entry.array];
   if (!array.tasks.empty()) user.in_order.erase({*array.tasks.begin(), entry.array});
   array.limit = limit;
+  array.group = entry.group;
   array.tasks.insert(key_of(entry.job));
   user.in_order.insert({*array.tasks.begin(), entry.array});
 }
@@ -85,7 +99,8 @@ std::size_t WaitingJobs::users() const {
   }));
 }
 
-std::vector<AdmissionJob> WaitingJobs::first(std::size_t most, const std::map<QueueId, int>& running) const {
+std::vector<AdmissionJob> WaitingJobs::first(std::size_t most, const std::map<QueueId, int>& running,
+                                             const std::map<std::string, int>& left_of) const {
   std::vector<AdmissionJob> out;
   std::vector<Key> of_user;
   for (const auto& [uid, user] : users_) {
@@ -95,7 +110,11 @@ std::vector<AdmissionJob> WaitingJobs::first(std::size_t most, const std::map<Qu
     for (const auto& [first_task, id] : user.in_order) {
       const Array& array = user.arrays.at(id);
       const auto busy = running.find(id);
-      int left = array.limit - (busy == running.end() ? 0 : busy->second);
+      std::int64_t left = array.limit - (busy == running.end() ? 0 : busy->second);
+      if (!array.group.empty()) {
+        const auto limited = left_of.find(array.group);
+        left = limited == left_of.end() ? std::int64_t(std::min<std::size_t>(most, INT32_MAX)) : limited->second;
+      }
       for (auto key = array.tasks.begin(); key != array.tasks.end() && left > 0; ++key, --left) of_user.push_back(*key);
       if (of_user.size() - free >= most) break;
     }

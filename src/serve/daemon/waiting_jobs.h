@@ -1,8 +1,8 @@
 // The waiting jobs, each user's in the user's own order (priority, deadline if any, submit, number), so that admission
 // looks at the first few of each however long the queue is. Kept by the book: put() at every change of a record.
 //
-// Invariants: a job is here while it is held or queued, and nowhere else; tasks of an array with a limit are in their
-// array's list, which gives no more of them than the limit leaves. put() and erase() take O(log n), first() as long as
+// Invariants: a job is here while it is held or queued, and nowhere else; tasks of an array with a limit, and else the
+// jobs of a group, are in a list of their own, which gives no more of them than the limit leaves. put() and erase() take O(log n), first() as long as
 // what it gives. Thread rule: the owner's.
 #pragma once
 #include <map>
@@ -22,8 +22,10 @@ class WaitingJobs {
   void erase(QueueId id);
   std::size_t of_user(std::uint32_t uid) const;  // held ones, too
   std::size_t users() const;                     // with jobs that are not held
-  // Of each user the first `most` that are not held, nor by their array. `running`: tasks of each array that run.
-  std::vector<AdmissionJob> first(std::size_t most, const std::map<QueueId, int>& running) const;
+  // Of each user the first `most` that are not held, nor by their array or group. `running`: tasks of each array that run;
+  // `left`: how many more of a group may run, where it has a limit.
+  std::vector<AdmissionJob> first(std::size_t most, const std::map<QueueId, int>& running,
+                                  const std::map<std::string, int>& left = {}) const;
 
  private:
   struct Key {
@@ -32,8 +34,9 @@ class WaitingJobs {
     QueueId id = kNoId;
     auto operator<=>(const Key&) const = default;
   };
-  struct Array {
+  struct Array {  // or group
     int limit = 0;
+    std::string group;  // empty: an array
     std::set<Key> tasks;
   };
   struct User {
@@ -44,7 +47,8 @@ class WaitingJobs {
   };
   struct Entry {
     AdmissionJob job;
-    QueueId array = kNoId;  // kNoId: of none with a limit
+    QueueId array = kNoId;  // its list; kNoId: of no group, and of no array with a limit
+    std::string group;      // where the list is a group's
   };
   static Key key_of(const AdmissionJob& job);
   void add(const Entry& entry, int limit);

@@ -78,5 +78,22 @@ TEST(WaitingJobs, OfALimitedArrayWhatItsLimitLeaves) {
   EXPECT_EQ(numbers_of(jobs, 9), (Ids{5, 30}));
 }
 
+TEST(WaitingJobs, OfAGroupNoMoreThanMayRun) {
+  WaitingJobs jobs;
+  for (std::uint64_t id = 1; id <= 1000; ++id) {
+    JobRecord job = waiting_record(id);
+    job.spec.group = id <= 990 ? "full" : "free";
+    jobs.put(job);
+  }
+  jobs.put(waiting_record(1001));
+  Ids seen;
+  for (const AdmissionJob& job : jobs.first(8, {}, {{"full", 2}})) seen.push_back(job.id);
+  EXPECT_EQ(seen, (Ids{1, 2, 991, 992, 993, 994, 995, 996})) << "those of a full group do not stand before the others";
+  seen.clear();
+  for (const AdmissionJob& job : jobs.first(20, {}, {{"full", 0}})) seen.push_back(job.id);
+  EXPECT_EQ(seen.size(), 11u);
+  EXPECT_EQ(numbers_of(jobs, 3), (Ids{1, 2, 3})) << "without a limit all are alike";
+}
+
 }  // namespace
 }  // namespace smartmig

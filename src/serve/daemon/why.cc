@@ -12,7 +12,9 @@ struct Fit {
   bool exists = false;              // some slice type of the fleet takes it
   bool on_unblocked = false;        // of a GPU that takes work
   bool on_open = false;             // of one of these that no reservation keeps from it
-  bool coming = false;              // a slice for it is being made
+  bool coming = false;              // a slice for it is being made, or will be
+  Time coming_from = kNever;        // when the last of what is in its way is expected to end; now: nothing is
+  std::string coming_after;         // that job
   int slices = 0, free_slices = 0;  // that exist and take it
   Time first_idle = kNever;         // earliest expected finish on one of them
   std::vector<GpuId> gpus;          // that could hold it
@@ -31,6 +33,25 @@ std::string slice_words(const Cluster& cluster, GpuId gpu, PlacementId where) {
   return fmt::format("{}@{} of GPU {}", model.profile_of(where).name, model.placement(where).start, index(gpu));
 }
 
+void see_coming(const Cluster& cluster, GpuId id, PlacementId where, Fit& fit) {
+  const GpuState& gpu = cluster.gpu(id);
+  const GpuModel& model = *cluster.platform().model(id).gpu;
+  Time from = cluster.now();
+  std::string after;
+  for (const PlacementId p : gpu.busy) {
+    const JobId job = gpu.job_at[index(p)];
+    if (!(model.placement(p).mask & model.placement(where).mask) ||
+        (!after.empty() && cluster.state(job).finish <= from))
+      continue;
+    from = std::max(from, cluster.state(job).finish);
+    after = fmt::format("job {} on {}", cluster.jobs().workload().name_of(index(job)), slice_words(cluster, id, p));
+  }
+  if (fit.coming && from >= fit.coming_from) return;
+  fit.coming = true;
+  fit.coming_from = from;
+  fit.coming_after = after;
+}
+
 Fit look(const WhyInput& in) {
   const Cluster& cluster = *in.cluster;
   Fit fit;
@@ -46,7 +67,7 @@ Fit look(const WhyInput& in) {
       here = true;
       const PlacementId where{std::uint8_t(p)};
       if (gpu.blocked || in.reserved.count(g)) continue;
-      if (gpu.target.contains(where) && !gpu.layout.contains(where)) fit.coming = true;
+      if (gpu.target.contains(where) && !gpu.layout.contains(where)) see_coming(cluster, GpuId(g), where, fit);
       if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
       ++fit.slices;
       if (!gpu.busy.contains(where))
@@ -233,12 +254,15 @@ Why why_in_place(const WhyInput& in) {
   if (auto why = drained_for(in, fit)) return *why;
   const PlannedStart* planned = planned_start_of(in);
   if (auto why = held_for_energy(in, planned)) return *why;
-  if (fit.free_slices == 0 && fit.coming)
-    return {"reshape_under_way",
-            fmt::format("a slice for {} is being made", in.name),
-            {"nothing: it takes seconds once "
-             "what is in its way has ended"},
+  if (fit.free_slices == 0 && fit.coming && !fit.coming_after.empty())
+    return {"slices_busy",
+            fmt::format("a slice for {} is made once {} has ended, {}", in.name, fit.coming_after,
+                        in_seconds(*in.cluster, fit.coming_from)),
+            {"let that job end", "submit it again with less --mem or fewer --min-slices"},
             {}};
+  if (fit.free_slices == 0 && fit.coming)
+    return {
+        "reshape_under_way", fmt::format("a slice for {} is being made", in.name), {"nothing: it takes seconds"}, {}};
   if (fit.slices == 0 && !fit.quarantined.empty())
     return {"slice_quarantined",
             fmt::format("a slice that dead processes hold is in the way of {}: {}", in.name, fit.quarantined),

@@ -100,6 +100,21 @@ TEST(Why, ASliceThatADeadProcessHoldsIsNamed) {
   EXPECT_NE(busy.sentence.find("out of service: 7g.40gb@0 of GPU 0"), std::string::npos) << busy.sentence;
 }
 
+TEST(Why, ASliceIsMadeNowOrOnceAJobHasEnded) {
+  Scene s;
+  s.cluster.apply(Event::blocked(Time{0}, GpuId(0)));
+  s.start(2, 1, "3g@0");
+  const GpuModel& model = *s.fleet->model(GpuId(1)).gpu;
+  s.cluster.apply(Event::reshape_asked(Time{0}, GpuId(1), parse_layout(model, "7g@0").value()));
+  Why why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "slices_busy");
+  EXPECT_NE(why.sentence.find("is made once job 2 on 3g.20gb@0 of GPU 1 has ended, in about "), std::string::npos)
+      << why.sentence;
+  s.cluster.apply(Event::finished(min(4), JobId(2)));
+  why = why_waiting(s.in);
+  EXPECT_EQ(why.code, "reshape_under_way") << why.sentence;
+}
+
 TEST(Why, AReservationIsTold) {
   Scene s;
   s.start(0, 0, "7g@0");

@@ -48,7 +48,7 @@ constexpr SchemaShape kShapes[] = {
     {"Update", "Which jobs, and what of their spec is to be otherwise; null takes a value back.",
      "set:any -ids:[int] -array:int -all:bool -user:text -everyone:bool -name:text -state:text"},
     {"Usage", "Ended jobs, added up.", "by:text rows:[UsageRow] total:UsageRow"},
-    {"UsageRow", "slice_s: compute slices times seconds of last attempts.",
+    {"UsageRow", "slice_s: compute slices times seconds of all attempts.",
      "key:text jobs:int done:int energy_j:num slice_s:num late_s:num cost:num?"},
     {"GroupList", "All groups with a limit or a live job.", "groups:[GroupRow]"},
     {"GroupRow", "limit 0: none.", "name:text limit:int running:int waiting:int"},

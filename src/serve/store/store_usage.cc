@@ -13,7 +13,7 @@ std::string usage_sql(const StoreUsage& usage) {
   return fmt::format(
       "SELECT {} AS key, count(*), sum(j.status = {}), "
       "CAST(round(1e3 * sum(json_extract(j.state, '$.joules'))) AS INTEGER), "
-      "CAST(sum(CASE WHEN json_extract(j.state, '$.started') > 0 THEN "
+      "CAST(sum(1e6 * coalesce(json_extract(j.state, '$.slice_s'), 0) + CASE WHEN json_extract(j.state, '$.started') > 0 THEN "
       "max(0, j.ended_us - json_extract(j.state, '$.started')) * CAST(json_extract(j.state, '$.slice') AS INTEGER) "
       "ELSE 0 END) AS INTEGER), "
       "CAST(sum(max(0, j.ended_us - 1e6 * coalesce(json_extract(s.spec, '$.deadline_at'), j.ended_us))) AS INTEGER) "
