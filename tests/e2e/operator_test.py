@@ -12,6 +12,8 @@ sys.dont_write_bytecode = True  # nothing beside the sources
 import harness
 from harness import check, equal, until
 
+NOBODY, DAEMON = (65534, 65534), (1, 1)
+
 
 def running(build, gpus="1xa100-40gb", **more):
     return harness.running(harness.Station(build), gpus, **more)
@@ -139,7 +141,45 @@ def a_sites_tables_are_named_in_the_settings(build):
         check(done.returncode == 1 and "speeds.csv" in done.stderr, f"a wrong row: {done.returncode} {done.stderr}")
 
 
-TESTS = [a_sites_tables_are_named_in_the_settings, a_reservation_keeps_a_gpu, a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
+def root_submits_for_another_user(build):
+    """smartmig submit --for USER: the job is that user's, and nobody else may do so."""
+    if os.geteuid() != 0:
+        return "it must be root to act as other users"
+    with running(build) as s:
+        submit = [s.program, "submit", "--socket", s.socket, "--parsable", "--chdir", "/", "--for", "nobody", "--",
+                  "sh", "-c", "id -u; id -G; echo $USER; echo home=$HOME; echo mark=$MARK; sleep 1"]
+        environment = {**os.environ, "HOME": "/root", "USER": "root", "LOGNAME": "root", "MARK": "kept"}
+        done = subprocess.run(submit, capture_output=True, text=True, env=environment, timeout=20)
+        equal(done.returncode, 0, f"submit --for nobody: {done.stderr}")
+        number = int(done.stdout)
+        nobody, other = s.client(*NOBODY), s.client(*DAEMON)
+        equal((s.client().job(number)["user"], s.client().job(number)["uid"]), ("nobody", NOBODY[0]), "whose it is")
+        check("spec" in nobody.job(number), "its owner sees its spec")
+        check("spec" not in other.job(number), "others do not")
+        equal(other.ask("DELETE", f"/v1/jobs/{number}").status, 403, "cancel by a third")
+        equal(nobody.wait(number)["state"], "done", "the job")
+        lines = nobody.log(number).splitlines()
+        equal(lines[0], str(NOBODY[0]), "its user")
+        check("0" not in lines[1].split(), f"root's group is not its own: {lines[1]}")
+        equal(lines[2], "nobody", "USER")
+        check(lines[3] != "home=/root", f"HOME: {lines[3]}")
+        equal(lines[4], "mark=kept", "other variables go along")
+        equal(other.get(f"/v1/jobs/{number}/log").status, 403, "its log for a third")
+        mine = subprocess.run(submit[:-1] + ["sleep 30"], capture_output=True, text=True, env=environment, timeout=20)
+        until(lambda: nobody.job(int(mine.stdout))["state"] == "running", "a second one runs")
+        equal(nobody.ask("DELETE", f"/v1/jobs/{int(mine.stdout)}").status, 200, "cancel by its owner")
+        body = {"command": ["true"], "directory": "/"}
+        for user in ("root", "daemon", "nobody"):
+            wanted = (201,) if user == "daemon" else (403,)
+            got = other.post(f"/v1/jobs?user={user}", body).status
+            check(got in wanted, f"daemon submits for {user}: {got}")
+        check(s.client().post("/v1/jobs?user=no-such-user", body).status in (400, 404), "a user who is not there")
+        unknown = subprocess.run([*submit[:8], "no-such-user", "--", "true"], capture_output=True, text=True, timeout=20)
+        check(unknown.returncode == 1 and "no-such-user" in unknown.stderr, f"said so: {unknown.stderr}")
+
+
+TESTS = [a_reservation_keeps_a_gpu, root_submits_for_another_user, a_sites_tables_are_named_in_the_settings,
+         a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

@@ -381,41 +381,6 @@ def pages_in_a_browser_are_refused(build):
         equal(anna.job(number)["state"], "running", "the job, after all that")
 
 
-def root_submits_for_another_user(build):
-    """smartmig submit --for USER: the job is that user's, and nobody else may do so."""
-    with running(build) as s:
-        submit = [s.program, "submit", "--socket", s.socket, "--parsable", "--chdir", "/", "--for", "nobody", "--",
-                  "sh", "-c", "id -u; id -G; echo $USER; echo home=$HOME; echo mark=$MARK; sleep 1"]
-        environment = {**os.environ, "HOME": "/root", "USER": "root", "LOGNAME": "root", "MARK": "kept"}
-        done = subprocess.run(submit, capture_output=True, text=True, env=environment, timeout=20)
-        equal(done.returncode, 0, f"submit --for nobody: {done.stderr}")
-        number = int(done.stdout)
-        nobody, other = s.client(*NOBODY), s.client(*DAEMON)
-        equal((s.client().job(number)["user"], s.client().job(number)["uid"]), ("nobody", NOBODY[0]), "whose it is")
-        check("spec" in nobody.job(number), "its owner sees its spec")
-        check("spec" not in other.job(number), "others do not")
-        equal(other.ask("DELETE", f"/v1/jobs/{number}").status, 403, "cancel by a third")
-        equal(nobody.wait(number)["state"], "done", "the job")
-        lines = nobody.log(number).splitlines()
-        equal(lines[0], str(NOBODY[0]), "its user")
-        check("0" not in lines[1].split(), f"root's group is not its own: {lines[1]}")
-        equal(lines[2], "nobody", "USER")
-        check(lines[3] != "home=/root", f"HOME: {lines[3]}")
-        equal(lines[4], "mark=kept", "other variables go along")
-        equal(other.get(f"/v1/jobs/{number}/log").status, 403, "its log for a third")
-        mine = subprocess.run(submit[:-1] + ["sleep 30"], capture_output=True, text=True, env=environment, timeout=20)
-        until(lambda: nobody.job(int(mine.stdout))["state"] == "running", "a second one runs")
-        equal(nobody.ask("DELETE", f"/v1/jobs/{int(mine.stdout)}").status, 200, "cancel by its owner")
-        body = {"command": ["true"], "directory": "/"}
-        for user in ("root", "daemon", "nobody"):
-            wanted = (201,) if user == "daemon" else (403,)
-            got = other.post(f"/v1/jobs?user={user}", body).status
-            check(got in wanted, f"daemon submits for {user}: {got}")
-        check(s.client().post("/v1/jobs?user=no-such-user", body).status in (400, 404), "a user who is not there")
-        unknown = subprocess.run([*submit[:8], "no-such-user", "--", "true"], capture_output=True, text=True, timeout=20)
-        check(unknown.returncode == 1 and "no-such-user" in unknown.stderr, f"said so: {unknown.stderr}")
-
-
 def paths_lead_nowhere_else(build):
     with running(build) as s:
         anna = s.client(*NOBODY)
@@ -626,5 +591,5 @@ if __name__ == "__main__":
         raise SystemExit(77)
     harness.main([a_users_job_is_theirs, what_is_for_the_operator, jobs_run_as_their_submitter,
                   nobody_can_submit_as_another, paths_are_opened_with_the_users_rights, pages_in_a_browser_are_refused,
-                  root_submits_for_another_user, paths_lead_nowhere_else, emulated_gpus_serve_all_users, device_nodes_are_fenced,
+                  paths_lead_nowhere_else, emulated_gpus_serve_all_users, device_nodes_are_fenced,
                   tcp_needs_token_and_tls, a_users_own_daemon, requests_are_bounded], "security")
