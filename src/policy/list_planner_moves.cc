@@ -14,8 +14,8 @@
 namespace smartmig {
 namespace {
 
-constexpr double kPaidByLate = 3, kPaidByItself = 6;  // restarts that a move must gain
-constexpr int kRunBefore = 5;                         // restarts for which a job runs before it is stopped (again)
+constexpr double kPaidByLate = 2, kPaidByItself = 6;  // restarts that a move must gain
+constexpr int kRunBefore = 3;                         // restarts for which a job runs before it is stopped (again)
 constexpr int kMostTries = 200;                       // moves looked at in one decision
 
 }  // namespace

@@ -37,6 +37,10 @@ void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   const double share = 1 / std::min(double(known.seen), std::max(20.0, known.recent));
   known.run_min += share * (run - known.run_min);
   known.area_min += share * (area - known.area_min);
+  const Time restart = cluster.jobs().job(job).restart;
+  const double pays =
+      restart < Time{0} ? 0 : std::max(0.0, 1 - weights_.restart * minutes(restart) / std::max(run, 1e-6));
+  known.stoppable_min += share * (area * pays - known.stoppable_min);
 }
 
 double SlicePrice::rate(Time now) const {
@@ -65,6 +69,7 @@ double SlicePrice::price(const Cluster& cluster, std::size_t late_jobs, double w
     delayed += arrivals * (weights_.coming * arrivals_->run_min * rho + weights_.backlog * waiting_area_min / all) /
                (1.05 - rho);
   }
+  if (arrivals_->area_min > 0) delayed *= 1 - weights_.stopping * arrivals_->stoppable_min / arrivals_->area_min;
   return delayed / all;
 }
 

@@ -9,6 +9,10 @@
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
 // averages of the arrivals seen. The rate counts arrivals that fade over `memory` runs: a few jobs at once after a long
 // lull are no load yet.
+//
+// Where jobs can be stopped (they have a restart time) those that come need not wait for all that runs. The price falls
+// with the share of the slice-minutes that such jobs bring, by `stopping` of it; a job counts in full where its restart
+// takes no time, and not at all from a run over `restart` on.
 #pragma once
 #include <memory>
 
@@ -19,12 +23,14 @@ namespace smartmig {
 struct SlicePriceWeights {
   double late = 1, coming = 0.12, backlog = 1.2;
   double memory = 4;
+  double stopping = 0.7, restart = 30;
 };
 
 // What was seen of the arrivals. A future of a living fleet goes on with a copy of the present's.
 struct ArrivalAverages {
   Time last{-1};
   double run_min = 0, area_min = 0;  // over jobs; area in slice-minutes, on the size that takes fewest
+  double stoppable_min = 0;          // the same of jobs that can be stopped, the others with 0
   double recent = 0;                 // arrivals, each fading from when it came
   std::size_t seen = 0;
 };
