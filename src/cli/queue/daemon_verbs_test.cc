@@ -219,6 +219,10 @@ TEST_F(Verbs, ReservationsAreShownMadeAndRemoved) {
   EXPECT_EQ(call(run_reserve, {"remove", "course"}).code, 0);
   EXPECT_EQ(daemon_.bodies["POST /v1/reservations/remove"].at(0), Json({{"name", "course"}}));
   EXPECT_EQ(call(run_reserve, {"add", "course", "--for", "1h"}).code, 2) << "no GPUs";
+  daemon_.say("GET /v1/jobs", {{"jobs", Json::array()}, {"more", false}});
+  daemon_.say("GET /v1/status", {{"policy", "best"}, {"queue", Json::object()}});
+  const auto queue = call(run_queue, {});
+  EXPECT_TRUE(contains(queue.out, "reserved: GPU 0,1 for anna,ben, ")) << queue.out << queue.err;
   EXPECT_EQ(call(run_reserve, {"add", "course", "--count", "1"}).code, 2) << "no length";
   EXPECT_EQ(call(run_reserve, {"wipe"}).code, 2);
 }

@@ -36,6 +36,13 @@ std::string Columns::text() const {
   return out;
 }
 
+std::string comma_list(const Json& list) {
+  std::string out;
+  for (const Json& one : list)
+    out += (out.empty() ? "" : ",") + (one.is_string() ? one.get<std::string>() : one.dump());
+  return out;
+}
+
 std::string job_title(const Json& job) {
   const std::string name = text_at(job, "name", "?");
   const auto index = number_at(job, "array_index");

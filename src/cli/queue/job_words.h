@@ -25,6 +25,7 @@ class Columns {
   std::vector<std::vector<std::string>> rows_;
 };
 std::size_t columns_of(std::string_view text);  // code points
+std::string comma_list(const Json& list);       // "0,1", "anna,ben"
 
 std::string job_title(const Json& job);                   // "train", or "train[3]" for a task of an array
 std::string place_words(const Json& job);                 // "0:3g.20gb@4", "-"

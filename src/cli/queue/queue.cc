@@ -56,6 +56,18 @@ Result<Json> asked_jobs(DaemonClient& client, const std::string& state, const st
   return jobs;
 }
 
+// GPUs that others cannot have, now or later.
+std::string reservation_lines(const Json& answer, double now) {
+  std::string out;
+  for (const Json& one : list_at(answer, "reservations")) {
+    const std::string users = comma_list(list_at(one, "users"));
+    out += fmt::format("reserved: GPU {} for {}, {} to {} ({})\n", comma_list(list_at(one, "gpus")),
+                       users.empty() ? "the operator" : users, clock_words(number_at(one, "begin_at").value_or(0), now),
+                       clock_words(number_at(one, "end_at").value_or(0), now), text_at(one, "name"));
+  }
+  return out;
+}
+
 }  // namespace
 
 int run_queue(const Arguments& arguments) {
@@ -106,6 +118,8 @@ int run_queue(const Arguments& arguments) {
   else
     fmt::print("{}", job_table(*jobs, unix_seconds(unix_now()), !object_at(*status, "prices").empty()));
   fmt::print("{}\n", summary_line(*status));
+  if (const auto reserved = client->get("/v1/reservations"))
+    fmt::print("{}", reservation_lines(*reserved, unix_seconds(unix_now())));
   return 0;
 }
 

@@ -44,26 +44,19 @@ Result<Json> new_reservation(const std::string& name, const ReserveFlags& flags)
   return body;
 }
 
-std::string joined(const Json& list) {
-  std::string out;
-  for (const Json& one : list)
-    out += (out.empty() ? "" : ",") + (one.is_string() ? one.get<std::string>() : one.dump());
-  return out;
-}
-
 std::string reservation_table(const Json& answer) {
   Columns table({{"name"}, {"gpus"}, {"from"}, {"until"}, {"users"}, {"state"}, {"running", true}, {"waiting", true}});
   const double now = unix_seconds(unix_now());
   std::string notes;
   for (const Json& one : list_at(answer, "reservations")) {
     const auto time = [&](const char* key) { return clock_words(number_at(one, key).value_or(0), now); };
-    table.add({text_at(one, "name"), joined(list_at(one, "gpus")), time("begin_at"), time("end_at"),
-               list_at(one, "users").empty() ? "operator" : joined(list_at(one, "users")),
+    table.add({text_at(one, "name"), comma_list(list_at(one, "gpus")), time("begin_at"), time("end_at"),
+               list_at(one, "users").empty() ? "operator" : comma_list(list_at(one, "users")),
                one.value("active", false) ? "active" : "to come",
                fmt::format("{:.0f}", number_at(one, "running").value_or(0)),
                fmt::format("{:.0f}", number_at(one, "waiting").value_or(0))});
     if (const Json others = list_at(one, "still_running"); !others.empty())
-      notes += fmt::format("Jobs of others still run in {}: {}.\n", text_at(one, "name"), joined(others));
+      notes += fmt::format("Jobs of others still run in {}: {}.\n", text_at(one, "name"), comma_list(others));
   }
   return table.text() + notes;
 }

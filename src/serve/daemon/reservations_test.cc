@@ -60,6 +60,9 @@ TEST(DaemonReservations, JobsOfTheReservationRunThereAndThenAlone) {
   EXPECT_EQ(state_of(q, mine), JobStatus::kHeld);
   const auto why = answered<Json>(q, [&](DaemonService& s) { return s.why(q.alice, number(mine)); });
   EXPECT_EQ((*why)["code"], "held_reservation") << why->dump();
+  const auto eta = answered<Json>(q, [&](DaemonService& s) { return s.eta(q.alice, number(mine)); });
+  ASSERT_TRUE(eta) << eta.error().what;
+  EXPECT_NEAR((*eta)["expected_start_at"].get<double>(), unix_seconds(minutes_from(start, 30)), 60);
   q.run();
   const JobRecord ended = q.ended(mine);
   EXPECT_EQ(ended.place.gpu, 1);
