@@ -3,105 +3,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include "live/gpu/driver.h"
+#include "serve/daemon/why_fit.h"
 
 namespace smartmig {
 namespace {
-
-struct Fit {
-  bool exists = false;              // some slice type of the fleet takes it
-  bool on_unblocked = false;        // of a GPU that takes work
-  bool on_open = false;             // of one of these that no reservation keeps from it
-  bool coming = false;              // a slice for it is being made, or will be
-  Time coming_from = kNever;        // when the last of what is in its way is expected to end; now: nothing is
-  std::string coming_after;         // that job
-  int slices = 0, free_slices = 0;  // that exist and take it
-  Time first_idle = kNever;         // earliest expected finish on one of them
-  std::vector<GpuId> gpus;          // that could hold it
-  std::string quarantined;          // slices of these GPUs that dead processes hold, in words
-  int largest_mib = 0, largest_slices = 0;
-};
-
-bool takes(const WhyInput& in, TypeId type) {
-  const SliceType& t = in.cluster->platform().type(type);
-  if (in.job != kNoJob) return in.cluster->jobs().work(in.job, type) >= Time{0};
-  return t.compute_slices >= in.min_slices && (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
-}
-
-std::string slice_words(const Cluster& cluster, GpuId gpu, PlacementId where) {
-  const GpuModel& model = *cluster.platform().model(gpu).gpu;
-  return fmt::format("{}@{} of GPU {}", model.profile_of(where).name, model.placement(where).start, index(gpu));
-}
-
-void see_coming(const Cluster& cluster, GpuId id, PlacementId where, Fit& fit) {
-  const GpuState& gpu = cluster.gpu(id);
-  const GpuModel& model = *cluster.platform().model(id).gpu;
-  Time from = cluster.now();
-  std::string after;
-  for (const PlacementId p : gpu.busy) {
-    const JobId job = gpu.job_at[index(p)];
-    if (!(model.placement(p).mask & model.placement(where).mask) ||
-        (!after.empty() && cluster.state(job).finish <= from))
-      continue;
-    from = std::max(from, cluster.state(job).finish);
-    after = fmt::format("job {} on {}", cluster.jobs().workload().name_of(index(job)), slice_words(cluster, id, p));
-  }
-  if (fit.coming && from >= fit.coming_from) return;
-  fit.coming = true;
-  fit.coming_from = from;
-  fit.coming_after = after;
-}
-
-Fit look(const WhyInput& in) {
-  const Cluster& cluster = *in.cluster;
-  Fit fit;
-  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
-    const GpuState& gpu = cluster.gpus()[g];
-    const Platform::Model& model = cluster.platform().model(GpuId(g));
-    bool here = false;
-    for (std::size_t p = 0; p < model.type_of_placement.size(); ++p) {
-      const SliceType& type = cluster.platform().type(model.type_of_placement[p]);
-      fit.largest_mib = std::max(fit.largest_mib, type.memory_mib);
-      fit.largest_slices = std::max(fit.largest_slices, type.compute_slices);
-      if (!takes(in, model.type_of_placement[p])) continue;
-      here = true;
-      const PlacementId where{std::uint8_t(p)};
-      if (gpu.blocked || in.reserved.count(g)) continue;
-      if (gpu.target.contains(where) && !gpu.layout.contains(where)) see_coming(cluster, GpuId(g), where, fit);
-      if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
-      ++fit.slices;
-      if (!gpu.busy.contains(where))
-        ++fit.free_slices;
-      else
-        fit.first_idle = std::min(fit.first_idle, cluster.state(gpu.job_at[p]).finish);
-    }
-    fit.exists |= here;
-    fit.on_unblocked |= here && !gpu.blocked;
-    if (!here || gpu.blocked || in.reserved.count(g)) continue;
-    fit.on_open = true;
-    fit.gpus.push_back(GpuId(g));
-    for (const auto& [where, words] : in.quarantined)
-      if (where.first == g)
-        fit.quarantined += fmt::format("{}{}: {}", fit.quarantined.empty() ? "" : "; ",
-                                       slice_words(cluster, GpuId(g), PlacementId(where.second)), words);
-  }
-  return fit;
-}
-
-// When it would end at the earliest on a slice that is there and idle; kNever: there is none.
-Time soonest_on_free(const WhyInput& in) {
-  const Cluster& cluster = *in.cluster;
-  Time soonest = kNever;
-  for (std::size_t g = 0; g < cluster.gpus().size() && in.job != kNoJob; ++g) {
-    const GpuState& gpu = cluster.gpus()[g];
-    if (gpu.blocked || in.reserved.count(g)) continue;
-    for (const PlacementId p : gpu.free())
-      if (const TypeId type = cluster.platform().model(GpuId(g)).type_of_placement[index(p)];
-          type != kNoType && takes(in, type) && !in.quarantined.count({g, index(p)}))
-        soonest = std::min(soonest, cluster.finish_on(in.job, type));
-  }
-  return soonest;
-}
 
 std::string in_seconds(const Cluster& cluster, Time at) {
   return fmt::format("in about {:.0f} s", std::max(0.0, seconds(at - cluster.now())));
@@ -149,7 +54,7 @@ std::optional<Why> held(const WhyInput& in) {
   return {};
 }
 
-std::optional<Why> without_a_place(const WhyInput& in, const Fit& fit) {
+std::optional<Why> without_a_place(const WhyInput& in, const WhyFit& fit) {
   if (!fit.exists)
     return Why{
         "no_gpu_fits",
@@ -199,7 +104,7 @@ std::optional<Why> without_a_place(const WhyInput& in, const Fit& fit) {
   return {};
 }
 
-std::optional<Why> drained_for(const WhyInput& in, const Fit& fit) {
+std::optional<Why> drained_for(const WhyInput& in, const WhyFit& fit) {
   if (!in.overtaking) return {};
   const Cluster& cluster = *in.cluster;
   if (in.job != kNoJob)
@@ -235,7 +140,7 @@ std::optional<Why> held_for_energy(const WhyInput& in, const PlannedStart* plann
 }
 
 // Nothing that exists stands in its way: the policy has other plans.
-std::string policy_words(const WhyInput& in, const Fit& fit, const PlannedStart* planned) {
+std::string policy_words(const WhyInput& in, const WhyFit& fit, const PlannedStart* planned) {
   const bool others = in.cluster->unfinished() > in.cluster->running() + 1;
   if (fit.free_slices == 0)
     return fmt::format("no slice that takes {} is there, and {} makes none for it at the moment", in.name, in.policy);
@@ -249,7 +154,7 @@ std::string policy_words(const WhyInput& in, const Fit& fit, const PlannedStart*
 
 Why why_in_place(const WhyInput& in) {
   if (auto why = held(in)) return *why;
-  const Fit fit = look(in);
+  const WhyFit fit = look_for_place(in);
   if (auto why = without_a_place(in, fit)) return *why;
   if (auto why = drained_for(in, fit)) return *why;
   const PlannedStart* planned = planned_start_of(in);
