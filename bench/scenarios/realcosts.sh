@@ -4,7 +4,8 @@
 #   1. loads, nobody can be stopped            DAYS report days a cell (30)
 #   2. trainings restart in 20 s               the same
 #   3. loads by slack by time of a change      CELL_DAYS report days a cell (5)
-#   4. recorded traces, where TRACES names their directory: held-out windows of 14 days, fleets by peak load
+#   4. recorded traces, where TRACES names their directory: held-out windows of 14 days, fleets by peak load; mixed
+#      fleets at a load of 0.85; TRACE_FILES chooses among them
 #   5. one job and three jobs on many idle GPUs: how many are changed, who is late
 #   6. guard(POLICY)                           CELL_DAYS report days a load: its share of the least of its members
 #   7. gaps to the proven bound                as 1 with CELL_DAYS report days; minutes a cell
@@ -72,8 +73,8 @@ if has 3; then
   done
 fi
 if has 4 && [ -n "${TRACES:-}" ]; then
-  for trace in philly_pollux.csv.gz chronus_philly_deadline_SLO.csv.gz chronus_philly_deadline_MIX1.csv.gz \
-    elasticflow_philly_103959_deadline.csv; do
+  for trace in ${TRACE_FILES:-philly_pollux.csv.gz chronus_philly_deadline_SLO.csv.gz \
+    chronus_philly_deadline_MIX1.csv.gz elasticflow_philly_103959_deadline.csv}; do
     for row in $(smartmig workload "$TRACES/$trace" --window 14d --json | python3 -c '
 import json, sys
 for w in json.load(sys.stdin)["windows"]:
@@ -81,11 +82,15 @@ for w in json.load(sys.stdin)["windows"]:
         for load in (0.7, 0.85, 1.0, 1.3):
             print(w["window"], load, max(2, round(w["peak_gpus"] / load)), sep=",")'); do
       IFS=, read -r window load gpus <<<"$row"
-      for fleet in "${gpus}xa100-40gb" "$((gpus - gpus / 2))xa100-40gb,$((gpus / 2))xh100-80gb-sxm" \
-        "$((gpus - gpus / 2))xa100-40gb,$((gpus / 2))xh200-141gb"; do
+      fleets=("${gpus}xa100-40gb")
+      half=$((gpus / 2))
+      [ "$load" != 0.85 ] || for other in h100-94gb h200-141gb; do
+        fleets+=("$((gpus - half))xa100-40gb,${half}x$other")
+      done
+      for fleet in "${fleets[@]}"; do
         options=(-w "$TRACES/$trace" --window 14d --gpus "$fleet")
         cell "${trace%%.*}, window $window, load $load, $fleet" \
-          "$(EVALUATIONS=${TRACE_EVALUATIONS:-100} searched "${trace%%.*}-$fleet" "${options[@]}")" \
+          "$(EVALUATIONS=${TRACE_EVALUATIONS:-30} searched "${trace%%.*}-$fleet" "${options[@]}")" \
           "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
       done
     done

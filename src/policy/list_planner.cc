@@ -181,6 +181,20 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
     candidate_.types.push_back(TypeId(t));
     candidate_.run[t] = std::max(Time(1), cluster.remaining_on(job, TypeId(t)) + candidate_.resume);
   }
+  compare_models(platform);
+}
+
+void ListPlanner::compare_models(const Platform& platform) {
+  candidate_.dearer.assign(platform.types().size(), 1.0);
+  if (platform.models().size() < 2) return;
+  for (const TypeId type : candidate_.types) {
+    Time slowest{};
+    for (const TypeId other : candidate_.types)
+      if (platform.type(other).compute_slices == platform.type(type).compute_slices)
+        slowest = std::max(slowest, candidate_.run[index(other)]);
+    const double faster = double(slowest.count()) / double(candidate_.run[index(type)].count());
+    candidate_.dearer[index(type)] = faster * faster;
+  }
 }
 
 void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice,
@@ -190,9 +204,9 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const PlacementTable& facts = table(cluster, gpu);
   const Time run = candidate_.run[index(type)];
   const int slices = cluster.platform().type(type).compute_slices;
-  const double rent = price_now_ * slices;
+  const double a_minute = rent(cluster.platform(), type, price_now_);
   const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
-  const double least = lateness(cluster, first + run) + rent * minutes(run);
+  const double least = lateness(cluster, first + run) + a_minute * minutes(run);
   const bool sooner = first == cluster.now() && first + run < soonest;
   if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
     return;
@@ -206,7 +220,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
     if (option.begin == kNever) continue;
     option.finish = option.begin + change + run;
-    option.cost = lateness(cluster, option.finish) + rent * minutes(change + run);
+    option.cost = lateness(cluster, option.finish) + a_minute * minutes(change + run);
     const bool due_now = option.begin == cluster.now();
     if (due_now) soonest = std::min(soonest, option.finish);
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
@@ -224,8 +238,8 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
   double least = kNoCost;
   for (const TypeId type : candidate_.types) {
     const Time run = candidate_.run[index(type)];
-    const double rent = price_now_ * cluster.platform().type(type).compute_slices;
-    least = std::min(least, lateness(cluster, cluster.now() + run) + rent * minutes(run));
+    const double paid = rent(cluster.platform(), type, price_now_) * minutes(run);
+    least = std::min(least, lateness(cluster, cluster.now() + run) + paid);
   }
   return least;
 }

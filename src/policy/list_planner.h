@@ -12,6 +12,9 @@
 //
 // Shortest first is a start: other orders are tried where jobs are late (list_planner_order.cc).
 //
+// In a mixed fleet a slice-minute of a faster GPU costs as many times more as the square of how much faster the job runs
+// there: jobs with time leave it to those that only it can bring home in time.
+//
 // A slice that exists is free to use; one that has to be made costs the seconds of the change, one that is being made
 // what is left of them, and the job for which it is made comes first, so a change is made once. No slice is made that no
 // job wants. The price of a slice-minute comes from the state of the fleet (policy/slice_price.h).
@@ -109,7 +112,8 @@ class ListPlanner : public Policy {
     Time deadline, resume;  // deadline: kNever where there is none
     bool patient;
     std::vector<TypeId> types;
-    std::vector<Time> run;  // by type: its whole run there, the restart included
+    std::vector<Time> run;       // by type: its whole run there, the restart included
+    std::vector<double> dearer;  // by type: how many times the price a slice of that GPU model costs
   };
 
   void look_at(const Cluster& cluster);
@@ -130,6 +134,10 @@ class ListPlanner : public Policy {
     return price_.price(cluster, late, slice_minutes);
   }
   void types_of(const Cluster& cluster, JobId job);
+  void compare_models(const Platform& platform);
+  double rent(const Platform& platform, TypeId type, double price) const {  // of the candidate, minutes a minute
+    return price * platform.type(type).compute_slices * candidate_.dearer[index(type)];
+  }
   // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
   double least_cost(const Cluster& cluster) const;
   Option chosen_of(const Cluster& cluster, const Choice& choice) const;

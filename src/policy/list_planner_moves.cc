@@ -97,7 +97,8 @@ double ListPlanner::cost_of_staying(const Cluster& cluster, JobId job) const {
   const double energy = boards_[index(state.gpu)].timeline.added_energy(
       cluster.platform().model(state.gpu).power, slices, cluster.jobs().added_watts(job, state.type), cluster.now(),
       state.finish);
-  return lateness(cluster, state.finish) + price_now_ * slices * minutes(state.finish - cluster.now()) +
+  return lateness(cluster, state.finish) +
+         rent(cluster.platform(), state.type, price_now_) * minutes(state.finish - cluster.now()) +
          options_.w / 60e6 * energy;
 }
 
@@ -108,7 +109,8 @@ double ListPlanner::most_cost_of_staying(const Cluster& cluster, JobId job) cons
   const auto& most = most_watts_[std::size_t(cluster.platform().model_index(state.gpu))];
   const double watts = most[std::min(most.size() - 1, std::size_t(slices))];
   const double left = double(std::max(Time{0}, state.finish - cluster.now()).count());
-  const double cost = lateness(cluster, state.finish) + price_now_ * slices * minutes(state.finish - cluster.now()) +
+  const double cost = lateness(cluster, state.finish) +
+                      rent(cluster.platform(), state.type, price_now_) * minutes(state.finish - cluster.now()) +
                       options_.w / 60e6 * watts * left;
   return cost + 1e-9 * std::abs(cost);
 }
@@ -171,8 +173,8 @@ double ListPlanner::most_gain(const Cluster& cluster, const Booking& late) {
   double least = late.option.cost;
   for (const TypeId type : candidate_.types) {
     const Time run = cluster.remaining_on(late.job, type) + candidate_.resume;
-    const double rent = late.price * cluster.platform().type(type).compute_slices;
-    least = std::min(least, lateness(cluster, cluster.now() + run) + rent * minutes(run));
+    const double paid = rent(cluster.platform(), type, late.price) * minutes(run);
+    least = std::min(least, lateness(cluster, cluster.now() + run) + paid);
   }
   return late.option.cost - least;
 }

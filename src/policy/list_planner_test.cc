@@ -53,6 +53,19 @@ TEST(ListPlanner, NobodyWaitsBesideAnIdleGpu) {
   EXPECT_EQ(f.plan.starts[0].gpu, GpuId(1));
 }
 
+// One job has time enough for the slower GPU, the other needs the faster one; the one with time is the shorter and chooses
+// first. Between them they price the slices.
+TEST(ListPlanner, AJobWithTimeLeavesTheFasterGpuToOneWithout) {
+  std::vector<Job> jobs = {fixture::job(0, 60, linear(10)), fixture::job(0, 12, linear(12))};
+  PlannedFleet f("1xh100-94gb,1xa100-40gb", {"7g@0", "7g@0"}, jobs);
+  f.arrive(0);
+  f.arrive(1);
+  const TypeId fast = f.platform->type_of(GpuId(0), fixture::slice(*f.platform, 0, "7g@0"));
+  ASSERT_LT(f.cluster.jobs().work(JobId(0), fast), min(10)) << "the H100 is faster";
+  ASSERT_EQ(f.decide().starts.size(), 2u);
+  for (const Start& start : f.plan.starts) EXPECT_EQ(start.gpu, GpuId(start.job == JobId(0) ? 1 : 0));
+}
+
 // On the free 1g it would end after 70 minutes; the whole GPU is free in one.
 TEST(ListPlanner, WaitsForASliceOnWhichItEndsEarlier) {
   PlannedFleet f("1xa100-40gb", {"1g@6+4g@0"}, {fixture::job(0, 30, linear(1)), fixture::job(0, 12, linear(10))});
