@@ -82,13 +82,13 @@ leave() {  # what the daemon knows, then its end
 
 send() { mig submit --export "ALL,LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}" "$@"; }
 
-send_plan() {  # the whole batch, then the queue may begin
-  mig pause >/dev/null
+send_plan() {  # the whole batch, then the queue may begin; with $loop it may begin with the first, as for who types a loop
+  [ -n "${loop-}" ] || mig pause >/dev/null
   while read -r name kind steps options; do
     # shellcheck disable=SC2086
     send --name "$name" $options -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
   done <"$work/plan"
-  mig resume >/dev/null
+  [ -n "${loop-}" ] || mig resume >/dev/null
 }
 
 ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINES as h200_queue_report.py plan knows them
@@ -148,6 +148,7 @@ runs() {
     best) ours best best "" none ;;
     best-unknown) ours best-unknown best "" nothing ;;  # what serve does if it is told nothing
     best-rounds) rounds best-rounds best 3 ;;
+    best-loop) loop=yes rounds best-loop best 3 ;;
     migm-b) ours migm-b migm-b "" none ;;
     migm-longest) ours migm-longest migm-b "" longest ;;
     batch) ours batch batch "" none ;;  # the weight of energy: none

@@ -89,9 +89,13 @@ for w in json.load(sys.stdin)["windows"]:
       done
       for fleet in "${fleets[@]}"; do
         options=(-w "$TRACES/$trace" --window 14d --gpus "$fleet")
-        cell "${trace%%.*}, window $window, load $load, $fleet" \
-          "$(EVALUATIONS=${TRACE_EVALUATIONS:-30} searched "${trace%%.*}-$fleet" "${options[@]}")" \
-          "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
+        words="${trace%%.*}, window $window, load $load, $fleet"
+        if [ "$fleet" = "${gpus}xa100-40gb" ]; then
+          own=$(EVALUATIONS=${TRACE_EVALUATIONS:-30} searched "${trace%%.*}-$fleet" "${options[@]}")
+          cell "$words" "$own" "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
+        else  # the shipped partitions are of one GPU model
+          others=none+edf,none+cedf,batch cell "$words" "" "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
+        fi
       done
     done
   done

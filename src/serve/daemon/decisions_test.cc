@@ -5,8 +5,14 @@
 namespace smartmig {
 namespace {
 
+Settings without_gathering() {
+  Settings out;
+  out.policy.gather = Time{0};
+  return out;
+}
+
 struct Deciding : DaemonParts {
-  Deciding() : DaemonParts("1xa100-40gb", "7g@0") {}
+  Deciding() : DaemonParts("1xa100-40gb", "7g@0", without_gathering()) {}
   void step() {
     state->session.begin_step();
     if (state->book.take_queue_changed()) visible->update(state->figures.started());
