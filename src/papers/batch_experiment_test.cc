@@ -5,7 +5,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include "support/cases.h"
 
 namespace smartmig {
 namespace {
@@ -74,7 +78,9 @@ std::string all_of(const BatchOutcome& o) {
 TEST(BatchExperimentTest, BatchesFullOfRestartsGiveTheSameFiguresUnderAnyLoadOfTheHost) {
   const auto jobs = make_batch("llm-long", 205'000, 10);
   ASSERT_TRUE(jobs);
-  for (const char* policy : {"migm-b", "batch"}) {
+  const std::vector<std::string> policies = {"migm-b", "batch"};
+  for (int i = 0; i < cases(2); ++i) {
+    const std::string& policy = policies[std::size_t(i) % policies.size()];
     BatchSetting setting;
     setting.policy = policy;
     const auto first = run_batch(*jobs, setting);
@@ -82,7 +88,7 @@ TEST(BatchExperimentTest, BatchesFullOfRestartsGiveTheSameFiguresUnderAnyLoadOfT
     EXPECT_GE(first->out_of_memory + first->early, 3u) << policy;
     std::atomic<bool> over{false};
     std::vector<std::thread> others;
-    for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 2; ++k)
       others.emplace_back([&] {
         while (!over) {
           const auto busy_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);

@@ -228,6 +228,10 @@ Result<nlohmann::json> HttpClient::get(const std::string& path) { return handle_
 
 Result<nlohmann::json> HttpClient::post(const std::string& path, const Json& body) {
   const std::string text = json_dump(body);
+  // A daemon that refuses closes before it has read all, and its answer may be lost.
+  if (text.size() > kMostBodyBytes)
+    return invalid("the request has {} bytes, a daemon takes {}: send fewer jobs at once, or a smaller script",
+                   text.size(), kMostBodyBytes);
   return handle_->json("POST", path, &text);
 }
 

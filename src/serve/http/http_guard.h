@@ -16,10 +16,10 @@ struct HttpToken {
 
 struct HttpGuardOptions {
   bool tcp = false;
-  std::vector<HttpToken> tokens;     // TCP only
-  std::vector<std::string> hosts;    // names that clients may use for this machine
-  std::vector<std::string> origins;  // "https://board.example.org": pages that may ask
-  std::size_t max_body = 4 << 20;    // bytes
+  std::vector<HttpToken> tokens;          // TCP only
+  std::vector<std::string> hosts;         // names that clients may use for this machine
+  std::vector<std::string> origins;       // "https://board.example.org": pages that may ask
+  std::size_t max_body = kMostBodyBytes;  // bytes
   std::size_t max_headers = 32 << 10;
 };
 

@@ -19,7 +19,7 @@
 namespace smartmig {
 
 struct HttpLimits {
-  std::size_t max_body = 4 << 20, max_headers = 32 << 10, max_bodies = 64 << 20;  // bytes
+  std::size_t max_body = kMostBodyBytes, max_headers = 32 << 10, max_bodies = 64 << 20;  // bytes
   int max_connections = 512, max_of_peer = 128, max_streams = 128, max_waiting = 1024;
   int workers = 8;
   double receive_s = 30;  // from the first byte, or the reply before, until a request must be complete

@@ -13,6 +13,8 @@
 
 namespace smartmig {
 
+inline constexpr std::size_t kMostBodyBytes = 4 << 20;  // of a request
+
 struct HttpRequest {
   std::string method;
   std::string path;                                         // up to the '?', as sent: no route needs an escape
