@@ -39,17 +39,23 @@ class Diary:
         self.file.write(json.dumps({"what": what, "at": time.time(), **more}) + "\n")
 
 
+def once(ask):
+    """The answer and the seconds it took; None while the daemon is away or has too much to do."""
+    began = time.monotonic()
+    try:
+        answer = ask()
+        if answer.status not in (429, 503):
+            return answer, time.monotonic() - began
+    except (OSError, harness.http.client.HTTPException):
+        pass
+    time.sleep(0.1)
+    return None
+
+
 def patiently(ask, give_up_at):
-    """The answer, asked for again while the daemon is away; and the seconds that the answered request took."""
     while time.time() < give_up_at:
-        began = time.monotonic()
-        try:
-            answer = ask()
-            if answer.status not in (429, 503):
-                return answer, time.monotonic() - began
-        except (OSError, harness.http.client.HTTPException):
-            pass
-        time.sleep(0.1)
+        if (answered := once(ask)) is not None:
+            return answered
     raise harness.Failed("the daemon did not come back")
 
 
@@ -71,19 +77,15 @@ def a_user(station, user, marks, diary, jobs, seed):
                 spec["time_limit_s"] = 1
                 spec["command"][4] = "30"
             diary.note("try", name=name, code=code, requeue=spec.get("requeue", False))
-            began = time.monotonic()
-            try:
-                answer = client.post("/v1/jobs", spec)
-            except (OSError, harness.http.client.HTTPException):
-                time.sleep(0.1)
+            if (answered := once(lambda: client.post("/v1/jobs", spec))) is None:
                 continue
-            if answer.status in (429, 503):
-                time.sleep(0.1)
-                continue
+            answer, took = answered
             check(answer.status == 201, f"submit of {name}: {answer}")
-            diary.note("accepted", name=name, id=answer.json["ids"][0], took=time.monotonic() - began)
+            diary.note("accepted", name=name, id=answer.json["ids"][0], took=took)
             mine.append(answer.json["ids"][0])
             break
+        else:
+            raise harness.Failed(f"job {i} of user {user[0]} was not accepted in 100 tries")
         if draw.random() < 0.03:
             number = draw.choice(mine)
             diary.note("cancel", id=number)
@@ -110,14 +112,9 @@ def a_flooder(station, marks, diary, jobs, seed):
             diary.note("try", name=name, code=0, requeue=False)
         specs = [{"command": ["sh", "-c", JOB, name, "0", "0"], "name": name, "mem_mib": 1000, "directory": "/",
                   "environment": ["PATH=/usr/bin:/bin", f"MARKS={marks}"], "estimate_s": 1} for name in names]
-        try:
-            answer = client.post("/v1/jobs", {"jobs": specs})
-        except (OSError, harness.http.client.HTTPException):
-            time.sleep(0.1)
+        if (answered := once(lambda: client.post("/v1/jobs", {"jobs": specs}))) is None:
             continue
-        if answer.status in (429, 503):
-            time.sleep(0.1)
-            continue
+        answer, _ = answered
         equal(answer.status, 201, "the flood")
         for name, number in zip(names, answer.json["ids"]):
             diary.note("accepted", name=name, id=number, took=None)
