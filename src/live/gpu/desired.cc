@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "live/gpu/device_filter.h"
 
 namespace smartmig {
 namespace {
@@ -10,8 +10,10 @@ namespace {
 bool covers(const MigConfigEntry& entry, const GpuBoard& board) {
   if (!entry.all_devices && std::find(entry.devices.begin(), entry.devices.end(), board.index) == entry.devices.end())
     return false;
-  return entry.filter.empty() || std::any_of(entry.filter.begin(), entry.filter.end(),
-                                             [&](const std::string& id) { return lower(id) == lower(board.pci_id); });
+  return entry.filter.empty() || std::any_of(entry.filter.begin(), entry.filter.end(), [&](const std::string& id) {
+           const auto filter = DeviceFilter::parse(id);
+           return filter && filter->matches(board);
+         });
 }
 
 Result<Desired> from_entry(const MigConfigEntry& entry, const GpuBoard& board) {

@@ -31,7 +31,8 @@ enum class MigMode : std::uint8_t { kUnsupported, kOff, kOn };
 
 struct GpuBoard {
   int index = 0;  // as the driver counts; equal to GpuId
-  std::string uuid, product, bus_id, pci_id;
+  std::string uuid, product, bus_id;
+  std::string pci_id, pci_subsystem;      // device and vendor, packed: "0x20B010DE"; empty: unknown
   std::shared_ptr<const GpuModel> model;  // null where the catalogue has none
   MigMode mode = MigMode::kUnsupported, pending = MigMode::kUnsupported;
   int memory_mib = 0, used_mib = 0;

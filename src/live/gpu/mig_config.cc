@@ -6,14 +6,15 @@
 #include <set>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "live/gpu/device_filter.h"
 
 namespace smartmig {
 namespace {
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 constexpr std::size_t kMostEntries = 100'000;  // aliases can make a small file large
+constexpr int kMostMerges = 64;                // of one map: an alias may stand for a map that holds itself
 
 struct ConfigReader {
   std::string file;
@@ -39,17 +40,57 @@ struct ConfigReader {
     return int(*value);
   }
 
-  // The keys of a map, each once.
-  Result<std::vector<std::pair<std::string, YAML::Node>>> fields(const YAML::Node& node, std::string_view what) const {
-    if (!node.IsMap()) return error(node, fmt::format("{} must be a map", what));
-    std::vector<std::pair<std::string, YAML::Node>> list;
+  using Fields = std::vector<std::pair<std::string, YAML::Node>>;
+
+  // The keys of a map, each once. Those of maps named by "<<" (one, or a list) count where the map itself, or an
+  // earlier one of the list, does not have them.
+  Result<Fields> fields(const YAML::Node& node, std::string_view what) const {
+    Fields list;
     std::set<std::string> seen;
+    int merges = 0;
+    SMARTMIG_RETURN_IF_ERROR(gather(node, what, list, seen, merges));
+    return list;
+  }
+
+  Result<Ok> gather(const YAML::Node& node, std::string_view what, Fields& list, std::set<std::string>& seen,
+                    int& merges) const {
+    if (!node.IsMap()) return error(node, fmt::format("{} must be a map", what));
+    if (merges++ > kMostMerges) return error(node, fmt::format("{} merges more than {} maps", what, kMostMerges));
+    std::vector<YAML::Node> merged;
+    std::set<std::string> own;
     for (const auto& field : node) {
       SMARTMIG_TRY(std::string key, text(field.first, what));
-      if (!seen.insert(key).second) return error(field.first, fmt::format("'{}' is given twice", key));
-      list.emplace_back(std::move(key), field.second);
+      if (!own.insert(key).second) return error(field.first, fmt::format("'{}' is given twice", key));
+      if (key == "<<" && !quoted(field.first))
+        merged.push_back(field.second);
+      else if (seen.insert(key).second)
+        list.emplace_back(std::move(key), field.second);
     }
-    return list;
+    for (const YAML::Node& one : merged) {
+      if (!one.IsSequence()) {
+        SMARTMIG_RETURN_IF_ERROR(gather(one, "what << names", list, seen, merges));
+        continue;
+      }
+      for (const auto& item : one) SMARTMIG_RETURN_IF_ERROR(gather(item, "what << names", list, seen, merges));
+    }
+    return Ok{};
+  }
+
+  static bool quoted(const YAML::Node& node) { return node.Tag() == "!"; }
+
+  // As YAML 1.1 has it, which mig-parted reads.
+  Result<bool> boolean(const YAML::Node& node, std::string_view key) const {
+    SMARTMIG_TRY(const std::string word, text(node, key));
+    for (const bool value : {true, false})
+      for (const char* name : value ? std::initializer_list<const char*>{"true", "yes", "on", "y"}
+                                    : std::initializer_list<const char*>{"false", "no", "off", "n"}) {
+        std::string capital = name, capitals = name;
+        capital[0] = char(capital[0] - 'a' + 'A');
+        for (char& c : capitals) c = char(c - 'a' + 'A');
+        if (!quoted(node) && (word == name || word == capital || word == capitals)) return value;
+      }
+    return error(node, fmt::format("'{}' must be true or false, not '{}'{}", key, word,
+                                   quoted(node) ? " in quotes, which is a word" : ""));
   }
 
   Result<std::vector<std::string>> words(const YAML::Node& node, std::string_view key) const {
@@ -89,7 +130,7 @@ struct ConfigReader {
   Result<MigConfigEntry> entry(const YAML::Node& node) const {
     MigConfigEntry entry;
     entry.line = node.Mark().line + 1;
-    bool has_devices = false, has_enabled = false;
+    bool has_devices = false, has_enabled = false, has_counts = false;
     SMARTMIG_TRY(const auto list, fields(node, "an entry of a configuration"));
     for (const auto& [key, value] : list) {
       if (key == "devices") {
@@ -97,19 +138,22 @@ struct ConfigReader {
         SMARTMIG_RETURN_IF_ERROR(devices(value, entry));
       } else if (key == "device-filter") {
         SMARTMIG_TRY(entry.filter, words(value, key));
+        if (value.IsScalar() && value.Scalar().empty()) entry.filter.clear();
+        for (const std::string& id : entry.filter)
+          if (const auto filter = DeviceFilter::parse(id); !filter) return error(value, filter.error().what);
       } else if (key == "mig-enabled") {
         has_enabled = true;
-        SMARTMIG_TRY(const std::string word, text(value, key));
-        if (word != "true" && word != "false")
-          return error(value, fmt::format("'mig-enabled' must be true or false, not '{}'", word));
-        entry.mig_enabled = word == "true";
+        SMARTMIG_TRY(entry.mig_enabled, boolean(value, key));
       } else if (key == "mig-devices") {
         if (value.IsNull()) continue;
+        has_counts = true;
         SMARTMIG_TRY(const auto counts, fields(value, "'mig-devices'"));
         for (const auto& [profile, count] : counts) {
           SMARTMIG_TRY(const int n, whole(count, profile, 15));
           if (n > 0) entry.mig_devices.emplace_back(profile, n);
         }
+        if (!counts.empty() && entry.mig_devices.empty())
+          return error(value, "every count of 'mig-devices' is 0; write {} for no instance at all");
       } else if (key == "mig-placements") {
         SMARTMIG_TRY(entry.placements, words(value, key));
       } else {
@@ -120,6 +164,8 @@ struct ConfigReader {
     }
     if (!has_devices) return error(node, "'devices' is missing: write all or a list of indices");
     if (!has_enabled) return error(node, "'mig-enabled' is missing: write true or false");
+    if (entry.mig_enabled && !has_counts && entry.placements.empty())
+      return error(node, "'mig-devices' is missing where 'mig-enabled' is true; write {} for no instance at all");
     if (!entry.mig_enabled && (!entry.mig_devices.empty() || !entry.placements.empty()))
       return error(node, "instances are asked for where 'mig-enabled' is false");
     return entry;
@@ -189,55 +235,6 @@ Result<MigConfigFile> read_mig_config(const std::string& path) {
     text.append(*line).push_back('\n');
   }
   return parse_mig_config("standard input", text);
-}
-
-std::string to_yaml(const MigConfigFile& file) {
-  std::string out = "version: v1\nmig-configs:\n";
-  for (const MigConfig& config : file.configs) {
-    out += fmt::format("  {}:\n", json_text(config.label));
-    for (const MigConfigEntry& e : config.entries) {
-      std::vector<std::string> lines;
-      if (!e.filter.empty()) {
-        std::vector<std::string> ids;
-        for (const std::string& id : e.filter) ids.push_back(json_text(id));
-        lines.push_back(fmt::format("device-filter: [{}]", fmt::join(ids, ", ")));
-      }
-      lines.push_back(e.all_devices ? "devices: all" : fmt::format("devices: [{}]", fmt::join(e.devices, ", ")));
-      lines.push_back(fmt::format("mig-enabled: {}", e.mig_enabled));
-      if (e.mig_enabled) {
-        lines.push_back(e.mig_devices.empty() ? "mig-devices: {}" : "mig-devices:");
-        for (const auto& [profile, count] : e.mig_devices)
-          lines.push_back(fmt::format("  {}: {}", json_text(profile), count));
-      }
-      if (!e.placements.empty()) {
-        std::vector<std::string> places;
-        for (const std::string& p : e.placements) places.push_back(json_text(p));
-        lines.push_back(fmt::format("mig-placements: [{}]", fmt::join(places, ", ")));
-      }
-      for (std::size_t i = 0; i < lines.size(); ++i) out += fmt::format("    {} {}\n", i == 0 ? "-" : " ", lines[i]);
-    }
-  }
-  return out;
-}
-
-std::string to_json(const MigConfigFile& file) {
-  nlohmann::ordered_json json{{"version", "v1"}, {"mig-configs", nlohmann::ordered_json::object()}};
-  for (const MigConfig& config : file.configs) {
-    auto& list = json["mig-configs"][config.label] = nlohmann::ordered_json::array();
-    for (const MigConfigEntry& e : config.entries) {
-      nlohmann::ordered_json item = nlohmann::ordered_json::object();
-      if (!e.filter.empty()) item["device-filter"] = e.filter;
-      item["devices"] = e.all_devices ? nlohmann::ordered_json("all") : nlohmann::ordered_json(e.devices);
-      item["mig-enabled"] = e.mig_enabled;
-      if (e.mig_enabled) {
-        item["mig-devices"] = nlohmann::ordered_json::object();
-        for (const auto& [profile, count] : e.mig_devices) item["mig-devices"][profile] = count;
-      }
-      if (!e.placements.empty()) item["mig-placements"] = e.placements;
-      list.push_back(std::move(item));
-    }
-  }
-  return json_dump(json, 1) + "\n";
 }
 
 }  // namespace smartmig

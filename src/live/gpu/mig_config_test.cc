@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "live/gpu/desired.h"
+#include "live/gpu/device_filter.h"
 #include "support/fake_driver.h"
 
 namespace smartmig {
@@ -44,7 +45,8 @@ TEST(MigConfigTest, ComplaintsNameTheLine) {
     const auto file = parse_mig_config("f", "version: v1\nmig-configs:\n  a:\n" + entry);
     return file ? std::string("read") : file.error().what;
   };
-  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: yes\n").find("line 5"), std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: perhaps\n").find("line 5"), std::string::npos);
+  EXPECT_NE(complaint("    - devices: all\n      mig-enabled: 'true'\n").find("in quotes"), std::string::npos);
   EXPECT_NE(complaint("    - devices: all\n").find("'mig-enabled' is missing"), std::string::npos);
   EXPECT_NE(complaint("    - mig-enabled: true\n").find("'devices' is missing"), std::string::npos);
   EXPECT_NE(complaint("    - devices: [0, 0]\n      mig-enabled: true\n").find("twice"), std::string::npos);
@@ -61,6 +63,90 @@ TEST(MigConfigTest, ComplaintsNameTheLine) {
   for (const char* text : {"", "[", "a: b: c", "version: v1", "version: v1\nmig-configs: {}", "- 1",
                            "version: v1\nmig-configs: [1]", "&a [*a]"})
     EXPECT_FALSE(parse_mig_config("f", text)) << text;
+}
+
+// What mig-parted refuses too: read as "no instance", it would destroy every instance there is.
+TEST(MigConfigTest, MigOnWithoutCountsIsRefused) {
+  const auto complaint = [](const std::string& counts) {
+    const auto file = parse_mig_config(
+        "f", "version: v1\nmig-configs:\n  a:\n    - devices: all\n      mig-enabled: true\n" + counts);
+    return file ? std::string("read") : file.error().what;
+  };
+  for (const char* counts : {"", "      mig-devices:\n", "      mig-devices: ~\n", "      mig-devices: null\n",
+                             "      mig-placements: []\n"})
+    EXPECT_NE(complaint(counts).find("'mig-devices' is missing"), std::string::npos) << counts << complaint(counts);
+  for (const char* counts : {"      mig-devices: {1g.5gb: 0}\n", "      mig-devices: {1g.5gb: 0, 2g.10gb: 0}\n",
+                             "      mig-devices: {3g.20gb: 0}\n      mig-placements: [\"3g.20gb@4\"]\n"})
+    EXPECT_NE(complaint(counts).find("every count of 'mig-devices' is 0"), std::string::npos) << counts;
+  EXPECT_EQ(complaint("      mig-devices: {}\n"), "read") << "says so itself";
+  EXPECT_EQ(complaint("      mig-devices: {1g.5gb: 0, 2g.10gb: 1}\n"), "read");
+  EXPECT_EQ(complaint("      mig-placements: [\"3g.20gb@4\"]\n"), "read");
+}
+
+TEST(MigConfigTest, BooleansAreThoseOfYaml11) {
+  const auto enabled = [](const std::string& word) -> std::optional<bool> {
+    const auto file = parse_mig_config(
+        "f", "version: v1\nmig-configs: {a: [{devices: all, mig-enabled: " + word + ", mig-devices: {}}]}\n");
+    if (!file) return std::nullopt;
+    return file->configs[0].entries[0].mig_enabled;
+  };
+  for (const char* word : {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})
+    EXPECT_EQ(enabled(word), true) << word;
+  for (const char* word : {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})
+    EXPECT_EQ(enabled(word), false) << word;
+  for (const char* word : {"tRUE", "1", "0", "\"yes\"", "~", "[]", "oN"})
+    EXPECT_EQ(enabled(word), std::nullopt) << word;
+}
+
+TEST(MigConfigTest, MergeKeysFillIn) {
+  const auto file = parse_mig_config("f", R"(version: v1
+mig-configs:
+  base:
+    - &base
+      devices: all
+      mig-enabled: yes
+      mig-devices: &counts {1g.5gb: 1, 2g.10gb: 1}
+  merged:
+    - {<<: *base, devices: [1]}
+    - <<: [{mig-enabled: false, mig-devices: {}}, *base]
+      devices: [0]
+    - {<<: *base, devices: [2], mig-devices: {<<: *counts, 2g.10gb: 2}}
+)");
+  ASSERT_TRUE(file) << file.error().what;
+  const auto& entries = file->find("merged")->entries;
+  EXPECT_EQ(entries[0].devices, std::vector<int>{1});
+  EXPECT_TRUE(entries[0].mig_enabled);
+  EXPECT_EQ(entries[0].mig_devices.size(), 2u);
+  EXPECT_FALSE(entries[1].mig_enabled) << "the earlier map of the list counts";
+  EXPECT_EQ(entries[2].mig_devices, (std::vector<std::pair<std::string, int>>{{"2g.10gb", 2}, {"1g.5gb", 1}}));
+  const auto refused = [](const std::string& entry) {
+    return !parse_mig_config("f", "version: v1\nmig-configs: {a: [" + entry + "]}");
+  };
+  EXPECT_TRUE(refused("{<<: 3, devices: all, mig-enabled: false}"));
+  EXPECT_TRUE(refused("{\"<<\": {devices: all}, mig-enabled: false}")) << "quoted it is a key like any other";
+  EXPECT_TRUE(refused("&a {<<: *a, devices: all, mig-enabled: false}")) << "a map that merges itself";
+}
+
+TEST(DeviceFilterTest, MatchesDeviceAndSubsystem) {
+  GpuBoard board;
+  board.pci_id = "0x20B010DE";
+  board.pci_subsystem = "0x144E10DE";
+  const auto fits = [&](const char* text) {
+    const auto filter = DeviceFilter::parse(text);
+    return filter && filter->matches(board);
+  };
+  for (const char* yes : {"0x20B010DE", "0x20b010de", "0X20B010DE", "548409566", "0x20B010DE:0x144E10DE"})
+    EXPECT_TRUE(fits(yes)) << yes;
+  for (const char* no : {"0x20B210DE", "0x20B010DE:0x144F10DE", "0x20B210DE:0x144E10DE"}) {
+    EXPECT_TRUE(DeviceFilter::parse(no)) << no;
+    EXPECT_FALSE(fits(no)) << no;
+  }
+  for (const char* bad :
+       {"", "A100-SXM4-40GB", "0x", "0x20B010DE:", ":0x144E10DE", "0x20B010DE:1:2", "0x120B010DE", "-1", " 0x20B010DE"})
+    EXPECT_FALSE(DeviceFilter::parse(bad)) << bad;
+  board.pci_subsystem = "";
+  EXPECT_TRUE(fits("0x20B010DE"));
+  EXPECT_FALSE(fits("0x20B010DE:0x144E10DE"));
 }
 
 TEST(DesiredTest, EntriesCoverBoardsByIndexAndFilter) {

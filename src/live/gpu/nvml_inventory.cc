@@ -75,6 +75,7 @@ Result<Ok> NvmlDriver::find_gpus() {
     if (nvml_->nvmlDeviceGetPciInfo_v3(gpu.handle, &pci) == NVML_SUCCESS) {
       gpu.fixed.bus_id = pci.busId;
       gpu.fixed.pci_id = fmt::format("0x{:08X}", pci.pciDeviceId);
+      gpu.fixed.pci_subsystem = fmt::format("0x{:08X}", pci.pciSubSystemId);
     }
     unsigned int current = 0, pending = 0;
     if (gpu.fixed.trouble.empty() && nvml_->nvmlDeviceGetMigMode(gpu.handle, &current, &pending) == NVML_SUCCESS) {
