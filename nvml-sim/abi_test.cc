@@ -37,6 +37,13 @@ TEST(Abi, StructsHaveTheirDocumentedSizesAndVersions) {
   EXPECT_EQ(sizeof(nvmlComputeInstanceProfileInfo_v3_t), 140u);
   EXPECT_EQ(sizeof(nvmlComputeInstanceInfo_t), 32u);
   EXPECT_EQ(sizeof(nvmlProcessUtilizationSample_t), 32u);
+  EXPECT_EQ(nvmlPciInfoExt_v1, 0x1000040u);
+  EXPECT_EQ(nvmlUUID_v1, 0x1000034u);
+  EXPECT_EQ(nvmlDeviceAddressingMode_v1, 0x1000008u);
+  EXPECT_EQ(nvmlSystemDriverBranchInfo_v1, 0x1000054u);
+  EXPECT_EQ(sizeof(nvmlSample_t), 16u);
+  EXPECT_EQ(sizeof(nvmlGpmMetric_t), 40u);
+  EXPECT_EQ(offsetof(nvmlGpmMetricsGet_t, metrics), 24u);
 }
 
 TEST(Abi, TheLibraryExportsEveryDeclaredNameAndNothingElse) {

@@ -12,24 +12,24 @@ namespace {
 
 struct Nominal {
   std::string_view model;
-  int watts;  // of the product brief's default limit
+  int watts;           // of the product brief's default limit
+  unsigned subsystem;  // device id of the PCI subsystem in public nvidia-smi -q listings; 0: none seen
 };
-constexpr Nominal kNominal[] = {{"a30-24gb", 165},
-                                {"h100-80gb-sxm", 700},
-                                {"h100-80gb-pcie", 350},
-                                {"gh200-96gb", 900},
-                                {"gh200-144gb", 900},
-                                {"h20-96gb", 400},
-                                {"b200-180gb", 1000},
-                                {"gb200-186gb", 1200},
-                                {"b300-270gb", 1400},
-                                {"gb300", 1400},
-                                {"rtx-pro-6000-blackwell-96gb", 600}};
+constexpr Nominal kNominal[] = {
+    {"a30-24gb", 165, 0},           {"a100-40gb", 400, 0x134F},   {"a100-80gb", 400, 0},
+    {"h100-80gb-sxm", 700, 0x16C1}, {"h100-80gb-pcie", 350, 0},   {"h100-94gb", 400, 0},
+    {"gh200-96gb", 900, 0},         {"gh200-144gb", 900, 0},      {"h20-96gb", 400, 0},
+    {"h200-141gb", 700, 0x18BE},    {"b200-180gb", 1000, 0x1999}, {"gb200-186gb", 1200, 0},
+    {"b300-270gb", 1400, 0},        {"gb300", 1400, 0},           {"rtx-pro-6000-blackwell-96gb", 600, 0}};
+
+Nominal nominal_of(std::string_view model) {
+  for (const Nominal& nominal : kNominal)
+    if (nominal.model == model) return nominal;
+  return {model, 700, 0};
+}
 
 std::string nominal_line(const GpuModel& model) {
-  int watts = 700;
-  for (const Nominal& nominal : kNominal)
-    if (nominal.model == model.name()) watts = nominal.watts;
+  const int watts = nominal_of(model.name()).watts;
   return fmt::format("linear:{:.2f}:{:.4f}:{}", 0.15 * watts, 0.85 * watts / model.compute_slices(), watts);
 }
 
@@ -78,6 +78,10 @@ unsigned Board::pci_id() const {
   return ids.empty() ? 0x10DEu : unsigned(std::strtoul(ids.front().c_str(), nullptr, 16));
 }
 
+unsigned Board::pci_subsystem_id() const { return nominal_of(name()).subsystem << 16 | 0x10DEu; }
+
+double Board::limit_watts() const { return std::max(double(nominal_of(name()).watts), power_.cap()); }
+
 unsigned Board::architecture() const {
   const std::string_view name = model_->spec().architecture;
   return name == "Ampere"   ? NVML_DEVICE_ARCH_AMPERE
@@ -95,7 +99,7 @@ std::pair<int, int> Board::compute_capability() const {
 
 unsigned Board::memory_mib() const {
   const int known = model_->spec().memory_mib;
-  return known > 0 ? unsigned(known) : memory_mib(whole_);
+  return known > 0 ? unsigned(known) : gigabytes_in(profile(whole_).name) * 1024;
 }
 unsigned Board::sms() const {
   const int known = model_->spec().sms;
@@ -103,8 +107,11 @@ unsigned Board::sms() const {
 }
 
 Board::Clocks Board::clocks() const {
-  if (ampere()) return {210, 1410, 1215};
-  return architecture() == NVML_DEVICE_ARCH_HOPPER ? Clocks{345, 1980, 2619} : Clocks{120, 1965, 3996};
+  if (name() == "a30-24gb") return {210, 1440, 930, 1215};
+  if (name() == "a100-80gb") return {210, 1410, 1275, 1593};
+  if (ampere()) return {210, 1410, 1095, 1215};
+  if (name() == "h200-141gb") return {345, 1980, 1980, 3201};
+  return architecture() == NVML_DEVICE_ARCH_HOPPER ? Clocks{345, 1980, 1980, 2619} : Clocks{120, 1965, 1965, 3996};
 }
 
 int Board::profile_by_constant(unsigned constant) const {
@@ -144,7 +151,8 @@ unsigned Board::id_of(int index) const {
 
 unsigned Board::memory_mib(int index) const {
   const Profile& p = profile(index);
-  return p.memory_mib > 0 ? unsigned(p.memory_mib) : gigabytes_in(p.name) * 1024;
+  if (p.memory_mib > 0) return unsigned(p.memory_mib);
+  return memory_mib() * unsigned(p.memory_slices) / unsigned(model_->memory_slices());
 }
 
 unsigned Board::sms(int index) const {
@@ -168,6 +176,7 @@ Engines Board::engines(int index) const {
     e.jpeg = e.ofa = one_only;
   } else {
     if (whole && model_->compute_slices() == 7) e.copy = 8;
+    if (compute_capability().first == 10) e.copy *= 2;  // B200 and its kin: two for a slice, 16 in all
     const unsigned decoders = p.variant == Variant::kAllMedia  ? unsigned(model_->compute_slices())
                               : p.variant == Variant::kNoMedia ? 0
                                                                : slices;

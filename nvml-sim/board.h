@@ -1,8 +1,8 @@
 // The facts of one GPU model as NVML tells them: the catalogue's geometry and the power model, and around them what the
 // catalogue does not hold: engines, compute-instance profiles, clocks, the nominal power limit. Figures that are not in
 // data/ come from NVIDIA's MIG user guide (engine counts, compute instances) and product briefs (limits, clocks).
-// Where the catalogue leaves a field empty: memory from the profile's name, SMs as 16 a compute slice, ids of the
-// 7-slice family. Immutable.
+// Where the catalogue leaves a field empty: the board's memory from the name of its whole profile, a profile's as its
+// slices' part of the board's, SMs as 16 a compute slice, ids of the 7-slice family. Immutable.
 #pragma once
 #include <memory>
 #include <string>
@@ -35,7 +35,9 @@ class Board {
   const GpuModel& model() const { return *model_; }
   const PowerModel& power() const { return power_; }
   const std::string& product() const { return model_->spec().products.front(); }
-  unsigned pci_id() const;  // device id in the upper half, as nvmlPciInfo_t has it
+  unsigned pci_id() const;            // device id in the upper half, as nvmlPciInfo_t has it
+  unsigned pci_subsystem_id() const;  // likewise; device id 0 where no listing of such a board is known
+  double limit_watts() const;         // the board's power limit: the power model may stay below it
   bool ampere() const { return model_->spec().architecture == "Ampere"; }  // MIG mode needs a reset
   unsigned architecture() const;                                           // NVML_DEVICE_ARCH_*
   std::pair<int, int> compute_capability() const;
@@ -43,7 +45,7 @@ class Board {
   unsigned sms() const;
   int whole_profile() const { return whole_; }  // the plain profile with all compute slices
   struct Clocks {
-    unsigned sm_idle, sm_max, memory;  // MHz
+    unsigned sm_idle, sm_max, sm_applications, memory;  // MHz
   };
   Clocks clocks() const;
 

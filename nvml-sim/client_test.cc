@@ -22,7 +22,7 @@ TEST_F(Clients, NvtopsCallSequence) {
   EXPECT_EQ(out.code, 0) << out.text;
   EXPECT_NE(out.text.find("8 GPUs"), std::string::npos);
   EXPECT_NE(out.text.find("GPU 7: NVIDIA A100-SXM4-40GB, 0000:3F:00.0"), std::string::npos) << out.text;
-  EXPECT_NE(out.text.find("160.0 W of 250 W"), std::string::npos) << out.text;
+  EXPECT_NE(out.text.find("160.0 W of 400 W"), std::string::npos) << out.text;
   EXPECT_NE(out.text.find(fmt::format("on GPU instance {}: 3000 MiB", slice.id)), std::string::npos) << out.text;
 }
 
@@ -43,6 +43,15 @@ TEST_F(Clients, TheMigToolsSetTheMode) {
   const Output out = run_program(client("nvml_client_mig") + " mode on");
   EXPECT_EQ(out.code, 0);
   EXPECT_NE(out.text.find("GPU 0: MIG on, pending on"), std::string::npos) << out.text;
+}
+
+TEST_F(Clients, EveryPublicNameAnswersWhateverItsArguments) {
+  start("2xh200-141gb");
+  const std::string folder = std::string(SMARTMIG_SOURCE_DIR) + "/nvml-sim/";
+  const Output out =
+      run_program(client("nvml_client_names") + " " + folder + "names.txt " + folder + "nvml_functions.h");
+  EXPECT_EQ(out.code, 0) << out.text;
+  EXPECT_NE(out.text.find("423 names, "), std::string::npos) << out.text;
 }
 
 TEST_F(Clients, TheControlProgram) {

@@ -52,7 +52,7 @@ Result<Ok> fill_state(State& state, const MachineSpec& spec) {
       board->power_name().copy(gpu.power, sizeof gpu.power - 1);
       draw_uuid(state, gpu.uuid);
       gpu.mig_current = gpu.mig_pending = spec.mig;
-      gpu.limit_mw = unsigned(board->power().cap() * 1000 + 0.5);
+      gpu.limit_mw = unsigned(board->limit_watts() * 1000);
       gpu.watts = board->power().idle();
     }
   }

@@ -122,6 +122,37 @@ typedef enum {
   NVML_COMPUTEMODE_PROHIBITED = 2,
   NVML_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
 } nvmlComputeMode_t;
+typedef enum {
+  NVML_CLOCK_ID_CURRENT = 0,
+  NVML_CLOCK_ID_APP_CLOCK_TARGET = 1,
+  NVML_CLOCK_ID_APP_CLOCK_DEFAULT = 2,
+  NVML_CLOCK_ID_CUSTOMER_BOOST_MAX = 3
+} nvmlClockId_t;
+typedef enum { NVML_GPU_VIRTUALIZATION_MODE_NONE = 0 } nvmlGpuVirtualizationMode_t;
+typedef unsigned int nvmlAffinityScope_t;
+#define NVML_AFFINITY_SCOPE_NODE 0u
+#define NVML_AFFINITY_SCOPE_SOCKET 1u
+typedef enum { NVML_TOPOLOGY_INTERNAL = 0, NVML_TOPOLOGY_NODE = 40, NVML_TOPOLOGY_SYSTEM = 50 } nvmlGpuTopologyLevel_t;
+typedef enum {
+  NVML_TOTAL_POWER_SAMPLES = 0,
+  NVML_GPU_UTILIZATION_SAMPLES = 1,
+  NVML_MEMORY_UTILIZATION_SAMPLES = 2,
+  NVML_ENC_UTILIZATION_SAMPLES = 3,
+  NVML_DEC_UTILIZATION_SAMPLES = 4,
+  NVML_PROCESSOR_CLK_SAMPLES = 5,
+  NVML_MEMORY_CLK_SAMPLES = 6
+} nvmlSamplingType_t;
+typedef unsigned int nvmlPowerSource_t;
+#define NVML_POWER_SOURCE_AC 0u
+#define NVML_DEVICE_ADDRESSING_MODE_NONE 0u
+#define NVML_DEVICE_ADDRESSING_MODE_ATS 2u
+#define NVML_UUID_TYPE_ASCII 1u
+#define NVML_UUID_TYPE_BINARY 2u
+#define NVML_GPM_METRIC_GRAPHICS_UTIL 1u
+#define NVML_GPM_METRIC_SM_UTIL 2u
+#define NVML_GPM_METRIC_DRAM_BW_UTIL 10u
+#define NVML_GPM_METRICS_GET_VERSION 1u
+#define NVML_GPM_SUPPORT_VERSION 1u
 typedef enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 } nvmlMemoryErrorType_t;
 typedef enum { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 } nvmlEccCounterType_t;
 
@@ -204,6 +235,29 @@ typedef struct {
 } nvmlPciInfo_t;
 
 typedef struct {
+  unsigned int version, domain, bus, device, pciDeviceId, pciSubSystemId, baseClass, subClass;
+  char busId[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
+} nvmlPciInfoExt_v1_t;
+#define nvmlPciInfoExt_v1 NVML_STRUCT_VERSION(PciInfoExt, 1)
+typedef struct {
+  unsigned int version, type;
+  union {
+    char str[41];
+    unsigned char bytes[16];
+  } value;
+} nvmlUUID_v1_t;
+#define nvmlUUID_v1 NVML_STRUCT_VERSION(UUID, 1)
+typedef struct {
+  unsigned int version, value;  // NVML_DEVICE_ADDRESSING_MODE_*
+} nvmlDeviceAddressingMode_v1_t;
+#define nvmlDeviceAddressingMode_v1 NVML_STRUCT_VERSION(DeviceAddressingMode, 1)
+typedef struct {
+  unsigned int version;
+  char branch[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE];
+} nvmlSystemDriverBranchInfo_v1_t;
+#define nvmlSystemDriverBranchInfo_v1 NVML_STRUCT_VERSION(SystemDriverBranchInfo, 1)
+
+typedef struct {
   unsigned long long total, free, used;  // used includes what the driver reserves
 } nvmlMemory_t;
 typedef struct {
@@ -250,6 +304,27 @@ typedef union {
   unsigned long long ullVal;
   signed long long sllVal;
 } nvmlValue_t;
+typedef struct {
+  unsigned long long timeStamp;  // microseconds since 1970
+  nvmlValue_t sampleValue;
+} nvmlSample_t;
+typedef struct {
+  unsigned int version, isSupportedDevice;
+} nvmlGpmSupport_t;
+typedef struct nvmlGpmSample_st* nvmlGpmSample_t;
+typedef struct {
+  unsigned int metricId;
+  nvmlReturn_t nvmlReturn;
+  double value;
+  struct {
+    const char *shortName, *longName, *unit;
+  } metricInfo;
+} nvmlGpmMetric_t;
+typedef struct {
+  unsigned int version, numMetrics;
+  nvmlGpmSample_t sample1, sample2;
+  nvmlGpmMetric_t metrics[98];  // 98 in older headers, more in newer ones: numMetrics of them are read
+} nvmlGpmMetricsGet_t;
 typedef struct {
   unsigned int fieldId, scopeId;
   long long timestamp, latencyUsec;

@@ -99,7 +99,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
     *pci = {};
     pci->bus = pci_bus(gpu);
     pci->pciDeviceId = m.board(gpu).pci_id();
-    pci->pciSubSystemId = m.board(gpu).pci_id();
+    pci->pciSubSystemId = m.board(gpu).pci_subsystem_id();
     put_name(fmt::format("{:04X}:{:02X}:00.0", 0, pci->bus), pci->busIdLegacy, sizeof pci->busIdLegacy);
     put_name(fmt::format("{:08X}:{:02X}:00.0", 0, pci->bus), pci->busId, sizeof pci->busId);
     return NVML_SUCCESS;
@@ -150,6 +150,9 @@ static nvmlReturn_t pcie_generation(const char* name, nvmlDevice_t device, unsig
   return on_board(name, device, [&](Machine& m, int gpu) { return put(generation, m.board(gpu).ampere() ? 4u : 5u); });
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int* generation) {
+  return pcie_generation(__func__, device, generation);
+}
+nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int* generation) {
   return pcie_generation(__func__, device, generation);
 }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned int* generation) {

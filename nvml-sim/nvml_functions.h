@@ -15,7 +15,9 @@ NVML_FN(nvmlSystemGetNVMLVersion)(char* version, unsigned int length);
 NVML_FN(nvmlSystemGetCudaDriverVersion)(int* version);
 NVML_FN(nvmlSystemGetCudaDriverVersion_v2)(int* version);
 NVML_FN(nvmlSystemGetProcessName)(unsigned int pid, char* name, unsigned int length);
+NVML_FN(nvmlSystemGetDriverBranch)(nvmlSystemDriverBranchInfo_v1_t* info, unsigned int length);
 NVML_FN(nvmlUnitGetCount)(unsigned int* count);
+NVML_FN(nvmlGetExcludedDeviceCount)(unsigned int* count);
 
 // ---- boards: which
 NVML_FN(nvmlDeviceGetCount)(unsigned int* count);
@@ -23,6 +25,7 @@ NVML_FN(nvmlDeviceGetCount_v2)(unsigned int* count);
 NVML_FN(nvmlDeviceGetHandleByIndex)(unsigned int index, nvmlDevice_t* device);
 NVML_FN(nvmlDeviceGetHandleByIndex_v2)(unsigned int index, nvmlDevice_t* device);
 NVML_FN(nvmlDeviceGetHandleByUUID)(const char* uuid, nvmlDevice_t* device);
+NVML_FN(nvmlDeviceGetHandleByUUIDV)(const nvmlUUID_v1_t* uuid, nvmlDevice_t* device);
 NVML_FN(nvmlDeviceGetHandleBySerial)(const char* serial, nvmlDevice_t* device);
 NVML_FN(nvmlDeviceGetHandleByPciBusId)(const char* bus_id, nvmlDevice_t* device);
 NVML_FN(nvmlDeviceGetHandleByPciBusId_v2)(const char* bus_id, nvmlDevice_t* device);
@@ -42,12 +45,20 @@ NVML_FN(nvmlDeviceGetInforomImageVersion)(nvmlDevice_t device, char* version, un
 NVML_FN(nvmlDeviceGetPciInfo)(nvmlDevice_t device, nvmlPciInfo_v1_t* pci);
 NVML_FN(nvmlDeviceGetPciInfo_v2)(nvmlDevice_t device, nvmlPciInfo_v2_t* pci);
 NVML_FN(nvmlDeviceGetPciInfo_v3)(nvmlDevice_t device, nvmlPciInfo_t* pci);
+NVML_FN(nvmlDeviceGetPciInfoExt)(nvmlDevice_t device, nvmlPciInfoExt_v1_t* pci);
+NVML_FN(nvmlDeviceGetModuleId)(nvmlDevice_t device, unsigned int* module_id);
+NVML_FN(nvmlDeviceGetVirtualizationMode)(nvmlDevice_t device, nvmlGpuVirtualizationMode_t* mode);
+NVML_FN(nvmlDeviceGetAddressingMode)(nvmlDevice_t device, nvmlDeviceAddressingMode_v1_t* mode);
+NVML_FN(nvmlDeviceGetPowerSource)(nvmlDevice_t device, nvmlPowerSource_t* source);
+NVML_FN(nvmlDeviceGetGspFirmwareVersion)(nvmlDevice_t device, char* version);
+NVML_FN(nvmlDeviceGetGspFirmwareMode)(nvmlDevice_t device, unsigned int* enabled, unsigned int* by_default);
 NVML_FN(nvmlDeviceGetArchitecture)(nvmlDevice_t device, nvmlDeviceArchitecture_t* arch);
 NVML_FN(nvmlDeviceGetCudaComputeCapability)(nvmlDevice_t device, int* major, int* minor);
 NVML_FN(nvmlDeviceGetNumGpuCores)(nvmlDevice_t device, unsigned int* cores);
 NVML_FN(nvmlDeviceGetBusType)(nvmlDevice_t device, nvmlBusType_t* type);
 NVML_FN(nvmlDeviceGetMaxPcieLinkGeneration)(nvmlDevice_t device, unsigned int* generation);
 NVML_FN(nvmlDeviceGetMaxPcieLinkWidth)(nvmlDevice_t device, unsigned int* width);
+NVML_FN(nvmlDeviceGetGpuMaxPcieLinkGeneration)(nvmlDevice_t device, unsigned int* generation);
 NVML_FN(nvmlDeviceGetCurrPcieLinkGeneration)(nvmlDevice_t device, unsigned int* generation);
 NVML_FN(nvmlDeviceGetCurrPcieLinkWidth)(nvmlDevice_t device, unsigned int* width);
 NVML_FN(nvmlDeviceGetPcieThroughput)(nvmlDevice_t device, nvmlPcieUtilCounter_t counter, unsigned int* value);
@@ -61,8 +72,24 @@ NVML_FN(nvmlDeviceSetComputeMode)(nvmlDevice_t device, nvmlComputeMode_t mode);
 NVML_FN(nvmlDeviceGetEccMode)(nvmlDevice_t device, nvmlEnableState_t* current, nvmlEnableState_t* pending);
 NVML_FN(nvmlDeviceGetTotalEccErrors)
 (nvmlDevice_t device, nvmlMemoryErrorType_t error, nvmlEccCounterType_t counter, unsigned long long* count);
+NVML_FN(nvmlDeviceGetDefaultEccMode)(nvmlDevice_t device, nvmlEnableState_t* mode);
+NVML_FN(nvmlDeviceGetRemappedRows)
+(nvmlDevice_t device, unsigned int* corrected, unsigned int* uncorrected, unsigned int* pending, unsigned int* failed);
 NVML_FN(nvmlDeviceGetNvLinkState)(nvmlDevice_t device, unsigned int link, nvmlEnableState_t* active);
 NVML_FN(nvmlDeviceGetNvLinkVersion)(nvmlDevice_t device, unsigned int link, unsigned int* version);
+
+// ---- boards: where they are
+NVML_FN(nvmlDeviceGetCpuAffinity)(nvmlDevice_t device, unsigned int words, unsigned long* cpus);
+NVML_FN(nvmlDeviceGetCpuAffinityWithinScope)
+(nvmlDevice_t device, unsigned int words, unsigned long* cpus, nvmlAffinityScope_t scope);
+NVML_FN(nvmlDeviceGetMemoryAffinity)
+(nvmlDevice_t device, unsigned int words, unsigned long* nodes, nvmlAffinityScope_t scope);
+NVML_FN(nvmlDeviceGetTopologyCommonAncestor)(nvmlDevice_t one, nvmlDevice_t other, nvmlGpuTopologyLevel_t* level);
+NVML_FN(nvmlDeviceGetTopologyNearestGpus)
+(nvmlDevice_t device, nvmlGpuTopologyLevel_t level, unsigned int* count, nvmlDevice_t* devices);
+NVML_FN(nvmlSystemGetTopologyGpuSet)(unsigned int cpu, unsigned int* count, nvmlDevice_t* devices);
+NVML_FN(nvmlDeviceOnSameBoard)(nvmlDevice_t one, nvmlDevice_t other, int* same);
+NVML_FN(nvmlDeviceGetMultiGpuBoard)(nvmlDevice_t device, unsigned int* several);
 
 // ---- boards and MIG devices: readings
 NVML_FN(nvmlDeviceGetMemoryInfo)(nvmlDevice_t device, nvmlMemory_t* memory);
@@ -70,6 +97,8 @@ NVML_FN(nvmlDeviceGetMemoryInfo_v2)(nvmlDevice_t device, nvmlMemory_v2_t* memory
 NVML_FN(nvmlDeviceGetBAR1MemoryInfo)(nvmlDevice_t device, nvmlBAR1Memory_t* memory);
 NVML_FN(nvmlDeviceGetUtilizationRates)(nvmlDevice_t device, nvmlUtilization_t* utilization);
 NVML_FN(nvmlDeviceGetEncoderUtilization)(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us);
+NVML_FN(nvmlDeviceGetJpgUtilization)(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us);
+NVML_FN(nvmlDeviceGetOfaUtilization)(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us);
 NVML_FN(nvmlDeviceGetDecoderUtilization)(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us);
 NVML_FN(nvmlDeviceGetProcessUtilization)
 (nvmlDevice_t device, nvmlProcessUtilizationSample_t* samples, unsigned int* count, unsigned long long last_seen);
@@ -89,9 +118,22 @@ NVML_FN(nvmlDeviceGetFanSpeed_v2)(nvmlDevice_t device, unsigned int fan, unsigne
 NVML_FN(nvmlDeviceGetNumFans)(nvmlDevice_t device, unsigned int* fans);
 NVML_FN(nvmlDeviceGetClockInfo)(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock);
 NVML_FN(nvmlDeviceGetMaxClockInfo)(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock);
+NVML_FN(nvmlDeviceGetClock)(nvmlDevice_t device, nvmlClockType_t type, nvmlClockId_t id, unsigned int* clock);
+NVML_FN(nvmlDeviceGetApplicationsClock)(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock);
+NVML_FN(nvmlDeviceGetDefaultApplicationsClock)(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock);
+NVML_FN(nvmlDeviceGetMaxCustomerBoostClock)(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock);
+NVML_FN(nvmlDeviceGetSupportedMemoryClocks)(nvmlDevice_t device, unsigned int* count, unsigned int* clocks);
+NVML_FN(nvmlDeviceGetSupportedGraphicsClocks)
+(nvmlDevice_t device, unsigned int memory_clock, unsigned int* count, unsigned int* clocks);
+NVML_FN(nvmlDeviceGetPowerState)(nvmlDevice_t device, nvmlPstates_t* state);
 NVML_FN(nvmlDeviceGetPerformanceState)(nvmlDevice_t device, nvmlPstates_t* state);
 NVML_FN(nvmlDeviceGetCurrentClocksThrottleReasons)(nvmlDevice_t device, unsigned long long* reasons);
 NVML_FN(nvmlDeviceGetSupportedClocksThrottleReasons)(nvmlDevice_t device, unsigned long long* reasons);
+NVML_FN(nvmlDeviceGetCurrentClocksEventReasons)(nvmlDevice_t device, unsigned long long* reasons);
+NVML_FN(nvmlDeviceGetSupportedClocksEventReasons)(nvmlDevice_t device, unsigned long long* reasons);
+NVML_FN(nvmlDeviceGetSamples)
+(nvmlDevice_t device, nvmlSamplingType_t type, unsigned long long last_seen, nvmlValueType_t* value_type,
+ unsigned int* count, nvmlSample_t* samples);
 NVML_FN(nvmlDeviceGetFieldValues)(nvmlDevice_t device, int count, nvmlFieldValue_t* values);
 NVML_FN(nvmlDeviceGetComputeRunningProcesses)(nvmlDevice_t device, unsigned int* count, nvmlProcessInfo_v1_t* infos);
 NVML_FN(nvmlDeviceGetComputeRunningProcesses_v2)(nvmlDevice_t device, unsigned int* count, nvmlProcessInfo_v2_t* infos);
@@ -104,6 +146,14 @@ NVML_FN(nvmlDeviceGetMPSComputeRunningProcesses)(nvmlDevice_t device, unsigned i
 NVML_FN(nvmlDeviceGetMPSComputeRunningProcesses_v2)
 (nvmlDevice_t device, unsigned int* count, nvmlProcessInfo_v2_t* infos);
 NVML_FN(nvmlDeviceGetMPSComputeRunningProcesses_v3)(nvmlDevice_t device, unsigned int* count, nvmlProcessInfo_t* infos);
+
+// ---- GPU performance monitoring (GPM): how busy a board or an instance was between two samples
+NVML_FN(nvmlGpmQueryDeviceSupport)(nvmlDevice_t device, nvmlGpmSupport_t* support);
+NVML_FN(nvmlGpmSampleAlloc)(nvmlGpmSample_t* sample);
+NVML_FN(nvmlGpmSampleFree)(nvmlGpmSample_t sample);
+NVML_FN(nvmlGpmSampleGet)(nvmlDevice_t device, nvmlGpmSample_t sample);
+NVML_FN(nvmlGpmMigSampleGet)(nvmlDevice_t device, unsigned int gpu_instance, nvmlGpmSample_t sample);
+NVML_FN(nvmlGpmMetricsGet)(nvmlGpmMetricsGet_t* metrics);
 
 // ---- events
 NVML_FN(nvmlDeviceGetSupportedEventTypes)(nvmlDevice_t device, unsigned long long* types);

@@ -1,7 +1,7 @@
 // Lists of running processes, for a board (with the instances they run on) or for one MIG device.
 #include <vector>
 
-#include "nvml_shared.h"
+#include "nvml_reading.h"
 
 using namespace smartmig;
 using namespace smartmig::nvsim;
@@ -101,7 +101,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, nvmlProcessUti
     board.kind = Kind::kBoard;
     board.gpu = gpu;
     if (const nvmlReturn_t status = list_processes(m, board, all); status != NVML_SUCCESS) return status;
-    const unsigned long long now = m.store().now();
+    const unsigned long long now = unix_us();
     if (now <= last_seen || all.empty()) return *count = 0, NVML_ERROR_NOT_FOUND;
     const unsigned room = *count;
     *count = unsigned(all.size());

@@ -1,10 +1,7 @@
-// Readings: memory, power, energy, temperature, clocks, utilisation, fields.
-// Power and energy exist for whole boards only, utilisation not at all while MIG is on, as on the real thing.
+// Readings: memory, power, energy, temperature, utilisation, fields.
 #include <algorithm>
-#include <cmath>
-#include <ctime>
 
-#include "nvml_shared.h"
+#include "nvml_reading.h"
 
 using namespace smartmig;
 using namespace smartmig::nvsim;
@@ -12,34 +9,6 @@ using namespace smartmig::nvsim;
 namespace {
 
 constexpr unsigned long long kMib = 1ull << 20;
-
-struct Reading {
-  double watts = 0;
-  std::uint64_t energy_uj = 0;
-  bool mig = false, busy = false;
-  unsigned limit_mw = 0;
-};
-Reading read_board(Machine& m, int gpu) {
-  m.refresh();
-  Reading out;
-  m.read([&](const State& state) {
-    const Gpu& board = state.gpus[gpu];
-    out = {board.watts, m.energy_uj(state, gpu), board.mig_current != 0, false, board.limit_mw};
-    for (const Process& process : state.processes)
-      out.busy |= process.owner.pid != 0 && process.gpu == gpu && process.active;
-  });
-  return out;
-}
-
-template <class F>
-nvmlReturn_t reading(const char* name, nvmlDevice_t device, F&& f) {
-  return on_handle(name, device, [&](Machine& m, const Handle& h) {
-    if (h.kind == Kind::kMigDevice) return NVML_ERROR_NOT_SUPPORTED;
-    return h.kind == Kind::kBoard ? f(m, h.gpu, read_board(m, h.gpu)) : NVML_ERROR_INVALID_ARGUMENT;
-  });
-}
-
-unsigned milliwatts(double watts) { return unsigned(std::lround(watts * 1000)); }
 
 struct Memory {
   unsigned long long total = 0, used = 0;
@@ -67,6 +36,18 @@ nvmlReturn_t read_memory(Machine& m, const Handle& h, Memory& out) {
 
 }  // namespace
 
+Reading smartmig::nvsim::read_board(Machine& m, int gpu) {
+  m.refresh();
+  Reading out;
+  m.read([&](const State& state) {
+    const Gpu& board = state.gpus[gpu];
+    out = {board.watts, m.energy_uj(state, gpu), board.mig_current != 0, false, board.limit_mw};
+    for (const Process& process : state.processes)
+      out.busy |= process.owner.pid != 0 && process.gpu == gpu && process.active;
+  });
+  return out;
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
   return on_device(__func__, device, [&](Machine& m, const Handle& h) {
     if (!memory) return NVML_ERROR_INVALID_ARGUMENT;
@@ -87,10 +68,18 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
     return status;
   });
 }
+// The power of two that holds the board's memory; a MIG device has its memory slices' part of it.
 nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
-  return on_board(__func__, device, [&](Machine& m, int gpu) {
-    unsigned long long size = kMib;  // the power of two that holds the memory
-    while (size < m.board(gpu).memory_mib() * kMib) size *= 2;
+  return on_device(__func__, device, [&](Machine& m, const Handle& h) {
+    const Board& board = m.board(h.gpu);
+    unsigned long long size = kMib;
+    while (size < board.memory_mib() * kMib) size *= 2;
+    m.read([&](const State& state) {
+      const auto* ci = find_compute_instance(state, h.gpu, h.generation);
+      const auto* gi = ci ? find_gpu_instance(state, h.gpu, ci->gpu_instance) : nullptr;
+      if (gi)
+        size = size / unsigned(board.model().memory_slices()) * unsigned(board.profile(gi->profile).memory_slices);
+    });
     return put(memory, nvmlBAR1Memory_t{size, size - kMib, kMib});
   });
 }
@@ -115,6 +104,13 @@ nvmlReturn_t nvmlDeviceGetDecoderUtilization(nvmlDevice_t device, unsigned int* 
   return media(__func__, device, utilization, period_us);
 }
 
+nvmlReturn_t nvmlDeviceGetJpgUtilization(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us) {
+  return media(__func__, device, utilization, period_us);
+}
+nvmlReturn_t nvmlDeviceGetOfaUtilization(nvmlDevice_t device, unsigned int* utilization, unsigned int* period_us) {
+  return media(__func__, device, utilization, period_us);
+}
+
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int* power) {
   return reading(__func__, device, [&](Machine&, int, const Reading& r) { return put(power, milliwatts(r.watts)); });
 }
@@ -134,20 +130,21 @@ nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int* 
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned int* limit) {
   return on_board(__func__, device,
-                  [&](Machine& m, int gpu) { return put(limit, milliwatts(m.board(gpu).power().cap())); });
+                  [&](Machine& m, int gpu) { return put(limit, milliwatts(m.board(gpu).limit_watts())); });
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, unsigned int* least,
                                                           unsigned int* most) {
   return on_board(__func__, device, [&](Machine& m, int gpu) {
     const nvmlReturn_t status = put(least, milliwatts(m.board(gpu).power().idle()));
-    return status == NVML_SUCCESS ? put(most, milliwatts(m.board(gpu).power().cap())) : status;
+    return status == NVML_SUCCESS ? put(most, milliwatts(m.board(gpu).limit_watts())) : status;
   });
 }
 nvmlReturn_t nvmlDeviceSetPowerManagementLimit(nvmlDevice_t device, unsigned int limit) {
   return on_board(__func__, device, [&](Machine& m, int gpu) {
     if (!m.privileged()) return NVML_ERROR_NO_PERMISSION;
     const PowerModel& power = m.board(gpu).power();
-    if (limit < milliwatts(power.idle()) || limit > milliwatts(power.cap())) return NVML_ERROR_INVALID_ARGUMENT;
+    if (limit < milliwatts(power.idle()) || limit > milliwatts(m.board(gpu).limit_watts()))
+      return NVML_ERROR_INVALID_ARGUMENT;
     m.change([&](State& state) {
       state.gpus[gpu].limit_mw = limit;
       return true;
@@ -183,41 +180,12 @@ nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned int* fans) {
   return on_board(__func__, device, [&](Machine&, int) { return put(fans, 0u); });
 }
 
-nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock) {
-  return reading(__func__, device, [&](Machine& m, int gpu, const Reading& r) {
-    if (unsigned(type) >= NVML_CLOCK_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
-    const Board::Clocks clocks = m.board(gpu).clocks();
-    return put(clock, type == NVML_CLOCK_MEM ? clocks.memory : r.busy ? clocks.sm_max : clocks.sm_idle);
-  });
-}
-nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int* clock) {
-  return on_board(__func__, device, [&](Machine& m, int gpu) {
-    if (unsigned(type) >= NVML_CLOCK_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
-    const Board::Clocks clocks = m.board(gpu).clocks();
-    return put(clock, type == NVML_CLOCK_MEM ? clocks.memory : clocks.sm_max);
-  });
-}
-nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t* state) {
-  return on_board(__func__, device, [&](Machine&, int) { return put(state, NVML_PSTATE_0); });
-}
-nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long* reasons) {
-  return reading(__func__, device, [&](Machine&, int, const Reading& r) {
-    const unsigned long long power_cap = 0x4, idle = 0x1;
-    return put(reasons, !r.busy ? idle : milliwatts(r.watts) >= r.limit_mw ? power_cap : 0ull);
-  });
-}
-nvmlReturn_t nvmlDeviceGetSupportedClocksThrottleReasons(nvmlDevice_t device, unsigned long long* reasons) {
-  return on_board(__func__, device, [&](Machine&, int) { return put(reasons, 0x5ull); });
-}
-
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
   return reading(__func__, device, [&](Machine& m, int gpu, const Reading& r) {
     if (!values || count <= 0) return NVML_ERROR_INVALID_ARGUMENT;
     const Board& board = m.board(gpu);
     for (nvmlFieldValue_t* field = values; field != values + count; ++field) {
-      timespec now{};
-      clock_gettime(CLOCK_REALTIME, &now);
-      field->timestamp = now.tv_sec * 1000000ll + now.tv_nsec / 1000;
+      field->timestamp = static_cast<long long>(unix_us());
       field->latencyUsec = 0;
       field->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
       field->nvmlReturn = NVML_SUCCESS;
@@ -236,7 +204,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
           break;
         case NVML_FI_DEV_POWER_MAX_LIMIT:
         case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
-          field->value.uiVal = milliwatts(board.power().cap());
+          field->value.uiVal = milliwatts(board.limit_watts());
           break;
         case NVML_FI_DEV_POWER_CURRENT_LIMIT:
           field->value.uiVal = r.limit_mw;

@@ -1,4 +1,5 @@
 // Init, shutdown, versions, error strings, and which boards there are.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -12,7 +13,6 @@ using namespace smartmig::nvsim;
 
 namespace {
 
-constexpr std::string_view kDriver = "580.159.04";  // the driver of the H200 that the emulation was compared with
 constexpr std::string_view kNvml = "13.580.159.04";
 constexpr int kCuda = 13000;
 
@@ -58,6 +58,10 @@ nvmlReturn_t find_uuid(Machine& m, std::string_view uuid, nvmlDevice_t& device) 
         }
   });
   return status;
+}
+
+nvmlReturn_t not_emulated(const char* name) {
+  return on_machine(name, [](Machine&) { return NVML_ERROR_NOT_SUPPORTED; });
 }
 
 }  // namespace smartmig::nvsim
@@ -138,7 +142,7 @@ const char* nvmlErrorString(nvmlReturn_t result) {
 }
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned int length) {
-  return on_machine(__func__, [&](Machine&) { return put_text(kDriver, version, length); });
+  return on_machine(__func__, [&](Machine&) { return put_text(kDriverVersion, version, length); });
 }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char* version, unsigned int length) { return put_text(kNvml, version, length); }
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) { return put(version, kCuda); }
@@ -156,6 +160,17 @@ nvmlReturn_t nvmlSystemGetProcessName(unsigned int pid, char* name, unsigned int
   });
 }
 
+nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_v1_t* info, unsigned int length) {
+  return on_machine(__func__, [&](Machine&) {
+    if (!info) return NVML_ERROR_INVALID_ARGUMENT;
+    if (info->version != nvmlSystemDriverBranchInfo_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    return put_text("r580_00", info->branch, std::min<unsigned>(length, sizeof info->branch));
+  });
+}
+
+nvmlReturn_t nvmlGetExcludedDeviceCount(unsigned int* count) {
+  return on_machine(__func__, [&](Machine&) { return put(count, 0u); });
+}
 nvmlReturn_t nvmlUnitGetCount(unsigned int* count) {
   return on_machine(__func__, [&](Machine&) { return put(count, 0u); });
 }
@@ -178,6 +193,21 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
     if (!uuid || !device) return NVML_ERROR_INVALID_ARGUMENT;
     const nvmlReturn_t status = find_uuid(m, uuid, *device);
     return status == NVML_SUCCESS ? m.before_call("nvmlDeviceGetHandleByUUID", parse_handle(*device).gpu) : status;
+  });
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const nvmlUUID_v1_t* uuid, nvmlDevice_t* device) {
+  return on_machine(__func__, [&](Machine& m) {
+    if (!uuid || !device) return NVML_ERROR_INVALID_ARGUMENT;
+    if (uuid->version != nvmlUUID_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (uuid->type == NVML_UUID_TYPE_ASCII)
+      return find_uuid(m, {uuid->value.str, ::strnlen(uuid->value.str, sizeof uuid->value.str)}, *device);
+    if (uuid->type != NVML_UUID_TYPE_BINARY) return NVML_ERROR_INVALID_ARGUMENT;
+    std::uint64_t halves[2] = {};
+    for (int i = 0; i < 16; ++i) halves[i / 8] = halves[i / 8] << 8 | uuid->value.bytes[i];
+    const std::string text = uuid_text(halves);
+    const nvmlReturn_t status = find_uuid(m, "GPU-" + text, *device);
+    return status == NVML_SUCCESS ? status : find_uuid(m, "MIG-" + text, *device);
   });
 }
 
