@@ -4,6 +4,7 @@
  * gives for the stream of each thread. */
 #define KNOWN 13999
 #define HOOKS(HOOK)                                                              \
+  HOOK(cuInit, "cuInit", 2000, KNOWN)                                            \
   HOOK(cuMemAlloc_v2, "cuMemAlloc", 3020, KNOWN)                                 \
   HOOK(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, KNOWN)                       \
   HOOK(cuMemAllocManaged, "cuMemAllocManaged", 6000, KNOWN)                      \

@@ -1,6 +1,7 @@
 /* The hooked functions: each calls the real one once, with the same arguments, returns its result and keeps its errno.
  * A call of the runtime ends in calls of the driver within the same thread: only the outermost is counted. */
 #define _GNU_SOURCE
+#include "hold.h"
 #include "real.h"
 #include "report.h"
 
@@ -126,6 +127,11 @@ DEFINE(cuMemUnmap, (Address address, size_t size), (address, size), {
   const Status status = call(address, size);
   if (status == kSuccess && depth == 0) report_unmapped(address, size);
   return status;
+})
+
+DEFINE(cuInit, (unsigned flags), (flags), {
+  hold_pass();
+  return call(flags);
 })
 
 DEFINE(cuGetProcAddress, (const char* symbol, Function* out, int version, unsigned long long flags),

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "hold.h"
 #include "report.h"
 
 /* The oldest version of each symbol, so that the library also loads on systems older than the one that built it. */
@@ -50,6 +51,13 @@ static const struct Hook* hook_of(const char* symbol) {
   for (int id = 0; id < kHooks; ++id)
     if (strcmp(kHookTable[id].symbol, symbol) == 0) return &kHookTable[id];
   return NULL;
+}
+
+/* Requests are hooked to be counted; cuInit to be held, and what leads there. */
+static int hook_wanted(const struct Hook* hook) {
+  if (report_wanted()) return 1;
+  return hold_wanted() && (hook == &kHookTable[kHook_cuInit] || hook == &kHookTable[kHook_cuGetProcAddress] ||
+                           hook == &kHookTable[kHook_cuGetProcAddress_v2]);
 }
 
 static void pin(Function function) {
@@ -140,7 +148,7 @@ Function real_for_caller(enum HookId id, void* return_address) {
 
 Function answer_proc_address(const char* name, int version, unsigned long long flags, Function found) {
   enum { kPerThread = 2 };
-  if (!name || !found || !report_wanted()) return found;
+  if (!name || !found) return found;
   const int saved = errno;
   Function answer = found;
   const struct Hook* hook = NULL;
@@ -152,7 +160,7 @@ Function answer_proc_address(const char* name, int version, unsigned long long f
     if (per_thread && !(flags & kPerThread)) continue;
     hook = candidate; /* of two that fit the later one is meant */
   }
-  if (hook) {
+  if (hook && hook_wanted(hook)) {
     Function symbol = found;
     if (version > hook->last) {
       void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -183,8 +191,8 @@ static void* hooked_dlsym(void* handle, const char* symbol) {
 /* Where the exported dlsym goes on. It jumps there rather than calling, because the real one looks at its caller: with
  * RTLD_NEXT the answer depends on the library that asks. */
 __attribute__((visibility("hidden"), used)) Dlsym smartmig_dlsym_target(void* handle, const char* symbol) {
-  if (handle != RTLD_NEXT && symbol && hook_of(symbol) && report_wanted()) return hooked_dlsym;
-  return real_dlsym();
+  const struct Hook* hook = handle != RTLD_NEXT && symbol ? hook_of(symbol) : NULL;
+  return hook && hook_wanted(hook) ? hooked_dlsym : real_dlsym();
 }
 
 #if defined(__x86_64__)

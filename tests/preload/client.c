@@ -71,6 +71,70 @@ static void mapped_memory(void) {
   MUST(let_go(0x1234) != 0);
 }
 
+/* Prints what the driver saw when it was initialised, each process a line. */
+static void tell_slice(void) {
+  const char* (*device)(void) = (const char* (*)(void))dlsym(driver, "stub_device");
+  const char* (*pipe)(void) = (const char* (*)(void))dlsym(driver, "stub_pipe");
+  const char* (*share)(void) = (const char* (*)(void))dlsym(driver, "stub_share");
+  const char* (*memory)(void) = (const char* (*)(void))dlsym(driver, "stub_memory");
+  char line[1024];
+  const int length =
+      snprintf(line, sizeof(line), "device %s pipe %s share %s memory %s\n", device(), pipe(), share(), memory());
+  if (write(1, line, (size_t)length) != length) _exit(1);
+}
+static void* init_in_thread(void* unused) {
+  int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+  MUST(init(0) == 0);
+  return unused;
+}
+static void initialise(const char* way, char** arguments) {
+  int status = 0;
+  MUST(driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL));
+  int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+  if (strcmp(way, "dlsym") == 0) {
+    MUST(init(0) == 0 && init(0) == 0);
+  } else if (strcmp(way, "proc-address") == 0) {
+    int (*get)(const char*, void**, int, unsigned long long, int*) = dlsym(driver, "cuGetProcAddress_v2");
+    MUST(get("cuInit", (void**)&init, 12080, 0, &status) == 0 && init(0) == 0);
+  } else if (strcmp(way, "runtime") == 0) {
+    void* runtime = dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL);
+    int (*runtime_alloc)(void**, size_t) = dlsym(runtime, "cudaMalloc");
+    void* memory = NULL;
+    MUST(runtime_alloc(&memory, 1000) == 0);
+  } else if (strcmp(way, "threads") == 0) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; ++i) MUST(pthread_create(&threads[i], NULL, init_in_thread, NULL) == 0);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  } else if (strcmp(way, "child") == 0) { /* the parent never calls CUDA */
+    const pid_t child = fork();
+    if (child == 0) {
+      MUST(init(0) == 0);
+      tell_slice();
+      _exit(0);
+    }
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+    return;
+  } else if (strcmp(way, "held-fork") == 0) { /* a child forked by a second thread while the first is held */
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, init_in_thread, NULL) == 0);
+    usleep(100000);
+    const pid_t child = fork();
+    if (child == 0) {
+      MUST(init(0) == 0);
+      tell_slice();
+      _exit(0);
+    }
+    pthread_join(thread, NULL);
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+  } else if (strcmp(way, "exec") == 0) {
+    MUST(init(0) == 0);
+    execl(arguments[0], arguments[0], "init", "dlsym", (char*)NULL);
+  } else {
+    fail("no such way");
+  }
+  tell_slice();
+}
+
 int main(int count, char** arguments) {
   const char* mode = count > 1 ? arguments[1] : "";
   Address p[8] = {0};
@@ -78,6 +142,10 @@ int main(int count, char** arguments) {
     printf("cuda %d %d\n", dlsym(RTLD_DEFAULT, "cudaMalloc") != NULL, dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") != NULL);
     printf("error %d\n", dlerror() != NULL);
     printf("parent %d\n", getppid() > 0);
+    return 0;
+  }
+  if (strcmp(mode, "init") == 0 && count > 2) {
+    initialise(arguments[2], arguments);
     return 0;
   }
   if (strcmp(mode, "two-runtimes") == 0) {

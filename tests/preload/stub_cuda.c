@@ -4,12 +4,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef unsigned long long Address;
 
-enum { kMost = 1 << 16, kOk = 0, kInvalid = 1, kNoMemory = 2, kNotFound = 500 };
+enum { kMost = 1 << 16, kOk = 0, kInvalid = 1, kNoMemory = 2, kNoDevice = 100, kNotFound = 500 };
 static struct {
   size_t size;
   int owed, maps; /* handles still to be released; mappings of it */
@@ -68,7 +69,40 @@ static int give(Address address) {
   return good || address == 0 ? kOk : kInvalid;
 }
 
-int cuInit(unsigned flags) { return flags ? kInvalid : kOk; }
+/* What the environment says at the first cuInit is what counts, as with the real driver. Where STUB_NVML names the
+ * library of an emulated machine, the process is registered on its slice there, and a slice that is none is refused. */
+static char seen_device[256] = "none", pipe_directory[256], share[16], memory[64];
+static int begun, begin_code;
+static void keep(char* out, size_t size, const char* name) {
+  const char* value = getenv(name);
+  snprintf(out, size, "%s", value ? value : "-");
+}
+static int register_process(void) {
+  const char* path = getenv("STUB_NVML");
+  if (!path || !*path) return kOk;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  int (*init)(void) = library ? dlsym(library, "nvmlInit_v2") : NULL;
+  int (*enrol)(const char*, const char*) = library ? dlsym(library, "nvmlSimRegisterProcess") : NULL;
+  return init && enrol && init() == 0 && enrol(seen_device, "unknown") == 0 ? kOk : kNoDevice;
+}
+int cuInit(unsigned flags) {
+  if (flags) return kInvalid;
+  pthread_mutex_lock(&mutex);
+  if (!begun) {
+    begun = 1;
+    keep(seen_device, sizeof(seen_device), "CUDA_VISIBLE_DEVICES");
+    keep(pipe_directory, sizeof(pipe_directory), "CUDA_MPS_PIPE_DIRECTORY");
+    keep(share, sizeof(share), "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+    keep(memory, sizeof(memory), "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+    begin_code = register_process();
+  }
+  pthread_mutex_unlock(&mutex);
+  return begin_code;
+}
+const char* stub_device(void) { return seen_device; }
+const char* stub_pipe(void) { return pipe_directory; }
+const char* stub_share(void) { return share; }
+const char* stub_memory(void) { return memory; }
 int cuDriverGetVersion(int* out) { return *out = 12080, kOk; }
 int cuDeviceGet(int* out, int ordinal) { return *out = ordinal, ordinal ? kInvalid : kOk; }
 int cuDevicePrimaryCtxRetain(void** out, int device) { return *out = &mutex, device ? kInvalid : kOk; }

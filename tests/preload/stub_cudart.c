@@ -9,18 +9,21 @@ typedef unsigned long long Address;
 static int served;
 int RUNTIME_SERVED(void) { return served; } /* a name for each build: who answered a call */
 
+/* Through its own ways, as for every function; the driver is initialised by the first call. */
 static void* driver_function(const char* name, unsigned long long flags) {
-  void* found = NULL;
+  void *found = NULL, *init = NULL;
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
 #if RUNTIME_VERSION >= 12000
   int (*get)(const char*, void**, int, unsigned long long, int*) = driver ? dlsym(driver, "cuGetProcAddress_v2") : NULL;
   int status = 0;
+  if (get) get("cuInit", &init, RUNTIME_VERSION, flags, &status);
   if (get) get(name, &found, RUNTIME_VERSION, flags, &status);
 #else
   int (*get)(const char*, void**, int, unsigned long long) = driver ? dlsym(driver, "cuGetProcAddress") : NULL;
+  if (get) get("cuInit", &init, RUNTIME_VERSION, flags);
   if (get) get(name, &found, RUNTIME_VERSION, flags);
 #endif
-  if (!found) {
+  if (!found || !init || ((int (*)(unsigned))init)(0) != 0) {
     fprintf(stderr, "stub runtime: no %s\n", name);
     abort();
   }
