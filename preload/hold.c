@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/jobs/grant_format.h"
+#include "live/grant_format.h"
 
 enum { kUnknown = 0, kOff, kWanted };
 enum { kFresh = 0, kPassed = -1 };

@@ -102,8 +102,8 @@ class Supervisor {
     if (child_ < 0) {
       if (ending_.words.length == 0) ending_.words.add("no process for it: %s", ::strerror(errno));
       ending_.never_started = ended_ = true;
-    } else if (head_.time_limit_us > 0) {
-      limit_at_ = monotonic_us() + head_.time_limit_us;
+    } else if (limit_us_ > 0 && !held_) {
+      limit_at_ = monotonic_us() + limit_us_;
     }
     for (int* fd : {&output_[1], &errors_[1], &news_[1], &handover_[1]}) close_fd(*fd);
   }
@@ -147,10 +147,13 @@ class Supervisor {
     while (::read(signals_, &info, sizeof info) == ssize_t(sizeof info)) {
       if (int(info.ssi_signo) != kStopSignal || info.ssi_code != SI_QUEUE || info.ssi_ptr >> 56 != 0x5A) continue;
       const int asked = int(info.ssi_ptr & 0xFF);
-      if (asked == SIGSTOP || asked == SIGCONT)
+      const std::int64_t told_us = std::int64_t(info.ssi_ptr >> 8 & 0xFFFFFFFFFF) * 1000;
+      if (asked == SIGCONT && held_)
+        granted(told_us);
+      else if (asked == SIGSTOP || asked == SIGCONT)
         suspend(asked == SIGSTOP);
       else
-        stop(asked, std::int64_t(info.ssi_ptr >> 8 & 0xFFFFFFFFFF) * 1000);
+        stop(asked, told_us);
     }
     for (;;) {
       int status = 0;
@@ -168,13 +171,19 @@ class Supervisor {
     }
   }
 
+  void granted(std::int64_t limit_us) {
+    held_ = false;
+    limit_us_ = limit_us;
+    if (limit_us_ > 0 && kill_at_ == kNone) limit_at_ = monotonic_us() + limit_us_;
+  }
+
   // While it is stopped its time limit stands still. One that is being ended is left alone.
   void suspend(bool on) {
     if (kill_at_ != kNone || on == suspended_) return;
     suspended_ = on;
     const std::int64_t now = monotonic_us();
     if (limit_at_ != kNone) limit_left_ = limit_at_ - now;
-    limit_at_ = on || head_.time_limit_us <= 0 ? kNone : now + limit_left_;
+    limit_at_ = on || limit_us_ <= 0 ? kNone : now + limit_left_;
     if (::kill(-child_, on ? SIGSTOP : SIGCONT) != 0) ::kill(child_, on ? SIGSTOP : SIGCONT);
     stop_all(on);  // also what has left its process group
   }
@@ -270,8 +279,7 @@ class Supervisor {
     ending_.host_oom = ending_.code != 0 && saw_oom_kill(job_);
     Words& words = ending_.words;
     if (ending_.host_oom) words.add("out of host memory (limit %u MiB)", head_.host_mem_mib);
-    if (ending_.timed_out)
-      words.add("%sits time limit of %.6g s passed", words.length ? "; " : "", head_.time_limit_us / 1e6);
+    if (ending_.timed_out) words.add("%sits time limit of %.6g s passed", words.length ? "; " : "", limit_us_ / 1e6);
     const char* const name = ::sigabbrev_np(first_signal_);
     if (first_signal_ == SIGKILL)
       words.add("%skilled as asked", words.length ? "; " : "");
@@ -321,6 +329,8 @@ class Supervisor {
   Ending ending_;
   int signals_ = -1, output_[2] = {-1, -1}, errors_[2] = {-1, -1}, news_[2] = {-1, -1}, handover_[2] = {-1, -1};
   pid_t child_ = -1;
+  std::int64_t limit_us_ = head_.time_limit_us;  // 0: none
+  bool held_ = head_.held != 0;                  // it has no slice yet
   std::int64_t limit_at_ = kNone, kill_at_ = kNone, limit_left_ = 0;
   int first_signal_ = 0;
   bool ended_ = false, ready_ = false, failed_ = false, killed_ = false, suspended_ = false;

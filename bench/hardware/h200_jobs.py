@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The jobs and the meter of bench/hardware/h200_queue.sh: plain PyTorch, random weights, random data, a fixed amount of work.
 
-    h200_jobs.py batch                    the batch, one job a line: NAME KIND STEPS
+    h200_jobs.py batch [SEED]             the batch, one job a line: NAME KIND STEPS; with a seed: 16 jobs of six kinds in random
+                                          order, sizes from 0.3 to 2.5
+    h200_jobs.py arrivals SEED SECONDS GAP   a stream, one job a line: AT NAME KIND STEPS SLACK; Poisson with GAP seconds between two;
+                                          SLACK: its deadline is so many times its time on a seventh
     h200_jobs.py job NAME KIND STEPS      one job; KIND as in data/speeds.csv: bert-train-32, resnet50-train-64,
-                                          resnet50-infer-8, llm-decode-8
+                                          resnet50-infer-8, llm-decode-8; mlp-small uses little of the GPU, augment is bound by the host
     h200_jobs.py oom GIB SECONDS          asks for GIB at once, then works for SECONDS
     h200_jobs.py grow MIB_PER_S GIB       grows steadily up to GIB, then ends
     h200_jobs.py meter FILE               board energy counter (mJ) and watts ten times a second, processes (FILE.processes)
@@ -11,13 +14,35 @@
 
 A job appends one JSON line to $H200_RESULTS: begin (process), ready (model built, first step done), end, all Unix seconds.
 """
-import ctypes, json, os, sys, time
+import ctypes, json, os, random, sys, time
 
 BEGIN = time.time()
 # Steps: about six to nine seconds each on a whole H200 without the start-up.
 BATCH = [("bert", "bert-train-32"), ("infer", "resnet50-infer-8"), ("resnet", "resnet50-train-64"), ("llm", "llm-decode-8")]
-STEPS = {"bert-train-32": 230, "resnet50-infer-8": 1900, "resnet50-train-64": 340, "llm-decode-8": 3200}
+STEPS = {"bert-train-32": 230, "resnet50-infer-8": 1900, "resnet50-train-64": 340, "llm-decode-8": 3200, "mlp-small": 6000, "augment": 450}
+SIX = BATCH + [("mlp", "mlp-small"), ("augment", "augment")]
 SIZES = [1.0, 1.0, 1.0, 1.0, 0.8, 0.8, 0.8, 0.8, 1.2, 1.2, 1.2, 1.2, 1.0, 1.0]
+
+
+def sized(kind, draw):
+    return max(1, int(STEPS[kind] * 0.3 * (2.5 / 0.3) ** draw))
+
+
+def seeded(seed):
+    """Every kind twice at least, the rest by chance."""
+    draw = random.Random(seed)
+    kinds = SIX * 2 + [draw.choice(SIX) for _ in range(16 - 2 * len(SIX))]
+    draw.shuffle(kinds)
+    for i, (name, kind) in enumerate(kinds):
+        print(f"{name}{i + 1} {kind} {sized(kind, draw.random())}")
+
+
+def arrivals(seed, seconds, gap):
+    draw, at, i = random.Random(seed), 0.0, 0
+    while (at := at + draw.expovariate(1 / gap)) < seconds:
+        name, kind = draw.choice(SIX)
+        i += 1
+        print(f"{at:.2f} {name}{i} {kind} {sized(kind, draw.random())} {draw.uniform(1.2, 4):.2f}")
 
 
 def batch():
@@ -160,7 +185,46 @@ def llm_decode():
     return step
 
 
-KINDS = {"bert-train-32": bert_train, "resnet50-train-64": resnet50_train, "resnet50-infer-8": resnet50_infer, "llm-decode-8": llm_decode}
+def mlp_small():
+    """Many small kernels: a few SMs are enough, and the processor that launches them is the limit."""
+    import torch
+    from torch import nn
+    model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)).cuda()
+    opt = torch.optim.SGD(model.parameters(), lr=1e-3)
+    data, labels = torch.randn(64, 256, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
+
+    def step(_):
+        nn.functional.cross_entropy(model(data), labels).backward()
+        opt.step()
+        opt.zero_grad(set_to_none=True)
+    return step
+
+
+def augment():
+    """Images are made ready on one core and then shown to a small network."""
+    import torch
+    from torch import nn
+    model = nn.Sequential(nn.Conv2d(3, 32, 3, 2), nn.ReLU(), nn.Conv2d(32, 64, 3, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
+    opt = torch.optim.SGD(model.parameters(), lr=1e-3)
+    images, labels = torch.rand(32, 3, 160, 160), torch.randint(0, 10, (32,), device="cuda")
+
+    def step(_):
+        shown = nn.functional.interpolate(images.flip(3), size=(176, 176), mode="bilinear")[:, :, 8:168, 8:168]
+        shown = (shown - shown.mean((2, 3), keepdim=True)) / shown.std((2, 3), keepdim=True)
+        nn.functional.cross_entropy(model(shown.cuda()), labels).backward()
+        opt.step()
+        opt.zero_grad(set_to_none=True)
+    return step
+
+
+def told(name):
+    """As the environment is now: a job that began before it had a slice learned of it at its first CUDA call."""
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_char_p
+    return (libc.getenv(name.encode()) or b"").decode()
+
+
+KINDS = {"mlp-small": mlp_small, "augment": augment, "bert-train-32": bert_train, "resnet50-train-64": resnet50_train, "resnet50-infer-8": resnet50_infer, "llm-decode-8": llm_decode}
 
 
 def job(name, kind, steps):
@@ -168,6 +232,9 @@ def job(name, kind, steps):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = True
+    imported = time.time()
+    torch.cuda.init()
+    begun = time.time()
     step = KINDS[kind]()
     for n in range(2): step(n)
     torch.cuda.synchronize()
@@ -178,8 +245,8 @@ def job(name, kind, steps):
             torch.cuda.synchronize()
             print(f"step {n}/{steps}", flush=True)
     torch.cuda.synchronize()
-    tell(name=name, kind=kind, steps=steps, begin=BEGIN, ready=ready, end=time.time(), attempt=os.environ.get("SMARTMIG_ATTEMPT", ""),
-         slice=os.environ.get("SMARTMIG_SLICE", ""), job=os.environ.get("SMARTMIG_JOB_ID", ""),
+    tell(name=name, kind=kind, steps=steps, begin=BEGIN, imported=imported, cuda=begun, ready=ready, end=time.time(), attempt=os.environ.get("SMARTMIG_ATTEMPT", ""),
+         slice=told("SMARTMIG_SLICE"), job=os.environ.get("SMARTMIG_JOB_ID", ""),
          sms=torch.cuda.get_device_properties(0).multi_processor_count, peak_mib=torch.cuda.max_memory_reserved() >> 20)
 
 
@@ -245,6 +312,8 @@ def meter(path):
 if __name__ == "__main__":
     verb, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if verb == "batch" and not rest: batch()
+    elif verb == "batch" and len(rest) == 1: seeded(int(rest[0]))
+    elif verb == "arrivals" and len(rest) == 3: arrivals(int(rest[0]), float(rest[1]), float(rest[2]))
     elif verb == "job" and len(rest) == 3: job(rest[0], rest[1], int(rest[2]))
     elif verb == "oom" and len(rest) == 2: oom(float(rest[0]), float(rest[1]))
     elif verb == "grow" and len(rest) == 2: grow(float(rest[0]), float(rest[1]))

@@ -2,6 +2,7 @@
 # A batch of real CUDA jobs through the queue on a real GPU (mps driver), against one at a time and against a plain script.
 #   bench/hardware/h200_queue.sh pack BUILD DIR             programs of a build folder and their libraries: DIR/queue.tar.xz
 #   bench/hardware/h200_queue.sh run DIR OUTPUT [RUN...]    on the machine with the GPU, as root; see runs() for names
+#       H200_SEED=N: a batch of 16 jobs of six kinds made by that seed; H200_STREAM=N, H200_SECONDS=S: the arrivals of stream-* runs
 # Needs python3 with PyTorch there. No setting of the card is changed. Afterwards: h200_queue_report.py OUTPUT
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -58,6 +59,7 @@ serve() {  # POLICY LAYOUTS: a daemon of its own; its socket in $socket
   export SMARTMIG_MPS_DIR=$work/m.$run
   mkdir -p "$state"
   printf '%s\n' "policy = \"$1\"" ${2:+"layouts = \"$2\""} '[energy]' 'sample = "0.5s"' >"$state/serve.toml"
+  [ -z "${prelaunch-}" ] || printf '%s\n' '[prelaunch]' 'all = true' "jobs = $prelaunch" 'cpus = 8' 'mem = "64G"' >>"$state/serve.toml"
   # Not by mig(): $! must be the daemon itself, not a shell above it.
   env LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" serve --config "$state/serve.toml" \
     --driver mps --like h200-141gb --state "$state" --socket "$socket" >"$out/log/$run.daemon" 2>&1 &
@@ -99,7 +101,7 @@ ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINE
   began "$1"
   send_plan
   mig wait --timeout 200s >"$out/log/$1.wait" 2>&1 || tail -n 3 "$out/log/$1.wait"
-  ended "smartmig $2 ${3:-} deadlines $4"
+  ended "smartmig $2 ${3:-} deadlines $4${prelaunch:+, prelaunch of $prelaunch}"
   leave
 }
 
@@ -112,10 +114,52 @@ rounds() {  # NAME POLICY N: the batch N times through one daemon that is told n
     began "$1-$round"
     send_plan
     mig wait --timeout 200s >"$out/log/$1-$round.wait" 2>&1 || tail -n 3 "$out/log/$1-$round.wait"
-    ended "smartmig $2, nothing told, round $round"
+    ended "smartmig $2, nothing told, round $round${prelaunch:+, prelaunch of $prelaunch}"
   done
   run=$1
   leave
+}
+
+# Jobs that arrive over H200_SECONDS with deadlines, the load relative to what the plain script carries: it needs a run of
+# script7 before it in OUTPUT. Each job's line in OUTPUT/NAME.plan: AT NAME KIND STEPS DEADLINE, seconds from the begin.
+stream_plan() {  # NAME PERCENT: $work/plan
+  python3 "$report" stream "$out" "${H200_STREAM:-1}" "${H200_SECONDS:-150}" "$2" >"$out/$1.plan" || return
+  echo "$1: $(wc -l <"$out/$1.plan") jobs"
+}
+
+stream_wait() { awk -v at="$1" -v t0="$t0" -v now="$(now)" 'BEGIN { s = t0 + at - now; print s > 0 ? s : 0 }' | xargs sleep; }
+
+stream() {  # NAME POLICY PERCENT: through the queue, told kinds, deadlines and nothing else
+  run=$1
+  stream_plan "$1" "$3" || return
+  serve "$2" "" || return
+  now >"$out/$1.served"
+  began "$1"
+  while read -r at name kind steps due; do
+    stream_wait "$at"
+    send --name "$name" --kind "$kind" --deadline "$(awk "BEGIN{print $due-$at}")s" -- python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$name was not accepted"
+  done <"$out/$1.plan"
+  mig wait --timeout 200s >"$out/log/$1.wait" 2>&1 || tail -n 3 "$out/log/$1.wait"
+  ended "stream at $3 %, smartmig $2${prelaunch:+, prelaunch of $prelaunch}"
+  leave
+}
+
+stream_script() {  # NAME AT_A_TIME PERCENT_OF_SMS MIB PERCENT: first come, first served, so many at a time; 1: the whole GPU without MPS
+  local pipe=$work/ss$2/pipe
+  run=$1
+  stream_plan "$1" "$5" || return
+  mkdir -p "$pipe" "$work/ss$2/log"
+  [ "$2" = 1 ] || CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_LOG_DIRECTORY=$work/ss$2/log "$control" -d
+  began "$1"
+  while read -r at name kind steps due; do
+    stream_wait "$at"
+    echo "$name $kind $steps"
+  done <"$out/$1.plan" | (
+    [ "$2" = 1 ] || export CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$3 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=$4M"
+    xargs -P "$2" -L 1 sh -c 'exec python3 "$0" job "$@" >"'"$out/log/$1"'.$1" 2>&1 </dev/null' "$jobs"
+  ) || echo "$1: a job failed"
+  ended "stream at $5 %, plain script, $2 at a time"
+  [ "$2" = 1 ] || mps_quit "$pipe"
 }
 
 restart() {  # NAME COMMAND...: one job that does not fit the smallest slice, memory unknown to the queue
@@ -140,6 +184,7 @@ runs() {
   case $1 in
     one) one ;;
     script7) script script7 7 13 16384 ;;
+    script7b) script script7b 7 13 16384 ;;  # again, for its spread
     script4) script script4 4 25 33280 ;;
     planner) ours planner planner "" none ;;
     planner-common) ours planner-common planner "" common ;;
@@ -149,6 +194,15 @@ runs() {
     best-unknown) ours best-unknown best "" nothing ;;  # what serve does if it is told nothing
     best-rounds) rounds best-rounds best 3 ;;
     best-loop) loop=yes rounds best-loop best 3 ;;
+    prelaunch-rounds) prelaunch=16 rounds prelaunch-rounds best 3 ;;  # of a daemon of its own: all waiting jobs may be held
+    prelaunch-two) prelaunch=16 rounds prelaunch-two best 2 ;;
+    prelaunch-loop) prelaunch=16 loop=yes rounds prelaunch-loop best 2 ;;
+    prelaunch-told) prelaunch=16 ours prelaunch-told best "" none ;;
+    stream-best-*) stream "$1" best "${1##*-}" ;;
+    stream-prelaunch-*) prelaunch=8 stream "$1" best "${1##*-}" ;;
+    stream-batch-*) stream "$1" batch "${1##*-}" ;;
+    stream-script-*) stream_script "$1" 7 13 16384 "${1##*-}" ;;
+    stream-fifo-*) stream_script "$1" 1 100 0 "${1##*-}" ;;
     migm-b) ours migm-b migm-b "" none ;;
     migm-longest) ours migm-longest migm-b "" longest ;;
     batch) ours batch batch "" none ;;  # the weight of energy: none
@@ -181,10 +235,11 @@ run_all() {  # DIR OUTPUT RUN...
   { date -u +%FT%TZ; uname -r; nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader; echo "$(nproc --all) cores"
     python3 -c 'import torch; print("torch", torch.__version__)'; df -h /dev/shm | tail -n 1; } | tee "$out/machine"
   settings >"$out/settings"
-  python3 "$jobs" batch >"$out/batch"
+  # shellcheck disable=SC2086
+  python3 "$jobs" batch ${H200_SEED-} >"$out/batch"
   python3 "$jobs" meter "$out/meter.csv" & meter=$!
   say "each kind once, a few steps"
-  for kind in bert-train-32 resnet50-infer-8 resnet50-train-64 llm-decode-8; do
+  for kind in $(awk '{ print $2 }' "$out/batch" | sort -u); do
     python3 "$jobs" job warm "$kind" 40 2>&1 </dev/null | tail -n 1 | cut -c1-400 & warm="${warm-} $!"
   done
   wait $warm  # not for the meter

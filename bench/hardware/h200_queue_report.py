@@ -11,6 +11,8 @@
                                               none, common (one deadline for all), unknown (no kind), all with the run time on the
                                               whole GPU as the run `one` had it; longest (deadlines that longer jobs just keep), order
                                               (far deadlines, longer jobs first), both with the run time that script7 had on 1g
+    h200_queue_report.py stream OUTPUT SEED SECONDS PERCENT
+                                              arrivals at that load of what script7 carried, as AT NAME KIND STEPS DEADLINE
     h200_queue_report.py ask SOCKET PATH      GET from the daemon
 """
 import bisect, csv, http.client, json, os, re, socket, subprocess, sys
@@ -57,6 +59,33 @@ def plan(out, mode):
         if mode == "nothing": options = []
         print(name, kind, steps, *options)
     return 0
+
+
+def stream(out, seed, seconds, percent):
+    """Time on a seventh by kind, from the run script7: launch and seconds a step, by its jobs' own words."""
+    done = lines(f"{out}/script7.jobs.jsonl")
+    if not done or not spent(out, "script7"):
+        print("a stream needs the run script7 before it", file=sys.stderr)
+        return 1
+    gap = spent(out, "script7")[0] / len(batch(out)) / (float(percent) / 100)
+    mean = lambda values: sum(values) / len(values)
+    launch, pace = {}, {}
+    for kind in {j["kind"] for j in done}:
+        launch[kind] = mean([j["ready"] - j["begin"] for j in done if j["kind"] == kind])
+        pace[kind] = mean([(j["end"] - j["ready"]) / j["steps"] for j in done if j["kind"] == kind])
+    jobs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200_jobs.py")
+    text = subprocess.run([sys.executable, jobs, "arrivals", seed, seconds, f"{gap:.4f}"], check=True, capture_output=True, text=True).stdout
+    for at, name, kind, steps, slack in (l.split() for l in text.splitlines()):
+        print(at, name, kind, steps, f"{float(at) + float(slack) * (launch[kind] + int(steps) * pace[kind]):.2f}")
+    return 0
+
+
+def tardiness(out, run, begin):
+    """Of a stream: jobs, mean seconds late, share that was late; ET by the daemon's own weight is left to who compares."""
+    due = {name: float(at) for _, name, _, _, at in (l.split() for l in open(f"{out}/{run}.plan"))}
+    ended = {j["name"]: j["end"] - begin for j in lines(f"{out}/{run}.jobs.jsonl")}
+    late = [max(0.0, ended[name] - at) for name, at in due.items() if name in ended]
+    return len(due) - len(late), sum(late) / max(1, len(late)), sum(l > 0 for l in late)
 
 
 class Meter:
@@ -167,7 +196,7 @@ def predict(out, tables, smartmig):
 
 def report(out, earlier=None):
     meter = Meter(f"{out}/meter.csv")
-    rows, one = [], None
+    rows, one, script = [], None, None
     if earlier and not spent(out, "one"):
         alone, then, now = spent(earlier, "one"), spent(earlier, "script7"), spent(out, "script7")
         one = (alone[0] / then[0] * now[0], alone[1] / then[1] * now[1])
@@ -179,8 +208,14 @@ def report(out, earlier=None):
         seconds, joules = end - begin, meter.between(begin, end)
         done = lines(f"{out}/{r['run']}.jobs.jsonl")
         if r["run"] == "one": one = (seconds, joules)
-        ratios = f"{one[0] / seconds:9.2f}x {one[1] / joules:9.2f}x" if one else " " * 21
+        if not one and r["run"] == "script7" and not script: script = (seconds, joules)
+        against = one or script
+        ratios = f"{against[0] / seconds:9.2f}x {against[1] / joules:9.2f}x" if against else " " * 21
         print(f"{r['run']:16} {len(done):4} {seconds:8.1f} {joules / 1000:7.2f} {joules / seconds:7.1f} {ratios}  {r['what']}")
+        if os.path.exists(f"{out}/{r['run']}.plan"):
+            lost, late, many = tardiness(out, r["run"], begin)
+            e, a = joules / 60, 2e-7 * 4145  # watt-minutes; the weight of smartmig without prices
+            print(f"{'':16} {many} late, {late:.2f} s late on average, ET {(a * e + late / 60) / (a + 1):.4f}" + (f", {lost} jobs missing" if lost else ""))
         final = f"{out}/{r['run']}.final.json"
         known = {j["name"]: j for j in json.load(open(final))["jobs"]} if os.path.exists(final) else {}
         for j in done:
@@ -231,6 +266,7 @@ def report(out, earlier=None):
 if __name__ == "__main__":
     a = sys.argv[1:]
     if len(a) == 3 and a[0] == "ask": sys.exit(ask(a[1], a[2]))
+    if len(a) == 5 and a[0] == "stream": sys.exit(stream(*a[1:]))
     if len(a) == 3 and a[0] == "plan": sys.exit(plan(a[1], a[2]))
     if len(a) > 3 and a[0] == "calibrate": sys.exit(calibrate(a[1], a[2], a[3:]))
     if len(a) == 4 and a[0] == "predict": sys.exit(predict(a[1], a[2], a[3]))

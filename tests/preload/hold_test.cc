@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include "live/jobs/grant_format.h"
+#include "live/grant_format.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

@@ -83,7 +83,9 @@ static int register_process(void) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   int (*init)(void) = library ? dlsym(library, "nvmlInit_v2") : NULL;
   int (*enrol)(const char*, const char*) = library ? dlsym(library, "nvmlSimRegisterProcess") : NULL;
-  return init && enrol && init() == 0 && enrol(seen_device, "unknown") == 0 ? kOk : kNoDevice;
+  if (!init || !enrol || init() != 0) return kNoDevice;
+  const int code = enrol(seen_device, "unknown");
+  return code == 0 || code == 19 ? kOk : kNoDevice; /* 19: it is there already */
 }
 int cuInit(unsigned flags) {
   if (flags) return kInvalid;

@@ -1,6 +1,8 @@
 #include "live/gpu/mps_driver.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "live/durable_file.h"
+#include "live/grant_format.h"
 #include "mig/shape.h"
 
 namespace smartmig {
@@ -27,16 +30,34 @@ std::string bytes_of_file(const std::string& path) {
   return text.str();
 }
 
-// The slice that a client was started for, from its environment.
-std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
-  const std::string all = bytes_of_file(fmt::format("{}/{}/environ", proc_root, pid));
-  std::size_t at = 0;
-  while (at < all.size()) {
+// A value in texts "NAME=value" with a zero byte behind each; empty: none.
+std::string value_in(const std::string& all, std::string_view name) {
+  for (std::size_t at = 0; at < all.size();) {
     const std::string_view entry = all.c_str() + at;
-    if (entry.starts_with("SMARTMIG_DEVICE=")) return std::string(entry.substr(16));
+    if (entry.starts_with(name)) return std::string(entry.substr(name.size()));
     at += entry.size() + 1;
   }
   return "";
+}
+
+// Of a path that a client names: never a pipe or a device, which could keep us.
+std::string grant_in(const std::string& directory) {
+  const int fd = ::open((directory + "/" SMARTMIG_GRANT).c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  struct stat entry {};
+  std::string text(fd >= 0 && ::fstat(fd, &entry) == 0 && S_ISREG(entry.st_mode) ? SMARTMIG_GRANT_BYTES : 0, '\0');
+  const ssize_t got = text.empty() ? 0 : ::read(fd, text.data(), text.size());
+  if (fd >= 0) ::close(fd);
+  text.resize(std::size_t(std::max<ssize_t>(0, got)));
+  return text;
+}
+
+// The slice that a client was started for, from its environment; of one that began before it had a slice, from its
+// grant, since the kernel shows the environment of the start.
+std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
+  const std::string all = bytes_of_file(fmt::format("{}/{}/environ", proc_root, pid));
+  if (const std::string place = value_in(all, "SMARTMIG_HOLD_DIR="); !place.empty())
+    if (std::string device = value_in(grant_in(place), "SMARTMIG_DEVICE="); !device.empty()) return device;
+  return value_in(all, "SMARTMIG_DEVICE=");
 }
 
 }  // namespace

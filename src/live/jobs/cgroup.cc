@@ -201,6 +201,8 @@ CgroupPlan Cgroups::plan(const std::string& name, const CgroupLimits& limits) co
   return plan;
 }
 
+bool write_cgroup_file(const std::string& file, const std::string& text) { return put(file, text); }
+
 bool kill_cgroups(const std::vector<std::string>& directories) {
   const auto left = [&] {
     return std::any_of(directories.begin(), directories.end(), [](const std::string& path) {

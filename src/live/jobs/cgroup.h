@@ -60,6 +60,7 @@ class Cgroups {
   std::vector<std::string> v2_controllers_;
 };
 
+bool write_cgroup_file(const std::string& file, const std::string& text);
 // Kills what lives in these groups and removes them; for a job whose supervisor is gone. False: something is left.
 bool kill_cgroups(const std::vector<std::string>& directories);
 // Kills processes whose environment holds SMARTMIG_ATTEMPT_TOKEN=TOKEN for one of the tokens; how many it met.

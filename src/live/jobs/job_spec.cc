@@ -48,6 +48,7 @@ const std::vector<std::string> kKeys = {"command",
                                         "mail",
                                         "mail_user",
                                         "patient",
+                                        "prelaunch",
                                         "group",
                                         "reservation"};
 
@@ -201,6 +202,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
     if (spec.deadline) in.complain("deadline", "is given twice: deadline_at and deadline_s");
     spec.deadline = now + *from_now;
   }
+  if (in.find("prelaunch")) spec.prelaunch = in.yes("prelaunch");
   if (in.find("patient")) spec.patient = in.yes("patient");
   spec.requeue = in.yes("requeue");
   if (in.find("checkpoint_signal")) {
@@ -266,6 +268,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.exact_memory) out["exact_memory"] = true;
   out["min_slices"] = spec.min_slices;
   if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);
+  if (spec.prelaunch) out["prelaunch"] = *spec.prelaunch;
   if (spec.patient) out["patient"] = *spec.patient;
   if (spec.time_limit) out["time_limit_s"] = seconds(*spec.time_limit);
   if (spec.estimate) out["estimate_s"] = seconds(*spec.estimate);

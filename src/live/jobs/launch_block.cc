@@ -155,7 +155,8 @@ std::vector<std::string> environment_of(const Launch& launch, const std::string&
   if (!launch.user.empty()) all["USER"] = all["LOGNAME"] = launch.user;
   for (const std::string& entry : launch.spec.environment) {
     const auto equals = entry.find('=');
-    if (equals != entry.npos && equals > 0) all[entry.substr(0, equals)] = entry.substr(equals + 1);
+    if (equals == entry.npos || equals == 0 || entry.starts_with("SMARTMIG_HOLD")) continue;  // of a job that submits
+    all[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   if (!sim_state.empty()) all["NVML_SIM_STATE"] = sim_state;
   for (const auto& [name, value] : launch.slice) all[name] = value;
@@ -186,16 +187,20 @@ Result<Ok> ProcessRunner::check(const Launch& launch) const {
   return Ok{};
 }
 
+CgroupLimits ProcessRunner::limits_of(const Launch& launch) const {
+  CgroupLimits limits{launch.cpus, launch.host_mem_mib, options_.most_processes, launch.device_nodes};
+  if (!limits.device_nodes.empty())
+    limits.device_nodes.insert(limits.device_nodes.end(), options_.extra_device_nodes.begin(),
+                               options_.extra_device_nodes.end());
+  return limits;
+}
+
 Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string& directory) const {
   struct stat entry {};
   if (::stat(directory.c_str(), &entry) != 0) return io_error("{}: {}", directory, std::strerror(errno));
   const std::string token = fmt::format("{}.{}-{:x}-{:x}-{:x}", launch.id.job, launch.id.attempt, entry.st_dev,
                                         entry.st_ino, entry.st_ctim.tv_nsec);
-  CgroupLimits limits{launch.cpus, launch.host_mem_mib, options_.most_processes, launch.device_nodes};
-  if (!limits.device_nodes.empty())
-    limits.device_nodes.insert(limits.device_nodes.end(), options_.extra_device_nodes.begin(),
-                               options_.extra_device_nodes.end());
-  const CgroupPlan plan = cgroups_.plan(token, limits);
+  const CgroupPlan plan = cgroups_.plan(token, limits_of(launch));
 
   const JobSpec& spec = launch.spec;
   BlockWriter out;
@@ -207,6 +212,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.gid = launch.gid;
   head.change_user = ::geteuid() == 0 && launch.uid != 0;
   head.append_output = launch.id.attempt > 1;
+  head.held = launch.hold;
   head.host_mem_mib = std::uint32_t(launch.host_mem_mib);
   head.time_limit_us = spec.time_limit ? std::max<std::int64_t>(1, spec.time_limit->count()) : 0;
   head.grace_us = spec.grace.value_or(kUnnamedGrace).count();
@@ -219,7 +225,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.error = out.text(spec.error.empty() ? "" : expand_output(spec.error, launch));
   head.script_bytes = spec.script.size();
   head.script = out.text(spec.script);
-  if (!launch.emulated_kind.empty()) {
+  if (!launch.emulated_kind.empty() && !launch.hold) {  // without a slice it is on none
     head.sim_library = out.text(options_.sim_library);
     head.sim_state = out.text(options_.sim_state);
     head.device = out.text(launch.device);

@@ -9,12 +9,14 @@
 namespace smartmig {
 
 inline constexpr int kReportFd = 3, kBlockFd = 4, kDirectoryFd = 5;  // descriptors of a new supervisor
-inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 2;
+inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 3;
 // A script is open as this descriptor of the job; its path stands in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";
 inline constexpr int kStopSignal =
     40;  // carries stop_payload(); SIGSTOP and SIGCONT suspend and continue; sent through a pidfd of a verified process
+// The first SIGCONT of a job that began without a slice: it has one now, and its time limit, in place of the grace,
+// counts from here.
 
 struct LaunchList {
   std::uint32_t at = 0, count = 0;
@@ -25,7 +27,7 @@ struct LaunchHead {
   std::uint64_t bytes = 0;
   std::uint64_t job = 0;
   std::int32_t attempt = 0;
-  std::uint32_t uid = 0, gid = 0, change_user = 0, append_output = 0;
+  std::uint32_t uid = 0, gid = 0, change_user = 0, append_output = 0, held = 0;
   std::uint32_t host_mem_mib = 0;
   std::int64_t time_limit_us = 0, grace_us = 0;  // time_limit_us 0: none
   std::uint64_t log_segment_bytes = 0, copy_bytes = 0;

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "live/jobs/exact_memory.h"
+#include "live/jobs/held_start.h"
 #include "live/jobs/launch_block.h"
 #include "live/jobs/origin_file.h"
 
@@ -168,7 +169,7 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   if (const auto noted = note_origin(directory, launch); !noted) return give_up(noted.error());
   const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));
-  auto reporting = memory_environment(launch);
+  auto reporting = preload_environment(launch);
   if (!reporting) return give_up(reporting.error());
   Launch whole = launch;
   for (auto& variable : *reporting) whole.slice.push_back(std::move(variable));
@@ -416,8 +417,9 @@ Result<Ok> ProcessRunner::reports_memory() const {
 }
 
 // Called once the attempt has its place in the spool, so what lies there is of a start that came to nothing.
-Result<Environment> ProcessRunner::memory_environment(const Launch& launch) const {
-  if (!launch.spec.exact_memory) return Environment{};
+Result<Environment> ProcessRunner::preload_environment(const Launch& launch) const {
+  const bool told = launch.hold || (launch.tell_cuda && reports_memory());
+  if (!launch.spec.exact_memory && !told) return Environment{};
   SMARTMIG_RETURN_IF_ERROR(reports_memory());
   SMARTMIG_TRY(const std::string library, find_preload_library());
   const std::string directory = memory_directory(launch.id);
@@ -427,7 +429,41 @@ Result<Environment> ProcessRunner::memory_environment(const Launch& launch) cons
   std::string_view own;
   for (const std::string& entry : launch.spec.environment)
     if (entry.starts_with(kPreload)) own = std::string_view(entry).substr(kPreload.size());
-  return exact_memory_environment(library, directory, own);
+  Environment out = exact_memory_environment(library, directory, own);
+  if (!launch.spec.exact_memory) out.pop_back();
+  if (told)
+    for (auto& variable : hold_environment(directory, launch.hold)) out.push_back(std::move(variable));
+  return out;
+}
+
+Result<Ok> ProcessRunner::can_hold(const JobSpec& spec) const {
+  SMARTMIG_RETURN_IF_ERROR(reports_memory());
+  return can_be_held(spec);
+}
+
+// The limits of its slice first, the grant last: from then on it may be on the device. Memory limits of a pair are
+// raised in one order and lowered in the other, so what is refused is written again.
+Result<Ok> ProcessRunner::grant(const Launch& launch) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (watched_.count(launch.id) == 0) return not_found("{} does not run", attempt_title(launch.id));
+  }
+  if (!granted(launch.id)) {
+    SMARTMIG_TRY(const AttemptRecord record, spool_.read_record(launch.id));
+    for (int round = 0; round < 2; ++round)
+      for (const auto& [file, text] : cgroups_.plan(record.token, limits_of(launch)).settings)
+        if (!file.ends_with("/devices.deny")) write_cgroup_file(file, text);
+    SMARTMIG_RETURN_IF_ERROR(note_origin(spool_.directory(launch.id), launch));
+    SMARTMIG_RETURN_IF_ERROR(write_grant(memory_directory(launch.id), launch.slice));
+  }
+  return stop(launch.id, SIGCONT, launch.spec.time_limit.value_or(Time{0}));
+}
+
+std::optional<UnixTime> ProcessRunner::granted(AttemptId id) const { return grant_time(memory_directory(id)); }
+
+std::optional<Time> ProcessRunner::first_cuda_call(AttemptId id) const {
+  if (options_.memory.empty()) return std::nullopt;
+  return smartmig::first_cuda_call(memory_directory(id));
 }
 
 std::optional<JobMemory> ProcessRunner::memory_of(AttemptId id) const {

@@ -38,6 +38,10 @@ class ProcessRunner : public JobRunner {
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   Result<Ok> start(const Launch& launch) override;
+  Result<Ok> can_hold(const JobSpec& spec) const override;
+  Result<Ok> grant(const Launch& launch) override;
+  std::optional<UnixTime> granted(AttemptId id) const override;
+  std::optional<Time> first_cuda_call(AttemptId id) const override;
   Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;
   Result<Ok> suspend(AttemptId id, bool on) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
@@ -69,7 +73,8 @@ class ProcessRunner : public JobRunner {
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
   Result<Ok> check(const Launch& launch) const;
   Result<int> launch_block(const Launch& launch, const std::string& directory) const;
-  Result<Environment> memory_environment(const Launch& launch) const;
+  Result<Environment> preload_environment(const Launch& launch) const;
+  CgroupLimits limits_of(const Launch& launch) const;
   std::string memory_directory(AttemptId id) const;
   Result<Ok> watch(AttemptId id, int pidfd, bool child);
   void watch_loop();

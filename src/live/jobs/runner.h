@@ -33,6 +33,8 @@ struct Launch {
   std::string emulated_kind;              // not empty: register the job on its emulated slice as busy, of this kind
   Time predicted{};                       // run time expected; what an in-process runner takes
   double remaining = 1;                   // share of the job's work that is left, as of its last checkpoint
+  bool hold = false;       // before its slice is free: no slice yet, and it waits at its first CUDA call for grant()
+  bool tell_cuda = false;  // its first CUDA call is written down (first_cuda_call), where the library is there
 };
 
 // What of its launch is written down beside an attempt's record.
@@ -61,6 +63,14 @@ class JobRunner {
   // Returns once the attempt's record exists. kBusy: that attempt has a record already (it was started before). Other
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
+  // A job with Launch::hold can be started; an error says why this one cannot.
+  virtual Result<Ok> can_hold(const JobSpec&) const { return unsupported("jobs without processes have no CUDA call"); }
+  // An attempt that was started with Launch::hold gets its slice; its time limit counts from now. Asked twice it is the
+  // same. kNotFound: it does not run, and its exit has been or will be told.
+  virtual Result<Ok> grant(const Launch& launch) { return not_found("job {} is not held", launch.id.job); }
+  virtual std::optional<UnixTime> granted(AttemptId) const { return std::nullopt; }  // when; nothing: it was not
+  // From the attempt's start to the first CUDA call of its processes; nothing: none that is known.
+  virtual std::optional<Time> first_cuda_call(AttemptId) const { return std::nullopt; }
   // Sends `first_signal` to the whole group, after `grace` kills it; the exit follows later. Unknown attempts are
   // errors.
   virtual Result<Ok> stop(AttemptId id, int first_signal, Time grace) = 0;

@@ -71,6 +71,14 @@ struct Settings {
     bool operator==(const Host&) const = default;
   } host;
 
+  struct Prelaunch {
+    bool all = false;  // jobs that do not say
+    int jobs = 4;      // at a time; 0: none
+    int mem_mib = 0;   // of the host, for all of them; 0: a quarter of host.mem
+    double cpus = 0;   // 0: a quarter of host.cpus
+    bool operator==(const Prelaunch&) const = default;
+  } prelaunch;
+
   struct Energy {
     Time sample = std::chrono::seconds(1);
     bool operator==(const Energy&) const = default;

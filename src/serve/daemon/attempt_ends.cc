@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+
 namespace smartmig {
 namespace {
 
@@ -24,7 +26,51 @@ void AttemptEnds::take_exits() {
   attempts_.begin_postponed();
 }
 
+// Of an attempt that began before it had a slice. True: that settles it. One that failed without a slice, or without a
+// CUDA call that was seen, may have failed for the want of a GPU: it runs again with its slice from the beginning.
+bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
+  if (const auto called = runner_.first_cuda_call(exit.id)) job.ahead.to_cuda_s = seconds(*called);
+  const UnixTime began = std::exchange(job.ahead.began, kNotYet);
+  if (began == kNotYet) return false;
+  const bool waits = is_waiting(job.status), placed = job.place.gpu >= 0;
+  const bool without = !placed || job.status == JobStatus::kStarting || exit.ended <= job.times.started;
+  if (!placed || job.status == JobStatus::kStarting) job.ahead.held_s += seconds(std::max(Time{0}, exit.ended - began));
+  const bool called = runner_.first_cuda_call(exit.id).has_value();
+  if (job.stop_reason != StopReason::kNone || exit.never_started || exit.timed_out) return false;
+  if (exit.code == 0) {
+    if (!without) return false;
+    if (placed) attempts_.left_slice(job, exit.ended);
+    leave_slice(job);
+    job.times.started = began;
+    if (job.times.first_started == kNotYet) job.times.first_started = began;
+    job.times.ended = exit.ended;
+    job.exit.code = 0;
+    job.exit.signal = 0;
+    attempts_.drop_postponed(job.id);
+    lifecycle_.finish(job, JobStatus::kDone, "ended before it had a slice: it made no CUDA call", false);
+    return true;
+  }
+  if (!without && called) return false;
+  job.ahead.refused =
+      fmt::format("attempt {}, which began {}, ended with {}", job.attempt,
+                  called ? "before its slice was free" : "ahead and made no CUDA call",
+                  exit.signal > 0 ? fmt::format("signal {}", exit.signal) : fmt::format("exit code {}", exit.code));
+  if (placed) attempts_.left_slice(job, exit.ended);
+  memory_.attempt_ended(job);
+  const std::string reason = job.ahead.refused + ": it starts again with its slice";
+  if (!waits) {
+    lifecycle_.back_to_queue(job, reason, job.work.remaining);
+    return true;
+  }
+  if (job.status == JobStatus::kQueued) job.reason = reason;
+  session_.note("requeued",
+                fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt, json_text(reason)));
+  book_.changed(job);
+  return true;
+}
+
 void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
+  if (ended_ahead(job, exit)) return;
   const ExitFacts facts{session_.share_left(job), session_.waits(job.id) || table_.postponed(job.id),
                         boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);

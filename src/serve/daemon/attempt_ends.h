@@ -30,6 +30,7 @@ class AttemptEnds {
 
  private:
   void ended(JobRecord& job, const AttemptExit& exit);
+  bool ended_ahead(JobRecord& job, const AttemptExit& exit);
   void failed(JobRecord& job, const AttemptExit& exit, const ExitVerdict& verdict);
 
   const Settings& settings_;

@@ -17,9 +17,17 @@ namespace smartmig {
 class AttemptTable {
  public:
   // From its exclusive record (runner.h) to its exit.
-  void began(const JobRecord& job) { under_way_.insert(attempt_of(job)); }
-  bool ended(AttemptId id) { return under_way_.erase(id) > 0; }  // false: it is none of ours
+  void began(const JobRecord& job) {
+    ahead_.erase(attempt_of(job));
+    under_way_.insert(attempt_of(job));
+  }
+  bool ended(AttemptId id) { return under_way_.erase(id) + ahead_.erase(id) > 0; }  // false: it is none of ours
   bool under_way(const JobRecord& job) const { return under_way_.count(attempt_of(job)) > 0; }
+
+  // Begun before it has a slice (prelaunches.h), until it has one or ends: its job waits.
+  void began_ahead(const JobRecord& job) { ahead_.insert(attempt_of(job)); }
+  bool ahead(const JobRecord& job) const { return ahead_.count(attempt_of(job)) > 0; }
+  const std::set<AttemptId>& ahead() const { return ahead_; }
 
   // From the decision to the exit.
   void take(SliceKey slice, QueueId job);
@@ -47,7 +55,7 @@ class AttemptTable {
   std::map<std::string, int> running_of_groups(const JobBook& book) const;  // group -> jobs
 
  private:
-  std::set<AttemptId> under_way_;
+  std::set<AttemptId> under_way_, ahead_;
   std::map<SliceKey, QueueId> on_slice_;
   std::map<QueueId, LiveFleet::Effect> postponed_;
 };

@@ -1,51 +1,16 @@
 #include "serve/daemon/attempts.h"
 
-#include <pwd.h>
+#include <signal.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/json.h"
+#include "serve/daemon/job_launch.h"
 
 namespace smartmig {
 namespace {
 
 constexpr Time kFirstPause{1'000'000}, kLongestPause{30'000'000};
-
-std::string home_of(std::uint32_t uid) {
-  char buffer[4096];
-  passwd entry{}, *found = nullptr;
-  if (::getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found) return found->pw_dir;
-  return "/";
-}
-
-// What a job can know of itself; the names of Slurm, too, since scripts look for them.
-Environment variables_of(const JobRecord& job) {
-  Environment out = {
-      {"SMARTMIG_JOB_ID", fmt::format("{}", job.id)},
-      {"SMARTMIG_JOB_NAME", title(job)},
-      {"SMARTMIG_ATTEMPT", std::to_string(job.attempt)},
-      {"SMARTMIG_GPU", std::to_string(job.place.gpu)},
-      {"SMARTMIG_SLICE", to_string(job.place.slice)},
-      {"SLURM_JOB_ID", fmt::format("{}", job.id)},
-      {"SLURM_JOBID", fmt::format("{}", job.id)},
-      {"SLURM_JOB_NAME", title(job)},
-      {"SLURM_SUBMIT_DIR", job.spec.submit_directory.empty() ? job.spec.directory : job.spec.submit_directory},
-      {"SLURM_RESTART_COUNT", std::to_string(job.attempt - 1)}};
-  if (job.spec.cpus > 0)  // Slurm sets it only where it was asked for
-    out.push_back({"SLURM_CPUS_PER_TASK", fmt::format("{:.0f}", std::max(1.0, std::floor(job.spec.cpus)))});
-  if (in_array(job)) {
-    out.push_back({"SMARTMIG_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
-    out.push_back({"SMARTMIG_ARRAY_TASK_ID", std::to_string(job.array.index)});
-    out.push_back({"SLURM_ARRAY_JOB_ID", fmt::format("{}", job.array.id)});
-    out.push_back({"SLURM_ARRAY_TASK_ID", std::to_string(job.array.index)});
-    out.push_back({"SLURM_ARRAY_TASK_COUNT", std::to_string(job.array.count)});
-    out.push_back({"SLURM_ARRAY_TASK_MIN", std::to_string(job.array.first)});
-    out.push_back({"SLURM_ARRAY_TASK_MAX", std::to_string(job.array.last)});
-    out.push_back({"SLURM_ARRAY_TASK_STEP", std::to_string(job.array.step)});
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -88,7 +53,7 @@ void Attempts::begin_postponed() {
 void Attempts::begin(JobRecord& job, const LiveFleet::Effect& effect) {
   job.status = JobStatus::kStarting;
   job.reason.clear();
-  ++job.attempt;
+  if (job.ahead.began == kNotYet) ++job.attempt;  // else its processes wait for this slice
   job.place.gpu = int(index(effect.gpu));
   job.place.slice = slice_of(*session_.platform().model(effect.gpu).gpu, effect.where);
   job.place.device = boards_.device(job.place.gpu, effect.where);
@@ -149,15 +114,9 @@ void Attempts::carry_out() {
 Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect& effect) {
   const Instance* instance = find_instance(boards_.at(job.place.gpu).board, effect.where);
   if (!instance) return lost_error("GPU {} has no slice {}", job.place.gpu, to_string(job.place.slice));
-  Launch launch;
-  launch.id = attempt_of(job);
-  launch.spec = job.spec;
-  launch.uid = job.owner.uid;
-  launch.gid = job.owner.gid;
-  launch.user = job.owner.name;
-  launch.home = home_of(job.owner.uid);
-  SMARTMIG_TRY(launch.slice, boards_.lanes().environment(effect.gpu, *instance, job.owner.uid));
-  for (auto& variable : variables_of(job)) launch.slice.push_back(std::move(variable));
+  Launch launch = launch_of_job(job);
+  SMARTMIG_TRY(Environment slice, boards_.lanes().environment(effect.gpu, *instance, job.owner.uid));
+  launch.slice.insert(launch.slice.begin(), slice.begin(), slice.end());
   launch.device = job.place.device;
   if (runner_.fences_devices()) launch.device_nodes = boards_.lanes().device_nodes(effect.gpu, *instance);
   const HostShare share =
@@ -176,6 +135,7 @@ void Attempts::could_not_start(JobRecord& job, const Error& error) {
   // kBusy: of its board, where another user's processes keep this one's out (MPS).
   if (error.code != Error::kIo && error.code != Error::kTimeout && error.code != Error::kBusy) {
     job.times.ended = session_.now();
+    if (table_.ahead(job)) (void)runner_.stop(attempt_of(job), SIGKILL, Time{0});
     return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
   }
   if (shortage_.next_try <= session_.now()) {  // once for the starts of one step
@@ -187,11 +147,26 @@ void Attempts::could_not_start(JobRecord& job, const Error& error) {
   lifecycle_.back_to_queue(job, "could not be started, and is tried again: " + error.what, job.work.remaining);
 }
 
+// What of its launch lies behind it is no part of its time on the slice.
+void Attempts::granted(JobRecord& job) {
+  job.ahead.hidden_s = 0;
+  if (job.ahead.began == kNotYet) return;
+  const auto called = runner_.first_cuda_call(attempt_of(job));
+  book_grant(job, called);
+  session_.note("granted", fmt::format("\"job\":{},\"attempt\":{},\"held_s\":{:.3f},\"at_cuda\":{}", job.id,
+                                       job.attempt, seconds(job.times.started - job.ahead.began), called.has_value()));
+}
+
 void Attempts::start(const LiveFleet::Effect& effect) {
   JobRecord* job = book_.find(table_.holder(key_of(effect)));
   if (!job || job->status != JobStatus::kStarting) return;
   const auto launch = launch_of(*job, effect);
-  Result<Ok> started = launch ? runner_.start(*launch) : Result<Ok>(launch.error());
+  const bool ahead = table_.ahead(*job);
+  Result<Ok> started = !launch ? Result<Ok>(launch.error()) : ahead ? runner_.grant(*launch) : runner_.start(*launch);
+  if (launch && ahead && !started && started.error().code == Error::kNotFound) {
+    left_slice(*job, session_.now());  // its exit comes next and says what follows
+    return lifecycle_.back_to_queue(*job, "its processes have just ended", job->work.remaining);
+  }
   // kBusy of the runner: it runs already, an earlier daemon began it.
   if (!started && !(launch && started.error().code == Error::kBusy)) return could_not_start(*job, started.error());
   if (!shortage_.words.empty()) session_.note("shortage", "\"words\":\"over: jobs start again\"");
@@ -200,6 +175,7 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   table_.began(*job);
   job->status = JobStatus::kRunning;
   job->times.started = session_.now();
+  granted(*job);
   if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
   lifecycle_.started(*job);
   boards_.attempt_began(*job);

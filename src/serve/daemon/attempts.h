@@ -1,5 +1,6 @@
 // From a decision to processes and back: what the policy's plan asks for is written into the records (prepare), and
-// once that is stored it is done (carry_out): attempts begin on their slices, jobs are told to stop, slices are created
+// once that is stored it is done (carry_out): attempts begin on their slices, or get them where their processes wait for
+// one already (prelaunches.h), jobs are told to stop, slices are created
 // and destroyed. A start whose slice, or whose own last slice, is not left yet is postponed until the exit,
 // and so is the end of a slice.
 //
@@ -44,6 +45,7 @@ class Attempts {
  private:
   void begin(JobRecord& job, const LiveFleet::Effect& effect);
   void start(const LiveFleet::Effect& effect);
+  void granted(JobRecord& job);
   void could_not_start(JobRecord& job, const Error& error);
   Result<Launch> launch_of(const JobRecord& job, const LiveFleet::Effect& effect);
 

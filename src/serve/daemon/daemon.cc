@@ -20,12 +20,15 @@ void Daemon::step() {
   if (!decisions_.paused() && !waits && book.take_queue_changed()) visible_.update(state_->figures.started());
   if (reservations_.take_changed()) decisions_.decide_anyway();
   if (book.disk_trouble().empty() && !waits) decisions_.decide_all();
+  if (book.disk_trouble().empty() && !waits && !decisions_.paused())
+    prelaunches_.choose(*decisions_.policies().stack().policy);
   decisions_.consult();
   upkeep_.save_when_due(state_->estimates, visible_);
   const bool stored = commit();
   if (stored) {
     attempts_.carry_out();
     suspensions_.carry_out();
+    prelaunches_.carry_out();
     upkeep_.tell_of_ended();
     upkeep_.send_mail(lifecycle_.take_mail());
     upkeep_.map_jobs(state_->attempts, state_->boards);
@@ -74,7 +77,8 @@ UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
-                   reservations_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   reservations_.next_due(), prelaunches_.next_due(),
+                   short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.

@@ -19,6 +19,7 @@
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
 #include "serve/daemon/job_requests.h"
+#include "serve/daemon/prelaunches.h"
 #include "serve/daemon/requests.h"
 #include "serve/daemon/reservation_keeper.h"
 #include "serve/daemon/upkeep.h"
@@ -79,6 +80,7 @@ class Daemon {
   VisibleJobs visible_;
   Attempts attempts_;
   AttemptEnds ends_;
+  Prelaunches prelaunches_;
   GpuReports reports_;
   Decisions decisions_;
   Suspensions suspensions_;

@@ -17,6 +17,7 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
                 state_->attempts, state_->shares, lifecycle_, visible_),
       ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
             state_->memory, state_->estimates, lifecycle_, state_->figures),
+      prelaunches_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->attempts),
       reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
                state_->memory, state_->figures),
       decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->attempts,

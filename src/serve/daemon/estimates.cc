@@ -49,7 +49,7 @@ void Estimates::learn_from(const JobRecord& job) {
   const Time here = session_.belief().table()->work(row, session_.cluster().state(row).type);
   if (here <= Time{0}) return;
   PastRun run;
-  run.ran_s = seconds(job.times.ended - job.times.started);
+  run.ran_s = seconds(job.times.ended - job.times.started) + job.ahead.hidden_s;
   run.whole_over_slice = double(job.work.estimate.count()) * job.work.remaining / double(here.count());
   run.peak_mib = job.memory.peak_mib;
   history_.add(signature(job), run);

@@ -49,7 +49,12 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"energy_source", int(job.energy.source)},
                 {"preemptions", job.counts.preempted},
                 {"oom_restarts", job.counts.out_of_memory},
-                {"overruns", job.counts.overruns}};
+                {"overruns", job.counts.overruns},
+                {"ahead_began", unix_us(job.ahead.began)},
+                {"ahead_refused", job.ahead.refused},
+                {"held_s", job.ahead.held_s},
+                {"hidden_s", job.ahead.hidden_s},
+                {"to_cuda_s", job.ahead.to_cuda_s}};
   row.state = json_dump(state);
   return row;
 }
@@ -75,7 +80,7 @@ Result<JobRecord> from_row(const JobRow& row) {
            "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
-           "slice_s"}));
+           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -135,6 +140,12 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_TRY(job.work.remaining, object.number("remaining", 0, 1));
   SMARTMIG_TRY(job.work.slice_s, object.number("slice_s", 0, 1e18, 0));  // rows of before have none
   SMARTMIG_TRY(job.energy.joules, object.number("joules", 0, 1e18));
+  SMARTMIG_TRY(const std::int64_t ahead, object.integer("ahead_began", -1, kLargest, -1));
+  job.ahead.began = from_unix_us(ahead);
+  job.ahead.refused = text("ahead_refused");
+  SMARTMIG_TRY(job.ahead.held_s, object.number("held_s", 0, 1e18, 0));
+  SMARTMIG_TRY(job.ahead.hidden_s, object.number("hidden_s", 0, 1e18, 0));
+  SMARTMIG_TRY(job.ahead.to_cuda_s, object.number("to_cuda_s", -1, 1e18, -1));
   return job;
 }
 
@@ -172,6 +183,11 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"begin_at", job.spec.begin ? Json(unix_seconds(*job.spec.begin)) : Json()},
       {"late_s", seconds(lateness(job, shown.now, shown.expected))},
       {"attempt", job.attempt},
+      {"ahead_at", ended ? Json() : instant_or_null(job.ahead.began)},
+      {"ahead_refused", printable(job.ahead.refused)},
+      {"held_s", job.ahead.held_s},
+      {"hidden_s", job.ahead.hidden_s},
+      {"to_cuda_s", job.ahead.to_cuda_s >= 0 ? Json(job.ahead.to_cuda_s) : Json()},
       {"gpu", placed ? Json(job.place.gpu) : Json()},
       {"slice", placed ? Json(to_string(job.place.slice)) : Json()},
       {"device", placed ? Json(job.place.device) : Json()},

@@ -1,5 +1,7 @@
 #include "serve/daemon/job_record.h"
 
+#include <algorithm>
+
 #include "base/printable.h"
 
 namespace smartmig {
@@ -19,6 +21,13 @@ const char* name_of(EstimateSource source) {
 void add_slice_time(JobRecord& job, UnixTime until) {
   if (job.times.started == kNotYet || job.place.slice.none() || until <= job.times.started) return;
   job.work.slice_s += std::atoi(job.place.slice.profile.c_str()) * seconds(until - job.times.started);
+}
+
+void book_grant(JobRecord& job, std::optional<Time> to_cuda) {
+  const Time waited = std::max(Time{0}, job.times.started - job.ahead.began);
+  job.ahead.held_s += seconds(waited);
+  job.ahead.hidden_s = seconds(std::min(waited, to_cuda.value_or(waited)));
+  if (to_cuda) job.ahead.to_cuda_s = seconds(*to_cuda);
 }
 
 void leave_slice(JobRecord& job) {

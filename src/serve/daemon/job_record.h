@@ -83,6 +83,13 @@ struct JobRecord {
     int code = -1, signal = 0;
   } exit;  // of the last attempt
   struct {
+    UnixTime began = kNotYet;  // of the current attempt: its processes started then, before it had a slice
+    double held_s = 0;         // from such a start to the slice, or to the end without one; of all attempts
+    double hidden_s = 0;       // of the last attempt: what of its launch lay before it had its slice
+    double to_cuda_s = -1;     // of the last that told: from its start to its first CUDA call; -1: not known
+    std::string refused;       // why it is not started ahead any more; empty: it may be
+  } ahead;                     // of its slice (prelaunches.h)
+  struct {
     Time estimate{};  // on the whole GPU
     EstimateSource source = EstimateSource::kGuess;
     double remaining = 1;  // share of it left when it last left a slice
@@ -103,6 +110,8 @@ struct JobRecord {
 
 inline bool in_array(const JobRecord& job) { return job.array.id != kNoId; }
 inline AttemptId attempt_of(const JobRecord& job) { return {number(job.id), job.attempt}; }
+// Its attempt, which began ahead of it, has its slice since times.started; `to_cuda`: its first CUDA call, if it made one.
+void book_grant(JobRecord& job, std::optional<Time> to_cuda);
 void leave_slice(JobRecord& job);                     // it is on no slice any more
 void add_slice_time(JobRecord& job, UnixTime until);  // of the attempt that has ended then; before another
 

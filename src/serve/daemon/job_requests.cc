@@ -83,6 +83,13 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   if (spec.exact_memory)
     if (const auto can = runner_.reports_memory(); !can)
       return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
+  if (spec.prelaunch.value_or(false)) {
+    const auto can = runner_.can_hold(spec);
+    const std::string why = settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)"
+                            : can                         ? ""
+                                                          : can.error().what;
+    if (!why.empty()) warnings.push_back("it starts when its slice is there, not before: " + why);
+  }
   for (const Dependency& d : spec.dependencies) {
     if (book_.find(QueueId(d.job))) continue;
     SMARTMIG_TRY(const auto row, book_.stored(QueueId(d.job)));
@@ -102,6 +109,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   if (const auto at = settings_.limits.priorities.find(job.owner.name); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
   if (!job.spec.patient) job.spec.patient = settings_.defaults.patient;
+  if (!job.spec.prelaunch) job.spec.prelaunch = settings_.prelaunch.all;
   if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
   estimates_.estimate(job);
   return job;
@@ -153,6 +161,12 @@ Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
     attempts_.left_slice(*job, session_.now());
   }
   attempts_.drop_postponed(id);
+  if (table_.ahead(*job)) {  // it waits, and its processes are there
+    session_.withdraw(id);
+    job->reason = why;
+    attempts_.stop(*job, StopReason::kCancel);
+    return Ok{};
+  }
   lifecycle_.finish(*job, JobStatus::kCancelled, why, false);
   return Ok{};
 }
@@ -176,6 +190,7 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   job.times.ended = job.times.started = kNotYet;
   job.exit.code = -1;
   job.exit.signal = 0;
+  job.ahead.refused.clear();
   job.work.remaining = 1;
   job.held_by = HeldBy::kNobody;
   job.spec.dependencies.clear();

@@ -31,6 +31,11 @@ void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, const 
   put_where_it_runs(job, runs && left.origin ? left.origin->device : "", state);
 }
 
+// It began before it had a slice, and was given none: it waits, and so do its processes.
+bool held_only(const JobRunner& runner, const JobRunner::Left& left) {
+  return left.origin && left.origin->device.empty() && !runner.granted(left.id);
+}
+
 JobRecord unknown_job(const JobRunner::Left& left, DaemonState& state) {
   JobRecord job;
   job.id = QueueId(left.id.job);
@@ -65,7 +70,9 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
   for (const JobRunner::Left& left : runner.left(wanted)) {
     const QueueId id = QueueId(left.id.job);
     SMARTMIG_TRY(auto known, known_record(id, state));
-    if (known && known->attempt >= left.id.attempt) continue;
+    const bool was_held = known && known->attempt == left.id.attempt && is_waiting(known->status) &&
+                          known->ahead.began != kNotYet && runner.granted(left.id);
+    if (known && known->attempt >= left.id.attempt && !was_held) continue;
     SMARTMIG_TRY(const JobRunner::Found found, runner.recover({left.id}));
     const bool runs = !found.running.empty();
     if (!runs && found.ended.empty()) continue;  // it never began
@@ -78,6 +85,10 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     if (!job && known) job = &state.book.bring_back(std::move(*known));
     if (!job) job = &state.book.take_over(unknown_job(left, state));
     give_attempt(*job, left, runs, state);
+    if (held_only(runner, left)) {
+      job->status = JobStatus::kQueued;
+      job->ahead.began = state.session.now();
+    }
     state.book.changed(*job);
     say(left.id, runs ? "taken over: it runs, and its attempt is newer than the restored queue"
                       : "finished: it ended after the restored queue was saved");

@@ -1,9 +1,34 @@
 #include "serve/daemon/recovery.h"
 
+#include "serve/daemon/job_launch.h"
+
 namespace smartmig {
 namespace {
 
+// Begun before it had a slice, and never granted one: it waits as before, and so do its processes. What was about to
+// be granted is decided anew. One whose grant was written has its slice.
+bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
+  if (job.ahead.began == kNotYet || job.status == JobStatus::kRunning || job.status == JobStatus::kStopping)
+    return false;
+  const auto granted = job.status == JobStatus::kStarting ? runner.granted(attempt_of(job)) : std::nullopt;
+  if (granted) {
+    (void)runner.grant(launch_of_job(job));  // its time limit may not have begun
+    job.times.started = *granted;
+    book_grant(job, runner.first_cuda_call(attempt_of(job)));
+    return false;
+  }
+  if (job.status == JobStatus::kStarting) {
+    job.status = JobStatus::kQueued;
+    leave_slice(job);
+    state.book.changed(job);
+  }
+  state.attempts.began_ahead(job);
+  return true;
+}
+
 void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
+  job.ahead.began = kNotYet;
+  if (is_waiting(job.status)) return state.book.changed(job);
   if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
   job.status = JobStatus::kQueued;
   job.stop_reason = StopReason::kNone;
@@ -14,6 +39,7 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
 // Where its slice is, it is put back into the belief, with what it had left at `last`, while it still ran. Where it is
 // gone, its exit will tell.
 void resume(JobRecord& job, UnixTime last, DaemonState& state) {
+  if (job.place.gpu < 0 && job.ahead.began != kNotYet) return;  // stopped before it had one
   PlacementId where = kNoPlacement;
   if (state.boards.known(job.place.gpu))
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
@@ -38,7 +64,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
   std::vector<AttemptId> expected;
   std::vector<QueueId> held;
   for (const auto& [id, job] : state.book.live()) {
-    if (!is_waiting(job.status)) expected.push_back(attempt_of(job));
+    if (!is_waiting(job.status) || job.ahead.began != kNotYet) expected.push_back(attempt_of(job));
     if (job.status == JobStatus::kHeld) held.push_back(id);
   }
   SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));
@@ -52,6 +78,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
       never_began(*job, state, lifecycle);
       continue;
     }
+    if (still_ahead(*job, runner, state)) continue;
     state.attempts.began(*job);
     if (job->times.started == kNotYet) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
     if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;

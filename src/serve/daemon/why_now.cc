@@ -98,6 +98,8 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   DaemonState& state = daemon.state();
   const JobRecord* job = state.book.find(id);
   if (!job) return not_found("job {} has just ended", id);
+  if (!is_waiting(job->status) && job->place.gpu < 0)
+    return Why{"running", fmt::format("job {} is {} before it had a slice", id, name_of(job->status)), {}, {}};
   if (!is_waiting(job->status))
     return Why{"running",
                fmt::format("job {} is {} on {} of GPU {}", id, name_of(job->status), to_string(job->place.slice),
@@ -125,6 +127,12 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   if (const int times = job->counts.preempted; times > 0)
     why.sentence +=
         fmt::format("; it was stopped for another job {}", times == 1 ? "once" : fmt::format("{} times", times));
+  if (state.attempts.ahead(*job))
+    why.sentence += daemon.world().runner.first_cuda_call(attempt_of(*job))
+                        ? "; its processes wait at their first CUDA call"
+                        : "; its processes have started ahead";
+  else if (job->spec.prelaunch.value_or(false) && !job->ahead.refused.empty())
+    why.sentence += "; it starts when its slice is there, not before: " + job->ahead.refused;
   return why;
 }
 

@@ -25,7 +25,7 @@ constexpr SchemaShape kShapes[] = {
      "code:text message:text"},
     {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int "
-     "-exact_memory:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
+     "-exact_memory:bool -prelaunch:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
      "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
@@ -35,7 +35,7 @@ constexpr SchemaShape kShapes[] = {
     {"Job", "A job and its fate. Instants are Unix seconds, energy is attributed from the boards.",
      "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text suspended:bool group:text reservation:text -command:[text] "
      "kind:text "
-     "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int gpu:int? slice:text? "
+     "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int ahead_at:num? ahead_refused:text held_s:num hidden_s:num to_cuda_s:num? gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
      "mem_mib:int? peak_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
      "min_slices:int "

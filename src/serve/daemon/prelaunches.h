@@ -1,0 +1,50 @@
+// Processes of waiting jobs that start before their slice is free (docs/prelaunch.md): the preload library holds them at
+// their first CUDA call until Attempts grants them the slice that the policy decides on, as on any other waiting job.
+//
+// Invariants:
+//   - such an attempt is in its job's record (JobRecord::ahead) and stored before anything of it starts;
+//   - at most prelaunch.jobs of them wait at a time, with prelaunch.mem of host memory together, and at most
+//     prelaunch.cpus of them are on their way to their first CUDA call, with a core each;
+//   - a job that cannot be held, or failed so, is not started ahead again (JobRecord::ahead.refused says why).
+// Thread rule: the owner's.
+#pragma once
+#include "sched/policy.h"
+#include "serve/daemon/attempts.h"
+
+namespace smartmig {
+
+class Prelaunches {
+ public:
+  Prelaunches(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
+              AttemptTable& table)
+      : settings_(settings), runner_(runner), emulated_(emulated), session_(session), book_(book), table_(table) {}
+
+  // Before the commit: the next waiting jobs, in the order in which the policy means to start them.
+  void choose(const Policy& policy);
+  void carry_out();  // after it
+  // While some are on their way to CUDA and others wait for that.
+  UnixTime next_due() const { return next_look_; }
+
+ private:
+  struct Use {
+    int jobs = 0, on_the_way = 0;
+    std::int64_t mem_mib = 0;
+  };
+  Use used();
+  int mem_mib_of(const JobRecord& job) const;
+  bool eligible(const JobRecord& job) const;
+  bool refused(JobRecord& job);
+  std::vector<JobRecord*> next_jobs(const Policy& policy);
+
+  const Settings& settings_;
+  JobRunner& runner_;
+  const bool emulated_;
+  LiveSession& session_;
+  JobBook& book_;
+  AttemptTable& table_;
+  std::set<AttemptId> at_cuda_;  // of those ahead
+  std::vector<QueueId> to_start_;
+  UnixTime next_look_ = kNeverUnix, next_try_{};
+};
+
+}  // namespace smartmig
