@@ -41,7 +41,8 @@ void Command::add(std::string name, std::string value_name, std::string help, st
 
 Command& Command::flag(std::string name, bool& target, std::string help) {
   add(std::move(name), "", std::move(help), "", true, [&target](std::string_view value) -> Result<Ok> {
-    target = !(value == "0" || value == "false" || value == "no");
+    const std::string word = lower(value);
+    target = !(word == "0" || word == "false" || word == "no" || word == "f");
     return Ok{};
   });
   return *this;
@@ -114,6 +115,11 @@ Command& Command::also(std::string name) {
   return *this;
 }
 
+Command& Command::env(std::string variable) {
+  options_.back().variable = std::move(variable);
+  return *this;
+}
+
 Command& Command::alias(std::string short_name) {
   options_.back().alias = std::move(short_name);
   return *this;
@@ -141,9 +147,12 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
   for (Option& option : options_) {
     std::string variable = "SMARTMIG_" + option.name.substr(2);
     for (char& c : variable) c = c == '-' ? '_' : char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-    if (const char* value = std::getenv(variable.c_str()))
+    for (const std::string& name : {option.variable, variable}) {
+      const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
+      if (!value || (!*value && name == option.variable)) continue;
       if (auto set = option.set(value); !set)
-        return invalid("{} (from the environment variable {})", set.error().what, variable);
+        return invalid("{} (from the environment variable {})", set.error().what, name);
+    }
   }
   std::size_t filled = 0;
   bool options_over = false;

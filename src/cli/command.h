@@ -33,6 +33,8 @@ class Command {
   Command& command_line(std::vector<std::string>& target, bool& dashed);
   // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
   Command& alias(std::string short_name);
+  // Another program's variable for the option or flag declared last, asked before SMARTMIG_*; an empty one is not set.
+  Command& env(std::string variable);
   // Lines after the options of --help: what the values of an option can be.
   Command& notes(std::string text);
   Command& also(std::string name);  // another name that is understood and not listed: "--job-name" for "--name"
@@ -58,6 +60,7 @@ class Command {
  private:
   struct Option : OptionText {
     std::vector<std::string> also;
+    std::string variable;  // of another program
     Setter set;
     bool given = false;
   };

@@ -24,6 +24,9 @@ SMARTMIG_FUZZ_TARGET(mig_parted_yaml) {
   board.pci_id = "0x20B010DE";
   for (const MigConfig& config : file->configs)
     if (const auto desired = desired_of(config, {board}))
-      for (const Desired& one : *desired) (void)change_for(one, board, {}, false, false);
+      for (const Desired& one : desired->gpus) {
+        (void)change_for(one, board, {}, false, false);
+        (void)difference(one, board, false);
+      }
   return 0;
 }

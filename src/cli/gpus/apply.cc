@@ -17,7 +17,7 @@ struct Applied {
   int calls = 0;
 };
 
-// Mode on, reshape, mode off: each only where asked for.
+// Mode on, reshape, divide, mode off: each only where asked for.
 Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change, const GpuBoard& board) {
   const auto failed = [&](const Error& error) { return Applied{false, error.what, 0}; };
   if (change.mode && *change.mode)
@@ -29,6 +29,17 @@ Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change
     applied.calls = outcome->calls;
     if (outcome->kind != ReshapeOutcome::kDone) return {false, outcome->words, outcome->calls};
   }
+  for (const DivideStep& step : change.divide) {
+    const auto now = driver.read(change.gpu);
+    if (!now) return {false, now.error().what, applied.calls};
+    const Instance* instance = find_instance(*now, step.placement);
+    if (!instance)
+      return {false, fmt::format("{} is not there to be divided", slice_name(*now->model, step.placement)),
+              applied.calls};
+    ++applied.calls;
+    if (auto divided = driver.divide(change.gpu, *instance, step.into); !divided)
+      return {false, divided.error().what, applied.calls};
+  }
   if (change.mode && !*change.mode)
     if (auto set = driver.set_mig_mode(change.gpu, false); !set) return failed(set.error());
   return applied;
@@ -39,17 +50,26 @@ Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change
 int run_apply(const Arguments& arguments) {
   GpuOptions options;
   ConfigOptions config;
-  bool mode_only = false;
+  std::string hooks;
+  bool skip_reset = false;
   Command cmd("apply", "",
               "Makes the partition what a configuration says. Slices that are busy stay; if that cannot be, nothing is "
               "changed on that GPU.\nA crash half-way is repaired at the next start.",
               "smartmig apply -f config.yaml -c all-balanced --emulate 8xa100-40gb --state machine");
-  config.declare(cmd, true);
+  config.declare(cmd, "change MIG mode alone");
   options.declare(cmd, true);
-  cmd.flag("--mode-only", mode_only, "change MIG mode alone");
+  cmd.flag("--skip-reset", skip_reset, "as always: smartmig never resets a GPU")
+      .alias("-s")
+      .env("MIG_PARTED_SKIP_RESET");
+  cmd.option("--hooks-file", hooks, "FILE", "refused: smartmig runs no hooks").alias("-k").env("MIG_PARTED_HOOKS_FILE");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (!hooks.empty())
+    return usage_error(
+        unsupported("--hooks-file {}: smartmig runs no hooks; stop and start what holds the GPUs around it, and leave "
+                    "this and MIG_PARTED_HOOKS_FILE out",
+                    hooks));
   auto machine = Machine::open(options, true);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
@@ -62,9 +82,8 @@ int run_apply(const Arguments& arguments) {
   if (!situation) return failure(situation.error());
   const auto desired = wanted(config, *situation);
   if (!desired) return usage_error(desired.error());
-  auto list = changes(*desired, *situation, options.adopt, mode_only);
-  if (!list) return failure(list.error());
-  for (GpuChange& change : *list)
+  auto list = changes(*desired, *situation, options.adopt, config.mode_only);
+  for (GpuChange& change : list)
     if (change.mode && change.refusal.empty() && !options.allow_mode_change)
       change.refusal = fmt::format("{}: MIG mode would have to be switched {}; --allow-mode-change allows it",
                                    title(situation->boards[index(change.gpu)]), *change.mode ? "on" : "off");
@@ -73,12 +92,13 @@ int run_apply(const Arguments& arguments) {
   json["gpus"] = nlohmann::ordered_json::array();
   std::string text;
   for (const std::string& words : *recovered) text += words + "\n";
+  if (!desired->notes.empty()) json["notes"] = desired->notes;
+  for (const std::string& note : desired->notes) text += note + "\n";
   int done = 0, failed = 0;
-  for (const GpuChange& change : *list) {
+  for (const GpuChange& change : list) {
     const GpuBoard& board = situation->boards[index(change.gpu)];
     Applied applied{change.refusal.empty(), change.refusal, 0};
-    const bool nothing =
-        change.plan.steps.empty() && !change.mode && board.instances.size() == std::size_t(board.layout.size());
+    const bool nothing = nothing_to_do(change) && board.instances.size() == std::size_t(board.layout.size());
     if (applied.ok && !nothing) applied = carry_out(driver, *reshaper, change, board);
     text += change_text(change, board);
     if (!applied.ok && change.refusal.empty()) text += fmt::format("  failed: {}\n", applied.words);

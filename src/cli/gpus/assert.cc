@@ -11,15 +11,25 @@ namespace smartmig::cli {
 int run_assert(const Arguments& arguments) {
   GpuOptions options;
   ConfigOptions config;
-  bool mode_only = false;
-  Command cmd("assert", "", "Exit code 0 if the partition is what a configuration says, 1 if not. Changes nothing.",
+  bool valid_only = false;
+  Command cmd("assert", "",
+              "Exit code 0 if the partition is what a configuration says, 1 if not. A GPU that no entry covers is not "
+              "as it says.\nChanges nothing.",
               "smartmig assert -f config.yaml -c all-balanced --emulate 8xa100-40gb --state machine");
-  config.declare(cmd, true);
+  config.declare(cmd, "compare MIG mode alone");
+  cmd.flag("--valid-config", valid_only, "only check that the file is sound and holds the configuration")
+      .alias("-a")
+      .env("MIG_PARTED_VALID_CONFIG");
   options.declare(cmd, false);
-  cmd.flag("--mode-only", mode_only, "compare MIG mode alone");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (valid_only) {
+    const auto found = selected(config);
+    if (!found) return failure(found.error());
+    fmt::print("configuration '{}' is valid\n", found->label);
+    return 0;
+  }
   auto machine = Machine::open(options, false);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
@@ -28,15 +38,17 @@ int run_assert(const Arguments& arguments) {
   const auto desired = wanted(config, *situation);
   if (!desired) return usage_error(desired.error());
   std::vector<std::string> differences;
-  for (const Desired& one : *desired)
-    if (auto words = difference(one, situation->boards[index(one.gpu)], mode_only))
+  for (const Desired& one : desired->gpus)
+    if (auto words = difference(one, situation->boards[index(one.gpu)], config.mode_only))
       differences.push_back(std::move(*words));
+  differences.insert(differences.end(), desired->without_mig.begin(), desired->without_mig.end());
+  if (!config.mode_only) differences.insert(differences.end(), desired->uncovered.begin(), desired->uncovered.end());
   if (options.json) {
     const nlohmann::ordered_json json{{"ok", differences.empty()}, {"differences", differences}};
     fmt::print("{}\n", json_dump(json, 1));
   } else {
     for (const std::string& words : differences) fmt::print("{}\n", words);
-    if (differences.empty()) fmt::print("{} GPUs are as the configuration says\n", desired->size());
+    if (differences.empty()) fmt::print("{} GPUs are as the configuration says\n", desired->gpus.size());
   }
   return differences.empty() ? 0 : 1;
 }

@@ -1,32 +1,35 @@
 // smartmig export: the present partition as a configuration file. `export --onnx` belongs to the trained policies.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/file.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
+#include "live/gpu/partition_export.h"
 
 namespace smartmig::cli {
 namespace {
 
 int export_partition(const Arguments& arguments) {
   GpuOptions options;
-  std::string label = "current", output;
+  ConfigOutput output;
+  std::string label = "current";
   bool placements = false;
   Command cmd("export", "",
               "Prints the present partition as a mig-parted configuration. Changes nothing.\n"
               "With --onnx POLICY: a trained policy as an ONNX model, see smartmig export --onnx --help.\n"
               "With --journal: the daemon's journal as JSON lines, see smartmig export --journal --help.",
               "smartmig export --emulate 8xa100-40gb --state machine --placements");
-  cmd.option("--config-label", label, "NAME", "name of the configuration").alias("-c");
-  cmd.option("--output-file", output, "FILE", "write there instead of printing").alias("-o");
+  cmd.option("--config-label", label, "NAME", "name of the configuration")
+      .alias("-l")
+      .also("-c")
+      .env("MIG_PARTED_CONFIG_LABEL");
+  output.declare(cmd, "");
   cmd.flag("--placements", placements, "also say where each instance stands (mig-parted cannot read that)");
   options.declare(cmd, false);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto known = output.check(); !known) return usage_error(known.error());
   auto machine = Machine::open(options, false);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());
@@ -35,12 +38,7 @@ int export_partition(const Arguments& arguments) {
   for (const GpuBoard& board : *boards)
     if (!board.trouble.empty()) return failure(invalid("{}: {}", title(board), board.trouble));
   const MigConfigFile file{{exported(*boards, label, placements)}};
-  const std::string text = options.json ? to_json(file) : to_yaml(file);
-  if (output.empty())
-    fmt::print("{}", text);
-  else if (auto written = write_file(output, text); !written)
-    return failure(written.error());
-  return 0;
+  return output.write(file, options.json);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "cli/gpus/gpu_options.h"
 
-#include <cstdlib>
-
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/gpus/machine.h"
+#include "cli/verbs.h"
 
 namespace smartmig::cli {
 void GpuOptions::declare(Command& cmd, bool changes) {
@@ -20,25 +20,36 @@ void GpuOptions::declare(Command& cmd, bool changes) {
   cmd.flag("--json", json, "print JSON");
 }
 
-ConfigOptions::ConfigOptions() {
-  if (const char* value = std::getenv("MIG_PARTED_CONFIG_FILE")) file = value;
-  if (const char* value = std::getenv("MIG_PARTED_SELECTED_CONFIG")) label = value;
-}
-
-void ConfigOptions::declare(Command& cmd, bool direct) {
+void ConfigOptions::declare(Command& cmd, const char* mode_only_help) {
   cmd.option("--config-file", file, "FILE", "mig-parted's YAML or JSON; - is standard input")
       .alias("-f")
+      .env("MIG_PARTED_CONFIG_FILE")
       .option("--selected-config", label, "NAME", "which configuration of the file")
-      .alias("-c");
-  if (direct)
-    cmd.option("--to", to, "SHAPE", "instead of a file: a shape (4g+2g+1g) or a layout (4g@0+3g@4)")
-        .option("--gpu", gpus, "LIST", "with --to: only these GPUs, such as 0,3");
+      .alias("-c")
+      .env("MIG_PARTED_SELECTED_CONFIG")
+      .flag("--mode-only", mode_only, mode_only_help)
+      .alias("-m")
+      .env("MIG_PARTED_MODE_CHANGE_ONLY")
+      .option("--to", to, "SHAPE", "instead of a file: a shape (4g+2g+1g) or a layout (4g@0+3g@4)")
+      .option("--gpu", gpus, "LIST", "with --to: only these GPUs, such as 0,3");
 }
 
-Result<std::vector<Desired>> wanted(const ConfigOptions& options, const Situation& situation) {
+Result<MigConfig> selected(const ConfigOptions& options) {
+  if (options.file.empty()) return invalid("a configuration is missing: -f FILE -c NAME, or --to SHAPE");
+  SMARTMIG_TRY(const MigConfigFile file, read_mig_config(options.file));
+  std::vector<std::string> labels;
+  for (const MigConfig& config : file.configs) labels.push_back(config.label);
+  const MigConfig* config = options.label.empty() && labels.size() == 1 ? &file.configs[0] : file.find(options.label);
+  if (!config)
+    return invalid("{} has no configuration '{}'; -c takes one of: {}", options.file, options.label,
+                   fmt::join(labels, ", "));
+  return *config;
+}
+
+Result<WantedPartition> wanted(const ConfigOptions& options, const Situation& situation) {
   if (!options.to.empty()) {
     if (!options.file.empty()) return invalid("give either -f FILE or --to SHAPE");
-    std::vector<Desired> all;
+    WantedPartition all;
     std::vector<std::size_t> chosen;
     if (options.gpus.empty())
       for (std::size_t i = 0; i < situation.boards.size(); ++i) chosen.push_back(i);
@@ -51,33 +62,62 @@ Result<std::vector<Desired>> wanted(const ConfigOptions& options, const Situatio
       }
     for (std::size_t i : chosen) {
       SMARTMIG_TRY(const Desired desired, desired_of(situation.boards[i], options.to));
-      all.push_back(desired);
+      all.gpus.push_back(desired);
     }
     return all;
   }
-  if (options.file.empty()) return invalid("a configuration is missing: -f FILE -c NAME, or --to SHAPE");
-  SMARTMIG_TRY(const MigConfigFile file, read_mig_config(options.file));
-  std::vector<std::string> labels;
-  for (const MigConfig& config : file.configs) labels.push_back(config.label);
-  const MigConfig* config = options.label.empty() && labels.size() == 1 ? &file.configs[0] : file.find(options.label);
-  if (!config)
-    return invalid("{} has no configuration '{}'; -c takes one of: {}", options.file, options.label,
-                   fmt::join(labels, ", "));
-  return desired_of(*config, situation.boards);
+  SMARTMIG_TRY(const MigConfig config, selected(options));
+  return desired_of(config, situation.boards);
 }
 
-Result<std::vector<GpuChange>> changes(const std::vector<Desired>& desired, const Situation& situation, bool adopt,
-                                       bool mode_only) {
+std::vector<GpuChange> changes(const WantedPartition& wanted, const Situation& situation, bool adopt, bool mode_only) {
   std::vector<GpuChange> list;
-  for (const Desired& one : desired)
+  for (const Desired& one : wanted.gpus)
     list.push_back(change_for(one, situation.boards[index(one.gpu)], situation.busy[index(one.gpu)], adopt, mode_only));
   return list;
+}
+
+Time predicted(const GpuChange& change) {
+  Time total = change.plan.predicted;
+  for (const DivideStep& step : change.divide) total += step.predicted;
+  return total;
+}
+
+Layout kept(const GpuChange& change) {
+  Layout layout = change.plan.move.keep;
+  for (const DivideStep& step : change.divide) layout = layout.without(step.placement);
+  return layout;
+}
+
+bool nothing_to_do(const GpuChange& change) {
+  return !change.mode && change.plan.steps.empty() && change.divide.empty();
+}
+
+void ConfigOutput::declare(Command& cmd, const char* file_alias) {
+  cmd.option("--output-format", format, "FORMAT", "yaml or json").alias("-o").env("MIG_PARTED_OUTPUT_FORMAT");
+  cmd.option("--output-file", file, "FILE", "write there instead of printing");
+  if (*file_alias) cmd.alias(file_alias).env("MIG_PARTED_OUTPUT_FILE");
+}
+
+Result<Ok> ConfigOutput::check() const {
+  if (format == "json" || format == "yaml") return Ok{};
+  return invalid("--output-format (-o) is yaml or json, not '{}'; --output-file FILE writes into a file", format);
+}
+
+int ConfigOutput::write(const MigConfigFile& config, bool json) const {
+  const std::string text = json || format == "json" ? to_json(config) : to_yaml(config);
+  if (file.empty()) {
+    fmt::print("{}", text);
+    return 0;
+  }
+  const auto written = write_file(file, text);
+  return written ? 0 : failure(written.error());
 }
 
 std::string change_text(const GpuChange& change, const GpuBoard& board) {
   std::string out;
   if (!change.refusal.empty()) return fmt::format("refused: {}\n", change.refusal);
-  if (change.plan.steps.empty() && !change.mode)
+  if (nothing_to_do(change))
     return fmt::format(
         "{}: stays {}\n", title(board),
         board.mode == MigMode::kOn && board.model ? to_string(*board.model, board.layout) : "with MIG off");
@@ -85,10 +125,13 @@ std::string change_text(const GpuChange& change, const GpuBoard& board) {
   out +=
       fmt::format("{}: {} -> {}\n", title(board), to_string(model, change.plan.from), to_string(model, change.plan.to));
   if (change.mode && *change.mode) out += "  mode     MIG on\n";
-  for (PlacementId p : change.plan.move.keep) out += fmt::format("  keep     {}\n", slice_name(model, p));
+  for (PlacementId p : kept(change)) out += fmt::format("  keep     {}\n", slice_name(model, p));
   for (const ReshapeStep& step : change.plan.steps)
     out += fmt::format("  {:<8} {:<16} {:.2f} s\n", step.operation.kind == Operation::kCreate ? "create" : "destroy",
                        slice_name(model, step.operation.placement), seconds(step.predicted));
+  for (const DivideStep& step : change.divide)
+    out += fmt::format("  {:<8} {:<16} {:.2f} s, into {}\n", "divide", slice_name(model, step.placement),
+                       seconds(step.predicted), to_string(step.into));
   if (change.mode && !*change.mode) out += "  mode     MIG off\n";
   return out;
 }

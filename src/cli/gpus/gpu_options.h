@@ -1,6 +1,6 @@
 // What the verbs that look at GPUs share: the options that say which machine (machine.h), where its state lies and which
-// configuration is meant, and the changes that follow. Environment: SMARTMIG_* for every option, MIG_PARTED_CONFIG_FILE and
-// MIG_PARTED_SELECTED_CONFIG as mig-parted has them.
+// configuration is meant, and the changes that follow. Environment: SMARTMIG_* for every option, and mig-parted's own
+// variables for the options that it has too (docs/mig-parted.md).
 #pragma once
 #include <string>
 #include <vector>
@@ -23,13 +23,25 @@ struct GpuOptions {
 
 struct ConfigOptions {
   std::string file, label, to, gpus;
-  ConfigOptions();  // reads mig-parted's environment
-  void declare(Command& cmd, bool direct);
+  bool mode_only = false;
+  void declare(Command& cmd, const char* mode_only_help);
 };
 
-Result<std::vector<Desired>> wanted(const ConfigOptions& options, const Situation& situation);
-Result<std::vector<GpuChange>> changes(const std::vector<Desired>& desired, const Situation& situation, bool adopt,
-                                       bool mode_only);
+// The configuration that a file and a label name.
+Result<MigConfig> selected(const ConfigOptions& options);
+Result<WantedPartition> wanted(const ConfigOptions& options, const Situation& situation);
+std::vector<GpuChange> changes(const WantedPartition& wanted, const Situation& situation, bool adopt, bool mode_only);
+Time predicted(const GpuChange& change);
+Layout kept(const GpuChange& change);  // what runs on
+bool nothing_to_do(const GpuChange& change);
+
+// export and generate-config: -o json means the format, as in mig-parted.
+struct ConfigOutput {
+  std::string file, format = "yaml";
+  void declare(Command& cmd, const char* file_alias);
+  Result<Ok> check() const;
+  int write(const MigConfigFile& config, bool json) const;  // prints, or writes the file; an exit code
+};
 
 // "keep 3g@4, destroy ..., create ..." of one board, with seconds.
 std::string change_text(const GpuChange& change, const GpuBoard& board);

@@ -52,6 +52,9 @@ OrderedJson board_json(const GpuBoard& board, const std::vector<DeviceProcess>& 
          {"used_mib", i.used_mib},
          {"ours", i.ours},
          {"pids", pids}});
+    for (const ComputePart& part : i.parts)
+      json["slices"].back()["parts"].push_back(
+          {{"compute_instance", part.id}, {"compute_slices", part.slices}, {"uuid", part.uuid}});
   }
   return json;
 }
@@ -68,7 +71,13 @@ std::string heal_text(const GpuBoard& board, const Fragmentation& f) {
 // What a program needs in its environment to run on one slice: "0:3g@4" or a UUID.
 int print_environment(MigDriver& driver, const Situation& situation, const std::string& wanted) {
   for (const GpuBoard& board : situation.boards)
-    for (const Instance& i : board.instances) {
+    for (const Instance& found : board.instances) {
+      Instance i = found;
+      for (const ComputePart& part : found.parts)
+        if (part.uuid == wanted) {
+          i.uuid = part.uuid;
+          i.compute_instance = part.id;
+        }
       const bool named = i.uuid == wanted || [&] {
         const auto colon = wanted.find(':');
         if (colon == wanted.npos || wanted.substr(0, colon) != std::to_string(board.index)) return false;
@@ -130,13 +139,15 @@ int run_gpus(const Arguments& arguments) {
       std::vector<std::uint32_t> pids;
       for (const DeviceProcess& p : situation->processes[i])
         if (p.gpu_instance == instance.gpu_instance) pids.push_back(p.pid);
-      slices.add({fmt::format("{}:{}", board.index,
-                              instance.placement == kNoPlacement ? "?" : slice_name(*board.model, instance.placement)),
-                  std::to_string(instance.gpu_instance),
-                  instance.compute_instance < 0 ? "-" : std::to_string(instance.compute_instance),
-                  std::to_string(instance.memory_mib), std::to_string(instance.used_mib),
-                  instance.ours ? "smartmig" : "others", pids.empty() ? "-" : fmt::format("{}", fmt::join(pids, " ")),
-                  instance.uuid.empty() ? "-" : instance.uuid});
+      const std::string slice = instance.placement == kNoPlacement ? "?" : slice_name(*board.model, instance.placement);
+      const auto row = [&](const std::string& name, int ci, const std::string& uuid) {
+        slices.add({fmt::format("{}:{}", board.index, name), std::to_string(instance.gpu_instance),
+                    ci < 0 ? "-" : std::to_string(ci), std::to_string(instance.memory_mib),
+                    std::to_string(instance.used_mib), instance.ours ? "smartmig" : "others",
+                    pids.empty() ? "-" : fmt::format("{}", fmt::join(pids, " ")), uuid.empty() ? "-" : uuid});
+      };
+      if (instance.parts.empty()) row(slice, instance.compute_instance, instance.uuid);
+      for (const ComputePart& part : instance.parts) row(fmt::format("{}c.{}", part.slices, slice), part.id, part.uuid);
     }
     if (!board.trouble.empty()) words += fmt::format("GPU {}: {}\n", board.index, board.trouble);
     for (const std::string& note : board.notes) words += fmt::format("GPU {}: {}\n", board.index, note);

@@ -20,24 +20,26 @@ nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& boar
   json["refused"] = change.refusal.empty() ? OrderedJson() : OrderedJson(change.refusal);
   for (const char* key : {"keep", "destroy", "create"}) json[key] = OrderedJson::array();
   if (change.refusal.empty() && board.model) {
-    for (PlacementId p : change.plan.move.keep) json["keep"].push_back(slice_name(*board.model, p));
+    for (PlacementId p : kept(change)) json["keep"].push_back(slice_name(*board.model, p));
     for (const ReshapeStep& step : change.plan.steps)
       json[step.operation.kind == Operation::kCreate ? "create" : "destroy"].push_back(
           {{"slice", slice_name(*board.model, step.operation.placement)}, {"seconds", seconds(step.predicted)}});
   }
-  json["seconds"] = seconds(change.plan.predicted);
+  for (const DivideStep& step : change.divide)
+    json["divide"].push_back({{"slice", slice_name(*board.model, step.placement)},
+                              {"compute_slices", step.into},
+                              {"seconds", seconds(step.predicted)}});
+  json["seconds"] = seconds(predicted(change));
   return json;
 }
 
 int run_plan(const Arguments& arguments) {
   GpuOptions options;
   ConfigOptions config;
-  bool mode_only = false;
   Command cmd("plan", "", "Prints what apply would destroy, keep and create, with seconds. Changes nothing.",
               "smartmig plan --emulate 1xa100-40gb --to 4g+2g+1g");
-  config.declare(cmd, true);
+  config.declare(cmd, "look at MIG mode alone");
   options.declare(cmd, true);
-  cmd.flag("--mode-only", mode_only, "look at MIG mode alone");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
@@ -48,22 +50,23 @@ int run_plan(const Arguments& arguments) {
   if (!situation) return failure(situation.error());
   const auto desired = wanted(config, *situation);
   if (!desired) return usage_error(desired.error());
-  const auto list = changes(*desired, *situation, options.adopt, mode_only);
-  if (!list) return failure(list.error());
+  const auto list = changes(*desired, *situation, options.adopt, config.mode_only);
 
   nlohmann::ordered_json json{{"driver", machine->driver().name()}, {"isolated", machine->driver().isolated()}};
   json["gpus"] = nlohmann::ordered_json::array();
   std::string text;
+  if (!desired->notes.empty()) json["notes"] = desired->notes;
+  for (const std::string& note : desired->notes) text += note + "\n";
   Time total{};
   int changed = 0, refused = 0;
-  for (const GpuChange& change : *list) {
+  for (const GpuChange& change : list) {
     const GpuBoard& board = situation->boards[index(change.gpu)];
     text += change_text(change, board);
     json["gpus"].push_back(change_json(change, board));
     refused += !change.refusal.empty();
     if (!change.refusal.empty()) continue;
-    changed += change.mode || !change.plan.steps.empty();
-    total += change.plan.predicted;
+    changed += !nothing_to_do(change);
+    total += predicted(change);
     if (change.mode && !options.allow_mode_change)
       text += fmt::format("  GPU {} needs a change of MIG mode: apply wants --allow-mode-change\n", board.index);
   }

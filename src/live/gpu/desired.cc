@@ -1,8 +1,10 @@
 #include "live/gpu/desired.h"
 
 #include <algorithm>
+#include <set>
 
 #include "live/gpu/device_filter.h"
+#include "model/reconfig.h"
 
 namespace smartmig {
 namespace {
@@ -16,8 +18,38 @@ bool covers(const MigConfigEntry& entry, const GpuBoard& board) {
          });
 }
 
+// Compute instances by name become GPU instances: those of a profile are packed, and `pinned` may ask for more.
+Result<Ok> count_parts(const MigConfigEntry& entry, const GpuModel& model, Desired& desired) {
+  std::map<int, Division> sizes;  // of the compute instances, by profile
+  for (const auto& [name, count] : entry.mig_devices) {
+    SMARTMIG_TRY(const ComputePartName part, parse_part_name(model, name));
+    sizes[part.profile].insert(sizes[part.profile].end(), std::size_t(count), part.slices);
+    desired.counts[part_name(model, part.profile, part.slices)] += count;
+  }
+  std::vector<std::string> terms;
+  const Shape pinned = shape_of(model, desired.pinned);
+  for (const auto& [profile, list] : sizes) {
+    const Profile& p = model.profiles()[std::size_t(profile)];
+    const auto packed = pack(list, p.compute_slices, pinned.count(profile));
+    if (!packed)
+      return invalid("{} does not fit on {} of {}", to_string(desired.counts), pinned.count(profile), p.name);
+    terms.push_back(fmt::format("{}*{}", p.name, packed->size()));
+    for (const Division& division : *packed)
+      if (division != Division{p.compute_slices}) desired.divided.emplace_back(profile, division);
+  }
+  SMARTMIG_TRY(desired.shape, parse_shape(model, fmt::format("{}", fmt::join(terms, "+"))));
+  return Ok{};
+}
+
+void count_whole(const GpuModel& model, Desired& desired) {
+  for (std::size_t i = 0; i < model.profiles().size(); ++i)
+    if (const int n = desired.shape.count(int(i)); n > 0) desired.counts[model.profiles()[i].name] = n;
+}
+
 Result<Desired> from_entry(const MigConfigEntry& entry, const GpuBoard& board) {
-  Desired desired{GpuId{std::uint32_t(board.index)}, entry.mig_enabled, {}, {}};
+  Desired desired;
+  desired.gpu = GpuId{std::uint32_t(board.index)};
+  desired.mig_enabled = entry.mig_enabled;
   if (!entry.mig_enabled) return desired;
   if (!board.model || board.mode == MigMode::kUnsupported)
     return invalid("{}: MIG is asked for, but {}", title(board), board.trouble.empty() ? "it has none" : board.trouble);
@@ -25,11 +57,10 @@ Result<Desired> from_entry(const MigConfigEntry& entry, const GpuBoard& board) {
     SMARTMIG_TRY(desired.pinned, parse_layout(*board.model, fmt::format("{}", fmt::join(entry.placements, "+"))));
     desired.shape = shape_of(*board.model, desired.pinned);
   }
-  if (!entry.mig_devices.empty()) {
-    std::vector<std::string> terms;
-    for (const auto& [profile, count] : entry.mig_devices) terms.push_back(fmt::format("{}*{}", profile, count));
-    SMARTMIG_TRY(desired.shape, parse_shape(*board.model, fmt::format("{}", fmt::join(terms, "+"))));
-  }
+  if (entry.mig_devices.empty())
+    count_whole(*board.model, desired);
+  else
+    SMARTMIG_RETURN_IF_ERROR(count_parts(entry, *board.model, desired));
   return desired;
 }
 
@@ -44,15 +75,60 @@ std::optional<Layout> realise_pinned(const GpuModel& model, const Desired& desir
   return best;
 }
 
+// Which GPU instance of the new layout gets which division: the one that has it already, a busy one before others;
+// those that are whole stay so as far as whole ones are wanted.
+std::vector<DivideStep> divide_steps(const GpuModel& model, const Desired& desired, const GpuBoard& board,
+                                     Layout target, Layout busy) {
+  std::vector<DivideStep> steps;
+  for (std::size_t profile = 0; profile < model.profiles().size(); ++profile) {
+    const Division whole{model.profiles()[profile].compute_slices};
+    std::vector<Division> open;  // not given yet
+    for (const auto& [of, division] : desired.divided)
+      if (of == int(profile)) open.push_back(division);
+    struct Place {
+      PlacementId placement;
+      Division now;  // once the layout is there
+      bool kept, given;
+    };
+    std::vector<Place> places;
+    for (PlacementId p : target)
+      if (model.placement(p).profile == profile) {
+        const Instance* there = board.layout.contains(p) ? find_instance(board, p) : nullptr;
+        places.push_back({p, there ? division_of(model, *there) : whole, there != nullptr, false});
+      }
+    open.resize(std::max(open.size(), places.size()), whole);
+    for (const bool only_busy : {true, false})
+      for (Place& place : places) {
+        if (place.given || (only_busy && !busy.contains(place.placement))) continue;
+        const auto same = std::find(open.begin(), open.end(), place.now);
+        if (same == open.end()) continue;
+        open.erase(same);
+        place.given = true;
+      }
+    for (Place& place : places) {
+      if (place.given) continue;
+      const ReconfigTime time = reconfig_time(model, int(profile));
+      steps.push_back(
+          {place.placement, open.front(), place.kept,
+           Time((time.destroy.count() * int(place.now.size()) + time.create.count() * int(open.front().size())) / 2)});
+      open.erase(open.begin());
+    }
+  }
+  return steps;
+}
+
 }  // namespace
 
-Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vector<GpuBoard>& boards) {
-  std::vector<Desired> all;
+Result<WantedPartition> desired_of(const MigConfig& config, const std::vector<GpuBoard>& boards) {
+  WantedPartition wanted;
+  std::set<int> missing;
   for (const MigConfigEntry& entry : config.entries)
     for (int index : entry.devices)
       if (std::none_of(boards.begin(), boards.end(), [&](const GpuBoard& b) { return b.index == index; }))
-        return invalid("configuration '{}' names GPU {}, which is not there: the machine has {}", config.label, index,
-                       boards.size());
+        missing.insert(index);
+  if (!missing.empty())
+    wanted.notes.push_back(fmt::format("configuration '{}' names GPU {}, which this machine does not have: left out",
+                                       config.label, fmt::join(missing, ", ")));
   for (const GpuBoard& board : boards) {
     const MigConfigEntry* found = nullptr;
     for (const MigConfigEntry& entry : config.entries) {
@@ -62,27 +138,40 @@ Result<std::vector<Desired>> desired_of(const MigConfig& config, const std::vect
                        found->line, entry.line, title(board));
       found = &entry;
     }
-    if (!found) continue;
+    if (!found) {
+      wanted.uncovered.push_back(
+          fmt::format("{}: no entry of configuration '{}' covers it", title(board), config.label));
+      continue;
+    }
+    if (found->mig_enabled && found->all_devices && board.mode == MigMode::kUnsupported && board.trouble.empty()) {
+      wanted.without_mig.push_back(fmt::format("{}: MIG is asked for, but it has none", title(board)));
+      wanted.notes.push_back(fmt::format("{} has no MIG: left alone", title(board)));
+      continue;
+    }
     auto desired = from_entry(*found, board);
     if (!desired) return invalid("configuration '{}': {}", config.label, desired.error().what);
     if (!desired->pinned.empty() && !realise_pinned(*board.model, *desired, {}, {}))
       return invalid("configuration '{}': {} does not hold {}", config.label, to_string(*board.model, desired->shape),
                      to_string(*board.model, desired->pinned));
-    all.push_back(*desired);
+    wanted.gpus.push_back(std::move(*desired));
   }
-  if (all.empty()) return invalid("configuration '{}' covers no GPU of this machine", config.label);
-  return all;
+  if (wanted.uncovered.size() == boards.size())
+    wanted.notes.push_back(fmt::format("configuration '{}' covers no GPU of this machine", config.label));
+  return wanted;
 }
 
 Result<Desired> desired_of(const GpuBoard& board, std::string_view text) {
   if (!board.model) return invalid("{} cannot be partitioned", title(board));
-  Desired desired{GpuId{std::uint32_t(board.index)}, true, {}, {}};
+  Desired desired;
+  desired.gpu = GpuId{std::uint32_t(board.index)};
+  desired.mig_enabled = true;
   if (text.find('@') != text.npos) {
     SMARTMIG_TRY(desired.pinned, parse_layout(*board.model, text));
     desired.shape = shape_of(*board.model, desired.pinned);
   } else {
     SMARTMIG_TRY(desired.shape, parse_shape(*board.model, text));
   }
+  count_whole(*board.model, desired);
   return desired;
 }
 
@@ -97,9 +186,9 @@ std::optional<std::string> difference(const Desired& desired, const GpuBoard& bo
     if (i.compute_instance < 0)
       return fmt::format("{}: GPU instance {} has no compute instance", title(board), i.gpu_instance);
   if (!board.trouble.empty()) return fmt::format("{}: {}", title(board), board.trouble);
-  if (shape_of(model, board.layout) != desired.shape)
-    return fmt::format("{}: has {}, {} is wanted", title(board), to_string(model, shape_of(model, board.layout)),
-                       to_string(model, desired.shape));
+  if (part_counts(board) != desired.counts)
+    return fmt::format("{}: has {}, {} is wanted", title(board), to_string(part_counts(board)),
+                       to_string(desired.counts));
   if (!board.layout.contains(desired.pinned))
     return fmt::format("{}: has {}, {} is wanted", title(board), to_string(model, board.layout),
                        to_string(model, desired.pinned));
@@ -107,7 +196,8 @@ std::optional<std::string> difference(const Desired& desired, const GpuBoard& bo
 }
 
 GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy, bool adopt, bool mode_only) {
-  GpuChange change{desired.gpu, {}, {}, ""};
+  GpuChange change;
+  change.gpu = desired.gpu;
   const bool on = board.mode == MigMode::kOn;
   change.plan.from = change.plan.to = board.layout;
   if (!board.model) {
@@ -121,7 +211,11 @@ GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy,
   if (on != desired.mig_enabled) change.mode = desired.mig_enabled;
   if (mode_only && !change.mode) return change;
   const GpuModel& model = *board.model;
-  const auto target = desired.mig_enabled && !mode_only ? realise_pinned(model, desired, board.layout, busy) : Layout{};
+  const bool as_wanted =
+      on && !mode_only && !change.mode && part_counts(board) == desired.counts && board.layout.contains(desired.pinned);
+  const auto target = as_wanted                           ? board.layout
+                      : desired.mig_enabled && !mode_only ? realise_pinned(model, desired, board.layout, busy)
+                                                          : Layout{};
   if (!target) {
     change.refusal = fmt::format("{}: {} fits on no layout", title(board), to_string(model, desired.shape));
     return change;
@@ -132,77 +226,19 @@ GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy,
     return change;
   }
   change.plan = std::move(*plan);
-  if (const Layout foreign = change.plan.move.destroy & foreign_layout(board); !foreign.empty() && !adopt)
+  if (desired.mig_enabled && !mode_only && !as_wanted)
+    change.divide = divide_steps(model, desired, board, *target, busy);
+  Layout changed = change.plan.move.destroy;
+  for (const DivideStep& step : change.divide) {
+    if (step.kept) changed = board.model->subset(board.layout, changed.bits() | 1u << index(step.placement));
+    if (step.kept && busy.contains(step.placement))
+      change.refusal = fmt::format("{}: {} is busy and would have to be divided into {}; wait for it", title(board),
+                                   slice_name(model, step.placement), to_string(step.into));
+  }
+  if (const Layout foreign = changed & foreign_layout(board); !foreign.empty() && !adopt)
     change.refusal = fmt::format("{}: {} {} not made by smartmig; --adopt lets it be destroyed", title(board),
                                  names(model, foreign), foreign.size() == 1 ? "was" : "were");
   return change;
-}
-
-MigConfig exported(const std::vector<GpuBoard>& boards, std::string label, bool placements) {
-  MigConfig config{std::move(label), {}};
-  for (const GpuBoard& board : boards) {
-    MigConfigEntry entry;
-    entry.mig_enabled = board.mode == MigMode::kOn;
-    if (entry.mig_enabled && board.model) {
-      const Shape shape = shape_of(*board.model, board.layout);
-      for (std::size_t i = 0; i < board.model->profiles().size(); ++i)
-        if (const int n = shape.count(int(i)); n > 0)
-          entry.mig_devices.emplace_back(board.model->profiles()[i].name, n);
-      if (placements)
-        for (const Instance& i : board.instances)
-          if (board.layout.contains(i.placement)) entry.placements.push_back(slice_name(*board.model, i.placement));
-    }
-    const auto same = std::find_if(config.entries.begin(), config.entries.end(), [&](const MigConfigEntry& e) {
-      return e.mig_enabled == entry.mig_enabled && e.mig_devices == entry.mig_devices &&
-             e.placements == entry.placements;
-    });
-    MigConfigEntry& target = same == config.entries.end() ? config.entries.emplace_back(std::move(entry)) : *same;
-    target.all_devices = false;
-    target.devices.push_back(board.index);
-  }
-  if (config.entries.size() == 1) {
-    config.entries[0].all_devices = true;
-    config.entries[0].devices.clear();
-  }
-  return config;
-}
-
-MigConfigFile generated(const std::vector<GpuBoard>& boards) {
-  std::vector<const GpuModel*> models;
-  for (const GpuBoard& board : boards)
-    if (board.model &&
-        std::none_of(models.begin(), models.end(), [&](auto* m) { return m->name() == board.model->name(); }))
-      models.push_back(board.model.get());
-  MigConfigFile file;
-  MigConfigEntry off, on;
-  on.mig_enabled = true;
-  file.configs.push_back({"all-disabled", {off}});
-  file.configs.push_back({"all-enabled", {on}});
-  const auto add = [&](const std::string& label, const GpuModel& model,
-                       std::vector<std::pair<std::string, int>> counts) {
-    MigConfigEntry entry;
-    entry.mig_enabled = true;
-    entry.mig_devices = std::move(counts);
-    if (models.size() > 1) entry.filter = model.spec().pci_ids;
-    const auto at =
-        std::find_if(file.configs.begin(), file.configs.end(), [&](const MigConfig& c) { return c.label == label; });
-    (at == file.configs.end() ? file.configs.emplace_back(MigConfig{label, {}}) : *at)
-        .entries.push_back(std::move(entry));
-  };
-  for (const GpuModel* model : models)
-    for (const Profile& p : model->profiles()) {
-      std::string label = "all-" + p.name;
-      std::replace(label.begin(), label.end(), '+', '.');
-      add(label, *model, {{p.name, p.max_instances}});
-    }
-  for (const GpuModel* model : models) {
-    std::vector<std::pair<std::string, int>> counts;
-    for (const auto& [size, count] : {std::pair("1g", 2), std::pair("2g", 1), std::pair("3g", 1)})
-      if (const int i = model->find_profile(size); i >= 0)
-        counts.emplace_back(model->profiles()[std::size_t(i)].name, count);
-    add("all-balanced", *model, std::move(counts));
-  }
-  return file;
 }
 
 }  // namespace smartmig

@@ -12,6 +12,11 @@ std::string slice_name(const GpuModel& model, PlacementId p) {
   return fmt::format("{}@{}", model.profile_of(p).name, model.placement(p).start);
 }
 
+Result<Instance> MigDriver::divide(GpuId gpu, const Instance&, const std::vector<int>&) {
+  return unsupported("GPU {}: slices of the driver {} have no compute instances to divide them into", index(gpu),
+                     name());
+}
+
 void fold_instances(GpuBoard& board) {
   board.layout = Layout{};
   if (!board.model) return;

@@ -18,11 +18,17 @@
 
 namespace smartmig {
 
+struct ComputePart {
+  int id = -1, slices = 0;
+  std::string uuid;
+};
+
 struct Instance {
   PlacementId placement = kNoPlacement;
   int gpu_instance = -1;
-  int compute_instance = -1;  // -1: a GPU instance without one, a leftover on which nothing can run
-  std::string uuid;           // "MIG-..."; empty for a leftover
+  int compute_instance = -1;       // -1: a GPU instance without one, a leftover on which nothing can run
+  std::string uuid;                // "MIG-..."; empty for a leftover; of the first part where it is divided
+  std::vector<ComputePart> parts;  // its compute instances by id, where they are other than one that spans it
   int memory_mib = 0, used_mib = 0;
   bool ours = false;  // made under this driver's state directory, or adopted
 };
@@ -62,9 +68,12 @@ class MigDriver {
   virtual Result<GpuBoard> read(GpuId gpu) = 0;
   virtual Result<Instance> create(GpuId gpu, PlacementId where) = 0;
   virtual Result<Ok> destroy(GpuId gpu, const Instance& instance) = 0;  // exactly that one: GI id and UUID must match
-  virtual Result<Ok> set_mig_mode(GpuId gpu, bool on) = 0;              // refused unless opened with leave
-  virtual Result<double> energy(GpuId gpu) = 0;                         // J since the kernel driver was loaded
-  virtual Result<double> power(GpuId gpu) = 0;                          // W of the whole board
+  // Other compute instances on a GPU instance that runs nothing: of these slices, or one that spans it where none are
+  // given. What cannot be made leaves it as it was.
+  virtual Result<Instance> divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices);
+  virtual Result<Ok> set_mig_mode(GpuId gpu, bool on) = 0;  // refused unless opened with leave
+  virtual Result<double> energy(GpuId gpu) = 0;             // J since the kernel driver was loaded
+  virtual Result<double> power(GpuId gpu) = 0;              // W of the whole board
   virtual Result<std::vector<DeviceProcess>> processes(GpuId gpu) = 0;
   virtual Result<Ok> health(GpuId gpu) = 0;
   // What a child of this user needs in its environment to run on that slice and no other.

@@ -4,6 +4,7 @@
 
 #include "live/gpu/desired.h"
 #include "live/gpu/device_filter.h"
+#include "live/gpu/partition_export.h"
 #include "support/fake_driver.h"
 
 namespace smartmig {
@@ -153,9 +154,9 @@ TEST(DesiredTest, EntriesCoverBoardsByIndexAndFilter) {
   const auto file = *parse_mig_config("f", kFile);
   const auto desired = desired_of(*file.find("two-layouts"), boards("1xa100-40gb,1xa30-24gb"));
   ASSERT_TRUE(desired) << desired.error().what;
-  ASSERT_EQ(desired->size(), 2u);
-  EXPECT_TRUE((*desired)[0].mig_enabled);
-  EXPECT_FALSE((*desired)[1].mig_enabled);
+  ASSERT_EQ(desired->gpus.size(), 2u);
+  EXPECT_TRUE(desired->gpus[0].mig_enabled);
+  EXPECT_FALSE(desired->gpus[1].mig_enabled);
   const auto twice = desired_of(*file.find("two-layouts"), boards("1xa30-24gb"));
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().what.find("both cover"), std::string::npos);
@@ -166,7 +167,7 @@ TEST(DesiredTest, PinnedPlacementsStand) {
   const auto list = boards("1xa100-40gb");
   const auto desired = desired_of(*file.find("pinned"), list);
   ASSERT_TRUE(desired) << desired.error().what;
-  const GpuChange change = change_for((*desired)[0], list[0], {}, false, false);
+  const GpuChange change = change_for(desired->gpus[0], list[0], {}, false, false);
   EXPECT_EQ(to_string(*list[0].model, change.plan.to), "1g.5gb@0+1g.5gb@6");
 }
 
@@ -191,7 +192,7 @@ TEST(DesiredTest, ExportReadsBackAsTheSamePartition) {
   EXPECT_EQ(config.entries.size(), 2u) << "boards that are alike share an entry";
   const auto desired = desired_of(config, list);
   ASSERT_TRUE(desired) << desired.error().what;
-  for (const Desired& one : *desired) EXPECT_FALSE(difference(one, list[index(one.gpu)], false));
+  for (const Desired& one : desired->gpus) EXPECT_FALSE(difference(one, list[index(one.gpu)], false));
 }
 
 TEST(DesiredTest, GeneratedConfigurationsFit) {

@@ -43,12 +43,14 @@
   X(nvmlComputeInstanceGetInfo_v2)                 \
   X(nvmlComputeInstanceDestroy)
 
-#define SMARTMIG_NVML_OPTIONAL(X) \
-  X(nvmlEventSetCreate)           \
-  X(nvmlDeviceRegisterEvents)     \
-  X(nvmlEventSetWait_v2)          \
-  X(nvmlEventSetFree)             \
-  X(nvmlDeviceGetTotalEccErrors)
+#define SMARTMIG_NVML_OPTIONAL(X)                        \
+  X(nvmlEventSetCreate)                                  \
+  X(nvmlDeviceRegisterEvents)                            \
+  X(nvmlEventSetWait_v2)                                 \
+  X(nvmlEventSetFree)                                    \
+  X(nvmlDeviceGetTotalEccErrors)                         \
+  X(nvmlGpuInstanceGetComputeInstancePossiblePlacements) \
+  X(nvmlGpuInstanceCreateComputeInstanceWithPlacement)
 
 namespace smartmig {
 

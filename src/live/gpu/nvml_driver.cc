@@ -98,19 +98,12 @@ Result<Ok> NvmlDriver::patiently(Gpu& gpu, const std::string& what, int gi, int 
                         : fmt::format("held by {}: stop it and try again", fmt::join(holders, ", ")));
 }
 
-// The compute instance that spans the GPU instance. Several may have its slices (on Hopper the double-memory 1g offers
-// 16 and 26 SMs): the one with most SMs is meant.
 Result<Ok> NvmlDriver::make_compute_instance(Gpu& gpu, nvmlGpuInstance_t gi, PlacementId where) {
   const Profile& profile = gpu.fixed.model->profile_of(where);
-  SMARTMIG_TRY(const auto* const profiles, compute_profiles(gpu, gi, profile.nvml_id));
-  const ComputeProfile* best = nullptr;
-  for (const ComputeProfile& p : *profiles)
-    if (int(p.slices) == profile.compute_slices && (!best || p.sms > best->sms)) best = &p;
   const std::string what =
       fmt::format("{}: creating the compute instance of {}", title(gpu.fixed), slice_name(*gpu.fixed.model, where));
-  if (!best) return unsupported("{}: NVML offers none of {} slices", what, profile.compute_slices);
-  nvmlComputeInstance_t ci = nullptr;
-  return patiently(gpu, what, -1, -1, [&] { return nvml_->nvmlGpuInstanceCreateComputeInstance(gi, best->id, &ci); });
+  SMARTMIG_TRY(const auto parts, place_parts(gpu, gi, profile, {profile.compute_slices}, what));
+  return make_parts(gpu, gi, parts, what);
 }
 
 Result<Instance> NvmlDriver::create(GpuId id, PlacementId where) {
@@ -169,9 +162,7 @@ Result<Instance> NvmlDriver::create(GpuId id, PlacementId where) {
 }
 
 Result<Ok> NvmlDriver::remove(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id, int gi_id, const std::string& what) {
-  SMARTMIG_TRY(const auto cis, compute_instances(gpu, gi, profile_id));
-  for (nvmlComputeInstance_t ci : cis)
-    SMARTMIG_RETURN_IF_ERROR(patiently(gpu, what, gi_id, -1, [&] { return nvml_->nvmlComputeInstanceDestroy(ci); }));
+  SMARTMIG_RETURN_IF_ERROR(remove_parts(gpu, gi, profile_id, gi_id, what));
   return patiently(gpu, what, gi_id, -1, [&] { return nvml_->nvmlGpuInstanceDestroy(gi); });
 }
 

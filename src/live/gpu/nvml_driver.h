@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/units.h"
 #include "live/gpu/controller_lock.h"
@@ -42,6 +43,7 @@ class NvmlDriver : public MigDriver {
   Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
+  Result<Instance> divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
   Result<double> energy(GpuId gpu) override;
   Result<double> power(GpuId gpu) override;
@@ -82,7 +84,16 @@ class NvmlDriver : public MigDriver {
   Result<std::string> uuid_of(Gpu& gpu, const nvmlComputeInstanceInfo_t& info, unsigned int gi, nvmlDevice_t& mig);
   // Repeats `call` while it answers IN_USE, within the patience; then names the holder.
   Result<Ok> patiently(Gpu& gpu, const std::string& what, int gi, int ci, const std::function<nvmlReturn_t()>& call);
-  Result<Ok> make_compute_instance(Gpu& gpu, nvmlGpuInstance_t gi, PlacementId where);
+  // Where compute instances of these slices go on a GPU instance; without a place the driver chooses one.
+  struct PlacedPart {
+    unsigned int profile = 0;
+    std::optional<nvmlComputeInstancePlacement_t> place;
+  };
+  Result<std::vector<PlacedPart>> place_parts(Gpu& gpu, nvmlGpuInstance_t gi, const Profile& profile,
+                                              const std::vector<int>& sizes, const std::string& what);
+  Result<Ok> make_parts(Gpu& gpu, nvmlGpuInstance_t gi, const std::vector<PlacedPart>& parts, const std::string& what);
+  Result<Ok> remove_parts(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id, int gi_id, const std::string& what);
+  Result<Ok> make_compute_instance(Gpu& gpu, nvmlGpuInstance_t gi, PlacementId where);  // the one that spans it
   Result<Ok> remove(Gpu& gpu, nvmlGpuInstance_t gi, int profile_id, int gi_id, const std::string& what);
   void pause(Time t) const;
 

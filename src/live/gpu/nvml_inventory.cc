@@ -186,14 +186,19 @@ Result<Instance> NvmlDriver::read_instance(Gpu& gpu, nvmlGpuInstance_t handle) {
       instance.placement = model.find_placement(int(i), int(info.placement.start));
       instance.memory_mib = model.profiles()[i].memory_mib;
     }
+  SMARTMIG_TRY(const auto* const profiles, compute_profiles(gpu, handle, int(info.profileId)));
   SMARTMIG_TRY(const auto cis, compute_instances(gpu, handle, int(info.profileId)));
   for (nvmlComputeInstance_t ci : cis) {
     nvmlComputeInstanceInfo_t ci_info{};
     if (const auto code = nvml_->nvmlComputeInstanceGetInfo_v2(ci, &ci_info); code != NVML_SUCCESS)
       return nvml_->error(code, fmt::format("{}: reading a compute instance", title(gpu.fixed)));
-    if (instance.compute_instance >= 0 && int(ci_info.id) > instance.compute_instance) continue;
     nvmlDevice_t mig = nullptr;
-    SMARTMIG_TRY(instance.uuid, uuid_of(gpu, ci_info, info.id, mig));
+    SMARTMIG_TRY(const std::string uuid, uuid_of(gpu, ci_info, info.id, mig));
+    const auto profile = std::find_if(profiles->begin(), profiles->end(),
+                                      [&](const ComputeProfile& p) { return p.id == ci_info.profileId; });
+    instance.parts.push_back({int(ci_info.id), profile == profiles->end() ? 0 : int(profile->slices), uuid});
+    if (instance.compute_instance >= 0 && int(ci_info.id) > instance.compute_instance) continue;
+    instance.uuid = uuid;
     instance.compute_instance = int(ci_info.id);
     nvmlMemory_t memory{};
     if (nvml_->nvmlDeviceGetMemoryInfo(mig, &memory) == NVML_SUCCESS) {
@@ -201,6 +206,10 @@ Result<Instance> NvmlDriver::read_instance(Gpu& gpu, nvmlGpuInstance_t handle) {
       instance.used_mib = int(memory.used >> 20);
     }
   }
+  std::sort(instance.parts.begin(), instance.parts.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  if (instance.parts.size() == 1 && instance.placement != kNoPlacement &&
+      instance.parts[0].slices == model.profile_of(instance.placement).compute_slices)
+    instance.parts.clear();
   instance.ours =
       (!instance.uuid.empty() && ledger_.owns(instance.uuid)) ||
       (instance.placement != kNoPlacement && ledger_.promised(gpu.fixed.uuid, slice_name(model, instance.placement)));

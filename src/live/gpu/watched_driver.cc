@@ -156,6 +156,10 @@ Result<Ok> WatchedDriver::destroy(GpuId gpu, const Instance& instance) {
   return run<Ok>(gpu, fmt::format("destroying GPU instance {} on GPU {}", instance.gpu_instance, index(gpu)),
                  [=](MigDriver& d) { return d.destroy(gpu, instance); });
 }
+Result<Instance> WatchedDriver::divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices) {
+  return run<Instance>(gpu, fmt::format("dividing GPU instance {} on GPU {}", instance.gpu_instance, index(gpu)),
+                       [=](MigDriver& d) { return d.divide(gpu, instance, slices); });
+}
 Result<Ok> WatchedDriver::set_mig_mode(GpuId gpu, bool on) {
   return run<Ok>(gpu, fmt::format("changing the MIG mode of GPU {}", index(gpu)),
                  [=](MigDriver& d) { return d.set_mig_mode(gpu, on); });

@@ -27,6 +27,7 @@ class WatchedDriver : public MigDriver {
   Result<GpuBoard> read(GpuId gpu) override;
   Result<Instance> create(GpuId gpu, PlacementId where) override;
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
+  Result<Instance> divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
   Result<double> energy(GpuId gpu) override;
   Result<double> power(GpuId gpu) override;

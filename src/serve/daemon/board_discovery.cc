@@ -38,6 +38,10 @@ BoardState state_of(GpuBoard board, const Quarantine& quarantine) {
   if (state.words.empty() && !foreign_layout(board).empty())
     state.words = fmt::format("{} has slices that somebody else made ({}); start with --adopt to take them over",
                               title(board), to_string(*board.model, foreign_layout(board)));
+  for (const Instance& i : board.instances)
+    if (state.words.empty() && !i.parts.empty())
+      state.words = fmt::format("{}: {} is divided into compute instances; make it whole with smartmig apply",
+                                title(board), slice_name(*board.model, i.placement));
   if (!state.words.empty()) state.trouble = board.lost ? GpuTrouble::kLost : GpuTrouble::kQuarantined;
   state.board = std::move(board);
   return state;
