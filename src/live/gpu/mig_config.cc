@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -81,14 +82,15 @@ struct ConfigReader {
   // As YAML 1.1 has it, which mig-parted reads.
   Result<bool> boolean(const YAML::Node& node, std::string_view key) const {
     SMARTMIG_TRY(const std::string word, text(node, key));
-    for (const bool value : {true, false})
-      for (const char* name : value ? std::initializer_list<const char*>{"true", "yes", "on", "y"}
-                                    : std::initializer_list<const char*>{"false", "no", "off", "n"}) {
-        std::string capital = name, capitals = name;
-        capital[0] = char(capital[0] - 'a' + 'A');
-        for (char& c : capitals) c = char(c - 'a' + 'A');
-        if (!quoted(node) && (word == name || word == capital || word == capitals)) return value;
-      }
+    static constexpr std::pair<const char*, bool> kWords[] = {{"true", true}, {"yes", true},    {"on", true},
+                                                              {"y", true},    {"false", false}, {"no", false},
+                                                              {"off", false}, {"n", false}};
+    for (const auto& [name, value] : kWords) {
+      std::string capital = name, capitals = name;
+      capital[0] = char(capital[0] - 'a' + 'A');
+      for (char& c : capitals) c = char(c - 'a' + 'A');
+      if (!quoted(node) && (word == name || word == capital || word == capitals)) return value;
+    }
     return error(node, fmt::format("'{}' must be true or false, not '{}'{}", key, word,
                                    quoted(node) ? " in quotes, which is a word" : ""));
   }
