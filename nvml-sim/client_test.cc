@@ -54,6 +54,33 @@ TEST_F(Clients, EveryPublicNameAnswersWhateverItsArguments) {
   EXPECT_NE(out.text.find("423 names, "), std::string::npos) << out.text;
 }
 
+// What the four ask, in their order: with MIG on and off, with jobs, on models with GPM and without.
+TEST_F(Clients, TheCallSequencesOfNvitopHwlocGoNvmlAndSlurm) {
+  start("2xh200-141gb,1xa100-40gb");
+  const Slice slice = make_slice(k3g, 2), other = make_slice(k1g, 0, -1, 2);
+  unsigned activation = 0;
+  ASSERT_EQ(nvmlDeviceSetMigMode(board(1), NVML_DEVICE_MIG_DISABLE, reinterpret_cast<nvmlReturn_t*>(&activation)),
+            NVML_SUCCESS);
+  const auto job = occupy(slice.uuid, "bert-train-8", 3000), whole = occupy("1");
+  const std::string sequences = client("nvml_client_sequences"),
+                    minors = directory_ + "/proc/driver/nvidia-caps/mig-minors";
+  const auto says = [&](const std::string& name, const std::vector<std::string>& wanted) {
+    const Output out = run_program(sequences + " " + name + " " + minors);
+    EXPECT_EQ(out.code, 0) << name << "\n" << out.text;
+    for (const std::string& words : wanted)
+      EXPECT_NE(out.text.find(words), std::string::npos) << name << " does not say " << words << "\n" << out.text;
+  };
+  says("nvitop", {"3000 of 71424 MiB", "MIG 0 NVIDIA H200 MIG 3g.71gb", "process on GPU instance -1",
+                  fmt::format("process on GPU instance {}", slice.id)});
+  says("hwloc", {"nvml2 NVIDIA A100-SXM4-40GB at 0000:17:00, PCIe 4 x16"});
+  says("go-nvml", {"1 processes", "1215 MHz: 81 graphics clocks", "graphics 100 %", "no GPM"});
+  says("slurm", {"/dev/nvidia1 NVIDIA H200, MIG off",
+                 fmt::format("3g.70gb /dev/nvidia-caps/nvidia-cap{0},/dev/nvidia-caps/nvidia-cap{1}",
+                             gpu_instance_minor(0, slice.id), compute_instance_minor(0, slice.id, 0)),
+                 "1g.5gb /dev/nvidia-caps/"});
+  EXPECT_EQ(run_program(sequences + " nothing").code, 2);
+}
+
 TEST_F(Clients, TheControlProgram) {
   directory_ = scratch_directory();
   const std::string ctl = program("nvml-sim-ctl"), node = directory_ + "/node";

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
 #include "arguments.h"
 #include "base/text.h"
+#include "ctl_run.h"
 #include "ctl_show.h"
 #include "machine_init.h"
 #include "session.h"
@@ -19,11 +21,16 @@ using namespace smartmig::nvsim;
 namespace {
 
 constexpr const char* kHelp = R"(nvml-sim-ctl VERB DIR [options]: emulated machines for libnvidia-ml.so.1
+nvml-sim-ctl run [DIR] [options] -- PROGRAM [arguments]
 
   init DIR [--gpus 8xa100-40gb] [--clock real|zero|virtual] [--mig on|off] [--power NAME] [--seed N]
            [--require-root] [--force]
       Makes a machine. --power: a model of data/power.csv or linear:IDLE_W:W_PER_SLICE:CAP_W. --require-root: who is
       not root may not change it. --force: instead of the one in DIR.
+  run [DIR] [options of init] -- PROGRAM [arguments]
+      PROGRAM finds the boards where it would on a real machine: libnvidia-ml.so.1, /proc/driver/nvidia, /proc/modules,
+      /proc/devices, /sys/bus/pci and /dev, in a mount namespace that is its own. Needs no root where the kernel lets
+      users have one. Without DIR: the machine of $NVML_SIM_STATE, else one that is there for PROGRAM alone.
   show DIR [--json]
   fault DIR KIND [--gpu N] [--count N] [--ms X] [--call NAME] [--code N] [--pid P] [--gi ID]
       KIND: in-use-lag (--ms), fail (--code, --call), slow (--ms, --call), hang (--call), wrong-readback, create-lies,
@@ -39,6 +46,7 @@ constexpr const char* kHelp = R"(nvml-sim-ctl VERB DIR [options]: emulated machi
       Waits on the machine's clock.
 
 Example: nvml-sim-ctl init /tmp/node --gpus 8xa100-40gb && nvml-sim-ctl show /tmp/node
+         nvml-sim-ctl run /tmp/node -- lspci -d 10de:
 )";
 
 struct Options {
@@ -51,11 +59,16 @@ struct Options {
 
 Error refused(nvmlReturn_t status, std::string_view what) { return io_error("{}: {}", what, nvmlErrorString(status)); }
 
-Result<Ok> init(const std::string& directory, Options& options) {
+Result<Ok> finish(Options& options) {  // what the options of init say
   if (options.mig != "on" && options.mig != "off") return invalid("--mig {}: on or off", options.mig);
   if (options.seed < 0) return invalid("--seed: a number from 0");
   options.spec.mig = options.mig == "on";
   options.spec.seed = std::uint64_t(options.seed);
+  return Ok{};
+}
+
+Result<Ok> init(const std::string& directory, Options& options) {
+  SMARTMIG_RETURN_IF_ERROR(finish(options));
   if (options.force) ::unlink((directory + "/state").c_str());
   if (::access((directory + "/state").c_str(), F_OK) == 0)
     return invalid("{} holds a machine already: --force makes a new one in its place", directory);
@@ -134,11 +147,27 @@ Result<Ok> run(const std::string& verb, const std::string& directory, const std:
     if (!(options.s >= 0) || options.s > kMaxSeconds) return invalid("--s: seconds, 0 or more");
     status = nvmlSimSleep(static_cast<unsigned long long>(std::llround(options.s * 1e6)));
   } else {
-    return invalid("no verb '{}': init, show, fault, clear, hold, reset or sleep", verb);
+    return invalid("no verb '{}': init, run, show, fault, clear, hold, reset or sleep", verb);
   }
   nvmlShutdown();
   if (status != NVML_SUCCESS) return refused(status, verb);
   return Ok{};
+}
+
+// run [DIR] -- PROGRAM ...; the exit code where something stays behind.
+Result<int> run_program(const std::vector<std::string>& words, const std::vector<std::string>& program,
+                        Options& options) {
+  if (program.empty() || words.size() > 2) return invalid("run [DIR] -- PROGRAM [arguments]: see nvml-sim-ctl --help");
+  SMARTMIG_RETURN_IF_ERROR(finish(options));
+  const char* state = std::getenv("NVML_SIM_STATE");
+  const std::string directory = words.size() == 2 ? words[1] : state ? state : "";
+  if (directory.empty()) return run_on_new_machine(options.spec, program);
+  return run_on_machine(directory, program);
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "nvml-sim-ctl: {}\n", error.what);
+  return error.code == Error::kInvalid ? 2 : 1;
 }
 
 }  // namespace
@@ -163,15 +192,18 @@ int main(int argc, char** argv) {
       .option("--pid", options.pid)
       .option("--gi", options.gi)
       .option("--s", options.s);
-  auto words = arguments.parse({argv + 1, argv + argc});
+  char** const dashes = std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
+  auto words = arguments.parse({argv + 1, dashes});
   if (options.help) return std::fputs(kHelp, stdout), 0;
-  if (!words || words->size() < 2) {
+  if (words && !words->empty() && words->front() == "run") {
+    const auto code = run_program(*words, {std::min(dashes + 1, argv + argc), argv + argc}, options);
+    return code ? *code : report(code.error());
+  }
+  if (!words || words->size() < 2 || dashes != argv + argc) {
     fmt::print(stderr, "nvml-sim-ctl: {}\n", words ? "give a verb and a directory: see --help" : words.error().what);
     return 2;
   }
   const std::string verb = (*words)[0], directory = (*words)[1];
   const auto result = run(verb, directory, {words->begin() + 2, words->end()}, options);
-  if (result) return 0;
-  fmt::print(stderr, "nvml-sim-ctl: {}\n", result.error().what);
-  return result.error().code == Error::kInvalid ? 2 : 1;
+  return result ? 0 : report(result.error());
 }

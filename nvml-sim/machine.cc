@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "driver_files.h"
+
 namespace smartmig::nvsim {
 
 Result<std::shared_ptr<Machine>> Machine::over(std::shared_ptr<Store> store) {
@@ -136,6 +138,13 @@ void Machine::send_event(State& state, int gpu, std::uint64_t type, std::uint64_
 
 nvmlReturn_t Machine::timed(int gpu, Time duration, const std::function<nvmlReturn_t(const State&)>& check,
                             const std::function<void(State&)>& apply) {
+  const nvmlReturn_t result = timed_change(gpu, duration, check, apply);
+  if (result == NVML_SUCCESS) show_capabilities(*this, gpu);
+  return result;
+}
+
+nvmlReturn_t Machine::timed_change(int gpu, Time duration, const std::function<nvmlReturn_t(const State&)>& check,
+                                   const std::function<void(State&)>& apply) {
   const auto takes = std::uint64_t(store_->clock_mode() == NVML_SIM_CLOCK_ZERO ? 0 : duration.count());
   const int thread = thread_id();
   nvmlReturn_t result = NVML_SUCCESS;

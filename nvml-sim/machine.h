@@ -65,6 +65,8 @@ class Machine {
       : store_(std::move(store)), clock_(*store_, [this] { refresh(); }), boards_(std::move(boards)) {}
   nvmlReturn_t check_create(const State& state, int gpu, int profile, const nvmlGpuInstancePlacement_t* placement,
                             int& start) const;
+  nvmlReturn_t timed_change(int gpu, Time duration, const std::function<nvmlReturn_t(const State&)>& check,
+                            const std::function<void(State&)>& apply);
   std::shared_ptr<Store> store_;
   Clock clock_;
   std::vector<std::shared_ptr<const Board>> boards_;

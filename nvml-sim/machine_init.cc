@@ -17,9 +17,7 @@ namespace smartmig::nvsim {
 namespace {
 
 constexpr std::string_view kClocks[] = {"real", "zero", "virtual"};
-constexpr int kIds = 15, kCis = 8;  // GPU instance ids of a board, compute instance ids of a GPU instance
 
-int minor_of(int gpu, unsigned gpu_instance) { return 3 + (gpu * kIds + int(gpu_instance)) * (kCis + 1); }
 std::string capability(int minor) { return fmt::format("nvidia-caps/nvidia-cap{}", minor); }
 
 }  // namespace
@@ -68,22 +66,30 @@ void make_device_files(const std::string& directory) {
     ::mkdir((directory + name).c_str(), 0777);
   touch("controller.lock");
   touch("dev/nvidiactl");
-  std::string minors = "config 1\nmonitor 2\n";
+  std::string minors = fmt::format("config {}\nmonitor {}\n", kConfigMinor, kMonitorMinor);
   for (int gpu = 0; gpu < kMaxGpus; ++gpu)
-    for (unsigned gi = 0; gi < kIds; ++gi) {
-      const int minor = minor_of(gpu, gi);
-      minors += fmt::format("gpu{}/gi{}/access {}\n", gpu, gi, minor);
-      for (int ci = 0; ci < kCis; ++ci)
-        minors += fmt::format("gpu{}/gi{}/ci{}/access {}\n", gpu, gi, ci, minor + 1 + ci);
+    for (unsigned gi = 0; gi < kInstanceIds; ++gi) {
+      minors += fmt::format("gpu{}/gi{}/access {}\n", gpu, gi, gpu_instance_minor(gpu, gi));
+      for (unsigned ci = 0; ci < kComputeInstanceIds; ++ci)
+        minors += fmt::format("gpu{}/gi{}/ci{}/access {}\n", gpu, gi, ci, compute_instance_minor(gpu, gi, ci));
     }
   // Convenience for scans; a machine whose directory is read-only for us works without.
   if (auto written = write_file(directory + "/proc/driver/nvidia-caps/mig-minors", minors); !written) return;
 }
 
 std::string board_node(int gpu) { return fmt::format("nvidia{}", gpu); }
-std::string gpu_instance_node(int gpu, unsigned gpu_instance) { return capability(minor_of(gpu, gpu_instance)); }
+int gpu_instance_minor(int gpu, unsigned gpu_instance) {
+  constexpr int kFirst = kMonitorMinor + 1;
+  return kFirst + (gpu * int(kInstanceIds) + int(gpu_instance)) * (int(kComputeInstanceIds) + 1);
+}
+int compute_instance_minor(int gpu, unsigned gpu_instance, unsigned compute_instance) {
+  return gpu_instance_minor(gpu, gpu_instance) + 1 + int(compute_instance);
+}
+std::string gpu_instance_node(int gpu, unsigned gpu_instance) {
+  return capability(gpu_instance_minor(gpu, gpu_instance));
+}
 std::string compute_instance_node(int gpu, unsigned gpu_instance, unsigned compute_instance) {
-  return capability(minor_of(gpu, gpu_instance) + 1 + int(compute_instance));
+  return capability(compute_instance_minor(gpu, gpu_instance, compute_instance));
 }
 
 std::string uuid_text(const std::uint64_t (&uuid)[2]) {

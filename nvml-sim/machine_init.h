@@ -22,6 +22,11 @@ void make_device_files(const std::string& directory);
 std::string board_node(int gpu);
 std::string gpu_instance_node(int gpu, unsigned gpu_instance);
 std::string compute_instance_node(int gpu, unsigned gpu_instance, unsigned compute_instance);
+// The minor numbers of those capabilities. A board has this many of them, used or not.
+int gpu_instance_minor(int gpu, unsigned gpu_instance);
+int compute_instance_minor(int gpu, unsigned gpu_instance, unsigned compute_instance);
+inline constexpr int kConfigMinor = 1, kMonitorMinor = 2;
+inline constexpr unsigned kInstanceIds = 15, kComputeInstanceIds = 8;  // of a board, of a GPU instance
 
 std::string uuid_text(const std::uint64_t (&uuid)[2]);  // without its prefix
 void draw_uuid(State& state, std::uint64_t (&uuid)[2]);

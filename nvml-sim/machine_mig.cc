@@ -1,6 +1,7 @@
 // Creating and destroying instances, MIG mode, reset.
 #include <algorithm>
 
+#include "driver_files.h"
 #include "machine.h"
 #include "machine_init.h"
 
@@ -275,6 +276,7 @@ nvmlReturn_t Machine::reset(int gpu) {
     board_state.lost = 0;
     return true;
   });
+  if (result == NVML_SUCCESS) show_capabilities(*this, gpu);
   return result;
 }
 

@@ -151,6 +151,7 @@ typedef unsigned int nvmlPowerSource_t;
 #define NVML_GPM_METRIC_GRAPHICS_UTIL 1u
 #define NVML_GPM_METRIC_SM_UTIL 2u
 #define NVML_GPM_METRIC_DRAM_BW_UTIL 10u
+#define NVML_GPM_METRIC_MAX 333u  // of the newest headers
 #define NVML_GPM_METRICS_GET_VERSION 1u
 #define NVML_GPM_SUPPORT_VERSION 1u
 typedef enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 } nvmlMemoryErrorType_t;

@@ -147,16 +147,16 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
   return on_machine(__func__, [&](Machine&) {
     if (!metrics) return NVML_ERROR_INVALID_ARGUMENT;
     if (metrics->version != NVML_GPM_METRICS_GET_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    if (metrics->numMetrics == 0 || metrics->numMetrics > std::size(metrics->metrics))
-      return NVML_ERROR_INVALID_ARGUMENT;
+    if (metrics->numMetrics == 0 || metrics->numMetrics > NVML_GPM_METRIC_MAX) return NVML_ERROR_INVALID_ARGUMENT;
     GpmSample first, second;
     const auto copy = [](GpmSample& to) { return [&to](GpmSample& from) { return to = from, NVML_SUCCESS; }; };
     if (const nvmlReturn_t status = with_sample(metrics->sample1, copy(first)); status != NVML_SUCCESS) return status;
     if (const nvmlReturn_t status = with_sample(metrics->sample2, copy(second)); status != NVML_SUCCESS) return status;
     const bool same = first.gpu == second.gpu && first.gpu_instance == second.gpu_instance;
     if (!first.taken || !second.taken || !same) return NVML_ERROR_INVALID_ARGUMENT;
+    nvmlGpmMetric_t* const asked = &metrics->metrics[0];  // more than 98 in newer clients' structs
     for (unsigned i = 0; i < metrics->numMetrics; ++i)
-      fill_metric(metrics->metrics[i], (first.sm_percent + second.sm_percent) / 2);
+      fill_metric(asked[i], (first.sm_percent + second.sm_percent) / 2);
     return NVML_SUCCESS;
   });
 }

@@ -1,5 +1,6 @@
-/* Binds every public name of NVML and calls each with valid arguments, null pointers, null handles, structs of a
- * version that no library knows, and before nvmlInit: nvml_client_names NAMES FUNCTIONS
+/* Binds every public name of NVML and calls each with valid arguments, null pointers, null handles, handles of nothing,
+ * a MIG device's, numbers of all bits, structs of a version that no library knows, and before nvmlInit:
+ *   nvml_client_names NAMES FUNCTIONS
  *   NAMES      nvml-sim/names.txt: name and kinds of arguments
  *   FUNCTIONS  nvml-sim/nvml_functions.h: the names that are emulated; all others must answer NOT_SUPPORTED
  * Prints a line for each wrong answer and a count; exits 1 where there was one. A crash is the test's failure. */
@@ -76,16 +77,32 @@ static struct Handles handles(void) {
   return out;
 }
 
+enum Handed { kValid, kNull, kMigDevice, kNothing };
 struct Pass {
   const char* in_words;
-  int initialised, null_pointers, null_handles;
+  int initialised, null_pointers;
+  enum Handed handed;
   unsigned first_word, number;
 };
+/* With these a number says how much room the caller has, or how long it waits. */
+static int believes_in_numbers(const char* name) {
+  return strstr(name, "Affinity") || strstr(name, "FieldValues") || strstr(name, "EventSetWait");
+}
 
 static nvmlReturn_t call(const char* name, const char* kinds, const struct Pass* pass) {
   uintptr_t arguments[kArguments] = {0};
   struct Handles now = {0};
-  if (pass->initialised && !pass->null_handles) now = handles();
+  if (pass->initialised && (pass->handed == kValid || pass->handed == kMigDevice)) now = handles();
+  if (pass->handed == kMigDevice) {
+    nvmlComputeInstanceInfo_t info = {0};
+    CALL(nvmlComputeInstanceGetInfo_v2)(now.compute_instance, &info);
+    now.device = info.device;
+  }
+  if (pass->handed == kNothing) {
+    now.device = (nvmlDevice_t)(uintptr_t)0x100f00000000dead;
+    now.gpu_instance = (nvmlGpuInstance_t)(uintptr_t)0x3001ffffffffffff;
+    now.compute_instance = (nvmlComputeInstance_t)(uintptr_t)0xdeadbeefdeadbeef;
+  }
   for (int i = 0; i < kArguments && kinds[i]; ++i) {
     memset(buffers[i], 0, kRoom);
     memcpy(buffers[i], &pass->first_word, sizeof pass->first_word);
@@ -100,14 +117,14 @@ static nvmlReturn_t call(const char* name, const char* kinds, const struct Pass*
         arguments[i] = (uintptr_t)now.compute_instance;
         break;
       case 'e':
-        arguments[i] = pass->null_handles ? 0 : (uintptr_t)event_set;
+        arguments[i] = pass->handed == kNull ? 0 : pass->handed == kNothing ? 0xbad : (uintptr_t)event_set;
         break;
       case 'm':
-        arguments[i] = pass->null_handles ? 0 : (uintptr_t)sample;
+        arguments[i] = pass->handed == kNull ? 0 : pass->handed == kNothing ? 0xbad : (uintptr_t)sample;
         break;
       case 'i':
       case 'l':
-        arguments[i] = pass->number;
+        arguments[i] = pass->number == ~0u && believes_in_numbers(name) ? 1 : pass->number;
         break;
       case 'p':
         arguments[i] = pass->null_pointers ? 0 : (uintptr_t)buffers[i];
@@ -128,8 +145,8 @@ static void check(const char* name, const char* kinds, const struct Pass* pass, 
     want = NVML_ERROR_NOT_SUPPORTED;
   else if (pass->first_word == kOldVersion && is_versioned(name))
     want = NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-  else if (got == NVML_SUCCESS &&
-           ((pass->null_pointers && strchr(kinds, 'p')) || (pass->null_handles && strpbrk(kinds, "dgcem"))))
+  else if (got == NVML_SUCCESS && ((pass->null_pointers && strchr(kinds, 'p')) ||
+                                   ((pass->handed == kNull || pass->handed == kNothing) && strpbrk(kinds, "dgcem"))))
     want = NVML_ERROR_INVALID_ARGUMENT;
   if (got == want) return;
   printf("%s, %s: answers %d, not %d\n", name, pass->in_words, got, want);
@@ -165,14 +182,17 @@ int main(int argc, char** argv) {
   }
   functions = whole_file(argv[2]);
   static const struct Pass passes[] = {
-      {"before nvmlInit", 0, 0, 0, 0, 0},
-      {"all valid, numbers 0", 1, 0, 0, 0, 0},
-      {"all valid, numbers 1", 1, 0, 0, 0, 1},
-      {"all valid, numbers 64", 1, 0, 0, 16, 64},
-      {"null pointers", 1, 1, 0, 0, 0},
-      {"null handles", 1, 0, 1, 0, 0},
-      {"all null", 1, 1, 1, 0, 1},
-      {"a version of no library", 1, 0, 0, kOldVersion, 0},
+      {"before nvmlInit", 0, 0, kValid, 0, 0},
+      {"all valid, numbers 0", 1, 0, kValid, 0, 0},
+      {"all valid, numbers 1", 1, 0, kValid, 0, 1},
+      {"all valid, numbers 64", 1, 0, kValid, 16, 64},
+      {"null pointers", 1, 1, kValid, 0, 0},
+      {"null handles", 1, 0, kNull, 0, 0},
+      {"all null", 1, 1, kNull, 0, 1},
+      {"a MIG device", 1, 0, kMigDevice, 16, 0},
+      {"handles of nothing", 1, 0, kNothing, 16, 1},
+      {"numbers of all bits", 1, 0, kValid, 16, ~0u},
+      {"a version of no library", 1, 0, kValid, kOldVersion, 0},
   };
   int names = 0, emulated = 0;
   for (size_t i = 0; i < sizeof passes / sizeof *passes; ++i) {
