@@ -14,19 +14,20 @@ constexpr std::uint64_t kRegisterBytes = 16ull << 20, kThirdBytes = 32ull << 20;
 constexpr unsigned kClass3d = 0x030200, kRevision = 0xA1, kConfigBytes = 256;
 
 struct Region {
-  std::uint64_t start, bytes, flags;  // flags as in <linux/ioport.h>: 64-bit memory, the second one prefetchable
+  std::uint64_t start = 0, bytes = 0, flags = 0;  // flags as in <linux/ioport.h>
 };
+constexpr std::uint64_t kWord = 0x40200, kTwoWords = 0x14220C;  // memory of one word, and of two, prefetchable
 
-// BAR 0: registers; BAR 1, of two words: the board's memory; BAR 3, likewise. Places that no other board has.
+// Registers, the board's memory, and a third. Regions of two words take two of the six places; on Ampere the registers
+// take one. Addresses that no other board has.
 std::vector<Region> regions_of(const Board& board, int gpu) {
   std::uint64_t memory = 1ull << 20;
   while (memory < std::uint64_t(board.memory_mib()) << 20) memory *= 2;
   const auto number = std::uint64_t(gpu);
   const std::uint64_t high = (1ull << 45) + number * (1ull << 40);
-  return {{0xC0000000 + number * kRegisterBytes, kRegisterBytes, 0x40200},
-          {high, memory, 0x14220C},
-          {0, 0, 0},
-          {high + memory, kThirdBytes, 0x14220C}};
+  const Region second{high, memory, kTwoWords}, third{high + memory, kThirdBytes, kTwoWords};
+  if (board.ampere()) return {{0xC0000000 + number * kRegisterBytes, kRegisterBytes, kWord}, second, {}, third, {}, {}};
+  return {{high + memory + kThirdBytes, kRegisterBytes, kTwoWords}, {}, second, {}, third, {}};
 }
 
 std::string resource_text(const std::vector<Region>& regions) {
@@ -52,12 +53,21 @@ std::string config_bytes(const Board& board, const std::vector<Region>& regions)
   put_bytes(config, 0x04, 2, 0x0006);  // answers to memory, masters the bus
   put_bytes(config, 0x08, 1, kRevision);
   put_bytes(config, 0x09, 3, kClass3d);
-  put_bytes(config, 0x10, 4, regions[0].start);
-  put_bytes(config, 0x14, 8, regions[1].start | 0xC);  // 64 bits, prefetchable
-  put_bytes(config, 0x1C, 8, regions[3].start | 0xC);
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].bytes > 0)  // 0xC: of 64 bits, prefetchable
+      put_bytes(config, 0x10 + 4 * i, regions[i].flags == kWord ? 4 : 8,
+                regions[i].start | (regions[i].flags == kWord ? 0 : 0xC));
   put_bytes(config, 0x2C, 2, subsystem & 0xFFFF);
   put_bytes(config, 0x2E, 2, subsystem >> 16);
   return config;
+}
+
+// The lowest `bits` bits in groups of eight digits: "00000003,ffffffff".
+std::string mask_text(long bits) {
+  std::string out;
+  for (; bits > 0; bits -= 32)
+    out = fmt::format("{:08x}", bits >= 32 ? 0xFFFFFFFFu : (1u << bits) - 1) + (out.empty() ? "" : "," + out);
+  return out;
 }
 
 }  // namespace
@@ -78,6 +88,7 @@ std::vector<std::pair<std::string, std::string>> pci_files(Machine& m, int gpu) 
           {"class", fmt::format("{:#08x}\n", kClass3d)},
           {"revision", fmt::format("{:#04x}\n", kRevision)},
           {"numa_node", "0\n"},
+          {"local_cpus", mask_text(cpus) + "\n"},
           {"local_cpulist", cpus > 1 ? fmt::format("0-{}\n", cpus - 1) : "0\n"},
           {"irq", "0\n"},
           {"enable", "1\n"},

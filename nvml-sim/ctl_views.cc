@@ -57,8 +57,8 @@ Majors majors_beside(const std::string& devices) {
   out.capabilities = unused();
   out.memory = unused();
   out.text = devices;
-  out.text.insert(end_of_characters,
-                  fmt::format("{} nvidia\n{} nvidia-uvm\n{} nvidia-caps\n", kBoardMajor, out.memory, out.capabilities));
+  out.text.insert(end_of_characters, fmt::format("{0} nvidia\n{0} nvidiactl\n{1} nvidia-uvm\n{2} nvidia-caps\n",
+                                                 kBoardMajor, out.memory, out.capabilities));
   return out;
 }
 

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -25,7 +27,8 @@ std::string capability_text(int minor, int mode) {
 
 std::string version_text() {
   return fmt::format(
-      "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  emulated by nvml-sim\nGCC version:  none: nothing is loaded\n",
+      "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build  (nvml-sim)\n"
+      "GCC version:  none: nothing is loaded\n",
       kDriverVersion);
 }
 
@@ -50,12 +53,28 @@ Result<Ok> write_below(const std::string& folder, std::string_view name, const s
   return write_file(path.string(), text);
 }
 
+// Of boards that an earlier machine in this folder had.
+void forget_other_boards(Machine& m) {
+  std::set<std::string> wanted = {"mig"};
+  for (int gpu = 0; gpu < m.gpu_count(); ++gpu) {
+    wanted.insert(pci_address(gpu));
+    wanted.insert(fmt::format("gpu{}", gpu));
+  }
+  std::vector<fs::path> others;
+  std::error_code ignored;
+  for (const char* folder : {"/gpus", "/capabilities"})
+    for (const auto& entry : fs::directory_iterator(driver_folder(m) + folder, ignored))
+      if (!wanted.contains(entry.path().filename().string())) others.push_back(entry.path());
+  for (const fs::path& other : others) fs::remove_all(other, ignored);
+}
+
 }  // namespace
 
 std::string pci_address(int gpu) { return fmt::format("0000:{:02x}:00.0", pci_bus(gpu)); }
 
 Result<Ok> make_driver_files(Machine& m) {
   const std::string folder = driver_folder(m);
+  forget_other_boards(m);
   SMARTMIG_RETURN_IF_ERROR(write_below(folder, "version", version_text()));
   SMARTMIG_RETURN_IF_ERROR(
       write_below(folder, "params", "ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"));

@@ -66,6 +66,19 @@ TEST_F(Run, CapabilitiesFollowTheInstances) {
   EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
+TEST_F(Run, AMachineMadeAnewShowsItsOwnBoards) {
+  if (const std::string why = refusal(); !why.empty()) GTEST_SKIP() << why;
+  directory_ = scratch_directory();
+  const std::string ctl = program("nvml-sim-ctl") + " ", node = directory_ + "/node";
+  for (const int boards : {3, 1}) {
+    ASSERT_EQ(run_program(fmt::format("{} init {} --force --gpus {}xa100-40gb", ctl, node, boards)).code, 0);
+    EXPECT_EQ(
+        run_program(run(node, "cd /proc/driver/nvidia; ls gpus capabilities | grep -c ^gpu[0-9]; ls gpus | wc -l"))
+            .text,
+        fmt::format("{0}\n{0}\n", boards));
+  }
+}
+
 TEST_F(Run, NobodyElseSeesIt) {
   if (const std::string why = refusal(); !why.empty()) GTEST_SKIP() << why;
   const bool there = std::filesystem::exists("/sys/bus/pci/devices/0000:07:00.0");
