@@ -11,6 +11,40 @@ namespace {
 constexpr std::int64_t kWorkAnew = 1'200'000, kMovesAnew = 2000, kWorkKept = 60'000, kMovesKept = 100;
 constexpr double kThresholdAnew = 0.006, kThresholdKept = 0.001;
 
+// Among jobs that are alike the search shuffles freely: whoever came first gets the run that starts first.
+void put_in_order(const ScheduleProblem& problem, std::vector<PlannedRuns>& lists) {
+  struct Place {
+    double start_s;
+    std::size_t gpu, at;
+  };
+  std::vector<Place> places;
+  for (std::size_t g = 0; g < lists.size(); ++g) {
+    PaperBoard board = problem.board(g);
+    for (std::size_t i = 0; i < lists[g].size(); ++i) {
+      const PlannedRun run = lists[g][i];
+      if (!problem.lay(g, run, board)) return;  // no schedule
+      places.push_back(
+          {board.free_s[problem.geometry(g).first[run.where]] - problem.run_s(run.job, g, run.where), g, i});
+    }
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.start_s < b.start_s; });
+  std::vector<std::uint8_t> done(places.size(), 0);
+  for (std::size_t first = 0; first < places.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> group;
+    std::vector<std::uint16_t> jobs;
+    for (std::size_t i = first; i < places.size(); ++i) {
+      const std::uint16_t job = lists[places[i].gpu][places[i].at].job;
+      if (done[i] || !problem.alike(job, lists[places[first].gpu][places[first].at].job)) continue;
+      done[i] = 1;
+      group.push_back(i);
+      jobs.push_back(job);
+    }
+    std::sort(jobs.begin(), jobs.end(), [&](auto a, auto b) { return index(problem.id(a)) < index(problem.id(b)); });
+    for (std::size_t i = 0; i < group.size(); ++i) lists[places[group[i]].gpu][places[group[i]].at].job = jobs[i];
+  }
+}
+
 }  // namespace
 
 // The longest, at most kWindow.
@@ -60,10 +94,12 @@ void BatchPolicy::decide(const Cluster& cluster, Plan& plan) {
   search.complete(anew);
   search.refine(std::int64_t(problem.jobs()) * (anew ? kMovesAnew : kMovesKept), anew ? kThresholdAnew : kThresholdKept,
                 std::int64_t(effort_ * double(anew ? kWorkAnew : kWorkKept)));
+  lists = search.lists();
+  put_in_order(problem, lists);
   kept_.assign(problem.gpus(), {});
   for (std::size_t g = 0; g < kept_.size(); ++g)
-    for (const PlannedRun run : search.lists()[g]) kept_[g].emplace_back(problem.id(run.job), run.where);
-  carry_out(cluster, problem, search.lists(), plan);
+    for (const PlannedRun run : lists[g]) kept_[g].emplace_back(problem.id(run.job), run.where);
+  carry_out(cluster, problem, lists, plan);
 }
 
 std::vector<PlannedStart> BatchPolicy::planned_starts(const Cluster& cluster) const {

@@ -2,7 +2,7 @@
 // not any single job's deadline. At every decision the waiting jobs are scheduled on paper to their end
 // (policy/batch_schedule.h), searched for within a counted amount of work (policy/batch_search.h); the runs that are due
 // are started, and slices made for those that come next. The schedule is kept from decision to decision and improved;
-// when many jobs are new it is also made anew.
+// when many jobs are new it is also made anew. Jobs of which the same is known start in the order in which they came.
 //
 // A slice is changed ahead: as soon as the next job that the schedule puts on it wants another, idle slices in the way
 // go while the busy ones run on. Running jobs are never stopped. Hardware costs only. At most kWindow jobs, the longest,

@@ -128,6 +128,14 @@ void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
   whole_joules_ += whole_j;
 }
 
+bool ScheduleProblem::alike(std::size_t a, std::size_t b) const {
+  const auto same = [&](const std::vector<double>& of) {
+    const auto first = of.begin() + std::ptrdiff_t(a * types_);
+    return std::equal(first, first + std::ptrdiff_t(types_), of.begin() + std::ptrdiff_t(b * types_));
+  };
+  return same(run_s_) && same(joules_);
+}
+
 bool ScheduleProblem::lay(std::size_t gpu, PlannedRun run, PaperBoard& board) const {
   const Geometry& facts = geometry(gpu);
   const double took = run_s_[run.job * types_ + index(facts.type[run.where])];

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "policy/registry.h"
 #include "support/fixture.h"
 
@@ -61,6 +63,16 @@ TEST(Batch, TheLongestDoesNotStartLast) {
   bool started = false;
   for (const Start& start : first.plan.starts) started |= start.job == JobId(8);
   EXPECT_TRUE(started);
+}
+
+// Of unknown jobs nothing says that another order is better than the one in which they came.
+TEST(Batch, JobsThatAreAlikeStartInTheOrderOfTheirArrival) {
+  const First first = decide(0, std::vector(23, kFlat), "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6");
+  ASSERT_EQ(first.plan.starts.size(), 7u);
+  std::vector<std::uint32_t> started;
+  for (const Start& start : first.plan.starts) started.push_back(index(start.job));
+  std::sort(started.begin(), started.end());
+  EXPECT_EQ(started, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
 }
 
 // A whole A100 draws more than the slices that a job needs: with joules alone in mind nothing is gained by width.

@@ -78,7 +78,9 @@ bool MpsControl::process_lives() const {
 }
 
 Result<Ok> MpsControl::start() {
-  if (running()) return Ok{};
+  if (answered_ && process_lives()) return Ok{};
+  answered_ = running();
+  if (answered_) return Ok{};
   SMARTMIG_RETURN_IF_ERROR(make_directories(pipe_));
   SMARTMIG_RETURN_IF_ERROR(make_directories(log_));
   ProgramRun run = prepared();
@@ -89,7 +91,8 @@ Result<Ok> MpsControl::start() {
   if (result.status != 0)
     return lost_error("{} -d for {} ended with {}; its log is {}/control.log", program_, gpu_, result.status, log_);
   for (int i = 0; i < kPolls; ++i) {
-    if (running()) return Ok{};
+    answered_ = running();
+    if (answered_) return Ok{};
     ::usleep(kPollPause);
   }
   return timeout_error("the MPS control daemon of {} was started but does not answer; its log is {}/control.log", gpu_,

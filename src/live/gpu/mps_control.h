@@ -17,10 +17,11 @@ class MpsControl {
   // `root`/UUID/pipe and /log; a socket path must stay short, so `root` should.
   MpsControl(std::string program, std::string root, std::string gpu_uuid, bool multi_user);
 
-  Result<Ok> start();  // no effect while it runs
+  Result<Ok> start();  // no effect while it runs: one that has answered is not asked again while its process lives
   Result<Ok> stop();   // no effect while it does not; waits until it is gone
   bool running() const;
   bool running_still() const;  // asks again before it says no
+  bool process_lives() const;  // by the file with its pid; no question
   Result<std::string> ask(const std::string& command) const;
   Result<std::vector<std::uint32_t>> clients() const;  // pids; empty without a server
   const std::string& pipe_directory() const { return pipe_; }
@@ -28,9 +29,9 @@ class MpsControl {
 
  private:
   ProgramRun prepared() const;
-  bool process_lives() const;
   std::string program_, gpu_, pipe_, log_;
   bool multi_user_;
+  bool answered_ = false;
 };
 
 // A fatal fault as the server's log tells it. The culprit is the first client named in a line about a fatal exception.

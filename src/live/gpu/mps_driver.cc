@@ -87,6 +87,8 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
                                    driver->options_.multi_user);
   driver->log_read_.resize(list.size());
   driver->turns_ = std::make_unique<std::recursive_mutex[]>(list.size());
+  driver->only_user_ = std::make_unique<std::atomic<std::int64_t>[]>(list.size());
+  for (std::size_t g = 0; g < list.size(); ++g) driver->only_user_[g] = -1;
   return driver;
 }
 
@@ -235,6 +237,8 @@ Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
   for (std::uint32_t pid : *clients) {
     DeviceProcess process;
     process.pid = pid;
+    if (const auto owner = owner_of(pid); owner && std::int64_t(*owner) != only_user_[index(gpu)])
+      only_user_[index(gpu)] = -1;
     if (const auto at = held.find(pid); at != held.end()) process.memory_mib = at->second;
     std::ifstream comm(fmt::format("{}/{}/comm", options_.proc_root, pid));
     std::getline(comm, process.name);
@@ -244,6 +248,12 @@ Result<std::vector<DeviceProcess>> MpsDriver::processes(GpuId gpu) {
     list.push_back(std::move(process));
   }
   return list;
+}
+
+std::optional<std::uint32_t> MpsDriver::owner_of(std::uint32_t pid) const {
+  struct stat info {};
+  if (::stat(fmt::format("{}/{}", options_.proc_root, pid).c_str(), &info) != 0) return std::nullopt;
+  return info.st_uid;
 }
 
 Result<Ok> MpsDriver::health(GpuId gpu) {
@@ -260,23 +270,31 @@ Result<Ok> MpsDriver::health(GpuId gpu) {
 
 std::vector<std::string> MpsDriver::device_nodes(GpuId gpu, const Instance&) { return boards_->device_nodes(gpu, {}); }
 
-Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
+// Clients of another user keep this one's out, until they have ended.
+Result<Ok> MpsDriver::admit(const GpuBoard& board, std::uint32_t uid) {
+  const GpuId gpu{std::uint32_t(board.index)};
   SMARTMIG_TRY(const auto mine, turn(gpu));
+  SMARTMIG_RETURN_IF_ERROR(control(gpu).start());
+  if (options_.multi_user) return Ok{};  // of all users
+  only_user_[index(gpu)] = -1;
+  SMARTMIG_TRY(const auto running, processes(gpu));
+  for (const DeviceProcess& p : running)
+    if (const auto owner = owner_of(p.pid); owner && *owner != uid)
+      return busy_error(
+          "{}: pid {} of user {} runs there, and MPS serves one user at a time; wait for it, or use the "
+          "multi-user mode",
+          title(board), p.pid, *owner);
+  only_user_[index(gpu)] = uid;
+  return Ok{};
+}
+
+Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, std::uint32_t uid) {
   SMARTMIG_TRY(const GpuBoard board, read(gpu));
   const Instance* living = find_instance(board, instance.placement);
   if (!living || living->uuid != instance.uuid)
     return not_found("{}: soft slice {} is not there", title(board), instance.uuid);
-  SMARTMIG_RETURN_IF_ERROR(control(gpu).start());
-  SMARTMIG_TRY(const auto running, processes(gpu));
-  for (const DeviceProcess& p : running) {
-    struct stat info {};
-    if (options_.multi_user || ::stat(fmt::format("{}/{}", options_.proc_root, p.pid).c_str(), &info) != 0) continue;
-    if (info.st_uid != uid)
-      return busy_error(
-          "{}: pid {} of user {} runs there, and MPS serves one user at a time; wait for it, or use the "
-          "multi-user mode",
-          title(board), p.pid, info.st_uid);
-  }
+  const bool known = options_.multi_user || only_user_[index(gpu)] == std::int64_t(uid);
+  if (!known || !control(gpu).process_lives()) SMARTMIG_RETURN_IF_ERROR(admit(board, uid));
   const int profile = board.model->placement(living->placement).profile;
   return Environment{{"CUDA_VISIBLE_DEVICES", board.uuid},
                      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},

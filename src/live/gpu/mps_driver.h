@@ -4,8 +4,11 @@
 // faults; isolated() is false and every listing says so. create() and destroy() only keep books (a durable file per
 // GPU); the limits reach a job through environment(): pipe directory, thread percentage, pinned memory limit.
 // One daemon per GPU, started with the first slice and stopped with the last. One user at a time unless multi_user.
-// Thread rule: as MigDriver; calls for one GPU take turns, since environment() may start its daemon.
+// Thread rule: as MigDriver; calls for one GPU take turns, since environment() may start its daemon. A question to a control
+// daemon is a program run, and one that is busy with new clients lets it wait: where it is known that nothing stands
+// against a client of this user, environment() asks none and waits for nobody's turn, so that jobs start at once.
 #pragma once
+#include <atomic>
 #include <mutex>
 
 #include "live/gpu/driver.h"
@@ -59,6 +62,8 @@ class MpsDriver : public MigDriver {
   Result<Book> read_book(const GpuBoard& board) const;
   Result<Ok> write_book(const GpuBoard& board, const Book& book) const;
   Result<std::unique_lock<std::recursive_mutex>> turn(GpuId gpu);
+  Result<Ok> admit(const GpuBoard& board, std::uint32_t uid);  // its clients may come
+  std::optional<std::uint32_t> owner_of(std::uint32_t pid) const;
   MpsControl& control(GpuId gpu) { return controls_[index(gpu)]; }
 
   std::shared_ptr<MigDriver> boards_;
@@ -67,6 +72,8 @@ class MpsDriver : public MigDriver {
   std::vector<MpsControl> controls_;
   std::vector<std::size_t> log_read_;              // by GPU: bytes seen
   std::unique_ptr<std::recursive_mutex[]> turns_;  // by GPU
+  // By GPU: the one user whose clients were seen or given an environment since a look found no other's; -1: not known.
+  std::unique_ptr<std::atomic<std::int64_t>[]> only_user_;
 };
 
 }  // namespace smartmig

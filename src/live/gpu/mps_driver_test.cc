@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "live/gpu/reshaper.h"
 #include "support/fake_driver.h"
@@ -21,6 +22,7 @@ if [ "$1" = -d ]; then
 fi
 [ -f "$pipe/daemon" ] || { echo "Cannot find MPS control daemon process"; exit 1; }
 read -r command argument
+echo "$command" >> "$pipe/questions"
 case $command in
   get_server_list) [ -f "$pipe/clients" ] && echo 4000; exit 0 ;;
   get_client_list) cat "$pipe/clients" ;;
@@ -120,6 +122,28 @@ TEST_F(MpsTest, BusySliceStaysAndOneUserAtATime) {
   options.multi_user = true;
   driver = std::move(*MpsDriver::open(fake, options));
   EXPECT_TRUE(driver->environment(GpuId{0}, *other, ::getuid() + 1));
+}
+
+TEST_F(MpsTest, JobsOfOneUserStartWithoutAQuestion) {
+  const auto made = driver->create(GpuId{0}, place("3g@4")), other = driver->create(GpuId{0}, place("3g@0"));
+  ASSERT_TRUE(made && other);
+  dir.file("mps/" + board.uuid + "/pipe/nvidia-cuda-mps-control.pid", std::to_string(::getpid()));
+  const auto questions = [&] {
+    std::ifstream file(pipe() + "/questions");
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  };
+  client(5001, made->uuid);
+  ASSERT_TRUE(driver->environment(GpuId{0}, *made, ::getuid()));
+  const auto asked = questions();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(driver->environment(GpuId{0}, *other, ::getuid()));
+  EXPECT_EQ(questions(), asked);
+  EXPECT_FALSE(driver->environment(GpuId{0}, *other, ::getuid() + 1)) << "another's client is there";
+  EXPECT_GT(questions(), asked);
+  std::filesystem::remove(pipe() + "/clients");
+  ASSERT_TRUE(driver->environment(GpuId{0}, *other, ::getuid() + 1));
+  client(5002, other->uuid);  // as the test's user: not the one whom the driver let in
+  ASSERT_TRUE(driver->processes(GpuId{0}));
+  EXPECT_FALSE(driver->environment(GpuId{0}, *other, ::getuid() + 1)) << "a sample has seen a stranger";
 }
 
 TEST_F(MpsTest, ControlDaemonThatIsGoneIsStartedAgain) {

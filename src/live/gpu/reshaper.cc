@@ -68,8 +68,8 @@ Result<ReshapeOutcome> Reshaper::execute(const GpuBoard& board, const ReshapePla
     return busy_error("{} has changed since the plan was made: it was {}, now it is {}; plan again", title(board),
                       to_string(*board.model, plan.from), to_string(*board.model, board.layout));
   if (plan.steps.empty() && !leftover) return ReshapeOutcome{ReshapeOutcome::kDone, board.layout, 0, "", board};
-  SMARTMIG_TRY(const auto running, driver_->processes(gpu));
-  SMARTMIG_RETURN_IF_ERROR(plan_reshape(*board.model, board.layout, busy_layout(board, running), plan.to));
+  SMARTMIG_TRY(const Layout busy, busy_for(gpu, board, plan.to));
+  SMARTMIG_RETURN_IF_ERROR(plan_reshape(*board.model, board.layout, busy, plan.to));
   const Intent intent{board.uuid, board.model->name(), to_string(*board.model, plan.from),
                       to_string(*board.model, plan.to)};
   SMARTMIG_RETURN_IF_ERROR(write_durably(intent_path(state_dir_, board.uuid), to_json(intent)));
@@ -79,6 +79,13 @@ Result<ReshapeOutcome> Reshaper::execute(const GpuBoard& board, const ReshapePla
   SMARTMIG_RETURN_IF_ERROR(remove_durably(intent_path(state_dir_, board.uuid)));
   reached("intent removed");
   return outcome;
+}
+
+// Who runs there matters where a slice is to go. To ask takes long with MPS, and most of all while jobs start.
+Result<Layout> Reshaper::busy_for(GpuId gpu, const GpuBoard& board, Layout target) {
+  if ((board.layout - target).empty()) return Layout{};
+  SMARTMIG_TRY(const auto running, driver_->processes(gpu));
+  return busy_layout(board, running);
 }
 
 Result<ReshapeOutcome> Reshaper::settle(const GpuBoard& board, Layout from, Layout to) {
@@ -128,8 +135,8 @@ Result<Ok> Reshaper::one_round(GpuId gpu, const GpuBoard& board, Layout target, 
       ++calls;
       SMARTMIG_RETURN_IF_ERROR(driver_->destroy(gpu, i));
     }
-  SMARTMIG_TRY(const auto running, driver_->processes(gpu));
-  SMARTMIG_TRY(const ReshapePlan plan, plan_reshape(*board.model, board.layout, busy_layout(board, running), target));
+  SMARTMIG_TRY(const Layout busy, busy_for(gpu, board, target));
+  SMARTMIG_TRY(const ReshapePlan plan, plan_reshape(*board.model, board.layout, busy, target));
   for (const ReshapeStep& step : plan.steps) {
     ++calls;
     if (step.operation.kind == Operation::kDestroy) {

@@ -51,6 +51,7 @@ class Reshaper {
   Result<ReshapeOutcome> settle(const GpuBoard& board, Layout from, Layout to);
   Result<GpuBoard> converge(GpuId gpu, Layout target, int& calls);
   Result<Ok> one_round(GpuId gpu, const GpuBoard& board, Layout target, int& calls);
+  Result<Layout> busy_for(GpuId gpu, const GpuBoard& board, Layout target);
   Result<ReshapeOutcome> give_up(const GpuBoard& board, Layout from, std::string reason, int calls);
   void reached(std::string_view step) const {
     if (options_.checkpoint) options_.checkpoint(step);
