@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The jobs and the meter of bench/hardware/h200_queue.sh: plain PyTorch, random weights, random data, a fixed amount of work.
 
-    h200_jobs.py batch [SEED]             the batch, one job a line: NAME KIND STEPS; with a seed: 16 jobs of six kinds in random
-                                          order, sizes from 0.3 to 2.5
-    h200_jobs.py arrivals SEED SECONDS GAP   a stream, one job a line: AT NAME KIND STEPS SLACK; Poisson with GAP seconds between two;
-                                          SLACK: its deadline is so many times its time on a seventh
+    h200_jobs.py batch [SEED [SCALE]]     the batch, one job a line: NAME KIND STEPS; with a seed: 16 jobs of six kinds in random
+                                          order, sizes from 0.3 to 2.5, times SCALE
+    h200_jobs.py arrivals SEED SECONDS GAP BATCH   a stream of jobs of that batch (a file), one a line: AT ID NAME KIND STEPS SLACK;
+                                          Poisson with GAP seconds between two; SLACK: its deadline is so many times its time on a seventh
     h200_jobs.py job NAME KIND STEPS      one job; KIND as in data/speeds.csv: bert-train-32, resnet50-train-64,
                                           resnet50-infer-8, llm-decode-8; mlp-small uses little of the GPU, augment is bound by the host
     h200_jobs.py oom GIB SECONDS          asks for GIB at once, then works for SECONDS
@@ -12,7 +12,9 @@
     h200_jobs.py meter FILE               board energy counter (mJ) and watts ten times a second, processes (FILE.processes)
                                           once a second, until it is ended
 
-A job appends one JSON line to $H200_RESULTS: begin (process), ready (model built, first step done), end, all Unix seconds.
+A job appends one JSON line to $H200_RESULTS: begin (process), ready (model built, first step done), end, all Unix seconds; its name is
+$H200_AS where that is set. With $H200_STANDIN=SECONDS, for machines without a GPU, a job sleeps: so long before its first CUDA call, which
+is a real one of whatever libcuda.so.1 is found, and then for its steps, less on larger slices.
 """
 import ctypes, json, os, random, sys, time
 
@@ -24,25 +26,25 @@ SIX = BATCH + [("mlp", "mlp-small"), ("augment", "augment")]
 SIZES = [1.0, 1.0, 1.0, 1.0, 0.8, 0.8, 0.8, 0.8, 1.2, 1.2, 1.2, 1.2, 1.0, 1.0]
 
 
-def sized(kind, draw):
-    return max(1, int(STEPS[kind] * 0.3 * (2.5 / 0.3) ** draw))
+def sized(kind, draw, scale):
+    return max(1, int(STEPS[kind] * scale * 0.3 * (2.5 / 0.3) ** draw))
 
 
-def seeded(seed):
+def seeded(seed, scale=1.0):
     """Every kind twice at least, the rest by chance."""
     draw = random.Random(seed)
     kinds = SIX * 2 + [draw.choice(SIX) for _ in range(16 - 2 * len(SIX))]
     draw.shuffle(kinds)
     for i, (name, kind) in enumerate(kinds):
-        print(f"{name}{i + 1} {kind} {sized(kind, draw.random())}")
+        print(f"{name}{i + 1} {kind} {sized(kind, draw.random(), scale)}")
 
 
-def arrivals(seed, seconds, gap):
+def arrivals(seed, seconds, gap, batch):
+    jobs = [line.split() for line in open(batch) if line.strip()]
     draw, at, i = random.Random(seed), 0.0, 0
     while (at := at + draw.expovariate(1 / gap)) < seconds:
-        name, kind = draw.choice(SIX)
         i += 1
-        print(f"{at:.2f} {name}{i} {kind} {sized(kind, draw.random())} {draw.uniform(1.2, 4):.2f}")
+        print(f"{at:.2f} s{i}", *draw.choice(jobs), f"{draw.uniform(1.2, 4):.2f}")
 
 
 def batch():
@@ -227,7 +229,22 @@ def told(name):
 KINDS = {"mlp-small": mlp_small, "augment": augment, "bert-train-32": bert_train, "resnet50-train-64": resnet50_train, "resnet50-infer-8": resnet50_infer, "llm-decode-8": llm_decode}
 
 
+def stand_in(name, kind, steps, before):
+    time.sleep(before)
+    imported = time.time()
+    cuda = ctypes.CDLL("libcuda.so.1")
+    if cuda.cuInit(0): sys.exit("no GPU")
+    begun = time.time()
+    time.sleep(before / 4)
+    ready, slices = time.time(), int((told("SMARTMIG_SLICE") or "1g")[0])
+    time.sleep(steps / STEPS[kind] * before * 3 / slices ** (0.2 if kind in ("mlp-small", "augment") else 0.7))
+    tell(name=name, kind=kind, steps=steps, begin=BEGIN, imported=imported, cuda=begun, ready=ready, end=time.time(), attempt=os.environ.get("SMARTMIG_ATTEMPT", ""),
+         slice=told("SMARTMIG_SLICE"), job=os.environ.get("SMARTMIG_JOB_ID", ""), sms=0, peak_mib=100)
+
+
 def job(name, kind, steps):
+    name = os.environ.get("H200_AS") or name
+    if before := os.environ.get("H200_STANDIN"): return stand_in(name, kind, steps, float(before))
     import torch
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -312,8 +329,8 @@ def meter(path):
 if __name__ == "__main__":
     verb, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if verb == "batch" and not rest: batch()
-    elif verb == "batch" and len(rest) == 1: seeded(int(rest[0]))
-    elif verb == "arrivals" and len(rest) == 3: arrivals(int(rest[0]), float(rest[1]), float(rest[2]))
+    elif verb == "batch" and len(rest) in (1, 2): seeded(int(rest[0]), *map(float, rest[1:]))
+    elif verb == "arrivals" and len(rest) == 4: arrivals(int(rest[0]), float(rest[1]), float(rest[2]), rest[3])
     elif verb == "job" and len(rest) == 3: job(rest[0], rest[1], int(rest[2]))
     elif verb == "oom" and len(rest) == 2: oom(float(rest[0]), float(rest[1]))
     elif verb == "grow" and len(rest) == 2: grow(float(rest[0]), float(rest[1]))

@@ -6,16 +6,21 @@
     h200_queue_report.py calibrate FOLDER SMARTMIG OUTPUT...
                                               runs.csv of these outputs, and speeds.csv and watts.csv that smartmig calibrate makes of it
     h200_queue_report.py predict OUTPUT FOLDER SMARTMIG
-                                              the simulator with the tables in FOLDER, against what was measured in OUTPUT
+                                              the simulator with the tables in FOLDER, against what was measured in OUTPUT: seconds and
+                                              joules of batches and streams, and the error of each
+    h200_queue_report.py replay OUTPUT SMARTMIG
+                                              the daemons' own journals lived again in the simulator (smartmig replay)
+    h200_queue_report.py gaps OUTPUT          seconds from the end of a job to the start of the next on its slice (script: its place)
     h200_queue_report.py plan OUTPUT MODE     the batch as NAME KIND STEPS SUBMIT-OPTIONS; MODE: what the queue is told besides the kind:
                                               none, common (one deadline for all), unknown (no kind), all with the run time on the
                                               whole GPU as the run `one` had it; longest (deadlines that longer jobs just keep), order
-                                              (far deadlines, longer jobs first), both with the run time that script7 had on 1g
+                                              (far deadlines, longer jobs first), both with the run time that script7 had on 1g; told:
+                                              the kind and that run time, no deadline
     h200_queue_report.py stream OUTPUT SEED SECONDS PERCENT
-                                              arrivals at that load of what script7 carried, as AT NAME KIND STEPS DEADLINE
+                                              arrivals at that load of what script7 carried, as AT ID NAME KIND STEPS DEADLINE
     h200_queue_report.py ask SOCKET PATH      GET from the daemon
 """
-import bisect, csv, http.client, json, os, re, socket, subprocess, sys
+import bisect, csv, glob, http.client, json, os, re, socket, statistics, subprocess, sys
 
 
 def ask(path, what):
@@ -52,7 +57,7 @@ def plan(out, mode):
         e7 = whole.get(name, 12)
         e1 = small.get(name, 2 * e7)
         options = [] if mode == "unknown" else ["--kind", kind]
-        options += ["--estimate", f"{e1:.1f}s@1g" if mode in ("longest", "order") else f"{e7:.1f}s"]
+        options += ["--estimate", f"{e1:.1f}s@1g" if mode in ("longest", "order", "told") else f"{e7:.1f}s"]
         if mode == "common": options += ["--deadline", f"{0.8 * span:.0f}s"]
         if mode == "longest": options += ["--deadline", f"{max(1, 0.95 * span - 0.6 * e1):.1f}s"]
         if mode == "order": options += ["--deadline", f"{200 - e1:.1f}s"]
@@ -62,36 +67,46 @@ def plan(out, mode):
 
 
 def stream(out, seed, seconds, percent):
-    """Time on a seventh by kind, from the run script7: launch and seconds a step, by its jobs' own words."""
+    """Deadlines by the time that each job took on a seventh, in the run script7."""
     done = lines(f"{out}/script7.jobs.jsonl")
     if not done or not spent(out, "script7"):
         print("a stream needs the run script7 before it", file=sys.stderr)
         return 1
     gap = spent(out, "script7")[0] / len(batch(out)) / (float(percent) / 100)
-    mean = lambda values: sum(values) / len(values)
-    launch, pace = {}, {}
-    for kind in {j["kind"] for j in done}:
-        launch[kind] = mean([j["ready"] - j["begin"] for j in done if j["kind"] == kind])
-        pace[kind] = mean([(j["end"] - j["ready"]) / j["steps"] for j in done if j["kind"] == kind])
+    small = {j["name"]: j["end"] - j["begin"] + 0.5 for j in done}
     jobs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200_jobs.py")
-    text = subprocess.run([sys.executable, jobs, "arrivals", seed, seconds, f"{gap:.4f}"], check=True, capture_output=True, text=True).stdout
-    for at, name, kind, steps, slack in (l.split() for l in text.splitlines()):
-        print(at, name, kind, steps, f"{float(at) + float(slack) * (launch[kind] + int(steps) * pace[kind]):.2f}")
+    text = subprocess.run([sys.executable, jobs, "arrivals", seed, seconds, f"{gap:.4f}", f"{out}/batch"], check=True, capture_output=True, text=True).stdout
+    for at, job, name, kind, steps, slack in (l.split() for l in text.splitlines()):
+        print(at, job, name, kind, steps, f"{float(at) + float(slack) * small.get(name, statistics.mean(small.values())):.2f}")
     return 0
 
 
+def stream_of(out, run):
+    return [l.split() for l in open(f"{out}/{run}.plan") if l.strip()]
+
+
 def tardiness(out, run, begin):
-    """Of a stream: jobs, mean seconds late, share that was late; ET by the daemon's own weight is left to who compares."""
-    due = {name: float(at) for _, name, _, _, at in (l.split() for l in open(f"{out}/{run}.plan"))}
+    """Of a stream: jobs missing, mean seconds late, how many were late."""
+    due = {job: float(at) for _, job, _, _, _, at in stream_of(out, run)}
     ended = {j["name"]: j["end"] - begin for j in lines(f"{out}/{run}.jobs.jsonl")}
     late = [max(0.0, ended[name] - at) for name, at in due.items() if name in ended]
     return len(due) - len(late), sum(late) / max(1, len(late)), sum(l > 0 for l in late)
 
 
+WEIGHT = 2e-7 * 4145  # of a watt-minute against a minute of lateness: smartmig's without prices
+
+
+def et(joules, late_s):
+    return (WEIGHT * joules / 60 + late_s / 60) / (WEIGHT + 1)
+
+
 class Meter:
-    def __init__(self, path):
-        rows = [r for r in csv.reader(open(path)) if len(r) == 3][1:]
-        self.at, self.j = [float(r[0]) for r in rows], [float(r[1]) / 1000 for r in rows]
+    """Of all calls on this host: a counter that goes on."""
+    def __init__(self, out):
+        rows = []
+        for path in sorted(glob.glob(f"{out}/meter*.csv")):
+            rows += [(float(r[0]), float(r[1]) / 1000) for r in list(csv.reader(open(path)))[1:] if len(r) == 3 and all(r)]
+        self.at, self.j = [r[0] for r in sorted(rows)], [r[1] for r in sorted(rows)]
 
     def joules(self, when):
         i = min(max(bisect.bisect_left(self.at, when), 1), len(self.at) - 1)
@@ -107,7 +122,7 @@ def spent(out, name):
     for r in runs(out):
         if r["run"] == name:
             begin, end = float(r["begin_s"]), float(r["end_s"])
-            return end - begin, Meter(f"{out}/meter.csv").between(begin, end)
+            return end - begin, Meter(out).between(begin, end)
     return None
 
 
@@ -115,7 +130,7 @@ def measured_runs(folders):
     """What the jobs of these outputs took, as `smartmig calibrate --runs` reads it. Joules are above idle; a job's share is the
     mean of 1 / how many ran beside it, itself counted."""
     for folder in folders:
-        rows = [r for r in csv.DictReader(open(f"{folder}/rows.csv")) if r["run"] not in ("oom", "oom-exact", "grow")]
+        rows = [r for r in csv.DictReader(open(f"{folder}/rows.csv")) if r["run"] not in ("oom", "oom-exact", "grow", "hold-check") and "prelaunch" not in r["run"]]
         stay = lambda r: (float(r["begin_s"]), float(r["begin_s"]) + float(r["seconds"]))
         for r in rows:
             begin, end = stay(r)
@@ -124,9 +139,9 @@ def measured_runs(folders):
             for at, change in sorted([(max(begin, b), 1) for b, _ in beside] + [(min(end, e), -1) for _, e in beside]):
                 if running: share += (at - last) / running
                 last, running = at, running + change
-            plain = r["run"] in ("one", "script7")  # seen from inside the process, which takes half a second to go
+            plain = r["run"] == "one" or "script" in r["run"]  # seen from inside the process, which takes half a second to go
             joules = float(r["joules"]) - (IDLE * float(r["seconds"]) if r["run"] == "one" else 0) if r["joules"] else ""
-            yield {"kind": r["kind"], "gpu": GPU, "profile": "1g.18gb" if r["run"] == "script7" else r["profile"],
+            yield {"kind": r["kind"], "gpu": GPU, "profile": "1g.18gb" if "script" in r["run"] else r["profile"],
                    "seconds": round(float(r["seconds"]) + 0.5 * plain, 3), "joules": joules and round(joules, 1), "work": r["steps"], "task": "",
                    "mem_mib": r["peak_mib"], "share": round(share / (end - begin), 4)}
 
@@ -148,54 +163,142 @@ def calibrate(into, smartmig, folders):
 GPU, IDLE = "h200-141gb", 88.2  # W without a CUDA context: data/power.csv
 SIZES = ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
 SEVEN = "1g+1g+1g+1g+1g+1g+1g"
-# Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times.
-KNOWN = {"one": ("none+fifo", ""), "script7": ("static+fifo", SEVEN), "seven": ("static+llf-slow", SEVEN + ".35gb"), "migm-b": ("migm-b", ""),
-         "seven-order": ("static+edf-fast", SEVEN + ".35gb"), "mixed": ("static+edf-fast", "3g+1g+1g+1g+1g"), "batch": ("batch", ""),
-         "batch-25": ("batch:0.25", ""), "batch-50": ("batch:0.5", ""), "batch-75": ("batch:0.75", ""), "batch-100": ("batch:1", "")}
+# Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times. A first round
+# that was told nothing gives each job the same: seven at a time, in order.
+KNOWN = {"one": ("none+fifo", ""), "script7": ("static+fifo", SEVEN), "script7b": ("static+fifo", SEVEN), "seven": ("static+llf-slow", SEVEN + ".35gb"),
+         "migm-b": ("migm-b", ""), "seven-order": ("static+edf-fast", SEVEN + ".35gb"), "mixed": ("static+edf-fast", "3g+1g+1g+1g+1g"),
+         "batch": ("batch", ""), "batch-25": ("batch:0.25", ""), "batch-50": ("batch:0.5", ""), "batch-75": ("batch:0.75", ""), "batch-100": ("batch:1", "")}
+
+
+def policy_of(run):
+    """Policy and layouts that the simulator is to use for a run; nothing: it cannot foretell it."""
+    if run in KNOWN: return KNOWN[run]
+    if m := re.fullmatch(r"stream-(best|prelaunch|batch|script|fifo)-\d+", run):
+        return {"script": ("static+fifo", SEVEN), "fifo": ("none+fifo", ""), "batch": ("batch", "")}.get(m[1], ("best", ""))
+    if m := re.fullmatch(r"(best-loop|best-rounds|prelaunch-loop|prelaunch-rounds)(-b)?-(\d)", run):
+        return ("static+fifo", SEVEN) if m[3] == "1" else ("best", "")
+    return ("best", "") if run in ("told", "told-b") else None
+
+
+def times_by_size(tables):
+    """Of a kind: seconds before the first step, and seconds of a step on each size."""
+    speed, launch = {}, {}
+    for r in csv.DictReader(open(f"{tables}/speeds.csv")):
+        if r["gpu"] == GPU: speed.setdefault(r["kind"], {})[r["profile"]] = float(r["throughput"])
+        launch[r["kind"]] = float(r["launch_s"] or 0)
+    pace = {}  # seconds of a step at throughput 1
+    for r in csv.DictReader(open(f"{tables}/runs.csv")):
+        if r["profile"] in speed.get(r["kind"], {}):
+            pace.setdefault(r["kind"], []).append((float(r["seconds"]) - launch[r["kind"]]) / float(r["work"]) * speed[r["kind"]][r["profile"]])
+    return {kind: (launch[kind], {p: statistics.median(all) / speed[kind][p] for p in speed[kind]}) for kind, all in pace.items()}
+
+
+def simulated(out, name, policy, layouts, known, hidden, smartmig, environment):
+    """Seconds, joules and mean lateness of a run by the simulator; else its words. `hidden`: seconds of a launch that lie before the slice,
+    of those that find none free when they come."""
+    plan = f"{out}/{name}.plan"
+    arrive = [(float(at), job, kind, int(steps), float(due)) for at, job, _, kind, steps, due in stream_of(out, name)] if os.path.exists(plan) else \
+        [(0.0, job, kind, int(steps), None) for job, kind, steps in batch(out)]
+    # All jobs of a batch are there when the first decision is made: a job of one second keeps the GPU until then.
+    hold = 1.0 if not os.path.exists(plan) and not layouts and policy != "none+fifo" else 0.0
+    offset = 0.5 if hold else 0.0
+    with open(f"{out}/{name}.predicted.csv", "w") as f:
+        f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
+        if hold: f.write(f"hold,0,1,,,,,,{hold},,\n")
+        for i, (at, job, kind, steps, due) in enumerate(arrive):
+            if kind not in known: return f"nothing is known of {kind}"
+            launch, step = known[kind]
+            less = hidden if i >= 7 else 0
+            times = [f"{max(0.1, launch - less) + steps * step[p]:.3f}" if p in step else "" for p in SIZES]
+            if due is None: due = "" if "edf" not in policy and "llf" not in policy else 200 - float(times[0]) if "edf" in policy else 60
+            f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},,\n")
+    command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
+               "--policy", policy, "--json"] + (["--layouts", layouts] if layouts else [])
+    got = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if got.returncode: return got.stderr.strip()[:200]
+    told = json.loads(got.stdout)
+    return told["makespan_min"] * 60 - hold, told["energy_joules"] - IDLE * hold, told.get("mean_tardiness_min", 0) * 60
 
 
 def predict(out, tables, smartmig):
     """The simulator with the speeds and watts of `tables` (calibrate's), against what was measured."""
-    speed, launch = {}, {}
-    for r in csv.DictReader(open(f"{tables}/speeds.csv")):
-        speed.setdefault(r["kind"], {})[r["profile"]] = float(r["throughput"])
-        launch[r["kind"]] = float(r["launch_s"] or 0)
-    pace = {}  # seconds of a step at throughput 1
-    for r in csv.DictReader(open(f"{tables}/runs.csv")):
-        if r["profile"] in speed[r["kind"]]:
-            pace.setdefault(r["kind"], []).append((float(r["seconds"]) - launch[r["kind"]]) / float(r["work"]) * speed[r["kind"]][r["profile"]])
-    pace = {kind: sorted(all)[len(all) // 2] for kind, all in pace.items()}
+    known = times_by_size(tables)
     environment = dict(os.environ, SMARTMIG_SPEEDS=f"{tables}/speeds.csv", SMARTMIG_POWER_KINDS=f"{tables}/watts.csv")
-    print(f"{'run':12} {'seconds':>8} {'predicted':>10} {'':>7} {'kJ':>7} {'predicted':>10}")
-    for name, (policy, layouts) in KNOWN.items():
-        measured = spent(out, name)
-        if not measured: continue
-        # All jobs are there when the first decision is made: a job of one second keeps the GPU until then.
-        hold = 1.0
-        with open(f"{out}/{name}.predicted.csv", "w") as f:
-            f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
-            if not layouts and policy != "none+fifo": f.write(f"hold,0,1,,,,,,{hold},,\n")
-            for job, kind, steps in batch(out):
-                times = [f"{launch[kind] + int(steps) * pace[kind] / speed[kind][p]:.3f}" if p in speed[kind] else "" for p in SIZES]
-                due = f"{200 - float(times[0]):.1f}" if "edf" in policy else f"{0.8 * 75:.1f}" if "llf" in policy else ""
-                f.write(f"{job},0.5,{due},{kind},{','.join(times)},,\n")
-        command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
-                   "--policy", policy, "--json"] + (["--layouts", layouts] if layouts else [])
-        got = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if got.returncode:
-            print(f"{name:12} {got.stderr.strip()[:200]}")
+    before = [j["imported"] - j["begin"] for j in lines(f"{out}/script7.jobs.jsonl") if "imported" in j]
+    print(f"the simulator with what was measured here\n{'run':18} {'seconds':>8} {'predicted':>10} {'':>7} {'kJ':>7} {'predicted':>10}")
+    for r in runs(out):
+        name, chosen = r["run"], policy_of(r["run"])
+        if not chosen: continue
+        hidden = statistics.mean(before) if before and "prelaunch" in name else 0
+        got, measured = simulated(out, name, *chosen, known, hidden, smartmig, environment), spent(out, name)
+        if isinstance(got, str):
+            print(f"{name:18} {got}")
             continue
-        told = json.loads(got.stdout)
-        before = hold if not layouts and policy != "none+fifo" else 0.5
-        seconds = told["makespan_min"] * 60 - before
-        joules = told["energy_joules"] - IDLE * before
-        print(f"{name:12} {measured[0]:8.1f} {seconds:8.1f} s {100 * (seconds / measured[0] - 1):+6.1f}% {measured[1] / 1000:7.2f} {joules / 1000:7.2f} kJ "
-              f"{100 * (joules / measured[1] - 1):+6.1f}%")
+        late = f"  late {tardiness(out, name, float(r['begin_s']))[1]:.2f} s, predicted {got[2]:.2f} s" if os.path.exists(f"{out}/{name}.plan") else ""
+        print(f"{name:18} {measured[0]:8.1f} {got[0]:8.1f} s {100 * (got[0] / measured[0] - 1):+6.1f}% {measured[1] / 1000:7.2f} {got[1] / 1000:7.2f} kJ "
+              f"{100 * (got[1] / measured[1] - 1):+6.1f}%{late}")
     return 0
 
 
+def replay(out, smartmig):
+    for path in sorted(glob.glob(f"{out}/*.journal.jsonl")):
+        name = os.path.basename(path)[:-len(".journal.jsonl")]
+        print(f"== {name}", flush=True)
+        policy = "batch" if "batch" in name else "best"
+        subprocess.run([smartmig, "replay", path, "--policies", policy, "--measured", f"{out}/{name}.final.json"])
+    return 0
+
+
+def final_of(out, run):
+    """Jobs of a run by name, as their daemon knew them at its end: one daemon may have had several rounds."""
+    owner = max((os.path.basename(p)[:-len(".final.json")] for p in glob.glob(f"{out}/*.final.json") if run.startswith(os.path.basename(p)[:-len(".final.json")])),
+                key=len, default=None)
+    if owner is None: return {}
+    begin, end = next((float(r["begin_s"]), float(r["end_s"])) for r in runs(out) if r["run"] == run)
+    try:
+        all = json.load(open(f"{out}/{owner}.final.json"))["jobs"]
+    except (ValueError, KeyError):
+        return {}
+    return {j["name"]: j for j in all if j.get("started_at") and begin - 1 <= j["started_at"] <= end + 1}
+
+
+def gaps(out):
+    """By the jobs' own words: from the last line of one to the first of the next on its slice; where jobs begin ahead, to its grant. Of
+    the script: from the end of one to the begin of the next, whichever that is."""
+    print(f"{'end to next start':18} {'n':>4} {'p50 s':>8} {'p99 s':>8} {'most s':>8}")
+    for r in runs(out):
+        done, shown = lines(f"{out}/{r['run']}.jobs.jsonl"), final_of(out, r["run"])
+        stay = lambda j: (shown[j["name"]]["started_at"] if "prelaunch" in r["run"] and j["name"] in shown else j["begin"], j["end"])
+        if any(j["slice"] for j in done):
+            by_slice = {}
+            for j in done: by_slice.setdefault(j["slice"], []).append(stay(j))
+            found = [b[0] - a[1] for stays in by_slice.values() for a, b in zip(sorted(stays), sorted(stays)[1:]) if b[0] - a[1] < 5]  # more: nothing was to run there
+        else:
+            found = [b - e for b, e in zip(sorted(stay(j)[0] for j in done)[7:], sorted(stay(j)[1] for j in done)) if b - e < 5]
+        if found and not os.path.exists(f"{out}/{r['run']}.plan"):
+            found.sort()
+            print(f"{r['run']:18} {len(found):4} {found[len(found) // 2]:8.3f} {found[min(len(found) - 1, int(len(found) * 0.99))]:8.3f} {found[-1]:8.3f}")
+    return 0
+
+
+def against_script(out):
+    """Runs of the batch by setting, each as often as it was made, against the mean of the plain script's."""
+    groups = {}
+    for r in runs(out):
+        name = r["run"]
+        if os.path.exists(f"{out}/{name}.plan") or name in ("one", "oom", "oom-exact", "grow", "hold-check"): continue
+        groups.setdefault(re.sub(r"^(script7|told|best-loop|prelaunch-loop)-?b(?=$|-)", r"\1", name), []).append(spent(out, name))
+    if "script7" not in groups: return
+    mean = lambda which, i: statistics.mean(v[i] for v in groups[which])
+    print(f"\nagainst the plain script (mean of {len(groups['script7'])})\n{'setting':18} {'seconds':>20} {'kJ':>20} {'throughput':>24} {'work per J':>24}")
+    for name, values in groups.items():
+        show = lambda numbers, unit: " ".join(f"{n:.{2 if unit == 'x' else 1}f}" for n in numbers) + (f" ({statistics.mean(numbers):.2f}x)" if unit == "x" else "")
+        print(f"{name:18} {show([v[0] for v in values], ''):>20} {show([v[1] / 1000 for v in values], ''):>20} "
+              f"{show([mean('script7', 0) / v[0] for v in values], 'x'):>24} {show([mean('script7', 1) / v[1] for v in values], 'x'):>24}")
+
+
 def report(out, earlier=None):
-    meter = Meter(f"{out}/meter.csv")
+    meter = Meter(out)
     rows, one, script = [], None, None
     if earlier and not spent(out, "one"):
         alone, then, now = spent(earlier, "one"), spent(earlier, "script7"), spent(out, "script7")
@@ -214,18 +317,20 @@ def report(out, earlier=None):
         print(f"{r['run']:16} {len(done):4} {seconds:8.1f} {joules / 1000:7.2f} {joules / seconds:7.1f} {ratios}  {r['what']}")
         if os.path.exists(f"{out}/{r['run']}.plan"):
             lost, late, many = tardiness(out, r["run"], begin)
-            e, a = joules / 60, 2e-7 * 4145  # watt-minutes; the weight of smartmig without prices
-            print(f"{'':16} {many} late, {late:.2f} s late on average, ET {(a * e + late / 60) / (a + 1):.4f}" + (f", {lost} jobs missing" if lost else ""))
-        final = f"{out}/{r['run']}.final.json"
-        known = {j["name"]: j for j in json.load(open(final))["jobs"]} if os.path.exists(final) else {}
+            print(f"{'':16} {many} late, {late:.2f} s late on average, ET {et(joules, late):.4f}" + (f", {lost} jobs missing" if lost else ""))
+        known = final_of(out, r["run"])
         for j in done:
             shown = known.get(j["name"], {})
-            profile = (shown.get("slice") or j["slice"] or ("7g.141gb" if r["run"] == "one" else r["run"])).split("@")[0]
+            profile = (shown.get("slice") or j["slice"] or ("7g.141gb" if r["run"] == "one" or "fifo" in r["run"] else r["run"])).split("@")[0]
             energy = shown.get("energy", {}).get("joules_j") if shown else (meter.between(j["begin"], j["end"]) if r["run"] == "one" else None)
             took = shown["ended_at"] - shown["started_at"] if shown.get("ended_at") else j["end"] - j["begin"]
-            rows.append((r["run"], j["name"], j["kind"], j["steps"], profile, round(j["begin"] - begin, 2), round(took, 2),
-                         round(j["ready"] - j["begin"], 2), round(j["end"] - j["ready"], 2), "" if energy is None else round(energy, 1), j["peak_mib"]))
+            first = max(j["begin"], shown.get("started_at") or 0)  # one that began ahead has had no slice before
+            rows.append((r["run"], j["name"], j["kind"], j["steps"], profile, round(first - begin, 2), round(took, 2),
+                         round(j["ready"] - first, 2), round(j["end"] - j["ready"], 2), "" if energy is None else round(energy, 1), j["peak_mib"]))
 
+    against_script(out)
+    print()
+    gaps(out)
     print("\nenergy books of the daemons, J: jobs + idle + unattributed = booked; the meter beside it ran from before the daemon's first sample to after its last")
     print(f"{'run':16} {'jobs':>10} {'idle':>10} {'unattrib.':>10} {'sum':>10} {'booked':>10} {'meter':>10} {'jobs final':>10}")
     for r in runs(out):
@@ -270,5 +375,7 @@ if __name__ == "__main__":
     if len(a) == 3 and a[0] == "plan": sys.exit(plan(a[1], a[2]))
     if len(a) > 3 and a[0] == "calibrate": sys.exit(calibrate(a[1], a[2], a[3:]))
     if len(a) == 4 and a[0] == "predict": sys.exit(predict(a[1], a[2], a[3]))
+    if len(a) == 3 and a[0] == "replay": sys.exit(replay(a[1], a[2]))
+    if len(a) == 2 and a[0] == "gaps": sys.exit(gaps(a[1]))
     if len(a) in (1, 2) and not a[0].startswith("-"): sys.exit(report(*a))
     sys.exit(__doc__)

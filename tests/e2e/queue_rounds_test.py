@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The comparison that bench/hardware/h200_queue.sh makes on a real H200, smaller and without a GPU: the same script with stand-ins for the
+machine and for CUDA (stand_in_h200.sh), real daemons and real processes. A batch by a plain script, seven at a time, then by a queue that is
+told nothing, round after round, then with jobs that start before their slice is free. Counts and orders are checked; seconds are printed.
+tests/e2e/queue_rounds_test.py BUILD-DIRECTORY. Needs the targets nvml-sim-ctl, smartmig_preload and preload_stub_cuda."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from harness import Failed, check, equal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+QUEUE = os.path.join(HERE, "../../bench/hardware/h200_queue.sh")
+ROUNDS = ["best-loop-1", "best-loop-2", "best-loop-3", "prelaunch-loop-1", "prelaunch-loop-2"]
+
+
+def lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def slices_at_once(stays):
+    most = now = 0
+    for _, change in sorted([(begin, size) for begin, _, size in stays] + [(end, -size) for _, end, size in stays]):
+        now += change
+        most = max(most, now)
+    return most
+
+
+def rounds(build, root):
+    environment = dict(os.environ, XZ_OPT="-0", H200_SEED="5", H200_SCALE="0.5", H200_STANDIN="0.15", H200_EXPECTED="40", H200_HOLD="2")
+    for variable in [v for v in environment if v.startswith("SMARTMIG_")]: del environment[variable]
+    subprocess.run([QUEUE, "pack", build, root], env=environment, check=True, stdout=subprocess.DEVNULL)
+    told = subprocess.run([os.path.join(HERE, "stand_in_h200.sh"), build, root + "/machine", QUEUE, "run", root, root + "/out", "script7",
+                           "best-loop", "prelaunch-loop"], env=environment, capture_output=True, text=True)
+    equal(told.returncode, 0, f"{told.stdout[-2000:]}{told.stderr[-2000:]}")
+    return told.stdout
+
+
+def check_round(out, name, order):
+    jobs = lines(f"{out}/{name}.jobs.jsonl")
+    equal(sorted(j["name"] for j in jobs), sorted(order), f"{name}: each job ran once")
+    owner = name.rsplit("-", 1)[0]
+    shown = {j["name"]: j for j in json.load(open(f"{out}/{owner}.final.json"))["jobs"] if j["started_at"] and
+             any(j["name"] == own["name"] and j["started_at"] - 1 <= own["end"] <= j["ended_at"] + 1 for own in jobs)}
+    for own in jobs:
+        daemon = shown[own["name"]]
+        equal((daemon["state"], daemon["attempt"], daemon["slice"]), ("done", 1, own["slice"]), f"{name}: {own['name']}")
+        check(own["cuda"] >= daemon["started_at"] - 0.005, f"{name}: {own['name']} was on the GPU {daemon['started_at'] - own['cuda']:.3f} s before it had a slice")
+    stays = [(j["started_at"], j["ended_at"], int(j["slice"][0])) for j in shown.values()]
+    check(slices_at_once(stays) <= 7, f"{name}: {slices_at_once(stays)} slices of seven at once")
+    return jobs, shown
+
+
+def a_batch_by_a_script_and_by_a_queue_that_learns(build):
+    root = tempfile.mkdtemp(prefix="smartmig-rounds-")
+    try:
+        printed, out = rounds(build, root), root + "/out"
+        order = [line.split()[0] for line in open(out + "/batch")]
+        equal(len(order), 16, "jobs of the batch")
+        equal(len({line.split()[1] for line in open(out + "/batch")}), 6, "kinds")
+        equal(sorted(j["name"] for j in lines(out + "/script7.jobs.jsonl")), sorted(order), "script7: each job ran once")
+        for name in ROUNDS:
+            jobs, shown = check_round(out, name, order)
+            if name.endswith("-1"):  # nothing is known: all alike, in the order in which they came
+                begun = sorted(order, key=lambda job: (shown[job]["started_at"], shown[job]["id"]))
+                equal(begun, order, f"{name}: order of the starts")
+            if name.startswith("prelaunch"):
+                held = sum(j["held_s"] > 0.05 for j in shown.values())
+                check(held >= 9, f"{name}: {held} of 16 jobs began before their slice was free")
+        journal = open(out + "/prelaunch-loop.journal.jsonl").read()
+        equal((journal.count('"prelaunched"'), journal.count('"granted"'), journal.count('"not_prelaunched"')), (32, 32, 0), "starts ahead, grants, refusals")
+        print("\n".join(l for l in printed[printed.index("\nagainst the plain script"):].split("energy books")[0].splitlines() if l))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not os.path.exists(sys.argv[1] + "/smartmig"): sys.exit(__doc__)
+    if not shutil.which("xz"):
+        print("skipped: needs xz")
+        sys.exit(77)
+    try:
+        a_batch_by_a_script_and_by_a_queue_that_learns(os.path.abspath(sys.argv[1]))
+    except Failed as problem:
+        sys.exit(f"FAILED: {problem}")
+    print("rounds: ok")
