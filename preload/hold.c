@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,13 +59,15 @@ static int take_grant(int directory) {
   const int file = openat(directory, SMARTMIG_GRANT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return 0;
   size_t length = 0;
+  int broken = 0;
   for (ssize_t n;
        length < SMARTMIG_GRANT_BYTES && (n = read(file, text + length, SMARTMIG_GRANT_BYTES - length)) != 0;) {
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
+    if ((broken = n < 0)) break;
     length += (size_t)n;
   }
   close(file);
+  if (broken) return 0; /* a directory, say: whatever the job put there is no grant */
   text[length] = 0;
   for (char* at = text; at < text + length; at += strlen(at) + 1) {
     char* equals = strchr(at, '=');
@@ -95,8 +96,7 @@ static void pass(void) {
   if (hold && strcmp(hold, "1") == 0) {
     const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watch >= 0) (void)inotify_add_watch(watch, path, IN_MOVED_TO | IN_CREATE);
-    struct stat entry;
-    while (!take_grant(directory) && fstat(directory, &entry) == 0 && entry.st_nlink > 0) wait_for_news(watch);
+    while (!take_grant(directory) && (access(path, F_OK) == 0 || errno != ENOENT)) wait_for_news(watch);
     if (watch >= 0) close(watch);
   }
   close(directory);

@@ -11,6 +11,7 @@ using Complaints = std::vector<std::string>;
 struct Figures {
   int jobs = 0, attempts = 0, runs = 0;  // runs: attempts that began
   int unacknowledged_kept = 0, oom_restarts = 0, preemptions = 0;
+  int held = 0, without_slice = 0;  // jobs that began before their slice was free; attempts that had none when they ran
   std::map<std::string, int> states;
   double attributed_j = 0, idle_j = 0, unattributed_j = 0, worst_board_error = 0, jobs_error = 0;
   int journal_runs = 0;

@@ -47,6 +47,10 @@ Json random_job(const ChaosWorld& world, Rng& rng, const std::vector<std::uint64
     job["restart_s"] = 0.02;
     job["deadline_s"] = 120;
   }
+  if (!emulated && rng.below(2) == 0) {  // started before its slice is free; some never call CUDA
+    job["prelaunch"] = true;
+    if (rng.below(4) > 0) job["environment"] = {"CHAOS_CUDA=" + programs().cuda};
+  }
   if (role == "ok" && rng.below(3) == 0) job["requeue"] = true;
   submission.preemptible = role == "checkpoint" || job.contains("requeue");
   if (rng.below(12) == 0) {
@@ -58,6 +62,8 @@ Json random_job(const ChaosWorld& world, Rng& rng, const std::vector<std::uint64
     job["dependencies"] = {fmt::format("{}:{}", kWhen[rng.below(3)], own[rng.below(own.size())])};
   return job;
 }
+
+void release_held(const ChaosWorld& world) { (void)call(world, "POST", "/v1/jobs/release", {{"state", "held"}}); }
 
 }  // namespace
 
@@ -88,6 +94,12 @@ void Crowd::client(int number) {
       const std::uint64_t id = own[own.size() - 1 - rng.below(std::min<std::size_t>(own.size(), 6))];
       const auto answer = call(world_, "DELETE", fmt::format("/v1/jobs/{}", id));
       ledger_.cancelled(id, bool(answer));
+    } else if (dice == 3 &&
+               rng.below(2) == 0) {  // one that has begun ahead gives its processes up, and may begin again
+      const std::uint64_t id = own[own.size() - 1 - rng.below(std::min<std::size_t>(own.size(), 4))];
+      (void)call(world_, "POST", "/v1/jobs/hold", {{"ids", {id}}});
+      (void)pause(rng, 0, 0.3);
+      release_held(world_);
     } else if (dice == 2) {
       const std::uint64_t id = own[rng.below(own.size())];
       ledger_.requeued(id);
@@ -111,6 +123,7 @@ void Crowd::client(int number) {
 }
 
 void mend(const ChaosWorld& world) {
+  release_held(world);  // the daemon may have been away when its client did that
   const auto answer = call(world, "GET", "/v1/gpus");
   if (!answer) return;
   for (const Json& gpu : (*answer)["gpus"])

@@ -153,13 +153,17 @@ Complaints check_jobs(const ChaosWorld& world, const Ledger& ledger, const std::
         out.push_back(fmt::format("job {}: attempt {} began before the one before had ended", id, number));
       before = std::max({before, attempt.start_us, attempt.end_us});
       figures.runs += attempt.starts;
-      if (attempt.starts > 0 && attempt.end_us >= 0) stays[attempt.slice].push_back({attempt.start_us, attempt.end_us});
+      const bool without_slice = attempt.slice.starts_with("MIG-00000000-");  // began ahead, and without CUDA
+      figures.without_slice += without_slice;
+      if (attempt.starts > 0 && attempt.end_us >= 0 && !without_slice)
+        stays[attempt.slice].push_back({attempt.start_us, attempt.end_us});
     }
     ++figures.jobs;
     ++figures.states[job["state"].get<std::string>()];
     figures.attempts += job["attempt"].get<int>();
     figures.oom_restarts += job["oom_restarts"].get<int>();
     figures.preemptions += job["preemptions"].get<int>();
+    figures.held += job["held_s"].get<double>() > 0;
     figures.unacknowledged_kept += !submission->second.acknowledged;
   }
   for (auto& [slice, list] : stays) {

@@ -10,7 +10,10 @@
 //     fork       as ok, and leaves children behind: in its group, and in a session of their own
 //     checkpoint as ok; on USR1 it writes a line "saved" and ends with 0
 //     run        PROGRAM as a child; ends as that does
+// With CHAOS_CUDA, a library, it initialises CUDA through that first, as a program that may be started before its slice
+// is free: it holds its job's lock while it waits for the slice.
 //   lines: start|end|saved|overlap|shared ATTEMPT MICROSECONDS SLICE CODE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -48,6 +51,12 @@ bool take(const std::string& path) {
   return fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+bool initialise(const char* library) {
+  void* const cuda = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  auto* const begin = cuda ? reinterpret_cast<int (*)(unsigned)>(::dlsym(cuda, "cuInit")) : nullptr;
+  return begin && begin(0) == 0;
+}
+
 void leave_behind(bool own_session) {
   if (::fork() != 0) return;
   if (own_session) ::setsid();
@@ -78,7 +87,10 @@ int main(int argc, char** argv) {
     ::sigaction(SIGUSR1, &action, nullptr);
   }
   if (!take(mine + ".lock")) note(file, "overlap", 0);
-  if (!take(directory + "/slice-" + variable("CUDA_VISIBLE_DEVICES") + ".lock")) note(file, "shared", 0);
+  if (const char* library = std::getenv("CHAOS_CUDA"); library && !initialise(library)) return 95;
+  // One without CUDA may have begun without a slice.
+  const std::string device = variable("CUDA_VISIBLE_DEVICES");
+  if (!device.starts_with("MIG-00000000-") && !take(directory + "/slice-" + device + ".lock")) note(file, "shared", 0);
   note(file, "start", 0);
   if (role == "fork") {
     leave_behind(false);

@@ -171,9 +171,9 @@ TEST(Chaos, EveryAcceptedJobEndsOnceWithItsTrueState) {
   fmt::print(
       "\n{} jobs of {} accepted submissions, {} of them kept without an answer; {} attempts, {} of them ran; {} "
       "restarts for "
-      "memory, {} preemptions, {} GPU faults\n",
+      "memory, {} preemptions, {} GPU faults; {} jobs began before their slice was free, {} of them needed none\n",
       figures.jobs, accepted, figures.unacknowledged_kept, figures.attempts, figures.runs, figures.oom_restarts,
-      figures.preemptions, faults);
+      figures.preemptions, faults, figures.held, figures.without_slice);
   for (const auto& [state, count] : figures.states) fmt::print("{} {}  ", state, count);
   fmt::print("\nenergy: {:.1f} J jobs, {:.1f} J idle, {:.1f} J unattributed; worst board {:.6f} %, jobs {:.6f} %\n",
              figures.attributed_j, figures.idle_j, figures.unattributed_j, 100 * figures.worst_board_error,

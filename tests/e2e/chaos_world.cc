@@ -31,7 +31,7 @@ std::string text_of(const fs::path& path) {
 }  // namespace
 
 const Programs& programs() {
-  static const Programs all = {CHAOS_SMARTMIG, CHAOS_JOB, CHAOS_EMULATED_JOB, CHAOS_CONTROL};
+  static const Programs all = {CHAOS_SMARTMIG, CHAOS_JOB, CHAOS_EMULATED_JOB, CHAOS_CONTROL, CHAOS_CUDA};
   return all;
 }
 
@@ -67,7 +67,8 @@ std::map<std::uint64_t, Wishes> Ledger::wishes() const {
 
 ChaosWorld::ChaosWorld(std::uint64_t seed) : seed_(seed) {
   fs::create_directories(evidence());
-  dir_.file("config.toml", "[energy]\nsample = \"0.5s\"\n[defaults]\nestimate = \"2s\"\n");
+  dir_.file("config.toml",
+            "[energy]\nsample = \"0.5s\"\n[defaults]\nestimate = \"2s\"\n[prelaunch]\njobs = 6\ncpus = 6\n");
 }
 
 ChaosWorld::~ChaosWorld() {

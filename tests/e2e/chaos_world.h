@@ -20,7 +20,7 @@ namespace smartmig::chaos {
 using Json = nlohmann::json;
 
 struct Programs {
-  std::string smartmig, job, emulated_job, control;  // paths
+  std::string smartmig, job, emulated_job, control, cuda;  // paths
 };
 const Programs& programs();
 

@@ -265,9 +265,181 @@ def daemons_die_while_jobs_are_launched(build):
                 equal((ended["state"], log.count("began"), log.count("code 0")), ("done", 1, 1), f"killed at {at}: {log}")
 
 
+def order(s, what, job):
+    return s.client().post(f"/v1/jobs/{what}", {"ids": [job]}).status
+
+
+def restart(s):
+    s.process.kill()
+    s.process.wait()
+    s.serve("1xa100-40gb", s.settings)
+
+
+def one_that_gives_up_waiting_is_not_done(build):
+    """A parent that does not mind that its child ended at its first CUDA call: the work is not done."""
+    with running(build) as s:
+        blocker(s)
+        job = submit(s, ["sh", "-c", f"timeout 0.7 python3 {s.job} 0; exit 0"])
+        until(lambda: s.client().job(job)["ahead_refused"], "its first attempt has ended")
+        equal(s.client().job(job)["state"], "queued", f"state: {s.client().job(job)['ahead_refused']}")
+        release(s)
+        ended = s.client().wait(job)
+        equal((ended["state"], ended["attempt"], s.client().log(job).count("device MIG-")), ("done", 2, 1), f"({ended['reason']})")
+
+
+def a_job_that_may_not_run_any_more_gives_its_processes_up(build):
+    with running(build) as s:
+        blocker(s)
+        job = submit(s)
+        at_cuda(s, job)
+        equal(order(s, "hold", job), 200, "hold")
+        until(lambda: s.client().job(job)["state"] == "held" and len(s.supervisors()) == 1, "it is held and has no processes")
+        restart(s)
+        equal((s.client().job(job)["state"], len(s.supervisors())), ("held", 1), "state and supervisors after a restart")
+        equal(order(s, "release", job), 200, "release")
+        until(lambda: s.client().job(job)["attempt"] == 2, "it begins ahead again")
+        at_cuda(s, job)
+        later = s.client().post("/v1/jobs/update", {"ids": [job], "set": {"begin_s": 3600}})
+        equal(later.status, 200, f"update: {later}")
+        until(lambda: s.client().job(job)["state"] == "held" and len(s.supervisors()) == 1, "it begins later, without processes")
+        equal(s.client().post("/v1/jobs/update", {"ids": [job], "set": {"begin_s": None}}).status, 200, "update")
+        release(s)
+        ended = s.client().wait(job)
+        equal((ended["state"], s.client().log(job).count("code 0")), ("done", 1), "state, runs to the end")
+
+
+FORGER = """
+import os, sys
+place = os.environ["SMARTMIG_HOLD_DIR"]
+if sys.argv[1] == "file":
+    with open(place + "/grant.mine", "wb") as file:
+        file.write(b"CUDA_VISIBLE_DEVICES=MIG-forged" + bytes(1))
+    os.rename(place + "/grant.mine", place + "/grant")
+else:
+    os.makedirs(place + "/grant/full")
+    for i in range(3000):
+        open(f"{place}/{i}", "w").close()
+"""
+
+
+def a_grant_that_the_job_forges_is_none(build):
+    with running(build) as s:
+        with open(s.root + "/forge.py", "w") as file:
+            file.write(FORGER)
+        blocker(s)
+        forger = submit(s, ["sh", "-c", f"python3 {s.root}/forge.py file; python3 {s.job} 0; until test -e {s.root}/go; do sleep 0.02; done"])
+        until(lambda: "device MIG-forged" in s.client().log(forger), "it believes its own grant")
+        restart(s)
+        shown = s.client().job(forger)
+        equal((shown["state"], shown["slice"]), ("queued", None), "what the next daemon thinks of it")
+        spoiler = submit(s, ["sh", "-c", f"python3 {s.root}/forge.py spoil; python3 {s.job} 0"])
+        at_cuda(s, spoiler)
+        after = submit(s)
+        release(s)
+        ended = s.client().wait(spoiler)
+        check(ended["state"] == "failed" and "no grant can be put" in ended["reason"], f"the spoiler: {ended}")
+        equal(s.client().wait(after)["state"], "done", "the job behind it")
+        check(s.client().wait(forger)["state"] in ("done", "failed"), "the forger ends")
+        equal(notes(s, "shortage"), 0, "shortages of the machine")
+
+
+def memory_requests_are_reported_by_held_jobs_too(build):
+    with running(build) as s:
+        with open(s.root + "/alloc.py", "w") as file:
+            file.write("import ctypes, os\ncuda, at = ctypes.CDLL('libcuda.so.1'), ctypes.c_ulonglong()\n"
+                       "if cuda.cuInit(0) or cuda.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(60000 << 20)): os._exit(3)\n")
+        blocker(s)
+        job = submit(s, ["python3", s.root + "/alloc.py"], exact_memory=True)
+        at_cuda(s, job)
+        release(s)
+        ended = s.client().wait(job)
+        equal((ended["state"], ended["attempt"], ended["exit_code"]), ("failed", 1, 3), "state, attempts, exit code")
+        check("60512 MiB" in ended["reason"] and "no slice" in ended["reason"], f"the reason is: {ended['reason']}")
+
+
+def it_can_be_suspended_and_requeued_once_it_runs(build):
+    with running(build) as s:
+        blocker(s)
+        job = submit(s, seconds=1)
+        at_cuda(s, job)
+        release(s)
+        until(lambda: s.client().job(job)["state"] == "running", "it runs")
+        equal((order(s, "suspend", job), s.client().job(job)["suspended"]), (200, True), "suspend")
+        restart(s)
+        equal((s.client().job(job)["suspended"], order(s, "continue", job)), (True, 200), "after a restart")
+        equal(s.client().post(f"/v1/jobs/{job}/requeue").status, 200, "requeue")
+        ended = s.client().wait(job)
+        equal((ended["state"], ended["attempt"]), ("done", 2), "state and attempts")
+
+
+def memory_and_a_pause_bound_what_begins_ahead(build):
+    with running(build, '[prelaunch]\nmem = "1G"\n') as s:
+        blocker(s)
+        large = submit(s, host_mem_mib=2000)
+        until(lambda: "above prelaunch.mem" in s.client().job(large)["ahead_refused"], "it is said why not")
+        two = [submit(s, host_mem_mib=700) for _ in range(2)]
+        at_cuda(s, two[0])
+        equal((s.client().job(two[1])["ahead_at"], len(s.supervisors())), (None, 2), "the second one does not fit beside the first")
+        equal(s.client().post("/v1/queue/pause").status, 200, "pause")
+        equal(s.client().ask("DELETE", f"/v1/jobs/{two[0]}").status, 200, "cancel")
+        until(lambda: len(s.supervisors()) == 1, "the first one is gone")
+        time.sleep(0.3)
+        equal(s.client().job(two[1])["ahead_at"], None, "nothing begins while the queue is paused")
+        equal(s.client().post("/v1/queue/resume").status, 200, "resume")
+        at_cuda(s, two[1])
+        release(s)
+        equal([s.client().wait(j)["state"] for j in (large, two[1])], ["done", "done"], "states")
+
+
+def an_old_store_is_restored_over_held_and_running_jobs(build):
+    with running(build) as s:
+        first = blocker(s)
+        known = submit(s, seconds=0.1)
+        at_cuda(s, known)
+        copy = s.root + "/copy.db"
+        equal(s.client().post("/v1/backup", {"path": copy}).status, 200, "backup")
+        unknown = submit(s, seconds=0.1)
+        at_cuda(s, unknown)
+        equal(s.client().ask("DELETE", f"/v1/jobs/{first}").status, 200, "the first job goes")
+        until(lambda: s.client().job(known)["state"] != "queued", "the known one has its slice")
+        s.process.kill()
+        s.process.wait()
+        done = subprocess.run([s.program, "restore", copy, "--state", s.state], capture_output=True, text=True)
+        equal(done.returncode, 0, f"restore: {done.stderr}")
+        s.serve("1xa100-40gb", s.settings)
+        for job in (known, unknown):
+            ended = s.client().wait(job)
+            equal((ended["state"], ended["attempt"], s.client().log(job).count("code 0")), ("done", 1, 1), f"job {job}: {ended['reason']}")
+
+
+def jobs_in_several_processes(build):
+    """Python's subprocess (vfork), a program in the place of another, a child in a session of its own."""
+    with running(build) as s:
+        with open(s.root + "/tree.py", "w") as file:
+            file.write(f"""
+import os, subprocess, sys
+one = subprocess.Popen([sys.executable, {s.job!r}, "0"], env=dict(os.environ))
+two = subprocess.Popen([sys.executable, {s.job!r}, "0"], start_new_session=True)
+if one.wait() or two.wait(): sys.exit(1)
+os.execv(sys.executable, [sys.executable, {s.job!r}, "0"])
+""")
+        blocker(s)
+        job = submit(s, ["python3", s.root + "/tree.py"])
+        place = f"{s.state}/memory/{job}.1"
+        until(lambda: os.path.isdir(place) and sum(n.endswith(".cuda") for n in os.listdir(place)) == 2, "two are held")
+        release(s)
+        ended = s.client().wait(job)
+        equal((ended["state"], s.client().log(job).count(f"device {ended['device']} code 0")), ("done", 3), s.client().log(job))
+
+
 if __name__ == "__main__":
     harness.main([a_job_waits_at_its_first_cuda_call_and_begins_on_its_slice, without_cuda_it_ends_without_a_slice,
                   a_held_job_can_be_cancelled, a_more_urgent_job_takes_the_slice_and_the_held_one_stays_held,
                   all_processes_of_a_job_are_held_and_get_the_grant, the_time_limit_counts_from_the_grant, only_so_many_wait,
                   what_cannot_be_held_starts_with_its_slice, other_users_are_held_too,
-                  daemons_die_and_nothing_is_lost_or_granted_twice, daemons_die_while_jobs_are_launched], "prelaunch")
+                  one_that_gives_up_waiting_is_not_done,
+                  a_job_that_may_not_run_any_more_gives_its_processes_up, a_grant_that_the_job_forges_is_none,
+                  memory_requests_are_reported_by_held_jobs_too, it_can_be_suspended_and_requeued_once_it_runs,
+                  memory_and_a_pause_bound_what_begins_ahead, an_old_store_is_restored_over_held_and_running_jobs,
+                  jobs_in_several_processes, daemons_die_and_nothing_is_lost_or_granted_twice,
+                  daemons_die_while_jobs_are_launched], "prelaunch")

@@ -19,7 +19,7 @@ namespace smartmig {
 namespace {
 
 constexpr char kNoDevice[] = "MIG-00000000-0000-0000-0000-000000000000";
-constexpr int kMostProcessesLooked = 4096;  // processes of one attempt that are looked at
+constexpr int kMostLooked = 4096;  // files in the directory of one attempt: a job could make any number
 #if defined(__x86_64__)
 constexpr int kOwnMachine = EM_X86_64;
 #else
@@ -103,20 +103,30 @@ std::optional<UnixTime> grant_time(const std::string& directory) {
   return from_unix_us(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
 }
 
-// The job may write here as well: what it put under our name is removed, and no link of its is followed.
-Result<Ok> write_grant(const std::string& directory, const Environment& slice) {
+std::string grant_text(const Environment& slice) {
   std::string text;
   for (const auto& [name, value] : slice) text.append(name).append("=").append(value).push_back('\0');
+  return text;
+}
+
+// The job may write here as well: what it put under our names is removed, and no link of its is followed.
+Result<Ok> write_grant(const std::string& directory, std::string_view text) {
+  const auto failed = [&](int why) -> Error {
+    const bool machine =
+        why == ENOSPC || why == EDQUOT || why == EMFILE || why == ENFILE || why == ENOMEM || why == EIO || why == EROFS;
+    const std::string words = fmt::format("no grant can be put into {}: {}", directory, std::strerror(why));
+    return machine ? io_error("{}", words) : invalid("{}", words);
+  };
   if (text.size() > SMARTMIG_GRANT_BYTES) return invalid("the environment of {} is too long for a grant", directory);
   const HoldFile place(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (place.fd < 0) return io_error("no grant can be put into {}: {}", directory, std::strerror(errno));
+  if (place.fd < 0) return failed(errno);
   constexpr const char* kNew = "grant.new";
   ::unlinkat(place.fd, kNew, 0);
   const HoldFile file(::openat(place.fd, kNew, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (file.fd < 0 || ::fchmod(file.fd, 0644) != 0 ||
-      ::write(file.fd, text.data(), text.size()) != ssize_t(text.size()) ||
-      ::renameat(place.fd, kNew, place.fd, SMARTMIG_GRANT) != 0)
-    return io_error("no grant can be put into {}: {}", directory, std::strerror(errno));
+  if (file.fd < 0 || ::fchmod(file.fd, 0644) != 0) return failed(errno);
+  const ssize_t put = ::write(file.fd, text.data(), text.size());
+  if (put != ssize_t(text.size())) return failed(put < 0 ? errno : ENOSPC);
+  if (::renameat(place.fd, kNew, place.fd, SMARTMIG_GRANT) != 0) return failed(errno);
   return Ok{};
 }
 
@@ -125,9 +135,8 @@ std::optional<Time> first_cuda_call(const std::string& directory) {
   DIR* const list = ::opendir(directory.c_str());
   if (!list) return first;
   int looked = 0;
-  for (dirent* entry = ::readdir(list); entry && looked < kMostProcessesLooked; entry = ::readdir(list)) {
+  for (dirent* entry = ::readdir(list); entry && looked < kMostLooked; entry = ::readdir(list), ++looked) {
     if (!std::string_view(entry->d_name).ends_with(SMARTMIG_FIRST_CALL)) continue;
-    ++looked;
     const HoldFile file(::openat(::dirfd(list), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     char text[32] = {};
     struct stat kind {};

@@ -1,10 +1,12 @@
 // A job whose processes start before its slice is free: the preload library holds each of them at its first CUDA call
 // until the daemon puts a grant into the attempt's directory, with the variables that name the slice (docs/prelaunch.md;
-// the other side is preload/hold.c, the files are in grant_format.h). The directory is the job's own to write, so what it
-// says is a hint for itself and nothing else. Thread rule: free functions without state.
+// the other side is preload/hold.c, the files are in grant_format.h). That directory is the job's own to write, so what
+// it says counts for the job alone; whether an attempt has its slice is told by the same file in its directory of the
+// spool, which is the daemon's. Thread rule: free functions without state.
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "live/gpu/driver.h"
 #include "live/jobs/job_spec.h"
@@ -19,8 +21,11 @@ Result<Ok> can_be_held(const JobSpec& spec);
 // Without `hold`: the first CUDA call is written down, and nobody waits.
 Environment hold_environment(const std::string& directory, bool hold);
 
-std::optional<UnixTime> grant_time(const std::string& directory);                // nothing: there is none
-Result<Ok> write_grant(const std::string& directory, const Environment& slice);  // appears whole; replaces nothing
+std::string grant_text(const Environment& slice);
+std::optional<UnixTime> grant_time(const std::string& directory);  // nothing: there is none
+// Appears whole, in place of what is there under its name. kIo: this machine is short of something; kInvalid: the job has
+// spoiled its directory.
+Result<Ok> write_grant(const std::string& directory, std::string_view text);
 // From the attempt's start to the first CUDA call of any of its processes; nothing: none has made one.
 std::optional<Time> first_cuda_call(const std::string& directory);
 

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+
 #include "support/process_runner_harness.h"
 
 namespace smartmig {
@@ -17,7 +19,11 @@ class HeldStartTest : public ProcessRunnerTest {
     ::setenv("SMARTMIG_PRELOAD", spool_.file("nothing.so", "").c_str(), 1);  // the loader passes over it with a word
     ProcessRunnerTest::SetUp();
   }
-  void TearDown() override { ::unsetenv("SMARTMIG_PRELOAD"); }
+  void TearDown() override {
+    ::unsetenv("SMARTMIG_PRELOAD");
+    for (const std::uint64_t job : {1, 2})
+      if (runner_ && runner_->stop({job, 1}, SIGKILL, Time{0})) wait_for({job, 1});
+  }
   static Launch held(std::uint64_t job, const std::string& text) {
     Launch launch = shell(job, text);
     launch.hold = true;
@@ -52,6 +58,50 @@ TEST_F(HeldStartTest, ItWaitsWhereItIsToldAndSeesNoDeviceOfOthers) {
   runner_->forget_memory({1, 1});
   EXPECT_FALSE(std::filesystem::exists(place(1)));
   EXPECT_EQ(runner_->grant(with_slice(launch)).error().code, Error::kNotFound);
+}
+
+TEST_F(HeldStartTest, WhatTheJobForgesIsNoGrant) {
+  const Launch launch = held(1, "sleep 1000");
+  start(launch);
+  std::ofstream(place(1) + "/grant") << "CUDA_VISIBLE_DEVICES=of another";
+  std::ofstream(place(1) + "/grant.new") << "in the way";
+  EXPECT_FALSE(runner_->granted({1, 1}));
+  ASSERT_TRUE(runner_->grant(with_slice(launch)));
+  EXPECT_EQ(text_of(place(1) + "/grant"), std::string("CUDA_VISIBLE_DEVICES=MIG-7\0SMARTMIG_GPU=0\0", 42));
+  EXPECT_TRUE(runner_->granted({1, 1}));
+
+  const Launch spoiled = held(2, "sleep 1000");
+  start(spoiled);
+  std::filesystem::create_directories(place(2) + "/grant/full");
+  const auto refused = runner_->grant(with_slice(spoiled));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Error::kInvalid) << "no shortage of the machine: " << refused.error().what;
+  EXPECT_FALSE(runner_->granted({2, 1}));
+}
+
+TEST_F(HeldStartTest, AGrantThatItsJobHasNotYetIsPutAgain) {
+  const Launch launch = held(1, "sleep 1000");
+  start(launch);
+  ASSERT_TRUE(runner_->grant(with_slice(launch)));
+  std::filesystem::remove(place(1) + "/grant");  // as if the daemon had been killed in between
+  reopen();
+  ASSERT_TRUE(runner_->recover({{1, 1}}));
+  ASSERT_TRUE(runner_->granted({1, 1}));
+  ASSERT_TRUE(runner_->grant(launch));  // what was decided counts, not what it is called with
+  EXPECT_EQ(text_of(place(1) + "/grant"), std::string("CUDA_VISIBLE_DEVICES=MIG-7\0SMARTMIG_GPU=0\0", 42));
+  const auto left = runner_->left([](std::uint64_t) { return true; });
+  EXPECT_TRUE(left[0].origin->held);
+  EXPECT_EQ(left[0].origin->device, "MIG-7");
+}
+
+TEST_F(HeldStartTest, ADirectoryFullOfFilesIsNotReadToItsEnd) {
+  const Launch launch = held(1, "sleep 1000");
+  start(launch);
+  for (int i = 0; i < 20'000; ++i) std::ofstream(place(1) + "/" + std::to_string(i));
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) (void)runner_->first_cuda_call({1, 1});
+  const double each = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / 100;
+  EXPECT_LT(each, 0.05);
 }
 
 TEST_F(HeldStartTest, TheTimeLimitCountsFromTheGrant) {

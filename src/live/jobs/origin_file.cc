@@ -11,11 +11,8 @@ std::string origin_path(const std::string& directory) { return directory + "/ori
 }  // namespace
 
 Result<Ok> note_origin(const std::string& directory, const Launch& launch) {
-  const Json origin = {{"uid", launch.uid},
-                       {"gid", launch.gid},
-                       {"user", launch.user},
-                       {"device", launch.device},
-                       {"spec", to_json(launch.spec)}};
+  const Json origin = {{"uid", launch.uid},       {"gid", launch.gid},   {"user", launch.user},
+                       {"device", launch.device}, {"held", launch.hold}, {"spec", to_json(launch.spec)}};
   return write_file(origin_path(directory), json_dump(origin));
 }
 
@@ -31,7 +28,8 @@ std::optional<AttemptOrigin> read_origin(const std::string& directory) {
   if (!uid || !gid || !user || !device || !spec) return std::nullopt;
   auto parsed = parse_job_spec(*spec, UnixTime{});
   if (!parsed) return std::nullopt;
-  return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device};
+  const bool held = json->contains("held") && (*json)["held"] == true;
+  return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device, held};
 }
 
 }  // namespace smartmig

@@ -17,7 +17,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "live/grant_format.h"
 #include "live/jobs/exact_memory.h"
 #include "live/jobs/held_start.h"
 #include "live/jobs/launch_block.h"
@@ -441,25 +443,34 @@ Result<Ok> ProcessRunner::can_hold(const JobSpec& spec) const {
   return can_be_held(spec);
 }
 
-// The limits of its slice first, the grant last: from then on it may be on the device. Memory limits of a pair are
-// raised in one order and lowered in the other, so what is refused is written again.
+// The limits of its slice first, then the grant in the spool, by which every daemon knows that it has its slice, last
+// the copy for the job: from then on it may be on the device. Memory limits of a pair are raised in one order and lowered
+// in the other, so what is refused is written again.
 Result<Ok> ProcessRunner::grant(const Launch& launch) {
   {
     const std::lock_guard lock(mutex_);
     if (watched_.count(launch.id) == 0) return not_found("{} does not run", attempt_title(launch.id));
   }
+  const std::string own = spool_.directory(launch.id), kept = own + "/" SMARTMIG_GRANT;
   if (!granted(launch.id)) {
     SMARTMIG_TRY(const AttemptRecord record, spool_.read_record(launch.id));
     for (int round = 0; round < 2; ++round)
       for (const auto& [file, text] : cgroups_.plan(record.token, limits_of(launch)).settings)
         if (!file.ends_with("/devices.deny")) write_cgroup_file(file, text);
-    SMARTMIG_RETURN_IF_ERROR(note_origin(spool_.directory(launch.id), launch));
-    SMARTMIG_RETURN_IF_ERROR(write_grant(memory_directory(launch.id), launch.slice));
+    Launch noted = launch;
+    noted.hold = true;  // as it began
+    SMARTMIG_RETURN_IF_ERROR(note_origin(own, noted));
+    SMARTMIG_RETURN_IF_ERROR(write_grant(own, grant_text(launch.slice)));
+  }
+  SMARTMIG_TRY(const std::string text, read_file(kept));
+  if (const auto told = write_grant(memory_directory(launch.id), text); !told) {
+    ::unlink(kept.c_str());  // it has no slice
+    return told.error();
   }
   return stop(launch.id, SIGCONT, launch.spec.time_limit.value_or(Time{0}));
 }
 
-std::optional<UnixTime> ProcessRunner::granted(AttemptId id) const { return grant_time(memory_directory(id)); }
+std::optional<UnixTime> ProcessRunner::granted(AttemptId id) const { return grant_time(spool_.directory(id)); }
 
 std::optional<Time> ProcessRunner::first_cuda_call(AttemptId id) const {
   if (options_.memory.empty()) return std::nullopt;

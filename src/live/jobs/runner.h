@@ -42,6 +42,7 @@ struct AttemptOrigin {
   JobSpec spec;
   std::uint32_t uid = 0, gid = 0;
   std::string user, device;
+  bool held = false;  // it began before it had a slice
 };
 
 struct AttemptExit {

@@ -27,18 +27,21 @@ void AttemptEnds::take_exits() {
 }
 
 // Of an attempt that began before it had a slice. True: that settles it. One that failed without a slice, or without a
-// CUDA call that was seen, may have failed for the want of a GPU: it runs again with its slice from the beginning.
+// CUDA call that was seen, may have failed for the want of a GPU; one that came to CUDA and ended well without a slice
+// gave up waiting. Both run again with their slice from the beginning.
 bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
-  if (const auto called = runner_.first_cuda_call(exit.id)) job.ahead.to_cuda_s = seconds(*called);
+  const auto first_call = runner_.first_cuda_call(exit.id);
+  if (first_call) job.ahead.to_cuda_s = seconds(*first_call);
   const UnixTime began = std::exchange(job.ahead.began, kNotYet);
   if (began == kNotYet) return false;
   const bool waits = is_waiting(job.status), placed = job.place.gpu >= 0;
-  const bool without = !placed || job.status == JobStatus::kStarting || exit.ended <= job.times.started;
-  if (!placed || job.status == JobStatus::kStarting) job.ahead.held_s += seconds(std::max(Time{0}, exit.ended - began));
-  const bool called = runner_.first_cuda_call(exit.id).has_value();
+  const auto granted = runner_.granted(exit.id);
+  const bool without = !granted || exit.ended <= *granted;
+  if (without) job.ahead.held_s += seconds(std::max(Time{0}, exit.ended - began));
+  const bool called = first_call.has_value();
   if (job.stop_reason != StopReason::kNone || exit.never_started || exit.timed_out) return false;
-  if (exit.code == 0) {
-    if (!without) return false;
+  if (exit.code == 0 && !without) return false;
+  if (exit.code == 0 && !called) {
     if (placed) attempts_.left_slice(job, exit.ended);
     leave_slice(job);
     job.times.started = began;
@@ -51,10 +54,11 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
     return true;
   }
   if (!without && called) return false;
-  job.ahead.refused =
-      fmt::format("attempt {}, which began {}, ended with {}", job.attempt,
-                  called ? "before its slice was free" : "ahead and made no CUDA call",
-                  exit.signal > 0 ? fmt::format("signal {}", exit.signal) : fmt::format("exit code {}", exit.code));
+  job.ahead.refused = fmt::format("attempt {}, which began {}, ended with {}", job.attempt,
+                                  called ? "before its slice was free" : "ahead and made no CUDA call",
+                                  exit.signal > 0 ? fmt::format("signal {}", exit.signal)
+                                  : exit.code < 0 ? exit.words
+                                                  : fmt::format("exit code {}", exit.code));
   if (placed) attempts_.left_slice(job, exit.ended);
   memory_.attempt_ended(job);
   const std::string reason = job.ahead.refused + ": it starts again with its slice";

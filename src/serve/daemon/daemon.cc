@@ -22,6 +22,7 @@ void Daemon::step() {
   if (book.disk_trouble().empty() && !waits) decisions_.decide_all();
   if (book.disk_trouble().empty() && !waits && !decisions_.paused())
     prelaunches_.choose(*decisions_.policies().stack().policy);
+  prelaunches_.give_up_held();
   decisions_.consult();
   upkeep_.save_when_due(state_->estimates, visible_);
   const bool stored = commit();

@@ -54,7 +54,7 @@ Result<Ok> JobRequests::release(QueueId id, bool by_operator) {
   job->held_by = HeldBy::kNobody;
   session_.note("released", fmt::format("\"job\":{}", id));
   book_.changed(*job);
-  lifecycle_.check_dependencies(*job);
+  if (is_waiting(job->status)) lifecycle_.check_dependencies(*job);  // else processes that began ahead are ending
   return Ok{};
 }
 

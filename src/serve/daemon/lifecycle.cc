@@ -118,7 +118,8 @@ void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining
   leave_slice(job);
   book_.changed(job);
   book_.queue_changed();
-  if (!job.spec.reservation.empty()) check_dependencies(job);  // it may be over
+  // Its reservation may be over; one that began ahead of its slice may be held by now.
+  if (!job.spec.reservation.empty() || job.held_by != HeldBy::kNobody || job.spec.begin) check_dependencies(job);
 }
 
 std::string Lifecycle::waits_for(JobRecord& job) {

@@ -69,6 +69,12 @@ std::vector<JobRecord*> Prelaunches::next_jobs(const Policy& policy) {
   return jobs;
 }
 
+void Prelaunches::give_up_held() {
+  for (const AttemptId& id : table_.ahead())
+    if (JobRecord* job = book_.find(QueueId(id.job)); job && job->status == JobStatus::kHeld && attempt_of(*job) == id)
+      attempts_.stop(*job, StopReason::kRequeue);
+}
+
 void Prelaunches::choose(const Policy& policy) {
   next_look_ = kNeverUnix;
   const Settings::Prelaunch& most = settings_.prelaunch;

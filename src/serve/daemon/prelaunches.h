@@ -5,7 +5,8 @@
 //   - such an attempt is in its job's record (JobRecord::ahead) and stored before anything of it starts;
 //   - at most prelaunch.jobs of them wait at a time, with prelaunch.mem of host memory together, and at most
 //     prelaunch.cpus of them are on their way to their first CUDA call, with a core each;
-//   - a job that cannot be held, or failed so, is not started ahead again (JobRecord::ahead.refused says why).
+//   - a job that cannot be held, or failed so, is not started ahead again (JobRecord::ahead.refused says why);
+//   - one that may not run any more (held by somebody, moved to a later begin) gives its processes up.
 // Thread rule: the owner's.
 #pragma once
 #include "sched/policy.h"
@@ -16,9 +17,16 @@ namespace smartmig {
 class Prelaunches {
  public:
   Prelaunches(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
-              AttemptTable& table)
-      : settings_(settings), runner_(runner), emulated_(emulated), session_(session), book_(book), table_(table) {}
+              AttemptTable& table, Attempts& attempts)
+      : settings_(settings),
+        runner_(runner),
+        emulated_(emulated),
+        session_(session),
+        book_(book),
+        table_(table),
+        attempts_(attempts) {}
 
+  void give_up_held();  // of jobs that may not run; before the commit
   // Before the commit: the next waiting jobs, in the order in which the policy means to start them.
   void choose(const Policy& policy);
   void carry_out();  // after it
@@ -42,6 +50,7 @@ class Prelaunches {
   LiveSession& session_;
   JobBook& book_;
   AttemptTable& table_;
+  Attempts& attempts_;
   std::set<AttemptId> at_cuda_;  // of those ahead
   std::vector<QueueId> to_start_;
   UnixTime next_look_ = kNeverUnix, next_try_{};

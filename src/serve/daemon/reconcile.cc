@@ -33,7 +33,7 @@ void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, const 
 
 // It began before it had a slice, and was given none: it waits, and so do its processes.
 bool held_only(const JobRunner& runner, const JobRunner::Left& left) {
-  return left.origin && left.origin->device.empty() && !runner.granted(left.id);
+  return left.origin && left.origin->held && !runner.granted(left.id);
 }
 
 JobRecord unknown_job(const JobRunner::Left& left, DaemonState& state) {

@@ -8,8 +8,11 @@ namespace {
 // Begun before it had a slice, and never granted one: it waits as before, and so do its processes. What was about to
 // be granted is decided anew. One whose grant was written has its slice.
 bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
-  if (job.ahead.began == kNotYet || job.status == JobStatus::kRunning || job.status == JobStatus::kStopping)
+  if (job.ahead.began == kNotYet || job.status == JobStatus::kStopping) return false;
+  if (job.status == JobStatus::kRunning) {
+    if (!job.suspended && runner.granted(attempt_of(job))) (void)runner.grant(launch_of_job(job));
     return false;
+  }
   const auto granted = job.status == JobStatus::kStarting ? runner.granted(attempt_of(job)) : std::nullopt;
   if (granted) {
     (void)runner.grant(launch_of_job(job));  // its time limit may not have begun
