@@ -333,7 +333,7 @@ run_all() {  # DIR OUTPUT RUN...
   done
   kill "$meter"
   python3 "$report" "$out" 2>&1 | tee "$out/report.txt"
-  tables && python3 "$report" predict "$out" "$out/tables" "$work/mig" 2>&1 | tee "$out/predicted.txt"
+  [ -s "$out/script7.jobs.jsonl" ] && tables && python3 "$report" predict "$out" "$out/tables" "$work/mig" 2>&1 | tee "$out/predicted.txt"
   save
   rm -rf -- "$work"
 }
