@@ -18,8 +18,9 @@ may[eval]="$down policy sim bound"
 may[learn]="$down policy sim"
 may[live]=$down
 may[serve]="$down policy sim report bound eval live"
+may[slurm]="$down policy sim report bound eval live serve"
 may[papers]="$down policy sim report bound eval learn live serve"
-may[cli]="$down policy sim report bound eval learn live serve papers"
+may[cli]="$down policy sim report bound eval learn live serve papers slurm"
 may[main.cc]='cli'
 
 failed=0

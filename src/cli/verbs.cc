@@ -69,13 +69,17 @@ std::span<const VerbGroup> verb_groups() {
       {"profile", "run a command on each slice size and write its rows for the speed and power tables", run_profile},
       {"estimate", "the memory a job will need, and the tightest slice that has it", run_estimate},
   };
+  static const Verb clusters[] = {
+      {"slurm", "a Slurm cluster: the controller that carves and places, and what its configuration needs", run_slurm},
+      {"agent", "the GPUs of one node of a Slurm cluster, for its controller", run_agent},
+  };
   static const Verb others[] = {
       {"completion", "completion for bash, zsh or fish", run_completion},
       {"errors", "what failures mean and what to do; every message of the program", run_errors},
       {"man", "the manual page", run_man},
   };
   static const VerbGroup groups[] = {
-      {"Queue", queue}, {"Simulate and learn", simulate}, {"GPUs", gpus}, {"This program", others}};
+      {"Queue", queue}, {"Simulate and learn", simulate}, {"GPUs", gpus}, {"Clusters", clusters}, {"This program", others}};
   return groups;
 }
 

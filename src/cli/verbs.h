@@ -68,6 +68,8 @@ int run_resume(const Arguments&);
 int run_pause(const Arguments&);
 int run_backup(const Arguments&);
 int run_restore(const Arguments&);
+int run_slurm(const Arguments&);
+int run_agent(const Arguments&);
 int run_completion(const Arguments&);
 int run_errors(const Arguments&);
 int run_man(const Arguments&);

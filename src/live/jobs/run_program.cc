@@ -17,8 +17,6 @@ extern char** environ;
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kMostOutput = 1 << 20;
-
 struct Pipe {
   int ends[2] = {-1, -1};
   bool open() { return ::pipe2(ends, O_CLOEXEC) == 0; }
@@ -100,9 +98,9 @@ Result<ProgramResult> run_program(const ProgramRun& run) {
     }
     pollfd poll{out.ends[0], POLLIN, 0};
     if (reading && ::poll(&poll, 1, 10) > 0) {
-      char buffer[4096];
+      char buffer[16384];
       const ssize_t n = ::read(out.ends[0], buffer, sizeof buffer);
-      if (n > 0 && result.output.size() < kMostOutput) result.output.append(buffer, std::size_t(n));
+      if (n > 0 && result.output.size() < run.most_output) result.output.append(buffer, std::size_t(n));
       if (n == 0) reading = false;
     }
     if (!ended && ::waitpid(child, &status, WNOHANG) == child) ended = true;

@@ -1,6 +1,7 @@
 // Runs a small tool to its end: text in, text out, a limit in seconds. For control programs, not for jobs. A daemon
 // that the tool leaves behind keeps nothing of ours open. Thread rule: free; children are waited for by pid.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +17,11 @@ struct ProgramRun {
   std::string input;
   bool capture = true;  // false: output goes nowhere (for programs that leave a daemon behind)
   Time limit = Time(10'000'000);
+  std::size_t most_output = std::size_t(1) << 20;  // bytes; the rest is dropped
 };
 struct ProgramResult {
   int status = 0;      // exit code; 128 + signal for a killed one
-  std::string output;  // stdout and stderr together; at most 1 MiB
+  std::string output;  // stdout and stderr together
 };
 
 Result<ProgramResult> run_program(const ProgramRun& run);

@@ -6,21 +6,16 @@
 #include <filesystem>
 
 #include "live/durable_file.h"
-#include "live/emulation/sim_clock.h"
-#include "live/gpu/mps_driver.h"
-#include "live/gpu/nvml_driver.h"
-#include "live/gpu/watched_driver.h"
 #include "live/jobs/in_process_runner.h"
 #include "live/jobs/process_runner.h"
 #include "model/site_tables.h"
 #include "serve/config/places.h"
+#include "serve/daemon/gpu_access.h"
 
 namespace smartmig {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr Time kCallLimit = Time(60'000'000);
-constexpr std::string_view kEmulate = "emulate:";
 
 int host_memory_mib() { return int(double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE)) / (1 << 20)); }
 
@@ -79,42 +74,19 @@ DaemonHost::~DaemonHost() {
 }
 
 Result<Ok> DaemonHost::open_driver() {
-  const std::string& name = options_.settings.places.driver;
-  NvmlDriver::Options nvml;
-  nvml.state_dir = state_dir_;
-  nvml.adopt = options_.adopt;
-  nvml.control = name != "mps";
-  nvml.library = options_.nvml;
-  if (name.starts_with(kEmulate)) {
-    EmulatedMachine::Options emulated;
-    emulated.boards = name.substr(kEmulate.size());
-    emulated.directory = state_dir_ + "/machine";
-    emulated.clock = options_.clock;
-    emulated.power = options_.power;
-    emulated.seed = options_.emulation_seed;
-    SMARTMIG_TRY(EmulatedMachine machine, EmulatedMachine::open(std::move(emulated)));
-    machine_ = std::make_unique<EmulatedMachine>(std::move(machine));
-    nvml.library = machine_->library();
-    nvml.lock_dir = machine_->directory();
-    if (options_.clock == "virtual") {
-      SMARTMIG_TRY(clock_, SimClock::open(machine_->sim()));
-      nvml.sleep = [clock = clock_](Time t) { clock->sleep(t); };
-    }
-  }
-  if (!clock_) clock_ = std::make_shared<RealClock>();
-  SMARTMIG_TRY(auto driver, NvmlDriver::open(std::move(nvml)));
-  driver_ = std::move(driver);
-  // A virtual clock knows the threads that work on it; a watching thread in between would not be one of them.
-  if (options_.clock != "virtual") driver_ = std::make_shared<WatchedDriver>(driver_, kCallLimit);
-  if (name == "mps") {
-    MpsDriver::Options mps;
-    mps.state_dir = state_dir_;
-    mps.like = options_.like;
-    mps.multi_user = false;
-    if (const char* program = std::getenv("SMARTMIG_MPS_CONTROL"); program && *program) mps.control = program;
-    if (const char* root = std::getenv("SMARTMIG_MPS_DIR"); root && *root) mps.pipe_root = root;
-    SMARTMIG_TRY(driver_, MpsDriver::open(driver_, std::move(mps)));
-  }
+  GpuAccessOptions access;
+  access.driver = options_.settings.places.driver;
+  access.state_dir = state_dir_;
+  access.nvml = options_.nvml;
+  access.like = options_.like;
+  access.adopt = options_.adopt;
+  access.clock = options_.clock;
+  access.power = options_.power;
+  access.seed = options_.emulation_seed;
+  SMARTMIG_TRY(GpuAccess opened, open_gpus(access));
+  machine_ = std::move(opened.machine);
+  clock_ = std::move(opened.clock);
+  driver_ = std::move(opened.driver);
   return Ok{};
 }
 

@@ -1,0 +1,211 @@
+// smartmig slurm serve|config: the controller of a Slurm cluster, and what its configuration needs.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/policy_flags.h"
+#include "cli/slurm/slurm_options.h"
+#include "cli/slurm/stop_signal.h"
+#include "cli/time_words.h"
+#include "cli/verbs.h"
+#include "model/platform.h"
+#include "serve/config/settings_file.h"
+#include "slurm/controller.h"
+#include "slurm/slurm_commands.h"
+#include "slurm/slurm_names.h"
+#include "slurm/units.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr Time kTryAgain{2'000'000};
+
+void say(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
+
+// How long no controller has spoken to any agent that answers; nothing: no agent answers.
+std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
+  std::optional<double> least;
+  for (const SlurmNode& node : nodes) {
+    const auto status = agents.ask(node.name, {{"op", "status"}}, Time(3'000'000));
+    if (!status) continue;
+    const double here = status->value("since_leader_s", 0.0);
+    least = std::min(least.value_or(here), here);
+  }
+  return least;
+}
+
+Result<std::vector<SlurmNode>> addressed_nodes(Slurm& slurm, WireAgents& agents, const SlurmOptions& options) {
+  SMARTMIG_TRY(auto nodes, slurm.nodes());
+  std::erase_if(nodes, [](const SlurmNode& node) { return node.units == 0; });
+  for (const SlurmNode& node : nodes) {
+    const auto given = options.agents.find(node.name);
+    agents.set_address(node.name, given != options.agents.end()
+                                      ? given->second
+                                      : fmt::format("{}:{}", node.address, options.agent_port));
+  }
+  return nodes;
+}
+
+int serve(const SlurmOptions& options) {
+  StopSignal signals;
+  RealClock clock;
+  signals.watch([&] { clock.wake(); });
+  auto seal = open_munge(options.munge_socket);
+  if (!seal) return failure(seal.error());
+  WireAgents agents(std::shared_ptr<Seal>(std::move(*seal)));
+  SlurmCommands slurm(options.partitions);
+  bool waits = options.standby, told = false;
+  while (!signals.stop()) {
+    const auto nodes = addressed_nodes(slurm, agents, options);
+    if (!nodes) {
+      say(nodes.error().what);
+      clock.wait_until(clock.now() + kTryAgain);
+      continue;
+    }
+    if (waits) {
+      if (!told) say("standing by");
+      told = true;
+      const auto silence = silence_s(agents, *nodes);
+      if (!silence || *silence < seconds(options.takeover)) {
+        clock.wait_until(clock.now() + kTryAgain);
+        continue;
+      }
+      say(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
+    }
+    SlurmController::Options wanted;
+    wanted.settings = options.settings;
+    wanted.state_dir = options.state_dir;
+    wanted.name = short_host_name();
+    wanted.version = SMARTMIG_VERSION;
+    wanted.epoch = std::uint64_t(unix_us(clock.now()));
+    wanted.start_patience = options.start_patience;
+    wanted.say = say;
+    auto controller = SlurmController::open(slurm, agents, clock, std::move(wanted));
+    if (!controller) {
+      say(controller.error().what);
+      clock.wait_until(clock.now() + kTryAgain);
+      continue;
+    }
+    say(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    switch ((*controller)->run(signals.stop())) {
+      case SlurmController::Outcome::kStopped:
+        break;
+      case SlurmController::Outcome::kRebuild:
+        say("reading everything anew");
+        waits = false;
+        break;
+      case SlurmController::Outcome::kReplaced:
+        waits = true;
+        told = false;
+        break;
+    }
+  }
+  say("ended; jobs run on, held ones wait for the next controller");
+  return 0;
+}
+
+int config(const SlurmOptions& options) {
+  if (options.gpus.empty())
+    return usage_error(invalid("which GPUs has a node? smartmig slurm config --gpus 4xa100-40gb"));
+  const auto platform = Platform::parse(options.gpus);
+  if (!platform) return usage_error(platform.error());
+  SlurmSite site;
+  std::vector<std::shared_ptr<const GpuModel>> gpus;
+  for (const Platform::Model& model : platform->models()) site.models.push_back(model.gpu);
+  for (std::size_t g = 0; g < platform->gpus(); ++g) gpus.push_back(platform->model(GpuId(std::uint32_t(g))).gpu);
+  site.partitions = options.partitions;
+  if (const passwd* user = ::getpwnam(options.user.c_str())) site.operators.push_back(user->pw_uid);
+  if (!options.slurm_version.empty())
+    site.version = options.slurm_version;
+  else if (const auto version = slurm_version())
+    site.version = *version;
+  const int units = units_of_gpus(gpus);
+  if (options.part == "units") {
+    fmt::print("{}", units_lua(site));
+  } else if (options.part == "gres") {
+    fmt::print("NodeName={} Name=mig Count={}\n", options.node_list, units);
+  } else {
+    fmt::print(
+        "# In slurm.conf. The count is constant: memory slices of the node's GPUs, whatever their layout.\n"
+        "GresTypes=mig\n"
+        "JobSubmitPlugins=lua\n"
+        "PrologFlags=Alloc\n"
+        "SchedulerParameters=nohold_on_prolog_fail\n"
+        "Prolog=/etc/slurm/smartmig/prolog.sh\n"
+        "TaskProlog=/etc/slurm/smartmig/task_prolog.sh\n"
+        "Epilog=/etc/slurm/smartmig/epilog.sh\n"
+        "NodeName={} Gres=mig:{} # and what it has besides\n"
+        "PartitionName={} Nodes={}\n",
+        options.node_list, units, fmt::join(options.partitions, ","), options.node_list);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_slurm(const Arguments& arguments) {
+  std::string what, agents, partitions = "mig", config_file, policy, takeover = "30s", patience = "60s";
+  SlurmOptions options;
+  options.state_dir = kControllerState;
+  std::int64_t port = kAgentPort;
+  Command command("slurm", "serve|config",
+                  "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
+                  "config  prints what slurm.conf, gres.conf and the submit hook need for these GPUs",
+                  "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
+  command.positional(what);
+  command.option("--partitions", partitions, "LIST", "Slurm's partitions that smartmig fills");
+  command.option("--config", config_file, "FILE", "serve: settings, as of smartmig serve");
+  command.option("--policy", policy, "POLICY", "serve: who decides, listed below");
+  command.option("--state", options.state_dir, "DIR", "serve: journal, and which nodes were seen");
+  command.option("--agent-port", port, "PORT", "serve: of the agents, at the address of their node");
+  command.option("--agents", agents, "LIST", "serve: other addresses of agents, such as n1=10.0.0.7:7000,n2=...");
+  command.option("--munge-socket", options.munge_socket, "PATH", "serve: of munged, else the system's");
+  command.flag("--standby", options.standby, "serve: only once no other controller has spoken for --takeover");
+  command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
+  command.option("--start-patience", patience, "TIME", "serve: a released job that has not started by then is taken back");
+  command.option("--gpus", options.gpus, "GPUS", "config: of a node, such as 4xa100-40gb");
+  command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");
+  command.option("--part", options.part, "PART", "config: slurm, gres or units");
+  command.option("--user", options.user, "USER", "config: the controller's user, Slurm's own by default");
+  command.option("--slurm-version", options.slurm_version, "VERSION", "config: else that of scontrol");
+  list_policies(command);
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  for (const std::string_view one : split(partitions, ',')) {
+    if (!is_slurm_name(trim(one))) return usage_error(invalid("--partitions: '{}' is not a name of a partition", one));
+    options.partitions.emplace_back(trim(one));
+  }
+  for (const std::string_view one : split(agents, ',')) {
+    if (one.empty()) continue;
+    const auto equals = one.find('=');
+    if (equals == one.npos) return usage_error(invalid("--agents: '{}' is not NODE=ADDRESS", one));
+    options.agents.emplace(one.substr(0, equals), one.substr(equals + 1));
+  }
+  if (port < 1 || port > 65535) return usage_error(invalid("--agent-port: 1 to 65535, not {}", port));
+  options.agent_port = int(port);
+  const auto silence = read_duration(takeover, Time(1'000'000));
+  if (!silence) return usage_error(silence.error());
+  options.takeover = *silence;
+  const auto start = read_duration(patience, Time(1'000'000));
+  if (!start) return usage_error(start.error());
+  options.start_patience = *start;
+  if (what == "config") {
+    if (options.part != "slurm" && options.part != "gres" && options.part != "units")
+      return usage_error(invalid("--part: slurm, gres or units, not '{}'", options.part));
+    return config(options);
+  }
+  if (what != "serve") return usage_error(invalid("'{}' is not known: smartmig slurm serve or config", what));
+  if (!config_file.empty()) {
+    auto settings = read_settings(config_file);
+    if (!settings) return usage_error(settings.error());
+    options.settings = std::move(*settings);
+  }
+  if (!policy.empty()) options.settings.policy.name = policy;
+  if (const auto good = check_settings(options.settings); !good) return usage_error(good.error());
+  return serve(options);
+}
+
+}  // namespace smartmig::cli

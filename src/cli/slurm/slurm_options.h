@@ -1,0 +1,23 @@
+// The options of `smartmig slurm`, as its parts use them.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "serve/config/settings.h"
+
+namespace smartmig::cli {
+
+struct SlurmOptions {
+  std::vector<std::string> partitions;
+  std::map<std::string, std::string> agents;  // addresses by node, where they are not by port
+  int agent_port = 0;
+  std::string state_dir, munge_socket;
+  bool standby = false;
+  Time takeover{}, start_patience{};
+  Settings settings;
+  std::string gpus, node_list = "node[1-4]", part = "slurm", user = "slurm", slurm_version;
+};
+
+}  // namespace smartmig::cli

@@ -1,0 +1,53 @@
+#include "slurm/agents.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "slurm/wire.h"
+
+namespace smartmig {
+namespace {
+
+Error::Code code_of(const std::string& name) {
+  if (name == "busy") return Error::kBusy;
+  if (name == "not_found") return Error::kNotFound;
+  if (name == "no_permission") return Error::kNoPermission;
+  if (name == "lost") return Error::kLost;
+  if (name == "timeout") return Error::kTimeout;
+  if (name == "io") return Error::kIo;
+  return Error::kInvalid;
+}
+
+}  // namespace
+
+Result<Json> read_agent_answer(const std::string& node, const std::string& text, std::uint64_t id) {
+  SMARTMIG_TRY(Json json, parse_json("the answer of " + node, text));
+  SMARTMIG_TRY(const JsonObject answer, JsonObject::open(json, "the answer of " + node, ""));
+  SMARTMIG_TRY(const auto of, answer.integer("id", 0, std::int64_t(1) << 62));
+  if (std::uint64_t(of) != id) return no_permission("{} answered another question", node);
+  SMARTMIG_TRY(const bool ok, answer.yes_or_no("ok"));
+  if (ok) return json;
+  SMARTMIG_TRY(const std::string code, answer.text("code"));
+  SMARTMIG_TRY(const std::string words, answer.any_text("error"));
+  return Error{code_of(code), words};
+}
+
+Result<Json> WireAgents::ask(const std::string& node, Json request, Time limit) {
+  const auto address = addresses_.find(node);
+  if (address == addresses_.end()) return not_found("no address of the agent on {} is known", node);
+  std::uint64_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != ssize_t(sizeof id)) return io_error("no random numbers");
+  id >>= 3;
+  request["v"] = 1;
+  request["node"] = node;
+  request["id"] = id;
+  SMARTMIG_TRY(const std::string sealed, seal_->seal(json_dump(request)));
+  SMARTMIG_TRY(const std::string answer, ask_over_wire(address->second, sealed, limit));
+  if (answer.empty()) return io_error("the agent on {} hung up", node);
+  SMARTMIG_TRY(const Opened opened, seal_->open(answer));
+  if (opened.uid != 0 && opened.uid != ::geteuid())
+    return no_permission("the answer of {} comes from user {}, not from an agent", node, opened.uid);
+  return read_agent_answer(node, opened.text, id);
+}
+
+}  // namespace smartmig

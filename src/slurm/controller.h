@@ -1,0 +1,174 @@
+// Decides for the jobs of Slurm's partitions: the loop of sched/session.h over LiveFleet, as in the daemon, where events
+// come from Slurm and the agents, and effects go to them.
+//
+//   Slurm says (once a second)                     effects
+//     a held job that may run   -> an arrival        start    the slice is reserved at the agent, on disk there;
+//     it has ended              -> an end                     then the job is pinned to the node and released
+//     it was requeued           -> withdrawn         stop     requeued, held (jobs that say `restart=`)
+//     its node is down, drained -> GPUs blocked      create, destroy   asked of the agent, one lane for each GPU
+//
+// Nothing here must survive: who has which slice is at the agents, what runs and waits is Slurm's. A restarted or second
+// controller asks both and goes on; one that finds the world other than it believes ends with kRebuild and is opened anew.
+// The journal is history (`smartmig replay`). Thread rule: open() and run() on one thread, the clock's owner; stop() from
+// any.
+#pragma once
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "serve/config/settings.h"
+#include "serve/daemon/admission.h"
+#include "serve/daemon/live_session.h"
+#include "serve/daemon/policies.h"
+#include "slurm/agents.h"
+#include "slurm/dependency.h"
+#include "slurm/request.h"
+#include "slurm/slurm.h"
+#include "slurm/task_lanes.h"
+
+namespace smartmig {
+
+class SlurmController {
+ public:
+  struct Options {
+    Settings settings;
+    std::string state_dir;   // of the journal and of what nodes have been seen
+    std::string name;        // of this controller, for people: the host's
+    std::string version = "0";
+    std::uint64_t epoch = 0;  // above every other controller's before it
+    Time poll = Time(1'000'000), heartbeat = Time(2'000'000);
+    Time start_patience = Time(60'000'000);     // a released job that does not start is taken back after it
+    Time agent_limit = Time(15'000'000), reshape_limit = Time(120'000'000);
+    std::function<void(const std::string&)> say;  // words for the log; empty: none
+  };
+  enum class Outcome { kStopped, kRebuild, kReplaced };  // kReplaced: another controller has taken over
+
+  static Result<std::unique_ptr<SlurmController>> open(Slurm& slurm, Agents& agents, LiveClock& clock, Options options);
+  ~SlurmController();
+  Outcome run(const std::atomic<bool>& stop);
+  void step();  // one turn of run(): what has come, a decision if due, what follows
+
+  struct Counts {
+    std::uint64_t queries = 0, batches = 0, actions = 0, starts = 0, stops = 0, taken_back = 0, ended = 0, creates = 0,
+                  destroys = 0, decisions = 0;
+    double decide_s = 0, longest_decision_s = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  const LiveSession& session() const { return *session_; }
+  std::string in_one_line() const;
+
+ private:
+  // Where a job is on its way to a slice; from kPinning on it has one.
+  enum class Way : std::uint8_t { kWaiting, kPinning, kReserving, kReleased, kRunning, kStopping, kTakingBack };
+  struct Tracked {
+    JobRecord record;
+    SlurmJob seen;
+    Way way = Way::kWaiting;
+    GpuId gpu = kNoGpu;
+    PlacementId where = kNoPlacement;
+    UnixTime since{};       // on this way
+    UnixTime not_before{};  // after a start that came to nothing
+    Time pause{};
+    bool left_to_slurm = false;  // it can never run: Slurm says so to its owner
+    bool ready = false;          // nothing but a slice is missing
+    std::uint64_t look = 0;      // the number of the snapshot that showed it last
+  };
+  struct Gpu {
+    std::string node;
+    int index = 0;  // on its node
+    bool trouble = false, blocked = false;
+    int differs = 0;  // how often in a row its agent has shown another layout than is believed
+  };
+  struct Node {
+    bool up = true, answers = true, asked = false;
+    int silent = 0;
+    std::vector<GpuId> gpus;
+    std::string published;
+  };
+  using Slice = std::pair<std::uint32_t, std::uint32_t>;  // GPU and placement
+
+  SlurmController(Slurm& slurm, Agents& agents, LiveClock& clock, Options options);
+  // controller_open.cc
+  Result<Ok> build();
+  Result<Ok> add_nodes(const std::vector<SlurmNode>& nodes);
+  void adopt(const Json& status);
+  // controller_jobs.cc
+  void see_jobs(const std::vector<SlurmJob>& jobs);
+  void see(const SlurmJob& job, const SlurmDependencies& dependencies);
+  void see_pending(Tracked& job, const SlurmDependencies& dependencies);
+  void see_running(Tracked& job);
+  bool track(const SlurmJob& job);
+  void ended(Tracked& job);
+  void went_back(Tracked& job);
+  void show_waiting();
+  // controller_starts.cc
+  void carry_out(const LiveFleet::Effect& effect);
+  void try_postponed();
+  void start(Tracked& job, GpuId gpu, PlacementId where);
+  void reserve(Tracked& job);
+  void reserved(const SlurmJobName& name, std::uint32_t number, Result<Json> answer);
+  void take_back(Tracked& job, const std::string& why, Time pause);
+  void free_slice(Tracked& job);
+  void change(const LiveFleet::Effect& effect, bool create);
+  void changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer);
+  // controller_nodes.cc
+  void ask_nodes();
+  void heard(const std::string& node, const Result<Json>& answer);
+  void see_status(const std::string& node, const Json& status);
+  void set_blocked(GpuId gpu);
+  void publish(Node& node, const std::string& name);
+
+  void decide();
+  void post(const std::string& lane, const std::string& node, Json request, Time limit,
+            std::function<void(Result<Json>)> then);
+  void act(SlurmAction action) { actions_.push_back(std::move(action)); }
+  void say(const std::string& words) const;
+  void flush();
+  Tracked* find(const SlurmJobName& name);
+  Tracked* find(QueueId id);
+  const GpuModel& model(GpuId gpu) const { return *session_->platform().model(gpu).gpu; }
+  std::string place(GpuId gpu, PlacementId where) const;  // "n1 GPU 0 3g.20gb@4"
+  UnixTime now() const { return clock_.now(); }
+
+  Slurm& slurm_;
+  Agents& agents_;
+  LiveClock& clock_;
+  Options options_;
+  std::unique_ptr<LiveSession> session_;
+  std::unique_ptr<Policies> policies_;
+  Admission admission_;
+  std::size_t active_users_ = 1;
+  std::vector<Gpu> gpus_;
+  std::map<std::string, Node> nodes_;
+  std::map<SlurmJobName, Tracked> jobs_;
+  std::map<QueueId, SlurmJobName> names_;
+  std::map<Slice, SlurmJobName> occupied_;
+  struct Postponed {
+    LiveFleet::Effect effect;
+    QueueId job = kNoId;
+  };
+  std::vector<Postponed> postponed_;
+  std::map<std::uint32_t, Json> found_;  // slices of jobs at agents that nobody here knows of, by SLURM_JOB_ID
+  std::vector<SlurmAction> actions_;
+  std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
+  Plan plan_;
+  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{};
+  std::uint64_t look_ = 0;
+  bool rebuild_ = false, replaced_ = false;
+  Counts counts_;
+  std::ofstream journal_;
+  struct Inbox {
+    std::mutex mutex;
+    std::vector<std::function<void()>> results;
+  };
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  TaskLanes lanes_;  // last: ends before what its tasks use
+};
+
+QueueId queue_id(const SlurmJobName& name);
+
+}  // namespace smartmig

@@ -1,0 +1,256 @@
+// What Slurm shows of its jobs, once a second, and what follows for the belief.
+#include <signal.h>
+
+#include <algorithm>
+
+#include "slurm/controller.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kRepeat{3'000'000};             // an action whose effect does not show is asked for again
+constexpr Time kDeadlineMoves{60'000'000};     // a presented deadline that moves by less stays as it was
+constexpr Time kDependencyPause{20'000'000};
+constexpr int kStopSignal = SIGTERM;           // what a requeue sends: a job that says `restart=` saves at it
+
+bool reason_is(const SlurmJob& job, std::initializer_list<std::string_view> reasons) {
+  return std::find(reasons.begin(), reasons.end(), job.reason) != reasons.end();
+}
+
+}  // namespace
+
+bool SlurmController::track(const SlurmJob& seen) {
+  if (strangers_.contains(seen.name)) return false;
+  const auto request = find_slurm_request(seen.admin_comment);
+  const auto refuse = [&](const std::string& words) {
+    say(fmt::format("job {}: {}; it is left alone", to_string(seen.name), words));
+    strangers_.insert(seen.name);
+    return false;
+  };
+  if (!request) return refuse("its AdminComment: " + request.error().what);
+  if (!*request) return refuse("it has no request in its AdminComment: was it submitted without job_submit.lua?");
+  const SlurmRequest& asked = **request;
+  Tracked job;
+  JobRecord& record = job.record;
+  record.id = queue_id(seen.name);
+  if (seen.name.task >= 0) {
+    record.array.id = QueueId(seen.name.id);
+    record.array.index = seen.name.task;
+  }
+  record.owner.uid = seen.uid;
+  record.spec.name = seen.title;
+  record.spec.kind = asked.kind;
+  record.spec.min_slices = asked.min_slices;
+  if (asked.deadline) record.spec.deadline = seen.submitted + *asked.deadline;
+  record.spec.patient = options_.settings.defaults.patient;
+  if (asked.restart && seen.requeue) {
+    record.spec.checkpoint_signal = kStopSignal;
+    record.spec.restart = *asked.restart;
+  }
+  record.times.submitted = seen.submitted;
+  record.work.estimate = asked.estimate.value_or(options_.settings.defaults.estimate);
+  record.work.source = asked.estimate ? EstimateSource::kGiven : EstimateSource::kGuess;
+  record.memory.mib = asked.mem_mib > 0 ? asked.mem_mib : -1;
+  if (const auto fits = session_->belief().fits(record); !fits) return refuse(fits.error().what);
+  job.seen = seen;
+  job.since = now();
+  names_[record.id] = seen.name;
+  jobs_[seen.name] = std::move(job);
+  return true;
+}
+
+void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
+  ++look_;
+  const SlurmDependencies dependencies(jobs);
+  for (const SlurmJob& job : jobs) see(job, dependencies);
+  std::vector<SlurmJobName> gone;
+  for (auto& [name, job] : jobs_)
+    if (job.look != look_) gone.push_back(name);
+  for (const SlurmJobName& name : gone) ended(jobs_[name]);
+  // Of an array no more tasks than its owner lets run at once.
+  std::map<std::uint32_t, int> busy;
+  for (const auto& [name, job] : jobs_)
+    if (name.task >= 0 && job.way != Way::kWaiting) ++busy[name.id];
+  for (auto& [name, job] : jobs_) {
+    const int limit = job.seen.array_limit;
+    if (job.way == Way::kWaiting && job.ready && limit > 0 && ++busy[name.id] > limit) job.ready = false;
+  }
+}
+
+void SlurmController::see(const SlurmJob& seen, const SlurmDependencies& dependencies) {
+  Tracked* job = find(seen.name);
+  if (!job) {
+    if (seen.phase == SlurmJob::kEnded || !track(seen)) return;
+    job = find(seen.name);
+  }
+  job->seen = seen;
+  job->look = look_;
+  switch (seen.phase) {
+    case SlurmJob::kPending:
+      return see_pending(*job, dependencies);
+    case SlurmJob::kRunning:
+      return see_running(*job);
+    case SlurmJob::kCompleting:
+      if (job->way == Way::kReleased || job->way == Way::kTakingBack) see_running(*job);
+      return;
+    case SlurmJob::kEnded:
+      return ended(*job);
+  }
+}
+
+void SlurmController::see_pending(Tracked& job, const SlurmDependencies& dependencies) {
+  const SlurmJob& seen = job.seen;
+  const auto again = [&](SlurmAction::What what) {
+    if (now() - job.since < kRepeat) return;
+    job.since = now();
+    act({what, seen.name, {}, {}});
+  };
+  switch (job.way) {
+    case Way::kWaiting:
+      if (!seen.held && !job.left_to_slurm) again(SlurmAction::kHold);  // somebody released or requeued it
+      job.ready = seen.held && !seen.held_by_user && job.not_before <= now() && seen.begin <= now() &&
+                  dependencies.may_be_over(seen);
+      return;
+    case Way::kPinning:
+      if (seen.number != 0) return reserve(job);
+      if (now() - job.since > options_.start_patience) take_back(job, "it got no number", options_.start_patience);
+      return;
+    case Way::kReserving:
+      return;
+    case Way::kReleased:
+      if (seen.held_by_user) return take_back(job, "its owner holds it", Time{0});
+      if (seen.held) return again(SlurmAction::kRelease);
+      if (reason_is(seen, {"DependencyNeverSatisfied"})) {
+        job.left_to_slurm = true;
+        return went_back(job);
+      }
+      if (reason_is(seen, {"Dependency", "BeginTime"})) return take_back(job, seen.reason, kDependencyPause);
+      if (now() - job.since > options_.start_patience)
+        take_back(job, fmt::format("it has not started for {:.0f} s ({})", seconds(options_.start_patience), seen.reason),
+                  options_.start_patience);
+      return;
+    case Way::kRunning:
+      say(fmt::format("job {} was requeued", to_string(seen.name)));
+      went_back(job);
+      if (!seen.held) act({SlurmAction::kHold, seen.name, {}, {}});
+      return;
+    case Way::kStopping:  // as it was asked: the belief has it waiting, with its progress
+      free_slice(job);
+      job.way = Way::kWaiting;
+      job.ready = true;
+      return;
+    case Way::kTakingBack:
+      if (seen.held) return went_back(job);
+      return again(SlurmAction::kHold);
+  }
+}
+
+void SlurmController::see_running(Tracked& job) {
+  switch (job.way) {
+    case Way::kWaiting: {
+      // Released by an agent while no controller was there, or found at a start.
+      const auto found = found_.find(job.seen.number);
+      if (found == found_.end()) return;  // without a slice: its Prolog sends it back
+      const Json& entry = found->second;
+      const GpuId gpu{entry["gpu_id"].get<std::uint32_t>()};
+      const PlacementId where{entry["where"].get<std::uint8_t>()};
+      if (!occupied_.try_emplace(Slice{index(gpu), index(where)}, job.seen.name).second) return;
+      if (session_->waits(job.record.id)) session_->withdraw(job.record.id);
+      job.record.times.started = job.seen.started;
+      job.gpu = gpu;
+      job.where = where;
+      job.way = Way::kRunning;
+      job.since = now();
+      (void)session_->found_running(job.record, gpu, where, now());
+      found_.erase(found);
+      return;
+    }
+    case Way::kPinning:
+    case Way::kReserving:
+    case Way::kReleased:
+    case Way::kTakingBack:
+      job.way = Way::kRunning;
+      job.since = now();
+      job.pause = Time{0};
+      job.record.times.started = job.seen.started;
+      return;
+    case Way::kRunning:
+    case Way::kStopping:
+      return;
+  }
+}
+
+void SlurmController::ended(Tracked& job) {
+  const SlurmJobName name = job.seen.name;
+  const bool has_slice = job.way != Way::kWaiting;
+  session_->leave(job.record.id, now(), has_slice && job.seen.completed());
+  if (has_slice) {
+    ++counts_.ended;
+    free_slice(job);
+  }
+  names_.erase(job.record.id);
+  jobs_.erase(name);
+}
+
+// It waits again, and nothing of its work is left.
+void SlurmController::went_back(Tracked& job) {
+  free_slice(job);
+  session_->withdraw(job.record.id);
+  job.way = Way::kWaiting;
+  job.ready = false;
+  job.since = now();
+}
+
+void SlurmController::show_waiting() {
+  const std::size_t window = std::size_t(options_.settings.limits.window);
+  if (session_->compact_if_needed(window)) policies_->rows_renumbered();
+  std::vector<AdmissionJob> waiting;
+  std::map<std::uint32_t, int> load;
+  for (const auto& [name, job] : jobs_) {
+    if (job.way != Way::kWaiting) {
+      load[job.record.owner.uid] += session_->platform().model(job.gpu).slices_of_placement[index(job.where)];
+      continue;
+    }
+    if (!job.ready) continue;
+    const JobRecord& record = job.record;
+    waiting.push_back({number(record.id), record.owner.uid, 0, record.spec.deadline, record.times.submitted,
+                       record.work.estimate, record.spec.min_slices, false, record.spec.patient.value_or(false)});
+  }
+  std::vector<UserLoad> users;
+  for (const auto& [uid, slices] : load) users.push_back({uid, slices});
+  AdmissionLimits limits;
+  limits.user_slices = options_.settings.limits.user_slices;
+  limits.window = window;
+  limits.slack = options_.settings.defaults.slack;
+  const Platform& platform = session_->platform();
+  const auto answer = admission_.admit(waiting, users, limits, std::max(1, platform.total_compute_slices()),
+                                       platform.models()[0].gpu->compute_slices(), now());
+  active_users_ = std::max<std::size_t>(1, answer.active_users);
+  std::set<QueueId> shown;
+  for (const AdmittedJob& one : answer.visible) shown.insert(QueueId(one.id));
+  std::vector<QueueId> hidden;
+  for (const auto& [id, row] : session_->belief().rows())
+    if (const Tracked* job = find(id); job && job->way == Way::kWaiting && !shown.contains(id)) hidden.push_back(id);
+  for (const QueueId id : hidden) session_->withdraw(id);
+  std::vector<std::pair<UnixTime, AdmittedJob>> order;
+  for (const AdmittedJob& one : answer.visible) order.emplace_back(find(QueueId(one.id))->record.times.submitted, one);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second.id) < std::pair(b.first, b.second.id);
+  });
+  for (const auto& [submitted, one] : order) {
+    const Belief& belief = session_->belief();
+    if (const JobId row = belief.row(QueueId(one.id)); row != kNoJob) {
+      const UnixTime had = belief.outside(belief.table()->job(row).deadline);
+      const Time moved = had > one.deadline ? had - one.deadline : one.deadline - had;
+      const bool same = belief.table()->job(row).deadline_made_up == one.made_up;
+      if (same && moved <= std::max(kDeadlineMoves, (one.deadline - now()) / 10)) continue;
+      if (belief.free_rows() < 2 * order.size()) continue;  // after the next compaction
+      session_->withdraw(QueueId(one.id));
+    }
+    Tracked& job = *find(QueueId(one.id));
+    if (const auto row = session_->show(job.record, one.deadline, std::max(submitted, belief.origin()), one.made_up); !row)
+      job.ready = false;
+  }
+}
+
+}  // namespace smartmig

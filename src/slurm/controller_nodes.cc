@@ -1,0 +1,102 @@
+// Nodes and their agents: who answers, who is drained, and whether the slices are those that are believed.
+#include <algorithm>
+
+#include "mig/shape.h"
+#include "serve/daemon/job_slice.h"
+#include "slurm/controller.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kNodesEach{5'000'000};
+constexpr int kSilentHeartbeats = 3, kDifferingLooks = 2;
+
+}  // namespace
+
+void SlurmController::ask_nodes() {
+  if (now() >= next_nodes_) {
+    next_nodes_ = now() + kNodesEach;
+    ++counts_.queries;
+    if (const auto nodes = slurm_.nodes())
+      for (const SlurmNode& seen : *nodes) {
+        const auto at = nodes_.find(seen.name);
+        if (at == nodes_.end() || at->second.up == seen.up) continue;
+        at->second.up = seen.up;
+        say(fmt::format("node {} is {}", seen.name, seen.state));
+        for (const GpuId gpu : at->second.gpus) set_blocked(gpu);
+      }
+  }
+  if (now() < next_heartbeat_) return;
+  next_heartbeat_ = now() + options_.heartbeat;
+  for (auto& [name, node] : nodes_) {
+    if (node.asked) continue;
+    node.asked = true;
+    post("status " + name, name, {{"op", "status"}}, options_.agent_limit,
+         [this, name = name](const Result<Json>& answer) { heard(name, answer); });
+  }
+}
+
+void SlurmController::heard(const std::string& name, const Result<Json>& answer) {
+  Node& node = nodes_[name];
+  node.asked = false;
+  node.silent = answer ? 0 : node.silent + 1;
+  const bool answers = node.silent < kSilentHeartbeats;
+  if (answers != node.answers) {
+    node.answers = answers;
+    say(answers ? fmt::format("the agent on {} answers again", name)
+                : fmt::format("the agent on {} does not answer: {}", name, answer.error().what));
+    for (const GpuId gpu : node.gpus) set_blocked(gpu);
+  }
+  if (answer) see_status(name, *answer);
+}
+
+void SlurmController::see_status(const std::string& name, const Json& status) {
+  Node& node = nodes_[name];
+  const Json& boards = status["boards"];
+  if (!boards.is_array() || boards.size() != node.gpus.size()) {
+    say(fmt::format("{} has other GPUs than before", name));
+    rebuild_ = true;
+    return;
+  }
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    const GpuId id = node.gpus[i];
+    Gpu& gpu = gpus_[index(id)];
+    const bool trouble = !boards[i].value("trouble", "").empty();
+    if (trouble != gpu.trouble) {
+      gpu.trouble = trouble;
+      if (trouble) say(fmt::format("{} GPU {}: {}", name, i, boards[i].value("trouble", "")));
+      set_blocked(id);
+    }
+    const auto layout = parse_layout(model(id), boards[i].value("layout", ""));
+    const bool same = layout && *layout == session_->cluster().gpu(id).layout;
+    gpu.differs = same || session_->fleet().operating(id) || session_->fleet().has_news() ? 0 : gpu.differs + 1;
+    if (gpu.differs <= kDifferingLooks) continue;
+    say(fmt::format("{} GPU {} has the layout {}, not {}", name, i, boards[i].value("layout", ""),
+                    to_string(model(id), session_->cluster().gpu(id).layout)));
+    rebuild_ = true;
+  }
+  adopt(status);
+  publish(node, name);
+}
+
+void SlurmController::set_blocked(GpuId id) {
+  Gpu& gpu = gpus_[index(id)];
+  const Node& node = nodes_[gpu.node];
+  const bool blocked = gpu.trouble || !node.up || !node.answers;
+  if (blocked == gpu.blocked) return;
+  gpu.blocked = blocked;
+  const Time at = session_->inside_now();
+  session_->tell(blocked ? Event::blocked(at, id) : Event::unblocked(at, id));
+}
+
+// Layouts for people: scontrol show node.
+void SlurmController::publish(Node& node, const std::string& name) {
+  std::string text = "smartmig:";
+  for (const GpuId gpu : node.gpus)
+    text += fmt::format(" {}={}", gpus_[index(gpu)].index, to_string(model(gpu), session_->cluster().gpu(gpu).layout));
+  if (text == node.published) return;
+  node.published = text;
+  act({SlurmAction::kPublish, {}, name, text});
+}
+
+}  // namespace smartmig

@@ -1,0 +1,170 @@
+// How a controller begins: who the nodes are, what slices they have, which jobs are on them.
+#include <algorithm>
+#include <thread>
+
+#include "base/file.h"
+#include "live/durable_file.h"
+#include "mig/shape.h"
+#include "serve/daemon/job_slice.h"
+#include "slurm/controller.h"
+
+namespace smartmig {
+namespace {
+
+const char* const kSeenNodes = "/nodes.json";
+
+struct NodeBoards {
+  std::vector<std::string> models, layouts;
+  bool answers = false;
+};
+
+// What a node has by its agent's answer, or had before where it does not answer now.
+Result<NodeBoards> boards_of(const std::string& node, const Result<Json>& status, const Json& seen) {
+  const Json* boards = nullptr;
+  NodeBoards out;
+  if (status && status->contains("boards")) {
+    boards = &(*status)["boards"];
+    out.answers = true;
+  } else if (seen.contains(node)) {
+    boards = &seen[node];
+  }
+  if (!boards || !boards->is_array() || boards->empty())
+    return not_found("node {}: {}", node, status ? "its agent tells of no GPU" : status.error().what);
+  for (const Json& board : *boards) {
+    const std::string model = board.is_object() ? board.value("model", "") : "";
+    if (model.empty()) return unsupported("node {} has a GPU that is not in the catalogue of GPU models", node);
+    out.models.push_back(model);
+    out.layouts.push_back(out.answers ? board.value("layout", "empty") : "empty");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SlurmController>> SlurmController::open(Slurm& slurm, Agents& agents, LiveClock& clock,
+                                                               Options options) {
+  std::unique_ptr<SlurmController> controller(new SlurmController(slurm, agents, clock, std::move(options)));
+  SMARTMIG_RETURN_IF_ERROR(controller->build());
+  return controller;
+}
+
+Result<Ok> SlurmController::build() {
+  SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));
+  SMARTMIG_TRY(const auto nodes, slurm_.nodes());
+  SMARTMIG_TRY(const auto jobs, slurm_.jobs());
+  SMARTMIG_RETURN_IF_ERROR(add_nodes(nodes));
+  see_jobs(jobs);
+  // What was released and has not begun holds its slice; what is neither there nor running gives it back.
+  for (auto& [name, job] : jobs_) {
+    const auto found = found_.find(job.seen.number);
+    if (job.seen.number == 0 || found == found_.end() || job.way != Way::kWaiting) continue;
+    if (job.seen.phase == SlurmJob::kPending && !job.seen.held) {
+      const GpuId gpu{found->second["gpu_id"].get<std::uint32_t>()};
+      const PlacementId where{found->second["where"].get<std::uint8_t>()};
+      job.gpu = gpu;
+      job.where = where;
+      job.way = Way::kReleased;
+      job.ready = false;
+      job.since = now();
+      occupied_[Slice{index(gpu), index(where)}] = name;
+      const int slices = session_->platform().model(gpu).slices_of_placement[index(where)];
+      (void)session_->found_with(job.record, gpu, where,
+                                 std::max(Time{1'000'000}, session_->belief().time_on(job.record, slices)));
+      found_.erase(found);
+    }
+  }
+  return Ok{};
+}
+
+Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
+  std::vector<const SlurmNode*> ours;
+  for (const SlurmNode& node : nodes)
+    if (node.units > 0) ours.push_back(&node);
+  if (ours.empty()) return not_found("no node of the partition has the gres mig: see docs/slurm.md");
+  std::sort(ours.begin(), ours.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::vector<Result<Json>> status(ours.size(), Result<Json>(io_error("not asked")));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      threads.emplace_back([&, i] {
+        status[i] = agents_.ask(ours[i]->name,
+                                {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
+                                options_.agent_limit);
+      });
+  }
+  Json seen = Json::object();
+  if (const auto text = read_file(options_.state_dir + kSeenNodes))
+    if (auto json = parse_json("nodes.json", *text); json && json->is_object()) seen = std::move(*json);
+  std::string spec;
+  std::vector<Layout> layouts;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (!status[i] && status[i].error().code == Error::kNoPermission) return status[i].error();
+    const auto boards = boards_of(ours[i]->name, status[i], seen);
+    if (!boards) {
+      say(boards.error().what + "; it is left out until the next start");
+      continue;
+    }
+    if (boards->answers) {
+      seen[ours[i]->name] = (*status[i])["boards"];
+    }
+    Node& node = nodes_[ours[i]->name];
+    node.up = ours[i]->up;
+    node.answers = boards->answers;
+    for (std::size_t g = 0; g < boards->models.size(); ++g) {
+      node.gpus.push_back(GpuId(std::uint32_t(gpus_.size())));
+      gpus_.push_back({ours[i]->name, int(g), false, false, 0});
+      spec += fmt::format("{}1x{}", spec.empty() ? "" : ",", boards->models[g]);
+      texts.push_back(boards->layouts[g]);
+    }
+  }
+  if (gpus_.empty()) return not_found("no agent answers: is `smartmig agent` running on the nodes?");
+  SMARTMIG_TRY(Platform platform, Platform::parse(spec, "auto"));
+  const auto shared = std::make_shared<const Platform>(std::move(platform));
+  for (std::size_t g = 0; g < gpus_.size(); ++g) {
+    const GpuModel& model = *shared->model(GpuId(std::uint32_t(g))).gpu;
+    SMARTMIG_TRY(const Layout layout, parse_layout(model, texts[g].empty() ? "empty" : texts[g]));
+    layouts.push_back(layout);
+  }
+  (void)write_durably(options_.state_dir + kSeenNodes, json_dump(seen, 1) + "\n");
+  journal_.open(fmt::format("{}/journal-{}.jsonl", options_.state_dir, unix_us(now()) / 1'000'000), std::ios::app);
+  session_ = std::make_unique<LiveSession>(clock_, shared, now(), std::size_t(options_.settings.limits.window), layouts,
+                                           LiveRun{options_.version, options_.settings.policy.name, "slurm"}, 0);
+  StartGate gate{[](const Plan&) {}, [](const Cluster&, const Start&) { return StartObjection::kNone; }};
+  policies_ = std::make_unique<Policies>(options_.settings, shared, session_->cost(), std::move(gate));
+  SMARTMIG_RETURN_IF_ERROR(policies_->make());
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (nodes_.contains(ours[i]->name) && status[i]) see_status(ours[i]->name, *status[i]);
+  for (std::size_t g = 0; g < gpus_.size(); ++g) set_blocked(GpuId(std::uint32_t(g)));
+  return Ok{};
+}
+
+// Slices that an agent has given to jobs nobody here knows of: kept until Slurm shows the job, given back where it is no
+// job that could use one.
+void SlurmController::adopt(const Json& status) {
+  const std::string node = status.value("node", "");
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end() || !status.contains("jobs") || !status["jobs"].is_array()) return;
+  for (const Json& entry : status["jobs"]) {
+    const std::uint32_t number = entry.value("job", std::uint32_t(0));
+    const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
+    if (number == 0 || gpu >= at->second.gpus.size()) continue;
+    const GpuId id = at->second.gpus[gpu];
+    const auto known = std::find_if(jobs_.begin(), jobs_.end(),
+                                    [&](const auto& one) { return one.second.seen.number == number; });
+    const bool tracked = known != jobs_.end();
+    if (tracked && known->second.gpu != kNoGpu) continue;
+    const PlacementId where = placement_of(model(id), parse_job_slice(entry.value("slice", "")));
+    if (where == kNoPlacement) continue;
+    const bool could_use =
+        tracked ? known->second.seen.phase != SlurmJob::kPending || !known->second.seen.held : look_ == 0;
+    if (!entry.value("ended", false) && could_use) {
+      found_[number] = {{"gpu_id", index(id)}, {"where", index(where)}};
+      continue;
+    }
+    found_.erase(number);
+    post("node " + node, node, {{"op", "free"}, {"job", number}}, options_.agent_limit, [](const Result<Json>&) {});
+  }
+}
+
+}  // namespace smartmig

@@ -1,0 +1,182 @@
+// Effects of decisions: from a start in the belief to a job that Slurm runs on its slice, and the slices themselves.
+#include <algorithm>
+
+#include "slurm/controller.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kShortestPause{2'000'000}, kLongestPause{300'000'000};
+
+}  // namespace
+
+void SlurmController::carry_out(const LiveFleet::Effect& effect) {
+  const Slice slice{index(effect.gpu), index(effect.where)};
+  switch (effect.what) {
+    case LiveFleet::Effect::kStart: {
+      const QueueId id = session_->belief().record(effect.job);
+      Tracked* job = find(id);
+      SMARTMIG_CHECK(job, "the policy started a job that has ended");
+      if (job->way != Way::kWaiting || occupied_.contains(slice))
+        postponed_.push_back({effect, id});
+      else
+        start(*job, effect.gpu, effect.where);
+      return;
+    }
+    case LiveFleet::Effect::kStop: {
+      Tracked* job = find(session_->belief().record(effect.job));
+      if (!job || (job->way != Way::kRunning && job->way != Way::kReleased)) return;
+      job->record.work.remaining = session_->share_left(job->record);
+      ++job->record.counts.preempted;
+      ++counts_.stops;
+      job->way = Way::kStopping;
+      job->since = now();
+      act({SlurmAction::kRequeue, job->seen.name, {}, {}});
+      return;
+    }
+    case LiveFleet::Effect::kDestroy:
+      if (occupied_.contains(slice))
+        postponed_.push_back({effect, kNoId});
+      else
+        change(effect, false);
+      return;
+    case LiveFleet::Effect::kCreate:
+      return change(effect, true);
+  }
+}
+
+// What waited for a job to leave its slice.
+void SlurmController::try_postponed() {
+  std::erase_if(postponed_, [&](const Postponed& one) {
+    const Slice slice{index(one.effect.gpu), index(one.effect.where)};
+    if (one.effect.what == LiveFleet::Effect::kDestroy) {
+      if (occupied_.contains(slice)) return false;
+      change(one.effect, false);
+      return true;
+    }
+    Tracked* job = find(one.job);
+    const JobId row = session_->belief().row(one.job);
+    if (!job || row == kNoJob) return true;
+    const JobState& state = session_->cluster().state(row);
+    if (state.phase != JobPhase::kRunning || state.gpu != one.effect.gpu || state.where != one.effect.where) return true;
+    if (job->way != Way::kWaiting || occupied_.contains(slice)) return false;
+    start(*job, one.effect.gpu, one.effect.where);
+    return true;
+  });
+}
+
+void SlurmController::start(Tracked& job, GpuId gpu, PlacementId where) {
+  ++counts_.starts;
+  job.gpu = gpu;
+  job.where = where;
+  job.since = now();
+  occupied_[Slice{index(gpu), index(where)}] = job.seen.name;
+  const JobRecord& record = job.record;
+  admission_.charge({number(record.id), record.owner.uid, 0, record.spec.deadline, record.times.submitted,
+                     record.work.estimate, record.spec.min_slices, false, false},
+                    active_users_, session_->platform().total_compute_slices(),
+                    session_->platform().models()[0].gpu->compute_slices());
+  if (job.seen.number != 0) return reserve(job);
+  job.way = Way::kPinning;  // a task of an array gets its number with a record of its own
+  act({SlurmAction::kPin, job.seen.name, gpus_[index(gpu)].node, {}});
+}
+
+void SlurmController::reserve(Tracked& job) {
+  job.way = Way::kReserving;
+  job.since = now();
+  const Gpu& gpu = gpus_[index(job.gpu)];
+  const Json request{{"op", "reserve"},
+                     {"job", job.seen.number},
+                     {"uid", job.seen.uid},
+                     {"gpu", gpu.index},
+                     {"slice", slice_name(model(job.gpu), job.where)}};
+  post("node " + gpu.node, gpu.node, request, options_.agent_limit,
+       [this, name = job.seen.name, number = job.seen.number](Result<Json> answer) { reserved(name, number, answer); });
+}
+
+void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, Result<Json> answer) {
+  Tracked* job = find(name);
+  if (!job || job->way != Way::kReserving || job->seen.number != number) return;  // it has ended: the slice was freed
+  if (!answer) {
+    say(fmt::format("job {}: {} could not be had: {}", to_string(name), place(job->gpu, job->where),
+                    answer.error().what));
+    if (answer.error().code == Error::kNotFound) rebuild_ = true;  // the slice has gone: what is believed is wrong
+    job->pause = std::clamp(2 * job->pause, kShortestPause, kLongestPause);
+    job->not_before = now() + job->pause;
+    return went_back(*job);
+  }
+  job->way = Way::kReleased;
+  job->since = now();
+  act({SlurmAction::kPin, name, gpus_[index(job->gpu)].node, {}});
+  act({SlurmAction::kRelease, name, {}, {}});
+  say(fmt::format("job {} -> {}", to_string(name), place(job->gpu, job->where)));
+}
+
+void SlurmController::take_back(Tracked& job, const std::string& why, Time pause) {
+  say(fmt::format("job {} is taken back from {}: {}", to_string(job.seen.name), place(job.gpu, job.where), why));
+  ++counts_.taken_back;
+  job.pause = std::clamp(std::max(pause, 2 * job.pause), Time{0}, kLongestPause);
+  job.not_before = now() + job.pause;
+  job.way = Way::kTakingBack;
+  job.since = now();
+  act({SlurmAction::kHold, job.seen.name, {}, {}});
+}
+
+// Its joules are noted where the job has come to its end.
+void SlurmController::free_slice(Tracked& job) {
+  if (job.gpu == kNoGpu) return;
+  const Gpu& gpu = gpus_[index(job.gpu)];
+  const Slice slice{index(job.gpu), index(job.where)};
+  if (const auto at = occupied_.find(slice); at != occupied_.end() && at->second == job.seen.name) occupied_.erase(at);
+  if (job.seen.number != 0) {
+    std::string note;
+    if (job.seen.phase == SlurmJob::kEnded)
+      note = fmt::format("{} used:node={},gpu={},slice={}", job.seen.admin_comment, gpu.node, gpu.index,
+                         slice_name(model(job.gpu), job.where));
+    post("node " + gpu.node, gpu.node, {{"op", "free"}, {"job", job.seen.number}}, options_.agent_limit,
+         [this, name = job.seen.name, note](Result<Json> answer) {
+           if (!answer) return say(fmt::format("job {}: {}", to_string(name), answer.error().what));
+           if (note.empty()) return;
+           const auto joules = answer->find("joules");
+           act({SlurmAction::kNote, name, {},
+                joules != answer->end() && joules->is_number()
+                    ? fmt::format("{},joules={:.0f}", note, joules->get<double>())
+                    : note});
+         });
+  }
+  job.gpu = kNoGpu;
+  job.where = kNoPlacement;
+}
+
+void SlurmController::change(const LiveFleet::Effect& effect, bool create) {
+  const Gpu& gpu = gpus_[index(effect.gpu)];
+  ++(create ? counts_.creates : counts_.destroys);
+  const Json request{
+      {"op", "change"}, {"create", create}, {"gpu", gpu.index}, {"slice", slice_name(model(effect.gpu), effect.where)}};
+  post(fmt::format("gpu {}", index(effect.gpu)), gpu.node, request, options_.reshape_limit,
+       [this, gpu_id = effect.gpu, where = effect.where, create](const Result<Json>& answer) {
+         changed(gpu_id, where, create, answer);
+       });
+}
+
+void SlurmController::changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer) {
+  LiveFleet& fleet = session_->fleet();
+  const Layout one = *model(gpu).with(Layout{}, where);
+  if (answer) {
+    if (create)
+      fleet.created(gpu, session_->inside_now(), one);
+    else
+      fleet.destroyed(gpu);
+    return;
+  }
+  say(fmt::format("{} {} failed: {}", create ? "creating" : "removing", place(gpu, where), answer.error().what));
+  fleet.operation_failed(gpu, session_->inside_now());
+  // A removal was told of when it began. What the agent shows next says whether that was right.
+  if (!create) session_->tell(Event::created(session_->inside_now(), gpu, one));
+  if (answer.error().code == Error::kLost) {
+    gpus_[index(gpu)].trouble = true;
+    set_blocked(gpu);
+  }
+}
+
+}  // namespace smartmig

@@ -1,0 +1,312 @@
+#include "slurm/node_agent.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "live/durable_file.h"
+#include "model/power.h"
+#include "mig/shape.h"
+#include "serve/daemon/job_slice.h"
+
+namespace smartmig {
+namespace {
+
+constexpr const char* kAgentKeys[] = {"v", "node", "op", "epoch", "leader", "job", "uid", "gpu", "slice", "create", "id"};
+
+const char* code_name(Error::Code code) {
+  switch (code) {
+    case Error::kInvalid:
+      return "invalid";
+    case Error::kNotFound:
+      return "not_found";
+    case Error::kBusy:
+      return "busy";
+    case Error::kNoPermission:
+      return "no_permission";
+    case Error::kUnsupported:
+      return "unsupported";
+    case Error::kLost:
+      return "lost";
+    case Error::kTimeout:
+      return "timeout";
+    case Error::kIo:
+      return "io";
+  }
+  return "io";
+}
+
+std::string refusal(const Error& error, std::int64_t id) {
+  return json_dump(Json{{"ok", false}, {"code", code_name(error.code)}, {"error", error.what}, {"id", id}});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeAgent>> NodeAgent::open(MigDriver& driver, Reshaper& reshaper, LiveClock& clock,
+                                                   Options options) {
+  SMARTMIG_TRY(SliceBook book, SliceBook::open(options.state_dir + "/jobs"));
+  std::unique_ptr<NodeAgent> agent(new NodeAgent(driver, reshaper, clock, std::move(options), std::move(book)));
+  SMARTMIG_TRY(auto boards, driver.inventory());
+  if (boards.empty()) return not_found("this node has no GPU; try --emulate 4xa100-40gb");
+  for (GpuBoard& board : boards) {
+    auto gpu = std::make_unique<Gpu>();
+    if (board.model) {
+      gpu->model = board.model;
+      if (const auto power = PowerModel::named("auto", *board.model)) gpu->idle_w = power->idle();
+    }
+    gpu->board = std::move(board);
+    agent->gpus_.push_back(std::move(gpu));
+  }
+  if (const auto text = read_file(agent->options_.state_dir + "/leader.json")) {
+    const auto json = parse_json("leader.json", *text);
+    if (json && json->is_object()) {
+      agent->epoch_ = json->value("epoch", std::uint64_t(0));
+      agent->leader_ = json->value("leader", std::string());
+    }
+  }
+  SMARTMIG_RETURN_IF_ERROR(agent->restore_energy());
+  agent->heard_ = clock.now();
+  return agent;
+}
+
+std::string NodeAgent::handle(const std::string& text, std::uint32_t uid) {
+  const auto json = parse_json("request", text);
+  const std::int64_t id = json && json->is_object() && json->contains("id") && (*json)["id"].is_number_integer()
+                              ? (*json)["id"].get<std::int64_t>()
+                              : 0;
+  if (uid != 0 && std::find(options_.users.begin(), options_.users.end(), uid) == options_.users.end())
+    return refusal(no_permission("user {} may not ask the agent of {}", uid, options_.node), id);
+  if (!json) return refusal(json.error(), id);
+  const auto request = JsonObject::open(*json, "request", "", {std::begin(kAgentKeys), std::end(kAgentKeys)});
+  if (!request) return refusal(request.error(), id);
+  const auto version = request->integer("v", 1, 1);
+  if (!version) return refusal(version.error(), id);
+  const auto node = request->text("node");
+  if (!node) return refusal(node.error(), id);
+  if (*node != options_.node)
+    return refusal(no_permission("the request is for node {}, this is the agent of {}", *node, options_.node), id);
+  auto reply = answer(*request);
+  if (!reply) return refusal(reply.error(), id);
+  (*reply)["ok"] = true;
+  (*reply)["id"] = id;
+  return json_dump(*reply);
+}
+
+Result<Json> NodeAgent::answer(const JsonObject& request) {
+  SMARTMIG_TRY(const std::string op, request.text("op"));
+  if (op == "status" && !request.has("epoch")) return status();
+  SMARTMIG_RETURN_IF_ERROR(lead(request));
+  if (op == "status") return status();
+  if (op == "free") {
+    SMARTMIG_TRY(const auto job, request.integer("job", 1, 0xFFFFFFFELL));
+    SMARTMIG_TRY(const double joules, free(std::uint32_t(job)));
+    return Json{{"joules", joules}};
+  }
+  if (op != "change" && op != "reserve")
+    return invalid("request: op '{}' is not known; there are status, change, reserve and free", op);
+  SMARTMIG_TRY(const auto index, request.integer("gpu", 0, 1 << 20));
+  SMARTMIG_TRY(const Gpu* gpu, gpu_of(int(index)));
+  SMARTMIG_TRY(const std::string slice, request.text("slice"));
+  SMARTMIG_TRY(const PlacementId where, slice_of(*gpu, slice));
+  if (op == "change") {
+    SMARTMIG_TRY(const bool create, request.yes_or_no("create"));
+    SMARTMIG_RETURN_IF_ERROR(change(int(index), {create ? Operation::kCreate : Operation::kDestroy, where}));
+    return Json::object();
+  }
+  SMARTMIG_TRY(const auto job, request.integer("job", 1, 0xFFFFFFFELL));
+  SMARTMIG_TRY(const auto uid, request.integer("uid", 0, 0xFFFFFFFELL));
+  SMARTMIG_RETURN_IF_ERROR(reserve(std::uint32_t(job), std::uint32_t(uid), int(index), where));
+  return Json::object();
+}
+
+// A higher epoch takes over, and is remembered before anything is done for it.
+Result<Ok> NodeAgent::lead(const JsonObject& request) {
+  SMARTMIG_TRY(const auto epoch, request.integer("epoch", 1, std::int64_t(1) << 62));
+  SMARTMIG_TRY(const std::string leader, request.text("leader"));
+  const std::lock_guard lock(mutex_);
+  if (std::uint64_t(epoch) < epoch_)
+    return no_permission("the controller on {} has taken over from {}", leader_, leader);
+  if (std::uint64_t(epoch) > epoch_) {
+    SMARTMIG_RETURN_IF_ERROR(write_durably(options_.state_dir + "/leader.json",
+                                           json_dump(Json{{"epoch", epoch}, {"leader", leader}}) + "\n"));
+    epoch_ = std::uint64_t(epoch);
+    leader_ = leader;
+  }
+  heard_ = clock_.now();
+  return Ok{};
+}
+
+Result<Json> NodeAgent::status() {
+  Json boards = Json::array(), jobs = Json::array();
+  const std::lock_guard lock(mutex_);
+  mark_ended();
+  for (const auto& gpu : gpus_) {
+    const GpuBoard& board = gpu->board;
+    std::string trouble = board.trouble;
+    if (const auto entry = reshaper_.quarantine().find(board.uuid)) trouble = entry->reason;
+    if (trouble.empty() && board.model && !foreign_layout(board).empty())
+      trouble = fmt::format("{} has slices that somebody else made", title(board));
+    boards.push_back({{"uuid", board.uuid},
+                      {"model", board.model ? board.model->name() : ""},
+                      {"layout", board.model ? to_string(*board.model, board.layout) : ""},
+                      {"trouble", trouble}});
+  }
+  for (const auto& [job, holder] : book_.jobs())
+    jobs.push_back({{"job", job},
+                    {"gpu", holder.gpu},
+                    {"slice", holder.slice},
+                    {"ended", holder.ended},
+                    {"joules", joules_[job]}});
+  return Json{{"node", options_.node}, {"boards", boards}, {"jobs", jobs},
+              {"epoch", epoch_},       {"leader", leader_}, {"since_leader_s", seconds(clock_.now() - heard_)}};
+}
+
+Result<NodeAgent::Gpu*> NodeAgent::gpu_of(int gpu) {
+  if (gpu < 0 || std::size_t(gpu) >= gpus_.size()) return not_found("{} has no GPU {}", options_.node, gpu);
+  if (!gpus_[std::size_t(gpu)]->model)
+    return unsupported("GPU {} of {} is not in the catalogue of GPU models", gpu, options_.node);
+  return gpus_[std::size_t(gpu)].get();
+}
+
+Result<PlacementId> NodeAgent::slice_of(const Gpu& gpu, const std::string& text) const {
+  const PlacementId where = placement_of(*gpu.model, parse_job_slice(text));
+  if (where == kNoPlacement) return invalid("{} has no slice '{}'", gpu.model->name(), text);
+  return where;
+}
+
+void NodeAgent::saw(Gpu& gpu, GpuBoard board) {
+  if (board.model) gpu.board = std::move(board);
+}
+
+Result<Ok> NodeAgent::change(int index, Operation operation) {
+  SMARTMIG_TRY(Gpu * gpu, gpu_of(index));
+  const std::lock_guard operating(gpu->operating);
+  const bool create = operation.kind == Operation::kCreate;
+  const std::string slice = slice_name(*gpu->model, operation.placement);
+  {
+    const std::lock_guard lock(mutex_);
+    book_.look();
+    if (const auto holder = book_.holder(index, slice); holder && !create)
+      return busy_error("slice {} of GPU {} on {} belongs to job {}", slice, index, options_.node, *holder);
+    if (!create) gpu->going.insert(slice);
+  }
+  auto outcome = reshaper_.apply(GpuId(std::uint32_t(index)), operation);
+  const std::lock_guard lock(mutex_);
+  gpu->going.erase(slice);
+  if (!outcome) {
+    if (auto board = driver_.read(GpuId(std::uint32_t(index)))) saw(*gpu, std::move(*board));
+    return outcome.error();
+  }
+  saw(*gpu, outcome->board);
+  if (outcome->kind != ReshapeOutcome::kDone)
+    return Error{outcome->kind == ReshapeOutcome::kQuarantined ? Error::kLost : Error::kBusy, outcome->words};
+  return Ok{};
+}
+
+Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, PlacementId where) {
+  SMARTMIG_TRY(Gpu * gpu, gpu_of(index));
+  const std::string slice = slice_name(*gpu->model, where);
+  const std::lock_guard lock(mutex_);
+  const Instance* instance = find_instance(gpu->board, where);
+  if (!instance || instance->uuid.empty() || gpu->going.contains(slice))
+    return not_found("GPU {} of {} has no slice {}", index, options_.node, slice);
+  SMARTMIG_TRY(Environment environment, driver_.environment(GpuId(std::uint32_t(index)), *instance, uid));
+  environment.insert(environment.end(), options_.environment.begin(), options_.environment.end());
+  SMARTMIG_RETURN_IF_ERROR(book_.give(job, index, slice, instance->uuid, environment));
+  const double weight = gpu->model->profile_of(where).compute_slices;
+  meter_.board(gpu->board.uuid, {gpu->idle_w}).started(job, weight, clock_.now());
+  metered_.insert(job);
+  return Ok{};
+}
+
+void NodeAgent::mark_ended() {
+  book_.look();
+  for (const auto& [job, holder] : book_.jobs()) {
+    if (!holder.ended || metered_.erase(job) == 0) continue;
+    const auto gpu = gpu_of(holder.gpu);
+    if (gpu) meter_.board((*gpu)->board.uuid, {(*gpu)->idle_w}).ended(job, clock_.now());
+  }
+}
+
+Result<double> NodeAgent::free(std::uint32_t job) {
+  sample();
+  const std::lock_guard lock(mutex_);
+  const auto at = book_.jobs().find(job);
+  if (at == book_.jobs().end()) return 0.0;
+  if (const auto gpu = gpu_of(at->second.gpu); gpu && metered_.erase(job) > 0)
+    meter_.board((*gpu)->board.uuid, {(*gpu)->idle_w}).ended(job, clock_.now());
+  SMARTMIG_RETURN_IF_ERROR(book_.forget(job));
+  const double joules = joules_[job];
+  joules_.erase(job);
+  store_energy();
+  return joules;
+}
+
+void NodeAgent::sample() {
+  for (std::size_t g = 0; g < gpus_.size(); ++g) {
+    const std::unique_lock operating(gpus_[g]->operating, std::try_to_lock);
+    if (!operating) continue;  // after its operation
+    const GpuId id{std::uint32_t(g)};
+    const auto energy = driver_.energy(id);
+    const auto power = driver_.power(id);
+    auto board = driver_.read(id);
+    const std::lock_guard lock(mutex_);
+    mark_ended();
+    Gpu& gpu = *gpus_[g];
+    if (board)
+      saw(gpu, std::move(*board));
+    else
+      gpu.board.trouble = board.error().what;
+    EnergySample sample;
+    sample.at = clock_.now();
+    sample.model_w = gpu.idle_w;
+    if (energy) sample.counter_j = *energy;
+    if (power) sample.power_w = *power;
+    for (const auto& [job, joules] : meter_.board(gpu.board.uuid, {gpu.idle_w}).sample(sample).jobs)
+      if (book_.jobs().contains(std::uint32_t(job))) joules_[std::uint32_t(job)] += joules;
+  }
+  const std::lock_guard lock(mutex_);
+  store_energy();
+}
+
+// Joules that a crash loses are those since the last sample; a file that cannot be written costs no job anything.
+void NodeAgent::store_energy() {
+  Json jobs = Json::object();
+  for (const auto& [job, joules] : joules_) jobs[fmt::format("{}", job)] = joules;
+  (void)write_file(options_.state_dir + "/energy.json", json_dump(Json{{"meter", meter_.state()}, {"jobs", jobs}}));
+}
+
+Result<Ok> NodeAgent::restore_energy() {
+  for (const auto& [job, holder] : book_.jobs())
+    if (!holder.ended) metered_.insert(job);
+  const auto text = read_file(options_.state_dir + "/energy.json");
+  if (!text) return Ok{};
+  const auto json = parse_json("energy.json", *text);
+  if (!json || !json->is_object()) return Ok{};  // joules so far are lost
+  if (json->contains("meter") && (*json)["meter"].is_string())
+    (void)meter_.restore((*json)["meter"].get<std::string>());
+  if (json->contains("jobs") && (*json)["jobs"].is_object())
+    for (const auto& [job, joules] : (*json)["jobs"].items())
+      if (joules.is_number() && !job.empty() && job.find_first_not_of("0123456789") == std::string::npos && job.size() < 10)
+        joules_[std::uint32_t(std::stoul(job))] = joules.get<double>();
+  return Ok{};
+}
+
+Time NodeAgent::since_leader() {
+  const std::lock_guard lock(mutex_);
+  return clock_.now() - heard_;
+}
+
+std::vector<GpuBoard> NodeAgent::boards() {
+  const std::lock_guard lock(mutex_);
+  std::vector<GpuBoard> out;
+  for (const auto& gpu : gpus_) out.push_back(gpu->board);
+  return out;
+}
+
+std::map<std::uint32_t, SliceHolder> NodeAgent::jobs() {
+  const std::lock_guard lock(mutex_);
+  book_.look();
+  return book_.jobs();
+}
+
+}  // namespace smartmig

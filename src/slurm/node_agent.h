@@ -1,0 +1,79 @@
+// What an agent does for the controller on its node: tells of its GPUs, makes and removes slices, writes down which job
+// gets which slice, and counts the joules of each job. Requests and answers are JSON objects (docs/slurm.md); who asks was
+// established before (seal.h), whether it may is judged here: root and the given users, for this node, and no controller
+// that another has replaced (an epoch below the highest seen).
+//
+// Invariants: a slice that a job holds is never removed, and one that is being removed is given to none. Reshapes are
+// journalled by Reshaper; who holds what is on disk before the answer (slice_book.h).
+// Thread rule: handle() from any thread; calls for one GPU wait for each other, those of others do not.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "base/json.h"
+#include "live/energy/energy_meter.h"
+#include "live/gpu/reshaper.h"
+#include "live/live_clock.h"
+#include "slurm/slice_book.h"
+
+namespace smartmig {
+
+class NodeAgent {
+ public:
+  struct Options {
+    std::string node, state_dir;
+    std::vector<std::uint32_t> users;  // besides root, who may ask
+    Environment environment;           // added to every job's: what an emulated machine needs
+  };
+  static Result<std::unique_ptr<NodeAgent>> open(MigDriver& driver, Reshaper& reshaper, LiveClock& clock,
+                                                 Options options);
+
+  std::string handle(const std::string& request, std::uint32_t uid);
+  void sample();                      // joules up to now; ten times a minute or more
+  Time since_leader();                // how long no controller has spoken; since the start where none ever has
+  std::vector<GpuBoard> boards();     // as last read
+  const std::string& node() const { return options_.node; }
+  // For the agent itself while no controller speaks (fallback.h); as the requests, without an epoch.
+  Result<Ok> reserve(std::uint32_t job, std::uint32_t uid, int gpu, PlacementId where);
+  Result<Ok> change(int gpu, Operation operation);
+  Result<double> free(std::uint32_t job);  // its joules
+  std::map<std::uint32_t, SliceHolder> jobs();
+
+ private:
+  struct Gpu {
+    std::shared_ptr<const GpuModel> model;  // null where the catalogue has none; never changes
+    GpuBoard board;                         // as last read
+    double idle_w = 0;
+    std::mutex operating;
+    std::set<std::string> going;  // slices that are being removed
+  };
+  NodeAgent(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, Options options, SliceBook book)
+      : driver_(driver), reshaper_(reshaper), clock_(clock), options_(std::move(options)), book_(std::move(book)) {}
+  Result<Json> answer(const JsonObject& request);
+  Result<Json> status();
+  Result<Ok> lead(const JsonObject& request);
+  Result<Gpu*> gpu_of(int gpu);
+  Result<PlacementId> slice_of(const Gpu& gpu, const std::string& text) const;
+  void saw(Gpu& gpu, GpuBoard board);
+  void mark_ended();  // of jobs that Epilog has marked
+  void store_energy();
+  Result<Ok> restore_energy();
+
+  MigDriver& driver_;
+  Reshaper& reshaper_;
+  LiveClock& clock_;
+  Options options_;
+  std::mutex mutex_;  // of all below, but what `operating` guards
+  SliceBook book_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  EnergyMeter meter_;
+  std::map<std::uint32_t, double> joules_;
+  std::set<std::uint32_t> metered_;  // jobs that the meters know as running
+  std::uint64_t epoch_ = 0;
+  std::string leader_;
+  UnixTime heard_{};
+};
+
+}  // namespace smartmig

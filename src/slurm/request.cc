@@ -1,0 +1,90 @@
+#include "slurm/request.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "live/gpu/memory_size.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::string_view kMark = "smartmig:";
+
+// Where the request lies in the text: from its mark up to a blank or a semicolon.
+std::optional<std::string_view> request_part(std::string_view text) {
+  const auto begin = text.find(kMark);
+  if (begin == text.npos) return std::nullopt;
+  const auto end = std::min(text.find_first_of(" \t\n\r\v\f;", begin), text.size());
+  return text.substr(begin, end - begin);
+}
+
+bool name_of_kind(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+           c == '+' || c == '-';
+  });
+}
+
+bool set_value(SlurmRequest& request, std::string_view key, std::string_view value) {
+  if (key == "mem") {
+    const auto mib = parse_mib(value);
+    if (mib) request.mem_mib = *mib;
+    return mib.has_value() && *mib >= 0;
+  }
+  if (key == "slices") {
+    const auto slices = parse_int(value);
+    if (!slices || *slices < 1 || *slices > 8) return false;
+    request.min_slices = int(*slices);
+    return true;
+  }
+  if (key == "kind") {
+    request.kind = value;
+    return name_of_kind(value);
+  }
+  const auto time = parse_duration(value);
+  if (!time || *time < Time{0}) return false;
+  (key == "deadline" ? request.deadline : key == "estimate" ? request.estimate : request.restart) = *time;
+  return true;
+}
+
+}  // namespace
+
+Result<std::optional<SlurmRequest>> find_slurm_request(std::string_view text) {
+  const auto part = request_part(text);
+  if (!part) return std::optional<SlurmRequest>();
+  SlurmRequest request;
+  std::set<std::string_view> seen;
+  static const std::set<std::string_view> keys{"mem", "slices", "deadline", "estimate", "restart", "kind"};
+  for (const std::string_view item : split(part->substr(kMark.size()), ',')) {
+    const auto equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    if (equals == item.npos || !keys.contains(key))
+      return invalid("'{}' is not a part of a request; keys are mem, slices, deadline, estimate, restart and kind",
+                     item);
+    if (!seen.insert(key).second) return invalid("'{}' is given twice", key);
+    if (!set_value(request, key, item.substr(equals + 1))) return invalid("'{}' has no usable value", item);
+  }
+  return std::optional(request);
+}
+
+std::string to_string(const SlurmRequest& request) {
+  std::string out = fmt::format("{}mem={}M,slices={}", kMark, request.mem_mib, request.min_slices);
+  const auto add = [&](const char* key, const std::optional<Time>& time) {
+    if (time) out += fmt::format(",{}={}s", key, seconds(*time));
+  };
+  add("deadline", request.deadline);
+  add("estimate", request.estimate);
+  add("restart", request.restart);
+  if (!request.kind.empty()) out += ",kind=" + request.kind;
+  return out;
+}
+
+std::string with_request(std::string_view text, const SlurmRequest& request) {
+  const auto part = request_part(text);
+  if (!part) return text.empty() ? to_string(request) : to_string(request) + " " + std::string(text);
+  const std::size_t begin = std::size_t(part->data() - text.data());
+  return std::string(text.substr(0, begin)) + to_string(request) + std::string(text.substr(begin + part->size()));
+}
+
+}  // namespace smartmig

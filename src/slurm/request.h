@@ -1,0 +1,31 @@
+// What a job of Slurm asks of a GPU, as the submit hook wrote it into the job's AdminComment:
+//   smartmig:mem=18432M,slices=1,deadline=7200s,estimate=1200s
+// The hook (deploy/slurm/job_submit.lua) judges what users write; this reader takes what may stand there after it, and
+// refuses the rest: operators can write anything into that field. Text before and behind the request is of others.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace smartmig {
+
+struct SlurmRequest {
+  int mem_mib = 0;  // 0: any
+  int min_slices = 1;
+  std::optional<Time> deadline;  // from the submission on
+  std::optional<Time> estimate;  // on the whole GPU
+  std::optional<Time> restart;   // it saves its progress: it may be stopped, and needs this to go on
+  std::string kind;              // of the speed and power tables; empty: unknown
+  bool operator==(const SlurmRequest&) const = default;
+};
+
+// Nothing: the text holds no request. kInvalid: says which part is not understood.
+Result<std::optional<SlurmRequest>> find_slurm_request(std::string_view text);
+std::string to_string(const SlurmRequest& request);  // "smartmig:mem=18432M,slices=1"
+// The text with this request in place of the one it holds, or before it.
+std::string with_request(std::string_view text, const SlurmRequest& request);
+
+}  // namespace smartmig

@@ -1,0 +1,35 @@
+// Slurm as this program uses it: questions answered whole, actions in batches. Behind it stand Slurm's own commands
+// (slurm_commands.h), and a made-up cluster in tests. An action that is refused is no error here: the next snapshot shows
+// what became of it, and whoever asked decides again.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "slurm/snapshot.h"
+
+namespace smartmig {
+
+struct SlurmAction {
+  enum What : std::uint8_t {
+    kPin,      // the job may run on `node` alone; a task of an array gets a record of its own
+    kRelease,  // a held job may start
+    kHold,
+    kRequeue,  // a running job goes back into the queue, held
+    kNote,     // AdminComment becomes `text`
+    kPublish,  // the comment of `node` becomes `text`
+  } what = kHold;
+  SlurmJobName job;
+  std::string node, text;
+  bool operator==(const SlurmAction&) const = default;
+};
+
+class Slurm {
+ public:
+  virtual ~Slurm() = default;
+  virtual Result<std::vector<SlurmJob>> jobs() = 0;  // of all partitions, ended ones for as long as slurmctld has them
+  virtual Result<std::vector<SlurmNode>> nodes() = 0;
+  // All of them, in order. An error: slurmctld could not be asked, and some may have been done.
+  virtual Result<Ok> act(const std::vector<SlurmAction>& actions) = 0;
+};
+
+}  // namespace smartmig

@@ -1,0 +1,95 @@
+#include "slurm/slurm_commands.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "live/jobs/run_program.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kMostOutput = std::size_t(1) << 30;
+constexpr std::size_t kMostInput = 32'000;  // what a pipe takes without waiting
+constexpr Time kLimit{30'000'000};
+
+Result<std::string> ask(std::vector<std::string> arguments, std::string input = "") {
+  ProgramRun run;
+  run.arguments = std::move(arguments);
+  run.environment = {{"SLURM_BITSTR_LEN", "0"}, {"SLURM_TIME_FORMAT", "standard"}};
+  run.input = std::move(input);
+  run.limit = kLimit;
+  run.most_output = kMostOutput;
+  SMARTMIG_TRY(ProgramResult done, run_program(run));
+  if (done.status != 0 && run.input.empty())
+    return io_error("{} ended with {}: {}", run.arguments[0], done.status, trim(done.output));
+  return std::move(done.output);
+}
+
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != '"' && c != '\'' && c != '\\' && (unsigned char)(c) >= ' ') out += c;
+  return out;
+}
+
+}  // namespace
+
+std::string scontrol_line(const SlurmAction& action) {
+  const std::string job = to_string(action.job);
+  switch (action.what) {
+    case SlurmAction::kPin:
+      return fmt::format("update JobId={} ReqNodeList={}\n", job, plain(action.node));
+    case SlurmAction::kRelease:
+      return fmt::format("release {}\n", job);
+    case SlurmAction::kHold:
+      return fmt::format("hold {}\n", job);
+    case SlurmAction::kRequeue:
+      return fmt::format("requeuehold {}\n", job);
+    case SlurmAction::kNote:
+      return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
+    case SlurmAction::kPublish:
+      return fmt::format("update NodeName={} Comment=\"{}\"\n", plain(action.node), plain(action.text));
+  }
+  return {};
+}
+
+Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
+  SMARTMIG_TRY(const std::string text, ask({"squeue", "--json"}));
+  SMARTMIG_TRY(auto jobs, parse_squeue_json(text));
+  std::erase_if(jobs, [&](const SlurmJob& job) {
+    return std::find(partitions_.begin(), partitions_.end(), job.partition) == partitions_.end();
+  });
+  return jobs;
+}
+
+Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
+  SMARTMIG_TRY(const std::string text, ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")),
+                                            "-o", "%N|%T|%o|%G"}));
+  return parse_sinfo(text);
+}
+
+Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {
+  std::string input;
+  last_words_.clear();
+  const auto send = [&]() -> Result<Ok> {
+    if (input.empty()) return Ok{};
+    SMARTMIG_TRY(const std::string words, ask({"scontrol"}, std::exchange(input, {})));
+    last_words_ += words;
+    return Ok{};
+  };
+  for (const SlurmAction& action : actions) {
+    input += scontrol_line(action);
+    if (input.size() < kMostInput) continue;
+    SMARTMIG_RETURN_IF_ERROR(send());
+  }
+  return send();
+}
+
+Result<std::string> slurm_version() {
+  SMARTMIG_TRY(const std::string text, ask({"scontrol", "--version"}));
+  const std::string_view line = trim(text);
+  const auto blank = line.rfind(' ');
+  return std::string(blank == line.npos ? line : line.substr(blank + 1));
+}
+
+}  // namespace smartmig

@@ -1,0 +1,25 @@
+// Slurm through squeue, sinfo and scontrol: stable over its versions, and nothing of it is linked. A query is one
+// process; actions go to one scontrol through its standard input, some hundred at a time. Thread rule: free.
+#pragma once
+#include "slurm/slurm.h"
+
+namespace smartmig {
+
+class SlurmCommands : public Slurm {
+ public:
+  explicit SlurmCommands(std::vector<std::string> partitions) : partitions_(std::move(partitions)) {}
+  Result<std::vector<SlurmJob>> jobs() override;
+  Result<std::vector<SlurmNode>> nodes() override;
+  Result<Ok> act(const std::vector<SlurmAction>& actions) override;
+  const std::string& last_words() const { return last_words_; }  // what scontrol complained about
+
+ private:
+  std::vector<std::string> partitions_;
+  std::string last_words_;
+};
+
+// The line that scontrol reads for it. Texts lose what would end them: quotes and control characters.
+std::string scontrol_line(const SlurmAction& action);
+Result<std::string> slurm_version();  // "22.05.8"
+
+}  // namespace smartmig

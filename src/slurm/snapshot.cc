@@ -1,0 +1,185 @@
+#include "slurm/snapshot.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::string_view kHoldWord = "smartmig-hold";  // written by deploy/slurm/job_submit.lua
+
+// Warnings of the program may stand around the JSON.
+std::string_view json_part(std::string_view text) {
+  const auto begin = text.find('{'), end = text.rfind('}');
+  return begin == text.npos || end == text.npos || end < begin ? std::string_view() : text.substr(begin, end - begin + 1);
+}
+
+const Json* member(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at == object.end() ? nullptr : &*at;
+}
+
+double number_of(const Json& job, const char* key, double absent = 0) {
+  const Json* value = member(job, key);
+  if (value && value->is_object()) {
+    if (const Json* set = member(*value, "set"); set && set->is_boolean() && !set->get<bool>()) return absent;
+    value = member(*value, "number");
+  }
+  return value && value->is_number() ? value->get<double>() : absent;
+}
+
+// Whole numbers that fit; the rest of what JSON can hold is absent.
+std::int64_t count_of(const Json& job, const char* key, std::int64_t absent = 0) {
+  const double value = number_of(job, key, double(absent));
+  return value >= -1e15 && value <= 1e15 ? std::int64_t(value) : absent;
+}
+
+std::uint32_t id_of(const Json& job, const char* key) {
+  const std::int64_t value = count_of(job, key);
+  return value > 0 && value < 0xFFFFFFFFLL ? std::uint32_t(value) : 0;
+}
+
+std::string text_of(const Json& job, const char* key) {
+  const Json* value = member(job, key);
+  if (value && value->is_array() && !value->empty()) value = &value->front();
+  return value && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+bool flag_of(const Json& job, const char* key) {
+  const Json* value = member(job, key);
+  return value && value->is_boolean() && value->get<bool>();
+}
+
+bool state_has(const Json& job, std::string_view word) {
+  const Json* value = member(job, "job_state");
+  if (!value) return false;
+  if (value->is_string()) return value->get<std::string>() == word;
+  return value->is_array() &&
+         std::any_of(value->begin(), value->end(), [&](const Json& one) { return one.is_string() && one == word; });
+}
+
+SlurmJob::Phase phase_of(const Json& job, const std::string& state) {
+  if (state_has(job, "COMPLETING")) return SlurmJob::kCompleting;
+  for (const char* waiting : {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"})
+    if (state == waiting) return SlurmJob::kPending;
+  for (const char* running : {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT"})
+    if (state == running) return SlurmJob::kRunning;
+  return SlurmJob::kEnded;
+}
+
+UnixTime instant_of(const Json& job, const char* key) { return from_unix_us(count_of(job, key) * 1'000'000); }
+
+SlurmJob read_job(const Json& json) {
+  SlurmJob job;
+  job.number = id_of(json, "job_id");
+  job.name.id = job.number;
+  const std::int64_t task = count_of(json, "array_task_id", -1);
+  if (const std::uint32_t array = id_of(json, "array_job_id"); array != 0 && task >= 0 && task < (1 << 30))
+    job.name = {array, int(task)};
+  job.array_limit = int(std::clamp<std::int64_t>(count_of(json, "array_max_tasks"), 0, 1 << 30));
+  job.uid = std::uint32_t(count_of(json, "user_id"));
+  job.state = text_of(json, "job_state");
+  job.phase = phase_of(json, job.state);
+  job.reason = text_of(json, "state_reason");
+  job.title = text_of(json, "name");
+  job.partition = text_of(json, "partition");
+  job.dependency = text_of(json, "dependency");
+  job.admin_comment = text_of(json, "admin_comment");
+  job.required_nodes = text_of(json, "required_nodes");
+  job.nodes = text_of(json, "nodes");
+  job.held = job.phase == SlurmJob::kPending && number_of(json, "priority", 1) == 0;
+  job.held_by_user = job.held && text_of(json, "comment").find(kHoldWord) != std::string::npos;
+  job.requeue = flag_of(json, "requeue");
+  job.restarts = int(std::clamp<std::int64_t>(count_of(json, "restart_cnt"), 0, 1 << 30));
+  job.submitted = instant_of(json, "submit_time");
+  job.begin = std::max(instant_of(json, "eligible_time"), instant_of(json, "start_time"));
+  job.started = instant_of(json, "start_time");
+  job.ended = instant_of(json, "end_time");
+  return job;
+}
+
+}  // namespace
+
+std::string to_string(const SlurmJobName& name) {
+  return name.task < 0 ? fmt::format("{}", name.id) : fmt::format("{}_{}", name.id, name.task);
+}
+
+Result<std::vector<int>> parse_task_list(std::string_view text, std::size_t most) {
+  std::vector<int> out;
+  if (const auto limit = text.find('%'); limit != text.npos) text = text.substr(0, limit);
+  for (std::string_view range : split(text, ',')) {
+    if (range == "...") break;  // Slurm cuts long lists
+    std::int64_t step = 1;
+    if (const auto colon = range.find(':'); colon != range.npos) {
+      step = parse_int(range.substr(colon + 1)).value_or(0);
+      range = range.substr(0, colon);
+    }
+    const auto dash = range.find('-');
+    const auto first = parse_int(range.substr(0, dash));
+    const auto last = dash == range.npos ? first : parse_int(range.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= (1 << 30) || step < 1)
+      return invalid("'{}' is not a list of an array's tasks", text);
+    for (std::int64_t task = *first; task <= *last && out.size() < most; task += step) out.push_back(int(task));
+  }
+  return out;
+}
+
+Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size_t tasks_of_array) {
+  const std::string_view part = json_part(text);
+  if (part.empty()) return io_error("squeue --json printed no JSON: {}", trim(text.substr(0, 300)));
+  SMARTMIG_TRY(const Json json, parse_json("squeue --json", part));
+  const Json* jobs = json.is_object() ? member(json, "jobs") : nullptr;
+  if (!jobs || !jobs->is_array()) return io_error("squeue --json: it has no list 'jobs'");
+  std::vector<SlurmJob> out;
+  for (const Json& one : *jobs) {
+    if (!one.is_object()) return io_error("squeue --json: 'jobs' holds something that is no job");
+    SlurmJob job = read_job(one);
+    if (job.number == 0) continue;
+    const std::string tasks = text_of(one, "array_task_string");
+    if (tasks.empty() || job.name.task >= 0) {
+      out.push_back(std::move(job));
+      continue;
+    }
+    auto list = parse_task_list(tasks, tasks_of_array);
+    if (!list) return io_error("squeue --json, job {}: {}", job.number, list.error().what);
+    const SlurmJobName array{id_of(one, "array_job_id"), -1};
+    job.number = 0;
+    for (const int task : *list) {
+      job.name = {array.id, task};
+      out.push_back(job);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text) {
+  std::vector<SlurmNode> out;
+  std::set<std::string> seen;
+  for (const std::string_view line : split(text, '\n')) {
+    if (trim(line).empty()) continue;
+    const auto fields = split(line, '|');
+    if (fields.size() != 4) return io_error("sinfo printed '{}', not NAME|STATE|ADDRESS|GRES", trim(line));
+    SlurmNode node;
+    node.name = trim(fields[0]);
+    node.state = lower(trim(fields[1]));
+    node.address = trim(fields[2]);
+    if (!seen.insert(node.name).second) continue;
+    std::string_view state = node.state;
+    state = state.substr(0, state.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+    node.up = (state == "idle" || state == "mixed" || state == "allocated" || state == "completing") &&
+              node.state.find('*') == std::string::npos;
+    for (const std::string_view gres : split(fields[3], ','))
+      if (gres.starts_with("mig:")) {
+        std::string_view count = gres.substr(4);
+        count = count.substr(0, count.find('('));
+        node.units += int(std::clamp<std::int64_t>(parse_int(count).value_or(0), 0, 1 << 20));
+      }
+    out.push_back(std::move(node));
+  }
+  return out;
+}
+
+}  // namespace smartmig

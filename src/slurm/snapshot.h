@@ -1,0 +1,56 @@
+// What slurmctld knows at one moment, as far as it matters here: jobs from `squeue --json`, nodes from `sinfo`. Readers
+// of another program's output: what is missing reads as absent, numbers may be plain or {"set":..,"number":..} and states
+// a text or a list, as Slurm's versions have it. Tried with 22.05.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace smartmig {
+
+// A job as its owner names it: "12", or "12_3" for a task of an array.
+struct SlurmJobName {
+  std::uint32_t id = 0;
+  int task = -1;
+  auto operator<=>(const SlurmJobName&) const = default;
+};
+std::string to_string(const SlurmJobName& name);
+
+struct SlurmJob {
+  enum Phase : std::uint8_t { kPending, kRunning, kCompleting, kEnded } phase = kPending;
+  SlurmJobName name;
+  std::uint32_t number = 0;  // SLURM_JOB_ID; 0: a task that has no record of its own yet
+  int array_limit = 0;       // tasks at once; 0: no limit
+  std::uint32_t uid = 0;
+  std::string state, reason;  // "PENDING", "JobHeldAdmin"
+  std::string title, partition, dependency, admin_comment;
+  std::string required_nodes, nodes;
+  bool held = false;
+  bool held_by_user = false;  // its comment says smartmig-hold: to Slurm every job that waits for a slice is held
+  bool requeue = false;
+  int restarts = 0;
+  UnixTime submitted{}, begin{}, started{}, ended{};  // begin: not before; 0: not known
+
+  bool completed() const { return state == "COMPLETED"; }
+};
+
+struct SlurmNode {
+  std::string name, address;
+  bool up = false;   // takes jobs: not down, drained or failing
+  std::string state;
+  int units = 0;     // of the gres mig
+};
+
+// Arrays are taken apart: each waiting task is a job. At most `tasks_of_array` of one array, the first ones.
+Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size_t tasks_of_array = 1000);
+// "1-3,7,10-20:5%4"; beyond `most` the rest is left out. kInvalid: not such a list.
+Result<std::vector<int>> parse_task_list(std::string_view text, std::size_t most);
+// Lines "NAME|STATE|ADDRESS|GRES" of sinfo; a node of several partitions once.
+Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text);
+
+}  // namespace smartmig

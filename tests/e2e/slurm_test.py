@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""A real Slurm on loopback with emulated A100s, an agent on each node and a controller: jobs by sbatch and srun, checked
+from inside, and faults: tests/e2e/slurm_test.py BUILD-DIRECTORY [--soak] [--keep]."""
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # nothing beside the sources
+import slurm_world
+from slurm_world import ROOT, SlurmWorld
+
+# Every job writes one line when it begins and one when it ends; whatever is shared or wrong shows in them.
+JOB = """#!/bin/bash
+out=%(jobs)s/${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}
+echo "begin $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES" >> $out
+sleep "$1"
+[ -z "$2" ] || srun -n 2 sh -c 'echo "step $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES"' >> $out
+echo "end $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES" >> $out
+exit ${3:-0}
+"""
+MEMORY = {"1g.5gb": 4864, "1g.10gb": 9984, "2g.10gb": 9984, "3g.20gb": 20096, "4g.20gb": 20096, "7g.40gb": 40320}
+
+
+def check(condition, words):
+    if not condition:
+        raise AssertionError(words)
+
+
+class MigCluster(SlurmWorld):
+    """The cluster with smartmig on it."""
+
+    def __init__(self, build, folder, nodes, gpus, accounts=False):
+        super().__init__(folder, nodes=nodes, gpus=gpus, accounts=accounts, lua=f"{ROOT}/deploy/slurm/job_submit.lua")
+        self.program = f"{build}/smartmig"
+        self.env["SMARTMIG_NVML_SIM"] = f"{build}/nvml-sim"
+        os.chmod(folder, 0o755)
+        for script in ("prolog", "task_prolog", "epilog"):
+            with open(f"{ROOT}/deploy/slurm/{script}.sh") as file:
+                text = file.read()
+            check("root=/var/lib/smartmig/agent" in text, f"{script}.sh names the agent's state")
+            path = f"{folder}/etc/{script}.sh"
+            with open(path, "w") as file:
+                # The hooks run in a clean environment: the configuration is not at Slurm's own place here.
+                file.write(text.replace("root=/var/lib/smartmig/agent", f"root={folder}/agents").replace(
+                    "#!/bin/sh\n", f"#!/bin/sh\nexport SLURM_CONF={self.conf}\n", 1))
+            os.chmod(path, 0o755)
+        self.fragment = "\n".join([
+            "JobSubmitPlugins=lua", "PrologFlags=Alloc", f"Prolog={folder}/etc/prolog.sh",
+            f"TaskProlog={folder}/etc/task_prolog.sh", f"Epilog={folder}/etc/epilog.sh"])
+        self.expected = {}
+        with open(f"{folder}/job.sh", "w") as file:
+            file.write(JOB % {"jobs": f"{folder}/jobs"})
+        os.chmod(f"{folder}/job.sh", 0o755)
+
+    def write_configuration(self):
+        super().write_configuration()
+        units = self.run(self.program, "slurm", "config", "--gpus", f"{self.gpus}xa100-40gb", "--part", "units", "--user",
+                         "root")
+        with open(f"{self.folder}/etc/smartmig_units.lua", "w") as file:
+            file.write(units)
+        gres = self.run(self.program, "slurm", "config", "--gpus", f"{self.gpus}xa100-40gb", "--part", "gres", "--nodes",
+                        ",".join(self.nodes))
+        with open(f"{self.folder}/etc/gres.conf") as file:
+            check(file.read() == gres, f"slurm config prints another gres.conf: {gres}")
+
+    def start_agent(self, node, fallback="0"):
+        self.spawn(f"agent-{node}", self.program, "agent", "--emulate", f"{self.gpus}xa100-40gb", "--node", node,
+                   "--listen", f"127.0.0.1:{self.agent_ports[node]}", "--state", f"{self.folder}/agents",
+                   "--munge-socket", f"{self.folder}/munge/socket", "--fallback", fallback)
+
+    def start_controller(self, name="controller", *options):
+        agents = ",".join(f"{node}=127.0.0.1:{port}" for node, port in self.agent_ports.items())
+        self.spawn(name, self.program, "slurm", "serve", "--agents", agents, "--munge-socket",
+                   f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", *options)
+
+    def submit(self, *options, seconds=1.0, step="", code=0, mem=0, user=None, tasks=None):
+        job = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, f"{self.folder}/job.sh", str(seconds), step,
+                       str(code), user=user).strip()
+        for task in tasks or [None]:
+            name = job if task is None else f"{job}_{task}"
+            self.expected[name] = {"state": "COMPLETED" if code == 0 else "FAILED", "mem": mem}
+        return job
+
+    def log(self, name):
+        with open(f"{self.folder}/log/{name}.out") as file:
+            return file.read()
+
+
+def lines_of(world, name):
+    path = f"{world.folder}/jobs/{name}"
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [line.split() for line in file.read().splitlines()]
+
+
+def all_ended(world):
+    jobs = world.jobs()
+    return all(name in jobs and jobs[name]["job_state"] in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL",
+                                                             "DEADLINE") for name in world.expected)
+
+
+def verify(world, may_restart=()):
+    """Right states; each job on one slice that fits, told by its environment; no slice shared at any moment."""
+    jobs = world.jobs()
+    runs = collections.defaultdict(list)
+    for name, wanted in world.expected.items():
+        check(jobs[name]["job_state"] == wanted["state"],
+              f"job {name}: {jobs[name]['job_state']}, not {wanted['state']} ({jobs[name]['state_reason']})")
+        if wanted.get("never_ran"):
+            check(not lines_of(world, name), f"job {name} ran")
+            continue
+        lines = lines_of(world, name)
+        begins = [line for line in lines if line[0] == "begin"]
+        ends = [line for line in lines if line[0] == "end"]
+        if name not in may_restart:
+            check(len(begins) == 1 and len(ends) == 1, f"job {name} ran {len(begins)} times: {lines}")
+        check(len(ends) == 1, f"job {name} ended {len(ends)} times")
+        last = [line for line in lines if float(line[1]) >= float(begins[-1][1])]
+        for line in last:
+            check(len(line) == 6, f"job {name}: no slice in its environment: {line}")
+            check(line[2:] == last[0][2:], f"job {name} saw two slices: {line} and {last[0]}")
+        node, gpu, slice_name, device = last[0][2:]
+        check(device.startswith("MIG-"), f"job {name}: CUDA_VISIBLE_DEVICES={device}")
+        check(jobs[name]["nodes"] == node, f"job {name}: Slurm says {jobs[name]['nodes']}, the job {node}")
+        check(MEMORY[slice_name.split("@")[0]] >= wanted["mem"], f"job {name} of {wanted['mem']} MiB ran on {slice_name}")
+        runs[(node, gpu)].append((float(last[0][1]), float(last[-1][1]), name, slice_name, device))
+    shapes = set()
+    sizes = {"1g.5gb": 1, "1g.10gb": 2, "2g.10gb": 2, "3g.20gb": 4, "4g.20gb": 4, "7g.40gb": 8}
+    for place, used in runs.items():
+        for begin, end, name, slice_name, device in used:
+            profile, start = slice_name.split("@")
+            shapes.add(profile)
+            mine = set(range(int(start), int(start) + sizes[profile]))
+            for other in used:
+                if other[2] == name or other[0] >= end or begin >= other[1]:
+                    continue
+                profile2, start2 = other[3].split("@")
+                check(not mine & set(range(int(start2), int(start2) + sizes[profile2])),
+                      f"{place}: jobs {name} on {slice_name} and {other[2]} on {other[3]} at the same time")
+    return shapes
+
+
+def refusals(world):
+    """The hook: what it says, and what it lets pass."""
+    def refused(words, *options):
+        said = world.run("sbatch", "--parsable", *options, f"{world.folder}/job.sh", "0", check=False)
+        check(words in said, f"sbatch {' '.join(options)}: {said}")
+    refused("say how much of a GPU the job needs")
+    refused("has the profiles", "--gres=mig:3g.21gb")
+    refused("a job gets one slice", "--gres=mig:1g.5gb:2")
+    refused("mem=lots is not an amount", "--comment=smartmig:mem=lots")
+    refused("'speed=3' is not understood", "--comment=smartmig:mem=3G,speed=3")
+    refused("is given twice", "--comment=smartmig:mem=3G,mem=4G")
+    refused("no slice of this cluster has 92160 MiB", "--comment=smartmig:mem=90G")
+    refused("one slice of one node", "--comment=smartmig:mem=3G", "-N", "2")
+    refused("cannot wait in others too", "--comment=smartmig:mem=3G", "-p", "mig,plain")
+    random.seed(18)
+    for _ in range(12):
+        text = "smartmig:" + "".join(random.choice("mem=slices,%\"'()[]G1..9:kd\\$ ;-") for _ in range(random.randint(0, 60)))
+        world.run("sbatch", "--parsable", "-H", "-o", "/dev/null", f"--comment={text}", "--begin=now+1hour",
+                  f"{world.folder}/job.sh", "0", check=False)
+    check(len(world.jobs()) >= 0, "slurmctld is alive")
+    for job in world.jobs():
+        world.run("scancel", job)
+    plain = world.run("sbatch", "--parsable", "-p", "plain", "-o", "/dev/null", "--wrap", "true").strip()
+    world.wait(lambda: world.jobs()[plain]["job_state"] == "COMPLETED", "a job of another partition")
+    check(world.jobs()[plain]["admin_comment"] == "", "the hook touched a job of another partition")
+
+
+def strangers(world):
+    """Who is not root gets nothing from an agent, nor does who repeats, forges or delays a message."""
+    port, munge = world.agent_ports["n1"], f"{world.folder}/munge/socket"
+    ask = ("import socket,sys\ns=socket.create_connection(('127.0.0.1',%d),5)\ns.sendall(sys.stdin.buffer.read())\n"
+           "s.shutdown(1)\nd=b''\nwhile True:\n  p=s.recv(65536)\n  if not p: break\n  d+=p\nprint(d.decode())" % port)
+
+    def sealed(user=None, node="n1", *options):
+        text = json.dumps({"v": 1, "node": node, "op": "status", "id": 7})
+        return world.run("munge", "--socket", munge, "-s", text, *options, user=user)
+
+    def answer(text):
+        said = world.run(sys.executable, "-c", ask, stdin=text).strip()
+        return json.loads(world.run("unmunge", "--socket", munge, "-m", "/dev/null", stdin=said)) if said else None
+    good = sealed()
+    check(answer(good)["ok"], "root is answered")
+    check(answer(good) is None, "a message that was seen before is refused")
+    check(answer(json.dumps({"v": 1, "node": "n1", "op": "status"})) is None, "an unsigned message is refused")
+    check(answer("MUNGE:AwQDAAAA:") is None, "a forged message is refused")
+    check(answer(sealed(user="nobody"))["code"] == "no_permission", "another user is refused")
+    check(answer(sealed(None, "n2"))["code"] == "no_permission", "a message for another node is refused")
+    stale = sealed(None, "n1", "--ttl", "1")
+    time.sleep(2.5)
+    check(answer(stale) is None, "a message that is too old is refused")
+
+
+def mixed_jobs(world, count, rng):
+    """As users submit them: memory or a profile, deadlines, arrays, dependencies, steps, some that fail."""
+    submitted = 0
+    while submitted < count:
+        kind = rng.randrange(8)
+        seconds = round(rng.uniform(0.3, 2.5), 2)
+        if kind < 3:
+            gib = rng.choice([1, 3, 4, 8, 9, 12, 18, 30])
+            world.submit(f"--comment=smartmig:mem={gib}G,estimate={max(1, int(seconds))}s" +
+                         rng.choice(["", ",deadline=60s", ",deadline=5s"]), seconds=seconds, mem=gib * 1024)
+        elif kind == 3:
+            profile = rng.choice(list(MEMORY))
+            world.submit(f"--gres=mig:{profile}", seconds=seconds, mem=MEMORY[profile])
+        elif kind == 4:
+            tasks = rng.randint(3, 6)
+            world.submit("--comment=notes smartmig:mem=4G,estimate=1s", f"--array=0-{tasks - 1}%2", seconds=seconds, mem=4096,
+                         tasks=range(tasks))
+            submitted += tasks - 1
+        elif kind == 5:
+            first = world.submit("--comment=smartmig:mem=2G,estimate=2s", seconds=seconds, mem=2048)
+            world.submit("--comment=smartmig:slices=2,estimate=2s", f"--dependency=afterok:{first}", seconds=seconds)
+            submitted += 1
+        elif kind == 6:
+            world.submit("--comment=smartmig:mem=9G,estimate=2s", seconds=seconds, step="srun", mem=9216, user="nobody")
+        else:  # out of memory is an exit like any other
+            world.submit("--comment=smartmig:mem=4G,estimate=1s", seconds=seconds, code=1, mem=4096)
+        submitted += 1
+
+
+def running_job(world, node=None):
+    """A job that has begun and not ended, on that node or any."""
+    for name in world.expected:
+        lines = lines_of(world, name)
+        if lines and lines[-1][0] == "begin" and node in (None, lines[-1][2]):
+            return name
+    return None
+
+
+def healthy(world):
+    states = world.run("sinfo", "-h", "-N", "-o", "%N %T").split("\n")
+    return all(" drain" not in line and " down" not in line and "*" not in line for line in states)
+
+
+def small(world, rng):
+    refusals(world)
+    for node in world.nodes:
+        world.start_agent(node)
+    world.start_controller()
+    mixed_jobs(world, 12, rng)
+    strangers(world)
+    # Its owner holds a job and lets it go: it waits for its slice all the same.
+    held = world.submit("-H", "--comment=smartmig:mem=4G,estimate=1s", mem=4096, user="nobody")
+    world.run("scontrol", "release", held, user="nobody")
+    # While jobs run: the controller dies, then an agent, then a slurmd after slices were made anew.
+    world.wait(lambda: running_job(world), "a job that runs")
+    world.kill("controller", signal.SIGKILL)
+    mixed_jobs(world, 10, rng)
+    world.start_controller()
+    long = world.submit("--gres=mig:3g.20gb", seconds=8, mem=MEMORY["3g.20gb"])
+    world.wait(lambda: lines_of(world, long), "the long job")
+    node = lines_of(world, long)[0][2]
+    mixed_jobs(world, 6, rng)
+    time.sleep(2)
+    world.kill(f"slurmd-{node}")
+    world.start_slurmd(node)
+    other = next(n for n in world.nodes if n != node)
+    world.kill(f"agent-{other}", signal.SIGKILL)
+    time.sleep(1)
+    world.start_agent(other)
+    mixed_jobs(world, 6, rng)
+    world.wait(lambda: all_ended(world), "the end of all jobs", 120)
+    shapes = verify(world)
+    check(len(shapes) >= 3, f"slices of one or two sizes only: {shapes}")
+    world.wait(lambda: healthy(world), "nodes that take jobs")
+    with_joules = lambda: sum("joules=" in job["admin_comment"] for job in world.jobs().values())
+    world.wait(lambda: with_joules() >= len(world.expected) - 3, "joules in AdminComment")
+    check("smartmig: 0=" in world.run("scontrol", "show", "node", "n1"), "the layouts of n1 are not shown")
+    return f"{len(world.expected)} jobs on {len(world.nodes)} nodes, slices {', '.join(sorted(shapes))}"
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if len(arguments) != 1:
+        print(__doc__)
+        return 2
+    why_not = slurm_world.missing()
+    if why_not:
+        print(f"skipped: no Slurm here: {why_not}")
+        return 77
+    seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+    folder = tempfile.mkdtemp(prefix="smartmig-slurm-")
+    world = MigCluster(os.path.abspath(arguments[0]), folder, nodes=4, gpus=2)
+    try:
+        world.start()
+        print(small(world, random.Random(seed)))
+        passed = True
+    except (AssertionError, subprocess.SubprocessError) as failed:
+        passed = False
+        print(f"FAILED with SEED={seed}: {failed}")
+        for name in ("controller", "agent-n1"):
+            if os.path.exists(f"{folder}/log/{name}.out"):
+                print(f"--- {name}, the end\n" + world.log(name)[-3000:])
+        print(world.run("squeue", "-a", check=False))
+    finally:
+        world.stop()
+        if "--keep" in sys.argv:
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
