@@ -199,7 +199,7 @@ local function ours(partitions)
 end
 
 local function refuse(words)
-  slurm.log_user("smartmig: " .. words)
+  slurm.log_user("%s", "smartmig: " .. words)
   return slurm.ERROR
 end
 
@@ -248,7 +248,7 @@ end
 
 function slurm_job_submit(job, part_list, uid)
   if not units then
-    slurm.log_error("smartmig: smartmig_units.lua: %s", tostring(units_problem))
+    slurm.log_error("%s", "smartmig: smartmig_units.lua: " .. tostring(units_problem))
     return slurm.SUCCESS
   end
   local partition = job.partition

@@ -112,6 +112,7 @@ class SlurmController {
   void reserve(Tracked& job);
   void reserved(const SlurmJobName& name, std::uint32_t number, Result<Json> answer);
   void take_back(Tracked& job, const std::string& why, Time pause);
+  std::string used(const Tracked& job) const;
   void free_slice(Tracked& job);
   void change(const LiveFleet::Effect& effect, bool create);
   void changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer);

@@ -108,8 +108,16 @@ void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, R
   job->way = Way::kReleased;
   job->since = now();
   act({SlurmAction::kPin, name, gpus_[index(job->gpu)].node, {}});
+  act({SlurmAction::kNote, name, {}, used(*job)});
   act({SlurmAction::kRelease, name, {}, {}});
   say(fmt::format("job {} -> {}", to_string(name), place(job->gpu, job->where)));
+}
+
+// The request, and where it was put: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".
+std::string SlurmController::used(const Tracked& job) const {
+  const std::string& text = job.seen.admin_comment;
+  return fmt::format("{} used:node={},gpu={},slice={}", text.substr(0, text.find(" used:")), gpus_[index(job.gpu)].node,
+                     gpus_[index(job.gpu)].index, slice_name(model(job.gpu), job.where));
 }
 
 void SlurmController::take_back(Tracked& job, const std::string& why, Time pause) {
@@ -122,26 +130,22 @@ void SlurmController::take_back(Tracked& job, const std::string& why, Time pause
   act({SlurmAction::kHold, job.seen.name, {}, {}});
 }
 
-// Its joules are noted where the job has come to its end.
+// The joules of a job that has come to its end go to Slurm's accounts.
 void SlurmController::free_slice(Tracked& job) {
   if (job.gpu == kNoGpu) return;
   const Gpu& gpu = gpus_[index(job.gpu)];
   const Slice slice{index(job.gpu), index(job.where)};
   if (const auto at = occupied_.find(slice); at != occupied_.end() && at->second == job.seen.name) occupied_.erase(at);
   if (job.seen.number != 0) {
-    std::string note;
-    if (job.seen.phase == SlurmJob::kEnded)
-      note = fmt::format("{} used:node={},gpu={},slice={}", job.seen.admin_comment, gpu.node, gpu.index,
-                         slice_name(model(job.gpu), job.where));
+    SlurmAction account{SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
+    const bool over = job.seen.phase == SlurmJob::kEnded;
     post("node " + gpu.node, gpu.node, {{"op", "free"}, {"job", job.seen.number}}, options_.agent_limit,
-         [this, name = job.seen.name, note](Result<Json> answer) {
-           if (!answer) return say(fmt::format("job {}: {}", to_string(name), answer.error().what));
-           if (note.empty()) return;
+         [this, account, over](Result<Json> answer) mutable {
+           if (!answer) return say(fmt::format("job {}: {}", to_string(account.job), answer.error().what));
            const auto joules = answer->find("joules");
-           act({SlurmAction::kNote, name, {},
-                joules != answer->end() && joules->is_number()
-                    ? fmt::format("{},joules={:.0f}", note, joules->get<double>())
-                    : note});
+           if (!over || joules == answer->end() || !joules->is_number()) return;
+           account.text += fmt::format(",joules={:.0f}", joules->get<double>());
+           act(std::move(account));
          });
   }
   job.gpu = kNoGpu;

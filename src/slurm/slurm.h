@@ -15,11 +15,13 @@ struct SlurmAction {
     kRelease,  // a held job may start
     kHold,
     kRequeue,  // a running job goes back into the queue, held
-    kNote,     // AdminComment becomes `text`
+    kNote,     // AdminComment of a waiting or running job becomes `text`
+    kAccount,  // AdminComment of an ended job in Slurm's accounts becomes `text`; nothing where there are none
     kPublish,  // the comment of `node` becomes `text`
   } what = kHold;
   SlurmJobName job;
   std::string node, text;
+  std::uint32_t number = 0;  // kAccount: SLURM_JOB_ID
   bool operator==(const SlurmAction&) const = default;
 };
 

@@ -47,6 +47,8 @@ std::string scontrol_line(const SlurmAction& action) {
       return fmt::format("requeuehold {}\n", job);
     case SlurmAction::kNote:
       return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
+    case SlurmAction::kAccount:
+      return fmt::format("modify job where jobid={} set admincomment=\"{}\"\n", action.number, plain(action.text));
     case SlurmAction::kPublish:
       return fmt::format("update NodeName={} Comment=\"{}\"\n", plain(action.node), plain(action.text));
   }
@@ -69,20 +71,23 @@ Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
 }
 
 Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {
-  std::string input;
+  std::string orders, accounts;
   last_words_.clear();
-  const auto send = [&]() -> Result<Ok> {
-    if (input.empty()) return Ok{};
-    SMARTMIG_TRY(const std::string words, ask({"scontrol"}, std::exchange(input, {})));
+  const auto send = [&](std::string& lines, std::vector<std::string> program) -> Result<Ok> {
+    if (lines.empty()) return Ok{};
+    SMARTMIG_TRY(const std::string words, ask(std::move(program), std::exchange(lines, {})));
     last_words_ += words;
     return Ok{};
   };
   for (const SlurmAction& action : actions) {
-    input += scontrol_line(action);
-    if (input.size() < kMostInput) continue;
-    SMARTMIG_RETURN_IF_ERROR(send());
+    std::string& lines = action.what == SlurmAction::kAccount ? accounts : orders;
+    lines += scontrol_line(action);
+    if (orders.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(orders, {"scontrol"}));
+    if (accounts.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(accounts, {"sacctmgr", "-i"}));
   }
-  return send();
+  SMARTMIG_RETURN_IF_ERROR(send(orders, {"scontrol"}));
+  (void)send(accounts, {"sacctmgr", "-i"});  // there may be none
+  return Ok{};
 }
 
 Result<std::string> slurm_version() {

@@ -1,4 +1,4 @@
-// Slurm through squeue, sinfo and scontrol: stable over its versions, and nothing of it is linked. A query is one
+// Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is one
 // process; actions go to one scontrol through its standard input, some hundred at a time. Thread rule: free.
 #pragma once
 #include "slurm/slurm.h"
@@ -18,7 +18,7 @@ class SlurmCommands : public Slurm {
   std::string last_words_;
 };
 
-// The line that scontrol reads for it. Texts lose what would end them: quotes and control characters.
+// The line that scontrol (kAccount: sacctmgr) reads for it. Texts lose what would end them: quotes and control characters.
 std::string scontrol_line(const SlurmAction& action);
 Result<std::string> slurm_version();  // "22.05.8"
 

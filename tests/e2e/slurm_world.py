@@ -15,11 +15,12 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def missing():
+def missing(accounts=False):
     """Why no cluster can be had here; None if it can."""
     if os.geteuid() != 0:
         return "needs root"
-    for program in ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"):
+    programs = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"]
+    for program in programs + (["slurmdbd", "mariadbd", "sacct"] if accounts else []):
         if not shutil.which(program):
             return f"{program} is not installed (group [slurm] of packages.txt)"
     return None
@@ -112,6 +113,31 @@ class SlurmWorld:
                    f"{self.folder}/log/munged.log", "--seed-file", f"{self.folder}/munge/seed")
         self.wait(lambda: os.path.exists(f"{self.folder}/munge/socket"), "munged")
 
+    def start_accounts(self):
+        data = f"{self.folder}/sql"
+        subprocess.run(["mariadb-install-db", f"--datadir={data}", "--user=root", "--auth-root-authentication-method=normal",
+                        "--skip-test-db"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.spawn("mariadbd", "mariadbd", "--no-defaults", f"--datadir={data}", "--user=root", "--bind-address=127.0.0.1",
+                   f"--port={self.sql_port}", f"--socket={data}/socket", f"--pid-file={data}/pid",
+                   "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0")
+        self.wait(lambda: subprocess.run(["mariadb", "--no-defaults", f"--socket={data}/socket", "-e",
+                                          "create user if not exists slurm@localhost identified by 'slurm';"
+                                          "grant all on slurm_acct_db.* to slurm@localhost;"
+                                          "create user if not exists slurm@'127.0.0.1' identified by 'slurm';"
+                                          "grant all on slurm_acct_db.* to slurm@'127.0.0.1'"],
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0, "mariadbd")
+        with open(f"{self.folder}/etc/slurmdbd.conf", "w") as conf:
+            conf.write("\n".join([
+                "AuthType=auth/munge", f"AuthInfo=socket={self.folder}/munge/socket", "DbdHost=localhost", "DbdAddr=127.0.0.1",
+                f"DbdPort={self.dbd_port}", "SlurmUser=root", f"LogFile={self.folder}/log/slurmdbd.log",
+                f"PidFile={self.folder}/run/slurmdbd.pid", "StorageType=accounting_storage/mysql", "StorageHost=127.0.0.1",
+                f"StoragePort={self.sql_port}", "StorageUser=slurm", "StoragePass=slurm", "StorageLoc=slurm_acct_db"]) + "\n")
+        os.chmod(f"{self.folder}/etc/slurmdbd.conf", 0o600)
+        self.spawn("slurmdbd", "slurmdbd", "-D")
+        self.wait(lambda: "smartmig" in self.run("sacctmgr", "-nP", "show", "cluster", "format=cluster", check=False) or
+                  self.run("sacctmgr", "-i", "add", "cluster", "smartmig", check=False) is None, "slurmdbd", 40)
+        self.run("sacctmgr", "-i", "add", "account", "users", check=False)
+
     def start_slurmctld(self):
         self.spawn("slurmctld", "slurmctld", "-D", "-i", "-f", self.conf)
 
@@ -130,7 +156,7 @@ class SlurmWorld:
                   == str(len(self.nodes)), "idle nodes")
 
     def stop(self):
-        for name in sorted(self.processes, key=lambda n: ("slurmd-" not in n, n == "munged")):
+        for name in sorted(self.processes, key=lambda n: ("slurmd-" not in n, n in ("slurmdbd", "mariadbd"), n == "munged")):
             self.kill(name)
 
     def run(self, *command, check=True, user=None, stdin=None):
