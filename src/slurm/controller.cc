@@ -6,7 +6,7 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kNodesEvery{5'000'000}, kTick{10'000'000};
+constexpr Time kTick{10'000'000};
 constexpr std::uint64_t kTasks = std::uint64_t(1) << 61;
 
 }  // namespace
@@ -71,7 +71,7 @@ SlurmController::Outcome SlurmController::run(const std::atomic<bool>& stop) {
     const UnixTime due = std::min({next_poll_, next_heartbeat_, next_nodes_, next_tick_, session_->next_due()});
     clock_.wait_until(std::max(due, now() + Time(10'000)));
   }
-  return replaced_ ? Outcome::kReplaced : stop ? Outcome::kStopped : Outcome::kRebuild;
+  return replaced_ ? Outcome::kReplaced : rebuild_ ? Outcome::kRebuild : Outcome::kStopped;
 }
 
 void SlurmController::step() {
@@ -86,14 +86,16 @@ void SlurmController::step() {
   if (now() >= next_poll_) {
     next_poll_ = now() + options_.poll;
     ++counts_.queries;
-    if (const auto jobs = slurm_.jobs())
+    const auto jobs = slurm_.jobs();
+    if (bool(jobs) != slurm_answers_) say(jobs ? "Slurm answers again" : "Slurm does not answer: " + jobs.error().what);
+    slurm_answers_ = bool(jobs);
+    if (jobs) {
       see_jobs(*jobs);
-    else
-      say("Slurm does not answer: " + jobs.error().what);
+      show_waiting();
+    }
   }
   if (now() >= next_nodes_ || now() >= next_heartbeat_) ask_nodes();
   for (const QueueId id : session_->overdue()) session_->tell_overrun(id);
-  show_waiting();
   decide();
   try_postponed();
   flush();

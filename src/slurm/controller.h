@@ -112,6 +112,7 @@ class SlurmController {
   void reserve(Tracked& job);
   void reserved(const SlurmJobName& name, std::uint32_t number, Result<Json> answer);
   void take_back(Tracked& job, const std::string& why, Time pause);
+  void release(Tracked& job);
   std::string used(const Tracked& job) const;
   void free_slice(Tracked& job);
   void change(const LiveFleet::Effect& effect, bool create);
@@ -159,7 +160,8 @@ class SlurmController {
   Plan plan_;
   UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{};
   std::uint64_t look_ = 0;
-  bool rebuild_ = false, replaced_ = false;
+  bool built_ = false, rebuild_ = false, replaced_ = false;
+  bool slurm_answers_ = true;
   Counts counts_;
   std::ofstream journal_;
   struct Inbox {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Time kRepeat{3'000'000};             // an action whose effect does not show is asked for again
 constexpr Time kDeadlineMoves{60'000'000};     // a presented deadline that moves by less stays as it was
+constexpr Time kStopRepeat{30'000'000};
 constexpr Time kDependencyPause{20'000'000};
 constexpr int kStopSignal = SIGTERM;           // what a requeue sends: a job that says `restart=` saves at it
 
@@ -119,7 +120,10 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
       return;
     case Way::kReleased:
       if (seen.held_by_user) return take_back(job, "its owner holds it", Time{0});
-      if (seen.held) return again(SlurmAction::kRelease);
+      if (seen.held) {  // what was asked for got lost
+        if (now() - job.since >= kRepeat) release(job);
+        return;
+      }
       if (reason_is(seen, {"DependencyNeverSatisfied"})) {
         job.left_to_slurm = true;
         return went_back(job);
@@ -154,8 +158,12 @@ void SlurmController::see_running(Tracked& job) {
       const Json& entry = found->second;
       const GpuId gpu{entry["gpu_id"].get<std::uint32_t>()};
       const PlacementId where{entry["where"].get<std::uint8_t>()};
-      if (!occupied_.try_emplace(Slice{index(gpu), index(where)}, job.seen.name).second) return;
-      if (session_->waits(job.record.id)) session_->withdraw(job.record.id);
+      if (occupied_.contains(Slice{index(gpu), index(where)})) return;
+      if (built_) {
+        rebuild_ = true;
+        return;
+      }
+      occupied_[Slice{index(gpu), index(where)}] = job.seen.name;
       job.record.times.started = job.seen.started;
       job.gpu = gpu;
       job.where = where;
@@ -169,13 +177,18 @@ void SlurmController::see_running(Tracked& job) {
     case Way::kReserving:
     case Way::kReleased:
     case Way::kTakingBack:
+      if (session_->waits(job.record.id)) rebuild_ = true;  // it was stopped in the belief, too late
       job.way = Way::kRunning;
       job.since = now();
       job.pause = Time{0};
       job.record.times.started = job.seen.started;
       return;
-    case Way::kRunning:
     case Way::kStopping:
+      if (now() - job.since < kStopRepeat) return;
+      job.since = now();
+      act({SlurmAction::kRequeue, job.seen.name, {}, {}});
+      return;
+    case Way::kRunning:
       return;
   }
 }

@@ -73,6 +73,7 @@ Result<Ok> SlurmController::build() {
       found_.erase(found);
     }
   }
+  built_ = true;
   return Ok{};
 }
 
@@ -153,12 +154,14 @@ void SlurmController::adopt(const Json& status) {
     const auto known = std::find_if(jobs_.begin(), jobs_.end(),
                                     [&](const auto& one) { return one.second.seen.number == number; });
     const bool tracked = known != jobs_.end();
-    if (tracked && known->second.gpu != kNoGpu) continue;
+    // A job that has moved on from a node that was away has left its old slice there.
+    if (tracked && known->second.gpu != kNoGpu && gpus_[index(known->second.gpu)].node == node) continue;
+    const bool elsewhere = tracked && known->second.gpu != kNoGpu;
     const PlacementId where = placement_of(model(id), parse_job_slice(entry.value("slice", "")));
     if (where == kNoPlacement) continue;
     const bool could_use =
         tracked ? known->second.seen.phase != SlurmJob::kPending || !known->second.seen.held : look_ == 0;
-    if (!entry.value("ended", false) && could_use) {
+    if (!entry.value("ended", false) && could_use && !elsewhere) {
       found_[number] = {{"gpu_id", index(id)}, {"where", index(where)}};
       continue;
     }

@@ -25,7 +25,14 @@ void SlurmController::carry_out(const LiveFleet::Effect& effect) {
     }
     case LiveFleet::Effect::kStop: {
       Tracked* job = find(session_->belief().record(effect.job));
-      if (!job || (job->way != Way::kRunning && job->way != Way::kReleased)) return;
+      if (!job) return;
+      if (job->way == Way::kPinning || job->way == Way::kReserving) {  // not released yet: it just waits on
+        free_slice(*job);
+        job->way = Way::kWaiting;
+        return;
+      }
+      if (job->way == Way::kReleased) return take_back(*job, "a more urgent job needs the slice", Time{0});
+      if (job->way != Way::kRunning) return;
       job->record.work.remaining = session_->share_left(job->record);
       ++job->record.counts.preempted;
       ++counts_.stops;
@@ -106,11 +113,15 @@ void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, R
     return went_back(*job);
   }
   job->way = Way::kReleased;
-  job->since = now();
-  act({SlurmAction::kPin, name, gpus_[index(job->gpu)].node, {}});
-  act({SlurmAction::kNote, name, {}, used(*job)});
-  act({SlurmAction::kRelease, name, {}, {}});
+  release(*job);
   say(fmt::format("job {} -> {}", to_string(name), place(job->gpu, job->where)));
+}
+
+void SlurmController::release(Tracked& job) {
+  job.since = now();
+  act({SlurmAction::kPin, job.seen.name, gpus_[index(job.gpu)].node, {}});
+  act({SlurmAction::kNote, job.seen.name, {}, used(job)});
+  act({SlurmAction::kRelease, job.seen.name, {}, {}});
 }
 
 // The request, and where it was put: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".

@@ -281,26 +281,110 @@ def small(world, rng):
     return f"{len(world.expected)} jobs on {len(world.nodes)} nodes, slices {', '.join(sorted(shapes))}"
 
 
+def faults_of(world, rng):
+    """What breaks on the way, by name; each leaves the world whole."""
+    def controller_dies():
+        world.kill("controller", signal.SIGKILL)
+        world.start_controller()
+
+    def standby_takes_over():
+        world.kill("controller", signal.SIGKILL)
+        world.wait(lambda: "taking over" in world.log("standby").rsplit("standing by", 1)[-1], "the standby", 90)
+        world.start_controller()  # and takes it back: a higher epoch
+
+    def slurmd_restarts():
+        node = rng.choice(world.nodes)
+        world.kill(f"slurmd-{node}")
+        time.sleep(1)
+        world.start_slurmd(node)
+
+    def slurmctld_restarts():
+        world.kill("slurmctld")
+        time.sleep(2)
+        world.start_slurmctld()
+        world.wait(lambda: "UP" in world.run("scontrol", "ping", check=False), "slurmctld")
+
+    def munge_restarts():
+        world.kill("munged")
+        time.sleep(2)
+        world.start_munge()
+
+    def agent_dies():
+        node = rng.choice(world.nodes)
+        world.kill(f"agent-{node}", signal.SIGKILL)
+        time.sleep(3)
+        world.start_agent(node)
+
+    def agent_hangs():
+        process = world.processes[f"agent-{rng.choice(world.nodes)}"]
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(12)
+        process.send_signal(signal.SIGCONT)
+
+    def node_is_drained():
+        node = rng.choice(world.nodes)
+        world.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
+        time.sleep(6)
+        world.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+    def reconfigured():
+        world.run("scontrol", "reconfigure")
+    return [controller_dies, standby_takes_over, slurmd_restarts, slurmctld_restarts, munge_restarts, agent_dies, agent_hangs,
+            node_is_drained, reconfigured]
+
+
+def soak(world, rng, count):
+    for node in world.nodes:
+        world.start_agent(node)
+    world.start_controller()
+    world.start_controller("standby", "--standby", "--takeover", "10s")
+    faults = faults_of(world, rng)
+    for i, fault in enumerate(faults):
+        mixed_jobs(world, count // (len(faults) + 1), rng)
+        print(f"{fault.__name__} after {len(world.expected)} jobs", flush=True)
+        fault()
+        if i % 3 == 2:
+            world.wait(lambda: sum(job["job_state"] == "PENDING" for job in world.jobs().values()) < 40, "a shorter queue", 300)
+    mixed_jobs(world, count - len(world.expected), rng)
+    world.wait(lambda: all_ended(world), "the end of all jobs", 600)
+    # A job that ran while something broke may have been requeued by Slurm's own rules, and then runs anew.
+    restarted = {name for name, job in world.jobs().items() if job["restart_cnt"] > 0}
+    shapes = verify(world, may_restart=restarted)
+    world.wait(lambda: healthy(world), "nodes that take jobs")
+    time.sleep(3)
+    rows = [line.split("|") for line in
+            world.run("sacct", "-n", "-P", "-X", "-a", "-S", "now-2hours", "--format", "jobid,state,admincomment").splitlines()]
+    states = {row[0]: row[1:] for row in rows}
+    for name, wanted in world.expected.items():
+        check(states[name][0] == wanted["state"], f"sacct has job {name} as {states[name]}")
+    joules = sum("joules=" in row[1] for row in states.values())
+    check(joules > len(world.expected) // 2, f"only {joules} jobs have their joules in sacct")
+    return (f"{len(world.expected)} jobs, {len(faults)} faults, {len(restarted)} jobs requeued by Slurm, {joules} with joules in sacct, "
+            f"slices {', '.join(sorted(shapes))}")
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    why_not = slurm_world.missing()
+    whole = "--soak" in sys.argv
+    why_not = slurm_world.missing(accounts=whole)
     if why_not:
         print(f"skipped: no Slurm here: {why_not}")
         return 77
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
     folder = tempfile.mkdtemp(prefix="smartmig-slurm-")
-    world = MigCluster(os.path.abspath(arguments[0]), folder, nodes=4, gpus=2)
+    world = MigCluster(os.path.abspath(arguments[0]), folder, nodes=4, gpus=4 if whole else 2, accounts=whole)
     try:
         world.start()
-        print(small(world, random.Random(seed)))
+        rng = random.Random(seed)
+        print(soak(world, rng, int(os.environ.get("JOBS", 500))) if whole else small(world, rng))
         passed = True
     except (AssertionError, subprocess.SubprocessError) as failed:
         passed = False
         print(f"FAILED with SEED={seed}: {failed}")
-        for name in ("controller", "agent-n1"):
+        for name in ("controller", "standby", "agent-n1"):
             if os.path.exists(f"{folder}/log/{name}.out"):
                 print(f"--- {name}, the end\n" + world.log(name)[-3000:])
         print(world.run("squeue", "-a", check=False))

@@ -82,7 +82,8 @@ class SlurmWorld:
         if self.accounts:
             lines += ["AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
                       f"AccountingStoragePort={self.dbd_port}", "AccountingStoreFlags=job_comment",
-                      "JobAcctGatherType=jobacct_gather/none"]
+                      "JobAcctGatherType=jobacct_gather/none",
+                      f"AccountingStoragePass={self.folder}/munge/socket"]
         for name, port in zip(self.nodes, self.node_ports):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=100000 "
                          f"Gres=mig:{self.units * self.gpus}")
@@ -134,9 +135,10 @@ class SlurmWorld:
                 f"StoragePort={self.sql_port}", "StorageUser=slurm", "StoragePass=slurm", "StorageLoc=slurm_acct_db"]) + "\n")
         os.chmod(f"{self.folder}/etc/slurmdbd.conf", 0o600)
         self.spawn("slurmdbd", "slurmdbd", "-D")
-        self.wait(lambda: "smartmig" in self.run("sacctmgr", "-nP", "show", "cluster", "format=cluster", check=False) or
-                  self.run("sacctmgr", "-i", "add", "cluster", "smartmig", check=False) is None, "slurmdbd", 40)
-        self.run("sacctmgr", "-i", "add", "account", "users", check=False)
+        def registered():
+            self.run("sacctmgr", "-i", "add", "cluster", "smartmig", check=False)
+            return "smartmig" in self.run("sacctmgr", "-nP", "show", "cluster", "format=cluster", check=False)
+        self.wait(registered, "slurmdbd")
 
     def start_slurmctld(self):
         self.spawn("slurmctld", "slurmctld", "-D", "-i", "-f", self.conf)

@@ -1,0 +1,166 @@
+#include "slurm/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/rng.h"
+#include "slurm/fallback.h"
+#include "support/cases.h"
+#include "support/slurm_cluster.h"
+
+namespace smartmig {
+namespace {
+
+using std::chrono::seconds;
+
+// A controller on a made-up cluster; steps give its lanes a moment to answer.
+class Controlled {
+ public:
+  explicit Controlled(FakeSlurm& slurm) : slurm_(slurm) { reopen(); }
+  void reopen() {
+    controller_.reset();
+    SlurmController::Options options;
+    options.state_dir = dir_.path();
+    options.name = "test";
+    options.epoch = ++epoch_;
+    options.start_patience = seconds(20);
+    options.settings.policy.gather = Time{0};
+    auto opened = SlurmController::open(slurm_, slurm_, slurm_.clock, std::move(options));
+    if (opened) controller_ = std::move(*opened);
+  }
+  // A second of the cluster. What is believed wrongly is read anew, as `slurm serve` does.
+  void second() {
+    slurm_.tick(seconds(1));
+    if (!controller_) return reopen();
+    for (int i = 0; i < 2; ++i) {
+      controller_->step();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::atomic<bool> stop = true;
+    if (controller_->run(stop) != SlurmController::Outcome::kStopped) reopen();
+  }
+  void kill() { controller_.reset(); }
+  SlurmController& controller() { return *controller_; }
+  std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  FakeSlurm& slurm_;
+  TempDir dir_;
+  std::uint64_t epoch_ = 0;
+  std::unique_ptr<SlurmController> controller_;
+};
+
+void until_all_ended(FakeSlurm& slurm, Controlled& world, int most) {
+  for (int i = 0; i < most && !slurm.all_ended(); ++i) world.second();
+  for (const auto& [name, run] : slurm.runs())
+    EXPECT_EQ(run.job.phase, SlurmJob::kEnded) << to_string(name) << " " << run.job.state << " held " << run.job.held;
+}
+
+TEST(SlurmControllerProcess, JobsRunOnceOnSlicesThatFit) {
+  FakeSlurm slurm(2, 2);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(20));
+  slurm.submit(2, 4'000, seconds(5));
+  slurm.submit(3, 18'000, seconds(10), "afterok:1(unfulfilled)");
+  for (int task = 0; task < 6; ++task) slurm.submit(4, 9'000, seconds(8), "", task);
+  for (std::uint32_t id = 10; id < 30; ++id) slurm.submit(id, 4'000, seconds(6));
+  until_all_ended(slurm, world, 400);
+  for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.starts, 1) << to_string(name);
+  EXPECT_GE(slurm.run(3).job.started, slurm.run(1).job.ended);
+  EXPECT_GE(slurm.profiles.size(), 2u);
+  EXPECT_NE(slurm.run(1).job.admin_comment.find(" used:node="), std::string::npos);
+}
+
+TEST(SlurmControllerProcess, AJobThatCannotStartIsTakenBackAndOneThatItsOwnerHoldsWaits) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 4'000, seconds(5));
+  slurm.submit(2, 4'000, seconds(5));
+  slurm.run(2).job.held_by_user = true;
+  for (int i = 0; i < 30; ++i) world.second();
+  EXPECT_EQ(slurm.run(1).starts, 1);
+  EXPECT_EQ(slurm.run(2).starts, 0);
+  slurm.run(2).job.held_by_user = false;
+  until_all_ended(slurm, world, 60);
+}
+
+TEST(SlurmControllerProcess, OneThatWasReplacedSaysSo) {
+  FakeSlurm slurm(1, 1);
+  Controlled first(slurm), second(slurm);
+  second.reopen();  // epoch 2
+  std::atomic<bool> stop = false;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop = true;
+  });
+  for (int i = 0; i < 3; ++i) slurm.clock.pass(seconds(3));
+  EXPECT_EQ(first.controller().run(stop), SlurmController::Outcome::kReplaced);
+  later.join();
+}
+
+TEST(SlurmFallbackProcess, AgentsAloneRunWhatWaits) {
+  FakeSlurm slurm(2, 1);
+  for (std::uint32_t id = 1; id <= 8; ++id) slurm.submit(id, id % 3 == 0 ? 18'000 : 4'000, seconds(30));
+  for (int task = 0; task < 3; ++task) slurm.submit(20, 4'000, seconds(10), "", task);
+  for (int i = 0; i < 300 && !slurm.all_ended(); ++i) {
+    slurm.tick(seconds(5));
+    for (const char* node : {"n1", "n2"}) ASSERT_TRUE(Fallback(slurm, slurm.agent(node), slurm.clock).step());
+  }
+  EXPECT_TRUE(slurm.all_ended());
+  for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.starts, 1) << to_string(name);
+}
+
+// Controllers and agents die, nodes are drained, Slurm is silent, jobs are requeued by others: every job ends once.
+TEST(SlurmControllerProcess, RandomFaultsLoseNoJob) {
+  const int count = cases(3);
+  for (int c = 0; c < count; ++c) {
+    const std::uint64_t seed = 1800 + std::uint64_t(c);
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Rng rng(seed);
+    FakeSlurm slurm(3, 2);
+    Controlled world(slurm);
+    std::uint32_t id = 0;
+    for (int t = 0; t < 120; ++t) {
+      if (rng.below(2) == 0) slurm.submit(++id, int(1'000 + rng.below(38'000)), seconds(1 + rng.below(15)));
+      const std::string node = fmt::format("n{}", 1 + rng.below(3));
+      switch (rng.below(30)) {
+        case 0:
+          world.kill();
+          break;
+        case 1:
+          slurm.restart_agent(node);
+          break;
+        case 2:
+          slurm.set_up(node, false);
+          break;
+        case 3:
+          slurm.set_deaf(node, true);
+          break;
+        case 4:
+          slurm.silent = true;
+          break;
+        case 5:
+          if (id > 0) slurm.requeue({1 + std::uint32_t(rng.below(id)), -1}, rng.below(2) == 0);
+          break;
+        default:
+          slurm.silent = false;
+          for (const char* name : {"n1", "n2", "n3"}) {
+            slurm.set_up(name, true);
+            slurm.set_deaf(name, false);
+          }
+      }
+      world.second();
+    }
+    slurm.silent = false;
+    for (const char* name : {"n1", "n2", "n3"}) {
+      slurm.set_up(name, true);
+      slurm.set_deaf(name, false);
+    }
+    until_all_ended(slurm, world, 3'000);
+    for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.finishes, 1) << to_string(name);
+  }
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,203 @@
+// A made-up Slurm with real agents over machines in memory, for tests of the controller: jobs are held until released,
+// start on their node, and go back where their slice is not written down, as deploy/slurm's Prolog does. Time is set by
+// the test. What must never happen (two jobs on one slice, a slice that does not fit) is checked at every start.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "slurm/agents.h"
+#include "slurm/node_agent.h"
+#include "slurm/slurm.h"
+#include "support/fake_driver.h"
+#include "support/temp_dir.h"
+
+namespace smartmig {
+
+class AtomicClock : public LiveClock {
+ public:
+  UnixTime now() const override { return from_unix_us(us_); }
+  bool wait_until(UnixTime) override { return true; }
+  void wake() override {}
+  void sleep(Time) override {}
+  void pass(Time time) { us_ += time.count(); }
+
+ private:
+  std::atomic<std::int64_t> us_ = 1'700'000'000'000'000;
+};
+
+class FakeSlurm : public Slurm, public Agents {
+ public:
+  FakeSlurm(int nodes, int gpus) {
+    for (int i = 0; i < nodes; ++i) add_node(fmt::format("n{}", i + 1), gpus);
+  }
+
+  struct Run {
+    SlurmJob job;
+    Time length{};
+    int mem_mib = 0;
+    bool fails = false;
+    int starts = 0, finishes = 0;
+  };
+
+  void submit(std::uint32_t id, int mem_mib, Time length, const std::string& dependency = "", int task = -1) {
+    Run run;
+    run.job.name = {id, task};
+    run.job.number = task < 0 ? id : 0;
+    run.job.partition = "mig";
+    run.job.state = "PENDING";
+    run.job.held = true;
+    run.job.dependency = dependency;
+    run.job.admin_comment = fmt::format("smartmig:mem={}M,slices=1,estimate={}s", mem_mib, seconds(length));
+    run.job.submitted = clock.now();
+    run.length = length;
+    run.mem_mib = mem_mib;
+    jobs_[run.job.name] = run;
+  }
+  // Time passes: jobs end, give their slices back, and others start.
+  void tick(Time time) {
+    clock.pass(time);
+    for (auto& [name, run] : jobs_) {
+      if (run.job.phase != SlurmJob::kRunning || clock.now() < run.job.started + run.length) continue;
+      run.job.phase = SlurmJob::kEnded;
+      run.job.state = run.fails ? "FAILED" : "COMPLETED";
+      run.job.ended = clock.now();
+      ++run.finishes;
+      epilog(run.job);
+    }
+    for (auto& [name, run] : jobs_) {
+      SlurmJob& job = run.job;
+      if (job.phase != SlurmJob::kPending || job.held) continue;
+      const auto node = nodes_.find(job.required_nodes);
+      if (node == nodes_.end() || !node->second.up) continue;
+      const auto held = node->second.agent->jobs();
+      const auto mine = held.find(job.number);
+      if (mine == held.end() || mine->second.ended) {  // Prolog: back to the queue
+        ++job.restarts;
+        job.held = true;
+        continue;
+      }
+      for (const auto& [other, running] : jobs_)
+        SMARTMIG_CHECK(running.job.phase != SlurmJob::kRunning || slices_[running.job.number] != node->first + mine->second.device,
+                       "jobs {} and {} on one slice", to_string(name), to_string(other));
+      const std::string profile = mine->second.slice.substr(0, mine->second.slice.find('@'));
+      const GpuModel& model = **Catalog::builtin().find("a100-40gb");
+      SMARTMIG_CHECK(model.profiles()[std::size_t(model.find_profile(profile))].memory_mib >= run.mem_mib,
+                     "job {} does not fit {}", to_string(name), profile);
+      slices_[job.number] = node->first + mine->second.device;
+      profiles.insert(profile);
+      job.phase = SlurmJob::kRunning;
+      job.state = "RUNNING";
+      job.nodes = job.required_nodes;
+      job.started = clock.now();
+      ++run.starts;
+    }
+  }
+  void requeue(const SlurmJobName& name, bool held) {
+    SlurmJob& job = jobs_.at(name).job;
+    if (job.phase != SlurmJob::kRunning) return;
+    epilog(job);
+    job.phase = SlurmJob::kPending;
+    job.state = "PENDING";
+    job.held = held;
+    job.nodes.clear();
+    ++job.restarts;
+  }
+  void set_up(const std::string& node, bool up) { nodes_.at(node).up = up; }
+  void set_deaf(const std::string& node, bool deaf) { nodes_.at(node).deaf = deaf; }
+  void restart_agent(const std::string& name) {
+    Node& node = nodes_.at(name);
+    const std::lock_guard lock(node.mutex);
+    node.agent.reset();
+    open_agent(name, node);
+  }
+  FakeDriver& driver(const std::string& node) { return *nodes_.at(node).driver; }
+  NodeAgent& agent(const std::string& node) { return *nodes_.at(node).agent; }
+  const std::map<SlurmJobName, Run>& runs() const { return jobs_; }
+  Run& run(std::uint32_t id) { return jobs_.at({id, -1}); }
+  bool all_ended() const {
+    return std::all_of(jobs_.begin(), jobs_.end(),
+                       [](const auto& one) { return one.second.job.phase == SlurmJob::kEnded; });
+  }
+
+  // Slurm
+  Result<std::vector<SlurmJob>> jobs() override {
+    if (silent) return io_error("Unable to contact slurm controller");
+    std::vector<SlurmJob> out;
+    for (const auto& [name, run] : jobs_) out.push_back(run.job);
+    return out;
+  }
+  Result<std::vector<SlurmNode>> nodes() override {
+    if (silent) return io_error("Unable to contact slurm controller");
+    std::vector<SlurmNode> out;
+    for (const auto& [name, node] : nodes_) out.push_back({name, name, node.up, node.up ? "idle" : "drained", 16});
+    return out;
+  }
+  Result<Ok> act(const std::vector<SlurmAction>& actions) override {
+    if (silent) return io_error("Unable to contact slurm controller");
+    for (const SlurmAction& action : actions) {
+      ++acted[action.what];
+      const auto at = jobs_.find(action.job);
+      if (at == jobs_.end()) continue;
+      SlurmJob& job = at->second.job;
+      if (action.what == SlurmAction::kRequeue) requeue(action.job, true);
+      if (job.phase != SlurmJob::kPending) continue;
+      if (action.what == SlurmAction::kPin) {
+        job.required_nodes = action.node;
+        if (job.number == 0) job.number = ++next_number_;
+      }
+      if (action.what == SlurmAction::kHold) job.held = true;
+      if (action.what == SlurmAction::kRelease) job.held = false;
+      if (action.what == SlurmAction::kNote) job.admin_comment = action.text;
+    }
+    return Ok{};
+  }
+  // Agents
+  Result<Json> ask(const std::string& name, Json request, Time) override {
+    Node& node = nodes_.at(name);
+    if (node.deaf) return timeout_error("{} does not answer", name);
+    request["v"] = 1;
+    request["node"] = name;
+    request["id"] = 5;
+    const std::lock_guard lock(node.mutex);
+    return read_agent_answer(name, node.agent->handle(json_dump(request), 0), 5);
+  }
+
+  AtomicClock clock;
+  bool silent = false;
+  std::map<SlurmAction::What, int> acted;
+  std::set<std::string> profiles;  // that jobs ran on
+
+ private:
+  struct Node {
+    std::unique_ptr<FakeDriver> driver;
+    std::unique_ptr<Reshaper> reshaper;
+    std::unique_ptr<NodeAgent> agent;
+    std::mutex mutex;
+    std::atomic<bool> up = true, deaf = false;
+  };
+  void add_node(const std::string& name, int gpus) {
+    Node& node = nodes_[name];
+    node.driver = std::move(*FakeDriver::open(fmt::format("{}xa100-40gb", gpus), {}));
+    node.reshaper = std::make_unique<Reshaper>(*Reshaper::open(*node.driver, dir_.path() + "/" + name));
+    open_agent(name, node);
+  }
+  void open_agent(const std::string& name, Node& node) {
+    node.agent = std::move(*NodeAgent::open(*node.driver, *node.reshaper, clock, {name, dir_.path() + "/" + name, {}, {}}));
+  }
+  void epilog(const SlurmJob& job) {
+    slices_.erase(job.number);
+    const std::string file = fmt::format("{}/{}/jobs/{}", dir_.path(), job.nodes, job.number);
+    std::error_code ignored;
+    std::filesystem::rename(file + ".env", file + ".ended", ignored);
+  }
+
+  TempDir dir_;
+  std::map<std::string, Node> nodes_;
+  std::map<SlurmJobName, Run> jobs_;
+  std::map<std::uint32_t, std::string> slices_;  // node and UUID by SLURM_JOB_ID, of what runs
+  std::uint32_t next_number_ = 100'000;
+};
+
+}  // namespace smartmig
