@@ -34,7 +34,8 @@ FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": ".
            "fix": "tests/check_format.sh"}
 # Options of Slurm that docs/queue.md sets beside ours, of podman (docs/install.md), and of the emulated machine (docs/nvml-sim.md).
 FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
-                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
+                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "slurm.md": {"comment", "deadline", "no-requeue"},
+                 "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
 
 complaints = []
 

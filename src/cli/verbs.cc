@@ -78,8 +78,11 @@ std::span<const VerbGroup> verb_groups() {
       {"errors", "what failures mean and what to do; every message of the program", run_errors},
       {"man", "the manual page", run_man},
   };
-  static const VerbGroup groups[] = {
-      {"Queue", queue}, {"Simulate and learn", simulate}, {"GPUs", gpus}, {"Clusters", clusters}, {"This program", others}};
+  static const VerbGroup groups[] = {{"Queue", queue},
+                                     {"Simulate and learn", simulate},
+                                     {"GPUs", gpus},
+                                     {"Clusters", clusters},
+                                     {"This program", others}};
   return groups;
 }
 

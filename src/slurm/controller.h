@@ -36,12 +36,12 @@ class SlurmController {
  public:
   struct Options {
     Settings settings;
-    std::string state_dir;   // of the journal and of what nodes have been seen
-    std::string name;        // of this controller, for people: the host's
+    std::string state_dir;  // of the journal and of what nodes have been seen
+    std::string name;       // of this controller, for people: the host's
     std::string version = "0";
     std::uint64_t epoch = 0;  // above every other controller's before it
     Time poll = Time(1'000'000), heartbeat = Time(2'000'000);
-    Time start_patience = Time(60'000'000);     // a released job that does not start is taken back after it
+    Time start_patience = Time(60'000'000);  // a released job that does not start is taken back after it
     Time agent_limit = Time(15'000'000), reshape_limit = Time(120'000'000);
     std::function<void(const std::string&)> say;  // words for the log; empty: none
   };

@@ -8,11 +8,11 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kRepeat{3'000'000};             // an action whose effect does not show is asked for again
-constexpr Time kDeadlineMoves{60'000'000};     // a presented deadline that moves by less stays as it was
+constexpr Time kRepeat{3'000'000};          // an action whose effect does not show is asked for again
+constexpr Time kDeadlineMoves{60'000'000};  // a presented deadline that moves by less stays as it was
 constexpr Time kStopRepeat{30'000'000};
 constexpr Time kDependencyPause{20'000'000};
-constexpr int kStopSignal = SIGTERM;           // what a requeue sends: a job that says `restart=` saves at it
+constexpr int kStopSignal = SIGTERM;  // what a requeue sends: a job that says `restart=` saves at it
 
 bool reason_is(const SlurmJob& job, std::initializer_list<std::string_view> reasons) {
   return std::find(reasons.begin(), reasons.end(), job.reason) != reasons.end();
@@ -130,7 +130,8 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
       }
       if (reason_is(seen, {"Dependency", "BeginTime"})) return take_back(job, seen.reason, kDependencyPause);
       if (now() - job.since > options_.start_patience)
-        take_back(job, fmt::format("it has not started for {:.0f} s ({})", seconds(options_.start_patience), seen.reason),
+        take_back(job,
+                  fmt::format("it has not started for {:.0f} s ({})", seconds(options_.start_patience), seen.reason),
                   options_.start_patience);
       return;
     case Way::kRunning:
@@ -261,7 +262,8 @@ void SlurmController::show_waiting() {
       session_->withdraw(QueueId(one.id));
     }
     Tracked& job = *find(QueueId(one.id));
-    if (const auto row = session_->show(job.record, one.deadline, std::max(submitted, belief.origin()), one.made_up); !row)
+    if (const auto row = session_->show(job.record, one.deadline, std::max(submitted, belief.origin()), one.made_up);
+        !row)
       job.ready = false;
   }
 }

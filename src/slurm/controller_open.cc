@@ -88,8 +88,7 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < ours.size(); ++i)
       threads.emplace_back([&, i] {
-        status[i] = agents_.ask(ours[i]->name,
-                                {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
+        status[i] = agents_.ask(ours[i]->name, {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
                                 options_.agent_limit);
       });
   }
@@ -151,8 +150,8 @@ void SlurmController::adopt(const Json& status) {
     const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
     if (number == 0 || gpu >= at->second.gpus.size()) continue;
     const GpuId id = at->second.gpus[gpu];
-    const auto known = std::find_if(jobs_.begin(), jobs_.end(),
-                                    [&](const auto& one) { return one.second.seen.number == number; });
+    const auto known =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& one) { return one.second.seen.number == number; });
     const bool tracked = known != jobs_.end();
     // A job that has moved on from a node that was away has left its old slice there.
     if (tracked && known->second.gpu != kNoGpu && gpus_[index(known->second.gpu)].node == node) continue;

@@ -65,7 +65,8 @@ void SlurmController::try_postponed() {
     const JobId row = session_->belief().row(one.job);
     if (!job || row == kNoJob) return true;
     const JobState& state = session_->cluster().state(row);
-    if (state.phase != JobPhase::kRunning || state.gpu != one.effect.gpu || state.where != one.effect.where) return true;
+    if (state.phase != JobPhase::kRunning || state.gpu != one.effect.gpu || state.where != one.effect.where)
+      return true;
     if (job->way != Way::kWaiting || occupied_.contains(slice)) return false;
     start(*job, one.effect.gpu, one.effect.where);
     return true;

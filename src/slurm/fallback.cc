@@ -39,7 +39,8 @@ bool Fallback::is_mine(const SlurmJob& job, const std::vector<SlurmNode>& nodes)
 // Slices of jobs that do not use them: ended, held again, or running elsewhere.
 void Fallback::give_back(const std::vector<SlurmJob>& jobs) {
   for (const auto& [number, holder] : agent_.jobs()) {
-    const auto at = std::find_if(jobs.begin(), jobs.end(), [&, n = number](const SlurmJob& j) { return j.number == n; });
+    const auto at =
+        std::find_if(jobs.begin(), jobs.end(), [&, n = number](const SlurmJob& j) { return j.number == n; });
     bool uses = at != jobs.end() && at->phase != SlurmJob::kEnded;
     if (uses && at->phase == SlurmJob::kPending) uses = !at->held && at->required_nodes == agent_.node();
     if (uses && at->phase != SlurmJob::kPending) uses = at->nodes == agent_.node();

@@ -4,14 +4,15 @@
 
 #include "base/file.h"
 #include "live/durable_file.h"
-#include "model/power.h"
 #include "mig/shape.h"
+#include "model/power.h"
 #include "serve/daemon/job_slice.h"
 
 namespace smartmig {
 namespace {
 
-constexpr const char* kAgentKeys[] = {"v", "node", "op", "epoch", "leader", "job", "uid", "gpu", "slice", "create", "id"};
+constexpr const char* kAgentKeys[] = {"v",   "node", "op",    "epoch",  "leader", "job",
+                                      "uid", "gpu",  "slice", "create", "id"};
 
 const char* code_name(Error::Code code) {
   switch (code) {
@@ -156,7 +157,7 @@ Result<Json> NodeAgent::status() {
                     {"slice", holder.slice},
                     {"ended", holder.ended},
                     {"joules", joules_[job]}});
-  return Json{{"node", options_.node}, {"boards", boards}, {"jobs", jobs},
+  return Json{{"node", options_.node}, {"boards", boards},  {"jobs", jobs},
               {"epoch", epoch_},       {"leader", leader_}, {"since_leader_s", seconds(clock_.now() - heard_)}};
 }
 
@@ -286,7 +287,8 @@ Result<Ok> NodeAgent::restore_energy() {
     (void)meter_.restore((*json)["meter"].get<std::string>());
   if (json->contains("jobs") && (*json)["jobs"].is_object())
     for (const auto& [job, joules] : (*json)["jobs"].items())
-      if (joules.is_number() && !job.empty() && job.find_first_not_of("0123456789") == std::string::npos && job.size() < 10)
+      if (joules.is_number() && !job.empty() && job.find_first_not_of("0123456789") == std::string::npos &&
+          job.size() < 10)
         joules_[std::uint32_t(std::stoul(job))] = joules.get<double>();
   return Ok{};
 }

@@ -31,9 +31,9 @@ class NodeAgent {
                                                  Options options);
 
   std::string handle(const std::string& request, std::uint32_t uid);
-  void sample();                      // joules up to now; ten times a minute or more
-  Time since_leader();                // how long no controller has spoken; since the start where none ever has
-  std::vector<GpuBoard> boards();     // as last read
+  void sample();                   // joules up to now; ten times a minute or more
+  Time since_leader();             // how long no controller has spoken; since the start where none ever has
+  std::vector<GpuBoard> boards();  // as last read
   const std::string& node() const { return options_.node; }
   // For the agent itself while no controller speaks (fallback.h); as the requests, without an epoch.
   Result<Ok> reserve(std::uint32_t job, std::uint32_t uid, int gpu, PlacementId where);

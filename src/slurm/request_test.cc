@@ -28,10 +28,15 @@ TEST(SlurmRequest, ATextWithoutOneHasNone) {
 }
 
 TEST(SlurmRequest, WhatIsNotUnderstoodIsNamed) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"smartmig:", "''"},           {"smartmig:mem", "'mem'"},          {"smartmig:mem=", "'mem='"},
-      {"smartmig:mem=x", "'mem=x'"}, {"smartmig:slices=9", "'slices=9'"}, {"smartmig:deadline=-1s", "'deadline=-1s'"},
-      {"smartmig:kind=a/b", "'kind=a/b'"}, {"smartmig:mem=1G,mem=2G", "twice"}, {"smartmig:color=red", "'color=red'"}};
+  const std::pair<const char*, const char*> cases[] = {{"smartmig:", "''"},
+                                                       {"smartmig:mem", "'mem'"},
+                                                       {"smartmig:mem=", "'mem='"},
+                                                       {"smartmig:mem=x", "'mem=x'"},
+                                                       {"smartmig:slices=9", "'slices=9'"},
+                                                       {"smartmig:deadline=-1s", "'deadline=-1s'"},
+                                                       {"smartmig:kind=a/b", "'kind=a/b'"},
+                                                       {"smartmig:mem=1G,mem=2G", "twice"},
+                                                       {"smartmig:color=red", "'color=red'"}};
   for (const auto& [text, words] : cases) {
     const auto request = find_slurm_request(text);
     ASSERT_FALSE(request) << text;

@@ -65,8 +65,8 @@ Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
 }
 
 Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
-  SMARTMIG_TRY(const std::string text, ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")),
-                                            "-o", "%N|%T|%o|%G"}));
+  SMARTMIG_TRY(const std::string text,
+               ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")), "-o", "%N|%T|%o|%G"}));
   return parse_sinfo(text);
 }
 

@@ -14,7 +14,8 @@ constexpr std::string_view kHoldWord = "smartmig-hold";  // written by deploy/sl
 // Warnings of the program may stand around the JSON.
 std::string_view json_part(std::string_view text) {
   const auto begin = text.find('{'), end = text.rfind('}');
-  return begin == text.npos || end == text.npos || end < begin ? std::string_view() : text.substr(begin, end - begin + 1);
+  return begin == text.npos || end == text.npos || end < begin ? std::string_view()
+                                                               : text.substr(begin, end - begin + 1);
 }
 
 const Json* member(const Json& object, const char* key) {

@@ -41,9 +41,9 @@ struct SlurmJob {
 
 struct SlurmNode {
   std::string name, address;
-  bool up = false;   // takes jobs: not down, drained or failing
+  bool up = false;  // takes jobs: not down, drained or failing
   std::string state;
-  int units = 0;     // of the gres mig
+  int units = 0;  // of the gres mig
 };
 
 // Arrays are taken apart: each waiting task is a job. At most `tasks_of_array` of one array, the first ones.

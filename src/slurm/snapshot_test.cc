@@ -57,8 +57,9 @@ TEST(SlurmSnapshot, LaterVersions) {
 }
 
 TEST(SlurmSnapshot, WhatIsNoAnswerIsAnError) {
-  for (const char* text : {"", "slurm_load_jobs error: Unable to contact slurm controller", "{}", "{\"jobs\":[1]}",
-                           R"({"jobs":[{"job_id":3,"array_job_id":3,"array_task_string":"x-y","job_state":"PENDING"}]})"})
+  for (const char* text :
+       {"", "slurm_load_jobs error: Unable to contact slurm controller", "{}", "{\"jobs\":[1]}",
+        R"({"jobs":[{"job_id":3,"array_job_id":3,"array_task_string":"x-y","job_state":"PENDING"}]})"})
     EXPECT_FALSE(parse_squeue_json(text)) << text;
 }
 
@@ -69,7 +70,8 @@ TEST(SlurmSnapshot, ListsOfTasks) {
 }
 
 TEST(SlurmSnapshot, Nodes) {
-  const auto nodes = parse_sinfo("n1|idle|10.0.0.1|mig:32\nn1|idle|10.0.0.1|mig:32\nn2|drained|n2|gpu:2,mig:16(S:0)\nn3|idle*|n3|(null)\n");
+  const auto nodes = parse_sinfo(
+      "n1|idle|10.0.0.1|mig:32\nn1|idle|10.0.0.1|mig:32\nn2|drained|n2|gpu:2,mig:16(S:0)\nn3|idle*|n3|(null)\n");
   ASSERT_TRUE(nodes);
   ASSERT_EQ(nodes->size(), 3u);
   EXPECT_TRUE((*nodes)[0].up);

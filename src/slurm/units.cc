@@ -41,13 +41,15 @@ std::string units_lua(const SlurmSite& site) {
   }
   if (example.empty() && !profiles.empty()) example = profiles.begin()->first;
   std::string partitions, operators = "[0] = true";
-  for (const std::string& name : site.partitions) partitions += fmt::format("{}[\"{}\"] = true", partitions.empty() ? "" : ", ", name);
+  for (const std::string& name : site.partitions)
+    partitions += fmt::format("{}[\"{}\"] = true", partitions.empty() ? "" : ", ", name);
   for (const std::uint32_t uid : site.operators)
     if (uid != 0) operators += fmt::format(", [{}] = true", uid);
   // The word before a gres in a job's request; 22.05 to 23.02 write it with a colon.
   const auto dot = site.version.find('.');
   const auto year = parse_int(std::string_view(site.version).substr(0, dot)).value_or(22);
-  const auto month = dot == std::string::npos ? 0 : parse_int(std::string_view(site.version).substr(dot + 1, 2)).value_or(0);
+  const auto month =
+      dot == std::string::npos ? 0 : parse_int(std::string_view(site.version).substr(dot + 1, 2)).value_or(0);
   const bool slash = year > 23 || (year == 23 && month >= 11);
   return fmt::format(
       "-- Written by `smartmig slurm config`: what the slices of this cluster hold, for job_submit.lua.\n"

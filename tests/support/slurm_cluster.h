@@ -79,8 +79,9 @@ class FakeSlurm : public Slurm, public Agents {
         continue;
       }
       for (const auto& [other, running] : jobs_)
-        SMARTMIG_CHECK(running.job.phase != SlurmJob::kRunning || slices_[running.job.number] != node->first + mine->second.device,
-                       "jobs {} and {} on one slice", to_string(name), to_string(other));
+        SMARTMIG_CHECK(
+            running.job.phase != SlurmJob::kRunning || slices_[running.job.number] != node->first + mine->second.device,
+            "jobs {} and {} on one slice", to_string(name), to_string(other));
       const std::string profile = mine->second.slice.substr(0, mine->second.slice.find('@'));
       const GpuModel& model = **Catalog::builtin().find("a100-40gb");
       SMARTMIG_CHECK(model.profiles()[std::size_t(model.find_profile(profile))].memory_mib >= run.mem_mib,
@@ -184,7 +185,8 @@ class FakeSlurm : public Slurm, public Agents {
     open_agent(name, node);
   }
   void open_agent(const std::string& name, Node& node) {
-    node.agent = std::move(*NodeAgent::open(*node.driver, *node.reshaper, clock, {name, dir_.path() + "/" + name, {}, {}}));
+    node.agent =
+        std::move(*NodeAgent::open(*node.driver, *node.reshaper, clock, {name, dir_.path() + "/" + name, {}, {}}));
   }
   void epilog(const SlurmJob& job) {
     slices_.erase(job.number);

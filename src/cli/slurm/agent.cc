@@ -37,8 +37,9 @@ Result<std::vector<std::uint32_t>> users_of(const std::string& list) {
 }  // namespace
 
 int run_agent(const Arguments& arguments) {
-  std::string emulate, driver, listen = fmt::format("0.0.0.0:{}", kAgentPort), state = kAgentState, node = short_host_name(),
-                               allow, munge, partitions = "mig", fallback = "10m", clock = "real";
+  std::string emulate, driver, listen = fmt::format("0.0.0.0:{}", kAgentPort), state = kAgentState,
+                               node = short_host_name(), allow, munge, partitions = "mig", fallback = "10m",
+                               clock = "real";
   GpuAccessOptions access;
   bool quiet = false;
   Command command("agent", "[--emulate GPUS]",

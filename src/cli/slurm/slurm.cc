@@ -164,7 +164,8 @@ int run_slurm(const Arguments& arguments) {
   command.option("--munge-socket", options.munge_socket, "PATH", "serve: of munged, else the system's");
   command.flag("--standby", options.standby, "serve: only once no other controller has spoken for --takeover");
   command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
-  command.option("--start-patience", patience, "TIME", "serve: a released job that has not started by then is taken back");
+  command.option("--start-patience", patience, "TIME",
+                 "serve: a released job that has not started by then is taken back");
   command.option("--gpus", options.gpus, "GPUS", "config: of a node, such as 4xa100-40gb");
   command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");
   command.option("--part", options.part, "PART", "config: slurm, gres or units");
