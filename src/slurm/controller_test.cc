@@ -112,7 +112,7 @@ TEST(SlurmFallbackProcess, AgentsAloneRunWhatWaits) {
 }
 
 // Controllers and agents die, nodes are drained, Slurm is silent, jobs are requeued by others: every job ends once.
-TEST(SlurmControllerProcess, RandomFaultsLoseNoJob) {
+TEST(SlurmControllerProcess, RandomFaultsLoseNoJobThreads) {
   const int count = cases(3);
   for (int c = 0; c < count; ++c) {
     const std::uint64_t seed = 1800 + std::uint64_t(c);

@@ -278,6 +278,15 @@ def small(world, rng):
         line, comment = lines_of(world, name)[-1], world.jobs()[name]["admin_comment"]
         check(f"used:node={line[2]},gpu={line[3]},slice={line[4]}" in comment, f"job {name}: {comment}, and it ran on {line}")
     check("smartmig: 0=" in world.run("scontrol", "show", "node", "n1"), "the layouts of n1 are not shown")
+    # Without a controller the agents let jobs go by themselves.
+    world.kill("controller")
+    for one in world.nodes:
+        world.kill(f"agent-{one}")
+        world.start_agent(one, fallback="2s")
+    for gib in (3, 18, 4):
+        world.submit(f"--comment=smartmig:mem={gib}G", seconds=0.5, mem=gib * 1024)
+    world.wait(lambda: all_ended(world), "jobs without a controller", 100)
+    verify(world)
     return f"{len(world.expected)} jobs on {len(world.nodes)} nodes, slices {', '.join(sorted(shapes))}"
 
 
