@@ -22,7 +22,7 @@ namespace {
 
 constexpr Time kTryAgain{2'000'000};
 
-void say(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
+void tell_log(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
 
 // How long no controller has spoken to any agent that answers; nothing: no agent answers.
 std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
@@ -48,7 +48,7 @@ Result<std::vector<SlurmNode>> addressed_nodes(Slurm& slurm, WireAgents& agents,
   return nodes;
 }
 
-int serve(const SlurmOptions& options) {
+int serve_cluster(const SlurmOptions& options) {
   StopSignal signals;
   RealClock clock;
   signals.watch([&] { clock.wake(); });
@@ -60,19 +60,19 @@ int serve(const SlurmOptions& options) {
   while (!signals.stop()) {
     const auto nodes = addressed_nodes(slurm, agents, options);
     if (!nodes) {
-      say(nodes.error().what);
+      tell_log(nodes.error().what);
       clock.wait_until(clock.now() + kTryAgain);
       continue;
     }
     if (waits) {
-      if (!told) say("standing by");
+      if (!told) tell_log("standing by");
       told = true;
       const auto silence = silence_s(agents, *nodes);
       if (!silence || *silence < seconds(options.takeover)) {
         clock.wait_until(clock.now() + kTryAgain);
         continue;
       }
-      say(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
+      tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
     }
     SlurmController::Options wanted;
     wanted.settings = options.settings;
@@ -81,19 +81,19 @@ int serve(const SlurmOptions& options) {
     wanted.version = SMARTMIG_VERSION;
     wanted.epoch = std::uint64_t(unix_us(clock.now()));
     wanted.start_patience = options.start_patience;
-    wanted.say = say;
+    wanted.say = tell_log;
     auto controller = SlurmController::open(slurm, agents, clock, std::move(wanted));
     if (!controller) {
-      say(controller.error().what);
+      tell_log(controller.error().what);
       clock.wait_until(clock.now() + kTryAgain);
       continue;
     }
-    say(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    tell_log(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
     switch ((*controller)->run(signals.stop())) {
       case SlurmController::Outcome::kStopped:
         break;
       case SlurmController::Outcome::kRebuild:
-        say("reading everything anew");
+        tell_log("reading everything anew");
         waits = false;
         break;
       case SlurmController::Outcome::kReplaced:
@@ -102,11 +102,11 @@ int serve(const SlurmOptions& options) {
         break;
     }
   }
-  say("ended; jobs run on, held ones wait for the next controller");
+  tell_log("ended; jobs run on, held ones wait for the next controller");
   return 0;
 }
 
-int config(const SlurmOptions& options) {
+int print_config(const SlurmOptions& options) {
   if (options.gpus.empty())
     return usage_error(invalid("which GPUs has a node? smartmig slurm config --gpus 4xa100-40gb"));
   const auto platform = Platform::parse(options.gpus);
@@ -136,9 +136,10 @@ int config(const SlurmOptions& options) {
         "Prolog=/etc/slurm/smartmig/prolog.sh\n"
         "TaskProlog=/etc/slurm/smartmig/task_prolog.sh\n"
         "Epilog=/etc/slurm/smartmig/epilog.sh\n"
-        "NodeName={} Gres=mig:{} # and what it has besides\n"
-        "PartitionName={} Nodes={}\n",
-        options.node_list, units, fmt::join(options.partitions, ","), options.node_list);
+        "NodeName={} Gres=mig:{} # and what it has besides\n",
+        options.node_list, units);
+    for (const std::string& partition : options.partitions)
+      fmt::print("PartitionName={} Nodes={}\n", partition, options.node_list);
   }
   return 0;
 }
@@ -196,7 +197,7 @@ int run_slurm(const Arguments& arguments) {
   if (what == "config") {
     if (options.part != "slurm" && options.part != "gres" && options.part != "units")
       return usage_error(invalid("--part: slurm, gres or units, not '{}'", options.part));
-    return config(options);
+    return print_config(options);
   }
   if (what != "serve") return usage_error(invalid("'{}' is not known: smartmig slurm serve or config", what));
   if (!config_file.empty()) {
@@ -206,7 +207,7 @@ int run_slurm(const Arguments& arguments) {
   }
   if (!policy.empty()) options.settings.policy.name = policy;
   if (const auto good = check_settings(options.settings); !good) return usage_error(good.error());
-  return serve(options);
+  return serve_cluster(options);
 }
 
 }  // namespace smartmig::cli
