@@ -8,7 +8,7 @@
 # A run that hangs is ended after twice the time that it should take. OUTPUT may hold earlier runs of the same batch and host.
 # Needs python3 with PyTorch there. No setting of the card is changed. Afterwards: h200_queue_report.py OUTPUT
 # On a machine that ends commands after ten minutes, three of them with one OUTPUT, and environment
-# H200_SEED=1 H200_SCALE=0.65 H200_LIMIT=545 H200_SAVE=FILE (expected seconds: 480, 530, 530):
+# H200_SEED=1 H200_SCALE=0.65 H200_LIMIT=570 H200_SAVE=FILE (expected seconds: 510, 550, 530):
 #       run DIR OUTPUT hold-check script7 best-loop prelaunch-loop prelaunch-loop-b
 #       run DIR OUTPUT best-loop-b script7b told told-b stream-best-100
 #       run DIR OUTPUT stream-script-100 stream-best-70 stream-script-70
