@@ -142,35 +142,35 @@ class Answerer {
   int listener_, file_;
 };
 
-bool send_descriptor(int socket, int fd) {
+// One byte, and beside it room for a descriptor.
+struct DescriptorMessage {
   char byte = 0;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  iovec one{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{&byte, 1};
   msghdr message{};
-  message.msg_iov = &one;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  DescriptorMessage() {
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+};
+
+bool send_descriptor(int socket, int fd) {
+  DescriptorMessage one;
+  cmsghdr* header = CMSG_FIRSTHDR(&one.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof fd);
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return ::sendmsg(socket, &message, 0) == 1;
+  return ::sendmsg(socket, &one.message, 0) == 1;
 }
 
 int receive_descriptor(int socket) {
-  char byte = 0;
+  DescriptorMessage one;
   int fd = -1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  iovec one{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &one;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  if (const cmsghdr* header = CMSG_FIRSTHDR(&message)) std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  if (::recvmsg(socket, &one.message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  if (const cmsghdr* header = CMSG_FIRSTHDR(&one.message)) std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
   return fd;
 }
 

@@ -49,6 +49,7 @@ Majors majors_beside(const std::string& devices) {
     }
     at += line.size() + 1;
   }
+  out.real_driver |= taken.contains(kBoardMajor);
   const auto unused = [&] {
     int major = 511;
     while (taken.contains(major)) --major;

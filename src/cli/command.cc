@@ -135,7 +135,13 @@ Command::Option* Command::find(std::string_view name) {
 
 namespace {
 std::vector<Command::Description>* describing = nullptr;
+
+bool is_boolean(std::string_view text) {  // as mig-parted reads a variable
+  static constexpr std::string_view kWords[] = {"1", "t", "true", "0", "f", "false"};
+  const std::string word = lower(text);
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
+}  // namespace
 
 void Command::describe_into(std::vector<Description>* into) { describing = into; }
 
@@ -150,6 +156,8 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
     for (const std::string& name : {option.variable, variable}) {
       const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
       if (!value || (!*value && name == option.variable)) continue;
+      if (option.is_flag && name == option.variable && !is_boolean(value))
+        return invalid("{} is true or false, not '{}' (from the environment variable {})", option.name, value, name);
       if (auto set = option.set(value); !set)
         return invalid("{} (from the environment variable {})", set.error().what, name);
     }
