@@ -84,6 +84,32 @@ ensure_packages() {  # GROUP...: installs what is missing, or says the one comma
   rm -f "$apt_log"
 }
 
+# want_page PRESET: the next build_preset has the page in a browser. Needs node and npm, whoever put them there, and installs
+# Debian's where they are missing; what npm is to fetch is fetched here, so that a build without a network fails early and
+# in words.
+cmake_options=()
+want_page() {
+  local modules=$root/build/$1/web/modules log
+  if ! { command -v node || command -v nodejs; } >/dev/null || ! command -v npm >/dev/null; then ensure_packages page; fi
+  if ! command -v npm >/dev/null; then
+    say "the page in a browser is built with nodejs and npm, which are missing: sudo apt-get install -y --no-install-recommends nodejs npm"
+    return 1
+  fi
+  if [ ! -e "$modules/stamp" ] || [ "$root/web/package-lock.json" -nt "$modules/stamp" ]; then
+    progress "fetching what the page is built with"
+    mkdir -p "$modules" && cp "$root"/web/package.json "$root"/web/package-lock.json "$root"/web/.npmrc "$modules/" || return 1
+    if ! log=$(cd "$modules" && npm ci --no-audit --no-fund --loglevel=error 2>&1 </dev/null); then
+      progress
+      printf '%s\n' "$log" >&2
+      say "npm could not fetch what the page in a browser is built with (web/package-lock.json)"
+      return 1
+    fi
+    touch "$modules/stamp"
+    progress
+  fi
+  cmake_options=(-DSMARTMIG_WEB=ON)
+}
+
 follow_build() {  # LOG: keeps ninja's output and shows its "[12/45] ..." as one line
   local line name
   while IFS= read -r line; do
@@ -105,9 +131,9 @@ build_preset() {
   [ -z "$configured_for" ] || [ "$configured_for" = "$root" ] || rm -rf -- "$dir"  # the checkout was moved or copied
   mkdir -p "$dir" && printf '%s\n' "$root" >"$dir/.stamp.new" || return 1
   if [ -t 2 ]; then progress "configuring ($preset)"; else say "building ($preset)"; fi
-  if ! (cd "$root" && cmake --preset "$preset") >"$log" 2>&1; then
+  if ! (cd "$root" && cmake --preset "$preset" "${cmake_options[@]}") >"$log" 2>&1; then
     rm -rf -- "$dir/CMakeCache.txt" "$dir/CMakeFiles"  # left by an interrupted or older configuration
-    if ! (cd "$root" && cmake --preset "$preset") >"$log" 2>&1; then
+    if ! (cd "$root" && cmake --preset "$preset" "${cmake_options[@]}") >"$log" 2>&1; then
       progress
       cat "$log" >&2
       say "the configuration of build/$preset failed"

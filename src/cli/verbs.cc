@@ -32,6 +32,7 @@ std::span<const VerbGroup> verb_groups() {
       {"why", "why a job waits, what would change it, at what price", run_why},
       {"eta", "when a job will start and end, as an interval", run_eta},
       {"whatif", "the live queue with another policy, more GPUs or one more job", run_whatif},
+      {"view", "a recorded run or journal on the page in a browser", run_view},
       {"top", "GPUs drawn as slices, watts and the queue, in the terminal", run_top},
       {"drain", "let a GPU run empty", run_drain},
       {"pause", "start nothing new", run_pause},

@@ -62,6 +62,7 @@ int run_usage(const Arguments&);
 int run_why(const Arguments&);
 int run_eta(const Arguments&);
 int run_whatif(const Arguments&);
+int run_view(const Arguments& arguments);
 int run_top(const Arguments&);
 int run_drain(const Arguments&);
 int run_resume(const Arguments&);

@@ -208,7 +208,7 @@ PolicyMaker maker_of(PolicySpec spec) {
   };
 }
 
-Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise) {
+Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise, Journal* journal) {
   SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
   Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
   if (fork.jobs.empty()) return out;
@@ -219,7 +219,7 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
 
   SimFleet fleet(cluster);
-  Session session(fleet, std::move(cluster));
+  Session session(fleet, std::move(cluster), journal);
   Plan plan;
   FutureGate gate(fork);
   StartFilter gated(std::move(policy.policy),
@@ -264,23 +264,30 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   return out;
 }
 
-Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed) {
-  SMARTMIG_CHECK(futures > 0, "{} futures", futures);
+Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed,
+                             Journal* journal, Outcome* figures) {
+  SMARTMIG_CHECK(futures >= 0, "{} futures", futures);
   std::vector<std::vector<Time>> starts(fork.jobs.size()), finishes(fork.jobs.size());
   std::vector<int> on_time(fork.jobs.size(), 0);
-  SMARTMIG_TRY(const Outcome expected, run_future(fork, policy));
-  for (int f = 0; f < futures; ++f) {
-    SMARTMIG_TRY(const Outcome outcome, run_future(fork, policy, Noise{seed, std::uint64_t(f)}));
+  SMARTMIG_TRY(Outcome expected, run_future(fork, policy, {}, journal));
+  const auto count = [&](const Outcome& outcome) {
     for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
       starts[j].push_back(outcome.jobs[j].start);
       finishes[j].push_back(outcome.jobs[j].finish);
       on_time[j] += outcome.jobs[j].late_s <= 0;
     }
+  };
+  if (futures == 0) count(expected);
+  for (int f = 0; f < futures; ++f) {
+    SMARTMIG_TRY(const Outcome outcome, run_future(fork, policy, Noise{seed, std::uint64_t(f)}));
+    count(outcome);
   }
   std::vector<Eta> out;
   for (std::size_t j = 0; j < fork.jobs.size(); ++j)
     out.push_back({fork.jobs[j].live, expected.jobs[j].start, expected.jobs[j].finish, spread_of(std::move(starts[j])),
-                   spread_of(std::move(finishes[j])), fork.jobs[j].declared, double(on_time[j]) / futures});
+                   spread_of(std::move(finishes[j])), fork.jobs[j].declared,
+                   double(on_time[j]) / std::max(1, futures)});
+  if (figures) *figures = std::move(expected);
   return out;
 }
 

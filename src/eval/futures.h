@@ -17,6 +17,7 @@
 
 #include "eval/policy_stack.h"
 #include "model/prices.h"
+#include "sched/session.h"
 
 namespace smartmig {
 
@@ -95,7 +96,9 @@ struct Noise {
   std::uint64_t seed = 0;
   std::uint64_t future = 0;
 };
-Result<Outcome> run_future(const Fork& fork, const PolicyMaker& policy, std::optional<Noise> noise = {});
+// `journal`, where given, takes every event of the future from now on (future_lanes.h reads it).
+Result<Outcome> run_future(const Fork& fork, const PolicyMaker& policy, std::optional<Noise> noise = {},
+                           Journal* journal = nullptr);
 
 struct Spread {
   Time p10{}, p50{}, p90{};
@@ -107,7 +110,9 @@ struct Eta {
   Time deadline = kNever;
   double on_time_ratio = 1;  // share of the futures in which it is not late
 };
-// Of every job of the fork, in its order.
-Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed);
+// Of every job of the fork, in its order. With no futures the spreads are the expected instants. `journal`, where given,
+// takes the events of the future in which all goes as expected; `expected` its figures.
+Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed,
+                             Journal* journal = nullptr, Outcome* expected = nullptr);
 
 }  // namespace smartmig

@@ -66,6 +66,10 @@ class FakeService final : public Service {
     if (slow_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(slow_s));
     return Json{{"asked", body}};
   }
+  Result<Json> world(const Caller& caller) override { return Json{{"kind", "live"}, {"signed_in", caller.known()}}; }
+  Result<Json> changes(const Caller&, std::uint64_t since) override { return Json{{"since", since}}; }
+  Result<Json> reasons(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
+  Result<Json> futures(const Caller&, int count) override { return Json{{"futures", count}}; }
   Result<Json> gpus(const Caller&) override { return Json{{"gpus", Json::array()}}; }
   Result<Json> status(const Caller& caller) override {
     return Json{{"uid", caller.uid}, {"operator", caller.operator_rights}};

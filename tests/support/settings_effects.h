@@ -175,4 +175,31 @@ inline std::string tcp_answer(Settings s) {
   return out;
 }
 
+// Of the page: what a stranger gets who reads and who changes something, and who shows the token of "OTHER".
+inline std::string page_listening(Settings s) {
+  TempDir dir;
+  s.places.state_dir = dir.path();
+  if (s.http.token_file == "OTHER") {
+    s.http.token_file = dir.file("OTHER", std::string(16, 'O') + "\n");
+    std::filesystem::permissions(s.http.token_file, std::filesystem::perms::owner_read);
+  }
+  if (s.http.listen.empty()) return "no page";
+  const auto options = page_options(s);
+  if (!options) return options.error().what;
+  HttpGuardOptions guard{true, options->tokens, options->hosts, options->origins};
+  guard.page = options->page;
+  guard.open_reading = options->open_reading;
+  std::string out;
+  for (const char* method : {"GET", "DELETE", "token"}) {
+    HttpRequest one;
+    one.method = method == std::string_view("token") ? "DELETE" : method;
+    one.path = "/v1/jobs/1";
+    one.headers = {{"host", "127.0.0.1"}};
+    if (method == std::string_view("token")) one.headers["authorization"] = "Bearer " + std::string(16, 'O');
+    const auto refused = refuse(one, guard);
+    out += fmt::format(" {}", refused ? refused->status : 200);
+  }
+  return out;
+}
+
 }  // namespace smartmig::settings_test

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "base/errors.h"
 #include "cli/policy_flags.h"
 #include "cli/queue/service_manager.h"
 #include "cli/verbs.h"
@@ -15,6 +16,7 @@
 #include "serve/http/api.h"
 #include "serve/http/http_server.h"
 #include "serve/http/listen_options.h"
+#include "serve/http/page.h"
 
 namespace smartmig::cli {
 namespace {
@@ -75,7 +77,8 @@ int run_serve(const Arguments& arguments) {
   std::string config_file, emulate, driver, socket, state, policy, shadow, power = "auto", clock = "real";
   PolicyOptions parameters;
   DaemonHostOptions station_options;
-  bool gen_config = false, quiet = false;
+  bool gen_config = false, quiet = false, http = false;
+  std::int64_t http_port = -1;
   Command command(
       "serve", "[--emulate GPUS]",
       "Runs the queue: takes jobs over a Unix socket, carves slices for them, runs them, and accounts for "
@@ -87,6 +90,8 @@ int run_serve(const Arguments& arguments) {
   command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 8xa100-40gb");
   command.option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)");
   command.option("--socket", socket, "PATH", "where to listen");
+  command.flag("--http", http, "the page in a browser, too: http://127.0.0.1:7480/, to read; a token signs in");
+  command.option("--http-port", http_port, "PORT", "--http at another port of 127.0.0.1; 0: any free one");
   command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept");
   command.option("--policy", policy, "POLICY", "who decides, listed below");
   declare_policy_parameters(command, parameters);
@@ -113,6 +118,8 @@ int run_serve(const Arguments& arguments) {
     if (!emulate.empty()) settings.places.driver = "emulate:" + emulate;
     if (!driver.empty()) settings.places.driver = driver;
     if (!socket.empty()) settings.places.socket = socket;
+    if (http && settings.http.listen.empty()) settings.http.listen = "127.0.0.1:7480";
+    if (http_port >= 0) settings.http.listen = fmt::format("127.0.0.1:{}", http_port);
     if (!state.empty()) settings.places.state_dir = state;
     if (!policy.empty()) settings.policy.name = policy;
     if (!parameters.layouts.empty()) settings.policy.layouts = parameters.layouts;
@@ -123,6 +130,7 @@ int run_serve(const Arguments& arguments) {
     return settings;
   };
   if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
+  if (http_port > 65535 || http_port < -1) return usage_error(invalid("--http-port {}: 0 to 65535", http_port));
   auto settings = read();
   if (!settings) return usage_error(settings.error());
   if (gen_config) {
@@ -143,11 +151,23 @@ int run_serve(const Arguments& arguments) {
   Api api((*host)->service(), SMARTMIG_VERSION);
   auto server = HttpServer::start(api, socket_options(*settings));
   if (!server) return failure(server.error());
-  std::unique_ptr<HttpServer> remote;
+  PageHandler with_page(api);
+  std::unique_ptr<HttpServer> remote, page;
+  if (!settings->http.listen.empty()) {
+    if (!has_page()) return failure(unsupported("{}", kNoPage));
+    const auto options = page_options(*settings);
+    if (!options) return failure(options.error());
+    auto started = HttpServer::start(with_page, *options);
+    if (!started) return failure(started.error());
+    page = std::move(*started);
+    if (!quiet)
+      fmt::print(stderr, "smartmig: page at http://127.0.0.1:{}/ (read only; to sign in: the token in {})\n",
+                 page->port(), page_token_file(*settings));
+  }
   if (!settings->tcp.listen.empty()) {
     const auto options = tcp_options(*settings);
     if (!options) return failure(options.error());
-    auto started = HttpServer::start(api, *options);
+    auto started = HttpServer::start(with_page, *options);
     if (!started) return failure(started.error());
     remote = std::move(*started);
   }
@@ -160,6 +180,7 @@ int run_serve(const Arguments& arguments) {
     const SignsOfLife signs(manager, [&] { return in_one_line(**host); });
     (*host)->daemon().run();
   }
+  page.reset();
   remote.reset();
   server->reset();
   if (!quiet) fmt::print(stderr, "smartmig: the queue is stored; running jobs go on\n");

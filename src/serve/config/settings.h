@@ -109,6 +109,12 @@ struct Settings {
     bool operator==(const Tcp&) const = default;
   } tcp;
 
+  struct Page {
+    std::string listen;      // "127.0.0.1:7480": the page and the API there, for strangers to read; empty: none
+    std::string token_file;  // empty: page-token in the state directory, made where it is missing
+    bool operator==(const Page&) const = default;
+  } http;
+
   struct Hooks {
     std::string on_finish;  // run as the daemon's user with the job's JSON on its standard input; empty: none
     std::string mail;       // the same, with {"event","mail_user","job"}, for what a job's owner asked to hear of

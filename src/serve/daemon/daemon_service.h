@@ -32,6 +32,10 @@ class DaemonService final : public Service {
   Result<Json> why(const Caller& caller, std::uint64_t id) override;
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;
+  Result<Json> world(const Caller& caller) override;
+  Result<Json> changes(const Caller& caller, std::uint64_t since) override;
+  Result<Json> reasons(const Caller& caller, const Json& body) override;
+  Result<Json> futures(const Caller& caller, int count) override;
   Result<Json> gpus(const Caller& caller) override;
   Result<Json> status(const Caller& caller) override;
   Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) override;

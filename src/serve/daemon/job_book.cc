@@ -3,6 +3,11 @@
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
+namespace {
+
+constexpr std::size_t kMostGone = 20'000;
+
+}  // namespace
 
 Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
   last_id_ = QueueId(std::max(start.last_job, last_id));
@@ -17,7 +22,15 @@ Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
 JobRecord& JobBook::enter(JobRecord job) {
   const QueueId id = job.id;
   by_title_[{job.owner.uid, title(job)}].insert(id);
+  job.version = ++version_;
   return jobs_.emplace(id, std::move(job)).first->second;
+}
+
+std::optional<std::vector<QueueId>> JobBook::gone_since(std::uint64_t version) const {
+  if (version < forgotten_) return std::nullopt;
+  std::vector<QueueId> out;
+  for (auto at = gone_.rbegin(); at != gone_.rend() && at->first > version; ++at) out.push_back(at->second);
+  return out;
 }
 
 void JobBook::forget_title(const JobRecord& job) {
@@ -46,11 +59,13 @@ JobRecord* JobBook::find(QueueId id) {
 }
 
 void JobBook::changed(const JobRecord& job) {
+  if (JobRecord* mine = find(job.id)) mine->version = ++version_;
   pending_.changed(job.id);
   waiting_.put(job);
 }
 
 void JobBook::respecified(const JobRecord& job) {
+  if (JobRecord* mine = find(job.id)) mine->version = ++version_;
   pending_.respecified(job.id);
   waiting_.put(job);
 }
@@ -87,6 +102,11 @@ void JobBook::end(JobRecord& job) {
   forget_title(job);
   ended_.push_back(std::move(job));
   jobs_.erase(id);
+  gone_.emplace_back(++version_, id);
+  if (gone_.size() > kMostGone) {
+    forgotten_ = gone_.front().first;
+    gone_.pop_front();
+  }
   queue_changed_ = true;
 }
 
@@ -148,6 +168,7 @@ bool JobBook::commit(std::vector<EventRow> events, const std::function<std::stri
     waiting_.erase(id);
     forget_title(*job);
     jobs_.erase(id);
+    gone_.emplace_back(++version_, id);
   }
   return outcome.stored;
 }

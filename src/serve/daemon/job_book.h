@@ -7,7 +7,9 @@
 //   - an ended job keeps collecting joules (settling) until the sample that covers its end.
 // Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
 #pragma once
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "serve/daemon/pending_commit.h"
@@ -46,6 +48,11 @@ class JobBook {
   bool credit(QueueId id, double joules, EnergySource source);
   void settled(int gpu, UnixTime until);  // energy up to here is known on this GPU
 
+  // For those who follow the queue: each change makes the book a newer version, and a job carries that of its last one.
+  // Nothing: too many have ended since for all of them to be named.
+  std::uint64_t version() const { return version_; }
+  std::optional<std::vector<QueueId>> gone_since(std::uint64_t version) const;
+
   // Something that admission looks at has changed: it is to look again.
   void queue_changed() { queue_changed_ = true; }
   bool take_queue_changed() { return std::exchange(queue_changed_, false); }
@@ -67,6 +74,8 @@ class JobBook {
   std::map<QueueId, JobRecord> settling_;
   std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
   std::vector<JobRecord> ended_;
+  std::uint64_t version_ = 1, forgotten_ = 0;           // ends up to this version are not named any more
+  std::deque<std::pair<std::uint64_t, QueueId>> gone_;  // by version
   QueueId last_id_ = kNoId;
   bool queue_changed_ = true;
 };

@@ -105,7 +105,8 @@ struct JobRecord {
   } energy;
   struct {
     int preempted = 0, out_of_memory = 0, overruns = 0, suspended = 0;
-  } counts;  // how often
+  } counts;                   // how often
+  std::uint64_t version = 0;  // of the book when it last changed; not stored
 };
 
 inline bool in_array(const JobRecord& job) { return job.array.id != kNoId; }

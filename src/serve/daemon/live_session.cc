@@ -19,7 +19,9 @@ LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platf
   record.cost = cost_;
   record.initial = layouts;
   record.version = run.version;
-  record.config = {{"policy", run.policy}, {"world", run.world}};
+  record.config = {{"policy", run.policy},
+                   {"world", run.world},
+                   {"began_at", fmt::format("{:.6f}", unix_seconds(origin + cluster.now()))}};
   record.summary.a = 2e-7;
   record.summary.days = 1;
   journal_->begin_run(record, cluster.now());

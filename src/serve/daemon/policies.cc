@@ -51,9 +51,16 @@ PolicySpec Policies::future_spec(std::string name, bool own) const {
 
 PolicyMaker Policies::own() const { return maker_of(future_spec(settings_.policy.name, true)); }
 PolicyMaker Policies::other(const std::string& name) const { return maker_of(future_spec(name, false)); }
-PolicyMaker Policies::deciding() const {
+PolicySpec Policies::deciding_spec() const {
   const Guard* guard = stack_.guard();
-  return guard && guard->deciding() != 0 ? other(guard->candidates()[guard->deciding()].name) : own();
+  if (guard && guard->deciding() != 0) return future_spec(guard->candidates()[guard->deciding()].name, false);
+  return future_spec(settings_.policy.name, true);
+}
+PolicyMaker Policies::deciding() const { return maker_of(deciding_spec()); }
+PolicyMaker Policies::capped(const std::string& name, double fleet_cap_w) const {
+  PolicySpec spec = name.empty() ? deciding_spec() : future_spec(name, false);
+  spec.caps.fleet_w = fleet_cap_w > 0 ? fleet_cap_w : kNoCap;
+  return maker_of(std::move(spec));
 }
 
 Result<Ok> Policies::make() {

@@ -37,10 +37,13 @@ class Policies {
   PolicyMaker own() const;                           // the configured policy, whoever decides now
   PolicyMaker deciding() const;                      // the one that decides now: a plain one while the guard fell back
   PolicyMaker other(const std::string& name) const;  // another in its place
+  // Another (empty: the deciding one) under another cap of the whole fleet, in watts; 0: none.
+  PolicyMaker capped(const std::string& name, double fleet_cap_w) const;
 
  private:
   PolicySpec spec(std::string name, bool own) const;
   PolicySpec future_spec(std::string name, bool own) const;
+  PolicySpec deciding_spec() const;
 
   const Settings& settings_;
   std::shared_ptr<const Platform> platform_;

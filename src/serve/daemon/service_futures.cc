@@ -5,6 +5,7 @@
 #include "model/speed.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_json.h"
+#include "serve/daemon/lanes_json.h"
 #include "serve/daemon/live_fork.h"
 #include "serve/daemon/why_now.h"
 
@@ -21,22 +22,6 @@ LiveFork fork_of(Daemon& daemon, QueueId up_to) {
 // A time would be a guess at when somebody resumes it.
 Error is_paused(const std::string& what) {
   return busy_error("the queue is paused: nothing is started until smartmig resume, so {} is not known", what);
-}
-
-Json to_json(const Outcome& outcome, const LiveFork& live) {
-  return {{"policy", outcome.policy},
-          {"energy_j", outcome.energy_j},
-          {"late_s", outcome.late_s},
-          {"mean_late_s", outcome.mean_late_s},
-          {"last_finish_at", unix_seconds(outcome.last_finish + live.origin)},
-          {"jobs", outcome.jobs.size()},
-          {"cost", live.prices ? Json(outcome.cost(*live.prices)) : Json()}};
-}
-
-Json to_json(const Spread& spread, UnixTime origin) {
-  return {{"p10", unix_seconds(spread.p10 + origin)},
-          {"p50", unix_seconds(spread.p50 + origin)},
-          {"p90", unix_seconds(spread.p90 + origin)}};
 }
 
 }  // namespace
@@ -62,70 +47,45 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
               {"futures", kFutures},
               {"expected_start_at", unix_seconds(mine.expected_start + live.origin)},
               {"expected_finish_at", unix_seconds(mine.expected_finish + live.origin)},
-              {"start_at", to_json(mine.start, live.origin)},
-              {"finish_at", to_json(mine.finish, live.origin)},
+              {"start_at", spread_json(mine.start, live.origin)},
+              {"finish_at", spread_json(mine.finish, live.origin)},
               {"deadline_at", found.spec.deadline ? Json(unix_seconds(*found.spec.deadline)) : Json()},
               {"on_time_ratio", mine.on_time_ratio}};
   return out;
 }
 
-Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& body) {
-  SMARTMIG_TRY(const JsonObject object, JsonObject::open(body, "whatif", "", {"policy", "add_gpus", "job"}));
-  SMARTMIG_TRY(const std::string policy_name, object.text("policy", ""));
-  SMARTMIG_TRY(const std::string gpus, object.text("add_gpus", ""));
-  if (policy_name.empty() && gpus.empty() && !object.has("job"))
-    return invalid("say what to change: policy, add_gpus or job");
+Result<Service::Json> DaemonService::futures(const Caller&, int count) {
   LiveFork live;
-  PolicyMaker now_policy, then_policy;
-  std::optional<Job> extra;
-  JobRecord extra_record;
+  PolicyMaker policy;
+  Json out;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  if (d.decisions().paused()) return is_paused("how it goes on");
                  live = fork_of(d, QueueId(~std::uint64_t{0}));
-                 now_policy = d.policies().deciding();
-                 then_policy = policy_name.empty() ? now_policy : d.policies().other(policy_name);
-                 if (object.has("job")) {
-                   SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(body["job"]), d.now()));
-                   extra_record = d.jobs().as_record(caller, std::move(spec));
-                   extra = job_in_fork(extra_record, d.state().session.belief(), d.state().settings.defaults.slack,
-                                       live.shared);
-                 }
+                 policy = d.policies().deciding();
+                 out = {{"now_at", unix_seconds(d.now())}, {"policy", d.policies().name()}, {"futures", count}};
                  return Ok{};
                }));
   (void)forked;
-  live.fork.decided = false;  // both futures begin with a decision, so that they differ by the change alone
-  Fork changed = live.fork;
-  if (!gpus.empty()) {
-    SMARTMIG_TRY(changed, with_gpus(std::move(changed), gpus));
-  }
-  if (extra) {
-    ForkFacts facts{kNever, ForkFacts().sigma, extra_record.owner.uid, extra_record.spec.cpus,
-                    extra_record.spec.host_mem_mib};
-    if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
-    SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
-                                   SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",
-                                   "the new job", facts));
-  }
-  if (changed.jobs.empty()) return busy_error("the queue is empty: there is no future to compare");
-  SMARTMIG_TRY(const Outcome then, run_future(changed, then_policy));
+  MemoryJournal journal;
+  Outcome expected;
+  SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, count, 1, &journal, &expected));
   Json jobs = Json::array();
-  Json now_json;
-  std::optional<Outcome> now;
-  if (!live.fork.jobs.empty()) {
-    SMARTMIG_TRY(now, run_future(live.fork, now_policy));
-    now_json = to_json(*now, live);
+  for (std::size_t i = 0; i < etas.size(); ++i) {
+    const Eta& eta = etas[i];
+    if (is_phantom(live.ids[i])) continue;
+    jobs.push_back({{"id", number(live.ids[i])},
+                    {"expected_start_at", unix_seconds(eta.expected_start + live.origin)},
+                    {"expected_finish_at", unix_seconds(eta.expected_finish + live.origin)},
+                    {"start_at", count > 0 ? spread_json(eta.start, live.origin) : Json()},
+                    {"finish_at", count > 0 ? spread_json(eta.finish, live.origin) : Json()},
+                    {"deadline_at", eta.deadline == kNever ? Json() : Json(unix_seconds(eta.deadline + live.origin))},
+                    {"on_time_ratio", count > 0 ? Json(eta.on_time_ratio) : Json()},
+                    {"late_s", expected.jobs[i].late_s}});
   }
-  for (std::size_t i = 0; i < then.jobs.size(); ++i) {
-    const bool known = i < live.ids.size();
-    Json one = {{"id", known ? Json(live.ids[i]) : Json()},
-                {"finish_now_at", known && now ? Json(unix_seconds(now->jobs[i].finish + live.origin)) : Json()},
-                {"finish_then_at", unix_seconds(then.jobs[i].finish + live.origin)},
-                {"start_then_at", unix_seconds(then.jobs[i].start + live.origin)},
-                {"late_now_s", known && now ? Json(now->jobs[i].late_s) : Json()},
-                {"late_then_s", then.jobs[i].late_s}};
-    jobs.push_back(std::move(one));
-  }
-  return Json{{"now", std::move(now_json)}, {"then", to_json(then, live)}, {"jobs", std::move(jobs)}};
+  out["outcome"] = etas.empty() ? Json() : outcome_json(expected, live.origin, live.prices);
+  out["jobs"] = std::move(jobs);
+  put_lanes(out, live.fork, journal.events(), live.ids, live.origin);
+  return out;
 }
 
 Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {

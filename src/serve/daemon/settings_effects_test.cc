@@ -192,6 +192,8 @@ Effects effects() {
       {"tcp.key", {"tcp.key = \"TOKEN\"", tcp_answer, kTcp + "tcp.certificate = \"/nowhere\"\n"}},
       {"tcp.tls", {"tcp.tls = false", tcp_answer, kTcp}},
       {"tcp.hosts", {"tcp.hosts = [\"gpu1.example.org\"]", tcp_answer, kPlain}},
+      {"http.listen", {"http.listen = \"127.0.0.1:0\"", page_listening}},
+      {"http.token_file", {"http.token_file = \"OTHER\"", page_listening, "http.listen = \"127.0.0.1:0\"\n"}},
       {"tcp.allowed_origins", {"tcp.allowed_origins = [\"https://a.example\"]", tcp_answer, kPlain}},
       {"hooks.on_finish", {"hooks.on_finish = \"set\"", hook_ran}},
       {"hooks.mail", {"hooks.mail = \"set\"", hook_ran}},

@@ -57,6 +57,14 @@ struct Reservation {
   std::vector<std::string> after;  // names of jobs that end, or run, there before
 };
 
+// What stands in its way: a busy slice that would take it, or, where there is none, one that stands where such a slice
+// could be made.
+struct Blocker {
+  GpuId gpu = kNoGpu;
+  std::string slice, job;  // the job's name
+  UnixTime until{};        // its expected finish
+};
+
 struct Alternative {
   std::string what;
   UnixTime start{}, finish{};
@@ -70,6 +78,7 @@ struct Why {
   std::vector<std::string> to_change;
   std::vector<Alternative> alternatives;
   std::optional<Reservation> reservation = {};
+  std::vector<Blocker> blocked_by = {};
 };
 
 Why why_waiting(const WhyInput& input);

@@ -55,6 +55,10 @@ nlohmann::json to_json(std::uint64_t job, const Why& why) {
                             {"late_s", a.late_s},
                             {"energy_j", a.energy_j},
                             {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});
+  nlohmann::json blocked_by = nlohmann::json::array();
+  for (const Blocker& b : why.blocked_by)
+    blocked_by.push_back(
+        {{"gpu", index(b.gpu)}, {"slice", b.slice}, {"job", b.job}, {"until_at", unix_seconds(b.until)}});
   nlohmann::json reservation;
   if (why.reservation) {
     const Reservation& r = *why.reservation;
@@ -70,6 +74,7 @@ nlohmann::json to_json(std::uint64_t job, const Why& why) {
           {"sentence", why.sentence},
           {"to_change", why.to_change},
           {"reservation", std::move(reservation)},
+          {"blocked_by", std::move(blocked_by)},
           {"alternatives", std::move(alternatives)}};
 }
 

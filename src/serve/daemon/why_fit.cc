@@ -74,6 +74,29 @@ WhyFit look_for_place(const WhyInput& in) {
   return fit;
 }
 
+std::vector<Blocker> blockers(const WhyInput& in) {
+  const Cluster& cluster = *in.cluster;
+  std::vector<Blocker> takers, others;
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+    const GpuState& gpu = cluster.gpus()[g];
+    if (gpu.blocked || in.reserved.count(g)) continue;
+    const Platform::Model& model = cluster.platform().model(GpuId(g));
+    std::uint32_t wanted = 0;  // memory slices where one that takes it could stand
+    for (std::size_t p = 0; p < model.type_of_placement.size(); ++p)
+      if (model.type_of_placement[p] != kNoType && takes(in, model.type_of_placement[p]))
+        wanted |= model.gpu->placement(PlacementId(std::uint8_t(p))).mask;
+    for (const PlacementId p : gpu.busy) {
+      if (!(model.gpu->placement(p).mask & wanted)) continue;
+      const JobId job = gpu.job_at[index(p)];
+      const TypeId type = model.type_of_placement[index(p)];
+      (type != kNoType && takes(in, type) ? takers : others)
+          .push_back({GpuId(g), fmt::format("{}@{}", model.gpu->profile_of(p).name, model.gpu->placement(p).start),
+                      cluster.jobs().workload().name_of(index(job)), in.origin + cluster.state(job).finish});
+    }
+  }
+  return takers.empty() ? others : takers;
+}
+
 Time soonest_on_free(const WhyInput& in) {
   const Cluster& cluster = *in.cluster;
   Time soonest = kNever;

@@ -22,6 +22,7 @@ struct WhyFit {
 WhyFit look_for_place(const WhyInput& in);
 // When it would end at the earliest on a slice that is there and idle; kNever: there is none.
 Time soonest_on_free(const WhyInput& in);
+std::vector<Blocker> blockers(const WhyInput& in);
 std::string slice_words(const Cluster& cluster, GpuId gpu, PlacementId where);  // "3g.20gb@4 of GPU 1"
 
 }  // namespace smartmig

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "serve/daemon/why_fit.h"
+
 namespace smartmig {
 namespace {
 
@@ -124,6 +126,8 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
     for (const auto& [where, words] : state.boards.at(int(g)).quarantined) in.quarantined[{g, where}] = words;
   add_reserved(in, *job, state);
   Why why = why_waiting(in);
+  in.origin = state.session.belief().origin();
+  why.blocked_by = blockers(in);
   if (const int times = job->counts.preempted; times > 0)
     why.sentence +=
         fmt::format("; it was stopped for another job {}", times == 1 ? "once" : fmt::format("{} times", times));

@@ -18,7 +18,7 @@ constexpr int kDeepest = 32;  // nesting of a body
 struct Query {
   std::int64_t since = 0, until = INT64_MAX;
   std::string by = "user";
-  std::int64_t after = 0, limit = 1000, attempt = 0, offset = 0, follow = 0;
+  std::int64_t after = 0, limit = 1000, attempt = 0, offset = 0, follow = 0, count = 20;
   bool has_after = false;
   std::string state;
   std::optional<std::uint32_t> uid;
@@ -52,6 +52,7 @@ Result<Ok> take(Query& query, const ApiParameter& parameter, const std::string& 
    : name == "limit"   ? query.limit
    : name == "attempt" ? query.attempt
    : name == "offset"  ? query.offset
+   : name == "count"   ? query.count
                        : query.follow) = *number;
   return Ok{};
 }
@@ -205,6 +206,14 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
           "text/plain; charset=utf-8");
     case ApiCall::kWhatif:
       return json(service.whatif(caller, *body));
+    case ApiCall::kWorld:
+      return json(service.world(caller));
+    case ApiCall::kChanges:
+      return json(service.changes(caller, std::uint64_t(query->since)));
+    case ApiCall::kReasons:
+      return json(service.reasons(caller, *body));
+    case ApiCall::kFutures:
+      return json(service.futures(caller, int(query->count)));
     case ApiCall::kGpus:
       return json(service.gpus(caller));
     case ApiCall::kDrain:

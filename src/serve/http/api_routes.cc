@@ -102,6 +102,35 @@ std::vector<ApiRoute> make_routes() {
        "Comparison",
        "Question",
        {},
+       true,
+       true},
+      {C::kWorld, "GET", "/v1/world", "What a page needs first: GPU models, GPUs, and who asks.", 200, "World"},
+      {C::kChanges,
+       "GET",
+       "/v1/jobs/changes",
+       "Live jobs in short: all, or those that changed since a version.",
+       200,
+       "Changes",
+       nullptr,
+       {{"since", ApiParameter::kNumber, 0, kMost, "version of the answer before; 0: all"}}},
+      {C::kReasons,
+       "POST",
+       "/v1/jobs/reasons",
+       "Why some jobs wait, in one code and sentence each.",
+       200,
+       "Reasons",
+       "Ids",
+       {},
+       false,
+       true},
+      {C::kFutures,
+       "GET",
+       "/v1/futures",
+       "The slices of the future: who is expected where, from when to when, with the spread over simulated futures.",
+       200,
+       "Futures",
+       nullptr,
+       {{"count", ApiParameter::kNumber, 0, 20, "futures with uncertain run times; 20 if not said, 0: as expected"}},
        true},
       {C::kGpus, "GET", "/v1/gpus", "The GPUs and their slices.", 200, "GpuList"},
       {C::kDrain, "POST", "/v1/gpus/{gpu}/drain", "Start nothing more on a GPU.", 200, "Done"},
@@ -166,6 +195,12 @@ const std::vector<std::string>& job_states() {
   static const std::vector<std::string> states = {"active",   "final", "held",   "queued",    "starting", "running",
                                                   "stopping", "done",  "failed", "cancelled", "timed_out"};
   return states;
+}
+
+bool only_reads(std::string_view method, std::string_view path) {
+  if (method == "GET" || method == "HEAD") return true;
+  const RouteMatch match = match_route(method, path);
+  return match.route && match.route->asks;
 }
 
 RouteMatch match_route(std::string_view method, std::string_view path) {

@@ -32,6 +32,10 @@ enum class ApiCall : std::uint8_t {
   kEta,
   kLog,
   kWhatif,
+  kWorld,
+  kChanges,
+  kReasons,
+  kFutures,
   kGpus,
   kDrain,
   kResumeGpu,
@@ -65,6 +69,7 @@ struct ApiRoute {
   const char* body = nullptr;  // name of a schema; nothing: no body is taken
   std::vector<ApiParameter> query = {};
   bool slow = false;  // simulates or copies: may take seconds
+  bool asks = false;  // a POST that changes nothing; every GET is a question
 };
 
 const std::vector<ApiRoute>& api_routes();
@@ -75,6 +80,8 @@ struct RouteMatch {
   std::int64_t number = 0;  // what stood for {id} or {gpu}
   std::string allow;        // no route, but these methods have one at this path
 };
+// Does it only look? Where reading is open to strangers, these are what they may ask.
+bool only_reads(std::string_view method, std::string_view path);
 RouteMatch match_route(std::string_view method, std::string_view path);
 
 }  // namespace smartmig

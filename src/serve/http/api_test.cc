@@ -35,6 +35,12 @@ TEST(Api, RoutesReachTheirMethods) {
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/queue/resume").body)["paused"], false);
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/backup", R"({"path":"/x/y"})").body)["path"], "/x/y");
   EXPECT_EQ(Json::parse(w.ask("POST", "/v1/whatif", R"({"policy":"cedf"})").body)["asked"]["policy"], "cedf");
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/world").body)["kind"], "live");
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/jobs/changes?since=7").body)["since"], 7);
+  EXPECT_EQ(Json::parse(w.ask("POST", "/v1/jobs/reasons", R"({"ids":[3]})").body)["asked"]["ids"][0], 3);
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/futures").body)["futures"], 20);
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/futures?count=0").body)["futures"], 0);
+  EXPECT_EQ(w.ask("GET", "/v1/futures?count=21").status, 400);
   EXPECT_EQ(w.ask("GET", "/metrics").type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(w.ask("GET", "/healthz").status, 200);
   w.service.ready = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "serve/http/api_routes.h"
+#include "serve/http/page.h"
 
 namespace smartmig {
 namespace {
@@ -26,13 +28,15 @@ bool host_allowed(const std::string& header, const HttpGuardOptions& options) {
 }
 
 bool from_a_page(const HttpRequest& request, const HttpGuardOptions& options) {
-  const bool has_origin = request.headers.contains("origin");
-  if (has_origin) return !contains(options.origins, request.header("origin"));
+  const std::string host = request.header("host");
+  const auto known = [&](const std::string& origin) {
+    return contains(options.origins, origin) ||
+           (options.page && !host.empty() && (origin == "http://" + host || origin == "https://" + host));
+  };
+  if (request.headers.contains("origin")) return !known(request.header("origin"));
   const std::string site = lower(request.header("sec-fetch-site"));
   if (site.empty() || site == "none") return false;
-  const std::string host = request.header("host");
-  const bool own = contains(options.origins, "http://" + host) || contains(options.origins, "https://" + host);
-  return !(site == "same-origin" && own);
+  return !(site == "same-origin" && (known("http://" + host) || known("https://" + host)));
 }
 
 const Caller* caller_of(const HttpRequest& request, const HttpGuardOptions& options) {
@@ -62,7 +66,8 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
   if (request.two_lengths)
     return error_reply(400, "invalid",
                        "the length of the body is given twice, or beside Transfer-Encoding: say it once");
-  if (from_a_page(request, options))
+  const bool for_all = options.page && request.method == "GET" && is_page_path(request.path);
+  if (!for_all && from_a_page(request, options))
     return error_reply(403, "no_permission",
                        "requests of web pages are refused: list the page's origin in the configuration");
   if (options.tcp) {
@@ -70,6 +75,9 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
       return error_reply(421, "no_permission",
                          "the Host header is no name of this machine: list it in the configuration");
     const Caller* caller = caller_of(request, options);
+    const Caller stranger;
+    const bool open = options.open_reading && only_reads(request.method, request.path);
+    if (!caller && !request.headers.contains("authorization") && (for_all || open)) caller = &stranger;
     if (!caller) {
       auto reply = error_reply(401, "no_permission", "show the token: Authorization: Bearer TOKEN");
       reply.headers.emplace_back("WWW-Authenticate", "Bearer");

@@ -2,6 +2,10 @@
 // Origin or Sec-Fetch-Site with what it asks of another site, and cannot leave them out: such requests are refused
 // unless the origin is configured. No CORS header is ever given. On TCP every request shows a token, and the Host
 // header must be an address, localhost or a configured name, which stops a foreign name that was made to point here.
+//
+// Where the server has the page (page.h), the page's own files are for everybody, and what it asks of the server it came
+// from is not foreign: the origin's host is the Host header's. With `open_reading` a request without a token is a
+// stranger's, who may look (api_routes.h: only_reads) but change nothing. A wrong token is refused all the same.
 #pragma once
 #include <optional>
 
@@ -21,6 +25,7 @@ struct HttpGuardOptions {
   std::vector<std::string> origins;       // "https://board.example.org": pages that may ask
   std::size_t max_body = kMostBodyBytes;  // bytes
   std::size_t max_headers = 32 << 10;
+  bool page = false, open_reading = false;  // TCP only
 };
 
 bool same_secret(std::string_view a, std::string_view b);  // in a time that tells nothing but the lengths

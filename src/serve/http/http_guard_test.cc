@@ -54,6 +54,44 @@ TEST(HttpGuard, TcpNeedsTokenAndHost) {
   EXPECT_TRUE(request.caller.operator_rights);
 }
 
+TEST(HttpGuard, ThePageAsksItsOwnServerAndStrangersOnlyLook) {
+  HttpGuardOptions options;
+  options.tcp = options.page = options.open_reading = true;
+  options.tokens = {{"0123456789abcdef", {7, 8, false}}};
+  const auto status = [&](const char* method, const char* path,
+                          std::map<std::string, std::string, std::less<>> headers) {
+    auto request = from(std::move(headers));
+    request.method = method;
+    request.path = path;
+    request.caller = {5, 5, true};
+    const auto reply = refuse(request, options);
+    if (!reply && !request.headers.contains("authorization")) {
+      EXPECT_FALSE(request.caller.known());
+      EXPECT_FALSE(request.caller.operator_rights);
+    }
+    return reply ? reply->status : 0;
+  };
+  const std::string host = "127.0.0.1:7480", own = "http://127.0.0.1:7480", token = "Bearer 0123456789abcdef";
+  EXPECT_EQ(status("GET", "/v1/status", {{"host", host}, {"sec-fetch-site", "same-origin"}}), 0);
+  EXPECT_EQ(status("POST", "/v1/whatif", {{"host", host}, {"origin", own}}), 0);
+  EXPECT_EQ(status("POST", "/v1/jobs", {{"host", host}, {"origin", own}}), 401);
+  EXPECT_EQ(status("DELETE", "/v1/jobs/1", {{"host", host}, {"origin", own}}), 401);
+  EXPECT_EQ(status("POST", "/v1/jobs", {{"host", host}, {"origin", own}, {"authorization", token}}), 0);
+  EXPECT_EQ(status("GET", "/v1/status", {{"host", host}, {"authorization", "Bearer 0123456789abcdee"}}), 401);
+  // Another page, another port of this machine, another name that points here.
+  EXPECT_EQ(status("POST", "/v1/whatif", {{"host", host}, {"origin", "http://127.0.0.1:8000"}}), 403);
+  EXPECT_EQ(status("POST", "/v1/jobs", {{"host", host}, {"origin", "https://evil.example"}, {"authorization", token}}),
+            403);
+  EXPECT_EQ(status("GET", "/v1/status", {{"host", host}, {"sec-fetch-site", "cross-site"}}), 403);
+  EXPECT_EQ(status("GET", "/v1/status", {{"host", "evil.example"}, {"sec-fetch-site", "same-origin"}}), 421);
+  // A link from elsewhere leads to the page, which holds no data.
+  EXPECT_EQ(status("GET", "/", {{"host", host}, {"sec-fetch-site", "cross-site"}}), 0);
+  EXPECT_EQ(status("GET", "/page/app.js", {{"host", host}, {"sec-fetch-site", "same-origin"}}), 0);
+  options.open_reading = false;
+  EXPECT_EQ(status("GET", "/", {{"host", host}}), 0);
+  EXPECT_EQ(status("GET", "/v1/status", {{"host", host}}), 401);
+}
+
 TEST(HttpGuard, BodiesAndHeadersHaveLimits) {
   EXPECT_EQ(refused({{"content-length", "5"}, {"content-type", "application/json"}}), 0);
   EXPECT_EQ(refused({{"content-length", "5"}, {"content-type", "Application/JSON; charset=utf-8"}}), 0);

@@ -28,6 +28,8 @@ struct Exchange {  // one request and its reply
 HttpGuardOptions guard_of(const HttpServerOptions& options) {
   HttpGuardOptions guard;
   guard.tcp = options.socket.empty();
+  guard.page = options.page;
+  guard.open_reading = options.open_reading;
   guard.tokens = options.tokens;
   guard.hosts = options.hosts;
   guard.origins = options.origins;
@@ -254,7 +256,10 @@ Server::~Server() {
 
 Result<Ok> check(const HttpServerOptions& options, const ListenSocket& socket) {
   if (!options.socket.empty()) return Ok{};
-  if (options.tokens.empty()) return invalid("TCP needs a token: set one of at least 16 bytes, or use the Unix socket");
+  if (options.open_reading && !socket.loopback())
+    return invalid("{} is no loopback address: reading without a token is refused there", socket.name());
+  if (options.tokens.empty() && !options.open_reading)
+    return invalid("TCP needs a token: set one of at least 16 bytes, or use the Unix socket");
   for (const HttpToken& token : options.tokens)
     if (token.token.size() < 16) return invalid("a token for TCP must have at least 16 bytes: make a longer one");
   if (options.plain && !socket.loopback())

@@ -31,6 +31,8 @@ struct HttpServerOptions {
   int port = 0;
   std::string certificate_file, key_file;  // PEM
   bool plain = false;                      // TCP without TLS: on a loopback address only
+  bool page = false;                       // has the page: its files are for everybody (http_guard.h)
+  bool open_reading = false;               // strangers may look: on a loopback address only
   std::vector<HttpToken> tokens;
   std::vector<std::string> hosts, origins;
   HttpLimits limits;

@@ -120,5 +120,20 @@ TEST(MetricsText, TheGrafanaBoardAsksForNamesThatExist) {
   EXPECT_GE(queries, 10);
 }
 
+TEST(MetricsText, AlertsAskForNamesThatExist) {
+  std::ifstream file(source_dir() + "/deploy/alerts.yml");
+  const std::string text = metrics_text(sample_input());
+  int queries = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("expr: ") == line.npos) continue;
+    ++queries;
+    for (auto at = line.find("smartmig_"); at != line.npos; at = line.find("smartmig_", at + 1)) {
+      const std::string name = line.substr(at, line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at) - at);
+      EXPECT_NE(text.find("\n" + name), text.npos) << name;
+    }
+  }
+  EXPECT_GE(queries, 6);
+}
+
 }  // namespace
 }  // namespace smartmig

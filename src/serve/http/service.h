@@ -15,8 +15,9 @@ namespace smartmig {
 
 struct Caller {
   std::uint32_t uid = 0xFFFFFFFF, gid = 0xFFFFFFFF;
-  bool operator_rights = false;  // root, the daemon's own user, or the operator token
-  bool remote = false;           // by TCP: what it says of homes and users is of another machine
+  bool operator_rights = false;                     // root, the daemon's own user, or the operator token
+  bool remote = false;                              // by TCP: what it says of homes and users is of another machine
+  bool known() const { return uid != 0xFFFFFFFF; }  // else a stranger, who may only look
 };
 
 struct JobQuery {
@@ -59,6 +60,12 @@ class Service {
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;
+  // What the page asks: who sees what kind of world; all live jobs in short, and then those that changed; the codes of
+  // some waiting jobs; the slices of the future with their spread, from `count` futures.
+  virtual Result<Json> world(const Caller& caller) = 0;
+  virtual Result<Json> changes(const Caller& caller, std::uint64_t since) = 0;
+  virtual Result<Json> reasons(const Caller& caller, const Json& body) = 0;  // {"ids":[...]}, 100 at most
+  virtual Result<Json> futures(const Caller& caller, int count) = 0;
   virtual Result<Json> gpus(const Caller& caller) = 0;
   virtual Result<Json> status(const Caller& caller) = 0;
   virtual Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) = 0;

@@ -22,6 +22,7 @@ void LiveJournal::begin_run(const RunRecord& run, Time now) {
   sequence_ = jobs_ = 0;
   std::fill(numbers_.begin(), numbers_.end(), 0);
   add(now, writer_.header(run));
+  run_position_ = position_;
 }
 
 void LiveJournal::set_table(std::shared_ptr<const JobTable> table, std::vector<std::size_t> numbers) {

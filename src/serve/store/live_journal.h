@@ -25,6 +25,7 @@ class LiveJournal : public Journal {
 
   std::vector<EventRow> take() { return std::exchange(rows_, {}); }
   std::uint64_t position() const { return position_; }
+  std::uint64_t run_position() const { return run_position_; }  // of this run's header
 
  private:
   void add(Time at, std::string line);
@@ -35,7 +36,7 @@ class LiveJournal : public Journal {
   std::shared_ptr<const JobTable> table_;
   UnixTime origin_;
   Time run_began_{};
-  std::uint64_t position_;
+  std::uint64_t position_, run_position_ = 0;
   std::size_t sequence_ = 0, jobs_ = 0;
   std::vector<std::size_t> numbers_;  // by row
   std::vector<EventRow> rows_;

@@ -1,0 +1,28 @@
+// A future as it would be drawn: who is on which slice from when to when, and how layouts change. Read from the events
+// that run_future() wrote down; what runs at the fork's moment begins there. Pure; any thread.
+#pragma once
+#include "eval/futures.h"
+
+namespace smartmig {
+
+struct FutureStay {
+  std::size_t job = 0;  // index into the fork's jobs
+  GpuId gpu = kNoGpu;
+  PlacementId where = kNoPlacement;
+  Time begin{}, end{};
+  bool finished = false;  // false: it is stopped at `end` and goes on elsewhere
+};
+
+struct FutureLayout {  // what exists on a GPU from here on
+  Time at{};
+  GpuId gpu = kNoGpu;
+  Layout layout;
+};
+
+struct FutureLanes {
+  std::vector<FutureStay> stays;      // by begin
+  std::vector<FutureLayout> layouts;  // by time; none at the fork's moment
+};
+FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events);
+
+}  // namespace smartmig

@@ -1,0 +1,16 @@
+// Futures as JSON: the slices of one (docs/api.md, Stay and LayoutStep), its figures, and the spread of an instant.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "eval/future_lanes.h"
+#include "serve/daemon/live_fork.h"
+
+namespace smartmig {
+
+// Puts "stays" and "layouts" into `out`. `ids`: the queue's numbers of the fork's jobs; kNoId: one that is not there.
+void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& events, const std::vector<QueueId>& ids,
+               UnixTime origin);
+nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::optional<EnergyPrices>& prices);
+nlohmann::json spread_json(const Spread& spread, UnixTime origin);
+
+}  // namespace smartmig

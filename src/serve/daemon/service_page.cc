@@ -1,0 +1,113 @@
+// What the page asks: which world this is and who looks at it, the live jobs in short, and the codes of some of them.
+#include "base/json.h"
+#include "base/printable.h"
+#include "report/world_json.h"
+#include "serve/daemon/daemon_service.h"
+#include "serve/daemon/job_json.h"
+#include "serve/daemon/why_now.h"
+
+namespace smartmig {
+namespace {
+
+constexpr std::size_t kMostShort = 20'000;  // jobs in one answer
+constexpr std::size_t kMostEnded = 200;     // ended ones whose rows are read for it
+constexpr std::size_t kMostReasons = 100;
+
+Json at_or_null(UnixTime t) { return t == kNotYet ? Json() : Json(unix_seconds(t)); }
+
+// A row of a table: a third of the size of the whole, and nothing that is for the owner only.
+Json short_json(const Daemon& daemon, const JobRecord& job) {
+  const bool placed = job.place.gpu >= 0;
+  const UnixTime now = daemon.now();
+  std::optional<UnixTime> expected;
+  if (!job.suspended) expected = daemon.state().session.expected_finish(job.id);
+  const auto cost = cost_of(job, daemon.state().settings.priced(), now, expected);
+  return {{"id", number(job.id)},
+          {"label", label(job)},
+          {"name", title(job)},
+          {"user", job.owner.name},
+          {"state", name_of(job.status)},
+          {"suspended", job.suspended.has_value()},
+          {"reason", printable(job.reason)},
+          {"kind", job.spec.kind},
+          {"submitted_at", unix_seconds(job.times.submitted)},
+          {"started_at", at_or_null(job.times.started)},
+          {"ended_at", at_or_null(job.times.ended)},
+          {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
+          {"expected_finish_at", expected ? Json(unix_seconds(*expected)) : Json()},
+          {"late_s", seconds(lateness(job, now, expected))},
+          {"gpu", placed ? Json(job.place.gpu) : Json()},
+          {"slice", placed ? Json(to_string(job.place.slice)) : Json()},
+          {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
+          {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},
+          {"joules_j", job.attempt > 0 ? Json(job.energy.joules) : Json()},
+          {"cost", job.attempt > 0 && cost ? Json(*cost) : Json()},
+          {"priority", job.spec.priority},
+          {"attempt", job.attempt}};
+}
+
+}  // namespace
+
+Result<Json> DaemonService::world(const Caller& caller) {
+  return ask<Json>([&](Daemon& d) -> Result<Json> {
+    const DaemonState& state = d.state();
+    Json out = world_json(state.session.platform());
+    out["kind"] = "live";
+    out["version"] = facts_.version;
+    out["title"] = state.session.platform().spec();
+    out["policy"] = d.policies().name();
+    out["signed_in"] = caller.known();
+    out["operator"] = caller.operator_rights;
+    out["user"] = caller.known() ? user_name(caller.uid) : "";
+    out["began_at"] = unix_seconds(state.figures.started());
+    out["journal_run"] = state.session.journal().run_position();
+    out["journal_position"] = state.session.journal().position();
+    out["now_at"] = unix_seconds(d.now());
+    return out;
+  });
+}
+
+Result<Json> DaemonService::changes(const Caller&, std::uint64_t since) {
+  std::vector<QueueId> gone;
+  SMARTMIG_TRY(Json out, ask<Json>([&](Daemon& d) -> Result<Json> {
+                 const JobBook& book = d.state().book;
+                 auto ended = since > 0 && since <= book.version() ? book.gone_since(since) : std::nullopt;
+                 if (ended) gone = std::move(*ended);
+                 Json jobs = Json::array();
+                 std::size_t waiting = 0;
+                 for (const auto& [id, job] : book.live()) {
+                   if (is_phantom(id)) continue;
+                   waiting += is_waiting(job.status);
+                   const bool moves = !is_waiting(job.status);  // its joules and its finish change by themselves
+                   if (ended && !moves && job.version <= since) continue;
+                   if (moves || jobs.size() < kMostShort) jobs.push_back(short_json(d, job));
+                 }
+                 return Json{{"version", book.version()},
+                             {"whole", !ended.has_value()},
+                             {"waiting", waiting},
+                             {"jobs", std::move(jobs)},
+                             {"gone", gone}};
+               }));
+  for (std::size_t i = 0; i < std::min(gone.size(), kMostEnded); ++i) {
+    const auto found = record(number(gone[i]));
+    if (!found || !is_final(found->status)) continue;  // pruned, or back again
+    SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return short_json(d, *found); }));
+    out["jobs"].push_back(std::move(one));
+  }
+  return out;
+}
+
+Result<Json> DaemonService::reasons(const Caller&, const Json& body) {
+  SMARTMIG_TRY(const JsonObject object, JsonObject::open(body, "reasons", "", {"ids"}));
+  SMARTMIG_TRY(const auto ids, object.counts("ids"));
+  if (ids.size() > kMostReasons) return invalid("ids: {} at most at once", kMostReasons);
+  return ask<Json>([&](Daemon& d) -> Result<Json> {
+    Json list = Json::array();
+    for (const std::uint64_t id : ids)
+      if (const auto why = why_now(d, QueueId(id)))
+        list.push_back({{"id", id}, {"code", why->code}, {"sentence", why->sentence}});
+    return Json{{"reasons", std::move(list)}};
+  });
+}
+
+}  // namespace smartmig

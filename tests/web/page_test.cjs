@@ -1,0 +1,276 @@
+// The page against a real daemon with emulated GPUs, and against a recorded run: page_test.cjs BUILD [NAME].
+// With SCREENSHOTS=DIR it leaves pictures there, light and dark.
+const fs = require('fs');
+const path = require('path');
+const {TOKEN, OTHER, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main, scratch} = require('./harness.cjs');
+
+const seed = Number(process.env.SEED || Date.now() % 1e9);
+console.log(`seed ${seed}`);
+let shared = null;
+// One daemon for the tests that do not kill it: two GPUs, three jobs of a whole GPU, so that one waits.
+async function live(browser) {
+  if (shared) return shared;
+  const d = await daemon();
+  const whole = {min_slices: 7, estimate_s: 600};
+  const first = await d.submit({...whole, command: ['sh', '-c', 'echo hello from one; sleep 500'], name: 'train-one', deadline_s: 900});
+  await d.submit({...whole, command: ['sh', '-c', 'sleep 500'], name: 'train-two'});
+  const waits = await d.submit({...whole, command: ['sleep', '500'], name: 'third <img src=x onerror="window.pwned=1">', deadline_s: 100});
+  await until(async () => (await d.ask('GET', '/v1/status')).json.queue.running === 2, 'two jobs run', 40);
+  return shared = {d, first, waits, context: await browser.newContext({viewport: {width: 1440, height: 900}})};
+}
+async function signIn(page, token = TOKEN) {
+  await page.click('#sign-in');
+  await page.fill('#token', token);
+  await page.click('#sign-in-dialog button.main');
+}
+const refusals = ['401', '403', '404', '409'];
+
+async function axe(page, words) {
+  await page.evaluate(fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
+  const bad = found.violations.filter(v => v.impact === 'serious' || v.impact === 'critical');
+  check(bad.length === 0, `${words}: ${JSON.stringify(bad.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html)]))}`);
+}
+
+async function sameAsJournal(page, journal, count) {
+  for (const t of journal.instants(randomFrom(seed), count)) {
+    await page.evaluate(at => window.smartmig.view.goTo(at), t);
+    const wanted = journal.at(t);
+    let got = [];
+    for (let tries = 0; tries < 40; ++tries) {
+      got = await drawn(page);
+      if (JSON.stringify(got) === JSON.stringify(wanted)) break;
+      await sleep(50);
+    }
+    equal(got, wanted, `what is drawn at ${t} (seed ${seed})`);
+  }
+}
+
+const tests = {
+  'reads without a token, and nothing more': async browser => {
+    const {d, first, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    equal(await page.textContent('#who'), 'read only', 'who');
+    await until(async () => (await drawn(page)).length === 2, 'two jobs on slices');
+    for (const [method, route, body] of [['POST', '/v1/jobs', {command: ['true']}], ['DELETE', `/v1/jobs/${first}`], ['POST', '/v1/gpus/0/drain'], ['POST', '/v1/queue/pause']])
+      equal((await d.ask(method, route, body, '')).status, 401, `${method} ${route} of a stranger`);
+    equal((await d.ask('GET', `/v1/jobs/${first}/log`, undefined, '')).status, 403, 'a log');
+    const all = await d.ask('GET', '/v1/jobs/changes', undefined, '');
+    check(!all.text.includes('hello from') && !all.text.includes('"command"'), 'a stranger sees no command');
+    equal((await d.ask('GET', '/v1/status', undefined, 'wrong-token-0123456789')).status, 401, 'a wrong token is not a stranger');
+    await page.click(`#queue .row[data-id="${first}"]`);
+    await page.waitForSelector('#job:not([hidden])');
+    check((await page.textContent('#job-actions')).startsWith('Read only'), 'no actions');
+    await until(async () => (await page.textContent('#log-words')).includes('n/a'), 'the log is not shown');
+    const front = await d.ask('GET', '/', undefined, '');
+    const policy = front.headers.get('content-security-policy');
+    check(policy.includes("script-src 'self'") && !policy.includes('unsafe'), policy);
+    equal(page.problems, [], 'no error, no foreign request');
+    await page.close();
+  },
+  'a bad token is refused, a good one shows the log': async browser => {
+    const {d, first, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    await signIn(page, 'not-a-token-of-this-one');
+    await until(async () => (await page.textContent('#sign-in-words')).includes('does not know'), 'the refusal');
+    await page.fill('#token', TOKEN);
+    await page.click('#sign-in-dialog button.main');
+    await until(async () => (await page.textContent('#who')).includes('operator'), 'signed in');
+    await page.click(`#queue .row[data-id="${first}"]`);
+    await until(async () => (await page.textContent('#log')).includes('hello from one'), 'the log');
+    if (process.getuid() === 0) {  // another user sees the job, not its log
+      const other = await browser.newContext(), theirs = await tab(other, d.url, refusals);
+      await signIn(theirs, OTHER);
+      await until(async () => (await theirs.textContent('#who')) === 'nobody', 'another user');
+      await theirs.click(`#queue .row[data-id="${first}"]`);
+      await until(async () => (await theirs.textContent('#log-words')).includes('owner'), 'their log is refused');
+      equal((await d.ask('DELETE', `/v1/jobs/${first}`, undefined, OTHER)).status, 403, 'cancelling another’s job');
+      await other.close();
+    }
+    equal(page.problems, [], 'no error');
+    await page.close();
+  },
+  'names are text': async browser => {
+    const {d, waits, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    await until(async () => (await page.textContent(`#queue .row[data-id="${waits}"] .c-name`)).includes('<img src=x'), 'the name as it is');
+    await page.click(`#queue .row[data-id="${waits}"]`);
+    await page.click('#tab-decisions');
+    await sleep(300);
+    equal(await page.evaluate(() => [typeof window.pwned, document.querySelectorAll('img').length]), ['undefined', 0], 'nothing was run');
+    await page.close();
+  },
+  'why: the slices in the way light up': async browser => {
+    const {d, waits, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    await page.click(`#queue .row[data-id="${waits}"]`);
+    await until(async () => await page.$('#why-code'), 'why', 30);
+    const why = (await d.ask('GET', `/v1/jobs/${waits}/why`)).json;
+    equal(await page.textContent('#why-code'), why.code, 'the code');
+    equal(await page.textContent(`#queue .row[data-id="${waits}"] .c-why`), why.code, 'the code in the table');
+    await until(async () => (await page.$$('#layout .slice[data-blocks]')).length === why.blocked_by.length, 'slices in the way');
+    check(why.blocked_by.length === 2, 'both GPUs are');
+    check((await page.$$('#why tbody tr')).length === why.alternatives.length, 'the alternatives');
+    await page.close();
+  },
+  'future lanes are those of eta': async browser => {
+    const {d, waits, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    await until(async () => await page.$(`#future-list li[data-id="${waits}"]`), 'a future', 30);
+    const eta = JSON.parse(run('eta', String(waits), '--json'));
+    const one = await page.$eval(`#future-list li[data-id="${waits}"]`, n => ({...n.dataset}));
+    check(Math.abs(Number(one.begin) - eta.expected_start_at) < 5, `start ${one.begin}, eta ${eta.expected_start_at}`);
+    check(Math.abs(Number(one.end) - eta.expected_finish_at) < 5, `end ${one.end}, eta ${eta.expected_finish_at}`);
+    check(Math.abs(Number(one.finishP90) - eta.finish_at.p90) < 60, `p90 ${one.finishP90}, eta ${eta.finish_at.p90}`);
+    await page.close();
+  },
+  'what if: differences, and nothing is touched': async browser => {
+    const {d, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    const before = (await d.ask('GET', '/v1/status')).json.queue;
+    await page.click('#tab-whatif');
+    await page.fill('#whatif [name=add_gpus]', '1xa100-40gb');
+    await page.click('#whatif button.main');
+    await until(async () => await page.$('#whatif-table'), 'an answer', 30);
+    const rows = await page.$$eval('#whatif-table tbody tr', list => list.map(r => [...r.children].map(c => c.textContent)));
+    const ends = rows.find(r => r[0] === 'last job ends in');
+    check(ends[3].startsWith('−'), `another GPU ends it earlier: ${ends}`);
+    check(await page.$('#axis[data-whatif]'), 'the axis shows it');
+    await page.fill('#whatif [name=add_gpus]', '');
+    await page.fill('#whatif [name=policy]', 'no-such-policy');
+    await page.click('#whatif button.main');
+    await until(async () => (await page.textContent('#whatif-out')).includes('no-such-policy'), 'a refusal in words');
+    await page.click('text=Back to what is');
+    check(!await page.$('#axis[data-whatif]'), 'back');
+    equal((await d.ask('GET', '/v1/status')).json.queue, before, 'the queue');
+    await page.close();
+  },
+  'the operator drains, another tab sees it': async browser => {
+    const {d, context} = await live(browser);
+    const page = await tab(context, d.url, refusals), second = await tab(context, d.url, refusals);
+    await signIn(page);
+    await page.waitForSelector('#operator:not([hidden])');
+    await page.selectOption('#drain-gpu', '1');
+    await page.click('#drain');
+    await until(async () => (await second.textContent('#layout .gpu[data-gpu="1"] .gpu-model')).includes('drained'), 'drained in the other tab');
+    check(await second.$('#operator[hidden]') !== null, 'which may not');
+    await page.click('#drain');
+    await until(async () => !(await second.textContent('#layout .gpu[data-gpu="1"] .gpu-model')).includes('drained'), 'resumed');
+    equal([...page.problems, ...second.problems], [], 'no error');
+    await page.close();
+    await second.close();
+  },
+  'accessible, light and dark, wide and on a phone': async browser => {
+    const {d, waits} = await live(browser);
+    for (const colorScheme of ['light', 'dark']) {
+      const context = await browser.newContext({viewport: {width: 1440, height: 900}, colorScheme}), page = await tab(context, d.url, refusals);
+      await page.click(`#queue .row[data-id="${waits}"]`);
+      await until(async () => await page.$('#why-code'), 'why', 30);
+      for (const panel of ['queue', 'energy', 'decisions', 'whatif']) {
+        await page.click('#tab-' + panel);
+        if (colorScheme === 'light' || panel === 'queue') await axe(page, `${panel}, ${colorScheme}`);
+      }
+      await context.close();
+    }
+    const phone = await browser.newContext({viewport: {width: 390, height: 800}}), page = await tab(phone, d.url, refusals);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    check(wide <= 392, `on a phone the page is ${wide} px wide`);
+    await phone.close();
+  },
+  'live within a second; instants equal the journal; restart without loss': async browser => {
+    if (shared) await shared.d.stop();
+    shared = null;
+    const d = await daemon({gpus: '2xa100-40gb'}), context = await browser.newContext();
+    const page = await tab(context, d.url, [...refusals, 'ERR_CONNECTION', 'ERR_EMPTY', 'Failed to load', 'ERR_INCOMPLETE']);
+    let best = Infinity;
+    for (let i = 0; i < 3 && best > 1000; ++i) {  // a busy machine may be late itself: the best of three
+      const id = await d.submit({command: ['sleep', '600'], estimate_s: 600, deadline_s: 1});
+      await page.waitForSelector(`#layout .slice[data-job="${id}"]`, {timeout: 20000});
+      const seen = Date.now();
+      const started = new Journal((await d.ask('GET', '/v1/journal')).text).stays.find(s => s.job === String(id)).begin;
+      best = Math.min(best, seen - 1000 * started);
+    }
+    check(best < 1000, `the event was on the page after ${Math.round(best)} ms`);
+    for (let i = 0; i < 12; ++i) await d.submit({command: ['sleep', String(0.2 + (i % 4) * 0.3)], estimate_s: 1, min_slices: 1 + i % 3, deadline_s: 1});
+    await until(async () => (await d.ask('GET', '/v1/status')).json.queue.done === 12, 'all end', 60);
+    await d.stop();
+    await until(async () => (await page.textContent('#chips')).includes('not connected'), 'the page says so');
+    const again = await daemon({gpus: '2xa100-40gb', port: d.port, state: d.state});
+    await until(async () => (await page.textContent('#chips')).startsWith('live'), 'connected again', 30);
+    const late = await again.submit({command: ['sleep', '600'], estimate_s: 600, deadline_s: 1});
+    await page.waitForSelector(`#layout .slice[data-job="${late}"]`, {timeout: 20000});
+    const journal = new Journal((await again.ask('GET', '/v1/journal')).text);
+    await until(async () => await page.evaluate(() => window.smartmig.world.history.stays()) === journal.stays.length, 'every stay is there');
+    journal.stays.forEach(s => { if (s.end === Infinity) s.end = 1e12; });
+    await sameAsJournal(page, journal, 12);
+    await page.click('#to-now');
+    equal(page.problems, [], 'no error');
+    // The slider, the filter, the sorting.
+    await page.$eval('#slider', n => { n.value = '0'; n.dispatchEvent(new Event('input', {bubbles: true})); n.dispatchEvent(new Event('change', {bubbles: true})); });
+    check(!await page.evaluate(() => window.smartmig.view.following), 'the past');
+    equal(await drawn(page).then(l => l.length), 0, 'nothing ran at the beginning');
+    await page.click('#event-after');
+    check(await page.evaluate(() => location.hash.includes('t=')), 'a link to the instant');
+    await page.click('#to-now');
+    await page.selectOption('#state-filter', 'ended');
+    await until(async () => (await page.textContent('#row-count')) === '12 jobs', 'twelve ended');
+    await page.fill('#filter', 'nothing-like-this');
+    await until(async () => (await page.textContent('#row-count')) === '0 jobs', 'none');
+    await page.fill('#filter', '');
+    await page.click('#queue .head .c-joules button');
+    await page.click('#queue .head .c-joules button');
+    const joules = await page.evaluate(() => [...document.querySelectorAll('#queue .rows .row:not([hidden])')].map(r => window.smartmig.world.jobs.get(Number(r.dataset.id)).joules_j));
+    check(joules.every((j, i) => i === 0 || j <= joules[i - 1]), `sorted: ${joules}`);
+    await context.close();
+    await again.stop();
+  },
+  'a recorded run': async browser => {
+    const out = path.join(scratch, 'run');
+    run('sim', '-w', 'paper:10x,seed=5', '--gpus', '4xa100-40gb', '--policy', 'best', '-o', out);
+    const world = await serve(['view', out, '--port', '0']);
+    const context = await browser.newContext({viewport: {width: 1440, height: 900}}), page = await tab(context, world.url);
+    check(await page.isHidden('#sign-in'), 'nothing to sign in to');
+    const journal = new Journal(fs.readFileSync(path.join(out, 'journal.jsonl'), 'utf8'));
+    await sameAsJournal(page, journal, 25);
+    check((await page.textContent('#panel-energy')).includes('bound n/a'), 'no bound was proved');
+    await page.click('#play');
+    const from = await page.evaluate(() => window.smartmig.view.instant());
+    await sleep(600);
+    check(await page.evaluate(() => window.smartmig.view.instant()) > from, 'it plays');
+    await page.click('#play');
+    await page.click('#tab-energy');
+    await axe(page, 'a recorded run');
+    const link = await page.evaluate(() => window.smartmig.view.link());
+    const linked = await tab(context, link);
+    check(Math.abs(await linked.evaluate(() => window.smartmig.view.instant()) - await page.evaluate(() => window.smartmig.view.instant())) < 0.01, 'a link leads to the instant');
+    equal([...page.problems, ...linked.problems], [], 'no error, no foreign request');
+    await context.close();
+    world.child.kill('SIGTERM');
+  },
+};
+// The pictures of README.md and docs/dashboard.md: 8 GPUs, a hundred short jobs, a minute and a half.
+async function pictures(browser) {
+  const out = process.env.SCREENSHOTS, random = randomFrom(7), pick = list => list[Math.floor(random() * list.length)];
+  const d = await daemon({gpus: '8xa100-40gb', more: ['--shadow', 'static+cedf']});
+  const some = async (count, least, more) => {
+    for (let i = 0; i < count; ++i) {
+      const length = least + Math.floor(random() * more);
+      await d.submit({command: ['sleep', String(length)], estimate_s: length, name: pick(['bert-base', 'resnet50', 'gpt2-small', 'vit-16', 'llama-tune', 'evaluate', 'preprocess']),
+                      min_slices: pick([1, 1, 1, 2, 2, 3, 4, 7]), mem_mib: pick([3000, 4000, 8000, 15000]), deadline_s: 60 + Math.floor(random() * 300)});
+    }
+  };
+  await some(70, 8, 60);
+  await sleep(50000);
+  await some(30, 20, 80);
+  await sleep(12000);
+  for (const colorScheme of ['light', 'dark']) {
+    const context = await browser.newContext({viewport: {width: 1280, height: 860}, colorScheme}), page = await tab(context, d.url + '#past=70&future=80', refusals);
+    await until(async () => (await page.$$('#future-list li')).length > 10, 'a future');
+    await sleep(2500);
+    await page.screenshot({path: path.join(out, `page-${colorScheme}.png`)});
+    await context.close();
+  }
+  await d.stop();
+}
+if (process.env.SCREENSHOTS) tests.pictures = pictures;
+main(tests);

@@ -1,0 +1,113 @@
+// What if, by hand: the form asks the daemon for the future with a change, the future lanes move, and the differences
+// stand here. Nothing is touched before "apply", which needs a token and is offered for what can be applied: a job more,
+// a job less.
+import {el, fill} from './dom';
+import {energy, money, NA, signed, span} from './format';
+import {post, remove} from './net';
+import {Comparison} from './types';
+import {View} from './view';
+import {World} from './world';
+
+export class WhatIf {
+  private out = el('div', {id: 'whatif-out', 'aria-live': 'polite'});
+  private form: HTMLFormElement;
+  private question: {[key: string]: unknown} = {};
+
+  constructor(node: HTMLElement, private world: World, private view: View, private say: (words: string, bad?: boolean) => void) {
+    if (!world.live) {
+      node.append(el('p', {class: 'note'}, 'A recorded world has no future to change: smartmig replay --policies lives its day again under others.'));
+      this.form = el('form');
+      return;
+    }
+    const field = (name: string, title: string, placeholder: string, type = 'text') =>
+      el('label', {}, title, el('input', {name, type, placeholder, step: 'any', autocomplete: 'off'}));
+    this.form = el('form', {id: 'whatif'},
+      field('policy', 'policy', 'planner'), field('add_gpus', 'more GPUs', '1x' + world.info.gpus[0]),
+      field('remove', 'without jobs', '12, 14'), field('power_cap_w', 'power cap, W', 'none', 'number'),
+      field('energy_per_kwh', 'price of a kWh', 'as configured', 'number'), field('late_per_hour', 'price of a late hour', 'as configured', 'number'),
+      field('mem', 'another job: memory, GiB', '8', 'number'), field('minutes', 'its minutes on a whole GPU', '10', 'number'),
+      field('deadline', 'its deadline in minutes', 'none', 'number'),
+      el('div', {class: 'tools'}, el('button', {type: 'submit', class: 'main'}, 'What if?'), el('button', {type: 'button', onclick: () => this.clear()}, 'Back to what is')));
+    this.form.addEventListener('submit', event => {
+      event.preventDefault();
+      void this.ask();
+    });
+    node.append(this.form, this.out);
+  }
+
+  private read() {
+    const data = new FormData(this.form), text = (key: string) => String(data.get(key) ?? '').trim();
+    const number = (key: string) => text(key) === '' ? null : Number(text(key));
+    const question: {[key: string]: unknown} = {};
+    if (text('policy')) question.policy = text('policy');
+    if (text('add_gpus')) question.add_gpus = text('add_gpus');
+    const without = text('remove').split(/[\s,]+/).filter(x => x).map(Number);
+    if (without.length) question.remove = without;
+    if (number('power_cap_w') !== null) question.power_cap_w = number('power_cap_w');
+    if (number('energy_per_kwh') !== null || number('late_per_hour') !== null)
+      question.prices = {energy_per_kwh: number('energy_per_kwh') ?? this.world.status?.prices?.energy_per_kwh ?? 0,
+                         late_per_hour: number('late_per_hour') ?? this.world.status?.prices?.late_per_hour ?? 0};
+    if (number('mem') !== null || number('minutes') !== null) {
+      const job: {[key: string]: unknown} = {command: ['true'], estimate_s: 60 * (number('minutes') ?? 10)};
+      if (number('mem') !== null) job.mem_mib = Math.round(1024 * number('mem')!);
+      if (number('deadline') !== null) job.deadline_s = 60 * number('deadline')!;
+      question.job = job;
+    }
+    return question;
+  }
+
+  private async ask() {
+    this.question = this.read();
+    fill(this.out, el('p', {class: 'note'}, 'living through it …'));
+    try {
+      const answer = await post<Comparison>('/v1/whatif', {...this.question, lanes: true});
+      this.view.whatif = answer;
+      this.show(answer);
+      this.view.changed();
+    } catch (error) {
+      fill(this.out, el('p', {class: 'bad'}, (error as Error).message));
+    }
+  }
+
+  private show(c: Comparison) {
+    const row = (title: string, now: number|null|undefined, then: number|null|undefined, words: (v: number) => string) => el('tr', {},
+      el('th', {scope: 'row'}, title), el('td', {}, now === null || now === undefined ? NA : words(now)), el('td', {}, then === null || then === undefined ? NA : words(then)),
+      el('td', {class: 'change'}, now === null || now === undefined || then === null || then === undefined ? NA : signed(then - now, words)));
+    const now = this.world.now(), last = (o: {last_finish_at: number}|null) => o ? Math.max(0, o.last_finish_at - now) : null;
+    const moved = c.jobs.filter(j => j.finish_now_at !== null && Math.abs(j.finish_then_at - j.finish_now_at) >= 1);
+    const applies = this.world.info.signed_in && ('job' in this.question || 'remove' in this.question);
+    fill(this.out,
+      el('table', {id: 'whatif-table'}, el('thead', {}, el('tr', {}, ...['', 'as it is', 'what if', 'difference'].map(t => el('th', {scope: 'col'}, t)))),
+        el('tbody', {},
+          row('energy', c.now?.energy_j, c.then.energy_j, energy), row('lateness in all', c.now?.late_s, c.then.late_s, span),
+          row('last job ends in', last(c.now), last(c.then), span), row('jobs', c.now?.jobs, c.then.jobs, v => String(Math.round(v))),
+          row('cost', c.now?.cost, c.then.cost, money))),
+      el('p', {class: 'note', id: 'whatif-moved'}, `Under ${c.then.policy}, ${moved.length} of ${c.jobs.length} jobs end at another time. The axis shows this future; nothing has been changed.`),
+      applies ? el('button', {id: 'apply', onclick: () => void this.apply()}, 'Apply: submit or cancel these jobs') : null,
+      'policy' in this.question || 'power_cap_w' in this.question || 'prices' in this.question
+        ? el('p', {class: 'note'}, 'Policy, cap and prices are the daemon’s configuration: change the file, then smartmig reload or SIGHUP.') : null);
+  }
+
+  private async apply() {
+    try {
+      if ('remove' in this.question)
+        for (const id of this.question.remove as number[]) await remove(`/v1/jobs/${id}`);
+      if ('job' in this.question) {
+        document.querySelector<HTMLButtonElement>('#open-submit')?.click();
+        this.say('Say what it runs, then submit it.');
+      } else {
+        this.say('applied');
+      }
+      this.clear();
+    } catch (error) {
+      this.say((error as Error).message, true);
+    }
+  }
+
+  clear() {
+    this.view.whatif = null;
+    this.question = {};
+    fill(this.out);
+    this.view.changed();
+  }
+}
