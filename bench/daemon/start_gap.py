@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long a slice stands idle between two jobs: bench/daemon/start_gap.py BUILD [JOBS]
+"""How long a slice stands idle between two jobs: bench/daemon/start_gap.py BUILD [JOBS [emulate|mps]]
 
 Short jobs through a real daemon, seven at a time, with real processes; each writes when it began and ended, and the gap is from the end
 of one to the begin of the next on the same slice. On emulated MIG slices, and on soft slices by MPS where the control program takes 20 ms
@@ -42,4 +42,5 @@ def measure(build, drive, jobs):
 
 if __name__ == "__main__":
     if len(sys.argv) < 2: sys.exit(__doc__)
-    for drive in (["--emulate", "1xa100-40gb"], ["--driver", "mps"]): measure(os.path.abspath(sys.argv[1]), drive, int(sys.argv[2]) if len(sys.argv) > 2 else 70)
+    for drive in (["--emulate", "1xa100-40gb"], ["--driver", "mps"]):
+        if len(sys.argv) < 4 or sys.argv[3] in " ".join(drive): measure(os.path.abspath(sys.argv[1]), drive, int(sys.argv[2]) if len(sys.argv) > 2 else 70)
