@@ -6,6 +6,7 @@
 #include "mig/catalog.h"
 #include "sim/batsim_json.h"
 #include "sim/job_csv.h"
+#include "sim/sacct.h"
 #include "sim/swf.h"
 #include "sim/trace_csv.h"
 #include "sim/workload_spec.h"
@@ -13,7 +14,7 @@
 namespace smartmig {
 namespace {
 
-enum class Format { kJobCsv, kTraceCsv, kBatsimJson, kSwf };
+enum class Format { kJobCsv, kTraceCsv, kBatsimJson, kSwf, kSacct };
 
 Result<Format> recognise(LineReader lines) {
   const std::string file = lines.name();
@@ -24,6 +25,7 @@ Result<Format> recognise(LineReader lines) {
     if (text.empty() || text[0] == '#') continue;
     if (text[0] == '{' || text[0] == '[') return Format::kBatsimJson;
     if (text[0] == ';' || lower(file).ends_with(".swf") || lower(file).ends_with(".swf.gz")) return Format::kSwf;
+    if (is_sacct_header(text)) return Format::kSacct;
     for (const std::string_view column : split(text, ',')) {
       if (trim(column) == "submit_time_s") return Format::kTraceCsv;
       if (trim(column) == "submit_s" || trim(column) == "work_1g_s") return Format::kJobCsv;
@@ -31,7 +33,7 @@ Result<Format> recognise(LineReader lines) {
     return invalid(
         "{} line {} starts no known workload format: neither the columns of a job CSV (job_id,submit_s,...) or of a "
         "trace "
-        "(submit_time_s,duration_s,...), nor Batsim JSON, nor SWF",
+        "(submit_time_s,duration_s,...), nor Batsim JSON, nor SWF, nor what sacct -P prints",
         file, lines.line());
   }
 }
@@ -80,6 +82,8 @@ Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOption
       return read_job_csv(std::move(lines), for_file);
     case Format::kTraceCsv:
       return read_trace_csv(std::move(lines), for_file);
+    case Format::kSacct:
+      return read_sacct(std::move(lines), for_file);
     default:
       return read_swf(std::move(lines), for_file);
   }

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "slurm/fallback.h"
+#include "slurm/shadow.h"
 #include "support/cases.h"
 #include "support/slurm_cluster.h"
 
@@ -97,6 +98,58 @@ TEST(SlurmControllerProcess, OneThatWasReplacedSaysSo) {
   for (int i = 0; i < 3; ++i) slurm.clock.pass(seconds(3));
   EXPECT_EQ(first.controller().run(stop), SlurmController::Outcome::kReplaced);
   later.join();
+}
+
+// A cluster whose jobs run as Slurm has them; nobody may act on it.
+class WatchedSlurm : public Slurm {
+ public:
+  Result<std::vector<SlurmJob>> jobs() override { return list; }
+  Result<std::vector<SlurmNode>> nodes() override { return std::vector<SlurmNode>{{"n1", "n1", true, "idle", 0}}; }
+  Result<Ok> act(const std::vector<SlurmAction>&) override {
+    SMARTMIG_CHECK(false, "a shadow acts");
+    return Ok{};
+  }
+  std::vector<SlurmJob> list;
+};
+
+TEST(SlurmShadowProcess, DecidesAndTouchesNothing) {
+  AtomicClock clock;
+  WatchedSlurm real;
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    SlurmJob job;
+    job.name = {id, -1};
+    job.number = id;
+    job.phase = SlurmJob::kRunning;  // where Slurm put it: the shadow has a mind of its own
+    job.state = "RUNNING";
+    job.comment = id == 1 ? "smartmig:mem=18G" : "hello";
+    job.submitted = clock.now();
+    real.list.push_back(job);
+  }
+  auto shadow = ShadowCluster::open(real, "2xa100-40gb", clock);
+  ASSERT_TRUE(shadow);
+  TempDir dir;
+  std::string words;
+  SlurmController::Options options;
+  options.state_dir = dir.path();
+  options.epoch = 1;
+  options.name = "shadow";
+  options.say = [&](const std::string& line) { words += line + "\n"; };
+  auto controller = SlurmController::open(**shadow, **shadow, clock, options);
+  ASSERT_TRUE(controller) << controller.error().what;
+  for (int i = 0; i < 20; ++i) {
+    clock.pass(seconds(1));
+    (*controller)->step();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (const char* job : {"job 1 -> n1 GPU", "job 2 -> n1 GPU", "job 3 -> n1 GPU"})
+    EXPECT_NE(words.find(job), std::string::npos) << words;
+  for (SlurmJob& job : real.list) {
+    job.phase = SlurmJob::kEnded;
+    job.state = "COMPLETED";
+  }
+  clock.pass(seconds(1));
+  (*controller)->step();
+  EXPECT_EQ((*controller)->counts().ended, 3u);
 }
 
 TEST(SlurmFallbackProcess, AgentsAloneRunWhatWaits) {

@@ -90,6 +90,8 @@ Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {
   return Ok{};
 }
 
+Result<std::string> slurm_config_text() { return ask({"scontrol", "show", "config"}); }
+
 Result<std::string> slurm_version() {
   SMARTMIG_TRY(const std::string text, ask({"scontrol", "--version"}));
   const std::string_view line = trim(text);

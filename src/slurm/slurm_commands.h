@@ -20,6 +20,7 @@ class SlurmCommands : public Slurm {
 
 // The line that scontrol (kAccount: sacctmgr) reads for it. Texts lose what would end them: quotes and control characters.
 std::string scontrol_line(const SlurmAction& action);
-Result<std::string> slurm_version();  // "22.05.8"
+Result<std::string> slurm_version();      // "22.05.8"
+Result<std::string> slurm_config_text();  // scontrol show config
 
 }  // namespace smartmig

@@ -88,11 +88,12 @@ SlurmJob read_job(const Json& json) {
   job.title = text_of(json, "name");
   job.partition = text_of(json, "partition");
   job.dependency = text_of(json, "dependency");
+  job.comment = text_of(json, "comment");
   job.admin_comment = text_of(json, "admin_comment");
   job.required_nodes = text_of(json, "required_nodes");
   job.nodes = text_of(json, "nodes");
   job.held = job.phase == SlurmJob::kPending && number_of(json, "priority", 1) == 0;
-  job.held_by_user = job.held && text_of(json, "comment").find(kHoldWord) != std::string::npos;
+  job.held_by_user = job.held && job.comment.find(kHoldWord) != std::string::npos;
   job.requeue = flag_of(json, "requeue");
   job.restarts = int(std::clamp<std::int64_t>(count_of(json, "restart_cnt"), 0, 1 << 30));
   job.submitted = instant_of(json, "submit_time");

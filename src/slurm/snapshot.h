@@ -28,7 +28,7 @@ struct SlurmJob {
   int array_limit = 0;       // tasks at once; 0: no limit
   std::uint32_t uid = 0;
   std::string state, reason;  // "PENDING", "JobHeldAdmin"
-  std::string title, partition, dependency, admin_comment;
+  std::string title, partition, dependency, comment, admin_comment;
   std::string required_nodes, nodes;
   bool held = false;
   bool held_by_user = false;  // its comment says smartmig-hold: to Slurm every job that waits for a slice is held

@@ -243,13 +243,23 @@ def healthy(world):
     return all(" drain" not in line and " down" not in line and "*" not in line for line in states)
 
 
+def checked(world):
+    """What slurm check finds: all good, or what is missing."""
+    agents = ",".join(f"{node}=127.0.0.1:{port}" for node, port in world.agent_ports.items())
+    return json.loads(world.run(world.program, "slurm", "check", "--json", "--agents", agents, "--munge-socket",
+                                f"{world.folder}/munge/socket", check=False))
+
+
 def small(world, rng):
     refusals(world)
+    found = {one["what"]: one for one in checked(world)["findings"]}
+    check(found["JobSubmitPlugins"]["good"] and "does not answer" in found["node n1"]["words"], f"slurm check: {found}")
     for node in world.nodes:
         world.start_agent(node)
     world.start_controller()
     mixed_jobs(world, 12, rng)
     strangers(world)
+    check(checked(world)["good"], f"slurm check: {checked(world)}")
     # Its owner holds a job and lets it go: it waits for its slice all the same.
     held = world.submit("-H", "--comment=smartmig:mem=4G,estimate=1s", mem=4096, user="nobody")
     world.run("scontrol", "release", held, user="nobody")

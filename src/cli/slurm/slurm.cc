@@ -1,4 +1,5 @@
-// smartmig slurm serve|config: the controller of a Slurm cluster, and what its configuration needs.
+// smartmig slurm serve|check|config: the controller of a Slurm cluster, whether the cluster is fit, what its
+// configuration needs.
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include "model/platform.h"
 #include "serve/config/settings_file.h"
 #include "slurm/controller.h"
+#include "slurm/shadow.h"
+#include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
 #include "slurm/units.h"
@@ -48,6 +51,39 @@ Result<std::vector<SlurmNode>> addressed_nodes(Slurm& slurm, WireAgents& agents,
   return nodes;
 }
 
+SlurmController::Options controller_options(const SlurmOptions& options, UnixTime now) {
+  SlurmController::Options wanted;
+  wanted.settings = options.settings;
+  wanted.state_dir = options.state_dir;
+  wanted.name = short_host_name();
+  wanted.version = SMARTMIG_VERSION;
+  wanted.epoch = std::uint64_t(unix_us(now));
+  wanted.start_patience = options.start_patience;
+  wanted.say = tell_log;
+  return wanted;
+}
+
+// Decides and prints; nothing of the cluster is touched.
+int watch_cluster(const SlurmOptions& options) {
+  StopSignal signals;
+  RealClock clock;
+  signals.watch([&] { clock.wake(); });
+  SlurmCommands slurm(options.partitions);
+  auto shadow = ShadowCluster::open(slurm, options.gpus, clock);
+  if (!shadow) return usage_error(shadow.error());
+  while (!signals.stop()) {
+    auto controller = SlurmController::open(**shadow, **shadow, clock, controller_options(options, clock.now()));
+    if (!controller) {
+      tell_log(controller.error().what);
+      clock.wait_until(clock.now() + kTryAgain);
+      continue;
+    }
+    tell_log(fmt::format("watching only: {} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    (*controller)->run(signals.stop());
+  }
+  return 0;
+}
+
 int serve_cluster(const SlurmOptions& options) {
   StopSignal signals;
   RealClock clock;
@@ -74,15 +110,7 @@ int serve_cluster(const SlurmOptions& options) {
       }
       tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
     }
-    SlurmController::Options wanted;
-    wanted.settings = options.settings;
-    wanted.state_dir = options.state_dir;
-    wanted.name = short_host_name();
-    wanted.version = SMARTMIG_VERSION;
-    wanted.epoch = std::uint64_t(unix_us(clock.now()));
-    wanted.start_patience = options.start_patience;
-    wanted.say = tell_log;
-    auto controller = SlurmController::open(slurm, agents, clock, std::move(wanted));
+    auto controller = SlurmController::open(slurm, agents, clock, controller_options(options, clock.now()));
     if (!controller) {
       tell_log(controller.error().what);
       clock.wait_until(clock.now() + kTryAgain);
@@ -104,6 +132,34 @@ int serve_cluster(const SlurmOptions& options) {
   }
   tell_log("ended; jobs run on, held ones wait for the next controller");
   return 0;
+}
+
+int check_cluster(const SlurmOptions& options) {
+  auto seal = open_munge(options.munge_socket);
+  if (!seal) return failure(seal.error());
+  WireAgents agents(std::shared_ptr<Seal>(std::move(*seal)));
+  SlurmCommands slurm(options.partitions);
+  SiteFacts facts;
+  const auto version = slurm_version(), config = slurm_config_text();
+  if (!version) return failure(version.error());
+  if (!config) return failure(config.error());
+  facts.version = *version;
+  facts.config = parse_slurm_config(*config);
+  if (const auto asked = addressed_nodes(slurm, agents, options); !asked) return failure(asked.error());
+  auto nodes = slurm.nodes();
+  if (!nodes) return failure(nodes.error());
+  facts.nodes = std::move(*nodes);
+  for (const SlurmNode& node : facts.nodes)
+    if (node.units > 0) facts.agents.emplace(node.name, agents.ask(node.name, {{"op", "status"}}, Time(5'000'000)));
+  bool good = true;
+  Json list = Json::array();
+  for (const SiteFinding& one : check_site(facts)) {
+    good = good && one.good;
+    if (!options.json) fmt::print("{:<5}{}: {}\n", one.good ? "ok" : "fix", one.what, one.words);
+    list.push_back({{"good", one.good}, {"what", one.what}, {"words", one.words}});
+  }
+  if (options.json) fmt::print("{}\n", json_dump(Json{{"good", good}, {"findings", list}}, 2));
+  return good ? 0 : 1;
 }
 
 int print_config(const SlurmOptions& options) {
@@ -151,23 +207,30 @@ int run_slurm(const Arguments& arguments) {
   SlurmOptions options;
   options.state_dir = kControllerState;
   std::int64_t port = kAgentPort;
-  Command command("slurm", "serve|config",
-                  "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
-                  "config  prints what slurm.conf, gres.conf and the submit hook need for these GPUs",
-                  "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
+  Command command(
+      "slurm", "serve|check|config",
+      "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
+      "check   says whether Slurm's configuration, its nodes and the agents are fit for that, and what to change\n"
+      "config  prints what slurm.conf, gres.conf and the submit hook need for these GPUs",
+      "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
   command.positional(what);
   command.option("--partitions", partitions, "LIST", "Slurm's partitions that smartmig fills");
   command.option("--config", config_file, "FILE", "serve: settings, as of smartmig serve");
   command.option("--policy", policy, "POLICY", "serve: who decides, listed below");
   command.option("--state", options.state_dir, "DIR", "serve: journal, and which nodes were seen");
-  command.option("--agent-port", port, "PORT", "serve: of the agents, at the address of their node");
-  command.option("--agents", agents, "LIST", "serve: other addresses of agents, such as n1=10.0.0.7:7000,n2=...");
-  command.option("--munge-socket", options.munge_socket, "PATH", "serve: of munged, else the system's");
+  command.option("--agent-port", port, "PORT", "serve, check: of the agents, at the address of their node");
+  command.option("--agents", agents, "LIST",
+                 "serve, check: other addresses of agents, such as n1=10.0.0.7:7000,n2=...");
+  command.option("--munge-socket", options.munge_socket, "PATH", "serve, check: of munged, else the system's");
   command.flag("--standby", options.standby, "serve: only once no other controller has spoken for --takeover");
+  command.flag(
+      "--shadow", options.shadow,
+      "serve: decides and prints, with --gpus in every node, and touches nothing: needs neither hook nor agents");
   command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
   command.option("--start-patience", patience, "TIME",
                  "serve: a released job that has not started by then is taken back");
-  command.option("--gpus", options.gpus, "GPUS", "config: of a node, such as 4xa100-40gb");
+  command.flag("--json", options.json, "check: as JSON");
+  command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: of a node, such as 4xa100-40gb");
   command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");
   command.option("--part", options.part, "PART", "config: slurm, gres or units");
   command.option("--user", options.user, "USER", "config: the controller's user, Slurm's own by default");
@@ -199,7 +262,8 @@ int run_slurm(const Arguments& arguments) {
       return usage_error(invalid("--part: slurm, gres or units, not '{}'", options.part));
     return print_config(options);
   }
-  if (what != "serve") return usage_error(invalid("'{}' is not known: smartmig slurm serve or config", what));
+  if (what == "check") return check_cluster(options);
+  if (what != "serve") return usage_error(invalid("'{}' is not known: smartmig slurm serve, check or config", what));
   if (!config_file.empty()) {
     auto settings = read_settings(config_file);
     if (!settings) return usage_error(settings.error());
@@ -207,7 +271,9 @@ int run_slurm(const Arguments& arguments) {
   }
   if (!policy.empty()) options.settings.policy.name = policy;
   if (const auto good = check_settings(options.settings); !good) return usage_error(good.error());
-  return serve_cluster(options);
+  if (!options.shadow) return serve_cluster(options);
+  if (options.gpus.empty()) return usage_error(invalid("--shadow: which GPUs has a node? --gpus 4xa100-40gb"));
+  return watch_cluster(options);
 }
 
 }  // namespace smartmig::cli

@@ -14,7 +14,7 @@ struct SlurmOptions {
   std::map<std::string, std::string> agents;  // addresses by node, where they are not by port
   int agent_port = 0;
   std::string state_dir, munge_socket;
-  bool standby = false;
+  bool standby = false, shadow = false, json = false;
   Time takeover{}, start_patience{};
   Settings settings;
   std::string gpus, node_list = "node[1-4]", part = "slurm", user = "slurm", slurm_version;

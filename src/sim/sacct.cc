@@ -1,0 +1,138 @@
+#include "sim/sacct.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "sim/trace_jobs.h"
+
+namespace smartmig {
+namespace {
+
+int column_of(const std::vector<std::string_view>& header, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (trim(header[i]) == name) return int(i);
+  return -1;
+}
+
+// "2026-11-17T17:37:22", a clock of the cluster's: seconds since 1970 as if it were UTC.
+std::optional<double> slurm_instant(std::string_view text) {
+  if (text.size() != 19 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':')
+    return std::nullopt;
+  const auto part = [&](std::size_t at, std::size_t size, int low, int high) {
+    const auto value = parse_int(text.substr(at, size));
+    return value && *value >= low && *value <= high ? int(*value) : -1;
+  };
+  const int year = part(0, 4, 1970, 2200), month = part(5, 2, 1, 12), day = part(8, 2, 1, 31),
+            hour = part(11, 2, 0, 23), minute = part(14, 2, 0, 59), second = part(17, 2, 0, 60);
+  if (year < 0 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(unsigned(month)),
+                                         std::chrono::day(unsigned(day))};
+  if (!date.ok()) return std::nullopt;
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return double(days) * 86400 + hour * 3600 + minute * 60 + second;
+}
+
+// Of "billing=8,cpu=8,gres/gpu:a100=1,gres/gpu=1,node=1": a count without a type stands for the sum.
+double gpus_in(std::string_view tres) {
+  double typed = 0;
+  for (const std::string_view item : split(tres, ',')) {
+    const auto equals = item.find('=');
+    if (equals == item.npos) continue;
+    const std::string_view name = item.substr(0, equals);
+    const double count = parse_double(item.substr(equals + 1)).value_or(0);
+    if (name == "gres/gpu") return count;
+    if (name.starts_with("gres/gpu:")) typed += count;
+    if (name == "gres/mig" && count > 0) return 1;
+  }
+  return typed;
+}
+
+}  // namespace
+
+bool is_sacct_header(std::string_view line) {
+  const auto header = split(line, '|');
+  return header.size() >= 3 && column_of(header, {"JobIDRaw", "JobID"}) >= 0 && column_of(header, {"Submit"}) >= 0;
+}
+
+Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
+  TraceJobs jobs(lines.name(), "job", options);
+  std::vector<std::string_view> fields;
+  std::size_t columns = 0, never_ran = 0, steps = 0, unfinished = 0;
+  int id = -1, submit = -1, elapsed = -1, state = -1, tres = -1;
+  std::optional<double> first;
+  struct Row {
+    std::string id;
+    double submit_s, duration_s, gpus;
+  };
+  std::vector<Row> rows;
+  for (;;) {
+    SMARTMIG_TRY(const auto line, lines.next());
+    if (!line) break;
+    if (trim(*line).empty()) continue;
+    fields = split(*line, '|');
+    if (columns == 0) {
+      columns = fields.size();
+      id = column_of(fields, {"JobIDRaw", "JobID"});
+      submit = column_of(fields, {"Submit"});
+      elapsed = column_of(fields, {"ElapsedRaw"});
+      state = column_of(fields, {"State"});
+      tres = column_of(fields, {"AllocTRES", "ReqTRES"});
+      if (id < 0 || submit < 0 || elapsed < 0 || state < 0 || tres < 0)
+        return invalid(
+            "{}: its header lacks a column of JobIDRaw, Submit, ElapsedRaw, State and AllocTRES: print them with "
+            "sacct -a -X -P --format=JobIDRaw,Submit,ElapsedRaw,State,AllocTRES",
+            lines.name());
+      continue;
+    }
+    if (fields.size() != columns)
+      return invalid("{} line {}: {} columns, the header has {}", lines.name(), lines.line(), fields.size(), columns);
+    const std::string_view name = trim(fields[std::size_t(id)]);
+    if (name.find('.') != name.npos) {
+      ++steps;
+      continue;
+    }
+    const std::string_view word = trim(fields[std::size_t(state)]);
+    if (word.starts_with("PENDING") || word.starts_with("RUNNING") || word.starts_with("SUSPENDED")) {
+      ++unfinished;
+      continue;
+    }
+    const auto at = slurm_instant(trim(fields[std::size_t(submit)]));
+    if (!at)
+      return invalid("{} line {}: Submit '{}' is not a time such as 2026-11-17T17:37:22", lines.name(), lines.line(),
+                     fields[std::size_t(submit)]);
+    const auto ran = parse_double(trim(fields[std::size_t(elapsed)]));
+    if (!ran || *ran < 0 || *ran > kMaxSeconds)
+      return invalid("{} line {}: ElapsedRaw '{}' is not a number of seconds", lines.name(), lines.line(),
+                     fields[std::size_t(elapsed)]);
+    if (*ran == 0) {
+      ++never_ran;
+      continue;
+    }
+    if (jobs.known(std::string(name))) continue;  // a requeued job: its first run counts
+    first = std::min(first.value_or(*at), *at);
+    rows.push_back({std::string(name), *at, *ran, gpus_in(fields[std::size_t(tres)])});
+  }
+  if (columns == 0) return invalid("{} is empty", lines.name());
+  // Whole days before the first submission are taken off, so that the hour of the day stays.
+  const double origin = first ? std::floor(*first / 86400) * 86400 : 0;
+  for (const Row& row : rows) {
+    if (jobs.known(row.id)) continue;
+    TraceJob job;
+    job.id = row.id;
+    job.submit_s = row.submit_s - origin;
+    job.duration_s = row.duration_s;
+    job.gpus = row.gpus;
+    jobs.add(job);
+  }
+  if (never_ran > 0) jobs.note(fmt::format("{} jobs that never ran left out", never_ran));
+  if (unfinished > 0) jobs.note(fmt::format("{} jobs that have not ended left out", unfinished));
+  if (steps > 0) jobs.note(fmt::format("{} lines of job steps left out", steps));
+  return jobs.finish();
+}
+
+}  // namespace smartmig

@@ -1,0 +1,97 @@
+#include "slurm/site_check.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "mig/catalog.h"
+
+namespace smartmig {
+namespace {
+
+bool lists(const std::string& list, std::string_view word) {
+  for (const std::string_view one : split(list, ','))
+    if (lower(trim(one)) == word) return true;
+  return false;
+}
+
+void check_config(const std::map<std::string, std::string>& config, std::vector<SiteFinding>& out) {
+  const auto value = [&](const char* key) {
+    const auto at = config.find(key);
+    return at == config.end() ? std::string() : at->second;
+  };
+  const auto wants = [&](const char* key, const char* word, const char* why) {
+    const std::string found = value(key);
+    const bool good = lists(found, word);
+    out.push_back({good, key, good ? found : fmt::format("is '{}': add {}, {}", found, word, why)});
+  };
+  wants("GresTypes", "mig", "the units that jobs take");
+  wants("JobSubmitPlugins", "lua", "the hook that reads requests and holds jobs");
+  wants("PrologFlags", "alloc", "or srun's jobs run before their slice was looked for");
+  for (const char* script : {"Prolog", "TaskProlog", "Epilog"}) {
+    // Later versions list several, as Prolog[0].
+    std::string found = value(script);
+    if (found.empty()) found = value((std::string(script) + "[0]").c_str());
+    const bool good = !found.empty() && found != "(null)";
+    out.push_back({good, script, good ? found : fmt::format("is not set: deploy/slurm has one")});
+  }
+  const std::string accounts = value("AccountingStorageType");
+  out.push_back(
+      {true, "AccountingStorageType",
+       accounts.ends_with("slurmdbd") ? accounts : fmt::format("is '{}': joules of jobs are not kept", accounts)});
+}
+
+SiteFinding check_node(const SlurmNode& node, const Result<Json>* status) {
+  SiteFinding out{false, "node " + node.name, ""};
+  const auto bad = [&](std::string words) {
+    out.words = std::move(words);
+    return out;
+  };
+  if (node.units == 0)
+    return bad("has no gres mig: add Gres=mig:N in slurm.conf and gres.conf (smartmig slurm config)");
+  if (!status) return bad("its agent was not asked");
+  if (!*status) return bad(fmt::format("its agent does not answer: {}", status->error().what));
+  const auto boards = (*status)->find("boards");
+  if (boards == (*status)->end() || !boards->is_array() || boards->empty()) return bad("its agent tells of no GPU");
+  int units = 0;
+  for (const Json& board : *boards) {
+    const std::string name = board.is_object() ? board.value("model", "") : "";
+    const auto model = Catalog::builtin().find(name);
+    if (!model) return bad("it has a GPU that is not in the catalogue of GPU models");
+    if (const std::string trouble = board.value("trouble", ""); !trouble.empty()) return bad(trouble);
+    units += (*model)->memory_slices();
+  }
+  if (units != node.units)
+    return bad(fmt::format("says mig:{} to Slurm, its {} GPUs have {} memory slices: make it mig:{}", node.units,
+                           boards->size(), units, units));
+  out.good = true;
+  out.words = fmt::format("{} GPUs, mig:{}{}", boards->size(), units, node.up ? "" : ", but it is " + node.state);
+  return out;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> parse_slurm_config(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto equals = line.find('=');
+    if (equals == line.npos) continue;
+    out[std::string(trim(line.substr(0, equals)))] = trim(line.substr(equals + 1));
+  }
+  return out;
+}
+
+std::vector<SiteFinding> check_site(const SiteFacts& facts) {
+  std::vector<SiteFinding> out;
+  out.push_back(
+      {true, "Slurm",
+       facts.version.starts_with("22.05") ? facts.version : facts.version + "; smartmig was tried with 22.05"});
+  check_config(facts.config, out);
+  if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});
+  for (const SlurmNode& node : facts.nodes) {
+    const auto status = facts.agents.find(node.name);
+    out.push_back(check_node(node, status == facts.agents.end() ? nullptr : &status->second));
+  }
+  return out;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,33 @@
+#include "slurm/site_check.h"
+
+#include <gtest/gtest.h>
+
+namespace smartmig {
+namespace {
+
+TEST(SlurmSiteCheck, SaysWhatToChange) {
+  SiteFacts facts;
+  facts.version = "22.05.8";
+  facts.config = parse_slurm_config(
+      "Configuration data as of 2026-11-17T18:00:00\nGresTypes               = gpu,mig\nJobSubmitPlugins        = (null)\n"
+      "Prolog                  = /etc/slurm/smartmig/prolog.sh\nTaskProlog              = (null)\nPrologFlags = Alloc,Contain\n");
+  facts.nodes = {{"n1", "n1", true, "idle", 16}, {"n2", "n2", true, "idle", 8}, {"n3", "n3", true, "idle", 0}};
+  const Json boards =
+      Json::array({{{"model", "a100-40gb"}, {"trouble", ""}}, {{"model", "a100-40gb"}, {"trouble", ""}}});
+  facts.agents.emplace("n1", Json{{"boards", boards}});
+  facts.agents.emplace("n2", Json{{"boards", boards}});
+  std::map<std::string, SiteFinding> found;
+  for (const SiteFinding& one : check_site(facts)) found[one.what] = one;
+  EXPECT_TRUE(found["GresTypes"].good);
+  EXPECT_FALSE(found["JobSubmitPlugins"].good);
+  EXPECT_TRUE(found["PrologFlags"].good);
+  EXPECT_TRUE(found["Prolog"].good);
+  EXPECT_FALSE(found["TaskProlog"].good);
+  EXPECT_FALSE(found["Epilog"].good);
+  EXPECT_TRUE(found["node n1"].good) << found["node n1"].words;
+  EXPECT_NE(found["node n2"].words.find("make it mig:16"), std::string::npos);
+  EXPECT_NE(found["node n3"].words.find("has no gres mig"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace smartmig
