@@ -5,10 +5,10 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kHeader = "JobIDRaw|Submit|ElapsedRaw|State|AllocTRES|User\n";
+constexpr const char* kSacctHeader = "JobIDRaw|Submit|ElapsedRaw|State|AllocTRES|User\n";
 
 Result<Workload> read_history(const std::string& text) {
-  return read_sacct(LineReader::over("history.txt", kHeader + text));
+  return read_sacct(LineReader::over("history.txt", kSacctHeader + text));
 }
 
 TEST(Sacct, JobsWithAGpuAreKept) {
