@@ -34,7 +34,7 @@ function(smartmig_web target)
       OUTPUT ${made}
       COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${modules}/node_modules ${NODE} ${CMAKE_SOURCE_DIR}/web/build.cjs
               ${CMAKE_SOURCE_DIR}/web ${modules}/node_modules ${out}/dist
-      DEPENDS ${modules}/stamp ${sources} ${CMAKE_SOURCE_DIR}/web/build.cjs
+      DEPENDS ${modules}/stamp ${sources} ${CMAKE_SOURCE_DIR}/web/build.cjs ${CMAKE_SOURCE_DIR}/data/palette.json
       COMMENT "Building the page" VERBATIM)
     set(assembly "  .section .rodata\n")
     set(index 0)

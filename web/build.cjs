@@ -16,4 +16,10 @@ esbuild.buildSync({
   legalComments: 'inline',
   logLevel: 'warning',
 });
+// The colours that the page shares with the reports: light, dark by the system's choice, and by the reader's.
+const palette = JSON.parse(fs.readFileSync(path.join(web, '../data/palette.json'), 'utf8'));
+const colours = scheme => `color-scheme:${scheme};` + Object.entries(palette[scheme]).map(([name, value]) => `--${name}:${value}`).join(';');
+const style = path.join(out, 'app.css');
+fs.writeFileSync(style, `:root{${colours('light')}}@media(prefers-color-scheme:dark){:root:not([data-theme=light]){${colours('dark')}}}` +
+    `:root[data-theme=dark]{${colours('dark')}}` + fs.readFileSync(style, 'utf8'));
 for (const file of ['index.html', 'icon.svg']) fs.copyFileSync(path.join(web, file), path.join(out, file));

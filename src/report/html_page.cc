@@ -2,20 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/embedded.h"
 #include "report/quote.h"
 
 namespace smartmig {
 namespace {
 
 constexpr std::string_view kStyle = R"CSS(
-:root{color-scheme:light dark;--page:#f6f6f3;--surface:#fff;--ink:#161614;--ink2:#55544f;--ink3:#85847d;
-  --line:#e4e3de;--grid:#ecebe6;--slot:#f1f0ec;
---late:#d03b3b;--accent:#2a78d6;--idle:#b9b8b1;--base:#3b3a36;--k0:#2a78d6;--k1:#1baf7a;--k2:#eda100;--k3:#6a5acd;
-  --k4:#e87ba4;--k5:#008300;--k6:#eb6834;--k-other:#8d8c85}
-@media (prefers-color-scheme:dark){:root{--page:#131312;--surface:#1c1c1a;--ink:#f4f4f0;--ink2:#bdbcb4;
-  --ink3:#8b8a83;--line:#33322f;--grid:#2a2a27;--slot:#262623;
---late:#f06a63;--accent:#5598e7;--idle:#56554f;--base:#d6d5ce;--k0:#3987e5;--k1:#199e70;--k2:#c98500;--k3:#9085e9;
-  --k4:#d55181;--k5:#2f9a2f;--k6:#d95926;--k-other:#7b7a73}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);
   font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif}
@@ -75,6 +70,19 @@ button:hover{color:var(--ink);border-color:var(--ink3)}
 footer{color:var(--ink3);font-size:12px;padding:4px 2px}
 )CSS";
 
+// The colours that reports and the page in a browser share (data/palette.json).
+std::string palette_style() {
+  const auto palette = nlohmann::json::parse(embedded_file("palette.json"));
+  const auto colours = [&](const char* scheme) {
+    std::string out;
+    for (const auto& [name, value] : palette.at(scheme).items())
+      out += fmt::format("--{}:{};", name, value.get<std::string>());
+    return out;
+  };
+  return fmt::format("\n:root{{color-scheme:light dark;{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}",
+                     colours("light"), colours("dark"));
+}
+
 std::string kind_styles() {
   std::string out;
   for (int i = 0; i <= kKindColours; ++i) {
@@ -92,8 +100,8 @@ std::string html_page(std::string_view title, std::string_view body, std::string
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\">\n"
-      "<title>{}</title>\n<style>{}{}</style></head>\n<body><main>\n{}\n</main>\n",
-      html_escape(title), kStyle, kind_styles(), body);
+      "<title>{}</title>\n<style>{}{}{}</style></head>\n<body><main>\n{}\n</main>\n",
+      html_escape(title), palette_style(), kStyle, kind_styles(), body);
   if (!script.empty()) out += fmt::format("<script>{}</script>\n", script);
   return out + "</body></html>\n";
 }
