@@ -12,6 +12,10 @@
 # PARTS=1,2,3,4,5,6,7 chooses. best:patient, which also waits where that saves energy, stands beside best, which does not.
 # Searched partitions stand there twice: as shipped (searched where stopping is free) and, marked "own", searched here
 # under hardware costs on training days of the same load or training windows of the same trace.
+#
+# The others take most of the time, and change seldom. EARLIER="FILE...": results of earlier runs with the same number of
+# days; for a cell that one of them has, the others are read there, and none+edf and none+cedf are run beside `best` and
+# must agree with it. ONLY_OTHERS=1 prints such lines, without `best`, for the cells that none of them has.
 set -eu
 others=none+edf,none+cedf,static+cedf,search+cedf,twice+cedf,meanfield+cedf,batch
 out=$(mktemp -d)
@@ -23,42 +27,59 @@ searched() {  # NAME OPTION...: partitions searched under hardware costs, once b
   for kind in search twice; do
     local file=$out/$kind-$name.json option=()
     [ "$kind" = search ] || option=(--twice)
-    [ -f "$file" ] || smartmig search --cost hardware "$@" "${option[@]}" --restart none --evaluations \
+    [ -f "$file" ] || smartmig search --cost hardware "$@" "${option[@]}" --restart none -j "${JOBS:-2}" --evaluations \
       "${EVALUATIONS:-1000}" -o "$file" >"$out/search.log" 2>&1 || { cat "$out/search.log" >&2; continue; }
     printf ',%s[%s]+cedf' "$kind" "$file"
   done
 }
 
 cell() {  # WORDS OWN OPTION...: a line with the et_sum of all, then the share of `best` of the best of the others
-  local words=$1 own=$2
+  local words=$1 own=$2 known policies  # OWN: a command that prints policies searched here; may be empty
   shift 2
-  smartmig compare --cost hardware --json --policies "$others$own,best,best:patient" "$@" >"$out/cell.json"
-  python3 - "$words" "$out/cell.json" "$out" <<'PY'
+  known=$([ -z "${EARLIER:-}" ] || awk -v "words=$words " 'index($0, words) == 1 { print; exit }' $EARLIER)
+  if [ -n "$known" ]; then
+    [ -z "${ONLY_OTHERS:-}" ] || return 0
+    policies=none+edf,none+cedf,best,best:patient
+  else
+    policies=$others$($own)
+    [ -n "${ONLY_OTHERS:-}" ] || policies+=,best,best:patient
+  fi
+  smartmig compare --cost hardware --json -j "${JOBS:-2}" --policies "$policies" "$@" >"$out/cell.json"
+  python3 - "$words" "$out/cell.json" "$out" "$known" <<'PY'
 import json, re, sys
-result = json.load(open(sys.argv[2]))
-name = lambda policy: re.sub(r"\[" + re.escape(sys.argv[3]) + r"[^]]*\]", "[own]", policy)
+words, file, out, known = sys.argv[1:]
+result = json.load(open(file))
+name = lambda policy: re.sub(r"\[" + re.escape(out) + r"[^]]*\]", "[own]", policy)
 value = {name(r["policy"]): result["a_eff"] * r["energy_wmin"] + r["mean_tardiness_min"] for r in result["policies"]}
 mine = {k: value.pop(k) for k in list(value) if k.startswith("best")}
+if known:  # "... least other VALUE (POLICY) ... | POLICY VALUE  POLICY VALUE ..."
+    texts = {k: v for k, v in re.findall(r"(\S+) (\d+\.\d+)", known.split(" | ")[1]) if not k.startswith("best")}
+    for k in value:
+        if abs(value[k] - float(texts[k])) > 0.51 * 10 ** -len(texts[k].split(".")[1]):
+            sys.exit(f"{words}: {k} is {value[k]:.4f}, in an earlier run {texts[k]}; leave that run out of EARLIER")
+    text, least = re.search(r"least other +(\S+) \((\S+)\)", known).groups()
+    value = {k: float(v) for k, v in texts.items()} | {least: float(text)} | value
 least = min(value, key=value.get)
 gap = next((r.get("et_gap") for r in result["policies"] if r["policy"] == "best"), None)
 gap = f"  gap to the bound {100 * gap:.1f} %" if gap is not None else ""
-print(f"{sys.argv[1]:44} best {mine['best']:9.4f}  least other {value[least]:9.4f} ({least})  "
-      f"share {mine['best'] / value[least]:.3f}{gap}  | "
-      + "  ".join(f"{k} {v:.3f}" for k, v in (value | mine).items() if k != "best"), flush=True)
+best, share = (f"best {mine['best']:9.4f}  ", f"  share {mine['best'] / value[least]:.3f}") if mine else ("", "")
+print(f"{words:44} {best}least other {value[least]:9.4f} ({least}){share}{gap}  | "
+      + "  ".join(f"{k} {v:.4f}" for k, v in (value | mine).items() if k != "best"), flush=True)
 PY
 }
 
 has() { case ",${PARTS:-1,2,3,4,5,6,7}," in *",$1,"*) ;; *) return 1 ;; esac; }
 of_load() { searched "$1x" -w "paper:$1x" --days 8; }
+of_trace() { EVALUATIONS=${TRACE_EVALUATIONS:-30} searched "${trace%%.*}-$fleet" "${options[@]}"; }
 
 if has 1; then
   for load in 8 12 16 20; do
-    cell "${load}x, nobody can be stopped" "$(of_load "$load")" -w "paper:${load}x" --restart none --days "${DAYS:-30}"
+    cell "${load}x, nobody can be stopped" "of_load $load" -w "paper:${load}x" --restart none --days "${DAYS:-30}"
   done
 fi
 if has 2; then
   for load in 16 20; do
-    cell "${load}x, restarts of 20 s" "$(of_load "$load")" -w "paper:${load}x" --restart 20 --days "${DAYS:-30}"
+    cell "${load}x, restarts of 20 s" "of_load $load" -w "paper:${load}x" --restart 20 --days "${DAYS:-30}"
   done
 fi
 if has 3; then
@@ -67,7 +88,7 @@ if has 3; then
       for load in ${LOADS:-4 8 12 16 20 24 28}; do
         options=(-w "paper:${load}x" --slack "$slack" --restart none --days "${CELL_DAYS:-5}")
         [ "$change" = table ] || options+=(--reshape-s "$change")
-        cell "${load}x, slack $slack, a change takes $change s" "$(of_load "$load")" "${options[@]}"
+        cell "${load}x, slack $slack, a change takes $change s" "of_load $load" "${options[@]}"
       done
     done
   done
@@ -91,8 +112,7 @@ for w in json.load(sys.stdin)["windows"]:
         options=(-w "$TRACES/$trace" --window 14d --gpus "$fleet")
         words="${trace%%.*}, window $window, load $load, $fleet"
         if [ "$fleet" = "${gpus}xa100-40gb" ]; then
-          own=$(EVALUATIONS=${TRACE_EVALUATIONS:-30} searched "${trace%%.*}-$fleet" "${options[@]}")
-          cell "$words" "$own" "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
+          cell "$words" of_trace "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
         else  # the shipped partitions are of one GPU model
           others=none+edf,none+cedf,batch cell "$words" "" "${options[@]}" --windows "$window" --restart none ${BOUND:+--bound}
         fi
@@ -138,6 +158,6 @@ PY
 fi
 if has 7; then
   for load in 8 12 16 20; do
-    cell "${load}x, nobody can be stopped" "" -w "paper:${load}x" --restart none --days "${CELL_DAYS:-5}" --bound
+    cell "${load}x, beside the bound" "" -w "paper:${load}x" --restart none --days "${CELL_DAYS:-5}" --bound
   done
 fi

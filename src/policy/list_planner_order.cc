@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kSearched = 32;  // jobs of the list whose order is looked at
 constexpr double kClearlyLess = 1e-9;  // share: sums of equal costs may differ in their last bits
-constexpr int kOrders = 4;             // orders tried in one decision
-constexpr std::size_t kLooks = 1024;   // jobs that look at GPUs in these tries
+constexpr int kOrders = 8;             // orders tried in one decision
+constexpr std::size_t kLooks = 2048;   // jobs that look at GPUs in these tries
 
 }  // namespace
 

@@ -100,6 +100,26 @@ TEST(ListPlanner, JobsOfABurstShareTheGpu) {
   EXPECT_EQ(f.plan.reshapes[0].to.size(), 7);
 }
 
+// A job on an idle GPU takes the whole of it, if little came lately; where jobs came one after the other it leaves room for
+// the next.
+TEST(ListPlanner, AfterAStreamAJobLeavesRoomForTheNext) {
+  for (const double gap : {40.0, 1.0}) {
+    std::vector<Job> jobs;
+    for (int j = 0; j < 30; ++j) jobs.push_back(fixture::job(j * gap, -1, {13.2, 9.4, 7.6, 6.6, 5}));
+    PlannedFleet f("1xa100-40gb", {"7g@0"}, jobs);
+    for (unsigned j = 0; j + 1 < jobs.size(); ++j) {
+      f.arrive(j);
+      f.decide();
+      f.run(j, 0, "7g@0");
+      f.cluster.apply(Event::finished(f.cluster.now(), JobId(j)));
+    }
+    f.arrive(unsigned(jobs.size()) - 1);
+    f.decide();
+    EXPECT_EQ(f.plan.starts.size(), gap > 30 ? 1u : 0u);
+    EXPECT_EQ(f.plan.reshapes.size(), gap > 30 ? 0u : 1u);
+  }
+}
+
 // The whole GPU came too late for the one who wanted it, and small slices have been asked for since: it is used, or
 // nothing more would ever happen.
 TEST(ListPlanner, ASliceThatWasToGoIsKeptAndUsed) {

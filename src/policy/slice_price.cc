@@ -10,6 +10,8 @@ namespace smartmig {
 
 // A job that is shown anew, with another deadline, came before.
 void SlicePrice::see_arrivals(const Cluster& cluster) {
+  busy_ = 0;
+  for (const GpuState& gpu : cluster.gpus()) busy_ += gpu.busy_slices;
   std::set<std::string> withdrawn;
   const auto name_of = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
   for (const Event& event : cluster.news())
@@ -66,8 +68,10 @@ double SlicePrice::price(const Cluster& cluster, std::size_t late_jobs, double w
   double delayed = weights_.late * double(late_jobs);
   if (arrivals_->seen >= 2 && arrivals_->area_min > 0) {
     const double rho = std::min(load(cluster), 1.0), arrivals = rho * all / arrivals_->area_min;
-    delayed += arrivals * (weights_.coming * arrivals_->run_min * rho + weights_.backlog * waiting_area_min / all) /
-               (1.05 - rho);
+    const double one_gpu = all / double(cluster.gpus().size());
+    const double in_use = std::min(1.0, (busy_ + waiting_area_min / arrivals_->run_min + one_gpu) / all);
+    const double coming = weights_.coming * arrivals_->run_min * std::min(rho, in_use);
+    delayed += arrivals * (coming + weights_.backlog * waiting_area_min / all * in_use) / (1.05 - rho);
   }
   if (arrivals_->area_min > 0) delayed *= 1 - weights_.stopping * arrivals_->stoppable_min / arrivals_->area_min;
   return delayed / all;

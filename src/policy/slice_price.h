@@ -2,13 +2,18 @@
 // Who takes a slice for a minute delays everybody who waits, and everybody who comes before the queue is next empty, by
 // one over the number of slices of the fleet. So, without a unit and alike for requests of seconds and trainings of days,
 //
-//   price = (late * jobs waiting that are late even on the fastest slice + coming * arrivals until the queue is empty)
+//   price = (late * jobs waiting that are late even on the fastest slice
+//            + rate * (coming * run * the lesser of load and in use + backlog * slice-minutes that wait / slices * in use)
+//              / (1.05 - load))
 //           / compute slices
-//   arrivals until then = rate * run * load / (1.05 - load)
 //
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
 // averages of the arrivals seen. The rate counts arrivals that fade over `memory` runs: a few jobs at once after a long
 // lull are no load yet.
+//
+// in use: the share of the slices that would work if one GPU more did and all that waits began now, on the size that takes
+// fewest. Those that come to a fleet that is emptier than the load says find room beside the job that asks, and few jobs that
+// wait beside many idle slices delay nobody; a fleet of one GPU has no such room.
 //
 // Where jobs can be stopped (they have a restart time) those that come need not wait for all that runs. The price falls
 // with the share of the slice-minutes that such jobs bring, by `stopping` of it; a job counts in full where its restart
@@ -40,7 +45,7 @@ class SlicePrice {
   explicit SlicePrice(SlicePriceWeights weights, std::shared_ptr<ArrivalAverages> arrivals = nullptr)
       : weights_(weights), arrivals_(arrivals ? std::move(arrivals) : std::make_shared<ArrivalAverages>()) {}
   SlicePrice copy() const { return SlicePrice(weights_, std::make_shared<ArrivalAverages>(*arrivals_)); }
-  void see_arrivals(const Cluster& cluster);  // of cluster.news()
+  void see_arrivals(const Cluster& cluster);  // of cluster.news(), and what works now
   void see_arrival(const Cluster& cluster, JobId job);
   double price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const;
   double load(const Cluster& cluster) const;
@@ -52,6 +57,7 @@ class SlicePrice {
   std::shared_ptr<ArrivalAverages> arrivals_;
   mutable std::uint64_t identity_ = 0;  // of the cluster whose compute slices were counted
   mutable double slices_ = 0;
+  int busy_ = 0;  // compute slices that worked at the last see_arrivals()
 };
 
 }  // namespace smartmig

@@ -2,24 +2,51 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "support/fixture.h"
 
 namespace smartmig {
 namespace {
 
-// The price after `count` arrivals, `gap` minutes apart, of jobs of `run` minutes on a whole GPU.
-double price_after(int count, double gap, double run, std::size_t late, double waiting) {
-  const auto platform = fixture::platform("1xa100-40gb");
+struct PricedFleet {
+  std::shared_ptr<const Platform> platform;
   std::vector<Job> jobs;
-  for (int j = 0; j < count; ++j) jobs.push_back(fixture::job(j * gap, -1, fixture::linear(run)));
-  Cluster cluster(platform, fixture::bind(jobs, *platform), {CostModel::kHardware, {}},
-                  fixture::layouts(*platform, {"7g@0"}));
+  Cluster cluster;
   SlicePrice price{SlicePriceWeights{}};
-  for (int j = 0; j < count; ++j) {
-    cluster.apply(Event::submitted(fixture::min(j * gap), JobId(j)));
-    price.see_arrival(cluster, JobId(j));
+
+  // `count` arrivals, `gap` minutes apart, of jobs of `run` minutes on a whole GPU.
+  PricedFleet(int gpus, int count, double gap, double run)
+      : platform(fixture::platform(std::to_string(gpus) + "xa100-40gb")),
+        jobs(arrivals(count, gap, run)),
+        cluster(platform, fixture::bind(jobs, *platform), {CostModel::kHardware, {}},
+                fixture::layouts(*platform, std::vector<std::string>(std::size_t(gpus), "7g@0"))) {
+    for (int j = 0; j < count; ++j) {
+      cluster.apply(Event::submitted(fixture::min(j * gap), JobId(j)));
+      look();
+    }
   }
-  return price.price(cluster, late, waiting);
+  static std::vector<Job> arrivals(int count, double gap, double run) {
+    std::vector<Job> out;
+    for (int j = 0; j < count; ++j) out.push_back(fixture::job(j * gap, -1, fixture::linear(run)));
+    return out;
+  }
+  void look() {
+    cluster.begin_decision();
+    price.see_arrivals(cluster);
+    cluster.end_decision(false);
+  }
+  void work() {  // all GPUs
+    for (unsigned gpu = 0; gpu < cluster.gpus().size(); ++gpu)
+      cluster.apply(Event::started(cluster.now(), JobId(gpu), GpuId(gpu), fixture::slice(*platform, gpu, "7g@0")));
+    look();
+  }
+};
+
+double price_after(int count, double gap, double run, std::size_t late, double waiting) {
+  PricedFleet fleet(1, count, gap, run);
+  if (count > 1) fleet.work();
+  return fleet.price.price(fleet.cluster, late, waiting);
 }
 
 TEST(SlicePrice, NothingIsKnownOfTheFirstJob) { EXPECT_EQ(price_after(1, 1, 1, 0, 0), 0); }
@@ -33,6 +60,22 @@ TEST(SlicePrice, GrowsWithLoadWaitingWorkAndLateJobs) {
 
 // Three jobs of an hour within seconds, after nothing for long: the fleet is as free as before.
 TEST(SlicePrice, AFewJobsAtOnceAreNoLoad) { EXPECT_LT(price_after(3, 0.05, 60, 0, 0), 0.05); }
+
+// Jobs came as fast as ever, and the fleet is empty all the same: those that come find room.
+TEST(SlicePrice, JobsToComeCostLessInAFleetThatIsEmptierThanTheLoadSays) {
+  PricedFleet fleet(4, 200, 0.3, 1);
+  const double idle = fleet.price.price(fleet.cluster, 0, 0);
+  fleet.work();
+  EXPECT_LT(idle, 0.5 * fleet.price.price(fleet.cluster, 0, 0));
+}
+
+// The same work waits; while the fleet is idle it will be served at once.
+TEST(SlicePrice, WhatWaitsCountsLessBesideIdleSlices) {
+  PricedFleet fleet(4, 200, 0.3, 1);
+  const double idle = fleet.price.price(fleet.cluster, 0, 2);
+  fleet.work();
+  EXPECT_LT(idle, 0.7 * fleet.price.price(fleet.cluster, 0, 2));
+}
 
 // The same queue in seconds or in days has the same price.
 TEST(SlicePrice, HasNoUnit) { EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9); }
