@@ -145,22 +145,21 @@ stream_plan() {  # NAME PERCENT
 
 stream_wait() { awk -v at="$1" -v t0="$t0" -v now="$(now)" 'BEGIN { s = t0 + at - now; print (s > 0 ? s : 0) }' | xargs sleep; }
 
-stream() {  # NAME POLICY PERCENT: through a queue that has learned from best-loop, told deadlines alone; kinds where nothing was learned
+stream() {  # NAME POLICY PERCENT: through a queue that has learned from rounds of the batch, told deadlines alone
   stream_plan "$1" "$3" || return
-  local learned='' told='kinds and deadlines told'
-  [ ! -e "$out/learned/queue.db" ] || { learned=yes; told='deadlines told, the rest learned'; }
+  [ -e "$out/learned/queue.db" ] || teaches=yes loop=yes rounds teach best 1
+  local learned=yes
   run=$1
   serve "$2" "" || return
   now >"$out/$1.served"
   began "$1"
   while read -r at id name kind steps due; do
     stream_wait "$at"
-    # shellcheck disable=SC2046
-    H200_AS=$id send --name "$id" $([ -n "$learned" ] || echo --kind "$kind") --deadline "$(awk "BEGIN{print $due-$at}")s" -- \
+    H200_AS=$id send --name "$id" --deadline "$(awk "BEGIN{print $due-$at}")s" -- \
       python3 "$jobs" job "$name" "$kind" "$steps" </dev/null >/dev/null || echo "$id was not accepted"
   done <"$out/$1.plan"
   mig wait --timeout 120s >"$out/log/$1.wait" 2>&1 || tail -n 3 "$out/log/$1.wait"
-  ended "stream at $3 %, smartmig $2, $told${prelaunch:+, prelaunch of $prelaunch}"
+  ended "stream at $3 %, smartmig $2, deadlines told, the rest learned${prelaunch:+, prelaunch of $prelaunch}"
   leave
 }
 
