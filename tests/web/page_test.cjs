@@ -205,10 +205,17 @@ const tests = {
     await sameAsJournal(page, journal, 12);
     await page.click('#to-now');
     equal(page.problems, [], 'no error');
+    // The same journal, with both runs of the daemon, as a recorded world.
+    const file = path.join(scratch, 'day.jsonl');
+    fs.writeFileSync(file, (await again.ask('GET', '/v1/journal')).text);
+    const recorded = await serve(['view', file, '--port', '0']), past = await tab(context, recorded.url);
+    await sameAsJournal(past, journal, 6);
+    equal(past.problems, [], 'no error');
+    recorded.child.kill('SIGTERM');
     // The slider, the filter, the sorting.
     await page.$eval('#slider', n => { n.value = '0'; n.dispatchEvent(new Event('input', {bubbles: true})); n.dispatchEvent(new Event('change', {bubbles: true})); });
     check(!await page.evaluate(() => window.smartmig.view.following), 'the past');
-    equal(await drawn(page).then(l => l.length), 0, 'nothing ran at the beginning');
+    await until(async () => (await drawn(page)).length === 0, 'nothing ran at the beginning');
     await page.click('#event-after');
     check(await page.evaluate(() => location.hash.includes('t=')), 'a link to the instant');
     await page.click('#to-now');

@@ -85,7 +85,7 @@ export class WhatIf {
       el('p', {class: 'note', id: 'whatif-moved'}, `Under ${c.then.policy}, ${moved.length} of ${c.jobs.length} jobs end at another time. The axis shows this future; nothing has been changed.`),
       applies ? el('button', {id: 'apply', onclick: () => void this.apply()}, 'Apply: submit or cancel these jobs') : null,
       'policy' in this.question || 'power_cap_w' in this.question || 'prices' in this.question
-        ? el('p', {class: 'note'}, 'Policy, cap and prices are the daemon’s configuration: change the file, then smartmig reload or SIGHUP.') : null);
+        ? el('p', {class: 'note'}, 'Policy, cap and prices are the daemon’s configuration: change the file, then send SIGHUP (systemctl reload smartmig).') : null);
   }
 
   private async apply() {

@@ -67,7 +67,7 @@ export class LiveWorld extends World {
     const first = Math.max(0, this.info.journal_run - 1), tail = Math.max(0, this.info.journal_position - MAX_PAST);
     this.truncated = tail > first;
     this.history.position = Math.max(first, tail);
-    await Promise.all([this.pollStatus(), this.pollGpus(), this.pullChanges(), this.pullEnded()]);
+    await Promise.all([this.pollStatus(), this.pollGpus(), this.pullChanges()]);
     this.feed = events(() => this.history.position, (position, line) => this.take(position, line),
                        (connected, words) => this.link(connected, words));
     this.askFutures();
@@ -192,7 +192,7 @@ export class LiveWorld extends World {
         this.keep(job);
         lost.delete(job.id);
       }
-      if (lost.size > 0) await this.pullEnded();
+      if (lost.size > 0 || c.whole) await this.pullEnded();  // and those that came and went unseen
       this.tell('jobs');
     } catch { /* shown by the feed */ }
   }
