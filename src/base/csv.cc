@@ -4,11 +4,21 @@
 
 namespace smartmig {
 
-Result<CsvReader> CsvReader::open(LineReader lines) {
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
+Result<CsvReader> CsvReader::open(LineReader lines, CsvDialect dialect) {
   CsvReader reader(std::move(lines));
+  reader.delimiter_ = dialect.delimiter;
+  if (!dialect.header.empty()) {
+    reader.header_ = std::move(dialect.header);
+    return reader;
+  }
   for (;;) {
-    SMARTMIG_TRY(const auto line, reader.lines_.next());
+    SMARTMIG_TRY(auto line, reader.lines_.next());
     if (!line) return invalid("{} is empty: a header line with the column names is needed", reader.name());
+    if (reader.lines_.line() == 1) line = without_byte_order_mark(*line);
     if (trim(*line).empty()) continue;
     if (line->front() == '#') {
       reader.comments_.emplace_back(*line);
@@ -23,8 +33,9 @@ Result<CsvReader> CsvReader::open(LineReader lines) {
 
 Result<bool> CsvReader::next() {
   for (;;) {
-    SMARTMIG_TRY(const auto line, lines_.next());
+    SMARTMIG_TRY(auto line, lines_.next());
     if (!line) return false;
+    if (lines_.line() == 1) line = without_byte_order_mark(*line);
     if (trim(*line).empty()) continue;
     SMARTMIG_RETURN_IF_ERROR(parse(*line));
     if (fields_.size() != header_.size())
@@ -51,10 +62,10 @@ Result<Ok> CsvReader::parse(std::string_view line) {
           break;
       }
       ++i;
-      if (i < line.size() && line[i] != ',')
+      if (i < line.size() && line[i] != delimiter_)
         return invalid("{} line {}: text after a closing quote", name(), lines_.line());
     } else {
-      const std::size_t comma = line.find(',', i);
+      const std::size_t comma = line.find(delimiter_, i);
       field = std::string(trim(line.substr(i, comma == line.npos ? line.npos : comma - i)));
       i = comma == line.npos ? line.size() : comma;
     }
@@ -68,6 +79,13 @@ Result<Ok> CsvReader::parse(std::string_view line) {
 int CsvReader::column(std::string_view wanted) const {
   for (std::size_t i = 0; i < header_.size(); ++i)
     if (header_[i] == wanted) return int(i);
+  return -1;
+}
+
+int CsvReader::column_in_any_case(std::string_view wanted) const {
+  if (const int exact = column(wanted); exact >= 0) return exact;
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    if (lower(header_[i]) == lower(wanted)) return int(i);
   return -1;
 }
 

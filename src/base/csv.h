@@ -1,5 +1,6 @@
-// Comma-separated tables: a header line names the columns, fields may be quoted ("" is a quote), lines that start with
-// '#' before the header are comments, handed out by comment(). Every complaint names file, line and column.
+// Delimited tables: a header line names the columns, fields may be quoted ("" is a quote), lines that start with '#'
+// before the header are comments, handed out by comments(). A byte order mark is passed over. Every complaint names
+// file, line and column.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,9 +11,16 @@
 
 namespace smartmig {
 
+std::string_view without_byte_order_mark(std::string_view text);  // the three bytes that some programs begin UTF-8 with
+
+struct CsvDialect {
+  char delimiter = ',';
+  std::vector<std::string> header;  // of a file that has none; empty: its first line
+};
+
 class CsvReader {
  public:
-  static Result<CsvReader> open(LineReader lines);
+  static Result<CsvReader> open(LineReader lines, CsvDialect dialect = {});
 
   // Moves to the next row; false at the end. Blank lines are skipped; a row of another width than the header is an
   // error.
@@ -20,6 +28,7 @@ class CsvReader {
 
   // Index of a column, or -1.
   int column(std::string_view name) const;
+  int column_in_any_case(std::string_view name) const;  // "Submit_Time" for "submit_time"
   Result<int> require(std::string_view name) const;
   const std::vector<std::string>& header() const { return header_; }
   const std::vector<std::string>& comments() const { return comments_; }
@@ -42,6 +51,7 @@ class CsvReader {
   explicit CsvReader(LineReader lines) : lines_(std::move(lines)) {}
   Result<Ok> parse(std::string_view line);
   LineReader lines_;
+  char delimiter_ = ',';
   std::vector<std::string> header_, fields_, comments_;
 };
 

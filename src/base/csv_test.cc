@@ -16,6 +16,24 @@ std::string complaint(std::string_view text) {
   }
 }
 
+TEST(Csv, DialectsAndByteOrderMark) {
+  CsvReader tabs =
+      std::move(CsvReader::open(LineReader::over("t", "\xEF\xBB\xBFName\tAt\nx, y\t3\n"), {'\t', {}}).value());
+  EXPECT_EQ(tabs.header(), (std::vector<std::string>{"Name", "At"}));
+  EXPECT_EQ(tabs.column("at"), -1);
+  EXPECT_EQ(tabs.column_in_any_case("at"), 1);
+  ASSERT_TRUE(*tabs.next());
+  EXPECT_EQ(tabs.text(0), "x, y");
+  CsvReader bare = std::move(CsvReader::open(LineReader::over("t",
+                                                              "\xEF\xBB\xBF"
+                                                              "1;2\n"),
+                                             {';', {"a", "b"}})
+                                 .value());
+  ASSERT_TRUE(*bare.next());
+  EXPECT_EQ(bare.text(0), "1");
+  EXPECT_EQ(*bare.integer(1), 2);
+}
+
 TEST(Csv, HeaderCommentsAndRows) {
   CsvReader csv = reader("# source: here\n\n# and there\n a , b,c\r\n1,2,3\r\n\n4, x y ,\n");
   EXPECT_EQ(csv.comments(), (std::vector<std::string>{"# source: here", "# and there"}));

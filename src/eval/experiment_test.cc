@@ -141,9 +141,9 @@ TEST(Search, ImprovesOnItsStartsAndNeedsSeeds) {
 TEST(Sizing, KneeOfAHandDrawnCurve) {
   std::vector<SizeRow> rows;
   for (const double tardiness : {100.0, 40.0, 5.0, 4.0, 3.0, 2.0})
-    rows.push_back({int(rows.size()) + 1, 0, 0, tardiness, 0, 0, 0, 0});
+    rows.push_back({int(rows.size()) + 1, 0, 0, tardiness, 0, 0, 0, 0, 0});
   EXPECT_EQ(knee_of(rows), 3);
-  EXPECT_EQ(knee_of({{1, 0, 0, 5, 0, 0, 0, 0}}), 1);
+  EXPECT_EQ(knee_of({{1, 0, 0, 5, 0, 0, 0, 0, 0}}), 1);
 }
 
 TEST(Sizing, MoreGpusForATighterTarget) {
@@ -153,17 +153,45 @@ TEST(Sizing, MoreGpusForATighterTarget) {
   question.contender = contender_of("static[3]+edf", {});
   question.seeds = {200000};
   question.max_gpus = 8;
-  question.target_tardiness_min = 3;
+  question.target.tardiness_min = 3;
   const auto loose = find_size(question);
-  question.target_tardiness_min = 0.9;
+  question.target.tardiness_min = 0.9;
   const auto tight = find_size(question);
   ASSERT_TRUE(loose && tight && loose->needed && tight->needed);
   EXPECT_LT(*loose->needed, *tight->needed);
-  question.target_tardiness_min = 0;
+  question.target.tardiness_min = 0;
   question.max_gpus = 1;
   const auto never = find_size(question);
   ASSERT_TRUE(never);
   EXPECT_FALSE(never->needed);
+}
+
+TEST(Sizing, UtilisationAndPriceAnswerToo) {
+  SizingQuestion question;
+  question.workload = "paper:6x,hours=8-10";
+  question.model = "a100-40gb";
+  question.contender = contender_of("static[3]+edf", {});
+  question.seeds = {200000};
+  question.max_gpus = 10;
+  question.target.of = SizingTarget::Of::kUtilisation;
+  question.target.utilisation = 0.2;
+  const auto busy = find_size(question);
+  ASSERT_TRUE(busy && busy->needed);
+  for (const SizeRow& row : busy->rows)
+    if (row.gpus > *busy->needed) {
+      EXPECT_LT(row.utilisation, 0.2) << row.gpus;
+    }
+  EXPECT_GE(busy->rows[std::size_t(*busy->needed) - 1].utilisation, 0.2);
+
+  question.target.of = SizingTarget::Of::kPrice;
+  EXPECT_FALSE(find_size(question)) << "no prices";
+  const auto cheapest = [&](double gpu_hour) {
+    question.prices = SizePrices{gpu_hour, {0.2, 50}};
+    const auto answer = find_size(question);
+    EXPECT_TRUE(answer && answer->needed);
+    return answer && answer->needed ? *answer->needed : 0;
+  };
+  EXPECT_LT(cheapest(200), cheapest(0.01)) << "dear GPUs are fewer";
 }
 
 }  // namespace

@@ -9,11 +9,31 @@
 #include "policy/repartitioners.h"
 #include "sched/session.h"
 #include "sim/simulate.h"
+#include "sim/workload_windows.h"
 
 namespace smartmig {
 namespace {
+constexpr std::uint64_t kValidationSeeds = 100'000;                                      // and above
 constexpr std::array<int, kForesight + 1> kWindows = {0, 5, 15, 30, 60, 120, 240, 480};  // minutes from now
+
+Result<FileDays> days_of_file(const std::string& file, const LoadOptions& load, Time window) {
+  SMARTMIG_TRY(Workload workload, load_workload(file, load));
+  SMARTMIG_TRY(WorkloadWindows windows, WorkloadWindows::cut(std::move(workload), window));
+  FileDays out;
+  out.training = windows.training();
+  if (out.training.size() < 2)
+    return invalid(
+        "{} has {} window{} of {} with jobs within its first half: training needs two at least, one to learn "
+        "on and one to judge on; choose a shorter env.window",
+        file, out.training.size(), out.training.size() == 1 ? "" : "s", windows.length_in_words());
+  const std::size_t judged = std::max<std::size_t>(1, out.training.size() / 5);
+  out.validation.assign(out.training.end() - std::ptrdiff_t(judged), out.training.end());
+  out.training.resize(out.training.size() - judged);
+  out.windows = std::make_shared<const WorkloadWindows>(std::move(windows));
+  return out;
 }
+
+}  // namespace
 
 class Env::Pushed : public Repartitioner {
  public:
@@ -52,9 +72,30 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
     if (setup->cost.free()) return invalid("env.reshape_s needs env.cost = \"hardware\"");
     setup->cost.reshape = from_seconds(config.reshape_s);
   }
-  for (const std::string_view spec : split(config.workload, ';')) {
-    SMARTMIG_TRY(const WorkloadSpec parsed, parse_workload_spec(trim(spec)));
-    setup->workloads.push_back(to_string(parsed));
+  setup->load.deadline_cut = from_seconds(config.deadline_cut_s);
+  if (!config.restart.empty()) {
+    SMARTMIG_TRY(setup->load.restart, parse_restart(config.restart));
+  }
+  setup->load.map = config.map;
+  setup->load.default_kind = config.default_kind;
+  if (!config.missing_slack.empty()) {
+    SMARTMIG_TRY(setup->load.missing_slack, parse_slack(config.missing_slack));
+  }
+  setup->cut = from_seconds(config.max_hours * 3600);
+  const auto window = parse_duration(config.window);
+  if (!window) return invalid("env.window '{}' is no length of time such as 1d or 6h", config.window);
+  for (const std::string_view item : split(config.workload, ';')) {
+    const std::string spec(trim(item));
+    FileDays days;
+    if (is_workload_spec(spec)) {
+      SMARTMIG_TRY(const WorkloadSpec parsed, parse_workload_spec(spec));
+      setup->workloads.push_back(to_string(parsed));
+    } else {
+      SMARTMIG_TRY(days, days_of_file(spec, setup->load, *window));
+      setup->workloads.push_back(spec);
+      setup->cut = std::max(setup->cut, *window + std::chrono::hours(12));
+    }
+    setup->files.push_back(std::move(days));
   }
   setup->weights.assign(setup->workloads.size(), 1);
   if (!config.weights.empty()) {
@@ -67,10 +108,6 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
         return invalid("env.weights: '{}' is not a number above 0", trim(weights[i]));
       setup->weights[i] = *number;
     }
-  }
-  setup->load.deadline_cut = from_seconds(config.deadline_cut_s);
-  if (!config.restart.empty()) {
-    SMARTMIG_TRY(setup->load.restart, parse_restart(config.restart));
   }
   setup->placer = config.placer;
   SMARTMIG_TRY(const auto placer, make_placer(config.placer, {}, setup->cost));
@@ -87,23 +124,40 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
                      to_string(*platform.models()[0].gpu, shape));
   setup->first_seed = std::uint64_t(config.first_seed);
   setup->seeds = std::uint64_t(config.last_seed - config.first_seed + 1);
-  setup->cut = from_seconds(config.max_hours * 3600);
   setup->platform = std::make_shared<const Platform>(std::move(platform));
   return std::shared_ptr<const EnvSetup>(std::move(setup));
+}
+
+std::size_t EnvSetup::validation_days(std::size_t wanted) const {
+  std::size_t most = 0;
+  for (const FileDays& file : files) {
+    if (!file.windows) return wanted;
+    most = std::max(most, file.validation.size());
+  }
+  return std::min(wanted, most * files.size());
 }
 
 Result<TrainingDay> make_training_day(const EnvSetup& setup, std::size_t number, std::uint64_t seed) {
   const std::size_t which = number % setup.workloads.size();
   const std::string& text = setup.workloads[which];
+  const FileDays& file = setup.files[which];
   LoadOptions options = setup.load;
   options.seed = seed;
-  SMARTMIG_TRY(Workload workload, load_workload(text, options));
+  const auto window_of = [&](const std::vector<std::uint64_t>& list) {
+    return file.windows->window(list[number / setup.workloads.size() % list.size()]);
+  };
+  SMARTMIG_TRY(Workload workload, !file.windows              ? load_workload(text, options)
+                                  : seed >= kValidationSeeds ? window_of(file.validation)
+                                                             : window_of(file.training));
   if (workload.jobs.empty()) return invalid("{} with seed {} has no jobs", text, seed);
   TrainingDay day;
   day.weight = setup.weights[which];
   day.a_eff = effective_a(setup.a, setup.platform->gpus(), workload.days);
-  SMARTMIG_TRY(const WorkloadSpec spec, parse_workload_spec(text));
-  day.n = setup.actual_n ? double(workload.jobs.size()) : expected_jobs(spec);
+  day.n = double(workload.jobs.size());
+  if (!setup.actual_n && !file.windows) {
+    SMARTMIG_TRY(const WorkloadSpec spec, parse_workload_spec(text));
+    day.n = expected_jobs(spec);
+  }
   SMARTMIG_TRY(JobTable jobs, JobTable::bind(std::make_shared<Workload>(std::move(workload)), *setup.platform));
   if (setup.foresight) {
     const auto profiles = setup.platform->models()[0].gpu->profiles();

@@ -23,13 +23,22 @@
 
 namespace smartmig {
 
+class WorkloadWindows;
 inline constexpr int kForesight = 7;  // windows of work to come
+
+// The days of a file: its windows. Those for search and tuning train; the last fifth of them, at least one, judges
+// between updates. The windows held out for reports (workload_windows.h) are never seen here.
+struct FileDays {
+  std::shared_ptr<const WorkloadWindows> windows;  // null: the workload is a generator
+  std::vector<std::uint64_t> training, validation;
+};
 
 struct EnvSetup {
   std::shared_ptr<const Platform> platform;
   CostModel cost;
-  std::vector<std::string> workloads;
-  std::vector<double> weights;  // of the workloads' rewards
+  std::vector<std::string> workloads;  // generators and files
+  std::vector<FileDays> files;         // parallel
+  std::vector<double> weights;         // of the workloads' rewards
   LoadOptions load;
   std::string placer;
   double a = 2e-7;
@@ -41,6 +50,8 @@ struct EnvSetup {
   Time cut = std::chrono::hours(36);
 
   static Result<std::shared_ptr<const EnvSetup>> make(const TrainConfig& config);
+  // How many days there are to judge on: those of files are counted, a generator has as many as one asks for.
+  std::size_t validation_days(std::size_t wanted) const;
   int inputs() const { return input_count(features, shapes.size()) + (foresight ? kForesight : 0); }
 };
 
@@ -50,6 +61,8 @@ struct TrainingDay {
   double n = 1, a_eff = 0, weight = 1;
   std::vector<double> work_before;  // whole-GPU minutes of jobs [0, i)
 };
+// Day `number` of a sequence over the workloads; a generator takes the seed, a file a window of its own: one to judge on
+// where the seed is a validation seed (100,000 and above), else one to train on.
 Result<TrainingDay> make_training_day(const EnvSetup& setup, std::size_t number, std::uint64_t seed);
 
 struct EnvStep {

@@ -104,7 +104,13 @@ ConfigField field(std::string name, std::string help, std::vector<std::int64_t>&
 std::vector<ConfigField> config_fields(TrainConfig& c) {
   constexpr std::int64_t kMany = 1'000'000'000'000;
   return {
-      field("env.workload", "generator of the days, paper:20x; several separated by ';' are taken in turn", c.workload),
+      field("env.workload", "generator of the days, paper:20x, or a file; several separated by ';' are taken in turn",
+            c.workload),
+      field("env.window",
+            "of a file: length of the windows that are its days; the first half of its time is for training", c.window),
+      field("env.map", "of a file: which column means what, as --map", c.map),
+      field("env.default_kind", "of a file: kind of jobs whose model is not known, as --default-kind", c.default_kind),
+      field("env.missing_slack", "of a file: deadlines that it does not give, as --missing-slack", c.missing_slack),
       field("env.weights", "of a minute of ET in each workload, separated by ';'; empty: all alike", c.weights),
       field("env.gpus", "the fleet, of one GPU model", c.gpus),
       field("env.power", "power model, as --power of sim", c.power),

@@ -15,8 +15,10 @@ namespace smartmig {
 
 struct TrainConfig {
   // [env]
-  std::string workload = "paper:20x";  // several separated by ';' are taken in turn
-  std::string weights;                 // of a minute of ET in each of them, separated by ';'; empty: 1
+  std::string workload = "paper:20x";            // a generator or a file; several separated by ';' are taken in turn
+  std::string window = "1d";                     // of a file: length of the windows that are its days
+  std::string map, default_kind, missing_slack;  // of a file: as --map, --default-kind and --missing-slack
+  std::string weights;                           // of a minute of ET in each of them, separated by ';'; empty: 1
   std::string gpus = "8xa100-40gb";
   std::string power = "auto";
   std::string cost = "paper";

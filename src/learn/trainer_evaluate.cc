@@ -7,7 +7,7 @@
 namespace smartmig {
 
 Result<EvalReport> Trainer::evaluate(Sampling sampling) {
-  const std::size_t days = std::size_t(config_.eval_days);
+  const std::size_t days = setup_->validation_days(std::size_t(config_.eval_days));
   const auto run_day = [&](const TrainingDay& day, Policy& policy,
                            const std::vector<Shape>& shapes) -> Result<Summary> {
     SMARTMIG_TRY(auto initial, initial_layouts(*setup_->platform, shapes));

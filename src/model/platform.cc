@@ -5,8 +5,25 @@
 namespace smartmig {
 
 namespace {
+
 constexpr std::int64_t kMaxGpus = 1'000'000;
+
+// "paper" for every model, or by model: "a100-40gb=paper,a30-24gb=linear:30:35:165", the rest "auto".
+Result<PowerModel> power_of(std::string_view power, const GpuModel& gpu, const Catalog& catalog) {
+  if (power.find('=') == power.npos) return PowerModel::named(power, gpu);
+  std::string_view own = "auto";
+  for (const std::string_view item : split(power, ',')) {
+    const auto equals = item.find('=');
+    if (equals == item.npos)
+      return invalid("power '{}': write one name for all GPU models, or MODEL=NAME for each: a100-40gb=paper,...",
+                     power);
+    SMARTMIG_TRY(const auto named, catalog.find(trim(item.substr(0, equals))));
+    if (named->name() == gpu.name()) own = trim(item.substr(equals + 1));
+  }
+  return PowerModel::named(own, gpu);
 }
+
+}  // namespace
 
 Result<Platform> Platform::parse(std::string_view spec, std::string_view power, const Catalog& catalog) {
   Platform platform;
@@ -24,7 +41,7 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
     std::size_t at = 0;
     while (at < platform.models_.size() && platform.models_[at].gpu->name() != gpu->name()) ++at;
     if (at == platform.models_.size()) {
-      SMARTMIG_TRY(PowerModel watts, PowerModel::named(power, *gpu));
+      SMARTMIG_TRY(PowerModel watts, power_of(power, *gpu, catalog));
       Model model{gpu, std::move(watts),           std::make_shared<ShapeTable>(*gpu, gpu->schedulable_profiles()), {},
                   {},  int(platform.types_.size())};
       if (gpu->compute_slices() > kMaxComputeSlices)

@@ -52,5 +52,16 @@ TEST(Platform, ComplainsInWords) {
   EXPECT_NE(complaint("1xa30-24gb", "paper").find("7 compute slices"), std::string::npos);
 }
 
+TEST(Platform, EveryModelMayHaveItsOwnPowerModel) {
+  const auto mixed = Platform::parse("2xa100-40gb,1xh100-94gb,1xa30-24gb", "a100-40gb=paper,a30-24gb=linear:30:35:165");
+  ASSERT_TRUE(mixed) << mixed.error().what;
+  EXPECT_EQ(mixed->models()[0].power.name(), "paper");
+  EXPECT_EQ(mixed->models()[1].power.name(), Platform::parse("1xh100-94gb")->models()[0].power.name()) << "auto";
+  EXPECT_EQ(mixed->models()[2].power.cap(), 165);
+  EXPECT_FALSE(Platform::parse("2xa100-40gb", "a100-40gb=paper,h200"));
+  EXPECT_FALSE(Platform::parse("2xa100-40gb", "b100=paper"));
+  EXPECT_FALSE(Platform::parse("1xa30-24gb", "a100-40gb=paper")) << "nothing is measured on an A30";
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -5,6 +5,7 @@
 #include "base/embedded.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "mig/shape_translation.h"
 
 namespace smartmig {
 
@@ -44,6 +45,23 @@ void RowSampler::draw(std::span<const float> logits, std::span<const std::uint8_
   }
 }
 
+namespace {
+
+// What the first controller of the file begins with, on a model that it is not for.
+Result<std::vector<Shape>> kept_shapes(const PolicyFile& file, const Platform::Model& model) {
+  if (file.controllers.empty()) return invalid("the mean-field policy has no controller at all");
+  SMARTMIG_TRY(const auto from, Catalog::builtin().find(file.controllers[0].gpu));
+  std::vector<Shape> shapes;
+  for (const std::string& text : file.controllers[0].initial) {
+    SMARTMIG_TRY(const Shape shape, parse_shape(*from, text));
+    shapes.push_back(translate_shape(*from, shape, *model.gpu, *model.shapes));
+  }
+  if (shapes.empty()) return invalid("the controller of {} begins with no layout", file.controllers[0].gpu);
+  return shapes;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(const PolicyFile& file,
                                                                              const Platform& platform,
                                                                              std::uint64_t seed,
@@ -54,12 +72,14 @@ Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(con
     const GpuModel& gpu = *platform.models()[m].gpu;
     const Controller* controller = file.for_model(gpu);
     if (!controller) {
-      std::string known;
-      for (const Controller& c : file.controllers) known += (known.empty() ? "" : ", ") + c.gpu;
-      return invalid(
-          "the mean-field policy has no controller for {}: it was trained for {}; train one with smartmig "
-          "train",
-          gpu.name(), known);
+      SMARTMIG_TRY(const auto shapes, kept_shapes(file, platform.models()[m]));
+      std::size_t turn = 0;
+      for (std::size_t g = 0; g < platform.gpus(); ++g) {
+        if (platform.model_index(GpuId(g)) != int(m)) continue;
+        out->initial_[g] = shapes[turn++ % shapes.size()];
+        out->kept_.push_back(GpuId(g));
+      }
+      continue;
     }
     std::vector<Shape> shapes;
     if (controller->paper_shapes && controller->gpu != gpu.name()) {
@@ -87,6 +107,13 @@ Result<std::unique_ptr<MeanFieldRepartitioner>> MeanFieldRepartitioner::make(con
                                  RowSampler(layouts, controller->top_k, sampling.value_or(controller->sampling)),
                                  std::vector<float>(inputs), std::vector<float>(inputs),
                                  std::vector<float>(layouts * layouts), std::vector<std::uint8_t>(gpus)});
+  }
+  if (out->controllers_.empty()) {
+    std::string known;
+    for (const Controller& c : file.controllers) known += (known.empty() ? "" : ", ") + c.gpu;
+    return invalid(
+        "the mean-field policy has no controller for {}: it was trained for {}; train one with smartmig train",
+        platform.models()[0].gpu->name(), known);
   }
   return out;
 }
@@ -123,6 +150,12 @@ bool takes_at_once(const Cluster& cluster, GpuId gpu, Shape shape) {
 }
 
 void MeanFieldRepartitioner::retarget(const Cluster& cluster, std::vector<std::pair<GpuId, Shape>>& wanted) {
+  for (const GpuId gpu : kept_) {
+    const Shape shape = initial_[index(gpu)];
+    if (shape_of(*cluster.platform().model(gpu).gpu, cluster.gpu(gpu).target) != shape &&
+        takes_at_once(cluster, gpu, shape))
+      wanted.emplace_back(gpu, shape);
+  }
   if (!controller_due(cluster)) return;
   count(cluster);
   infer();

@@ -1,6 +1,6 @@
 // SMART-MIG's controller: a network looks at distributions every ceil(5 m / 8) events (m GPUs) and answers with a
 // row-stochastic matrix over layouts; each GPU takes its next layout from the row of its layout now (Sampling). One
-// controller per GPU model; the random draw of a GPU is keyed by (seed, decision, gpu), so replays and forks agree.
+// controller per GPU model; GPUs of models without one keep their first layouts; the random draw of a GPU is keyed by (seed, decision, gpu), so replays and forks agree.
 // Pure but for caches: what it does is a function of the cluster and the seed.
 //
 // Under hardware costs
@@ -46,7 +46,8 @@ class RowSampler {
 
 class MeanFieldRepartitioner : public Repartitioner {
  public:
-  // Refuses a platform with a model that no controller of the file is for, by name.
+  // A model that no controller of the file is for keeps the shapes that the file's first controller begins with,
+  // translated; a platform with no model that one is for is refused, by name.
   static Result<std::unique_ptr<MeanFieldRepartitioner>> make(const PolicyFile& file, const Platform& platform,
                                                               std::uint64_t seed,
                                                               std::optional<Sampling> sampling = std::nullopt);
@@ -70,6 +71,7 @@ class MeanFieldRepartitioner : public Repartitioner {
   std::uint64_t seed_;
   std::vector<ModelController> controllers_;
   std::vector<Shape> initial_;
+  std::vector<GpuId> kept_;  // GPUs without a controller
   Network::Scratch scratch_;
 };
 

@@ -135,10 +135,14 @@ TEST(MeanField, EachGpuDrawsFromItsRowCutToTheLargest) {
     EXPECT_NEAR(double(std::count(next.begin(), next.end(), layout)), share * double(gpus), 1.01);
 }
 
-TEST(MeanField, RefusesAModelItHasNoControllerForByName) {
+TEST(MeanField, ModelsWithoutAControllerKeepTheirFirstLayouts) {
   const PolicyFile file = fixed_file({}, Sampling::kSample);
-  const auto refused =
+  const auto mixed =
       MeanFieldRepartitioner::make(file, *fixture::platform("2xa100-40gb,1xa30-24gb", "linear:30:20:165"), 1);
+  ASSERT_TRUE(mixed) << mixed.error().what;
+  const auto a30 = Catalog::builtin().find("a30-24gb").value();
+  EXPECT_TRUE(parse_shape(*a30, to_string(*a30, (*mixed)->initial()[2]))) << "a layout that the A30 has";
+  const auto refused = MeanFieldRepartitioner::make(file, *fixture::platform("2xa30-24gb", "linear:30:20:165"), 1);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("a30-24gb"), std::string::npos);
   EXPECT_TRUE(MeanFieldRepartitioner::make(file, *fixture::platform("2xh200-141gb"), 1)) << "the family serves";

@@ -6,6 +6,7 @@
 #include "policy/batch.h"
 #include "policy/best.h"
 #include "policy/layout_file.h"
+#include "policy/layouts_for_fleet.h"
 #include "policy/list_planner.h"
 #include "policy/meanfield.h"
 #include "policy/migm.h"
@@ -24,9 +25,9 @@ std::vector<std::string> items_of(std::string_view text) {
 bool is_path(std::string_view layouts) { return layouts.find('/') != layouts.npos || layouts.ends_with(".json"); }
 
 Result<MadeLayouts> from_layout_file(const LayoutFile& file, const Platform& platform) {
-  SMARTMIG_TRY(auto day, parse_shapes(platform, file.day, true));
+  SMARTMIG_TRY(auto day, shapes_for_fleet(file, file.day, platform));
   if (!file.twice) return MadeLayouts{std::make_unique<FixedShapes>(std::move(day)), file.seeds};
-  SMARTMIG_TRY(auto night, parse_shapes(platform, file.night, true));
+  SMARTMIG_TRY(auto night, shapes_for_fleet(file, file.night, platform));
   return MadeLayouts{std::make_unique<TwiceDaily>(
                          TwiceDaily::Schedule{std::move(day), std::move(night), file.day_begin, file.night_begin}),
                      file.seeds};
@@ -67,8 +68,11 @@ Result<MadeLayouts> make_static_layouts(const PolicyRequest& request) {
     if (file.twice) return invalid("{} holds a twice-daily partition: use the policy 'twice' or 'search'", given);
     return from_layout_file(file, request.platform);
   }
-  const bool paper = given.empty();
-  SMARTMIG_TRY(auto shapes, parse_shapes(request.platform, items_of(paper ? kPaperStaticLayouts : given), paper));
+  if (given.empty()) {
+    SMARTMIG_TRY(auto shapes, translated_over_fleet("a100-40gb", items_of(kPaperStaticLayouts), request.platform));
+    return MadeLayouts{std::make_unique<FixedShapes>(std::move(shapes)), {}};
+  }
+  SMARTMIG_TRY(auto shapes, parse_shapes(request.platform, items_of(given), false));
   return MadeLayouts{std::make_unique<FixedShapes>(std::move(shapes)), {}};
 }
 

@@ -48,6 +48,22 @@ TEST(Registry, StaticLayouts) {
   EXPECT_EQ(layouts("1, 2, 1, 1, 1, 1, 1, 1, 4g+3g"), "7g.40gb, 4g.20gb+3g.20gb, 6x 7g.40gb, 4g.20gb+3g.20gb");
 }
 
+TEST(Registry, SearchedAndPaperLayoutsServeMixedFleets) {
+  const auto layouts = [&](const char* policy, const char* gpus) {
+    const auto made = make_policy(policy, {}, {}, *fixture::platform(gpus, "linear:40:30:250"));
+    return made ? made->layouts : made.error().what;
+  };
+  EXPECT_EQ(layouts("search+cedf", "3xa100-40gb,3xh100-94gb"),
+            "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 7g.94gb, 4g.47gb+3g.47gb")
+      << "each model from the first shape on";
+  EXPECT_EQ(layouts("static+cedf", "3xa100-40gb,2xa30-24gb"), "2x 7g.40gb, 4g.20gb+3g.20gb, 1g.6gb*4, 1g.6gb*4");
+  for (const char* policy :
+       {"search+cedf", "twice+cedf", "static+cedf", "none+edf", "meanfield+cedf", "planner", "best"})
+    EXPECT_TRUE(make_policy(policy, {}, {},
+                            *fixture::platform("1xa30-24gb,2xh100-94gb,1xa100-40gb,1xb200-180gb", "linear:40:30:250")))
+        << policy;
+}
+
 TEST(Registry, ComplainsInWords) {
   EXPECT_EQ(
       complaint("cedf"),

@@ -42,7 +42,7 @@ Result<Workload> read_batsim_json(const std::string& name, std::string_view text
       !root["profiles"].is_object())
     return invalid("{} is JSON but no Batsim workload: it needs a list 'jobs' and an object 'profiles'", name);
   const Json& profiles = root["profiles"];
-  TraceJobs jobs(name, "job id", options);
+  SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(name, "job id", options));
   std::size_t number = 0, by_walltime = 0;
   for (const Json& entry : root["jobs"]) {
     std::string owner = fmt::format("{}, job {} of the list", name, ++number);

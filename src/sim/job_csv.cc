@@ -159,11 +159,14 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
   }
   workload.rules.push_back(
       fmt::format("{} jobs from {}, times on {}", workload.jobs.size(), csv.name(), workload.reference_gpu));
-  if (options.slack)
+  const auto& used = options.slack ? options.slack : options.missing_slack;
+  if (used && used->none)
+    workload.rules.push_back(options.slack ? "deadlines: none, whatever the file says" : "deadlines: as in the file");
+  else if (options.slack)
     workload.rules.push_back(fmt::format(
         "deadlines: drawn anew as submit + U({}, {}) * time on the largest size, by a hash of the job id (seed {})",
         options.slack->low, options.slack->high, options.seed.value_or(0)));
-  if (options.missing_slack && !options.slack)
+  else if (options.missing_slack)
     workload.rules.push_back(fmt::format(
         "deadlines: {} missing ones drawn as submit + U({}, {}) * time on the largest size, by a hash of the job id "
         "(seed {})",

@@ -57,7 +57,7 @@ TEST(KindPicker, MapsModelNames) {
     EXPECT_TRUE(kind("train:mobilenet_v2", hash).starts_with("mobilenet-train-"));
     EXPECT_TRUE(kind("train:gpt2", hash).starts_with("transformer-train-"));
     EXPECT_TRUE(kind("train:deepspeech2", hash).starts_with("deepspeech2-train-"));
-    EXPECT_TRUE(picker.pick("train:bert", hash).by_name);
+    EXPECT_EQ(picker.pick("train:bert", hash).how, KindPicker::How::kByName);
   }
 }
 
@@ -65,14 +65,43 @@ TEST(KindPicker, HashesTheRestOverMeasuredKinds) {
   KindPicker picker("a100-40gb");
   std::vector<int> seen(picker.curves().size());
   for (std::uint64_t hash = 0; hash < 3000; ++hash)
-    for (const char* text : {"train", "LS", "", "train:something_else"}) {
+    for (const char* text : {"train", "BE", "", "train:something_else"}) {
       const auto choice = picker.pick(text, hash);
-      EXPECT_FALSE(choice.by_name) << text;
+      EXPECT_EQ(choice.how,
+                std::string(text).starts_with("train") ? KindPicker::How::kByPhase : KindPicker::How::kByHash)
+          << text;
       ++seen[std::size_t(choice.curve)];
     }
   for (std::size_t i = 0; i < seen.size(); ++i)
     EXPECT_EQ(seen[i], std::count(picker.curves()[i].kind.begin(), picker.curves()[i].kind.end(), '-') == 2 ? 400 : 0)
         << picker.curves()[i].kind;
+}
+
+TEST(KindPicker, InferenceStaysInference) {
+  KindPicker picker("a100-40gb");
+  for (std::uint64_t hash = 0; hash < 40; ++hash)
+    for (const char* text : {"infer", "LS", "online_inference", "infer:something_else", "Evaluation"}) {
+      const auto choice = picker.pick(text, hash);
+      EXPECT_EQ(choice.how, KindPicker::How::kByPhase) << text;
+      EXPECT_EQ(split_kind(picker.curves()[std::size_t(choice.curve)].kind).phase, "infer") << text;
+    }
+}
+
+TEST(KindPicker, DefaultKindsStandInForUnknownModels) {
+  KindPicker picker("a100-40gb");
+  const auto kind = [&](const char* text) { return picker.curves()[std::size_t(picker.pick(text, 7).curve)].kind; };
+  ASSERT_TRUE(picker.set_default_kind("inference=bert-infer,train=resnet50-train"));
+  EXPECT_EQ(kind("infer:something_else"), "bert-infer");
+  EXPECT_EQ(kind("train:something_else"), "resnet50-train");
+  EXPECT_EQ(picker.pick("train", 1).how, KindPicker::How::kByDefault);
+  EXPECT_EQ(picker.pick("", 1).how, KindPicker::How::kByHash) << "no default was given for rows without a class";
+  EXPECT_TRUE(kind("train:bert").starts_with("bert-train")) << "a known model is not overruled";
+  ASSERT_TRUE(picker.set_default_kind("cyclegan-train-1"));
+  EXPECT_EQ(kind(""), "cyclegan-train-1");
+  const auto wrong = picker.set_default_kind("bert-infr");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().what.find("did you mean bert-infer"), std::string::npos) << wrong.error().what;
+  EXPECT_FALSE(picker.set_default_kind("sleep=bert-infer"));
 }
 
 TEST(KindPicker, OtherGpusUseTheirOwnSpeeds) {

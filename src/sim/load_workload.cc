@@ -1,42 +1,14 @@
-// The door of workload_spec.h: what is it, then the reader for it.
+// The door of workload_spec.h: a generator, or a file and its reader.
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "mig/catalog.h"
-#include "sim/batsim_json.h"
-#include "sim/job_csv.h"
-#include "sim/sacct.h"
-#include "sim/swf.h"
-#include "sim/trace_csv.h"
+#include "sim/traces/trace_formats.h"
 #include "sim/workload_spec.h"
 
 namespace smartmig {
 namespace {
-
-enum class Format { kJobCsv, kTraceCsv, kBatsimJson, kSwf, kSacct };
-
-Result<Format> recognise(LineReader lines) {
-  const std::string file = lines.name();
-  for (;;) {
-    SMARTMIG_TRY(const auto line, lines.next());
-    if (!line) return invalid("{} is empty: a workload file has a header line, a JSON object or SWF lines", file);
-    const std::string_view text = trim(*line);
-    if (text.empty() || text[0] == '#') continue;
-    if (text[0] == '{' || text[0] == '[') return Format::kBatsimJson;
-    if (text[0] == ';' || lower(file).ends_with(".swf") || lower(file).ends_with(".swf.gz")) return Format::kSwf;
-    if (is_sacct_header(text)) return Format::kSacct;
-    for (const std::string_view column : split(text, ',')) {
-      if (trim(column) == "submit_time_s") return Format::kTraceCsv;
-      if (trim(column) == "submit_s" || trim(column) == "work_1g_s") return Format::kJobCsv;
-    }
-    return invalid(
-        "{} line {} starts no known workload format: neither the columns of a job CSV (job_id,submit_s,...) or of a "
-        "trace "
-        "(submit_time_s,duration_s,...), nor Batsim JSON, nor SWF, nor what sacct -P prints",
-        file, lines.line());
-  }
-}
 
 Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOptions& options) {
   if (is_workload_spec(spec_or_file)) {
@@ -64,29 +36,14 @@ Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOption
   if (once) {
     SMARTMIG_TRY(text, read_file(spec_or_file));
   }
-  const auto open = [&]() -> Result<LineReader> {
+  TraceSource source;
+  source.name = spec_or_file;
+  source.open = [&]() -> Result<LineReader> {
     if (once) return LineReader::over(spec_or_file, text);
     return LineReader::open(spec_or_file);
   };
-  SMARTMIG_TRY(LineReader start, open());
-  SMARTMIG_TRY(const Format format, recognise(std::move(start)));
-  if (format == Format::kBatsimJson) {
-    if (!once) {
-      SMARTMIG_TRY(text, read_file(spec_or_file));
-    }
-    return read_batsim_json(spec_or_file, text, for_file);
-  }
-  SMARTMIG_TRY(LineReader lines, open());
-  switch (format) {
-    case Format::kJobCsv:
-      return read_job_csv(std::move(lines), for_file);
-    case Format::kTraceCsv:
-      return read_trace_csv(std::move(lines), for_file);
-    case Format::kSacct:
-      return read_sacct(std::move(lines), for_file);
-    default:
-      return read_swf(std::move(lines), for_file);
-  }
+  source.whole = [&]() -> Result<std::string> { return once ? Result<std::string>(text) : read_file(spec_or_file); };
+  return read_trace_file(std::move(source), for_file);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ bool is_sacct_header(std::string_view line) {
 }
 
 Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
-  TraceJobs jobs(lines.name(), "job", options);
+  SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(lines.name(), "job", options));
   std::vector<std::string_view> fields;
   std::size_t columns = 0, never_ran = 0, steps = 0, unfinished = 0;
   int id = -1, submit = -1, elapsed = -1, state = -1, tres = -1;

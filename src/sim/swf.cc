@@ -50,7 +50,7 @@ Result<std::array<double, kFields>> parse_line(std::string_view line, const std:
 }  // namespace
 
 Result<Workload> read_swf(LineReader lines, const LoadOptions& options) {
-  TraceJobs jobs(lines.name(), "job number", options);
+  SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(lines.name(), "job number", options));
   std::size_t partial = 0;
   for (;;) {
     SMARTMIG_TRY(const auto line, lines.next());

@@ -25,6 +25,13 @@ const std::vector<Relatives>& relatives() {
       {"llm", {"llm", "transformer", "bert"}},
       {"transformer", {"transformer", "bert"}},
       {"deepspeech", {"deepspeech2"}},
+      {"cyclegan", {"cyclegan"}},
+      {"cifar10", {"resnet50", "resnet"}},   // Pollux's and Sia's names of what trains: ResNet-18
+      {"imagenet", {"resnet50", "resnet"}},  // ... ResNet-50
+      {"ncf", {"embedding"}},                // ... neural collaborative filtering
+      {"recommendation", {"embedding"}},
+      {"rec", {"embedding"}},
+      {"genai", {"llm", "transformer", "bert"}},
   };
   return table;
 }
@@ -36,7 +43,8 @@ std::vector<SpeedTable::Row> rows_on(std::string_view gpu) {
   return rows;
 }
 
-// "train:transformer_train32" is model transformer, phase train, batch 32; "train" is a phase alone.
+// "train:transformer_train32" and "train:Transformer (batch size 32)" are model transformer, phase train, batch 32;
+// "train" is a phase alone.
 KindName name_in_trace(std::string_view job_kind) {
   std::string text = lower(trim(job_kind));
   KindName name;
@@ -51,6 +59,10 @@ KindName name_in_trace(std::string_view job_kind) {
       name.batch = text.substr(at + 6);
       text.erase(at);
     }
+  }
+  if (const auto at = text.find(" (batch size "); at != text.npos) {
+    name.batch = text.substr(at + 13, text.find(')', at) - at - 13);
+    text.erase(at);
   }
   text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '_' || c == '-'; }), text.end());
   name.model = text;
@@ -80,16 +92,12 @@ std::vector<int> KindPicker::of(std::string_view model, std::string_view phase, 
   return found;
 }
 
-KindPicker::Candidates KindPicker::candidates(std::string_view job_kind) const {
-  for (std::size_t i = 0; i < curves_.size(); ++i)
-    if (curves_[i].kind == job_kind) return {{int(i)}, true};
-  const KindName name = name_in_trace(job_kind);
+std::vector<int> KindPicker::by_name(const KindName& name) const {
   std::vector<std::string_view> models;
   if (!name.model.empty()) models.push_back(name.model);
   for (const Relatives& entry : relatives())
     if (std::string_view(name.model).starts_with(entry.prefix))
       models.insert(models.end(), entry.models.begin(), entry.models.end());
-
   std::vector<int> found;
   const auto look = [&](std::string_view phase, bool measured) {
     for (const std::string_view model : models)
@@ -97,23 +105,69 @@ KindPicker::Candidates KindPicker::candidates(std::string_view job_kind) const {
   };
   look(name.phase, true);
   look(name.phase, false);
-  look("", true);
-  if (found.empty()) {
-    found = of("", name.phase, true);
-    if (found.empty()) found = of("", "", true);
-    return {found, false};
+  return found;
+}
+
+KindPicker::Candidates KindPicker::candidates(std::string_view job_kind) const {
+  for (std::size_t i = 0; i < curves_.size(); ++i)
+    if (curves_[i].kind == job_kind) return {{int(i)}, How::kByName};
+  KindName name = name_in_trace(job_kind);
+  const auto named = [&]() -> std::vector<int> {
+    const std::vector<int> found = by_name(name);
+    std::vector<int> same_batch;
+    for (const int i : found)
+      if (!name.batch.empty() && names_[std::size_t(i)].batch == name.batch) same_batch.push_back(i);
+    return same_batch.empty() ? found : same_batch;
+  };
+  if (auto found = named(); !found.empty()) return {std::move(found), How::kByName};
+  if (name.phase.empty()) name.phase = phase_of_class(job_kind);
+  for (const std::string& phase : {name.phase, std::string()})
+    if (const auto given = defaults_.find(phase); given != defaults_.end()) return {given->second, How::kByDefault};
+  if (!name.phase.empty())
+    for (const bool measured : {true, false})
+      if (const std::vector<int> found = of("", name.phase, measured); !found.empty()) return {found, How::kByPhase};
+  name.phase.clear();
+  if (auto found = named(); !found.empty()) return {std::move(found), How::kByName};
+  return {of("", "", true), How::kByHash};
+}
+
+Result<Ok> KindPicker::set_default_kind(std::string_view text) {
+  for (const std::string_view item : split(text, ',')) {
+    const auto equals = item.find('=');
+    const std::string phase = equals == item.npos ? "" : phase_of_class(trim(item.substr(0, equals)));
+    const std::string kind(trim(equals == item.npos ? item : item.substr(equals + 1)));
+    if (equals != item.npos && phase.empty())
+      return invalid("--default-kind '{}': the class is infer or train, for example infer=bert-infer", item);
+    std::vector<std::string> all;
+    std::vector<int> found;
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      all.push_back(curves_[i].kind);
+      if (curves_[i].kind == kind) found.push_back(int(i));
+    }
+    if (found.empty()) {
+      const std::string near = nearest(kind, all);
+      return invalid("--default-kind '{}': {} has no such kind{}; it has {}", kind, gpu_,
+                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(all, ", "));
+    }
+    defaults_[phase] = found;
   }
-  std::vector<int> same_batch;
-  for (const int i : found)
-    if (!name.batch.empty() && names_[std::size_t(i)].batch == name.batch) same_batch.push_back(i);
-  return {same_batch.empty() ? found : same_batch, true};
+  cache_.clear();
+  return Ok{};
 }
 
 KindPicker::Choice KindPicker::pick(std::string_view job_kind, std::uint64_t hash) {
   auto found = cache_.find(job_kind);
   if (found == cache_.end()) found = cache_.emplace(std::string(job_kind), candidates(job_kind)).first;
   const Candidates& choices = found->second;
-  return {choices.curves[hash % choices.curves.size()], choices.by_name};
+  return {choices.curves[hash % choices.curves.size()], choices.how};
+}
+
+std::string phase_of_class(std::string_view word) {
+  const std::string text = lower(trim(word));
+  const auto says = [&](std::string_view part) { return text.find(part) != text.npos; };
+  if (text == "ls" || says("infer") || says("serving") || says("eval") || says("decode")) return "infer";
+  if (says("train") || text == "sft" || text == "mllm" || says("finetun") || says("fine-tun")) return "train";
+  return "";
 }
 
 }  // namespace smartmig

@@ -1,8 +1,10 @@
 // Which measured kind stands for the job kind a trace writes ("train:resnet101", "train:transformer_train32", "LS"):
 //   1. the model itself or its relatives (table in trace_kinds.cc and docs/workloads.md), of the same phase: measured
 //      kinds before the paper's constants
-//   2. the same of the other phase
-//   3. any kind measured on the GPU, of the same phase if there is one
+//   2. the default kind that a person gave, for this phase or for all
+//   3. any kind of the phase: inference stays inference, training stays training; measured kinds first
+//   4. where the GPU has no kind of that phase: the model or its relatives in the other one
+//   5. any kind measured on the GPU
 // Where several batches remain, the one the trace names, else by hash.
 #pragma once
 #include <cstdint>
@@ -11,18 +13,27 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {
+
+// "infer" for inference, serving, evaluation, LS (latency-sensitive); "train" for training, pretrain, SFT, fine-tuning;
+// empty for words that say neither.
+std::string phase_of_class(std::string_view word);
 
 class KindPicker {
  public:
   // Speeds of this GPU model; of a100-40gb where the name is empty or nothing was measured on it.
   explicit KindPicker(std::string gpu);
 
+  // "bert-infer", or by phase "infer=bert-infer,train=resnet50-train". An error names the kinds there are.
+  Result<Ok> set_default_kind(std::string_view text);
+
+  enum class How { kByName, kByDefault, kByPhase, kByHash };
   struct Choice {
-    int curve = 0;         // index into curves()
-    bool by_name = false;  // false: by hash over all kinds
+    int curve = 0;  // index into curves()
+    How how = How::kByHash;
   };
   Choice pick(std::string_view job_kind, std::uint64_t hash);
 
@@ -33,15 +44,17 @@ class KindPicker {
  private:
   struct Candidates {
     std::vector<int> curves;
-    bool by_name = false;
+    How how = How::kByHash;
   };
   Candidates candidates(std::string_view job_kind) const;
+  std::vector<int> by_name(const KindName& name) const;
   std::vector<int> of(std::string_view model, std::string_view phase, bool measured) const;
 
   std::string wanted_gpu_, gpu_;
   std::vector<KindCurve> curves_;
-  std::vector<KindName> names_;  // parallel to curves_
-  std::vector<bool> measured_;   // parallel: not one of the paper's constants
+  std::vector<KindName> names_;                                    // parallel to curves_
+  std::vector<bool> measured_;                                     // parallel: not one of the paper's constants
+  std::map<std::string, std::vector<int>, std::less<>> defaults_;  // by phase; "" for any
   std::map<std::string, Candidates, std::less<>> cache_;
 };
 

@@ -90,14 +90,22 @@ Result<Ok> check_together(const WorkloadSpec& spec, const std::set<std::string, 
 
 }  // namespace
 
+std::string to_string(const SlackRange& slack) {
+  return slack.none ? "none" : fmt::format("{}-{}", slack.low, slack.high);
+}
+
 Result<SlackRange> parse_slack(std::string_view text) {
   SlackRange slack;
+  if (text == "none") {
+    slack.none = true;
+    return slack;
+  }
   if (const auto one = parse_double(text)) {
     slack.low = slack.high = *one;
   } else if (const auto range = split_range(text)) {
     slack = {*parse_double(range->first), *parse_double(range->second)};
   } else {
-    return invalid("slack needs LOW-HIGH, for example 1-1.5, not '{}'", text);
+    return invalid("slack needs LOW-HIGH, for example 1-1.5, or none, not '{}'", text);
   }
   if (slack.low < 0 || slack.low > slack.high || slack.high > 100)
     return invalid("slack needs 0 <= LOW <= HIGH <= 100, not '{}'", text);
@@ -149,10 +157,12 @@ std::string to_string(const WorkloadSpec& spec) {
     out += fmt::format("rate={},jobs={},seed={}", spec.rate, spec.jobs, spec.seed);
   }
   if (spec.family == Family::kFixed) out += ",mix=" + spec.mix;
-  return out + fmt::format(",slack={}-{}", spec.slack.low, spec.slack.high);
+  return out + ",slack=" + to_string(spec.slack);
 }
 
-Result<Workload> generate(const WorkloadSpec& spec) {
+namespace {
+
+Result<Workload> generate_with_deadlines(const WorkloadSpec& spec) {
   switch (spec.family) {
     case Family::kPaper:
       return paper_workload(spec);
@@ -161,6 +171,17 @@ Result<Workload> generate(const WorkloadSpec& spec) {
     default:
       return curve_workload(spec);
   }
+}
+
+}  // namespace
+
+Result<Workload> generate(const WorkloadSpec& spec) {
+  SMARTMIG_TRY(Workload workload, generate_with_deadlines(spec));
+  if (!spec.slack.none) return workload;
+  for (Job& job : workload.jobs) job.deadline = kNever;
+  for (std::string& rule : workload.rules)
+    if (rule.starts_with("deadlines:")) rule = "deadlines: none";
+  return workload;
 }
 
 Result<Workload> finish_workload(Workload workload, std::optional<double> days) {

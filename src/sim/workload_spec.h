@@ -1,6 +1,6 @@
 // Where jobs come from: a generator spec ("paper:20x,seed=7") or a file, through one door. A spec is recognised by its
-// prefix; a file by its content (own job CSV, trace CSV, Batsim JSON, SWF), plain or gzip. docs/workloads.md has the
-// grammar and the formats. Readers and generators deliver a finished workload or an error, never half of one.
+// prefix; a file by its content (sim/traces/trace_formats.h), plain or gzip. docs/workloads.md has the grammar and the
+// formats. Readers and generators deliver a finished workload or an error, never half of one.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,11 +12,15 @@
 
 namespace smartmig {
 
-// A deadline is submit + U(low, high) * time on the whole GPU.
+struct TraceReading;
+
+// A deadline is submit + U(low, high) * time on the whole GPU; with `none` there is no deadline.
 struct SlackRange {
   double low = 1, high = 1.5;
+  bool none = false;
 };
-Result<SlackRange> parse_slack(std::string_view text);  // "1.5-3", or "2" for exactly 2
+Result<SlackRange> parse_slack(std::string_view text);  // "1.5-3", "2" for exactly 2, "none"
+std::string to_string(const SlackRange& slack);         // parses back
 
 struct LoadOptions {
   std::optional<std::uint64_t> seed;        // of a generator in place of its own; of the draws that fill gaps of a file
@@ -26,6 +30,11 @@ struct LoadOptions {
   Time deadline_cut{};  // taken off every deadline: the paper's stand-in for the cost of repartitioning is 4 s
   std::optional<RestartRule> restart;  // in place of the workload's own restart costs
   std::string gpu;                     // reference GPU of files that name none; empty: a100-40gb
+  std::string format;                  // of a file, by its name in trace_formats.cc; empty: recognised
+  std::string map;                     // which column means what, in place of the format's own (traces/trace_map.h)
+  std::string default_kind;            // of rows whose model no kind is known for: KIND, or infer=KIND,train=KIND
+  std::string throughputs;             // Gavel: file of steps per second, FILE[:WORKER]
+  TraceReading* reading = nullptr;     // where to say how a file was understood
 };
 
 struct WorkloadSpec {

@@ -13,7 +13,7 @@
 #   [no newline at the end]         where the output does not end a line
 # The commands of a file share one fresh directory; smartmig is BINARY. A comment "# needs: shared-data" skips the file
 # unless the data folder is found (SMARTMIG_SHARED_DATA, else shared/data in or beside the checkout); it is linked into
-# the directory as shared-data. --update writes what the commands print now into the files: read the diff.
+# the directory as shared-data. A comment "# needs: test-data" links tests/data into it as test-data. --update writes what the commands print now into the files: read the diff.
 set -u
 here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
 
@@ -83,6 +83,7 @@ for file in "${files[@]}"; do
     [ -n "$shared_data" ] || { echo "skipped $name: no shared data"; skipped=$((skipped + 1)); continue; }
     ln -s "$shared_data" "$directory/shared-data"
   fi
+  if grep -q '^# needs: test-data$' "$file"; then ln -s "$here/../data" "$directory/test-data"; fi
   if run_file "$file" && cmp -s "$actual" "$file"; then
     passed=$((passed + 1))
   elif [ "$update" = 1 ] && [ -s "$actual" ]; then

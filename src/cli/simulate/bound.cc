@@ -61,7 +61,7 @@ std::string result_json(const Certificate& c, double bound, double seconds, bool
 }
 
 Result<JobTable> load_jobs(const BoundOptions& options, const Platform& platform) {
-  SMARTMIG_TRY(const LoadOptions load, options.load_options());
+  SMARTMIG_TRY(const LoadOptions load, options.LoadFlags::options());
   SMARTMIG_TRY(Workload workload, load_workload(options.workload, load));
   return JobTable::bind(std::make_shared<Workload>(std::move(workload)), platform);
 }
@@ -162,10 +162,7 @@ int run_bound(const Arguments& arguments) {
                  "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
   command.option("--a", options.a, "A",
                  "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
-  command.option("--slack", options.slack, "LOW-HIGH",
-                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
-  command.option("--deadline-cut-s", options.deadline_cut_s, "S", "take S seconds off every deadline");
-  command.option("--tokens-per-s", options.tokens_per_s, "X", "for traces that record tokens instead of durations");
+  options.LoadFlags::declare(command);
   command.option("--effort", options.effort, "X",
                  "work to spend on good prices: 1 is about 15 s for a day of 4,000 jobs");
   command.option("--out", options.out, "FILE", "write the certificate").alias("-o");

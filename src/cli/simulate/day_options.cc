@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/simulate/load_flags.h"
 #include "cli/time_words.h"
 #include "eval/seeds.h"
 #include "sim/workload_windows.h"
@@ -38,7 +39,11 @@ Result<Days> DayOptions::choose_seeds() const {
 Result<Days> DayOptions::choose_windows(Setting& setting) const {
   if (!seeds.empty()) return invalid("--seeds are for generators; {} is a file: use --windows", setting.workload);
   SMARTMIG_TRY(const Time length, read_duration(window.empty() ? "1d" : window, std::chrono::hours(24)));
-  SMARTMIG_TRY(Workload workload, load_workload(setting.workload, setting.load));
+  TraceReading reading;
+  LoadOptions load = setting.load;
+  load.reading = &reading;
+  SMARTMIG_TRY(Workload workload, load_workload(setting.workload, load));
+  print_warnings(reading);
   SMARTMIG_TRY(WorkloadWindows cut, WorkloadWindows::cut(std::move(workload), length));
   const bool report = use == Use::kReport;
   Days list = report ? cut.held_out() : cut.training();

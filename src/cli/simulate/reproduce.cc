@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "papers/far_experiment.h"
 #include "papers/memory_report.h"
+#include "papers/migbench_experiment.h"
 #include "papers/migm_experiment.h"
 #include "papers/one_gpu.h"
 #include "papers/smart_mig.h"
@@ -38,8 +39,9 @@ struct ReproduceOptions {
 struct ExperimentName {
   const char *name, *alias;
 };
-constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},       {"far", ""},
-                                           {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""}, {"memory", ""}};
+constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"},  {"b", "one-gpu"}, {"c", "migm"},
+                                           {"far", ""},         {"a-static", ""}, {"a-fig11", ""},
+                                           {"bounds-tiny", ""}, {"memory", ""},   {"migbench", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
@@ -98,6 +100,7 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   if (o.what == "b") return one_gpu_report({o.days, int(o.threads)}, progress);
   if (o.what == "c") return migm_report(o.migm, progress);
   if (o.what == "far") return far_report(o.far, progress);
+  if (o.what == "migbench") return migbench_report({o.batches == 0 ? 1 : o.batches, int(o.threads)}, progress);
   if (o.what == "a-static") return static_tables_report(o.tables, progress);
   if (o.what == "a-fig11") return fig11_report(o.fig11, progress);
   if (o.what == "bounds-tiny") return tiny_bounds_report(int(o.threads), progress);
@@ -109,10 +112,10 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
   Command command(
-      "reproduce", "a|b|c|far|a-static|a-fig11|bounds-tiny|memory",
+      "reproduce", "a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory",
       "Prints what the papers print beside what we measure on report days. a or smart-mig: every table and "
       "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
-      "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; a-static: static partitions only; a-fig11: the "
+      "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; migbench: MIGBench's 500 jobs on 8 H100s beside the NVIDIA DRA driver and HAMi; a-static: static partitions only; a-fig11: the "
       "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
       "memory: foreseeing that a job will not fit its slice.",
       "smartmig reproduce a --days 30 --html a.html");
@@ -130,7 +133,7 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--gpus", o.migm.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
   command.option("--batch", o.migm.batch, "NAME",
                  "c: one batch or group only: general, ml, llm, ...; far: one family: good, bad, mix, extreme, wide");
-  command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10");
+  command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10; migbench: seeds, 0: 1");
   command.option("--first-seed", o.first_seed, "S", "c, far: seed of the first batch; 0: 205000 and 200000");
   command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
   command.option("--html", o.html, "FILE", "write everything as one page, too");

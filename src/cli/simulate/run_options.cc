@@ -22,13 +22,7 @@ void RunOptions::declare(Command& command) {
       "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
   command.option("--a", a, "A",
                  "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
-  command.option("--slack", slack, "LOW-HIGH",
-                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU");
-  command.option("--missing-slack", missing_slack, "LOW-HIGH",
-                 "of a file: draw so the deadlines that it does not give; a trace's are else drawn at 1-1.5");
-  command.option("--deadline-cut-s", deadline_cut_s, "S",
-                 "take S seconds off every deadline: the paper charges repartitioning as 4");
-  command.option("--tokens-per-s", tokens_per_s, "X", "for traces that record tokens instead of durations");
+  LoadFlags::declare(command);
 }
 
 void RunOptions::declare_policy(Command& command) {
@@ -47,30 +41,8 @@ Result<Setting> RunOptions::setting() const {
     cost_model.reshape = from_seconds(*value);
   }
   if (a && *a < 0) return invalid("--a {}: a weight cannot be negative", *a);
-  SMARTMIG_TRY(const LoadOptions load, load_options());
+  SMARTMIG_TRY(const LoadOptions load, LoadFlags::options());
   return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load};
-}
-
-Result<LoadOptions> RunOptions::load_options() const {
-  LoadOptions options;
-  options.tokens_per_s = tokens_per_s;
-  if (deadline_cut_s < 0 || deadline_cut_s > 86400)
-    return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
-  options.deadline_cut = from_seconds(deadline_cut_s);
-  if (!restart.empty()) {
-    SMARTMIG_TRY(const RestartRule rule, parse_restart(restart));
-    options.restart = rule;
-  }
-  if (!slack.empty()) {
-    SMARTMIG_TRY(const SlackRange range, parse_slack(slack));
-    options.slack = range;
-  }
-  if (!missing_slack.empty()) {
-    if (!slack.empty()) return invalid("--slack draws every deadline, --missing-slack the missing ones: give one");
-    SMARTMIG_TRY(const SlackRange range, parse_slack(missing_slack));
-    options.missing_slack = range;
-  }
-  return options;
 }
 
 PolicyOptions RunOptions::policy_options() const {

@@ -123,8 +123,12 @@ int run_sim(const Arguments& arguments) {
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
     return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));
-  auto workload = load_workload(options.workload, setting->load);
+  TraceReading reading;
+  LoadOptions load = setting->load;
+  load.reading = &reading;
+  auto workload = load_workload(options.workload, load);
   if (!workload) return failure(workload.error());
+  print_warnings(reading);
   if (workload->jobs.empty()) return failure(invalid("{} has no jobs: there is nothing to simulate", options.workload));
   auto jobs = JobTable::bind(std::make_shared<Workload>(std::move(*workload)), *setting->platform);
   if (!jobs) return failure(jobs.error());

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 
 #include "base/json.h"
@@ -15,16 +14,104 @@ namespace smartmig::cli {
 
 using OrderedJson = nlohmann::ordered_json;
 
+namespace {
+
+struct SizeFlags {
+  double target_min = 1, target_utilisation = 0, gpu_price = -1, kwh_price = 0, late_price = 0;
+};
+
+// Which target was asked for: one of them, and tardiness if none.
+Result<Ok> set_target(const Command& command, const SizeFlags& flags, SizingQuestion& question) {
+  const bool by_price =
+      command.given("--gpu-price") && !command.given("--target-min") && !command.given("--target-util");
+  if (command.given("--target-min") && command.given("--target-util"))
+    return invalid("--target-min and --target-util are two targets: give one");
+  if (flags.target_min < 0) return invalid("--target-min {}: minutes from 0 on", flags.target_min);
+  question.target.tardiness_min = flags.target_min;
+  if (command.given("--target-util")) {
+    if (flags.target_utilisation <= 0 || flags.target_utilisation > 100)
+      return invalid("--target-util {}: percent above 0, at most 100", flags.target_utilisation);
+    question.target.of = SizingTarget::Of::kUtilisation;
+    question.target.utilisation = flags.target_utilisation / 100;
+  }
+  if (command.given("--gpu-price") || command.given("--kwh-price") || command.given("--late-price")) {
+    if (flags.gpu_price < 0 || flags.kwh_price < 0 || flags.late_price < 0)
+      return invalid("--kwh-price and --late-price go with --gpu-price, and no price is negative");
+    question.prices = SizePrices{flags.gpu_price, {flags.kwh_price, flags.late_price}};
+  }
+  if (by_price) {
+    if (flags.late_price <= 0)
+      return invalid(
+          "by price alone one GPU is always cheapest: say what lateness costs, --late-price, or give a target");
+    question.target.of = SizingTarget::Of::kPrice;
+  }
+  return Ok{};
+}
+
+OrderedJson size_json(const SizingQuestion& question, const SizingAnswer& answer) {
+  OrderedJson rows = OrderedJson::array();
+  for (const SizeRow& row : answer.rows) {
+    rows.push_back({{"gpus", row.gpus},
+                    {"energy_wmin", row.energy_wmin},
+                    {"energy_kwh", row.energy_kwh},
+                    {"mean_tardiness_min", row.tardiness_min},
+                    {"late_percent", row.late_percent},
+                    {"utilisation", row.utilisation},
+                    {"a_eff", row.a_eff},
+                    {"et_eff", row.et_eff}});
+    if (question.prices) rows.back()["cost"] = row.cost;
+  }
+  const SizingTarget& target = question.target;
+  OrderedJson wanted;
+  if (target.of == SizingTarget::Of::kTardiness) wanted = {{"mean_tardiness_min", target.tardiness_min}};
+  if (target.of == SizingTarget::Of::kUtilisation) wanted = {{"utilisation", target.utilisation}};
+  if (target.of == SizingTarget::Of::kPrice) wanted = "least cost";
+  return {{"workload", question.workload},
+          {"model", question.model},
+          {"policy", question.contender.label},
+          {"target", wanted},
+          {"rows", rows},
+          {"peak_gpus", answer.peak_gpus},
+          {"knee_gpus", answer.knee},
+          {"needed_gpus", answer.needed ? OrderedJson(*answer.needed) : OrderedJson(nullptr)},
+          {"rule", answer.rule}};
+}
+
+void print_size(const SizingQuestion& question, const SizingAnswer& answer) {
+  fmt::print("{} on 1 to {} {} under {}\n", question.workload, answer.rows.back().gpus, question.model,
+             question.contender.label);
+  fmt::print("busiest 6 h: {:.1f} GPUs busy, if every job had one of its own at once\n\n", answer.peak_gpus);
+  std::vector<std::string> header = {"GPUs", "energy kWh", "tardiness min", "late", "utilisation", "a_eff e + t"};
+  if (question.prices) header.push_back("cost");
+  header.push_back("");
+  Table table(header);
+  for (const SizeRow& row : answer.rows) {
+    std::vector<std::string> cells = {fmt::format("{}", row.gpus),
+                                      fmt::format("{:.2f}", row.energy_kwh),
+                                      fmt::format("{:.3f}", row.tardiness_min),
+                                      fmt::format("{:.1f} %", row.late_percent),
+                                      fmt::format("{:.0f} %", 100 * row.utilisation),
+                                      fmt::format("{:.3f}", row.et_eff)};
+    if (question.prices) cells.push_back(fmt::format("{:.2f}", row.cost));
+    cells.push_back(answer.needed == row.gpus ? "<- answer" : row.gpus == answer.knee ? "knee" : "");
+    table.add(cells);
+  }
+  fmt::print("{}\n{}\n", table.text(), answer.rule);
+}
+
+}  // namespace
+
 int run_size(const Arguments& arguments) {
   RunOptions options;
   options.workload = "paper:8x";
-  std::string model = "a100-40gb", policy, seeds_text;
+  std::string model = "a100-40gb", policy;
   std::int64_t days = 5, most = 24, threads = default_threads();
-  double target = -1;
+  SizeFlags flags;
   bool json = false;
   Command command("size", "",
-                  "Runs a workload on 1, 2, 3, ... GPUs and says how many it needs: the knee of tardiness against the "
-                  "number of GPUs, or the\nfirst number that keeps a given mean tardiness.",
+                  "Runs a workload on 1, 2, 3, ... GPUs, prints tardiness, utilisation, energy and price of each, and "
+                  "answers by a target: the\nfirst number that keeps a mean tardiness (1 min if nothing is said), the "
+                  "most that are still used, or the cheapest.",
                   "smartmig size -w paper:10x --model a100-40gb --target-min 1");
   command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:10x or a file")
       .alias("-w");
@@ -34,14 +121,20 @@ int run_size(const Arguments& arguments) {
       "who decides, listed below; default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
   options.declare_policy(command);
   command.option("--max-gpus", most, "N", "the largest fleet tried");
-  command.option("--target-min", target, "T",
-                 "mean tardiness that is good enough, minutes; negative: look for the knee");
-  command.option("--days", days, "N", "days of a generator: report seeds from 200000 on");
+  command.option("--target-min", flags.target_min, "T", "target: mean tardiness of at most T minutes");
+  command.option("--target-util", flags.target_utilisation, "P",
+                 "target: the most GPUs whose slices are busy at least P percent of the time");
+  command.option(
+      "--gpu-price", flags.gpu_price, "X",
+      "price of an hour of one GPU: adds the cost, and makes the cheapest fleet the target if there is no other");
+  command.option("--kwh-price", flags.kwh_price, "X", "price of a kilowatt-hour");
+  command.option("--late-price", flags.late_price, "X", "price of an hour by which one job is late");
+  command.option("--days", days, "N", "days of a generator: report seeds from 200000 on; a file is one");
   command.option("--power", options.power, "NAME", "power model");
   command.option("--cost", options.cost, "MODEL", "paper or hardware");
   command.option("--a", options.a, "A",
                  "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
-  command.option("--tokens-per-s", options.tokens_per_s, "X", "for traces that record tokens instead of durations");
+  options.LoadFlags::declare(command);
   command.option("--jobs", threads, "N", "runs at once").alias("-j");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
@@ -55,8 +148,11 @@ int run_size(const Arguments& arguments) {
   if (policy.empty()) policy = paper_shapes(*setting->platform->models()[0].gpu).empty() ? "none+edf" : "static[3]+edf";
 
   SizingQuestion question;
+  if (const auto target = set_target(command, flags, question); !target) return usage_error(target.error());
+  TraceReading reading;
   question.workload = options.workload;
-  question.load.tokens_per_s = options.tokens_per_s;
+  question.load = setting->load;
+  question.load.reading = &reading;
   question.model = model;
   question.power = options.power;
   question.cost = setting->cost;
@@ -65,40 +161,14 @@ int run_size(const Arguments& arguments) {
   question.seeds = seeds_from(kFirstReportSeed, std::size_t(days));
   question.max_gpus = int(most);
   question.threads = int(threads);
-  question.target_tardiness_min = target;
   Progress bar("size");
   const auto answer = find_size(question, [&bar](double share) { bar.set(share); });
   if (!answer) return failure(answer.error());
-
-  if (json) {
-    OrderedJson rows = OrderedJson::array();
-    for (const SizeRow& row : answer->rows)
-      rows.push_back({{"gpus", row.gpus},
-                      {"energy_wmin", row.energy_wmin},
-                      {"energy_kwh", row.energy_kwh},
-                      {"mean_tardiness_min", row.tardiness_min},
-                      {"late_percent", row.late_percent},
-                      {"utilisation", row.utilisation},
-                      {"a_eff", row.a_eff},
-                      {"et_eff", row.et_eff}});
-    OrderedJson out{{"workload", options.workload},
-                    {"model", model},
-                    {"policy", policy},
-                    {"rows", rows},
-                    {"knee_gpus", answer->knee},
-                    {"needed_gpus", answer->needed ? OrderedJson(*answer->needed) : OrderedJson(nullptr)},
-                    {"rule", answer->rule}};
-    fmt::print("{}\n", json_dump(out, 1));
-    return 0;
-  }
-  fmt::print("{} on 1 to {} {} under {}\n\n", options.workload, answer->rows.back().gpus, model, policy);
-  Table table({"GPUs", "energy kWh", "tardiness min", "late", "utilisation", "a_eff e + t", ""});
-  for (const SizeRow& row : answer->rows)
-    table.add({fmt::format("{}", row.gpus), fmt::format("{:.2f}", row.energy_kwh),
-               fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.1f} %", row.late_percent),
-               fmt::format("{:.0f} %", 100 * row.utilisation), fmt::format("{:.3f}", row.et_eff),
-               row.gpus == answer->knee ? "<- knee" : ""});
-  fmt::print("{}\n{}\n", table.text(), answer->rule);
+  print_warnings(reading);
+  if (json)
+    fmt::print("{}\n", json_dump(size_json(question, *answer), 1));
+  else
+    print_size(question, *answer);
   return answer->needed ? 0 : 1;
 }
 

@@ -30,7 +30,7 @@ double unix_time() {
 double since(TrainClock::time_point begin) { return std::chrono::duration<double>(TrainClock::now() - begin).count(); }
 
 struct TrainArguments {
-  std::string config, resume, out;
+  std::string config, resume, out, workload, window;
   std::int64_t total_jobs = -1, num_envs = -1, seed = -1, threads = default_threads(), save_every = 10;
   bool gen_config = false, force = false, json = false;
   std::vector<std::pair<std::string, std::string>> dotted;
@@ -67,6 +67,8 @@ Result<TrainConfig> read_config(const std::string& name) {
 
 Result<Ok> apply_arguments(const TrainArguments& a, TrainConfig& config) {
   for (const auto& [name, value] : a.dotted) SMARTMIG_RETURN_IF_ERROR(set_field(config, name, value));
+  if (!a.workload.empty()) config.workload = a.workload;
+  if (!a.window.empty()) config.window = a.window;
   if (a.total_jobs >= 0) config.total_jobs = a.total_jobs;
   if (a.num_envs >= 0) config.num_envs = a.num_envs;
   if (a.seed >= 0) config.seed = a.seed;
@@ -238,6 +240,13 @@ int run_train(const Arguments& arguments) {
       "smartmig train --config rich --total-jobs 200000 --out runs/mine");
   command.option("--config", a.config, "FILE",
                  "settings as TOML, or the name of a shipped config: paper, rich, hardware");
+  command
+      .option("--workload", a.workload, "SPEC|FILE",
+              "days to train on, in place of the config's: a generator or a file")
+      .alias("-w");
+  command.option(
+      "--window", a.window, "D",
+      "of a file: length of the windows that are its days: 14d, 6h; the second half of its time is left for eval");
   command.option("--total-jobs", a.total_jobs, "N", "jobs of training; -1: as the config says");
   command.option("--num-envs", a.num_envs, "E", "days simulated side by side; -1: as the config says");
   command.option("--seed", a.seed, "S", "of all random choices; -1: as the config says");

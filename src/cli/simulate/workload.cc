@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/simulate/load_flags.h"
+#include "cli/simulate/trace_words.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
 #include "sim/job_csv.h"
@@ -107,6 +109,8 @@ void print_summary(const Workload& workload, const WorkloadSummary& summary) {
     fmt::print("  slack           ");
     for (const double q : kQuantiles) fmt::print("p{:.0f} {:.3g}  ", q * 100, quantile(summary.slack, q));
     fmt::print("({} without a deadline)\n", summary.without_deadline);
+  } else if (summary.without_deadline > 0) {
+    fmt::print("  slack           no job has a deadline\n");
   }
   fmt::print("  hash            {:016x}\n", hash_of(workload));
   fmt::print("\nArrivals by hour of day\n");
@@ -152,51 +156,54 @@ void print_summary_json(const Workload& workload, const WorkloadSummary& summary
 }  // namespace
 
 int run_workload(const Arguments& arguments) {
-  std::string what, output, seed, slack, gpu, restart, window;
-  double tokens_per_s = 0;
-  bool json = false;
+  std::string what, output, seed, gpu, window;
+  LoadFlags flags;
+  bool json = false, explain = false, formats = false;
   Command command("workload", "SPEC|FILE",
                   "Checks a workload and says what is in it. SPEC is paper:20x,seed=7 or fixed:, miso:, parva:; FILE a "
-                  "job CSV, a trace CSV,\n"
-                  "Batsim JSON or SWF, plain or gzip (docs/workloads.md).",
-                  "smartmig workload paper:20x,seed=7,days=1 -o day.csv");
-  command.positional(what)
+                  "job CSV, a public trace as\n"
+                  "downloaded, or any table with --map; plain or gzip (docs/workloads.md).",
+                  "smartmig workload --explain cluster_log.csv");
+  command.positional(what, false)
       .option("--output", output, "FILE", "write the jobs as job CSV; - for standard output, without the summary")
       .alias("-o")
-      .flag("--json", json, "print the summary as JSON")
+      .flag("--explain", explain, "of a file: what it was recognised as, which column means what, what is missing")
+      .flag("--formats", formats, "list the formats of files that are recognised, and by what")
+      .flag("--json", json, "print as JSON")
       .option("--seed", seed, "N", "seed of the generator, or of the draws that fill the gaps of a file")
-      .option("--tokens-per-s", tokens_per_s, "X",
-              "speed of the whole GPU, for traces that record tokens; 0: not given")
-      .option("--slack", slack, "A-B", "draw every deadline as submit + U(A, B) * whole-GPU time")
-      .option("--restart", restart, "RULE",
+      .option("--restart", flags.restart, "RULE",
               "restart costs in place of the workload's own: none, table, or SECONDS of training jobs")
       .option("--window", window, "D", "also the windows of this length that compare takes as days: 14d, 6h")
       .option("--gpu", gpu, "MODEL", "reference GPU of files that name none");
+  flags.declare(command);
   const auto outcome = command.parse(arguments);
   if (!outcome) return usage_error(outcome.error());
   if (*outcome == Command::Outcome::kHelpShown) return 0;
+  if (formats) {
+    print_formats(json);
+    return 0;
+  }
+  if (what.empty()) return usage_error(invalid("workload needs SPEC or FILE; --formats lists the files that are read"));
 
-  LoadOptions options;
-  if (tokens_per_s < 0) return usage_error(invalid("--tokens-per-s must be above 0, not {}", tokens_per_s));
-  options.tokens_per_s = tokens_per_s;
-  options.gpu = gpu;
+  auto options = flags.options();
+  if (!options) return usage_error(options.error());
+  options->gpu = gpu;
   if (!seed.empty()) {
     const auto number = parse_int(seed);
     if (!number || *number < 0) return usage_error(invalid("--seed needs a whole number from 0, not '{}'", seed));
-    options.seed = std::uint64_t(*number);
+    options->seed = std::uint64_t(*number);
   }
-  if (!slack.empty()) {
-    const auto range = parse_slack(slack);
-    if (!range) return usage_error(range.error());
-    options.slack = *range;
-  }
-  if (!restart.empty()) {
-    const auto rule = parse_restart(restart);
-    if (!rule) return usage_error(rule.error());
-    options.restart = *rule;
-  }
-  const auto workload = load_workload(what, options);
+  if (explain && is_workload_spec(what))
+    return usage_error(invalid("--explain is about files; {} is a generator, and says its rules without it", what));
+  TraceReading reading;
+  options->reading = &reading;
+  const auto workload = load_workload(what, *options);
   if (!workload) return is_workload_spec(what) ? usage_error(workload.error()) : failure(workload.error());
+  if (explain) {
+    print_reading(*workload, reading, json);
+    return 0;
+  }
+  print_warnings(reading);
   if (!output.empty()) {
     const auto csv = to_job_csv(*workload);
     if (!csv) return failure(csv.error());

@@ -1,4 +1,4 @@
-#include "sim/trace_csv.h"
+#include "sim/traces/trace_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "sim/kind_curve.h"
+#include "sim/traces/trace_formats.h"
+#include "sim/traces/trace_reading.h"
 #include "support/paths.h"
 
 namespace smartmig {
@@ -14,7 +16,11 @@ namespace {
 const std::string kTraceHeader = "submit_time_s,duration_s,num_gpus,gpu_milli,gpu_mem_mib,job_kind,group,deadline_s\n";
 
 Result<Workload> read_trace(const std::string& text, const LoadOptions& options = {}) {
-  return read_trace_csv(LineReader::over("trace", text), options);
+  TraceSource source;
+  source.name = "trace";
+  source.open = [&]() -> Result<LineReader> { return LineReader::over("trace", text); };
+  source.whole = [&]() -> Result<std::string> { return text; };
+  return read_trace_file(source, options);
 }
 
 bool has_rule(const Workload& workload, const std::string& words) {
@@ -24,7 +30,7 @@ bool has_rule(const Workload& workload, const std::string& words) {
 
 std::string all_rules(const Workload& workload) { return fmt::format("{}", fmt::join(workload.rules, "\n")); }
 
-TEST(TraceCsv, ReadsTheSampleAndSaysItsRules) {
+TEST(TraceRows, ReadsTheSampleAndSaysItsRules) {
   const auto workload = load_workload(source_dir() + "/tests/data/trace.csv");
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->names, (std::vector<std::string>{"1", "7", "5"}));
@@ -51,7 +57,7 @@ TEST(TraceCsv, ReadsTheSampleAndSaysItsRules) {
   EXPECT_TRUE(has_rule(*workload, "gpu_milli is not used: 2 rows")) << all_rules(*workload);
 }
 
-TEST(TraceCsv, TokensNeedASpeed) {
+TEST(TraceRows, TokensNeedASpeed) {
   const std::string file = source_dir() + "/tests/data/trace_tokens.csv";
   const auto refused = load_workload(file);
   ASSERT_FALSE(refused);
@@ -65,7 +71,7 @@ TEST(TraceCsv, TokensNeedASpeed) {
   EXPECT_TRUE(has_rule(*workload, "3 durations are (context + generated tokens) / 100")) << all_rules(*workload);
 }
 
-TEST(TraceCsv, SlackOptionReplacesDeadlinesOfTheFile) {
+TEST(TraceRows, SlackOptionReplacesDeadlinesOfTheFile) {
   LoadOptions options;
   options.slack = SlackRange{4, 4};
   const auto workload = read_trace(kTraceHeader + "5,10,1,1000,,train,,33\n", options);
@@ -77,7 +83,7 @@ TEST(TraceCsv, SlackOptionReplacesDeadlinesOfTheFile) {
   EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train,,-6\n")->jobs[0].deadline, std::chrono::seconds(-1));
 }
 
-TEST(TraceCsv, MissingDeadlinesAreDrawnAtTheSlackAskedFor) {
+TEST(TraceRows, MissingDeadlinesAreDrawnAtTheSlackAskedFor) {
   LoadOptions options;
   options.missing_slack = SlackRange{3, 3};
   const auto workload = read_trace(kTraceHeader + "10,100,1,,,bert,,\n10,100,1,,,bert,,400\n", options);
@@ -87,7 +93,7 @@ TEST(TraceCsv, MissingDeadlinesAreDrawnAtTheSlackAskedFor) {
   EXPECT_TRUE(has_rule(*workload, "1 from the file, 1 drawn as submit + U(3, 3)")) << all_rules(*workload);
 }
 
-TEST(TraceCsv, DrawsDependOnSeedAndRowOnly) {
+TEST(TraceRows, DrawsDependOnSeedAndRowOnly) {
   const std::string row = "5,10,1,1000,,train,,\n";
   const auto one = read_trace(kTraceHeader + row), two = read_trace(kTraceHeader + row + row);
   ASSERT_TRUE(one && two);
@@ -98,7 +104,7 @@ TEST(TraceCsv, DrawsDependOnSeedAndRowOnly) {
   EXPECT_NE(read_trace(kTraceHeader + row, options)->jobs[0].deadline, one->jobs[0].deadline);
 }
 
-TEST(TraceCsv, GpuWithoutMeasurementsSaysWhoseItUses) {
+TEST(TraceRows, GpuWithoutMeasurementsSaysWhoseItUses) {
   LoadOptions options;
   options.gpu = "a30-24gb";
   const auto workload = read_trace(kTraceHeader + "5,10,1,1000,,train,,\n", options);
@@ -110,12 +116,11 @@ TEST(TraceCsv, GpuWithoutMeasurementsSaysWhoseItUses) {
   EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train:bert,,\n", options)->kinds[0], "bert-train-32");
 }
 
-TEST(TraceCsv, MalformedNumbersStopWithThePlace) {
+TEST(TraceRows, MalformedNumbersStopWithThePlace) {
   const std::pair<const char*, const char*> rows[] = {{"x,10,1,,,,,\n", "trace line 2, column 'submit_time_s'"},
                                                       {"-1,10,1,,,,,\n", "column 'submit_time_s'"},
                                                       {"1e11,10,1,,,,,\n", "column 'submit_time_s'"},
                                                       {"0,1o,1,,,,,\n", "column 'duration_s'"},
-                                                      {"0,nan,1,,,,,\n", "column 'duration_s'"},
                                                       {"0,1e11,1,,,,,\n", "column 'duration_s'"},
                                                       {"0,10,one,,,,,\n", "column 'num_gpus'"},
                                                       {"0,10,4,x,,,,\n", "column 'gpu_milli'"},
@@ -127,13 +132,14 @@ TEST(TraceCsv, MalformedNumbersStopWithThePlace) {
     ASSERT_FALSE(workload) << row;
     EXPECT_NE(workload.error().what.find(words), std::string::npos) << workload.error().what;
   }
+  EXPECT_FALSE(read_trace(kTraceHeader + "0,nan,1,,,,,\n")) << "unknown, so nothing is left to run";
   EXPECT_FALSE(read_trace("submit_time_s,num_gpus\n1,1\n"));
   EXPECT_FALSE(read_trace(kTraceHeader + "0,10,8,8000,,train,,\n")) << "nothing left to run";
   EXPECT_FALSE(read_trace(kTraceHeader + "9e9,10,1,1000,,train,,9e9\n")) << "deadline out of range";
 }
 
 // The public traces lie beside the project, not in it.
-TEST(TraceCsv, PublicTraces) {
+TEST(TraceRows, PublicTraces) {
   const std::string folder = source_dir() + "/../shared/data/traces/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no public traces beside this project";
   LoadOptions options;
