@@ -38,7 +38,7 @@ Result<MigbenchFigures> run_migbench(const Setting& setting, const char* policy,
   std::vector<double> waits;
   MigbenchFigures out;
   for (std::size_t j = 0; j < jobs->size(); ++j) {
-    const JobState& state = run.result.final.job(JobId(j));
+    const JobState& state = run.result.final.state(JobId(j));
     waits.push_back(seconds(state.first_start - jobs->job(JobId(j)).submit));
     out.makespan_s = std::max(out.makespan_s, seconds(state.finish));  // from time 0, as MIGBench counts
   }

@@ -56,7 +56,7 @@ TEST(Registry, SearchedAndPaperLayoutsServeMixedFleets) {
   EXPECT_EQ(layouts("search+cedf", "3xa100-40gb,3xh100-94gb"),
             "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 7g.94gb, 4g.47gb+3g.47gb")
       << "each model from the first shape on";
-  EXPECT_EQ(layouts("static+cedf", "3xa100-40gb,2xa30-24gb"), "2x 7g.40gb, 4g.20gb+3g.20gb, 1g.6gb*4, 1g.6gb*4");
+  EXPECT_EQ(layouts("static+cedf", "3xa100-40gb,2xa30-24gb"), "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 2g.12gb+1g.6gb*2");
   for (const char* policy :
        {"search+cedf", "twice+cedf", "static+cedf", "none+edf", "meanfield+cedf", "planner", "best"})
     EXPECT_TRUE(make_policy(policy, {}, {},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/kind_curve.h"
 #include "sim/traces/trace_map.h"
