@@ -14,7 +14,7 @@ struct FieldRule {
   std::string_view name;
   UnitKind units;
 };
-constexpr std::array<FieldRule, kTraceFields> kFields = {{{"id", UnitKind::kNone},
+constexpr std::array<FieldRule, kTraceFields> kFieldRules = {{{"id", UnitKind::kNone},
                                                           {"submit", UnitKind::kInstant},
                                                           {"start", UnitKind::kInstant},
                                                           {"end", UnitKind::kInstant},
@@ -82,12 +82,12 @@ std::vector<std::string> split_outside_quotes(std::string_view text) {
 
 }  // namespace
 
-std::string_view name_of(TraceField field) { return kFields[std::size_t(field)].name; }
+std::string_view name_of(TraceField field) { return kFieldRules[std::size_t(field)].name; }
 
 Result<TraceMap> parse_trace_map(std::string_view text) {
   TraceMap map;
   std::vector<std::string> names;
-  for (const FieldRule& field : kFields) names.emplace_back(field.name);
+  for (const FieldRule& field : kFieldRules) names.emplace_back(field.name);
   for (const std::string& piece : split_outside_quotes(text)) {
     const std::string_view item = trim(piece);
     const auto equals = item.find('=');
@@ -117,9 +117,9 @@ Result<TraceMap> parse_trace_map(std::string_view text) {
       if (colon != column.npos) entry.unit = lower(trim(column.substr(colon + 1)));
     }
     if (entry.column.empty()) return invalid("map: '{}' names no column", item);
-    if (!entry.unit.empty() && !is_unit(kFields[at].units, entry.unit))
+    if (!entry.unit.empty() && !is_unit(kFieldRules[at].units, entry.unit))
       return invalid("map: '{}' is no unit of {}: {} (a column whose name holds a colon stands in double quotes)",
-                     entry.unit, name, units_in_words(kFields[at].units));
+                     entry.unit, name, units_in_words(kFieldRules[at].units));
   }
   return map;
 }
