@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr int kTime = 0, kJob = 2, kEvent = 3;
+constexpr int kTimeColumn = 0, kJobColumn = 2, kEventColumn = 3;
 constexpr std::int64_t kSubmitEvent = 0, kScheduleEvent = 1, kFirstEnd = 2, kLastEnd = 6, kLastEvent = 8;
 
 struct JobSpan {
@@ -20,8 +20,8 @@ struct JobSpan {
 
 bool looks_like_google_events(const std::vector<std::string_view>& fields, char delimiter) {
   if (delimiter != ',' || fields.size() != 8) return false;
-  const auto event = parse_int(trim(fields[kEvent]));
-  return parse_int(trim(fields[kTime])) && parse_int(trim(fields[kJob])) && event && *event >= 0 &&
+  const auto event = parse_int(trim(fields[kEventColumn]));
+  return parse_int(trim(fields[kTimeColumn])) && parse_int(trim(fields[kJobColumn])) && event && *event >= 0 &&
          *event <= kLastEvent;
 }
 
@@ -33,13 +33,13 @@ Result<Workload> read_google_events(const TraceSource& source, const TraceFormat
   for (;;) {
     SMARTMIG_TRY(const bool more, csv.next());
     if (!more) break;
-    SMARTMIG_TRY(const std::int64_t at, csv.integer(kTime));
-    SMARTMIG_TRY(const std::int64_t event, csv.integer(kEvent));
-    if (event < 0 || event > kLastEvent) return csv.error(kEvent, fmt::format("'{}' is no event, 0 to 8", event));
-    if (csv.empty(kJob)) return csv.error(kJob, "must not be empty");
-    if (at < 0) return csv.error(kTime, "must not be negative");
+    SMARTMIG_TRY(const std::int64_t at, csv.integer(kTimeColumn));
+    SMARTMIG_TRY(const std::int64_t event, csv.integer(kEventColumn));
+    if (event < 0 || event > kLastEvent) return csv.error(kEventColumn, fmt::format("'{}' is no event, 0 to 8", event));
+    if (csv.empty(kJobColumn)) return csv.error(kJobColumn, "must not be empty");
+    if (at < 0) return csv.error(kTimeColumn, "must not be negative");
     if (double(at) > kMaxSeconds * 1e6) continue;  // 2^63 - 1: after the end of the trace
-    const auto [found, added] = known.emplace(std::string(csv.text(kJob)), spans.size());
+    const auto [found, added] = known.emplace(std::string(csv.text(kJobColumn)), spans.size());
     if (added) spans.emplace_back(found->first, JobSpan());
     JobSpan& span = spans[found->second].second;
     if (event == kSubmitEvent && span.submit_us < 0) span.submit_us = at;

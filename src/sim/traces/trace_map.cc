@@ -15,22 +15,22 @@ struct FieldRule {
   UnitKind units;
 };
 constexpr std::array<FieldRule, kTraceFields> kFieldRules = {{{"id", UnitKind::kNone},
-                                                          {"submit", UnitKind::kInstant},
-                                                          {"start", UnitKind::kInstant},
-                                                          {"end", UnitKind::kInstant},
-                                                          {"duration", UnitKind::kTime},
-                                                          {"deadline", UnitKind::kInstant},
-                                                          {"due_in", UnitKind::kTime},
-                                                          {"slo", UnitKind::kNone},
-                                                          {"gpus", UnitKind::kGpus},
-                                                          {"share", UnitKind::kShare},
-                                                          {"copies", UnitKind::kNone},
-                                                          {"memory", UnitKind::kMemory},
-                                                          {"kind", UnitKind::kNone},
-                                                          {"batch", UnitKind::kNone},
-                                                          {"class", UnitKind::kNone},
-                                                          {"tokens_in", UnitKind::kNone},
-                                                          {"tokens_out", UnitKind::kNone}}};
+                                                              {"submit", UnitKind::kInstant},
+                                                              {"start", UnitKind::kInstant},
+                                                              {"end", UnitKind::kInstant},
+                                                              {"duration", UnitKind::kTime},
+                                                              {"deadline", UnitKind::kInstant},
+                                                              {"due_in", UnitKind::kTime},
+                                                              {"slo", UnitKind::kNone},
+                                                              {"gpus", UnitKind::kGpus},
+                                                              {"share", UnitKind::kShare},
+                                                              {"copies", UnitKind::kNone},
+                                                              {"memory", UnitKind::kMemory},
+                                                              {"kind", UnitKind::kNone},
+                                                              {"batch", UnitKind::kNone},
+                                                              {"class", UnitKind::kNone},
+                                                              {"tokens_in", UnitKind::kNone},
+                                                              {"tokens_out", UnitKind::kNone}}};
 
 bool is_unit(UnitKind kind, std::string_view unit) {
   switch (kind) {
