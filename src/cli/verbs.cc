@@ -31,6 +31,7 @@ std::span<const VerbGroup> verb_groups() {
       {"usage", "joules and money by user, kind or day", run_usage},
       {"why", "why a job waits, what would change it, at what price", run_why},
       {"eta", "when a job will start and end, as an interval", run_eta},
+      {"history", "what was learned of a command: seconds on each size, and how far off predictions were", run_history},
       {"whatif", "the live queue with another policy, more GPUs or one more job", run_whatif},
       {"view", "a recorded run or journal on the page in a browser", run_view},
       {"top", "GPUs drawn as slices, watts and the queue, in the terminal", run_top},

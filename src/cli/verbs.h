@@ -60,6 +60,7 @@ int run_reserve(const Arguments& arguments);
 int run_group(const Arguments&);
 int run_usage(const Arguments&);
 int run_why(const Arguments&);
+int run_history(const Arguments&);
 int run_eta(const Arguments&);
 int run_whatif(const Arguments&);
 int run_view(const Arguments& arguments);

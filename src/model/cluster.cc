@@ -135,6 +135,7 @@ void Cluster::apply(const Event& event) {
       if (job.phase == JobPhase::kRunning) leave_slice(event.job, job);
       job.phase = JobPhase::kWithdrawn;
       job.finish = now_;
+      ++counters_.withdrawals;
       remove_unfinished(event.job);
       identity_ = Identity();
       news_.push_back(event);

@@ -65,6 +65,7 @@ struct GpuState {
 
 struct Counters {
   std::uint64_t arrivals = 0, completions = 0;
+  std::uint64_t withdrawals = 0;   // one that is shown anew is withdrawn and arrives again
   std::uint64_t preemptions = 0;   // stops and size changes
   std::uint64_t moves = 0;         // same size, other slice
   std::uint64_t repartitions = 0;  // changes of a GPU's layout asked for

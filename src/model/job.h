@@ -29,6 +29,10 @@ struct Job {
   bool idle = false;              // it holds its slice and computes nothing: what dead processes hold (serve/daemon)
   std::uint64_t reservation = 0;  // tag of the reservation of GPUs that it runs in (policy/reserved_gpus.h); 0: none
 
+  // By compute slices - 1: the share of its time that a run on that size is worth for what it teaches of the job's like
+  // (serve/daemon/history.h); 0.02 at most. Policies take it off their costs where the job has no deadline.
+  std::array<float, kMaxComputeSlices> teaches{};
+
   bool has_deadline() const { return deadline != kNever && !deadline_made_up; }
   Time work_on(int compute_slices) const { return work[std::size_t(compute_slices - 1)]; }
 };

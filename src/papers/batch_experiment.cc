@@ -1,36 +1,15 @@
 #include "papers/batch_experiment.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <map>
 
 #include "base/text.h"
+#include "papers/state_dir.h"
 #include "serve/daemon/daemon_host.h"
 
 namespace smartmig {
 namespace {
 
 constexpr double kPatience = 100;  // times the batch one after another: a run that takes longer is stuck
-
-struct StateDir {
-  std::string path;
-  static Result<StateDir> make() {
-    std::error_code failed;
-    const std::filesystem::path root =
-        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path(failed);
-    std::string pattern = (root / "smartmig-batch-XXXXXX").string();
-    if (failed || !::mkdtemp(pattern.data())) return io_error("cannot make a directory {}", pattern);
-    return StateDir{pattern};
-  }
-  explicit StateDir(std::string p) : path(std::move(p)) {}
-  StateDir(StateDir&& other) noexcept : path(std::exchange(other.path, {})) {}
-  StateDir& operator=(StateDir&&) = delete;
-  ~StateDir() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
-};
 
 // Whose attempts are on which slices, seen from outside after each step.
 class Watch {

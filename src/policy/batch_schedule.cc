@@ -91,7 +91,7 @@ void ScheduleProblem::read_board(const Cluster& cluster, std::size_t gpu) {
 // Double-memory slices only where the plain one of that size is too small for the job.
 void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
   const Platform& platform = cluster.platform();
-  std::vector<double> run(types_, -1), joules(types_, 0);
+  std::vector<double> run(types_, -1), joules(types_, 0), taught(types_, 0);
   const auto runs_on = [&](std::size_t t, Variant variant) {
     return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
   };
@@ -114,6 +114,7 @@ void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
     run[t] = seconds(cluster.remaining_on(job, TypeId(t)) + resume);
     joules[t] = run[t] * active_watts(cluster, job, TypeId(t));
     const double a = run[t] * type.compute_slices;
+    taught[t] = double(cluster.jobs().job(job).teaches[std::size_t(type.compute_slices - 1)]) * a;
     if (area < 0 || a < area) area = a, efficient = run[t], best = type.compute_slices;
     if (type.compute_slices > most) most = type.compute_slices, whole_s = run[t], whole_j = joules[t];
   }
@@ -121,6 +122,7 @@ void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
   ids_.push_back(job);
   run_s_.insert(run_s_.end(), run.begin(), run.end());
   joules_.insert(joules_.end(), joules.begin(), joules.end());
+  taught_s_.insert(taught_s_.end(), taught.begin(), taught.end());
   least_area_s_.push_back(area);
   efficient_run_s_.push_back(efficient);
   efficient_slices_.push_back(std::uint8_t(best));
@@ -170,11 +172,13 @@ bool ScheduleProblem::lay(std::size_t gpu, PlannedRun run, PaperBoard& board) co
   board.end_s = std::max(board.end_s, end);
   board.sum_end_s += end;
   board.joules += joules_[run.job * types_ + index(facts.type[run.where])];
+  board.taught_s += taught_s_[run.job * types_ + index(facts.type[run.where])];
   return true;
 }
 
 ScheduleValue ScheduleProblem::value_of(std::size_t gpu, const PaperBoard& board) const {
-  ScheduleValue out{board.end_s, board.sum_end_s, board.joules + on_watts_[gpu] * board.end_s, board.change_s, 0};
+  ScheduleValue out{board.end_s, board.sum_end_s, board.joules + on_watts_[gpu] * board.end_s, board.change_s,
+                    0,           board.taught_s};
   for (std::size_t s = 0; s < geometry(gpu).ends; ++s) out.squares_s2 += board.free_s[s] * board.free_s[s];
   return out;
 }
@@ -183,7 +187,9 @@ double ScheduleProblem::worth(const ScheduleValue& all, double even) const {
   const double jobs = double(std::max<std::size_t>(1, ids_.size())), ends = double(std::max<std::size_t>(1, ends_));
   return (1 - weight_) * (all.end_s + even * std::sqrt(all.squares_s2 / ends)) / whole_end_s_ +
          weight_ * (all.joules + idle_watts_ * all.end_s) / whole_joules_ +
-         (kMeanShare * all.sum_end_s / jobs + kChangeShare * all.change_s / double(boards_.size())) / whole_end_s_;
+         (kMeanShare * all.sum_end_s / jobs + kChangeShare * all.change_s / double(boards_.size()) -
+          all.taught_s / std::max(1, slices_)) /
+             whole_end_s_;
 }
 
 }  // namespace smartmig

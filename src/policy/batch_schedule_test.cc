@@ -42,6 +42,24 @@ TEST(BatchSchedule, ASliceThatExistsCostsNothingAndOneToBeMadeItsSeconds) {
   EXPECT_NEAR(board.end_s, 480.38, 1e-9);
 }
 
+TEST(BatchSchedule, WhatARunTeachesIsTakenOff) {
+  Job job = fixture::job(0, -1, {10, 10, 10, 10, 10});
+  const auto platform = fixture::platform("1xa100-40gb");
+  double worth[2];
+  for (const bool teaches : {false, true}) {
+    if (teaches) job.teaches[2] = 0.02f;
+    Cluster cluster(platform, fixture::bind({job}, *platform), kTimedChanges,
+                    fixture::layouts(*platform, {"4g@0+3g@4"}));
+    cluster.apply(Event::submitted(Time{0}, JobId(0)));
+    const JobId jobs[] = {JobId(0)};
+    const ScheduleProblem problem(cluster, jobs, 0);
+    PaperBoard board = problem.board(0);
+    problem.lay(0, {0, std::uint8_t(index(fixture::slice(*platform, 0, "3g@4")))}, board);
+    worth[teaches] = problem.worth(problem.value_of(0, board));
+  }
+  EXPECT_NEAR(worth[0] - worth[1], 0.02 * 3 / 7, 1e-6) << "2 % of its slice-seconds, over those of the GPU";
+}
+
 TEST(BatchSchedule, ALargeSliceWaitsForAllBelowIt) {
   const PaperWorld world({kEven, kEven, kEven}, "4g@0+3g@4");
   const ScheduleProblem problem(world.cluster, world.jobs, 0);

@@ -17,6 +17,7 @@ void add(ScheduleValue& to, const ScheduleValue& more, double sign = 1) {
   to.joules += sign * more.joules;
   to.change_s += sign * more.change_s;
   to.squares_s2 += sign * more.squares_s2;
+  to.taught_s += sign * more.taught_s;
 }
 
 ScheduleValue total_of(std::span<const ScheduleValue> values) {

@@ -49,8 +49,8 @@ BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
 bool BestPolicy::is_batch(const Cluster& cluster, const Queue& queue) {
   constexpr double kTogether = 0.1, kQuiet = 0.5;  // shares of the time that the queue will take
   constexpr std::size_t kMoreCome = 4;             // one job more for so many
-  const std::size_t came = cluster.counters().arrivals;
-  if (by_batch_) return queue.jobs > 0 && (came - came_before_) * kMoreCome <= batch_jobs_;
+  const std::size_t came = cluster.counters().arrivals - cluster.counters().withdrawals;
+  if (by_batch_) return queue.jobs > 0 && (std::max(came, came_before_) - came_before_) * kMoreCome <= batch_jobs_;
   if (queue.jobs < 2) return false;
   batch_jobs_ = queue.jobs;
   came_before_ = came;

@@ -55,7 +55,7 @@ class BestPolicy : public Policy {
   SlicePrice arrivals_;
   Time gather_;
   bool by_batch_ = false;                         // at the last decision
-  std::size_t batch_jobs_ = 0, came_before_ = 0;  // jobs of the batch; arrivals when it was seen
+  std::size_t batch_jobs_ = 0, came_before_ = 0;  // jobs of the batch; arrivals, less those withdrawn, when it was seen
   JobId urgent_ = kNoJob;                         // waited with a deadline at the last decision
 };
 

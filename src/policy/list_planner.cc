@@ -165,6 +165,7 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
+  candidate_.taught.assign(platform.types().size(), 0.0);
   const auto runs_on = [&](std::size_t t, Variant variant) {
     return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
   };
@@ -180,6 +181,10 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
     if (!take) continue;
     candidate_.types.push_back(TypeId(t));
     candidate_.run[t] = std::max(Time(1), cluster.remaining_on(job, TypeId(t)) + candidate_.resume);
+    if (candidate_.deadline == kNever)
+      candidate_.taught[t] =
+          double(cluster.jobs().job(job).teaches[std::size_t(platform.type(TypeId(t)).compute_slices - 1)]) *
+          minutes(candidate_.run[t]);
   }
   compare_models(platform);
 }
@@ -206,7 +211,8 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const int slices = cluster.platform().type(type).compute_slices;
   const double a_minute = rent(cluster.platform(), type, price_now_);
   const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
-  const double least = lateness(cluster, first + run) + a_minute * minutes(run);
+  const double taught = candidate_.taught[index(type)];
+  const double least = lateness(cluster, first + run) + a_minute * minutes(run) - taught;
   const bool sooner = first == cluster.now() && first + run < soonest;
   if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
     return;
@@ -220,7 +226,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
     if (option.begin == kNever) continue;
     option.finish = option.begin + change + run;
-    option.cost = lateness(cluster, option.finish) + a_minute * minutes(change + run);
+    option.cost = lateness(cluster, option.finish) + a_minute * minutes(change + run) - taught;
     const bool due_now = option.begin == cluster.now();
     if (due_now) soonest = std::min(soonest, option.finish);
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
@@ -238,7 +244,7 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
   double least = kNoCost;
   for (const TypeId type : candidate_.types) {
     const Time run = candidate_.run[index(type)];
-    const double paid = rent(cluster.platform(), type, price_now_) * minutes(run);
+    const double paid = rent(cluster.platform(), type, price_now_) * minutes(run) - candidate_.taught[index(type)];
     least = std::min(least, lateness(cluster, cluster.now() + run) + paid);
   }
   return least;

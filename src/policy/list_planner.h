@@ -114,6 +114,7 @@ class ListPlanner : public Policy {
     std::vector<TypeId> types;
     std::vector<Time> run;       // by type: its whole run there, the restart included
     std::vector<double> dearer;  // by type: how many times the price a slice of that GPU model costs
+    std::vector<double> taught;  // by type: minutes that a run there is worth for what it teaches (Job::teaches)
   };
 
   void look_at(const Cluster& cluster);

@@ -66,6 +66,21 @@ TEST(ListPlanner, AJobWithTimeLeavesTheFasterGpuToOneWithout) {
   for (const Start& start : f.plan.starts) EXPECT_EQ(start.gpu, GpuId(start.job == JobId(0) ? 1 : 0));
 }
 
+// Both slices are free and a minute apart in a hundred: what it teaches decides, but not for a job with a deadline.
+TEST(ListPlanner, TriesASizeThatTeachesWhereTheChoiceHardlyMatters) {
+  for (const double due : {-1.0, 50.0}) {
+    Job job = fixture::job(0, due, {110, 105, 100.0, 99.5, 120});
+    for (const bool teaches : {false, true}) {
+      if (teaches) job.teaches[2] = 0.02f;
+      PlannedFleet f("1xa100-40gb", {"4g@0+3g@4"}, {job});
+      f.cluster.apply(Event::submitted(Time{0}, JobId(0)));
+      ASSERT_EQ(f.decide().starts.size(), 1u);
+      const TypeId type = f.platform->type_of(GpuId(0), f.plan.starts[0].where);
+      EXPECT_EQ(f.platform->type(type).compute_slices, teaches && due < 0 ? 3 : 4) << due << teaches;
+    }
+  }
+}
+
 // On the free 1g it would end after 70 minutes; the whole GPU is free in one.
 TEST(ListPlanner, WaitsForASliceOnWhichItEndsEarlier) {
   PlannedFleet f("1xa100-40gb", {"1g@6+4g@0"}, {fixture::job(0, 30, linear(1)), fixture::job(0, 12, linear(10))});

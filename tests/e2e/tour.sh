@@ -284,7 +284,7 @@ expect 0 'done' ./smartmig run -- true
 for shell in bash zsh fish; do expect 0 'submit' ./smartmig completion "$shell"; done
 bash -n <(./smartmig completion bash) || fail "completion bash is no bash"
 expect 0 '^\.SH NAME' ./smartmig man
-for verb in serve submit run queue log wait cancel requeue show hold release update front suspend continue group reserve usage why eta whatif top drain pause resume backup restore; do
+for verb in serve submit run queue log wait cancel requeue show hold release update front suspend continue group reserve usage why eta history whatif top drain pause resume backup restore; do
   expect 0 'Example:' ./smartmig "$verb" --help
 done
 expect 2 'did you mean' ./smartmig submit --dedline 2h -- true

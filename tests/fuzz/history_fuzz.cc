@@ -15,6 +15,12 @@ SMARTMIG_FUZZ_TARGET(history) {
   SMARTMIG_CHECK(bool(again), "{}", again.error().what);
   SMARTMIG_CHECK(again->to_json() == history->to_json(), "written differently");
   again->merge(*history);
-  again->forecast("x");
+  const CommandKey key{"x", {}};
+  again->forecast(key, {});
+  again->add(key, {10, 1, 7});
+  const Forecast known = again->forecast(key, {});
+  for (int k = 0; k < 7; ++k)
+    SMARTMIG_CHECK(known.sizes[std::size_t(k)].s > 0 && known.sizes[std::size_t(k)].s < 1e11, "a time of {} s",
+                   known.sizes[std::size_t(k)].s);
   return 0;
 }

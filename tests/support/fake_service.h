@@ -62,6 +62,10 @@ class FakeService final : public Service {
   Result<Json> unreserve(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
   Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
+  Result<Json> history_of_job(const Caller&, std::uint64_t id) override {
+    return Json{{"signature", "x"}, {"runs", id}};
+  }
+  Result<Json> history_of_command(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> whatif(const Caller&, const Json& body) override {
     if (slow_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(slow_s));
     return Json{{"asked", body}};

@@ -11,6 +11,7 @@
 #include "cli/simulate/show_paper_report.h"
 #include "cli/verbs.h"
 #include "papers/far_experiment.h"
+#include "papers/learning_report.h"
 #include "papers/memory_report.h"
 #include "papers/migbench_experiment.h"
 #include "papers/migm_experiment.h"
@@ -32,6 +33,7 @@ struct ReproduceOptions {
   Fig11Options fig11;
   MigmOptions migm;
   FarOptions far;
+  LearningOptions learning;
   std::int64_t batches = 0, first_seed = 0;  // 0: the experiment's own
 };
 
@@ -41,7 +43,8 @@ struct ExperimentName {
 };
 constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"},  {"b", "one-gpu"}, {"c", "migm"},
                                            {"far", ""},         {"a-static", ""}, {"a-fig11", ""},
-                                           {"bounds-tiny", ""}, {"memory", ""},   {"migbench", ""}};
+                                           {"bounds-tiny", ""}, {"memory", ""},   {"migbench", ""},
+                                           {"learning", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
@@ -86,6 +89,7 @@ Result<Ok> check_ranges(const ReproduceOptions& o) {
   }
   if (o.what == "far") return check_options(o.far);
   if (o.what == "a-static") return check_options(o.tables);
+  if (o.what == "learning") return check_options(o.learning);
   if (o.what == "memory" && (o.cases < 1 || o.cases > 100'000)) return invalid("--cases 1 to 100000");
   if (o.what == "a-fig11" && (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 || o.fig11.slot_min < 0.01 ||
                               o.fig11.slot_min > 60 || o.fig11.time_limit_s < 0))
@@ -104,6 +108,7 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   if (o.what == "a-static") return static_tables_report(o.tables, progress);
   if (o.what == "a-fig11") return fig11_report(o.fig11, progress);
   if (o.what == "bounds-tiny") return tiny_bounds_report(int(o.threads), progress);
+  if (o.what == "learning") return learning_report(o.learning, progress);
   return memory_report(int(o.cases), int(o.threads));
 }
 
@@ -112,12 +117,13 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
   Command command(
-      "reproduce", "a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory",
+      "reproduce", "a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|learning",
       "Prints what the papers print beside what we measure on report days. a or smart-mig: every table and "
       "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
       "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; migbench: MIGBench's 500 jobs on 8 H100s beside the NVIDIA DRA driver and HAMi; a-static: static partitions only; a-fig11: the "
       "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
-      "memory: foreseeing that a job will not fit its slice.",
+      "memory: foreseeing that a job will not fit its slice; learning: what is learned of commands that nobody described, and "
+      "what the queue loses until then, through the daemon on an emulated A100.",
       "smartmig reproduce a --days 30 --html a.html");
   command.positional(o.what);
   command.option("--days", o.days, "N", "report seeds from 200000 on");
@@ -130,11 +136,14 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--bound-days", o.smart_mig.bound_days, "N",
                  "a: prove the ET bound of so many days and print the gaps");
   command.option("--cases", o.cases, "N", "memory: jobs of each family of curves");
+  command.option("--commands", o.learning.commands, "N", "learning: commands whose times are predicted");
+  command.option("--sites", o.learning.sites, "N", "learning: queues, each of 25 commands");
+  command.option("--rounds", o.learning.rounds, "N", "learning: times that each queue gets its commands");
   command.option("--gpus", o.migm.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
   command.option("--batch", o.migm.batch, "NAME",
                  "c: one batch or group only: general, ml, llm, ...; far: one family: good, bad, mix, extreme, wide");
   command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10; migbench: seeds, 0: 1");
-  command.option("--first-seed", o.first_seed, "S", "c, far: seed of the first batch; 0: 205000 and 200000");
+  command.option("--first-seed", o.first_seed, "S", "c, far, learning: seed of the first batch; 0: 205000 and 200000");
   command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
   command.option("--html", o.html, "FILE", "write everything as one page, too");
   command.flag("--force", o.force, "replace an existing page");
@@ -148,7 +157,7 @@ int run_reproduce(const Arguments& arguments) {
   o.what = *name;
   o.smart_mig.days = o.tables.days = o.days;
   if (o.batches != 0) o.migm.batches = o.far.batches = o.batches;
-  if (o.first_seed != 0) o.migm.first_seed = o.far.first_seed = o.first_seed;
+  if (o.first_seed != 0) o.migm.first_seed = o.far.first_seed = o.learning.first_seed = o.first_seed;
   o.far.family = o.migm.batch;
   o.far.threads = int(o.threads);
   o.smart_mig.threads = o.tables.threads = o.fig11.threads = int(o.threads);

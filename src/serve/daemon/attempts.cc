@@ -79,7 +79,7 @@ void Attempts::forget(QueueId id) {
 
 void Attempts::left_slice(JobRecord& job, UnixTime when) {
   table_.leave(job.id);
-  boards_.attempt_ended(job, when);
+  job.place.load = boards_.attempt_ended(job, when);
 }
 
 void Attempts::carry_out() {

@@ -56,12 +56,18 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
   job.idle = is_phantom(record.id);
+  if (!record.spec.deadline) job.teaches = record.work.teaches;
   job.reservation = reservation_tag(record.spec.reservation);
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
   if (measured_on(kind, reference.name())) {
     const KindCurve curve = curve_of(kind, reference.name());
     curve.set_work(job, curve.largest, whole_s);
+    for (std::size_t k = 0; k < job.work.size() && record.work.shape[0] > 0; ++k)
+      if (job.work[k] != kCannotRun) job.work[k] = from_seconds(whole_s * record.work.shape[k]);
+  } else if (record.work.shape[0] > 0) {
+    for (int k = 1; k <= std::min(reference.compute_slices(), kMaxComputeSlices); ++k)
+      job.work[std::size_t(k - 1)] = from_seconds(whole_s * record.work.shape[std::size_t(k - 1)]);
   } else {
     const int whole = reference.compute_slices();
     for (int k = 1; k <= std::min(whole, kMaxComputeSlices); ++k)

@@ -6,8 +6,8 @@
 // A job that goes on from what it saved needs its restart time besides the work left. Where a row saw it stop, the
 // Cluster adds that by itself; a row that is new to it has it as part of its work.
 //
-// A job's time on each size: by its kind's measured curve on the fleet's first model; else by size ^ -0.5, between the
-// median exponents of the measured curves (data/speeds.csv: 0.52 over 26 kinds on the A100 with 40 GB, 0.39 over 62
+// A job's time on each size of the fleet's first model: as its like took before (JobRecord's shape, from history.h); else by
+// its kind's measured curve; else by size ^ -0.5, between the median exponents of the measured curves (data/speeds.csv: 0.52 over 26 kinds on the A100 with 40 GB, 0.39 over 62
 // with 80 GB, 0.40 over 7 on the H200). Times of the belief count from `origin` (Unix). Thread rule: the owner's.
 #pragma once
 #include <map>

@@ -12,6 +12,7 @@ Boards::Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::sha
       reshaper_(reshaper),
       platform_(std::move(platform)),
       boards_(std::move(boards)),
+      loads_(boards_.size()),
       sample_(sample),
       lanes_(driver, reshaper, clock, [this, &clock](LaneResult result) {
         {
@@ -124,12 +125,18 @@ BoardMeter& Boards::meter_of(int gpu) {
 
 void Boards::attempt_began(const JobRecord& job) {
   meter_of(job.place.gpu).started(number(job.id), weight_of(job), job.times.started);
+  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(job.place.gpu)));
+  const PlacementId where = placement_of(*model.gpu, job.place.slice);
+  if (where == kNoPlacement) return;
+  const double share = double(model.slices_of_placement[index(where)]) / model.gpu->compute_slices();
+  loads_[std::size_t(job.place.gpu)].began(number(job.id), share, job.times.started);
 }
 
-void Boards::attempt_ended(const JobRecord& job, UnixTime when) {
-  if (!known(job.place.gpu)) return;
+double Boards::attempt_ended(const JobRecord& job, UnixTime when) {
+  if (!known(job.place.gpu)) return 0;
   meter_of(job.place.gpu).ended(number(job.id), when);
   lanes_.sample(GpuId(std::uint32_t(job.place.gpu)));
+  return loads_[std::size_t(job.place.gpu)].ended(number(job.id), when);
 }
 
 EnergyInterval Boards::measure(const LaneResult& result, double model_w) {

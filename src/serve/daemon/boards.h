@@ -12,6 +12,7 @@
 
 #include "live/gpu/gpu_lanes.h"
 #include "model/platform.h"
+#include "serve/daemon/board_load.h"
 #include "serve/daemon/board_state.h"
 #include "serve/daemon/job_record.h"
 
@@ -51,7 +52,8 @@ class Boards {
   bool failing(int gpu) const;
 
   void attempt_began(const JobRecord& job);
-  void attempt_ended(const JobRecord& job, UnixTime when);  // and asks for a sample: its last joules
+  // And asks for a sample: its last joules. The share of the board that others used meanwhile (board_load.h).
+  double attempt_ended(const JobRecord& job, UnixTime when);
   EnergyInterval measure(const LaneResult& sample, double model_w);
   EnergyTotals energy(int gpu) const;
   EnergyMeter& meter() { return meter_; }
@@ -64,6 +66,7 @@ class Boards {
   Reshaper& reshaper_;
   std::shared_ptr<const Platform> platform_;
   std::vector<BoardState> boards_;
+  std::vector<BoardLoad> loads_;  // of each board
   const Time& sample_;
   EnergyMeter meter_;
   std::mutex mutex_;

@@ -10,6 +10,8 @@ void Daemon::run() {
     if (requests_.stopping()) break;
     world_.clock.wait_until(next_due());
   }
+  upkeep_.save(state_->estimates, visible_);
+  commit();
   requests_.close();
 }
 
@@ -50,6 +52,7 @@ void Daemon::gather() {
   suspensions_.tell_belief();
   ends_.take_exits();
   reports_.take();
+  for (const JobRecord& job : state_->book.take_settled()) state_->estimates.learn_joules(job);
   for (const QueueId id : session.overdue())
     if (JobRecord* job = state_->book.find(id)) {
       ++job->counts.overruns;

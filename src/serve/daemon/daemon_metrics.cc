@@ -88,6 +88,8 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   out.reconfiguration_s = figures.reconfiguration_s();
   out.decisions = {{"carried_out", counts.decisions}, {"refused", counts.refused}};
   out.decision_s = figures.decision_s();
+  for (const auto& [source, errors] : daemon.state().estimates.errors())
+    out.time_errors.emplace(name_of(source), errors);
   out.policy_fallbacks = counts.fallbacks;
   out.oom_restarts = counts.oom_restarts;
   out.preemptions = counts.preemptions;

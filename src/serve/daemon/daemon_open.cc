@@ -12,7 +12,7 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       state_(std::move(state)),
       lifecycle_(state_->session, state_->book, state_->figures, state_->reservations),
       visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
-               state_->groups, lifecycle_),
+               state_->groups, state_->estimates, lifecycle_),
       attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards,
                 state_->attempts, state_->shares, lifecycle_, visible_),
       ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,

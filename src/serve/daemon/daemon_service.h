@@ -31,6 +31,8 @@ class DaemonService final : public Service {
   Result<Json> unreserve(const Caller& caller, const Json& body) override;
   Result<Json> why(const Caller& caller, std::uint64_t id) override;
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
+  Result<Json> history_of_job(const Caller& caller, std::uint64_t id) override;
+  Result<Json> history_of_command(const Caller& caller, const Json& body) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;
   Result<Json> world(const Caller& caller) override;
   Result<Json> changes(const Caller& caller, std::uint64_t since) override;

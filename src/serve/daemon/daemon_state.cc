@@ -43,7 +43,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name()}, last_event),
       book(world.store),
-      estimates(settings, session, std::move(history)),
+      estimates(settings, session, std::move(history), world.driver.name() == "mps"),
       shares(settings, found.platform->total_compute_slices()),
       reservations(origin),
       memory(world.runner) {}

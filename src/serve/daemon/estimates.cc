@@ -1,18 +1,42 @@
 #include "serve/daemon/estimates.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/math.h"
 
 namespace smartmig {
 namespace {
 
-std::string signature(const JobRecord& job) { return signature_of(job.spec.command, job.spec.script); }
+constexpr double kAnotherTime = 0.02;  // less is not worth a new row of the belief
+
+CommandKey job_key(const JobRecord& job) { return key_of(job.spec.command, job.spec.script); }
+
+// Three quarters of a factor of 2 and more are as bad as any: what is above the last bound is a guess.
+MetricsHistogram error_histogram() { return MetricsHistogram({0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.1, 2.3}); }
 
 }  // namespace
+
+std::string Estimates::program(const JobRecord& job) {
+  return std::string(program_of(signature_of(job.spec.command, job.spec.script)));
+}
+
+ForecastQuestion Estimates::question(std::string_view kind) const {
+  return {session_.platform().models()[0].gpu->compute_slices(), soft_, kind};
+}
+
+Forecast Estimates::forecast(const JobRecord& job) { return history_.forecast(job_key(job), question(job.spec.kind)); }
 
 void Estimates::estimate(JobRecord& job) {
   const JobSpec& spec = job.spec;
   const Belief& belief = session_.belief();
-  const Forecast known = history_.forecast(signature(job));
+  const Forecast known = forecast(job);
+  job.work.shape = {};
+  for (std::size_t k = 0; k < job.work.teaches.size(); ++k) job.work.teaches[k] = float(known.sizes[k].teaches);
+  const bool kind_known = SpeedTable::builtin().has(spec.kind);
+  if (known.whole_s && (known.runs > 0 || !kind_known))
+    for (std::size_t k = 0; k < job.work.shape.size(); ++k)
+      job.work.shape[k] = std::clamp(known.sizes[k].s / *known.whole_s, 0.0, 1e6);
   if (spec.estimate) {
     job.work.estimate = *spec.estimate;
     job.work.source = EstimateSource::kGiven;
@@ -22,12 +46,12 @@ void Estimates::estimate(JobRecord& job) {
       const Time there = belief.time_on(unit, spec.estimate_slices);
       if (there > Time{0}) job.work.estimate = rounded(double(spec.estimate->count()) * 3600e6 / double(there.count()));
     }
-  } else if (known.whole_s) {
+  } else if (known.whole_s && known.runs > 0) {
     job.work.estimate = from_seconds(*known.whole_s);
     job.work.source = EstimateSource::kHistory;
   } else {
-    job.work.estimate =
-        spec.time_limit ? std::min(*spec.time_limit, settings_.defaults.estimate) : settings_.defaults.estimate;
+    job.work.estimate = known.whole_s ? from_seconds(*known.whole_s) : settings_.defaults.estimate;
+    if (spec.time_limit) job.work.estimate = std::min(*spec.time_limit, job.work.estimate);
     job.work.source = EstimateSource::kGuess;
   }
   if (job.memory.mib < 0) {
@@ -37,29 +61,76 @@ void Estimates::estimate(JobRecord& job) {
   }
 }
 
+bool Estimates::refresh(JobRecord& job) {
+  const auto before = job.work;
+  const int memory = job.memory.mib;
+  estimate(job);
+  const auto differs = [](double a, double b) { return std::abs(a - b) > kAnotherTime * std::max(a, b); };
+  bool other = memory != job.memory.mib || differs(seconds(before.estimate), seconds(job.work.estimate));
+  for (std::size_t k = 0; k < job.work.shape.size(); ++k) other |= differs(before.shape[k], job.work.shape[k]);
+  if (other) return true;
+  const auto teaches = job.work.teaches;
+  job.work = before;
+  job.work.teaches = teaches;
+  return false;
+}
+
 double Estimates::sigma_of(const JobRecord& job) {
-  return job.work.source == EstimateSource::kGuess ? 1.0 : history_.forecast(signature(job)).sigma;
+  return job.work.source == EstimateSource::kGuess ? 1.0 : forecast(job).sigma;
 }
 
 void Estimates::learn_from(const JobRecord& job) {
   if (job.times.started == kNotYet || job.counts.preempted > 0 || job.counts.suspended > 0) return;
-  // Its time on the whole GPU follows from its time here by the curve that it was placed by.
   const JobId row = session_.belief().row(job.id);
   if (row == kNoJob || session_.cluster().state(row).type == kNoType) return;
-  const Time here = session_.belief().table()->work(row, session_.cluster().state(row).type);
-  if (here <= Time{0}) return;
+  const TypeId type = session_.cluster().state(row).type;
+  const JobTable& table = *session_.belief().table();
+  const GpuModel& reference = *session_.platform().models()[0].gpu;
   PastRun run;
+  run.of = reference.compute_slices();
+  run.slices = std::min(session_.platform().type(type).compute_slices, run.of);
   run.ran_s = seconds(job.times.ended - job.times.started) + job.ahead.hidden_s;
-  run.whole_over_slice = double(job.work.estimate.count()) * job.work.remaining / double(here.count());
+  run.load = soft_ ? job.place.load : 0;
+  run.launch_s = job.ahead.to_cuda_s;
   run.peak_mib = job.memory.peak_mib;
-  history_.add(signature(job), run);
+  run.ended = job.times.ended;
+  // Of another model, or with more memory and SMs: what it would have been on the first model, as the table has it.
+  const Time here = table.work(row, type), there = table.job(row).work_on(run.slices);
+  if (here <= Time{0}) return;
+  const double planned_s = seconds(here), took_s = std::max(run.ran_s, 1e-6);
+  if (planned_s > 0)
+    errors_.try_emplace(job.work.source, error_histogram())
+        .first->second.observe(std::abs(deterministic_log(took_s / planned_s)));
+  if (there > Time{0}) run.ran_s *= double(there.count()) / double(here.count());
+  history_.add(job_key(job), run, job.spec.kind);
+  learned_.insert(program(job));
+  changed_ = true;
+}
+
+void Estimates::learn_joules(const JobRecord& job) {
+  if (job.status != JobStatus::kDone || job.attempt != 1 || job.energy.source == EnergySource::kModel) return;
+  history_.add_joules(job_key(job).signature, job.times.ended, job.energy.joules);
+  changed_ = true;
 }
 
 void Estimates::ran_out(const JobRecord& job, int had_mib) {
   PastRun run;
   run.peak_mib = job.memory.peak_mib;
   run.out_of_memory_mib = had_mib;
-  history_.add(signature(job), run);
+  history_.add(job_key(job), run, job.spec.kind);
+  learned_.insert(program(job));
+  changed_ = true;
+}
+
+Estimates::Known Estimates::known_of(const std::vector<std::string>& command, std::string_view script,
+                                     std::string_view kind) {
+  Known out;
+  out.key = key_of(command, script);
+  out.of = question(kind).of;
+  out.forecast = history_.forecast(out.key, question(kind));
+  out.last = history_.last_runs(out.key.signature);
+  out.changes = history_.changes(out.key.signature);
+  return out;
 }
 
 }  // namespace smartmig

@@ -1,27 +1,61 @@
-// What a job will take: run time on the whole GPU and GPU memory, as told, as its like took before (History), or by
-// default; and what its run teaches. Thread rule: the owner's.
+// What a job will take: run time on each slice size and GPU memory, as told, as its like took before (History), or by
+// default; and what its run teaches. A job's own words win: of a told time history says how it scales, no more.
+// Thread rule: the owner's.
 #pragma once
+#include <map>
+#include <set>
+
 #include "serve/config/settings.h"
 #include "serve/daemon/history.h"
 #include "serve/daemon/live_session.h"
+#include "serve/http/metrics_text.h"
 
 namespace smartmig {
 
 class Estimates {
  public:
-  Estimates(const Settings& settings, const LiveSession& session, History history)
-      : settings_(settings), session_(session), history_(std::move(history)) {}
+  // `soft`: slices share their board (MPS), so that a run is slower beside others.
+  Estimates(const Settings& settings, const LiveSession& session, History history, bool soft)
+      : settings_(settings), session_(session), history_(std::move(history)), soft_(soft) {}
 
-  void estimate(JobRecord& job);                    // sets estimate, estimate_source and, where it is unknown, mem_mib
+  void estimate(JobRecord& job);                    // sets estimate, shape, source and, where it is unknown, mem_mib
   double sigma_of(const JobRecord& job);            // spread of the logarithm of its run time
   void learn_from(const JobRecord& job);            // it ran to its end, REQUIRES: the belief has it still
+  void learn_joules(const JobRecord& job);          // of one that has ended, when they are all known
   void ran_out(const JobRecord& job, int had_mib);  // of memory
+
+  // Again for a job that still waits. True: it will take another time or memory than was thought, by 2 % and more.
+  bool refresh(JobRecord& job);
+  // Programs (command_key.h) of which something was learned since the last call.
+  std::set<std::string> take_learned() { return std::exchange(learned_, {}); }
+  static std::string program(const JobRecord& job);
+
+  struct Known {
+    CommandKey key;
+    Forecast forecast;
+    std::vector<PredictedRun> last;  // oldest first
+    int changes = 0, of = 7;
+  };
+  Known known_of(const std::vector<std::string>& command, std::string_view script, std::string_view kind);
+  // |log(took / planned)| of jobs that ended well, by where the estimate came from.
+  const std::map<EstimateSource, MetricsHistogram>& errors() const { return errors_; }
+
+  void add_history(const History& more) { history_.merge(more); }  // of another daemon
+
   std::string to_json() const { return history_.to_json(); }
+  bool take_changed() { return std::exchange(changed_, false); }  // since the last call
 
  private:
+  Forecast forecast(const JobRecord& job);
+  ForecastQuestion question(std::string_view kind) const;
+
   const Settings& settings_;
   const LiveSession& session_;
   History history_;
+  const bool soft_;
+  bool changed_ = false;
+  std::set<std::string> learned_;
+  std::map<EstimateSource, MetricsHistogram> errors_;
 };
 
 }  // namespace smartmig

@@ -2,68 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
-#include "base/json.h"
 #include "base/math.h"
 #include "base/text.h"
 
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kLongestSignature = 200;
 constexpr double kMostSeconds = 1e10;
 constexpr int kMostMib = 1 << 30;
+constexpr std::size_t kModels = 64, kSiteCurves = 64, kLike = 3, kLookedAt = 64, kOfEachLike = 4;
+constexpr double kLeastLike = 0.5;
+constexpr double kHalfRuns = 8, kHalfDays = 30;
+constexpr double kSurprise = 2.5, kMatters = 0.14;  // standard deviations; of the logarithm
+constexpr std::size_t kKnownProgram = 3;            // runs before which nothing surprises
+constexpr double kMostDoubt = 0.5;                  // variance that counts against a size
+constexpr double kMostLesson = 0.02, kFullLesson = 0.05;
+constexpr double kInterval = 1.2816;  // 80 % of a normal distribution
 
-bool is_number(std::string_view text) {
-  for (std::string_view part : split(text, ',')) {
-    if (!part.empty() && std::string_view("kKmMgGtT%").find(part.back()) != std::string_view::npos)
-      part.remove_suffix(1);
-    if (!parse_double(part)) return false;
-  }
-  return true;
-}
+// What is stored has five digits, so that it reads back alike.
+double rounded_5(double x) { return parse_double(fmt::format("{:.5g}", x)).value_or(0); }
 
-std::string argument_word(std::string_view text) { return is_number(text) ? "#" : std::string(text); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-template <class T>
-void keep_last(std::vector<T>& list, T value) {
-  list.push_back(value);
-  if (list.size() > History::kRuns) list.erase(list.begin());
-}
+double log_share(int slices, int of) { return deterministic_log(double(slices) / of); }
 
 }  // namespace
-
-std::string signature_of(const std::vector<std::string>& command, std::string_view script) {
-  std::string out;
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    const std::string_view word = command[i];
-    if (i > 0) out += ' ';
-    if (i == 0) {
-      out += word.substr(word.rfind('/') + 1);  // npos + 1 is 0
-    } else if (word.size() > 1 && word[0] == '-' && !is_number(word)) {
-      const auto equals = word.find('=');
-      out += word.substr(0, equals);
-      if (equals != word.npos) out += "=" + argument_word(word.substr(equals + 1));
-    } else {
-      out += argument_word(word);
-    }
-  }
-  if (!script.empty()) out += fmt::format(" script:{:016x}", hash_text(script));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) >= 127) c = '?';
-  if (out.size() > kLongestSignature) {
-    const std::string tail = fmt::format("...{:016x}", hash_text(out));
-    out.resize(kLongestSignature - tail.size());
-    out += tail;
-  }
-  return out;
-}
 
 History::Entry& History::touch(const std::string& signature) {
   const auto found = by_signature_.find(signature);
@@ -75,35 +38,219 @@ History::Entry& History::touch(const std::string& signature) {
     by_signature_.erase(entries_.front().signature);
     entries_.pop_front();
   }
-  entries_.push_back({signature, {}, {}, 0, -1});
+  entries_.emplace_back().signature = signature;
   by_signature_.emplace(signature, std::prev(entries_.end()));
   return entries_.back();
 }
 
-void History::add(const std::string& signature, const PastRun& run) {
-  if (signature.empty()) return;
-  Entry& entry = touch(signature);
-  const double whole = run.ran_s * run.whole_over_slice;
-  if (run.ran_s >= 0 && std::isfinite(whole) && whole >= 0) {
-    keep_last(entry.whole_s, std::clamp(whole, 1e-6, kMostSeconds));
-    entry.runs = std::min(entry.runs + 1, 1'000'000'000);
+bool History::on_two_sizes(const Entry& entry) {
+  return std::any_of(entry.seen.begin(), entry.seen.end(), [&](const Run& run) {
+    return run.slices * entry.seen.front().of != entry.seen.front().slices * run.of;
+  });
+}
+
+void History::keep(Entry& entry, const Run& run) {
+  entry.seen.push_back(run);
+  if (entry.seen.size() <= kRuns) return;
+  std::map<std::pair<int, int>, std::size_t> of_size;
+  for (const Run& one : entry.seen) ++of_size[{one.slices, one.of}];
+  std::size_t most = 0;
+  for (const auto& [size, count] : of_size) most = std::max(most, count);
+  const auto oldest = std::find_if(entry.seen.begin(), entry.seen.end(), [&](const Run& one) {
+    return of_size[{one.slices, one.of}] == most;
+  });
+  entry.seen.erase(oldest);
+}
+
+std::vector<SeenRun> History::seen_runs(const Entry& entry, int command, double apart) {
+  std::vector<SeenRun> out;
+  const std::size_t from = command > 0 && entry.seen.size() > kOfEachLike ? entry.seen.size() - kOfEachLike : 0;
+  for (std::size_t i = from; i < entry.seen.size(); ++i) {
+    const Run& run = entry.seen[i];
+    SeenRun seen;
+    seen.place = {log_share(run.slices, run.of), run.load, run.numbers};
+    seen.log_s = deterministic_log(run.s);
+    if (run.launch_s >= 0) seen.launch_share = std::min(1.0, run.launch_s / run.s);
+    seen.epoch = run.epoch;
+    seen.command = command;
+    seen.apart = apart;
+    const double later = double(entry.seen.size() - 1 - i),
+                 days = double(std::max<std::int64_t>(0, entry.seen.back().ended_s - run.ended_s)) / 86400;
+    seen.age = deterministic_exp(0.6931471805599453 * std::min(40.0, later / kHalfRuns + days / kHalfDays));
+    out.push_back(seen);
   }
-  if (run.peak_mib >= 0) keep_last(entry.peak_mib, std::min(run.peak_mib, kMostMib));
+  return out;
+}
+
+// Most alike first; of equals the one last used.
+std::vector<const History::Entry*> History::like(const std::string& signature) const {
+  const std::string_view program = program_of(signature);
+  std::vector<std::pair<double, const Entry*>> found;
+  std::size_t looked_at = 0;
+  for (auto at = entries_.rbegin(); at != entries_.rend() && looked_at < kLookedAt; ++at) {
+    if (at->seen.empty() || at->signature == signature || program_of(at->signature) != program) continue;
+    ++looked_at;
+    const double alike = likeness(signature, at->signature);
+    if (alike >= kLeastLike) found.emplace_back(alike, &*at);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (found.size() > kLike) found.resize(kLike);
+  std::vector<const Entry*> out;
+  for (const auto& [alike, entry] : found) out.push_back(entry);
+  return out;
+}
+
+CurveSet History::curves_for(const std::string& signature, std::string_view kind) {
+  std::vector<WeightedCurve> own;
+  std::size_t looked_at = 0;
+  for (auto at = entries_.rbegin(); at != entries_.rend() && own.size() < kSiteCurves && looked_at < 4 * kSiteCurves;
+       ++at, ++looked_at) {
+    if (at->signature == signature || !on_two_sizes(*at)) continue;
+    if (!at->curve) at->curve = RunModel(seen_runs(*at, 0, 0), *shipped_, at->epoch).curve();
+    own.push_back(*at->curve);
+  }
+  return shipped_->with_site(own).leaning_to(kind);
+}
+
+// Null: nothing is known.
+std::shared_ptr<const RunModel> History::model_of(const Entry& entry, std::string_view kind) {
+  const std::pair<std::string, std::string> key(entry.signature, kind);
+  if (const auto at = models_.find(key); at != models_.end()) return at->second;
+  std::vector<SeenRun> runs = seen_runs(entry, 0, 0);
+  if (runs.empty()) {
+    int command = 0;
+    for (const Entry* other : like(entry.signature))
+      for (const SeenRun& run : seen_runs(*other, ++command, 2 * (1 - likeness(entry.signature, other->signature))))
+        runs.push_back(run);
+  }
+  std::shared_ptr<const RunModel> model;
+  if (!runs.empty())
+    model = std::make_shared<const RunModel>(std::move(runs), curves_for(entry.signature, kind), entry.epoch);
+  if (models_.size() >= kModels) models_.clear();
+  return models_[key] = std::move(model);
+}
+
+// REQUIRES: the last run is not in the belief yet.
+void History::notice_change(Entry& entry, const TimeBelief& before) {
+  const auto off_by = [&](const Run& run) {
+    const double off = run.predicted_s > 0 ? deterministic_log(run.s / run.predicted_s) : 0;
+    return std::abs(off) > std::max(kMatters, kSurprise * std::hypot(before.sd, before.noise)) ? off : 0.0;
+  };
+  const std::size_t n = entry.seen.size();
+  if (n < kKnownProgram + 1) return;
+  Run &last = entry.seen[n - 1], &previous = entry.seen[n - 2];
+  if (last.epoch != previous.epoch || off_by(last) * off_by(previous) <= 0) return;
+  const auto of_now =
+      std::count_if(entry.seen.begin(), entry.seen.end() - 2, [&](const Run& run) { return run.epoch == entry.epoch; });
+  if (std::size_t(of_now) + 1 < kKnownProgram) return;
+  entry.epoch = last.epoch = previous.epoch = std::min(entry.epoch + 1, 1'000'000);
+}
+
+void History::add(const CommandKey& key, const PastRun& run, std::string_view kind) {
+  if (key.signature.empty()) return;
+  Entry& entry = touch(key.signature);
+  if (run.ran_s >= 0 && std::isfinite(run.ran_s) && run.slices >= 1 && run.of >= run.slices && run.of <= 64) {
+    Run seen;
+    seen.slices = run.slices;
+    seen.of = run.of;
+    seen.epoch = entry.epoch;
+    seen.s = rounded_5(std::clamp(run.ran_s, 1e-6, kMostSeconds));
+    seen.load = std::isfinite(run.load) ? rounded_5(std::clamp(run.load, 0.0, 1.0)) : 0;
+    seen.launch_s = run.launch_s >= 0 && run.launch_s <= kMostSeconds ? rounded_5(run.launch_s) : -1;
+    seen.ended_s = std::max<std::int64_t>(0, unix_us(run.ended) / 1'000'000);
+    seen.numbers = key.numbers;
+    TimeBelief before;
+    if (const auto model = model_of(entry, kind)) {
+      before = model->at({log_share(run.slices, run.of), seen.load, key.numbers});
+      seen.predicted_s =
+          rounded_5(std::clamp(deterministic_exp(std::clamp(before.log_s, -13.0, 23.0)), 1e-6, kMostSeconds));
+    }
+    keep(entry, seen);
+    notice_change(entry, before);
+    entry.runs = std::min(entry.runs + 1, 1'000'000'000);
+    entry.curve.reset();
+    std::erase_if(models_, [&](const auto& one) { return program_of(one.first.first) == program_of(key.signature); });
+  }
+  if (run.peak_mib >= 0) {
+    entry.peak_mib.push_back(std::min(run.peak_mib, kMostMib));
+    if (entry.peak_mib.size() > kRuns) entry.peak_mib.erase(entry.peak_mib.begin());
+  }
   entry.out_of_memory_mib = std::max(entry.out_of_memory_mib, std::min(run.out_of_memory_mib, kMostMib));
 }
 
-Forecast History::forecast(const std::string& signature) {
+void History::add_joules(const std::string& signature, UnixTime ended, double joules) {
+  const auto found = by_signature_.find(signature);
+  if (found == by_signature_.end() || !(joules >= 0 && joules < 1e18)) return;
+  for (Run& run : found->second->seen)
+    if (run.ended_s == unix_us(ended) / 1'000'000 && run.joules < 0) {
+      run.joules = rounded_5(joules);
+      return;
+    }
+}
+
+void History::find_lessons(const RunModel& model, const CommandKey& key, const ForecastQuestion& question,
+                           Forecast& forecast) {
+  const int of = std::min(question.of, kMaxComputeSlices);
+  std::vector<RunPlace> places;
+  for (int k = 1; k <= of; ++k)
+    places.push_back({log_share(k, of), question.soft ? 1 - double(k) / of : 0, key.numbers});
+  const std::vector<double> doubts = model.doubts(places);
+  const double noise = model.at(places[0]).noise, often = double(forecast.runs) / (forecast.runs + 2);
+  std::vector<double> gains;
+  const std::size_t n = places.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    double gain = 0;
+    for (std::size_t j = 0; j < n; ++j)
+      gain += doubts[k * n + j] * doubts[k * n + j] / (doubts[k * n + k] + noise * noise) / double(n);
+    gains.push_back(gain);
+  }
+  const double least = *std::min_element(gains.begin(), gains.end());
+  for (std::size_t k = 0; k < n; ++k)
+    forecast.sizes[k].teaches = kMostLesson * often * std::min(1.0, (gains[k] - least) / kFullLesson);
+}
+
+Forecast History::forecast(const CommandKey& key, const ForecastQuestion& question) {
   Forecast out;
-  if (!by_signature_.contains(signature)) return out;
-  const Entry& entry = touch(signature);
+  Entry nothing;
+  nothing.signature = key.signature;
+  const bool known = by_signature_.contains(key.signature);
+  const Entry& entry = known ? touch(key.signature) : nothing;
   out.runs = entry.runs;
-  if (!entry.whole_s.empty()) {
-    out.whole_s = median(entry.whole_s);
-    std::vector<double> distances;
-    const double centre = deterministic_log(*out.whole_s);
-    for (const double x : entry.whole_s) distances.push_back(std::abs(deterministic_log(x) - centre));
-    const double seen = 1.4826 * median(std::move(distances)), n = double(entry.whole_s.size());
-    out.sigma = std::sqrt((n * seen * seen + 2 * 0.5 * 0.5) / (n + 2));
+  if (const auto model = model_of(entry, question.kind)) {
+    if (entry.seen.empty())
+      for (const Entry* other : like(entry.signature)) out.borrowed += int(std::min(other->seen.size(), kOfEachLike));
+    const int of = std::min(question.of, kMaxComputeSlices);
+    std::array<TimeBelief, kMaxComputeSlices> beliefs;
+    double least_sd = 1e9;
+    for (int k = 1; k <= of; ++k) {
+      TimeBelief& belief = beliefs[std::size_t(k - 1)];
+      belief = model->at({log_share(k, of), question.soft ? 1 - double(k) / of : 0, key.numbers});
+      belief.log_s = std::clamp(belief.log_s, -13.0, 23.0);
+      least_sd = std::min(least_sd, belief.sd);
+    }
+    for (int k = 1; k <= of; ++k) {
+      const TimeBelief& belief = beliefs[std::size_t(k - 1)];
+      SizeForecast& size = out.sizes[std::size_t(k - 1)];
+      const double spread = kInterval * std::hypot(belief.sd, belief.noise),
+                   doubt = std::min(kMostDoubt, belief.sd * belief.sd - least_sd * least_sd);
+      size.s = deterministic_exp(belief.log_s + doubt / 2);
+      if (k > 1) size.s = std::min(size.s, out.sizes[std::size_t(k - 2)].s);  // more never takes longer
+      size.low_s = deterministic_exp(belief.log_s - spread);
+      size.high_s = deterministic_exp(belief.log_s + spread);
+      size.sd = belief.sd;
+      double joules = 0, measured_s = 0;
+      for (const Run& run : entry.seen) {
+        if (run.slices * of != k * run.of) continue;
+        ++size.runs;
+        if (run.joules >= 0) joules += run.joules, measured_s += run.s;
+      }
+      if (measured_s > 0) size.watts = joules / measured_s;
+    }
+    if (out.runs > 0) find_lessons(*model, key, question, out);
+    out.whole_s = out.sizes[std::size_t(of - 1)].s;
+    out.launch_s = model->launch_share() * deterministic_exp(beliefs[std::size_t(of - 1)].log_s);
+    const double n = double(entry.seen.size()), s2 = least_sd * least_sd + beliefs[0].noise * beliefs[0].noise;
+    out.sigma = std::sqrt((n * s2 + 2 * 0.5 * 0.5) / (n + 2));
   }
   double memory = -1;
   if (!entry.peak_mib.empty())
@@ -114,63 +261,35 @@ Forecast History::forecast(const std::string& signature) {
   return out;
 }
 
+std::vector<PredictedRun> History::last_runs(const std::string& signature) const {
+  std::vector<PredictedRun> out;
+  const auto found = by_signature_.find(signature);
+  if (found == by_signature_.end()) return out;
+  for (const Run& run : found->second->seen)
+    out.push_back({run.slices, run.of, run.s, run.predicted_s, run.load, run.joules < 0 ? -1 : run.joules / run.s,
+                   from_unix_us(run.ended_s * 1'000'000), run.epoch != found->second->epoch});
+  return out;
+}
+
+int History::changes(const std::string& signature) const {
+  const auto found = by_signature_.find(signature);
+  return found == by_signature_.end() ? 0 : found->second->epoch;
+}
+
 void History::merge(const History& other) {
   for (const Entry& theirs : other.entries_) {
     Entry& ours = touch(theirs.signature);
-    for (const double x : theirs.whole_s) keep_last(ours.whole_s, x);
-    for (const int x : theirs.peak_mib) keep_last(ours.peak_mib, x);
+    for (Run run : theirs.seen) {
+      run.epoch = ours.epoch;
+      keep(ours, run);
+    }
+    for (const int x : theirs.peak_mib) ours.peak_mib.push_back(x);
+    if (ours.peak_mib.size() > kRuns) ours.peak_mib.erase(ours.peak_mib.begin(), ours.peak_mib.end() - kRuns);
     ours.runs = std::min(ours.runs + theirs.runs, 1'000'000'000);
     ours.out_of_memory_mib = std::max(ours.out_of_memory_mib, theirs.out_of_memory_mib);
+    ours.curve.reset();
   }
-}
-
-std::string History::to_json() const {
-  Json list = Json::array();
-  for (const Entry& e : entries_)
-    list.push_back({{"signature", e.signature},
-                    {"runs", e.runs},
-                    {"whole_s", e.whole_s},
-                    {"peak_mib", e.peak_mib},
-                    {"out_of_memory_mib", e.out_of_memory_mib < 0 ? Json(nullptr) : Json(e.out_of_memory_mib)}});
-  return json_dump(Json{{"smartmig_history", 1}, {"signatures", std::move(list)}});
-}
-
-Result<History> History::parse(const std::string& name, std::string_view text) {
-  SMARTMIG_TRY(const Json json, parse_json(name, text));
-  SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, name, "", {"smartmig_history", "signatures"}));
-  SMARTMIG_TRY(const std::int64_t version, root.integer("smartmig_history", 0, 1'000'000));
-  if (version != 1) return invalid("{}: version {} of the history is not known, this program reads 1", name, version);
-  SMARTMIG_TRY(const Json* list, root.list("signatures"));
-  if (list->size() > kSignatures) return root.error("signatures", fmt::format("has more than {} rows", kSignatures));
-  History out;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string path = fmt::format("signatures[{}]", i);
-    SMARTMIG_TRY(
-        const JsonObject row,
-        JsonObject::open((*list)[i], name, path, {"signature", "runs", "whole_s", "peak_mib", "out_of_memory_mib"}));
-    SMARTMIG_TRY(const std::string signature, row.text("signature"));
-    if (signature.size() > kLongestSignature) return row.error("signature", "is too long");
-    if (out.by_signature_.contains(signature)) return row.error("signature", "is there twice");
-    SMARTMIG_TRY(const std::int64_t runs, row.integer("runs", 0, 1'000'000'000));
-    SMARTMIG_TRY(const std::int64_t short_of, row.integer("out_of_memory_mib", 0, kMostMib, -1));
-    SMARTMIG_TRY(const Json* times, row.list("whole_s"));
-    SMARTMIG_TRY(const Json* peaks, row.list("peak_mib"));
-    if (times->size() > kRuns || peaks->size() > kRuns) return row.error("whole_s", "or peak_mib is too long");
-    Entry& entry = out.touch(signature);
-    entry.runs = int(runs);
-    entry.out_of_memory_mib = int(short_of);
-    for (const Json& x : *times) {
-      if (!x.is_number() || !(x.get<double>() >= 1e-6 && x.get<double>() <= kMostSeconds))
-        return row.error("whole_s", "holds what is no time in seconds");
-      entry.whole_s.push_back(x.get<double>());
-    }
-    for (const Json& x : *peaks) {
-      if (!x.is_number_integer() || !(x.get<double>() >= 0 && x.get<double>() <= kMostMib))
-        return row.error("peak_mib", "holds what is no memory in MiB");
-      entry.peak_mib.push_back(x.get<int>());
-    }
-  }
-  return out;
+  models_.clear();
 }
 
 }  // namespace smartmig

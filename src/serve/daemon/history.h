@@ -1,18 +1,25 @@
-// What past runs of a command say about the next one: run time on the whole GPU, its spread, GPU memory. Kept by the
-// command's signature, so that `train.py --lr 0.1` and `train.py --lr 0.2` learn from each other.
+// What past runs of a command say about the next one: seconds on every slice size, launch, watts, GPU memory. Kept by
+// the command's signature (command_key.h).
 //
-// Signature: the last path component of argv[0]; then each argument in order: of an option its name, and its value
-// unless that is a number; any other argument as it is unless it is a number. A number (also with k, M, G or % behind
-// it, or a comma-separated list of numbers) reads as '#'. A script's text comes in as a hash. Longer than 200 bytes:
-// cut, and a hash of the whole behind it. Run time: each run gives its time times (model time on the whole GPU / model
-// time on the slice it had), the whole-GPU seconds. The estimate is the median of the last 16. Spread: sigma of the
-// logarithm, 1.4826 x the median distance of the logarithms from theirs, mixed with two imagined runs of 0.5, so that
-// one run is never certainty. Memory: the largest peak of the last 16, plus 5 % and plus another 45 % / runs; at
-// least 1.25 x what a run once ran out of memory with. Bounded: the 10,000 signatures last used. Failed runs teach
-// memory only. Not thread-safe; one owner.
+// Time: the last 16 runs, each with the size it had, what else ran on the board, and the numbers of its command line,
+// go through the model of eval/run_model.h. Of an older run the noise doubles with every 8 runs that came since and with every
+// 30 days. Where the sizes of the 16 are several, the oldest of the most frequent goes first, so that what was once
+// seen on another size stays. A command that never ran borrows from up to three of the same program that are most like
+// it. A program has changed where two runs in a row are off by more than 2.5 standard deviations and by more than
+// 15 % in one direction: earlier runs then count with another scale, and the belief is wide again.
+//
+// What a run on a size would teach: by how much it lowers the variance of the mean over all sizes, more than a run on the
+// size that lowers it least. Full worth (0.02 of the run) at 0.05, and for a command that came often: n / (n + 2).
+//
+// Memory: the largest peak of the last 16, plus 5 % and plus another 45 % / runs; at least 1.25 x what a run once ran
+// out of memory with. Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one
+// owner.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <list>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,53 +27,111 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
+#include "model/job.h"
+#include "serve/daemon/command_key.h"
 
 namespace smartmig {
 
-std::string signature_of(const std::vector<std::string>& command, std::string_view script = {});
+class JsonObject;
 
 struct PastRun {
-  double ran_s = -1;            // on its slice; below 0: ended in failure, its time says nothing
-  double whole_over_slice = 1;  // model time on the whole GPU / on that slice
-  int peak_mib = -1;            // -1: not seen
-  int out_of_memory_mib = -1;   // the memory it had when it ran out; -1: it did not
+  double ran_s = -1;           // on its slice; below 0: ended in failure, its time says nothing
+  int slices = 1, of = 1;      // compute slices it had, and its GPU has
+  double load = 0;             // mean share of the board's compute that others used meanwhile, on soft slices
+  double launch_s = -1;        // of ran_s, at least; -1: not known
+  int peak_mib = -1;           // -1: not seen
+  int out_of_memory_mib = -1;  // the memory it had when it ran out; -1: it did not
+  UnixTime ended{};
+};
+
+// For which sizes, and what is around a run there.
+struct ForecastQuestion {
+  int of = 7;             // compute slices of the GPU
+  bool soft = false;      // slices share the board (MPS): the rest of it is taken to be used
+  std::string_view kind;  // as its owner named it; may be empty
+};
+
+struct SizeForecast {
+  double s = 0;                  // what to plan with: the mean, with what is less known than on other sizes against it
+  double low_s = 0, high_s = 0;  // 80 % of runs
+  double sd = 0;                 // of the logarithm of the mean
+  int runs = 0;                  // on this size, of those kept
+  double watts = -1;             // above idle, as attributed; negative: not seen here
+  double teaches = 0;            // what a run here would tell of all sizes, as Job::teaches has it
 };
 
 struct Forecast {
-  std::optional<double> whole_s;  // on the whole GPU
-  double sigma = 0.5;             // of its logarithm
+  std::optional<double> whole_s;                        // on the whole GPU
+  std::array<SizeForecast, kMaxComputeSlices> sizes{};  // by compute slices - 1, up to `of`; where whole_s is there
+  double launch_s = 0;                                  // of every run, before its work begins
+  double sigma = 0.5;                                   // of the logarithm of a run's time
   std::optional<int> mem_mib;
-  int runs = 0;
+  int runs = 0;      // that ended well, ever
+  int borrowed = 0;  // runs of other commands that it is made from instead
+};
+
+// Of one run: what was believed of it before, and what it took.
+struct PredictedRun {
+  int slices = 1, of = 1;
+  double ran_s = 0, predicted_s = -1;  // negative: nothing was
+  double load = 0, watts = -1;
+  UnixTime ended{};
+  bool before_change = false;  // of the program
 };
 
 class History {
  public:
   static constexpr std::size_t kSignatures = 10'000, kRuns = 16;
 
-  void add(const std::string& signature, const PastRun& run);
-  Forecast forecast(const std::string& signature);  // counts as a use
-  void merge(const History& other);                 // runs of `other` come after ours
+  // `shipped`: curves to begin with; outlives the history.
+  explicit History(const CurveSet& shipped = CurveSet::builtin()) : shipped_(&shipped) {}
+  History(History&&) = default;  // list iterators stay valid when moved
+  History& operator=(History&&) = default;
+
+  void add(const CommandKey& key, const PastRun& run, std::string_view kind = {});
+  // Joules of the run that ended then, when they are known.
+  void add_joules(const std::string& signature, UnixTime ended, double joules);
+  Forecast forecast(const CommandKey& key, const ForecastQuestion& question);  // counts as a use
+  std::vector<PredictedRun> last_runs(const std::string& signature) const;     // oldest first
+  int changes(const std::string& signature) const;                             // of its program, noticed
+  void merge(const History& other);                                            // runs of `other` come after ours
   std::size_t size() const { return entries_.size(); }
 
   std::string to_json() const;                                                   // one line; least recently used first
   static Result<History> parse(const std::string& name, std::string_view text);  // strict; `name` is for complaints
 
  private:
+  struct Run {
+    int slices = 1, of = 1, epoch = 0;
+    double s = 1, load = 0, launch_s = -1, joules = -1, predicted_s = -1;
+    std::int64_t ended_s = 0;
+    RunNumbers numbers{};
+  };
   struct Entry {
     std::string signature;
-    std::vector<double> whole_s;  // newest last
+    std::vector<Run> seen;  // newest last
     std::vector<int> peak_mib;
-    int runs = 0, out_of_memory_mib = -1;
+    int runs = 0, out_of_memory_mib = -1, epoch = 0;
+    std::optional<WeightedCurve> curve;  // its own, where it ran on two sizes; made when wanted
   };
   Entry& touch(const std::string& signature);
+  static Result<Ok> parse_entry(const JsonObject& row, Entry& entry);
+  static Result<Ok> parse_first_version(const JsonObject& row, Entry& entry);
+  static void keep(Entry& entry, const Run& run);
+  static void notice_change(Entry& entry, const TimeBelief& before);
+  static bool on_two_sizes(const Entry& entry);
+  static std::vector<SeenRun> seen_runs(const Entry& entry, int command, double apart);
+  std::vector<const Entry*> like(const std::string& signature) const;
+  CurveSet curves_for(const std::string& signature, std::string_view kind);
+  static void find_lessons(const RunModel& model, const CommandKey& key, const ForecastQuestion& question,
+                           Forecast& forecast);
+  std::shared_ptr<const RunModel> model_of(const Entry& entry, std::string_view kind);
 
+  const CurveSet* shipped_;
   std::list<Entry> entries_;  // most recently used last
   std::unordered_map<std::string, std::list<Entry>::iterator> by_signature_;
-
- public:
-  History() = default;
-  History(History&&) = default;  // list iterators stay valid when moved
-  History& operator=(History&&) = default;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const RunModel>> models_;  // some, by (signature, kind)
 };
 
 }  // namespace smartmig

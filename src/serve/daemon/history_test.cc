@@ -2,64 +2,173 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace smartmig {
 namespace {
 
-TEST(History, SignaturesDropNumbers) {
-  EXPECT_EQ(signature_of({"/usr/bin/python3", "train.py", "--lr", "0.1", "--model=bert", "--epochs=12", "-v", "7"}),
-            "python3 train.py --lr # --model=bert --epochs=# -v #");
-  EXPECT_EQ(signature_of({"a", "-1.5", "--sizes", "1,2,3", "--mem", "18G", "resnet50"}),
-            "a # --sizes # --mem # resnet50");
-  EXPECT_NE(signature_of({"sh"}, "echo 1"), signature_of({"sh"}, "echo 2"));
-  EXPECT_EQ(signature_of({"sh"}, "echo 1"), signature_of({"/bin/sh"}, "echo 1"));
-  const std::string a = signature_of({"x", std::string(500, 'a')}), b = signature_of({"x", std::string(501, 'a')});
-  EXPECT_EQ(a.size(), 200u);
-  EXPECT_NE(a, b);
-  EXPECT_EQ(signature_of({"x\n\xff"}), "x??");
+constexpr ForecastQuestion kHard{7, false, {}};
+
+CommandKey key(const std::string& signature) { return {signature, {}}; }
+
+PastRun ran(double seconds, int slices = 7, int at_day = 0) {
+  PastRun run;
+  run.ran_s = seconds;
+  run.slices = slices;
+  run.of = 7;
+  run.ended = from_unix_us((1'700'000'000 + std::int64_t(at_day) * 86'400) * 1'000'000);
+  return run;
+}
+PastRun with_peak(PastRun run, int mib) {
+  run.peak_mib = mib;
+  return run;
 }
 
-TEST(History, TheMedianOfWholeGpuSeconds) {
+TEST(History, TimesOfEverySize) {
   History history;
-  EXPECT_FALSE(history.forecast("x").whole_s.has_value());
-  history.add("x", {300, 0.25, 4000, -1});
-  Forecast one = history.forecast("x");
-  EXPECT_DOUBLE_EQ(*one.whole_s, 75);
+  EXPECT_FALSE(history.forecast(key("x"), kHard).whole_s.has_value());
+  history.add(key("x"), with_peak(ran(75), 4000));
+  const Forecast one = history.forecast(key("x"), kHard);
+  EXPECT_NEAR(*one.whole_s, 75, 2);
   EXPECT_EQ(*one.mem_mib, 6000) << "half as much again after a single run";
   EXPECT_GT(one.sigma, 0.3);
-  for (int i = 0; i < 14; ++i) history.add("x", {75.0 + i % 3, 1, 4000, -1});
-  history.add("x", {7500, 1, -1, -1});  // one outlier moves neither much
-  const Forecast many = history.forecast("x");
-  EXPECT_NEAR(*many.whole_s, 76, 1);
-  EXPECT_LT(many.sigma, 0.2);
+  for (int k = 1; k < 7; ++k) {
+    EXPECT_GE(one.sizes[std::size_t(k - 1)].s, one.sizes[std::size_t(k)].s) << "more never takes longer";
+    EXPECT_LT(one.sizes[std::size_t(k - 1)].low_s, one.sizes[std::size_t(k - 1)].high_s);
+  }
+  for (int i = 0; i < 14; ++i) history.add(key("x"), with_peak(ran(75.0 + i % 3), 4000));
+  history.add(key("x"), ran(7500));  // one outlier moves neither much
+  const Forecast many = history.forecast(key("x"), kHard);
+  EXPECT_NEAR(*many.whole_s, 76, 2);
+  EXPECT_LT(many.sigma, 0.25);
   EXPECT_EQ(*many.mem_mib, int(4000 * 1.08 + 0.5)) << "the margin shrinks as evidence grows";
   EXPECT_EQ(many.runs, 16);
-  history.add("x", {-1, 1, -1, 10000});
-  EXPECT_EQ(*history.forecast("x").mem_mib, 12500);
-  EXPECT_EQ(history.forecast("x").runs, 16) << "a failure teaches memory only";
+  EXPECT_EQ(many.sizes[6].runs, 16);
+  PastRun failed;
+  failed.out_of_memory_mib = 10000;
+  history.add(key("x"), failed);
+  EXPECT_EQ(*history.forecast(key("x"), kHard).mem_mib, 12500);
+  EXPECT_EQ(history.forecast(key("x"), kHard).runs, 16) << "a failure teaches memory only";
+}
+
+TEST(History, ASecondSizeStays) {
+  History history;
+  history.add(key("x"), ran(100, 1));
+  history.add(key("x"), ran(20, 7));
+  for (int i = 0; i < 40; ++i) history.add(key("x"), ran(100 + i % 2, 1));
+  const Forecast known = history.forecast(key("x"), kHard);
+  EXPECT_EQ(known.sizes[6].runs, 1) << "the only run on the whole GPU is kept";
+  EXPECT_NEAR(known.sizes[0].s, 100, 3);
+  EXPECT_NEAR(known.sizes[6].s, 20, 3);
+  EXPECT_LT(known.sizes[2].sd, 0.2);
+}
+
+TEST(History, ACommandThatNeverRanBorrows) {
+  History history;
+  history.add(key("python3 train.py --model bert --out runs/a"), ran(60, 1));
+  history.add(key("python3 other.py --model bert --out runs/b"), ran(6000, 1));
+  const Forecast known = history.forecast(key("python3 train.py --model bert --out runs/b"), kHard);
+  ASSERT_TRUE(known.whole_s.has_value());
+  EXPECT_EQ(known.runs, 0);
+  EXPECT_EQ(known.borrowed, 1);
+  EXPECT_NEAR(known.sizes[0].s, 60, 6);
+  EXPECT_GT(known.sizes[0].high_s, 100) << "which is not certain";
+  EXPECT_FALSE(history.forecast(key("julia train.jl"), kHard).whole_s.has_value());
+  EXPECT_EQ(history.size(), 2u) << "a question leaves nothing behind";
+}
+
+TEST(History, ASitesOwnCurves) {
+  // Forty commands that no size makes faster: the next one is expected to be like them.
+  History site, fresh;
+  for (int i = 0; i < 40; ++i) {
+    site.add(key("program" + std::to_string(i)), ran(50, 1));
+    site.add(key("program" + std::to_string(i)), ran(50, 7));
+  }
+  site.add(key("new"), ran(50, 1));
+  fresh.add(key("new"), ran(50, 1));
+  EXPECT_GT(site.forecast(key("new"), kHard).sizes[6].s, 1.2 * fresh.forecast(key("new"), kHard).sizes[6].s);
+}
+
+TEST(History, AChangedProgramIsNoticed) {
+  History history;
+  for (int i = 0; i < 8; ++i) history.add(key("x"), ran(100 + i % 2, 1));
+  history.add(key("x"), ran(160, 1));
+  EXPECT_EQ(history.changes("x"), 0) << "once is chance";
+  const double sure = history.forecast(key("x"), kHard).sizes[0].sd;
+  history.add(key("x"), ran(158, 1));
+  EXPECT_EQ(history.changes("x"), 1);
+  const Forecast after = history.forecast(key("x"), kHard);
+  EXPECT_NEAR(after.sizes[0].s, 159, 8);
+  EXPECT_GE(after.sizes[0].sd, sure);
+  const auto runs = history.last_runs("x");
+  EXPECT_TRUE(runs.front().before_change);
+  EXPECT_FALSE(runs.back().before_change);
+  for (int i = 0; i < 6; ++i) history.add(key("x"), ran(159 + i % 2, 1));
+  EXPECT_EQ(history.changes("x"), 1);
+}
+
+TEST(History, PredictionsAndWatts) {
+  History history;
+  history.add(key("x"), ran(100, 1, 0));
+  history.add(key("x"), ran(110, 1, 1));
+  history.add_joules("x", ran(110, 1, 1).ended, 5500);
+  const auto runs = history.last_runs("x");
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_LT(runs[0].predicted_s, 0);
+  EXPECT_NEAR(runs[1].predicted_s, 100, 2);
+  EXPECT_LT(runs[0].watts, 0);
+  EXPECT_DOUBLE_EQ(runs[1].watts, 50);
+  EXPECT_DOUBLE_EQ(history.forecast(key("x"), kHard).sizes[0].watts, 50);
 }
 
 TEST(History, KeepsTheLastUsed) {
   History history;
-  for (std::size_t i = 0; i < History::kSignatures; ++i) history.add(std::to_string(i), {1, 1, -1, -1});
-  history.forecast("0");
-  history.add("new", {1, 1, -1, -1});
+  for (std::size_t i = 0; i < History::kSignatures; ++i) {
+    PastRun failed;
+    failed.peak_mib = 1;
+    history.add(key(std::to_string(i)), failed);
+  }
+  history.forecast(key("0"), kHard);
+  history.add(key("new"), with_peak({}, 1));
   EXPECT_EQ(history.size(), History::kSignatures);
-  EXPECT_TRUE(history.forecast("0").whole_s.has_value());
-  EXPECT_FALSE(history.forecast("1").whole_s.has_value());
+  EXPECT_TRUE(history.forecast(key("0"), kHard).mem_mib.has_value());
+  EXPECT_FALSE(history.forecast(key("1"), kHard).mem_mib.has_value());
 }
 
 TEST(History, RoundTripAndMerge) {
   History a, b;
-  a.add("x", {10, 1, 100, -1});
-  a.add("y", {20, 0.5, -1, 300});
-  b.add("x", {30, 1, 500, -1});
+  CommandKey x = key("x");
+  x.numbers = {5.70378, 0, -2.30259, 0};
+  a.add(x, with_peak(ran(10.123456789, 2, 3), 100));
+  PastRun short_of = ran(20, 4);
+  short_of.load = 0.123456789;
+  short_of.launch_s = 3.3;
+  short_of.out_of_memory_mib = 300;
+  a.add(key("y"), short_of);
+  a.add_joules("y", short_of.ended, 12.5);
+  b.add(x, with_peak(ran(30), 500));
   auto read = History::parse("history", a.to_json());
   ASSERT_TRUE(bool(read)) << read.error().what;
   EXPECT_EQ(read->to_json(), a.to_json());
+  EXPECT_DOUBLE_EQ(*read->forecast(x, kHard).whole_s, *a.forecast(x, kHard).whole_s);
   a.merge(b);
-  EXPECT_DOUBLE_EQ(*a.forecast("x").whole_s, 20);
-  EXPECT_EQ(a.forecast("x").runs, 2);
+  EXPECT_EQ(a.forecast(x, kHard).runs, 2);
+  EXPECT_EQ(a.forecast(x, kHard).sizes[6].runs, 1);
   EXPECT_EQ(a.size(), 2u);
+}
+
+TEST(History, ReadsTheFirstVersion) {
+  auto old = History::parse(
+      "history",
+      R"({"smartmig_history":1,"signatures":[{"signature":"x","runs":3,"whole_s":[10,12,11],"peak_mib":[100]}]})");
+  ASSERT_TRUE(bool(old)) << old.error().what;
+  const Forecast known = old->forecast(key("x"), kHard);
+  EXPECT_NEAR(*known.whole_s, 11, 0.6);
+  EXPECT_EQ(known.runs, 3);
+  EXPECT_EQ(*known.mem_mib, 150);
+  EXPECT_NE(old->to_json().find("\"smartmig_history\":2"), std::string::npos);
+  old->add(key("x"), ran(90, 1));  // what is seen counts for more than what followed by a rule
+  EXPECT_NEAR(old->forecast(key("x"), kHard).sizes[0].s, 90, 10);
 }
 
 TEST(History, RefusesWhatItDidNotWrite) {
@@ -69,14 +178,24 @@ TEST(History, RefusesWhatItDidNotWrite) {
   };
   EXPECT_NE(complaint("{").find("not valid JSON"), std::string::npos);
   EXPECT_NE(complaint(R"({"smartmig_history":9,"signatures":[]})").find("version 9"), std::string::npos);
-  EXPECT_NE(complaint(R"({"smartmig_history":1,"signatures":[],"more":1})").find("more"), std::string::npos);
-  const char* row =
+  EXPECT_NE(complaint(R"({"smartmig_history":2,"signatures":[],"more":1})").find("more"), std::string::npos);
+  const char* old =
       R"({{"smartmig_history":1,"signatures":[{{"signature":"x","runs":1,"whole_s":{},"peak_mib":{}}}]}})";
-  EXPECT_EQ(complaint(fmt::format(fmt::runtime(row), "[1.5]", "[3]")), "accepted");
-  EXPECT_NE(complaint(fmt::format(fmt::runtime(row), "[-1]", "[]")).find("signatures[0].whole_s"), std::string::npos);
-  EXPECT_NE(complaint(fmt::format(fmt::runtime(row), "[]", "[1e99]")).find("signatures[0].peak_mib"),
+  EXPECT_EQ(complaint(fmt::format(fmt::runtime(old), "[1.5]", "[3]")), "accepted");
+  EXPECT_NE(complaint(fmt::format(fmt::runtime(old), "[-1]", "[]")).find("signatures[0].whole_s"), std::string::npos);
+  EXPECT_NE(complaint(fmt::format(fmt::runtime(old), "[]", "[1e99]")).find("signatures[0].peak_mib"),
             std::string::npos);
-  EXPECT_NE(complaint(fmt::format(fmt::runtime(row), "3", "[]")).find("whole_s must be a list"), std::string::npos);
+  EXPECT_NE(complaint(fmt::format(fmt::runtime(old), "3", "[]")).find("whole_s must be a list"), std::string::npos);
+  const char* row =
+      R"({{"smartmig_history":2,"signatures":[{{"signature":"x","runs":1,"epoch":1,"seen":[{}],"peak_mib":[]}}]}})";
+  const auto with = [&](const char* run) { return complaint(fmt::format(fmt::runtime(row), run)); };
+  EXPECT_EQ(with("[1,7,33.2,0.5,-1,2500,30,1700000000,1,5.7]"), "accepted");
+  EXPECT_NE(with("[1,7,33.2]").find("no run"), std::string::npos);
+  EXPECT_NE(with("[1,7,33.2,0.5,-1,2500,30,1700000000,1,1,1,1,1,1]").find("no run"), std::string::npos);
+  EXPECT_NE(with("[8,7,33.2,0.5,-1,2500,30,1700000000,1]").find("cannot be"), std::string::npos);
+  EXPECT_NE(with("[1.5,7,33.2,0.5,-1,2500,30,1700000000,1]").find("cannot be"), std::string::npos);
+  EXPECT_NE(with("[1,7,33.2,0.5,-1,2500,30,1700000000,2]").find("cannot be"), std::string::npos) << "of a later epoch";
+  EXPECT_NE(with("[1,7,0,0.5,-1,2500,30,1700000000,1]").find("cannot be"), std::string::npos);
 }
 
 }  // namespace

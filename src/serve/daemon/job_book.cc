@@ -149,7 +149,9 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
 void JobBook::settled(int gpu, UnixTime until) {
   std::erase_if(settling_, [&](const auto& entry) {
     const JobRecord& job = entry.second;
-    return job.place.gpu < 0 || (job.place.gpu == gpu && job.times.ended <= until);
+    const bool all_known = job.place.gpu < 0 || (job.place.gpu == gpu && job.times.ended <= until);
+    if (all_known) settled_.push_back(job);
+    return all_known;
   });
 }
 

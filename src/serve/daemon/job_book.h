@@ -47,6 +47,9 @@ class JobBook {
   // Joules of a live or an ended job. True: it has ended.
   bool credit(QueueId id, double joules, EnergySource source);
   void settled(int gpu, UnixTime until);  // energy up to here is known on this GPU
+  std::vector<JobRecord> take_settled() {
+    return std::exchange(settled_, {});
+  }  // ended, and their joules are all known
 
   // For those who follow the queue: each change makes the book a newer version, and a job carries that of its last one.
   // Nothing: too many have ended since for all of them to be named.
@@ -72,6 +75,7 @@ class JobBook {
   WaitingJobs waiting_;                                 // of jobs_
   std::map<QueueId, std::vector<QueueId>> dependents_;  // job -> those that wait for it
   std::map<QueueId, JobRecord> settling_;
+  std::vector<JobRecord> settled_;
   std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
   std::vector<JobRecord> ended_;
   std::uint64_t version_ = 1, forgotten_ = 0;           // ends up to this version are not named any more

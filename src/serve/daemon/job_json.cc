@@ -55,6 +55,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"held_s", job.ahead.held_s},
                 {"hidden_s", job.ahead.hidden_s},
                 {"to_cuda_s", job.ahead.to_cuda_s}};
+  if (job.work.shape[0] > 0) state["shape"] = job.work.shape;
   row.state = json_dump(state);
   return row;
 }
@@ -80,7 +81,7 @@ Result<JobRecord> from_row(const JobRow& row) {
            "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
-           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s"}));
+           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -137,6 +138,14 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_RETURN_IF_ERROR(number("preemptions", job.counts.preempted));
   SMARTMIG_RETURN_IF_ERROR(number("oom_restarts", job.counts.out_of_memory));
   SMARTMIG_RETURN_IF_ERROR(number("overruns", job.counts.overruns));
+  if (const Json* shape = object.find("shape")) {
+    if (!shape->is_array() || shape->size() != job.work.shape.size()) return object.error("shape", "is no list of 8");
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+      if (!(*shape)[i].is_number() || !((*shape)[i].get<double>() >= 0 && (*shape)[i].get<double>() <= 1e6))
+        return object.error("shape", "holds what is no share");
+      job.work.shape[i] = (*shape)[i].get<double>();
+    }
+  }
   SMARTMIG_TRY(job.work.remaining, object.number("remaining", 0, 1));
   SMARTMIG_TRY(job.work.slice_s, object.number("slice_s", 0, 1e18, 0));  // rows of before have none
   SMARTMIG_TRY(job.energy.joules, object.number("joules", 0, 1e18));

@@ -1,11 +1,13 @@
 // One job of the daemon's queue: what was asked, where it stands, what it cost. The owner thread alone changes it; each
 // change is stored together with the event that caused it.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 
 #include "live/energy/energy_meter.h"
 #include "live/jobs/runner.h"
+#include "model/job.h"
 #include "serve/daemon/job_slice.h"
 
 namespace smartmig {
@@ -78,6 +80,7 @@ struct JobRecord {
     int gpu = -1;  // board index of the current or last attempt
     JobSlice slice;
     std::string device;  // UUID of the slice
+    double load = 0;     // of the attempt that ended last: mean share of the board that others used; not stored
   } place;
   struct {
     int code = -1, signal = 0;
@@ -91,6 +94,9 @@ struct JobRecord {
   } ahead;                     // of its slice (prelaunches.h)
   struct {
     Time estimate{};  // on the whole GPU
+    // By compute slices - 1: time there over `estimate`, as its like took before; all 0: by its kind, or by a rule.
+    std::array<double, kMaxComputeSlices> shape{};
+    std::array<float, kMaxComputeSlices> teaches{};  // as Job has it; not stored
     EstimateSource source = EstimateSource::kGuess;
     double remaining = 1;  // share of it left when it last left a slice
     double slice_s = 0;    // compute slices times seconds of the attempts before the last

@@ -31,10 +31,13 @@ Result<Ok> Upkeep::open_mapping() {
   return Ok{};
 }
 
-void Upkeep::save_when_due(const Estimates& estimates, const VisibleJobs& visible) {
-  if (session_.now() < next_save_) return;
+void Upkeep::save_when_due(Estimates& estimates, const VisibleJobs& visible) {
+  if (session_.now() >= next_save_) save(estimates, visible);
+}
+
+void Upkeep::save(Estimates& estimates, const VisibleJobs& visible) {
   next_save_ = session_.now() + std::chrono::seconds(60);
-  book_.pending().set_value("history", estimates.to_json());
+  if (estimates.take_changed()) book_.pending().set_value("history", estimates.to_json());
   book_.pending().set_value("accounts", visible.accounts());
   book_.pending().write_energy();
 }

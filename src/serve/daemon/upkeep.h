@@ -13,8 +13,9 @@ class Upkeep {
  public:
   Upkeep(const Settings& settings, LiveSession& session, JobBook& book, Store& store, JobRunner& runner);
 
-  Result<Ok> open_mapping();                                                   // by the settings as they are now
-  void save_when_due(const Estimates& estimates, const VisibleJobs& visible);  // before a commit
+  Result<Ok> open_mapping();                                             // by the settings as they are now
+  void save_when_due(Estimates& estimates, const VisibleJobs& visible);  // before a commit
+  void save(Estimates& estimates, const VisibleJobs& visible);
   // After a commit:
   void tell_of_ended();
   void send_mail(const std::vector<Lifecycle::Mail>& mail);

@@ -55,7 +55,24 @@ void VisibleJobs::keep_group_limits(std::vector<AdmissionJob>& jobs) const {
   });
 }
 
+// Runs that ended tell of those that wait.
+void VisibleJobs::use_what_was_learned() {
+  std::vector<QueueId> shown;
+  for (const auto& [id, row] : session_.belief().rows()) shown.push_back(id);
+  if (session_.belief().free_rows() <= 2 * shown.size()) return;  // after the next compaction
+  const std::set<std::string> programs = estimates_.take_learned();
+  if (programs.empty()) return;
+  for (const QueueId id : shown) {
+    JobRecord* job = book_.find(id);
+    if (!job || !is_waiting(job->status) || attempts_.postponed(id) || !session_.waits(id)) continue;
+    if (!programs.contains(Estimates::program(*job)) || !estimates_.refresh(*job)) continue;
+    book_.changed(*job);
+    session_.withdraw(id);
+  }
+}
+
 void VisibleJobs::update(UnixTime daemon_started) {
+  use_what_was_learned();
   shares_.count(attempts_.running(book_, session_.platform()));
   const std::vector<AdmissionJob> waiting_jobs = waiting();
   std::vector<UserLoad> users;
@@ -90,6 +107,8 @@ void VisibleJobs::show(const AdmittedJob& admitted, std::size_t shown, UnixTime 
     if (same && moved <= std::max(kDeadlineMatters, (admitted.deadline - session_.now()) / 10)) return;
     if (belief.free_rows() < 2 * shown) return;  // after the next compaction
     session_.withdraw(job->id);
+  } else if (estimates_.refresh(*job)) {
+    book_.changed(*job);
   }
   const auto row =
       session_.show(*job, admitted.deadline, std::max(job->times.submitted, daemon_started), admitted.made_up);

@@ -1,9 +1,11 @@
 // Which waiting jobs the policy sees, and with which deadline: Admission's answer, told to the belief as arrivals and
-// withdrawals. A deadline that moved by little stays as it was. Thread rule: the owner's.
+// withdrawals. A deadline that moved by little stays as it was. A job whose like has run meanwhile is shown anew, with
+// what that taught. Thread rule: the owner's.
 #pragma once
 #include "serve/config/settings.h"
 #include "serve/daemon/admission.h"
 #include "serve/daemon/attempt_table.h"
+#include "serve/daemon/estimates.h"
 #include "serve/daemon/host_shares.h"
 #include "serve/daemon/job_groups.h"
 #include "serve/daemon/lifecycle.h"
@@ -13,7 +15,8 @@ namespace smartmig {
 class VisibleJobs {
  public:
   VisibleJobs(const Settings& settings, LiveSession& session, JobBook& book, const Boards& boards,
-              const AttemptTable& attempts, HostShares& shares, const JobGroups& groups, Lifecycle& lifecycle)
+              const AttemptTable& attempts, HostShares& shares, const JobGroups& groups, Estimates& estimates,
+              Lifecycle& lifecycle)
       : settings_(settings),
         session_(session),
         book_(book),
@@ -21,6 +24,7 @@ class VisibleJobs {
         attempts_(attempts),
         shares_(shares),
         groups_(groups),
+        estimates_(estimates),
         lifecycle_(lifecycle) {}
 
   void update(UnixTime daemon_started);  // a job that fits no slice of the fleet ends here
@@ -31,6 +35,7 @@ class VisibleJobs {
  private:
   AdmissionLimits limits() const;
   std::vector<AdmissionJob> waiting() const;
+  void use_what_was_learned();
   void keep_group_limits(std::vector<AdmissionJob>& jobs) const;
   void show(const AdmittedJob& admitted, std::size_t shown, UnixTime daemon_started);
 
@@ -41,6 +46,7 @@ class VisibleJobs {
   const AttemptTable& attempts_;
   HostShares& shares_;
   const JobGroups& groups_;
+  Estimates& estimates_;
   Lifecycle& lifecycle_;
   Admission admission_;
   std::size_t active_users_ = 1;

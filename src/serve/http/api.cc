@@ -200,6 +200,10 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
       return json(service.why(caller, id));
     case ApiCall::kEta:
       return json(service.eta(caller, id));
+    case ApiCall::kJobHistory:
+      return json(service.history_of_job(caller, id));
+    case ApiCall::kHistory:
+      return json(service.history_of_command(caller, *body));
     case ApiCall::kLog:
       return stream_reply(
           LogStream::open(service, caller, {id, int(query->attempt), query->offset, query->follow == 1}),

@@ -84,6 +84,8 @@ std::vector<ApiRoute> make_routes() {
        nullptr,
        {},
        true},
+      {C::kJobHistory, "GET", "/v1/jobs/{id}/history", "What was learned of a job's command.", 200, "CommandHistory"},
+      {C::kHistory, "POST", "/v1/history", "What was learned of a command.", 200, "CommandHistory", "CommandQuestion"},
       {C::kLog,
        "GET",
        "/v1/jobs/{id}/log",

@@ -30,6 +30,8 @@ enum class ApiCall : std::uint8_t {
   kSetGroup,
   kWhy,
   kEta,
+  kJobHistory,
+  kHistory,
   kLog,
   kWhatif,
   kWorld,

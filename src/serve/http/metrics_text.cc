@@ -111,6 +111,9 @@ void write_policy(MetricsWriter& out, const MetricsInput& in) {
     out.sample({{"policy", in.program.policy}, {"result", result}}, double(count));
   out.family("smartmig_decision_duration_seconds", "histogram", "Time that a decision took.");
   out.histogram(in.decision_s);
+  out.family("smartmig_run_time_log_error", "histogram",
+             "Of jobs that ended well: |log(time taken / time planned)|, by where the estimate came from.");
+  for (const auto& [source, errors] : in.time_errors) out.histogram(errors, {{"source", source}});
   out.family("smartmig_policy_fallback_total", "counter", "Times that the guard took over from the policy.");
   out.sample({{"policy", in.program.policy}}, double(in.policy_fallbacks));
   out.family("smartmig_reconfigurations_total", "counter", "Changes of MIG instances, by kind and result.");
@@ -145,14 +148,21 @@ void MetricsWriter::sample(std::string_view suffix, const Labels& labels, double
   text_ += fmt::format(" {}\n", metric_number(value));
 }
 
-void MetricsWriter::histogram(const MetricsHistogram& histogram) {
+void MetricsWriter::histogram(const MetricsHistogram& histogram, const Labels& labels) {
   std::uint64_t below = 0;
-  for (std::size_t i = 0; i < histogram.bounds.size(); ++i)
-    sample("_bucket", {{"le", metric_number(histogram.bounds[i])}}, double(below += histogram.counts[i]));
+  const auto bucket = [&](const std::string& bound) {
+    Labels with = labels;
+    with.emplace_back("le", bound);
+    sample("_bucket", with, double(below));
+  };
+  for (std::size_t i = 0; i < histogram.bounds.size(); ++i) {
+    below += histogram.counts[i];
+    bucket(metric_number(histogram.bounds[i]));
+  }
   below += histogram.counts.back();
-  sample("_bucket", {{"le", "+Inf"}}, double(below));
-  sample("_sum", {}, histogram.sum);
-  sample("_count", {}, double(below));
+  bucket("+Inf");
+  sample("_sum", labels, histogram.sum);
+  sample("_count", labels, double(below));
 }
 
 std::string metrics_text(const MetricsInput& in) {

@@ -63,6 +63,7 @@ struct MetricsInput {
   MetricsHistogram reconfiguration_s;
   std::map<std::string, std::uint64_t> decisions;  // by result: carried_out, refused
   MetricsHistogram decision_s;
+  std::map<std::string, MetricsHistogram> time_errors;  // |log(took / planned)|, by source: given, history, guess
   std::uint64_t policy_fallbacks = 0, oom_restarts = 0, preemptions = 0;
 };
 
@@ -74,7 +75,7 @@ class MetricsWriter {
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
   void family(std::string_view name, std::string_view type, std::string_view help);
   void sample(const Labels& labels, double value) { sample("", labels, value); }
-  void histogram(const MetricsHistogram& histogram);
+  void histogram(const MetricsHistogram& histogram, const Labels& labels = {});
   std::string take() { return std::move(text_); }
 
  private:

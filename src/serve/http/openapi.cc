@@ -71,6 +71,16 @@ constexpr SchemaShape kShapes[] = {
      "what:text -start_at:num? -finish_at:num? -late_s:num? -energy_j:num? -cost:num?"},
     {"Eta", "Quantiles over simulated futures of the live state; expected: if run times are as estimated.",
      "job:int futures:int expected_start_at:num expected_finish_at:num start_at:Quantiles finish_at:Quantiles deadline_at:num? on_time_ratio:num"},
+    {"CommandQuestion", "A command as it would be submitted.", "command:[text] -kind:text"},
+    {"CommandHistory",
+     "What was learned of a command; borrowed_runs: of commands like it, where it has not run itself; mean_error: mean "
+     "factor between predicted and taken, less 1.",
+     "signature:text runs:int borrowed_runs:int changes:int launch_s:num? mem_mib:int? sizes:[SizeForecast] "
+     "last:[PredictedRun] mean_error:num?"},
+    {"SizeForecast", "Seconds on one slice size; 80 % of runs between low_s and high_s; watts above idle.",
+     "profile:text compute_slices:int s:num low_s:num high_s:num runs:int watts_w:num?"},
+    {"PredictedRun", "One run and what was predicted; load: mean share of the board that others used, on soft slices.",
+     "compute_slices:int ran_s:num predicted_s:num? load:num watts_w:num? ended_at:num before_change:bool"},
     {"Quantiles", "Of an instant, in Unix seconds.", "p10:num p50:num p90:num"},
     {"Question",
      "What would be different; remove: jobs that are not there; prices: for the money; lanes: with the slices of it.",

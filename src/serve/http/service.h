@@ -59,6 +59,8 @@ class Service {
   virtual Result<Json> unreserve(const Caller& caller, const Json& body) = 0;  // {"name"}
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> history_of_job(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> history_of_command(const Caller& caller, const Json& body) = 0;  // {"command":[...],"kind"}
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;
   // What the page asks: who sees what kind of world; all live jobs in short, and then those that changed; the codes of
   // some waiting jobs; the slices of the future with their spread, from `count` futures.

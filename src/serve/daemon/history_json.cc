@@ -1,0 +1,135 @@
+// The stored form of the history: version 2 is written, 1 (whole-GPU seconds by a fixed rule) is still read.
+#include <cmath>
+
+#include "base/json.h"
+#include "serve/daemon/history.h"
+
+namespace smartmig {
+namespace {
+
+constexpr double kLongestStored = 1e10;
+constexpr int kMostStoredMib = 1 << 30;
+constexpr std::size_t kFields = 9;  // of a run, before its numbers
+
+// A run is a list, since there are many: the numbers at its end are as many as matter.
+struct Bounds {
+  double low, high;
+  bool whole;
+};
+constexpr Bounds kBounds[kFields] = {
+    {1, 64, true},                  // compute slices
+    {1, 64, true},                  // of so many
+    {1e-6, kLongestStored, false},  // seconds
+    {0, 1, false},                  // load
+    {-1, kLongestStored, false},    // launch, seconds
+    {-1, 1e18, false},              // joules
+    {-1, kLongestStored, false},    // predicted, seconds
+    {0, 1e12, true},                // ended, Unix seconds
+    {0, 1e6, true},                 // epoch
+};
+
+Result<Ok> read_peaks(const JsonObject& row, std::size_t most, std::vector<int>& out) {
+  SMARTMIG_TRY(const Json* peaks, row.list("peak_mib"));
+  if (peaks->size() > most) return row.error("peak_mib", "is too long");
+  for (const Json& x : *peaks) {
+    if (!x.is_number_integer() || !(x.get<double>() >= 0 && x.get<double>() <= kMostStoredMib))
+      return row.error("peak_mib", "holds what is no memory in MiB");
+    out.push_back(x.get<int>());
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+std::string History::to_json() const {
+  Json list = Json::array();
+  for (const Entry& e : entries_) {
+    Json seen = Json::array();
+    for (const Run& run : e.seen) {
+      Json one = {run.slices, run.of,          run.s,       run.load, run.launch_s,
+                  run.joules, run.predicted_s, run.ended_s, run.epoch};
+      std::size_t numbers = kRunNumbers;
+      while (numbers > 0 && run.numbers[numbers - 1] == 0) --numbers;
+      for (std::size_t i = 0; i < numbers; ++i) one.push_back(run.numbers[i]);
+      seen.push_back(std::move(one));
+    }
+    list.push_back({{"signature", e.signature},
+                    {"runs", e.runs},
+                    {"epoch", e.epoch},
+                    {"seen", std::move(seen)},
+                    {"peak_mib", e.peak_mib},
+                    {"out_of_memory_mib", e.out_of_memory_mib < 0 ? Json(nullptr) : Json(e.out_of_memory_mib)}});
+  }
+  return json_dump(Json{{"smartmig_history", 2}, {"signatures", std::move(list)}});
+}
+
+Result<Ok> History::parse_entry(const JsonObject& row, Entry& entry) {
+  SMARTMIG_TRY(const std::int64_t epoch, row.integer("epoch", 0, 1'000'000));
+  entry.epoch = int(epoch);
+  SMARTMIG_TRY(const Json* seen, row.list("seen"));
+  if (seen->size() > kRuns) return row.error("seen", "is too long");
+  for (const Json& one : *seen) {
+    if (!one.is_array() || one.size() < kFields || one.size() > kFields + kRunNumbers)
+      return row.error("seen", "holds what is no run");
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const Bounds bounds = i < kFields ? kBounds[i] : Bounds{-700, 700, false};
+      if (!one[i].is_number() || (bounds.whole && !one[i].is_number_integer()) ||
+          !(one[i].get<double>() >= bounds.low && one[i].get<double>() <= bounds.high))
+        return row.error("seen", "holds a run with a figure that cannot be");
+    }
+    Run run{one[0].get<int>(),          one[1].get<int>(),
+            one[8].get<int>(),          one[2].get<double>(),
+            one[3].get<double>(),       one[4].get<double>(),
+            one[5].get<double>(),       one[6].get<double>(),
+            one[7].get<std::int64_t>(), {}};
+    if (run.slices > run.of || run.epoch > entry.epoch) return row.error("seen", "holds a run that cannot be");
+    for (std::size_t i = kFields; i < one.size(); ++i) run.numbers[i - kFields] = one[i].get<double>();
+    entry.seen.push_back(run);
+  }
+  return Ok{};
+}
+
+// Seconds on the whole GPU that follow from others by a rule: how the program's time was before, more or less.
+Result<Ok> History::parse_first_version(const JsonObject& row, Entry& entry) {
+  SMARTMIG_TRY(const Json* times, row.list("whole_s"));
+  if (times->size() > kRuns) return row.error("whole_s", "is too long");
+  entry.epoch = times->empty() ? 0 : 1;
+  for (const Json& x : *times) {
+    if (!x.is_number() || !(x.get<double>() >= 1e-6 && x.get<double>() <= kLongestStored))
+      return row.error("whole_s", "holds what is no time in seconds");
+    Run run;
+    run.s = x.get<double>();
+    entry.seen.push_back(run);
+  }
+  return Ok{};
+}
+
+Result<History> History::parse(const std::string& name, std::string_view text) {
+  SMARTMIG_TRY(const Json json, parse_json(name, text));
+  SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, name, "", {"smartmig_history", "signatures"}));
+  SMARTMIG_TRY(const std::int64_t version, root.integer("smartmig_history", 0, 1'000'000));
+  if (version != 1 && version != 2)
+    return invalid("{}: version {} of the history is not known, this program reads 1 and 2", name, version);
+  SMARTMIG_TRY(const Json* list, root.list("signatures"));
+  if (list->size() > kSignatures) return root.error("signatures", fmt::format("has more than {} rows", kSignatures));
+  const std::vector<std::string> known =
+      version == 1 ? std::vector<std::string>{"signature", "runs", "whole_s", "peak_mib", "out_of_memory_mib"}
+                   : std::vector<std::string>{"signature", "runs", "epoch", "seen", "peak_mib", "out_of_memory_mib"};
+  History out;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    SMARTMIG_TRY(const JsonObject row, JsonObject::open((*list)[i], name, fmt::format("signatures[{}]", i), known));
+    SMARTMIG_TRY(const std::string signature, row.text("signature"));
+    if (signature.size() > kLongestSignature) return row.error("signature", "is too long");
+    if (out.by_signature_.contains(signature)) return row.error("signature", "is there twice");
+    SMARTMIG_TRY(const std::int64_t runs, row.integer("runs", 0, 1'000'000'000));
+    SMARTMIG_TRY(const std::int64_t short_of, row.integer("out_of_memory_mib", 0, kMostStoredMib, -1));
+    Entry& entry = out.touch(signature);
+    entry.runs = int(runs);
+    entry.out_of_memory_mib = int(short_of);
+    SMARTMIG_RETURN_IF_ERROR(read_peaks(row, kRuns, entry.peak_mib));
+    SMARTMIG_RETURN_IF_ERROR(version == 1 ? parse_first_version(row, entry) : parse_entry(row, entry));
+  }
+  return out;
+}
+
+}  // namespace smartmig
