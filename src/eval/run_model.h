@@ -10,12 +10,13 @@
 //   numbers     a slope for each (`--steps 300`), and an offset for each set of numbers; how much they matter is chosen
 //               by what explains the runs best, from a few values
 //   neighbours  a factor that grows with the share of the board that others used: 0.35 in the logarithm for all of it,
-//               within 0.2, from copies of seven kinds side by side on an H200 (bench/results/2026-11-15-h200-tables)
+//               within 0.2, from copies of seven kinds side by side on an H200 (docs/learning-jobs.md)
 //   change      0.5 where the program has changed between two runs
 //   noise       chosen like the weight of numbers; larger for old runs, and for one far off its like
 // Everything but the curve is Gaussian, so one factorisation serves all curves. Pure, deterministic.
 // Units: natural logarithms of seconds. O(runs^3 + curves * runs^2).
 #pragma once
+#include <span>
 #include <vector>
 
 #include "eval/size_curves.h"

@@ -135,7 +135,7 @@ bool ScheduleProblem::alike(std::size_t a, std::size_t b) const {
     const auto first = of.begin() + std::ptrdiff_t(a * types_);
     return std::equal(first, first + std::ptrdiff_t(types_), of.begin() + std::ptrdiff_t(b * types_));
   };
-  return same(run_s_) && same(joules_);
+  return same(run_s_) && same(joules_) && same(taught_s_);
 }
 
 bool ScheduleProblem::lay(std::size_t gpu, PlannedRun run, PaperBoard& board) const {

@@ -66,8 +66,8 @@ class ScheduleProblem {
   double run_s(std::size_t job, std::size_t gpu, std::size_t where) const {
     return run_s_[job * types_ + index(geometry(gpu).type[where])];
   }
-  bool alike(std::size_t a, std::size_t b) const;                            // the same time and joules on every size
-  double least_area_s(std::size_t job) const { return least_area_s_[job]; }  // slice-seconds
+  bool alike(std::size_t a, std::size_t b) const;  // the same time, joules and lesson on every size
+  double least_area_s(std::size_t job) const { return least_area_s_[job]; }        // slice-seconds
   double efficient_run_s(std::size_t job) const { return efficient_run_s_[job]; }  // on the size of least area
   int efficient_slices(std::size_t job) const { return efficient_slices_[job]; }
 

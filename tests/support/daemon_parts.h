@@ -67,7 +67,7 @@ struct DaemonParts {
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
     lifecycle.emplace(state->session, state->book, state->figures, state->reservations);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
-                    state->groups, *lifecycle);
+                    state->groups, state->estimates, *lifecycle);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
                      state->shares, *lifecycle, *visible);
     ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,

@@ -1,6 +1,8 @@
 #include "serve/daemon/command_key.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "base/math.h"
 #include "base/text.h"

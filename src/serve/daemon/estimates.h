@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <set>
+#include <utility>
 
 #include "serve/config/settings.h"
 #include "serve/daemon/history.h"
