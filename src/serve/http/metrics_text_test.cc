@@ -19,6 +19,7 @@ bool has(const std::string& text, const std::string& line) {
 
 MetricsInput sample_input() {
   MetricsInput in;
+  in.time_errors.emplace("history", MetricsHistogram({0.1, 0.2})).first->second.observe(0.15);
   in.program.version = "1.0";
   in.program.policy = "planner";
   in.program.driver = "nvml";
