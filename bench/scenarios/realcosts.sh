@@ -58,7 +58,7 @@ if known:  # "... least other VALUE (POLICY) ... | POLICY VALUE  POLICY VALUE ..
         if abs(value[k] - float(texts[k])) > 0.51 * 10 ** -len(texts[k].split(".")[1]):
             sys.exit(f"{words}: {k} is {value[k]:.4f}, in an earlier run {texts[k]}; leave that run out of EARLIER")
     text, least = re.search(r"least other +(\S+) \((\S+)\)", known).groups()
-    value = {k: float(v) for k, v in texts.items()} | {least: float(text)} | value
+    value = {k: max(float(v), float(text)) for k, v in texts.items()} | {least: float(text)} | value
 least = min(value, key=value.get)
 gap = next((r.get("et_gap") for r in result["policies"] if r["policy"] == "best"), None)
 gap = f"  gap to the bound {100 * gap:.1f} %" if gap is not None else ""
