@@ -41,10 +41,9 @@ struct ReproduceOptions {
 struct ExperimentName {
   const char *name, *alias;
 };
-constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"},  {"b", "one-gpu"}, {"c", "migm"},
-                                           {"far", ""},         {"a-static", ""}, {"a-fig11", ""},
-                                           {"bounds-tiny", ""}, {"memory", ""},   {"migbench", ""},
-                                           {"learning", ""}};
+constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},       {"far", ""},
+                                           {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""}, {"memory", ""},
+                                           {"migbench", ""},   {"learning", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
