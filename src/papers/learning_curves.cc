@@ -91,7 +91,7 @@ std::vector<SyntheticCommand> synthetic_commands(std::uint64_t seed, std::size_t
   return out;
 }
 
-const char* name_of(Learner learner) {
+const char* name_of(Forecaster learner) {
   constexpr const char* kNames[] = {"history", "fixed rule", "nearest kind"};
   return kNames[int(learner)];
 }

@@ -28,9 +28,9 @@ struct SyntheticCommand {
 bool is_held_out(std::string_view kind);
 std::vector<SyntheticCommand> synthetic_commands(std::uint64_t seed, std::size_t count, bool by_rule_only = false);
 
-enum class Learner : std::uint8_t { kHistory, kFixedRule, kNearestKind };
+enum class Forecaster : std::uint8_t { kHistory, kFixedRule, kNearestKind };
 inline constexpr int kLearners = 3;
-const char* name_of(Learner learner);
+const char* name_of(Forecaster learner);
 
 enum class LearningCase : std::uint8_t { kHeldOutKinds, kByRule, kNeighbours, kChanged };
 inline constexpr int kLearningCases = 4;

@@ -29,7 +29,7 @@ PaperSection errors_section(const LearningOptions& options) {
   for (const int runs : kLearningRuns) section.header.push_back(fmt::format("{} run{}", runs, runs == 1 ? "" : "s"));
   for (int c = 0; c < kLearningCases; ++c)
     for (int l = 0; l < kLearners; ++l) {
-      std::vector<std::string> row = {name_of(LearningCase(c)), name_of(Learner(l))};
+      std::vector<std::string> row = {name_of(LearningCase(c)), name_of(Forecaster(l))};
       OrderedJson json = {{"commands", row[0]}, {"learner", row[1]}};
       for (std::size_t w = 0; w < kLearningRuns.size(); ++w) {
         const double error = errors.error[std::size_t(c)][std::size_t(l)][w];
