@@ -207,7 +207,7 @@ std::vector<Ask> short_jobs(std::uint64_t seed, int jobs, double stretch) {
     ask.spec.mem_mib = 1000;
     ask.spec.estimate = from_seconds(work_s);
     ask.spec.deadline = UnixTime() + from_seconds(work_s * rng.uniform(2, 20));
-    ask.spec.command = {"true"};
+    ask.spec.command = {fmt::format("true{}", i)};  // each a program of its own: nothing is learned of the others
     asks.push_back(std::move(ask));
   }
   return asks;
@@ -281,10 +281,13 @@ TEST_P(DaemonProcesses, JobsStartInTheOrderOfTheSimulation) {
     Steady steady = steadiest(setting, stretch);
     ASSERT_FALSE(HasFailure());
     ASSERT_GE(steady.delay_s, 0.1 * stretch) << "in every workload a small delay changes the order";
-    for (Ask& ask : steady.asks)
-      ask.spec.command = {
-          job_program.path(), "--kind", ask.spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*ask.spec.estimate)),
-          "--steps",          "1"};
+    for (std::size_t i = 0; i < steady.asks.size(); ++i) {
+      const JobSpec& spec = steady.asks[i].spec;
+      const std::string own = fmt::format("{}-{}-{}", job_program.path(), stretch, i);
+      std::filesystem::create_symlink(job_program.path(), own);
+      steady.asks[i].spec.command = {
+          own, "--kind", spec.kind, "--work-s", fmt::format("{:.6f}", seconds(*spec.estimate)), "--steps", "1"};
+    }
     DaemonRun run(setting, [&](DaemonHostOptions& o) {
       o.clock = "real";
       o.in_process = false;

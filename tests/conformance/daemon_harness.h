@@ -53,7 +53,7 @@ inline std::vector<Ask> asks_of(const Setting& setting) {
       work_s = std::ceil(work_s / 10) * 10;
     }
     ask.after = from_seconds(at_s);
-    ask.spec.command = {"train"};
+    ask.spec.command = {fmt::format("train{}", i)};  // each a program of its own: nothing is learned of the others
     ask.spec.directory = "/";
     ask.spec.kind = kinds[rng.below(std::size(kinds) - (setting.demanding ? 0 : 1))];
     ask.spec.estimate = from_seconds(work_s);
