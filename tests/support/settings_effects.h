@@ -99,6 +99,46 @@ inline std::string end_of_a_process(Settings s, const std::string& script,
   return see(d);
 }
 
+// How many of six jobs behind one that has the GPU are started ahead of their slice.
+inline std::string started_ahead(const Settings& s) {
+  TempDir dir;
+  ::setenv("SMARTMIG_PRELOAD", dir.file("nothing.so", "").c_str(), 1);  // the loader passes over it with a word
+  EmulatedDaemon d(s, true, "zero");
+  const auto submit = [&](int slices, bool ahead) {
+    JobSpec spec;
+    spec.command = {"sleep", "20"};
+    spec.directory = "/";
+    spec.environment = {"PATH=/usr/bin:/bin"};
+    spec.min_slices = slices;
+    spec.host_mem_mib = 100;
+    if (!ahead) spec.prelaunch = false;
+    std::vector<std::string> warnings;
+    EXPECT_TRUE(d.daemon().jobs().submit({::geteuid(), ::getegid(), true}, {spec}, warnings));
+  };
+  const auto step_until = [&](const std::function<bool()>& enough, int seconds) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    while (!enough() && std::chrono::steady_clock::now() < limit) {
+      d.daemon().step();
+      d.host().clock().wait_until(std::min(d.daemon().next_due(), d.daemon().now() + Time(20'000)));
+    }
+  };
+  submit(7, false);
+  step_until([&] { return d.running() == 1; }, 20);
+  for (int i = 0; i < 6; ++i) submit(7, true);
+  int ahead = 0;
+  const auto count = [&] {
+    ahead = 0;
+    for (const auto& [id, job] : d.daemon().live_jobs()) ahead += job.ahead.began != kNotYet;
+    return ahead == 4;
+  };
+  step_until(count, 2);
+  for (const auto& [id, job] : std::map(d.daemon().live_jobs()))
+    EXPECT_TRUE(d.daemon().jobs().cancel(id, "enough was seen"));
+  step_until([&] { return d.daemon().live_jobs().empty(); }, 20);
+  ::unsetenv("SMARTMIG_PRELOAD");
+  return std::to_string(ahead);
+}
+
 inline std::string log_bytes(const Settings& s) {
   return end_of_a_process(s, "head -c 3000000 /dev/zero", [](EmulatedDaemon& d) {
     const std::string log = d.daemon().world().runner.log_path({1, 1});

@@ -55,7 +55,7 @@ void VisibleJobs::keep_group_limits(std::vector<AdmissionJob>& jobs) const {
   });
 }
 
-// Runs that ended tell of those that wait.
+// Runs that ended tell of those that wait and whose times nobody told.
 void VisibleJobs::use_what_was_learned() {
   std::vector<QueueId> shown;
   for (const auto& [id, row] : session_.belief().rows()) shown.push_back(id);
@@ -65,6 +65,7 @@ void VisibleJobs::use_what_was_learned() {
   for (const QueueId id : shown) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || attempts_.postponed(id) || !session_.waits(id)) continue;
+    if (job->spec.estimate) continue;
     if (!programs.contains(Estimates::program(*job)) || !estimates_.refresh(*job)) continue;
     book_.changed(*job);
     session_.withdraw(id);
