@@ -13,14 +13,18 @@
 #define NVML_ABI_DECL
 #endif
 
+// C callers may hand over any number: in C++ each of these must be a value that the type can have.
 #ifdef __cplusplus
+#define NVML_ABI_INT : int
 extern "C" {
+#else
+#define NVML_ABI_INT
 #endif
 
 #define NVML_STRUCT_VERSION(data, ver) ((unsigned int)(sizeof(nvml##data##_v##ver##_t) | ((unsigned int)(ver) << 24U)))
 #define NVML_VALUE_NOT_AVAILABLE (-1)
 
-typedef enum nvmlReturn_enum {
+typedef enum nvmlReturn_enum NVML_ABI_INT {
   NVML_SUCCESS = 0,
   NVML_ERROR_UNINITIALIZED = 1,
   NVML_ERROR_INVALID_ARGUMENT = 2,
@@ -81,8 +85,8 @@ typedef struct nvmlUnit_st* nvmlUnit_t;
 #define NVML_CUDA_DRIVER_VERSION_MINOR(v) (((v) % 1000) / 10)
 
 // ---- enumerations
-typedef enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 } nvmlEnableState_t;
-typedef enum {
+typedef enum NVML_ABI_INT { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 } nvmlEnableState_t;
+typedef enum NVML_ABI_INT {
   NVML_BRAND_UNKNOWN = 0,
   NVML_BRAND_QUADRO = 1,
   NVML_BRAND_TESLA = 2,
@@ -100,40 +104,40 @@ typedef unsigned int nvmlDeviceArchitecture_t;
 typedef unsigned int nvmlBusType_t;
 #define NVML_BUS_TYPE_UNKNOWN 0u
 #define NVML_BUS_TYPE_PCIE 2u
-typedef enum { NVML_TEMPERATURE_GPU = 0, NVML_TEMPERATURE_COUNT = 1 } nvmlTemperatureSensors_t;
-typedef enum {
+typedef enum NVML_ABI_INT { NVML_TEMPERATURE_GPU = 0, NVML_TEMPERATURE_COUNT = 1 } nvmlTemperatureSensors_t;
+typedef enum NVML_ABI_INT {
   NVML_TEMPERATURE_THRESHOLD_SHUTDOWN = 0,
   NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1,
   NVML_TEMPERATURE_THRESHOLD_MEM_MAX = 2,
   NVML_TEMPERATURE_THRESHOLD_GPU_MAX = 3
 } nvmlTemperatureThresholds_t;
-typedef enum {
+typedef enum NVML_ABI_INT {
   NVML_CLOCK_GRAPHICS = 0,
   NVML_CLOCK_SM = 1,
   NVML_CLOCK_MEM = 2,
   NVML_CLOCK_VIDEO = 3,
   NVML_CLOCK_COUNT = 4
 } nvmlClockType_t;
-typedef enum { NVML_PCIE_UTIL_TX_BYTES = 0, NVML_PCIE_UTIL_RX_BYTES = 1 } nvmlPcieUtilCounter_t;
-typedef enum { NVML_PSTATE_0 = 0, NVML_PSTATE_8 = 8, NVML_PSTATE_UNKNOWN = 32 } nvmlPstates_t;
-typedef enum {
+typedef enum NVML_ABI_INT { NVML_PCIE_UTIL_TX_BYTES = 0, NVML_PCIE_UTIL_RX_BYTES = 1 } nvmlPcieUtilCounter_t;
+typedef enum NVML_ABI_INT { NVML_PSTATE_0 = 0, NVML_PSTATE_8 = 8, NVML_PSTATE_UNKNOWN = 32 } nvmlPstates_t;
+typedef enum NVML_ABI_INT {
   NVML_COMPUTEMODE_DEFAULT = 0,
   NVML_COMPUTEMODE_EXCLUSIVE_THREAD = 1,
   NVML_COMPUTEMODE_PROHIBITED = 2,
   NVML_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
 } nvmlComputeMode_t;
-typedef enum {
+typedef enum NVML_ABI_INT {
   NVML_CLOCK_ID_CURRENT = 0,
   NVML_CLOCK_ID_APP_CLOCK_TARGET = 1,
   NVML_CLOCK_ID_APP_CLOCK_DEFAULT = 2,
   NVML_CLOCK_ID_CUSTOMER_BOOST_MAX = 3
 } nvmlClockId_t;
-typedef enum { NVML_GPU_VIRTUALIZATION_MODE_NONE = 0 } nvmlGpuVirtualizationMode_t;
+typedef enum NVML_ABI_INT { NVML_GPU_VIRTUALIZATION_MODE_NONE = 0 } nvmlGpuVirtualizationMode_t;
 typedef unsigned int nvmlAffinityScope_t;
 #define NVML_AFFINITY_SCOPE_NODE 0u
 #define NVML_AFFINITY_SCOPE_SOCKET 1u
-typedef enum { NVML_TOPOLOGY_INTERNAL = 0, NVML_TOPOLOGY_NODE = 40, NVML_TOPOLOGY_SYSTEM = 50 } nvmlGpuTopologyLevel_t;
-typedef enum {
+typedef enum NVML_ABI_INT { NVML_TOPOLOGY_INTERNAL = 0, NVML_TOPOLOGY_NODE = 40, NVML_TOPOLOGY_SYSTEM = 50 } nvmlGpuTopologyLevel_t;
+typedef enum NVML_ABI_INT {
   NVML_TOTAL_POWER_SAMPLES = 0,
   NVML_GPU_UTILIZATION_SAMPLES = 1,
   NVML_MEMORY_UTILIZATION_SAMPLES = 2,
@@ -154,8 +158,8 @@ typedef unsigned int nvmlPowerSource_t;
 #define NVML_GPM_METRIC_MAX 333u  // of the newest headers
 #define NVML_GPM_METRICS_GET_VERSION 1u
 #define NVML_GPM_SUPPORT_VERSION 1u
-typedef enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 } nvmlMemoryErrorType_t;
-typedef enum { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 } nvmlEccCounterType_t;
+typedef enum NVML_ABI_INT { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 } nvmlMemoryErrorType_t;
+typedef enum NVML_ABI_INT { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 } nvmlEccCounterType_t;
 
 // ---- MIG constants
 #define NVML_DEVICE_MIG_DISABLE 0x0u
@@ -289,7 +293,7 @@ typedef struct {
   unsigned int smUtil, memUtil, encUtil, decUtil;
 } nvmlProcessUtilizationSample_t;
 
-typedef enum {
+typedef enum NVML_ABI_INT {
   NVML_VALUE_TYPE_DOUBLE = 0,
   NVML_VALUE_TYPE_UNSIGNED_INT = 1,
   NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
