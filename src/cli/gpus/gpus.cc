@@ -140,14 +140,15 @@ int run_gpus(const Arguments& arguments) {
       for (const DeviceProcess& p : situation->processes[i])
         if (p.gpu_instance == instance.gpu_instance) pids.push_back(p.pid);
       const std::string slice = instance.placement == kNoPlacement ? "?" : slice_name(*board.model, instance.placement);
-      const auto row = [&](const std::string& name, int ci, const std::string& uuid) {
+      const auto add_part = [&](const std::string& name, int ci, const std::string& uuid) {
         slices.add({fmt::format("{}:{}", board.index, name), std::to_string(instance.gpu_instance),
                     ci < 0 ? "-" : std::to_string(ci), std::to_string(instance.memory_mib),
                     std::to_string(instance.used_mib), instance.ours ? "smartmig" : "others",
                     pids.empty() ? "-" : fmt::format("{}", fmt::join(pids, " ")), uuid.empty() ? "-" : uuid});
       };
-      if (instance.parts.empty()) row(slice, instance.compute_instance, instance.uuid);
-      for (const ComputePart& part : instance.parts) row(fmt::format("{}c.{}", part.slices, slice), part.id, part.uuid);
+      if (instance.parts.empty()) add_part(slice, instance.compute_instance, instance.uuid);
+      for (const ComputePart& part : instance.parts)
+        add_part(fmt::format("{}c.{}", part.slices, slice), part.id, part.uuid);
     }
     if (!board.trouble.empty()) words += fmt::format("GPU {}: {}\n", board.index, board.trouble);
     for (const std::string& note : board.notes) words += fmt::format("GPU {}: {}\n", board.index, note);
