@@ -357,6 +357,7 @@ int main(int argc, char**) {
 
   const Job job = read_block();
   if (!take_lock()) refuse(SupervisorReport::kExists, "the attempt's lock is taken", errno);
+  if (!place_is_ours()) refuse(SupervisorReport::kExists, "the attempt was given up before its supervisor came", errno);
   int error = 0;
   if (!reserve_ending(error)) refuse(SupervisorReport::kFailed, "cannot write into the spool", error);
   SupervisorReport report;

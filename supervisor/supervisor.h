@@ -66,7 +66,8 @@ struct Ending {
   Words words;
 };
 enum class Made { kMade, kExists, kFailed };
-bool take_lock();                                                   // held until we die
+bool take_lock();      // held until we die
+bool place_is_ours();  // asked under the lock. False: the attempt was given up, and its directory is being removed
 Made make_record(const Job& job, std::uint64_t ticks, int& error);  // whole, durable, exclusive
 bool reserve_ending(int& error);  // room on the disk, so that a full one loses nothing
 bool write_ending(const Ending& ending);

@@ -58,6 +58,19 @@ void kill_pids_in(const std::string& file) {
     if (const auto pid = parse_int(word); pid && *pid > 1) ::kill(pid_t(*pid), SIGKILL);
 }
 
+constexpr int kExecRounds =
+    40;  // of 5 ms: an exec takes less, and a program without an environment shows none for ever
+// A process shows no environment while it becomes another program; so do the dead, and threads of the kernel, which have
+// no program at all.
+bool may_be_in_exec(const fs::path& process) {
+  if (::access((process / "environ").c_str(), R_OK) != 0) return false;  // another user's
+  const std::string stat = proc_text((process / "stat").string());
+  const auto after_name = stat.rfind(')');
+  if (after_name == stat.npos) return false;
+  const auto fields = split(std::string_view(stat).substr(after_name + 1), ' ');  // "", state, parent
+  return fields.size() > 3 && fields[1] != "Z" && fields[1] != "X" && fields[2] != "2" && fields[2] != "0";
+}
+
 }  // namespace
 
 Cgroups Cgroups::from(const std::string& mounts, const std::string& self, bool root) {
@@ -225,16 +238,18 @@ bool kill_cgroups(const std::vector<std::string>& directories) {
 
 int kill_by_token(const std::vector<std::string>& tokens) {
   if (tokens.empty()) return 0;
+  constexpr std::string_view kName = "SMARTMIG_ATTEMPT_TOKEN=";
   std::error_code error;
-  int met = 0;
-  for (int round = 0, found = 1; found > 0 && round < 100; ++round) {
-    found = 0;
+  int met = 0, unclear_rounds = 0;
+  for (int round = 0; round < 200; ++round) {
+    int found = 0;
+    bool unclear = false;
     for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
       const auto pid = parse_int(at->path().filename().string());
       if (!pid || *pid <= 1 || *pid == ::getpid()) continue;
       const std::string environment = proc_text(at->path().string() + "/environ");
+      unclear |= environment.empty() && may_be_in_exec(at->path());
       for (const std::string_view entry : split(environment, '\0')) {
-        constexpr std::string_view kName = "SMARTMIG_ATTEMPT_TOKEN=";
         if (!entry.starts_with(kName)) continue;
         if (std::find(tokens.begin(), tokens.end(), entry.substr(kName.size())) == tokens.end()) break;
         if (::kill(pid_t(*pid), SIGKILL) == 0) ++found;
@@ -242,7 +257,8 @@ int kill_by_token(const std::vector<std::string>& tokens) {
       }
     }
     met += found;
-    if (found > 0) ::usleep(5'000);
+    if (found == 0 && (!unclear || ++unclear_rounds > kExecRounds)) break;
+    ::usleep(5'000);
   }
   return met;
 }

@@ -191,6 +191,36 @@ TEST_F(ProcessRecoveryTest, ALateSupervisorNeverRuns) {
   }
 }
 
+// The same in the middle of the removal of its directory: record and lock are gone, the directory is still there.
+TEST_F(ProcessRecoveryTest, ASupervisorThatComesIntoAnEmptiedDirectoryNeverRuns) {
+  const std::string go = spool_.path() + "/go", pid_file = spool_.path() + "/late.pid", ran = spool_.path() + "/ran";
+  options_.supervisor =
+      spool_.file("late", fmt::format("#!/bin/sh\necho $$ >{0}\nwhile ! test -e {1}; do sleep 0.02; done\n"
+                                      "exec {2} \"$@\"\n",
+                                      pid_file, go, *find_supervisor()));
+  ::chmod(options_.supervisor.c_str(), 0755);
+  runner_.reset();
+  const pid_t daemon = ::fork();
+  if (daemon == 0) {
+    auto opened = ProcessRunner::open(options_);
+    if (opened) (void)(*opened)->start(shell(1, "echo late >>" + ran));
+    ::_exit(0);
+  }
+  ASSERT_TRUE(wait_until([&] { return text_of(pid_file).ends_with("\n"); }));
+  const int late = std::atoi(text_of(pid_file).c_str());
+  ::kill(daemon, SIGKILL);
+  ::waitpid(daemon, nullptr, 0);
+  const std::string directory = options_.spool + "/1/1";
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) std::filesystem::remove(entry.path());
+  spool_.file("go", "");
+  EXPECT_TRUE(wait_until([&] { return !alive(late); }));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/record"));
+  EXPECT_FALSE(std::filesystem::exists(ran));
+  reopen();
+  EXPECT_EQ(run(shell(1, "echo started >>" + ran)).code, 0);
+  EXPECT_EQ(text_of(ran), "started\n");
+}
+
 TEST_F(ProcessRecoveryTest, AVoidRecordIsNoAttempt) {
   const std::string directory = options_.spool + "/1/1";
   std::filesystem::create_directories(directory);

@@ -170,8 +170,11 @@ std::vector<AttemptId> Spool::attempts(std::uint64_t job) const {
   return found;
 }
 
+// The origin goes before the lock: a supervisor that comes while the directory is being emptied could make and take a
+// lock of its own, and knows by the missing origin that it must not run.
 void Spool::remove(AttemptId id) const {
   std::error_code error;
+  fs::remove(fs::path(directory(id)) / "origin", error);
   fs::remove_all(directory(id), error);
   ::rmdir(fmt::format("{}/{}", root_, id.job).c_str());
 }
