@@ -15,7 +15,7 @@ function(smartmig_web target)
       message(FATAL_ERROR "SMARTMIG_WEB needs nodejs and npm: apt-get install nodejs npm")
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.ts ${CMAKE_SOURCE_DIR}/web/*.css
-         ${CMAKE_SOURCE_DIR}/web/*.html ${CMAKE_SOURCE_DIR}/web/*.svg ${CMAKE_SOURCE_DIR}/web/*.mjs)
+         ${CMAKE_SOURCE_DIR}/web/*.html ${CMAKE_SOURCE_DIR}/web/*.svg ${CMAKE_SOURCE_DIR}/web/*.js)
     set(modules ${out}/modules)
     add_custom_command(
       OUTPUT ${modules}/stamp

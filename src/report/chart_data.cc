@@ -141,7 +141,7 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
     return fmt::format("[{},{}]", json_text(model.name()), model.memory_slices());
   });
   list("kinds", kinds.shares.size(), [&](std::size_t k) {
-    return fmt::format("[{},\"{}\"]", json_text(kinds.shares[k].name), kind_class(kinds.shares[k].colour));
+    return fmt::format("[{},{}]", json_text(kinds.shares[k].name), std::min(kinds.shares[k].colour, kKindColours));
   });
 
   // Stays drawn, and the jobs they belong to, numbered by first appearance.

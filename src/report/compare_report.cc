@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/json.h"
 #include "report/html_page.h"
 #include "report/quote.h"
 #include "report/svg_chart.h"
@@ -86,27 +88,36 @@ std::string changes(const ComparisonPage& c) {
   return html_section("ET against the baseline", note, whisker_svg(rows, "change of ET (%)", bound, "lower bound"));
 }
 
+// Canvases for web/plain/compare.js and the numbers that it draws.
 std::string multiples(const ComparisonPage& c) {
+  Json data = {{"end_s", 0.0}, {"most_w", 0.0}, {"curves", Json::array()}};
   double end = 0, top = 0;
-  for (const PolicyResult& p : c.policies) {
-    end = std::max(end, p.end_s);
-    for (const auto& [at, watts] : p.power) top = std::max(top, watts);
-  }
-  if (top <= 0) return {};
-  const bool hours = end >= 7200;
-  const double unit = hours ? 3600 : 60;
   std::string inner = "<div class=\"multiples\">";
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
     const PolicyResult& p = c.policies[i];
     if (p.power.empty()) continue;
-    std::vector<std::pair<double, double>> steps;
-    for (const auto& [at, watts] : p.power) steps.emplace_back(at / unit, watts);
-    steps.emplace_back(p.end_s / unit, steps.back().second);
-    inner +=
-        fmt::format("<div><h3>{}<span>{:.3f} kWh</span></h3>{}</div>", html_escape(p.name), p.energy_kwh,
-                    step_curve_svg(steps, end / unit, top, hours ? "time (h)" : "time (min)", "W", kind_class(int(i))));
+    Json at = Json::array(), watts = Json::array();
+    for (const auto& [t, w] : p.power) {
+      at.push_back(t);
+      watts.push_back(std::round(w * 10) / 10);
+      top = std::max(top, w);
+    }
+    end = std::max(end, p.end_s);
+    data["curves"].push_back({{"at_s", std::move(at)},
+                              {"watts", std::move(watts)},
+                              {"end_s", p.end_s},
+                              {"colour", std::min(int(i), kKindColours)}});
+    inner += fmt::format(
+        "<div><h3>{0}<span>{1:.3f} kWh</span></h3><canvas role=\"img\" aria-label=\"Fleet power under {0}\">"
+        "</canvas></div>",
+        html_escape(p.name), p.energy_kwh);
   }
-  return html_section("Fleet power over time", "The same axes for every policy.", inner + "</div>");
+  if (top <= 0) return {};
+  data["end_s"] = end;
+  data["most_w"] = top;
+  return html_section("Fleet power over time", "The same axes for every policy; time from the start of the day.",
+                      inner + "</div>") +
+         fmt::format("<script type=\"application/json\" id=\"data\">{}</script>", json_dump(data));
 }
 
 }  // namespace
@@ -114,9 +125,10 @@ std::string multiples(const ComparisonPage& c) {
 std::string compare_report(const ComparisonPage& c) {
   std::string body = fmt::format("<h1>{}</h1>\n", html_escape(c.title)) + html_facts(c.facts);
   body += html_section("Policies", c.note, table(c));
-  body += "<div class=\"two\">" + scatter(c) + changes(c) + "</div>\n" + multiples(c);
+  const std::string curves = multiples(c);
+  body += "<div class=\"two\">" + scatter(c) + changes(c) + "</div>\n" + curves;
   body += fmt::format("<footer>smartmig {}</footer>\n", html_escape(c.version));
-  return html_page(c.title, body);
+  return html_page(c.title, body, curves.empty() ? "" : "words.js draw.js compare.js");
 }
 
 }  // namespace smartmig

@@ -83,7 +83,7 @@ std::string layouts_table(const ExplainPage& page, const Palette& palette) {
                        kind_class(palette.rank[l]), html_escape(layout.label), html_escape(layout.name),
                        layout.time_percent, layout.call_percent);
     if (paper) out += layout.paper_percent ? fmt::format("<td>{:.1f} %</td>", *layout.paper_percent) : "<td></td>";
-    out += fmt::format("<td class=\"w\"><span class=\"bar {}\" style=\"width:{:.1f}%\"></span></td></tr>",
+    out += fmt::format("<td class=\"w\"><span class=\"fill {}\" style=\"width:{:.1f}%\"></span></td></tr>",
                        kind_class(palette.rank[l]), layout.time_percent);
   }
   return out + "</table></div>";
@@ -101,9 +101,9 @@ std::string rules(const ExplainPage& page, const Palette& palette) {
     const auto sums = palette.sums(rule.percent);
     for (std::size_t c = 0; c < sums.size(); ++c)
       if (sums[c] >= 0.5)
-        out +=
-            fmt::format("<span class=\"bar {}\" style=\"width:{:.1f}%;border-radius:0\" title=\"{}: {:.0f} %\"></span>",
-                        kind_class(int(c)), sums[c] * 0.98, html_escape(palette.name(page, c)), sums[c]);
+        out += fmt::format(
+            "<span class=\"fill {}\" style=\"width:{:.1f}%;border-radius:0\" title=\"{}: {:.0f} %\"></span>",
+            kind_class(int(c)), sums[c] * 0.98, html_escape(palette.name(page, c)), sums[c]);
     out += "</td></tr>";
   }
   return out + "</table></div>";

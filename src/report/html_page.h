@@ -8,7 +8,9 @@
 
 namespace smartmig {
 
-std::string html_page(std::string_view title, std::string_view body, std::string_view script = {});
+// `scripts`: names of files of web/plain, apart by spaces, each after those that it imports. What they draw and how it looks
+// is shared with the page in a browser.
+std::string html_page(std::string_view title, std::string_view body, std::string_view scripts = {});
 
 struct Card {
   std::string label, value, unit, note;  // plain text

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "report/chart_data.h"
-#include "report/chart_script.h"
 #include "report/html_page.h"
 #include "report/quote.h"
 #include "report/svg_chart.h"
@@ -51,8 +50,7 @@ std::string kind_legend(const KindTable& kinds) {
   for (const KindShare& share : kinds.shares)
     out += fmt::format("<span><i class=\"{}\"></i>{}</span>", kind_class(share.colour), html_escape(share.name));
   return out +
-         "<span><i class=\"late\"></i>past its deadline</span><span><i style=\"background:var(--slot);border:1px solid "
-         "var(--line)\"></i>free slice</span></div>";
+         "<span><i class=\"late\"></i>past its deadline</span><span><i class=\"free\"></i>free slice</span></div>";
 }
 
 std::string energy_table(const RunRecord& run, const KindTable& kinds) {
@@ -68,7 +66,7 @@ std::string energy_table(const RunRecord& run, const KindTable& kinds) {
   std::string out = "<table><tr><th>where</th><th>jobs</th><th>kWh</th><th>share</th><th></th></tr>";
   for (const Row& row : rows)
     out += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.1f} %</td><td class=\"w\"><span class=\"bar {}\" "
+        "<tr><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.1f} %</td><td class=\"w\"><span class=\"fill {}\" "
         "style=\"width:{:.1f}%\"></span></td></tr>",
         html_escape(row.name), row.jobs, kilowatt_hours(row.joules),
         run.summary.energy_joules > 0 ? 100 * row.joules / run.summary.energy_joules : 0, row.colour,
@@ -133,12 +131,12 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
   if (line.fleet.size() > kMaxSteps)
     note += fmt::format(" Power and queue are means over {} equal intervals.", kMaxSteps);
   body += fmt::format(
-      "<section><div class=\"tools\"><button id=\"in\">Zoom in</button><button id=\"out\">Zoom out</button><button "
+      "<section class=\"card-box\"><div class=\"tools\"><button id=\"in\">Zoom in</button><button id=\"out\">Zoom out</button><button "
       "id=\"all\">Whole run</button></div>"
       "<h2>Slices, power and queue over time</h2><p class=\"note\">{}</p>{}<div id=\"chart\"><canvas tabindex=\"0\" "
       "role=\"img\" "
       "aria-label=\"Jobs on slices, fleet power and waiting jobs over time\"></canvas><div "
-      "id=\"tip\"></div></div></section>\n",
+      "id=\"tip\" class=\"tip\" hidden></div></div></section>\n",
       html_escape(note), kind_legend(kinds));
   body += "<div class=\"two\">" + tardiness_sections(run) + "</div>\n";
   body += html_section("Where the energy went",
@@ -147,7 +145,7 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
   body += fmt::format("<footer>smartmig {} · workload {:016x} · {} events</footer>\n", html_escape(run.version),
                       hash_of(run.jobs->workload()), run.summary.events);
   body += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>", data.json);
-  return html_page(title, body, chart_script());
+  return html_page(title, body, "words.js draw.js report.js");
 }
 
 }  // namespace smartmig

@@ -61,8 +61,4 @@ struct Whisker {
 std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_title, std::optional<double> bound,
                         std::string_view bound_name);
 
-// Steps: each value holds until the next time. Axes as given, so that small multiples share them.
-std::string step_curve_svg(const std::vector<std::pair<double, double>>& steps, double x_end, double y_high,
-                           std::string_view x_title, std::string_view y_title, std::string_view css_class);
-
 }  // namespace smartmig

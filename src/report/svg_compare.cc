@@ -1,4 +1,4 @@
-// The charts of a comparison: scatter, whiskers, small power curves.
+// The charts of a comparison: scatter and whiskers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 namespace smartmig {
 namespace {
 
+constexpr double kLeastChange = -99;  // per cent: an interval over few days may reach beyond what can be
 constexpr std::string_view kBoundLine = "stroke=\"var(--base)\" stroke-dasharray=\"5 4\"";
 
 struct Box {
@@ -72,7 +73,7 @@ std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_tit
   double low = 0, high = 0;
   std::size_t longest = 4;
   for (const Whisker& row : rows) {
-    low = std::min({low, row.value, row.low.value_or(row.value)});
+    low = std::min({low, row.value, std::max(kLeastChange, row.low.value_or(row.value))});
     high = std::max({high, row.value, row.high.value_or(row.value)});
     longest = std::max(longest, row.name.size());
   }
@@ -93,7 +94,7 @@ std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_tit
     out += fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", left - 10, y + 4,
                        html_escape(row.name));
     if (row.low && row.high)
-      out += svg_line(x.at(*row.low), y, x.at(*row.high), y,
+      out += svg_line(x.at(std::max(kLeastChange, *row.low)), y, x.at(*row.high), y,
                       "stroke=\"var(--ink3)\" stroke-width=\"2\" stroke-linecap=\"round\"");
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5.5\" class=\"{}\" stroke=\"var(--surface)\" stroke-width=\"1.5\"/>",
@@ -101,30 +102,6 @@ std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_tit
     out += fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{:+.1f} %</text>", kWidth, y + 4, row.value);
   }
   return out + "</svg>";
-}
-
-std::string step_curve_svg(const std::vector<std::pair<double, double>>& steps, double x_end, double y_high,
-                           std::string_view x_title, std::string_view y_title, std::string_view css_class) {
-  constexpr double kWidth = 270, kHeight = 122, kLeft = 40, kRight = 6, kTop = 20, kBottom = 36;
-  Axis x = Axis::make(0, x_end, 4, kLeft, kWidth - kRight);
-  const Axis y = Axis::make(0, y_high, 2, kHeight - kBottom, kTop);
-  std::string path;
-  double last_pixel = -1;
-  for (const auto& [t, value] : steps) {
-    const double px = x.at(t);
-    if (!path.empty() && px - last_pixel < 0.4) continue;  // below what the picture can show
-    path +=
-        path.empty() ? fmt::format("M{:.1f},{:.1f}", px, y.at(value)) : fmt::format("H{:.1f}V{:.1f}", px, y.at(value));
-    last_pixel = px;
-  }
-  std::string out = svg_open(kWidth, kHeight, y_title) + svg_y_axis(y, kLeft, y_title, kWidth - kRight);
-  if (!path.empty()) {
-    out += fmt::format(
-        "<path d=\"{0}V{1:.1f}H{2:.1f}Z\" class=\"{3}\" opacity=\".22\"/><path d=\"{0}\" fill=\"none\" "
-        "stroke=\"var(--{3})\" stroke-width=\"1.5\"/>",
-        path, y.from, x.at(steps.front().first), css_class);
-  }
-  return out + svg_x_axis(x, kHeight - kBottom, x_title) + "</svg>";
 }
 
 }  // namespace smartmig

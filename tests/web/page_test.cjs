@@ -254,6 +254,39 @@ const tests = {
     await context.close();
     world.child.kill('SIGTERM');
   },
+  'reports draw as the page does, without it': async browser => {
+    const out = path.join(scratch, 'reported');
+    run('sim', '-w', 'paper:10x,seed=5,hours=8-10', '--gpus', '2xa100-40gb', '--policy', 'static+cedf', '--report', '-o', out);
+    run('demo', '--out', path.join(scratch, 'demo'));
+    for (const colorScheme of ['light', 'dark'])
+      for (const file of [path.join(out, 'report.html'), path.join(scratch, 'demo/compare.html')]) {
+        const context = await browser.newContext({viewport: {width: 1280, height: 900}, colorScheme}), page = await context.newPage(), problems = [];
+        page.on('pageerror', error => problems.push(error.message));
+        page.on('request', request => { if (!request.url().startsWith('file:')) problems.push(request.url()); });
+        await page.goto('file://' + file);
+        await until(() => page.evaluate(() => [...document.querySelectorAll('canvas')].every(c => c.clientHeight > 90)), 'it is drawn');
+        const seen = await page.evaluate(() => {
+          const style = getComputedStyle(document.documentElement), names = ['late', 'k0', 'k1', 'slot', 'accent'];
+          const rgb = names.map(n => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = style.getPropertyValue('--' + n).trim(); c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].join(); });
+          const counts = rgb.map(() => 0);
+          for (const canvas of document.querySelectorAll('canvas')) {
+            const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            for (let i = 0; i < data.length; i += 4) { const at = rgb.indexOf(`${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`); if (at >= 0) ++counts[at]; }
+          }
+          return Object.fromEntries(names.map((n, i) => [n, counts[i]]));
+        });
+        if (file.endsWith('report.html')) check(seen.late > 20 && seen.k0 > 200 && seen.slot > 200 && seen.accent > 50, `colours of ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
+        else check(seen.k0 > 50 && seen.k1 > 50, `curves of ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
+        if (file.endsWith('report.html')) {
+          await page.hover('#chart canvas', {position: {x: 600, y: 20}});
+          await until(async () => (await page.textContent('#tip')).includes('waiting'), 'what the pointer shows');
+        }
+        await axe(page, `${file}, ${colorScheme}`);
+        equal(problems, [], 'no error, nothing from elsewhere');
+        if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, `${path.basename(file, '.html')}-${colorScheme}.png`), fullPage: true});
+        await context.close();
+      }
+  },
 };
 // The pictures of README.md and docs/dashboard.md: 8 GPUs, a hundred short jobs, a minute and a half.
 async function pictures(browser) {

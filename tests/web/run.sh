@@ -15,7 +15,7 @@ if ! cmp -s "$folder/package-lock.json" "$folder/installed"; then
   (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error) || skip "npm could not fetch what the tests need"
   cp "$folder/package-lock.json" "$folder/installed"
 fi
-rm -rf "$folder/types" && mkdir -p "$folder/types" && cp -r web/src web/tsconfig.json "$folder/types/" || exit 1
+rm -rf "$folder/types" && mkdir -p "$folder/types" && cp -r web/src web/plain web/tsconfig.json "$folder/types/" || exit 1
 ln -s ../node_modules "$folder/types/node_modules"
 "$node" "$folder/node_modules/typescript/bin/tsc" -p "$folder/types" || { echo "the page's types do not hold"; exit 1; }
 NODE_PATH=$folder/node_modules exec "$node" tests/web/page_test.cjs "$build" "${@:2}"

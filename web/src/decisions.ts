@@ -1,7 +1,8 @@
 // What the policy did, newest first, with what the shadow would have done; a click leads to the instant.
+import {after} from '../plain/draw.js';
 import {el, keyed, setText} from './dom';
 import {num} from './format';
-import {after, Decision} from './history';
+import {Decision} from './history';
 import {View} from './view';
 import {World} from './world';
 

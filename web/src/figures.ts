@@ -1,8 +1,8 @@
 // Power, energy and money, tardiness, ET. Streams are drawn by uPlot; what is not known is n/a.
 import uPlot from 'uplot';
+import {readColours} from '../plain/draw.js';
 import {el, fill, setText} from './dom';
 import {energy, money, NA, num, percent, span, watts} from './format';
-import {readColours} from './palette';
 import {UsageRow} from './types';
 import {View} from './view';
 import {World} from './world';
@@ -44,8 +44,8 @@ export class Figures {
         {...axis, size: 56, values: (_u, list) => list.map(v => num(v, 0) + ' W')},
         {...axis, scale: 'q', side: 1, size: 40, grid: {show: false}, values: (_u, list) => list.map(v => Number.isInteger(v) ? num(v, 0) : '')},
       ],
-      series: [{}, {label: 'watts', stroke: c.k[0], width: 1.6, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
-               {label: 'waiting', scale: 'q', stroke: c.k[2], width: 1.2, dash: [4, 3], points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
+      series: [{}, {label: 'watts', stroke: c.kinds[0], width: 1.6, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
+               {label: 'waiting', scale: 'q', stroke: c.kinds[2], width: 1.2, dash: [4, 3], points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
                {label: 'cap', stroke: c.late, width: 1, dash: [2, 3], points: {show: false}}],
     }, [[], [], [], []], this.box);
   }

@@ -1,6 +1,7 @@
 // The journal folded into what the axis draws: who was on which slice from when to when, how layouts changed, what was
 // decided. One fold for a daemon's journal (several runs, notes between the lines) and for a simulator's (docs/outputs.md).
 // What is older than `keep` closed stays is forgotten, so that a page left open for days does not grow.
+import {after} from '../plain/draw.js';
 import {Model} from './types';
 
 export interface Stay {
@@ -18,17 +19,6 @@ export function startOf(slice: string): number { return Number(slice.slice(slice
 export function profileOf(slice: string): string {
   const at = slice.lastIndexOf('@');
   return at < 0 ? slice : slice.slice(0, at);
-}
-
-// First index whose value is beyond `t`.
-export function after<T>(list: T[], t: number, of: (one: T) => number): number {
-  let low = 0, high = list.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (of(list[middle]) > t) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 export class History {

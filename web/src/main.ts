@@ -1,6 +1,7 @@
 // Puts the page together. What happens marks panels as stale; at most once a frame they are brought up to date, the axis
 // ten times a second while it follows the edge.
 import 'uplot/dist/uPlot.min.css';
+import '../plain/look.css';
 import './style.css';
 import {Decisions} from './decisions';
 import {drainButton, signInDialog, submitDialog} from './dialogs';

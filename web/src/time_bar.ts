@@ -1,7 +1,7 @@
 // Time: a slider over all that the journal holds, play at any speed, the event before and after, a link to the instant,
 // and back to the edge, which a living world follows.
+import {after} from '../plain/draw.js';
 import {el, setAttr, setText} from './dom';
-import {after} from './history';
 import {View} from './view';
 import {World} from './world';
 
