@@ -63,6 +63,7 @@ int run_why(const Arguments&);
 int run_history(const Arguments&);
 int run_eta(const Arguments&);
 int run_whatif(const Arguments&);
+int run_whatif_history(const Arguments&);  // by run_whatif, for --sacct
 int run_view(const Arguments& arguments);
 int run_top(const Arguments&);
 int run_drain(const Arguments&);

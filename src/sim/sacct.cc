@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/text.h"
 #include "sim/trace_jobs.h"
+#include "sim/traces/trace_reading.h"
 
 namespace smartmig {
 namespace {
@@ -52,6 +54,41 @@ double gpus_in(std::string_view tres) {
   return typed;
 }
 
+// MiB of "cpu=00:01:02,gres/gpumem=18004M,gres/gpuutil=97"; a number without a unit is bytes. -1: it does not say.
+int gpu_memory_in(std::string_view tres) {
+  for (const std::string_view item : split(tres, ',')) {
+    if (!item.starts_with("gres/gpumem=")) continue;
+    std::string_view text = item.substr(item.find('=') + 1);
+    double unit = 1.0 / (1024 * 1024);
+    if (!text.empty()) {
+      const auto at = std::string_view("KMGT").find(text.back());
+      if (at != text.npos) {
+        unit = at == 0 ? 1.0 / 1024 : at == 1 ? 1 : at == 2 ? 1024 : 1024 * 1024;
+        text.remove_suffix(1);
+      }
+    }
+    const auto value = parse_double(text);
+    if (value && *value > 0 && *value * unit < 1e9) return int(std::ceil(*value * unit));
+  }
+  return -1;
+}
+
+// What the times and GPUs of the history say about itself, before anything is simulated.
+struct Tally {
+  double waits = 0, wait_s = 0, kept_gpu_s = 0, left_out_gpu_s = 0;
+  void add(double gpus, double duration_s, std::optional<double> wait) {
+    (gpus > 1 ? left_out_gpu_s : kept_gpu_s) += gpus * duration_s;
+    if (gpus <= 0 || gpus > 1 || !wait) return;
+    waits += 1;
+    wait_s += *wait;
+  }
+  void tell(TraceReading& reading) const {
+    if (waits > 0) reading.recorded.wait_s = wait_s / waits;
+    reading.recorded.gpu_hours = kept_gpu_s / 3600;
+    reading.recorded.left_out_gpu_hours = left_out_gpu_s / 3600;
+  }
+};
+
 }  // namespace
 
 bool is_sacct_header(std::string_view line) {
@@ -63,13 +100,22 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
   SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(lines.name(), "job", options));
   std::vector<std::string_view> fields;
   std::size_t columns = 0, never_ran = 0, steps = 0, unfinished = 0;
-  int id = -1, submit = -1, elapsed = -1, state = -1, tres = -1;
+  int id = -1, submit = -1, elapsed = -1, state = -1, tres = -1, start = -1, title = -1, used = -1;
   std::optional<double> first;
   struct Row {
     std::string id;
     double submit_s, duration_s, gpus;
+    std::optional<double> wait_s;
+    std::string title;
   };
   std::vector<Row> rows;
+  std::unordered_map<std::string, int> memory;  // by job, of its steps
+  const auto remember = [&](std::string_view job, std::string_view line_usage) {
+    const int mib = gpu_memory_in(line_usage);
+    if (mib < 0) return;
+    int& most = memory.try_emplace(std::string(job), mib).first->second;
+    most = std::max(most, mib);
+  };
   for (;;) {
     SMARTMIG_TRY(const auto line, lines.next());
     if (!line) break;
@@ -82,6 +128,9 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
       elapsed = column_of(fields, {"ElapsedRaw"});
       state = column_of(fields, {"State"});
       tres = column_of(fields, {"AllocTRES", "ReqTRES"});
+      start = column_of(fields, {"Start"});
+      title = column_of(fields, {"JobName"});
+      used = column_of(fields, {"TRESUsageInMax"});
       if (id < 0 || submit < 0 || elapsed < 0 || state < 0 || tres < 0)
         return invalid(
             "{}: its header lacks a column of JobIDRaw, Submit, ElapsedRaw, State and AllocTRES: print them with "
@@ -94,6 +143,7 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
     const std::string_view name = trim(fields[std::size_t(id)]);
     if (name.find('.') != name.npos) {
       ++steps;
+      if (used >= 0) remember(name.substr(0, name.find('.')), fields[std::size_t(used)]);
       continue;
     }
     const std::string_view word = trim(fields[std::size_t(state)]);
@@ -113,25 +163,38 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
       ++never_ran;
       continue;
     }
-    if (jobs.known(std::string(name))) continue;  // a requeued job: its first run counts
+    if (used >= 0) remember(name, fields[std::size_t(used)]);
+    std::optional<double> wait;
+    if (start >= 0)
+      if (const auto began = slurm_instant(trim(fields[std::size_t(start)])); began && *began >= *at)
+        wait = *began - *at;
     first = std::min(first.value_or(*at), *at);
-    rows.push_back({std::string(name), *at, *ran, gpus_in(fields[std::size_t(tres)])});
+    rows.push_back({std::string(name), *at, *ran, gpus_in(fields[std::size_t(tres)]), wait,
+                    title < 0 ? std::string() : std::string(trim(fields[std::size_t(title)]))});
   }
   if (columns == 0) return invalid("{} is empty", lines.name());
   // Whole days before the first submission are taken off, so that the hour of the day stays.
   const double origin = first ? std::floor(*first / 86400) * 86400 : 0;
+  Tally tally;
+  std::size_t measured = 0;
   for (const Row& row : rows) {
-    if (jobs.known(row.id)) continue;
+    if (jobs.known(row.id)) continue;  // a requeued job: its first run counts
     TraceJob job;
     job.id = row.id;
     job.submit_s = row.submit_s - origin;
     job.duration_s = row.duration_s;
     job.gpus = row.gpus;
+    job.kind = row.title;
+    if (const auto known = memory.find(row.id); known != memory.end()) job.mem_mib = known->second;
+    measured += job.mem_mib >= 0;
+    tally.add(row.gpus, row.duration_s, row.wait_s);
     jobs.add(job);
   }
   if (never_ran > 0) jobs.note(fmt::format("{} jobs that never ran left out", never_ran));
   if (unfinished > 0) jobs.note(fmt::format("{} jobs that have not ended left out", unfinished));
-  if (steps > 0) jobs.note(fmt::format("{} lines of job steps left out", steps));
+  if (measured > 0) jobs.note(fmt::format("memory of {} jobs is the most that Slurm measured", measured));
+  if (options.reading != nullptr) tally.tell(*options.reading);
+  if (steps > 0) jobs.note(fmt::format("{} lines of job steps are no jobs of their own", steps));
   return jobs.finish();
 }
 

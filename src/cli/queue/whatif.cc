@@ -84,6 +84,10 @@ void print_jobs(const Json& jobs, double now, std::size_t most) {
 }  // namespace
 
 int run_whatif(const Arguments& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument == "--sacct" || argument.starts_with("--sacct=")) return run_whatif_history(arguments);
+  }
   DaemonOptions options;
   Words words;
   std::string policy, add_gpus;
@@ -91,7 +95,8 @@ int run_whatif(const Arguments& arguments) {
   Command cmd(
       "whatif", "[-- COMMAND... | SCRIPT]",
       "Copies the live queue into the simulator, changes something and compares: energy, lateness, when each job ends. "
-      "Nothing\nis touched. What can change: the policy, more GPUs, one more job (with the options of submit).",
+      "Nothing\nis touched. What can change: the policy, more GPUs, one more job (with the options of submit).\n"
+      "With --sacct FILE: a Slurm cluster's own history under each policy, see smartmig whatif --sacct --help.",
       "smartmig whatif --policy static+cedf --add-gpus 1xa100-40gb");
   cmd.option("--policy", policy, "POLICY", "another policy, listed below");
   cmd.option("--add-gpus", add_gpus, "SPEC", "more GPUs: 1xa100-40gb");

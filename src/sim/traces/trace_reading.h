@@ -2,6 +2,7 @@
 // became which field in which unit, which fields the file does not have and what stands in for them. The counts and
 // rules of the reading itself are Workload::rules.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct TraceReading {
   std::vector<Use> used;
   std::vector<std::string> unused;  // columns
   std::vector<Gap> missing;
+  struct Recorded {                                // of a cluster's history
+    std::optional<double> wait_s;                  // mean of the kept jobs, where the file says when they started
+    double gpu_hours = 0, left_out_gpu_hours = 0;  // left out: of jobs with several GPUs
+  } recorded;
   std::vector<std::string> warnings;  // what a person should know before believing figures
 };
 

@@ -1,0 +1,159 @@
+// smartmig whatif --sacct: a Slurm cluster's own history under other policies. By run_whatif, for --sacct.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/simulate/comparison.h"
+#include "cli/simulate/history_report.h"
+#include "cli/simulate/run_options.h"
+#include "cli/verbs.h"
+#include "eval/policy_stack.h"
+#include "live/jobs/run_program.h"
+#include "sim/sacct.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr Time kSacctLimit{300'000'000};  // a month of a large cluster takes its database minutes
+
+// "30d" as sacct wants it: now-30days.
+Result<std::string> since_words(const std::string& text) {
+  const auto days = text.ends_with('d') ? parse_int(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
+  if (!days || *days < 1 || *days > 3650) return invalid("--since '{}': days such as 30d, 1d to 3650d", text);
+  return fmt::format("now-{}days", *days);
+}
+
+Result<std::string> ask_sacct(const std::string& since) {
+  ProgramRun run;
+  run.arguments = {
+      "sacct", "-a", "-P",  "-S",
+      since,   "-E", "now", "--format=JobIDRaw,JobName,Submit,Start,ElapsedRaw,State,AllocTRES,TRESUsageInMax"};
+  run.environment = {{"SLURM_TIME_FORMAT", "standard"}};
+  run.limit = kSacctLimit;
+  run.most_output = std::size_t(4) << 30;
+  auto done = run_program(run);
+  if (!done)
+    return io_error("sacct could not be run here ({}): run it on the cluster and give --sacct FILE", done.error().what);
+  if (done->status != 0) return io_error("sacct ended with {}: {}", done->status, trim(done->output));
+  return std::move(done->output);
+}
+
+Result<Workload> load_history(const std::string& source, const std::string& since, const LoadOptions& options) {
+  if (source != "live") return load_workload(source, options);
+  SMARTMIG_TRY(const std::string words, since_words(since));
+  SMARTMIG_TRY(std::string text, ask_sacct(words));
+  SMARTMIG_TRY(Workload workload, read_sacct(LineReader::over("sacct", std::move(text)), options));
+  if (options.restart) set_restart(workload, *options.restart);
+  return workload;
+}
+
+// --sacct alone, or before another option, means the cluster here.
+Arguments with_live(Arguments arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "--sacct" && (i + 1 == arguments.size() || arguments[i + 1].starts_with("--")))
+      arguments[i] = "--sacct=live";
+  return arguments;
+}
+
+}  // namespace
+
+int run_whatif_history(const Arguments& given) {
+  RunOptions options;
+  options.cost = "hardware";
+  options.gpus.clear();
+  std::string source, since = "30d", policies = "none+fifo,search+fifo,best", page_file;
+  std::optional<double> target;
+  double effort = 1;
+  std::int64_t threads = default_threads();
+  bool json = false, force = false, no_bound = false, no_size = false;
+  Command command(
+      "whatif", "",
+      "With --sacct: a Slurm cluster's own history, run again under each policy on the GPUs of --gpus: energy, delay, wait, "
+      "GPUs needed, and\nhow far each is from a proven bound. Without: the live queue, see smartmig whatif --help.",
+      "smartmig whatif --sacct history.txt --gpus 16xa100-40gb --html page.html");
+  command.option("--sacct", source, "FILE",
+                 "what sacct -a -P printed, may be gzip, - for standard input; live, or nothing: asks sacct here");
+  command.option("--since", since, "DAYS", "live: how far back, such as 30d");
+  command.option("--gpus", options.gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.option("--policies", policies, "LIST", "policies, listed below; the others are measured against the first");
+  command.option(
+      "--target-min", target, "T",
+      "GPUs needed: for a mean delay of at most T minutes; default: that of the first policy on --gpus, at least 1");
+  command.option("--power", options.power, "NAME",
+                 "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option("--cost", options.cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
+  command.option(
+      "--restart", options.restart, "RULE",
+      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
+  command.option("--a", options.a, "A",
+                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
+  command.option("--slack", options.slack, "LOW-HIGH",
+                 "deadlines: submit + U(LOW, HIGH) x time on the whole GPU; default 1, which makes tardiness the delay "
+                 "against a whole GPU at once");
+  command.option("--default-kind", options.default_kind, "KIND",
+                 "kind of jobs whose name is not that of a known model");
+  options.declare_policy(command);
+  command.flag("--no-bound", no_bound, "prove no bound");
+  command.flag("--no-size", no_size, "do not count the GPUs that each policy needs");
+  command.option("--effort", effort, "X", "work to spend on the bound");
+  command.option("--jobs", threads, "N", "policies run at once").alias("-j");
+  command.option("--html", page_file, "FILE", "write a page");
+  command.flag("--force", force, "replace an existing page");
+  command.flag("--json", json, "print one JSON object");
+  const Arguments arguments = with_live(given);
+  const auto parsed = command.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (options.gpus.empty()) return usage_error(invalid("on which GPUs? --gpus 16xa100-40gb"));
+  if (target && *target < 0) return usage_error(invalid("--target-min {}: minutes from 0 on", *target));
+  if (!(effort >= 0.01 && effort <= 1000)) return usage_error(invalid("--effort {}: 0.01 to 1000", effort));
+  if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
+  auto setting = options.setting();
+  if (!setting) return usage_error(setting.error());
+  if (!setting->load.slack) setting->load.missing_slack = SlackRange{1, 1, false};
+  setting->load.gpu = setting->platform->models()[0].gpu->name();
+  TraceReading reading;
+  setting->load.reading = &reading;
+
+  HistoryQuestion question;
+  for (const std::string& name : split_policies(policies)) {
+    const auto known = parse_policy_name(name);
+    if (!known) return usage_error(known.error());
+    question.contenders.push_back(contender_of(name, own_parameters(*known, options.policy_options())));
+    const Contender& contender = question.contenders.back();
+    const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
+    if (!made) return usage_error(made.error());
+  }
+  std::error_code ignored;
+  if (!page_file.empty() && !force && std::filesystem::exists(page_file, ignored))
+    return failure(io_error("{} exists already: choose another file or add --force", page_file));
+  auto workload = load_history(source, since, setting->load);
+  if (!workload) return failure(workload.error());
+  if (workload->jobs.empty()) return failure(invalid("{}: no job of it ran on a GPU", workload->source));
+  question.setting = *setting;
+  question.workload = std::make_shared<Workload>(std::move(*workload));
+  question.target_min = target;
+  question.sizes = !no_size;
+  question.bounds = !no_bound;
+  question.effort = effort;
+  question.threads = int(threads);
+  std::optional<Result<HistoryAnswer>> answer;
+  {
+    Progress bar("whatif");
+    answer = try_history(question, [&bar](double share) { bar.set(share); });
+  }
+  if (!*answer) return failure(answer->error());
+  print_warnings(reading);
+  const HistoryReport report{question, **answer, reading,
+                             "smartmig whatif " + fmt::format("{}", fmt::join(given, " "))};
+  fmt::print("{}", json ? history_json(report) + "\n" : history_text(report));
+  if (!page_file.empty())
+    if (const auto written = write_file(page_file, history_page(history_page_of(report))); !written)
+      return failure(written.error());
+  return 0;
+}
+
+}  // namespace smartmig::cli
