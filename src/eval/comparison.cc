@@ -41,6 +41,8 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
     row.tardiness_min = mean(tardiness_of_day);
     row.tardiness_deviation = deviation_of(column(runs[c], tardiness_of_day));
     row.p99_min = mean([](const Summary& s) { return s.p99_tardiness_min; });
+    row.wait_min = mean([](const Summary& s) { return s.mean_wait_min; });
+    row.turnaround_min = mean([](const Summary& s) { return s.mean_turnaround_min; });
     row.et = mean(et_of);
     row.late_percent = mean([](const Summary& s) { return 100.0 * double(s.late_jobs) / double(s.jobs); });
     row.preemptions = mean([](const Summary& s) { return s.preemptions; });

@@ -14,6 +14,7 @@ namespace smartmig {
 struct ComparisonRow {
   std::string label;
   double energy_wmin = 0, energy_kwh = 0, tardiness_min = 0, p99_min = 0, et = 0;
+  double wait_min = 0, turnaround_min = 0;  // until it starts; until it has ended
   double tardiness_deviation = 0;
   double late_percent = 0, preemptions = 0, repartitions = 0;
   Difference et_difference, energy_difference, tardiness_difference;

@@ -1,5 +1,7 @@
 #include "model/platform.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace smartmig {
@@ -49,7 +51,12 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
                        kMaxComputeSlices);
       for (std::size_t p = 0; p < gpu->profiles().size(); ++p) {
         const Profile& profile = gpu->profiles()[p];
-        platform.types_.push_back({int(at), int(p), profile.compute_slices, profile.memory_mib});
+        // Plain profiles fill a GPU together; of those with double memory each leaves compute slices without memory.
+        const double of_memory = double(profile.memory_slices) * gpu->compute_slices() / gpu->memory_slices();
+        const bool plain = profile.variant == Variant::kPlain;
+        platform.types_.push_back(
+            {int(at), int(p), profile.compute_slices, profile.memory_mib,
+             plain ? profile.compute_slices : std::max(double(profile.compute_slices), of_memory)});
       }
       for (const Placement& placement : gpu->placements()) {
         model.type_of_placement.push_back(TypeId(model.first_type + placement.profile));

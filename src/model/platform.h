@@ -19,6 +19,7 @@ struct SliceType {
   int profile = 0;  // index into GpuModel::profiles()
   int compute_slices = 0;
   int memory_mib = 0;  // 0 unknown: then anything fits
+  double room = 0;     // compute slices of its GPU that it takes: its own, or more where it takes the memory of others
 };
 
 class Platform {

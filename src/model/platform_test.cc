@@ -15,6 +15,18 @@ TEST(Platform, OneModel) {
   EXPECT_EQ(p->types().size(), p->models()[0].gpu->profiles().size());
 }
 
+TEST(Platform, SlicesWithDoubleMemoryTakeMoreRoom) {
+  const Platform platform = *Platform::parse("1xa100-40gb");
+  for (std::size_t t = 0; t < platform.types().size(); ++t) {
+    const Profile& profile = platform.profile(TypeId(t));
+    const double room = platform.type(TypeId(t)).room;
+    if (profile.variant == Variant::kPlain)
+      EXPECT_EQ(room, profile.compute_slices) << profile.name;
+    else if (profile.variant == Variant::kDoubleMemory)
+      EXPECT_EQ(room, 1.75) << profile.name;  // two of eight memory slices, of seven compute slices
+  }
+}
+
 TEST(Platform, MixedFleetsNumberTheSliceTypesOfAllModels) {
   const auto p = Platform::parse("2xa100-40gb, 1xa30-24gb,1xa100-40gb", "linear:40:30:250");
   ASSERT_TRUE(p) << p.error().what;

@@ -38,7 +38,7 @@ BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
     double least = -1;
     for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
       const Time work = cluster.jobs().work(id, TypeId(t));
-      const double area = minutes(work) * cluster.platform().type(TypeId(t)).compute_slices;
+      const double area = minutes(work) * cluster.platform().type(TypeId(t)).room;
       if (work >= Time{0} && (least < 0 || area < least)) least = area;
     }
     out.slice_minutes += std::max(0.0, least);

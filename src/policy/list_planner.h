@@ -137,7 +137,7 @@ class ListPlanner : public Policy {
   void types_of(const Cluster& cluster, JobId job);
   void compare_models(const Platform& platform);
   double rent(const Platform& platform, TypeId type, double price) const {  // of the candidate, minutes a minute
-    return price * platform.type(type).compute_slices * candidate_.dearer[index(type)];
+    return price * platform.type(type).room * candidate_.dearer[index(type)];
   }
   // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
   double least_cost(const Cluster& cluster) const;

@@ -26,7 +26,7 @@ void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
     const Time work = cluster.jobs().work(job, TypeId(t));
     if (work < Time{0}) continue;
-    const double m = minutes(work), a = m * cluster.platform().type(TypeId(t)).compute_slices;
+    const double m = minutes(work), a = m * cluster.platform().type(TypeId(t)).room;
     if (area < 0 || a < area * (1 - 1e-9)) area = a, run = m;
   }
   if (area < 0) return;
@@ -47,8 +47,10 @@ void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
 
 double SlicePrice::rate(Time now) const {
   if (arrivals_->seen == 0) return 0;
-  const double span = weights_.memory * std::max(arrivals_->run_min, 1e-6);
-  return arrivals_->recent * deterministic_exp(-minutes(now - arrivals_->last) / span) / span;
+  const double span = weights_.memory * std::max(arrivals_->run_min, 1e-6), quiet = minutes(now - arrivals_->last);
+  constexpr double kMeanGaps = 5;  // so long a silence is no chance any more: fewer come than came
+  const double rate = arrivals_->recent * deterministic_exp(-quiet / span) / span;
+  return rate * quiet > kMeanGaps ? kMeanGaps / quiet : rate;
 }
 
 double SlicePrice::slices(const Cluster& cluster) const {

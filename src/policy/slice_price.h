@@ -7,9 +7,11 @@
 //              / (1.05 - load))
 //           / compute slices
 //
+// A slice counts as the compute slices it takes; one with double memory as those whose memory it takes, if these are more.
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are
 // averages of the arrivals seen. The rate counts arrivals that fade over `memory` runs: a few jobs at once after a long
-// lull are no load yet.
+// lull are no load yet. After a silence of five mean gaps between arrivals they have stopped coming at that rate: then the
+// rate is the one for which such a silence is five gaps.
 //
 // in use: the share of the slices that would work if one GPU more did and all that waits began now, on the size that takes
 // fewest. Those that come to a fleet that is emptier than the load says find room beside the job that asks, and few jobs that

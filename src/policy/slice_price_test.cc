@@ -77,6 +77,17 @@ TEST(SlicePrice, WhatWaitsCountsLessBesideIdleSlices) {
   EXPECT_LT(idle, 0.7 * fleet.price.price(fleet.cluster, 0, 2));
 }
 
+// A burst of long jobs is over: the work that is left delays only itself, though the averages remember the burst for hours.
+TEST(SlicePrice, AfterALongSilenceFewerAreExpected) {
+  PricedFleet fleet(1, 50, 0.5, 10);
+  fleet.work();
+  const double busy = fleet.price.price(fleet.cluster, 0, 30);
+  fleet.cluster.pass(fleet.cluster.now() + fixture::min(2));  // four gaps: chance
+  EXPECT_GT(fleet.price.price(fleet.cluster, 0, 30), 0.5 * busy);
+  fleet.cluster.pass(fleet.cluster.now() + fixture::min(88));
+  EXPECT_LT(fleet.price.price(fleet.cluster, 0, 30), 0.2 * busy);
+}
+
 // The same queue in seconds or in days has the same price.
 TEST(SlicePrice, HasNoUnit) { EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9); }
 

@@ -1,6 +1,7 @@
 #include "policy/waiting_list.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace smartmig {
 namespace {
@@ -16,7 +17,7 @@ WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) cons
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
     const Time left = cluster.remaining_on(job, TypeId(t));
     if (left < Time{0}) continue;
-    const Time area = left * cluster.platform().type(TypeId(t)).compute_slices;
+    const Time area(std::llround(double(left.count()) * cluster.platform().type(TypeId(t)).room));
     entry.area = entry.least == kNever ? area : std::min(entry.area, area);
     entry.least = std::min(entry.least, left);
   }

@@ -35,9 +35,9 @@ std::string comparison_text(const Comparison& c) {
       "watt-minute; e in watt-minutes, t in minutes\n\n",
       c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.days, c.jobs,
       c.window_days ? "window" : "day", c.a);
-  std::vector<std::string> header{
-      "policy",  "energy kWh", "M Wmin", "tardiness min",
-      "p99 min", "late",       "ET",     "ET against " + c.rows[c.baseline].label + " (95 %)"};
+  std::vector<std::string> header{"policy",         "energy kWh", "M Wmin",
+                                  "tardiness min",  "p99 min",    "late",
+                                  "turnaround min", "ET",         "ET against " + c.rows[c.baseline].label + " (95 %)"};
   if (c.bounds) header.insert(header.end(), {"ET gap", "energy gap", "tardiness gap"});
   Table table(header);
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
@@ -48,6 +48,7 @@ std::string comparison_text(const Comparison& c) {
                                    fmt::format("{:.3f}", row.tardiness_min),
                                    fmt::format("{:.2f}", row.p99_min),
                                    fmt::format("{:.1f} %", row.late_percent),
+                                   fmt::format("{:.3f}", row.turnaround_min),
                                    fmt::format("{:.3f}", row.et),
                                    i == c.baseline ? "baseline" : signed_percent(row.et_difference)};
     if (c.bounds)
@@ -102,6 +103,8 @@ std::string comparison_json(const Comparison& c) {
                     {"tardiness_deviation_min", row.tardiness_deviation},
                     {"p99_tardiness_min", row.p99_min},
                     {"late_percent", row.late_percent},
+                    {"mean_wait_min", row.wait_min},
+                    {"mean_turnaround_min", row.turnaround_min},
                     {"et", row.et},
                     {"preemptions", row.preemptions},
                     {"repartitions", row.repartitions},
