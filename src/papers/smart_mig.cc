@@ -10,123 +10,14 @@
 #include "eval/explain.h"
 #include "eval/seeds.h"
 #include "papers/paper_setting.h"
+#include "papers/smart_mig_dynamic.h"
 #include "papers/smart_mig_printed.h"
 #include "report/svg_chart.h"
 
 namespace smartmig {
 namespace {
 
-constexpr const char* kPaperStatic = "static[1,1,2,3,3,5,5,10]+cedf";
-
-struct DynamicRow {
-  const char* policy;
-  double energy, tardiness;  // printed; below 0: not printed
-};
-struct DynamicTable {
-  const char* load;
-  const char* note;
-  std::vector<DynamicRow> rows;
-};
-
-const std::vector<DynamicTable>& dynamic_tables() {
-  static const std::vector<DynamicTable> tables = {
-      {"20x",
-       "the paper prints ET -18 % for SMART-MIG against its static layouts",
-       {{"none+edf", 3.1, 96.67},
-        {"none+cedf", -1, -1},
-        {kPaperStatic, 2.57, 1.32},
-        {"search+cedf", -1, -1},
-        {"twice+cedf", -1, -1},
-        {"meanfield+cedf", 2.54, 1.00},
-        {"planner+cedf", -1, -1},
-        {"planner", -1, -1}}},
-      {"16x",
-       "",
-       {{"none+edf", 2.4, 16.58},
-        {"none+cedf", -1, -1},
-        {kPaperStatic, -1, -1},
-        {"search+cedf", -1, -1},
-        {"meanfield+cedf", 2.3, 0.44},
-        {"planner", -1, -1}}},
-      {"12x",
-       "",
-       {{"none+edf", 2.0, 0.34},
-        {"none+cedf", -1, -1},
-        {kPaperStatic, -1, -1},
-        {"search+cedf", -1, -1},
-        {"meanfield+cedf", 2.0, 0.18},
-        {"planner", -1, -1}}},
-      {"8x",
-       "not in the paper",
-       {{"none+edf", -1, -1},
-        {"none+cedf", -1, -1},
-        {kPaperStatic, -1, -1},
-        {"search+cedf", -1, -1},
-        {"meanfield+cedf", -1, -1},
-        {"planner", -1, -1}}},
-  };
-  return tables;
-}
-
 std::string printed(double value) { return value < 0 ? "-" : fmt::format("{:g}", value); }
-
-Result<PaperSection> dynamic_section(const DynamicTable& table, const SmartMigOptions& options,
-                                     const PaperProgress& progress) {
-  SMARTMIG_TRY(const Setting setting, paper_setting(fmt::format("paper:{}", table.load)));
-  std::vector<Contender> contenders;
-  std::size_t baseline = 0;
-  for (const DynamicRow& row : table.rows) {
-    if (std::string_view(row.policy) == kPaperStatic) baseline = contenders.size();
-    contenders.push_back(contender_of(row.policy, {}));
-  }
-  const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
-  SMARTMIG_TRY(const auto runs, run_paired(setting, contenders, seeds, options.threads,
-                                           [&](double share) { progress(setting.workload, share); }));
-  const Comparison ours = make_comparison(setting, contenders, runs, seeds, baseline);
-  // The proven bound of the first days, and what each policy reached on those very days.
-  double bound = 0;
-  const std::size_t bound_days = std::size_t(std::min(options.bound_days, options.days));
-  if (bound_days > 0) {
-    SMARTMIG_TRY(const ProvenBounds proven,
-                 mean_bounds(setting, seeds_from(kFirstReportSeed, bound_days), options.threads,
-                             [&](double share) { progress("bound", share); }));
-    bound = proven.et(ours.a);
-  }
-  PaperSection section;
-  section.name = table.load;
-  section.title = fmt::format("8 GPUs, {} load, {} report days", table.load, seeds.size());
-  section.note = table.note;
-  if (bound_days > 0)
-    section.note += fmt::format("{}gap: ET over the proven bound {:.4f}, both over the first {} days",
-                                section.note.empty() ? "" : "; ", bound, bound_days);
-  section.header = {"policy", "energy M Wmin: paper", "ours", "tardiness min: paper", "ours",
-                    "ET",     "ET against static",    "gap"};
-  std::vector<Whisker> whiskers;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const ComparisonRow& row = ours.rows[i];
-    const Difference& d = row.et_difference;
-    double early = 0;
-    for (std::size_t day = 0; day < bound_days; ++day) early += runs[i][day].et / double(bound_days);
-    const std::string gap = bound_days > 0 ? gap_text(early, bound) : "-";
-    section.rows.push_back(
-        {row.label, printed(table.rows[i].energy), fmt::format("{:.3f}", row.energy_wmin / 1e6),
-         printed(table.rows[i].tardiness), fmt::format("{:.3f}", row.tardiness_min), fmt::format("{:.3f}", row.et),
-         i == baseline ? "baseline" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width), gap});
-    section.json.push_back({{"policy", row.label},
-                            {"energy_wmin", row.energy_wmin},
-                            {"mean_tardiness_min", row.tardiness_min},
-                            {"et", row.et},
-                            {"et_percent", d.percent},
-                            {"et_percent_half_width_95", d.percent_half_width},
-                            {"et_bound", bound},
-                            {"et_on_bound_days", early}});
-    if (i != baseline && d.percent < 100 && d.percent - d.percent_half_width > -100)  // the others are in the table
-      whiskers.push_back(
-          {row.label, "k1", d.percent, d.percent - d.percent_half_width, d.percent + d.percent_half_width});
-  }
-  section.svg = whisker_svg(whiskers, "ET against the paper's static layouts, %, 95 % interval", {}, "");
-  return section;
-}
 
 Result<PaperSection> placer_section(const PaperTable& table, const SmartMigOptions& options,
                                     const PaperProgress& progress) {
@@ -206,7 +97,7 @@ Result<PaperSection> shares_section(const SmartMigOptions& options) {
   PaperSection section{"fig13",
                        "Fig. 13: layouts chosen, % of GPU time at 20x",
                        "paper: 1-7 as printed, 8-12 together 5.0 %; \"other\": partial layouts",
-                       {"layout", "paper", "meanfield+cedf", "planner"},
+                       {"layout", "paper", "paper's controller*", "meanfield+cedf*", "planner"},
                        {}};
   SMARTMIG_TRY(const Setting setting, paper_setting("paper:20x"));
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(std::min<std::int64_t>(options.days, 10)));
@@ -214,7 +105,7 @@ Result<PaperSection> shares_section(const SmartMigOptions& options) {
   const auto shapes = paper_shapes(gpu);
   std::vector<Explanation> all;
   std::vector<std::vector<double>> percent;  // by policy, then paper layout, then everything else
-  for (const char* policy : {"meanfield+cedf", "planner"}) {
+  for (const char* policy : {"meanfield[meanfield-paper]+cedf", "meanfield+cedf", "planner"}) {
     ExplainOptions explain{seeds, seeds_from(kFirstValidationSeed, 2), {}, "cedf", options.threads};
     SMARTMIG_TRY(Explanation found, explain_policy(setting, contender_of(policy, {}), explain));
     std::vector<double> share(shapes.size() + 1, 0);
@@ -230,16 +121,17 @@ Result<PaperSection> shares_section(const SmartMigOptions& options) {
     const bool other = s == shapes.size();
     section.rows.push_back({other ? "other" : fmt::format("{}: {}", s + 1, to_string(gpu, shapes[s])),
                             s < 7 ? fmt::format("{:.1f}", kPaperShares[s]) : "-", fmt::format("{:.1f}", percent[0][s]),
-                            fmt::format("{:.1f}", percent[1][s])});
+                            fmt::format("{:.1f}", percent[1][s]), fmt::format("{:.1f}", percent[2][s])});
     section.json.push_back({{"layout", other ? 0 : int(s) + 1},
                             {"printed_percent", s < 7 ? nlohmann::ordered_json(kPaperShares[s]) : nullptr},
-                            {"meanfield_percent", percent[0][s]},
-                            {"planner_percent", percent[1][s]}});
+                            {"paper_controller_percent", percent[0][s]},
+                            {"meanfield_percent", percent[1][s]},
+                            {"planner_percent", percent[2][s]}});
   }
   const auto range = [](const Explanation& e) {
     return fmt::format("{:.2f}-{:.2f}", e.sublinearity_low, e.sublinearity_high);
   };
-  section.rows.push_back({"sublinearity score of the queue", "0.67-0.84", range(all[0]), range(all[1])});
+  section.rows.push_back({"sublinearity score of the queue", "0.67-0.84", range(all[0]), range(all[1]), range(all[2])});
   section.json.push_back({{"sublinearity", {all[0].sublinearity_low, all[0].sublinearity_high}}});
   return section;
 }
@@ -251,12 +143,10 @@ Result<PaperReport> smart_mig_report(const SmartMigOptions& options, const Paper
   report.title = "SMART-MIG (arXiv 2606.29775), printed beside measured";
   report.note = fmt::format(
       "report seeds from {}, paired days; ET = (a e + t)/(a + 1), a = 2e-07 per watt-minute; "
-      "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11",
+      "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11\n* a network whose critic knew the arrivals to come while "
+      "it was trained; the controller itself does not",
       kFirstReportSeed);
-  for (const DynamicTable& table : dynamic_tables()) {
-    SMARTMIG_TRY(PaperSection section, dynamic_section(table, options, progress));
-    report.sections.push_back(std::move(section));
-  }
+  SMARTMIG_TRY(report.sections, smart_mig_dynamic_sections(options, progress));
   for (const PaperTable& table : paper_static_tables()) {
     if (!table.energy_above_bound) continue;
     SMARTMIG_TRY(PaperSection section, placer_section(table, options, progress));
