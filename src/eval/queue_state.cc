@@ -30,9 +30,16 @@ QueueProbe::QueueProbe(const Platform& platform) {
   }
   std::sort(sizes_.begin(), sizes_.end());
   whole_ = sizes_.back().second;
-  for (const auto& [slices, type] : sizes_) mean_slices_ += slices / double(sizes_.size());
-  for (const auto& [slices, type] : sizes_) spread_ += (slices - mean_slices_) * (slices - mean_slices_);
-  relative_.resize(sizes_.size());
+}
+
+double QueueProbe::sublinearity() const {
+  double products = 0, squares = 0;
+  for (std::size_t s = 0; s < sizes_.size(); ++s) {
+    products += sizes_[s].first * throughput_[s];
+    squares += sizes_[s].first * sizes_[s].first;
+  }
+  const double of_one_slice = throughput_[0] / sizes_[0].first;
+  return of_one_slice > 0 ? products / squares / of_one_slice : 1;
 }
 
 QueueState QueueProbe::look(const Cluster& cluster) {
@@ -40,8 +47,9 @@ QueueState QueueProbe::look(const Cluster& cluster) {
   const Time now = cluster.now();
   const double gpus = double(cluster.gpus().size());
   QueueState out{};
-  double work = 0, slope = 0;
-  int counted = 0, sloped = 0;
+  double work = 0;
+  int counted = 0;
+  throughput_.assign(sizes_.size(), 0);
   for (JobId id = cluster.first_unfinished(); id != kNoJob; id = cluster.next_unfinished(id)) {
     const Time left = cluster.remaining_on(id, whole_);
     const double minutes_left = left < Time{0} ? 0 : minutes(left);
@@ -53,17 +61,9 @@ QueueState QueueProbe::look(const Cluster& cluster) {
     else if (deadline != kNever && minutes(deadline - now) - minutes_left < kUrgentMin)
       ++out[kUrgent];
     const auto row = jobs.work_row(id);
-    bool all = spread_ > 0;
-    for (std::size_t s = 0; all && s < sizes_.size(); ++s) {
-      const Time time = row[index(sizes_[s].second)];
-      all = time > Time{0};
-      if (all) relative_[s] = double(row[index(sizes_[0].second)].count()) / double(time.count());
-    }
-    if (!all) continue;
-    double own = 0;
-    for (std::size_t s = 0; s < sizes_.size(); ++s) own += (sizes_[s].first - mean_slices_) * relative_[s];
-    slope += own / spread_ * sizes_[0].first;
-    ++sloped;
+    const auto runs_on = [&](const auto& size) { return row[index(size.second)] > Time{0}; };
+    if (!std::all_of(sizes_.begin(), sizes_.end(), runs_on)) continue;
+    for (std::size_t s = 0; s < sizes_.size(); ++s) throughput_[s] += 1 / minutes(row[index(sizes_[s].second)]);
   }
   out[kHour] = double(now.count() % 86'400'000'000) / 3'600e6;
   out[kUnfinished] = double(cluster.unfinished()) / gpus;
@@ -71,7 +71,7 @@ QueueState QueueProbe::look(const Cluster& cluster) {
   out[kUrgent] /= gpus;
   out[kBacklog] = work / gpus;
   out[kMeanWork] = counted > 0 ? work / counted : 0;
-  out[kSublinearity] = sloped > 0 ? slope / sloped : 1;
+  out[kSublinearity] = sublinearity();
   const auto& all = jobs.workload().jobs;
   // Rows of jobs that have not come are at the end, also in a table that grows and is compacted.
   const auto& states = cluster.states();

@@ -2,10 +2,9 @@
 // by, and what its decision table looks at. Amounts are per GPU of the whole fleet, work is in minutes on the whole GPU
 // of the fleet's first model. One pass over the unfinished jobs. Not thread-safe; one owner.
 //
-// Sublinearity score of the queue (arXiv 2606.29775): slope of the least-squares line through the mean throughput curve
-// of the unfinished jobs (jobs per minute against compute slices), over its value on one slice; each job's curve is
-// taken relative to its own throughput on the smallest slice, so that short jobs do not drown long ones. 1: jobs that
-// run k times faster on k slices; below: they gain less.
+// Sublinearity score of the queue (arXiv 2606.29775): slope of the least-squares line through the origin and the mean
+// throughput curve of the unfinished jobs (jobs per minute against compute slices), over its value on one slice. 1: jobs
+// that run k times faster on k slices; below: they gain less. Short jobs have the larger throughputs and count for more.
 #pragma once
 #include <array>
 #include <span>
@@ -32,10 +31,11 @@ class QueueProbe {
   QueueState look(const Cluster& cluster);
 
  private:
+  double sublinearity() const;  // of throughput_
+
   std::vector<std::pair<double, TypeId>> sizes_;  // compute slices and slice type, increasing
-  std::vector<double> relative_;                  // throughput curve under construction
+  std::vector<double> throughput_;                // by size: the sum over the jobs, per minute
   TypeId whole_ = kNoType;
-  double mean_slices_ = 0, spread_ = 0;  // of the sizes, for the slope
 };
 
 }  // namespace smartmig
