@@ -61,7 +61,7 @@ function fakeDaemon({dist, gpus, queued, rate, factor = 1}) {
     '/v1/world': () => ({kind: 'live', version: 'x', title: gpus + 'xa100-40gb', policy: 'best', models, gpus: Array(gpus).fill('a100-40gb'), signed_in: false, operator: false,
                          user: '', began_at: began, journal_run: 1, journal_position: lines.length, now_at: now()}),
     '/v1/status': () => ({policy: 'best', paused: false, watts_w: 250 * gpus, power_cap_w: null, board_cap_w: null, queue: {queued: jobs.size - running.size, running: running.size}, now_at: now(),
-                          energy: {idle_j: 1, attributed_j: 1, unattributed_j: 0}, shadow: null, prices: null, decisions: {count: 1, p50_ms: 1, p99_ms: 1, refused: 0, fallbacks: 0}, quarantined: [],
+                          energy: {idle_j: 1, attributed_j: 1, unattributed_j: 0}, shadow: null, prices: null, decisions: {count: 1, p50_ms: 1, p99_ms: 1, refused: 0, fallbacks: 0}, quarantined: [], et: null,
                           shortage: '', disk: 'ok', uptime_s: 1, emulated: true, journal_position: lines.length}),
     '/v1/gpus': () => ({gpus: Array.from({length: gpus}, (_, index) => ({index, uuid: '', product: '', model: 'a100-40gb', watts_w: 250, energy_j: 1, state: 'ok', words: '', layout: '', target: '', memory_slices: 8,
       slices: LAYOUT.map(name => ({name, profile: name.split('@')[0], start: Number(name.split('@')[1]), compute_slices: 1, memory_slices: 1, job: running.get(index + name) ?? null, state: 'ok', words: '', memory_mib: 4864,
@@ -70,6 +70,7 @@ function fakeDaemon({dist, gpus, queued, rate, factor = 1}) {
     '/v1/futures': () => ({now_at: now(), policy: 'best', futures: 0, outcome: null, layouts: [], jobs: [],
       stays: [...running].slice(0, 2000).map(([k, id]) => ({id, gpu: jobs.get(id).gpu, slice: jobs.get(id).slice, begin_at: now(), end_at: now() + 30, finished: true}))}),
     '/v1/usage': () => ({by: 'kind', rows: [], total: {key: '', jobs: 0, done: 0, energy_j: 0, slice_s: 0, late_s: 0, cost: null}}),
+    '/v1/power': () => ({step_s: 60, now_at: now(), points: Array.from({length: 1440}, (_, i) => ({at: Math.floor(began / 60) * 60 - 60 * (1440 - i), watts_w: 250 * gpus, joules_j: 15000 * gpus, energy_per_kwh: null}))}),
     '/v1/jobs/reasons': () => ({reasons: []}),
   };
   const changes = since => {

@@ -106,13 +106,15 @@ def what_is_for_the_operator(build):
         equal(anna.job(anna.sh("true", priority=-7))["priority"], -7, "a lower priority")
         copy = f"{s.root}/copy.db"
         for path, body in (("/v1/gpus/0/drain", None), ("/v1/gpus/0/resume", None), ("/v1/queue/pause", None),
-                           ("/v1/queue/resume", None), ("/v1/reload", None), ("/v1/backup", {"path": copy})):
+                           ("/v1/queue/resume", None), ("/v1/reload", None), ("/v1/settings", {"power_cap_w": 0}),
+                           ("/v1/backup", {"path": copy})):
             refused(anna.post(path, body), path)
         check(not os.path.exists(copy), "a refused backup left a file")
         equal(root.get("/v1/status").json["paused"], False, "paused")
         equal({g["state"] for g in root.get("/v1/gpus").json["gpus"]}, {"ok"}, "GPUs")
         for path, body in (("/v1/gpus/0/drain", None), ("/v1/gpus/0/resume", None), ("/v1/queue/pause", None),
-                           ("/v1/queue/resume", None), ("/v1/reload", None), ("/v1/backup", {"path": copy})):
+                           ("/v1/queue/resume", None), ("/v1/reload", None), ("/v1/settings", {"power_cap_w": 0}),
+                           ("/v1/backup", {"path": copy})):
             equal(root.post(path, body).status, 200, f"root's {path}")
         equal(stat.S_IMODE(os.stat(copy).st_mode) & 0o077, 0, "rights of others to a backup")
 

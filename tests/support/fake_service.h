@@ -83,6 +83,8 @@ class FakeService final : public Service {
     if (gpu >= 8) return not_found("there is no GPU {}", gpu);
     return Json{{"gpu", gpu}, {"drained", drain}};
   }
+  Result<Json> power(const Caller&, std::uint64_t since) override { return Json{{"since", since}}; }
+  Result<Json> set_settings(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> set_queue(const Caller&, bool pause) override { return Json{{"paused", pause}}; }
   Result<Json> reload(const Caller&) override { return unsupported("there is no file to read again"); }
   Result<Json> backup(const Caller&, const std::string& path) override { return Json{{"path", path}}; }

@@ -1,7 +1,9 @@
 // The page against a real daemon with emulated GPUs, and against a recorded run: page_test.cjs BUILD [NAME].
 // With SCREENSHOTS=DIR it leaves pictures there, light and dark.
 const fs = require('fs');
+const net = require('net');
 const path = require('path');
+const {spawnSync} = require('child_process');
 const {TOKEN, OTHER, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main, scratch} = require('./harness.cjs');
 
 const seed = Number(process.env.SEED || Date.now() % 1e9);
@@ -23,6 +25,12 @@ async function signIn(page, token = TOKEN) {
   await page.fill('#token', token);
   await page.click('#sign-in-dialog button.main');
 }
+const freePort = () => new Promise(done => {
+  const server = net.createServer().listen(0, '127.0.0.1', () => {
+    const {port} = server.address();
+    server.close(() => done(port));
+  });
+});
 const refusals = ['401', '403', '404', '409'];
 
 async function axe(page, words) {
@@ -145,6 +153,47 @@ const tests = {
     equal((await d.ask('GET', '/v1/status')).json.queue, before, 'the queue');
     await page.close();
   },
+  'what if: a policy and a cap are applied by the operator, and by nobody else': async browser => {
+    const {d, context} = await live(browser);
+    const page = await tab(context, d.url, refusals);
+    const before = (await d.ask('GET', '/v1/status')).json;
+    const ask = async () => {
+      await page.click('#tab-whatif');
+      await page.fill('#whatif [name=policy]', 'static+cedf');
+      await page.fill('#whatif [name=power_cap_w]', '700');
+      await page.click('#whatif button.main');
+      await until(async () => (await page.textContent('#whatif-out')).includes('static+cedf'), 'an answer', 30);
+    };
+    await ask();
+    check(!await page.$('#apply') && (await page.textContent('#whatif-notes')).includes('Sign in'), 'a stranger is told to sign in');
+    equal((await d.ask('POST', '/v1/settings', {power_cap_w: 700}, '')).status, 401, 'a stranger');
+    if (process.getuid() === 0) {
+      equal((await d.ask('POST', '/v1/settings', {power_cap_w: 700}, OTHER)).status, 403, 'another user');
+      await signIn(page, OTHER);
+      await until(async () => (await page.textContent('#who')) === 'nobody', 'another user');
+      await ask();
+      check(!await page.$('#apply') && (await page.textContent('#whatif-notes')).includes('operator'), 'it is the operator’s');
+      await page.click('#sign-in');
+    }
+    equal((await d.ask('GET', '/v1/status')).json.policy, before.policy, 'nothing was touched');
+    await signIn(page);
+    await until(async () => (await page.textContent('#who')).includes('operator'), 'signed in');
+    await ask();
+    await page.click('#apply');
+    await until(async () => (await d.ask('GET', '/v1/status')).json.power_cap_w === 700, 'applied');
+    check((await d.ask('GET', '/v1/status')).json.policy.includes('static+cedf'), 'and decides');
+    await until(async () => (await page.textContent('#world')).includes('static+cedf'), 'the page shows it');
+    await until(async () => (await page.textContent('#chips')).includes('of 700 W'), 'the cap, too');
+    equal((await d.ask('POST', '/v1/settings', {policy: 'best', power_cap_w: 0})).status, 200, 'back');
+    await until(async () => (await d.ask('GET', '/v1/status')).json.policy === before.policy, 'as it was');
+    await page.fill('#whatif [name=policy]', '');
+    await page.fill('#whatif [name=power_cap_w]', '');
+    await page.fill('#whatif [name=energy_per_kwh]', '0.5');
+    await page.click('#whatif button.main');
+    await until(async () => (await page.textContent('#whatif-out')).includes('Prices cannot be applied'), 'what cannot be applied is said');
+    equal(page.problems, [], 'no error');
+    await page.close();
+  },
   'the operator drains, another tab sees it': async browser => {
     const {d, context} = await live(browser);
     const page = await tab(context, d.url, refusals), second = await tab(context, d.url, refusals);
@@ -231,6 +280,60 @@ const tests = {
     await context.close();
     await again.stop();
   },
+  'energy today against a price curve, watts from before, over TLS with a token': async browser => {
+    const state = fs.mkdtempSync(path.join(scratch, 'tls-')), file = name => path.join(state, name), made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2',
+      '-keyout', file('key.pem'), '-out', file('cert.pem'), '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'], {encoding: 'utf8'});
+    check(made.status === 0, `openssl: ${made.stderr}`);
+    const port = await freePort(), url = `https://127.0.0.1:${port}/`;
+    fs.writeFileSync(file('token'), TOKEN + '\n', {mode: 0o600});
+    // What an earlier daemon kept: ten minutes of 300 W until now.
+    const last = Math.floor(Date.now() / 60000);
+    fs.writeFileSync(file('serve.toml'), `[tcp]\nlisten = "127.0.0.1:${port}"\ntoken_file = "${file('token')}"\ncertificate = "${file('cert.pem')}"\nkey = "${file('key.pem')}"\n` +
+      '[prices]\nenergy_by_hour = "0:0.2 12:0.2 18:0.4"\n');
+    const first = await daemon({gpus: '1xa100-40gb', state});
+    await first.submit({command: ['sleep', '1'], estimate_s: 1, deadline_s: 1});
+    await until(async () => (await first.ask('GET', '/v1/status')).json.queue.done === 1, 'a job ends', 60);
+    await first.stop();
+    const stored = spawnSync('sqlite3', ['-version']).status === 0 && spawnSync('sqlite3', [file('queue.db'), `INSERT OR REPLACE INTO named VALUES('power','${Array.from({length: 10}, (_, i) => `${last - 10 + i}:18000:60.0`).join(' ')}')`]).status === 0;
+    const d = await daemon({gpus: '1xa100-40gb', state, more: ['--config', file('serve.toml')]});
+    const context = await browser.newContext({viewport: {width: 1280, height: 900}, ignoreHTTPSErrors: true}), page = await context.newPage(), problems = [];
+    page.on('pageerror', error => problems.push(error.message));
+    page.on('request', request => { if (!request.url().startsWith(url)) problems.push(request.url()); });
+    await page.goto(url);
+    await until(async () => await page.$('.gate #token'), 'reading needs a token here');
+    check(!await page.$('body[data-ready]') && !(await page.textContent('body')).includes('a100'), 'nothing is shown before');
+    await page.fill('#token', 'wrong-token-0123456789');
+    await page.click('.gate button');
+    await until(async () => (await page.textContent('#sign-in-words')).includes('does not know'), 'a wrong token');
+    await page.fill('#token', TOKEN);
+    await page.click('.gate button');
+    await page.waitForSelector('body[data-ready]', {timeout: 30000});
+    await until(async () => (await page.textContent('#chips')).startsWith('live'), 'live over TLS');
+    let plain = 0;
+    try { plain = (await fetch(`http://127.0.0.1:${port}/`)).status; } catch { /* as it should be */ }
+    check(plain !== 200, 'no page without TLS');
+    await page.click('#tab-energy');
+    await until(async () => await page.$('#price-hours li'), 'the price curve');
+    equal(await page.$$eval('#price-hours li', list => [list.length, list[0].title, list[20].title]), [24, 'from 0:00: 0.200 a kWh', 'from 20:00: 0.400 a kWh'], 'by the hour');
+    const card = async title => page.$$eval('#energy-cards .card', (list, t) => { const c = list.find(x => x.children[0].textContent === t); return c ? [c.children[1].textContent, c.children[2].textContent] : null; }, title);
+    if (stored) {
+      await until(async () => (await page.evaluate(() => window.smartmig.world.power.filter(p => p.queued === null && Math.round(p.watts) === 300).length)) === 10, 'watts from before the page and the daemon');
+      const kept = (await d.ask('GET', '/v1/power')).json.points, midnight = new Date().setHours(0, 0, 0, 0) / 1000;
+      const joules = kept.filter(p => p.at >= midnight).reduce((sum, p) => sum + p.joules_j, 0);
+      await until(async () => (await page.evaluate(() => window.smartmig.world.today?.joules ?? 0)) >= Math.min(180000, joules) * 0.99, 'energy of today');
+      check(kept.filter(p => p.joules_j === 18000).every(p => p.energy_per_kwh === (new Date(p.at * 1000).getHours() >= 18 ? 0.4 : 0.2)), 'the price of its hour');
+      check((await card('Energy cost today'))[0] !== 'n/a', 'in money');
+    }
+    equal((await card('ET'))[1], 'no job has ended yet', 'a daemon that has just started knows no ET');
+    await d.submit({command: ['sleep', '1'], estimate_s: 1, deadline_s: 1});
+    await until(async () => (await card('ET'))[1].includes('bound n/a'), 'ET of the job that ended, its bound not known', 60);
+    check((await card('ET'))[0] !== 'n/a', 'a number');
+    await axe(page, 'energy');
+    if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, 'energy.png'), fullPage: true});
+    equal(problems, [], 'no error, nothing from elsewhere');
+    await context.close();
+    await d.stop();
+  },
   'a recorded run': async browser => {
     const out = path.join(scratch, 'run');
     run('sim', '-w', 'paper:10x,seed=5', '--gpus', '4xa100-40gb', '--policy', 'best', '-o', out);
@@ -240,6 +343,7 @@ const tests = {
     const journal = new Journal(fs.readFileSync(path.join(out, 'journal.jsonl'), 'utf8'));
     await sameAsJournal(page, journal, 25);
     check((await page.textContent('#panel-energy')).includes('bound n/a'), 'no bound was proved');
+    await page.evaluate(() => window.smartmig.view.goTo(window.smartmig.world.history.begin + 60));  // at the end it would begin anew
     await page.click('#play');
     const from = await page.evaluate(() => window.smartmig.view.instant());
     await sleep(600);

@@ -13,11 +13,13 @@ export class Figures {
   private cards = el('div', {class: 'cards', id: 'energy-cards'});
   private tables = el('div', {class: 'pair', id: 'usage'});
   private tardy = el('div', {class: 'tardy', id: 'tardiness'});
+  private key = el('ul', {class: 'legend', id: 'energy-key'});
+  private hours = el('div', {id: 'price-hours', class: 'hours', hidden: true});
   private drawn = 0;
   private sized = 0;
 
   constructor(node: HTMLElement, private world: World, private view: View) {
-    node.append(this.cards, this.box, el('p', {class: 'note'}, 'Line: watts of all boards; dashes: waiting jobs (right); dots: the cap.'), el('h3', {}, 'Tardiness of ended jobs'), this.tardy, el('h3', {}, 'Energy by kind and user, today'), this.tables);
+    node.append(this.cards, this.box, this.key, this.hours, el('h3', {}, 'Tardiness of ended jobs'), this.tardy, el('h3', {}, 'Energy by kind and user, today'), this.tables);
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
@@ -38,16 +40,17 @@ export class Figures {
     const clock = this.world.clock;
     this.chart = new uPlot({
       width: Math.max(200, this.box.clientWidth), height: 150, legend: {show: false}, cursor: {drag: {x: false, y: false}},
-      scales: {x: {time: false}, y: {range: (_u, _min, max) => [0, Math.max(10, max * 1.08)]}, q: {range: (_u, _min, max) => [0, Math.max(4, max * 1.2)]}},
+      scales: {x: {time: false}, y: {range: (_u, _min, max) => [0, Math.max(10, max * 1.08)]}, q: {range: (_u, _min, max) => [0, Math.max(4, max * 1.2)]}, p: {range: (_u, _min, max) => [0, Math.max(1e-6, (max || 0) * 1.3)]}},
       axes: [
-        {...axis, space: 80, values: (_u, list) => list.map(t => clock.time(t, list.length > 1 && list[1] - list[0] < 60))},
+        {...axis, space: 80, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400], values: (_u, list) => list.map(t => clock.time(t, list.length > 1 && list[1] - list[0] < 60))},
         {...axis, size: 56, values: (_u, list) => list.map(v => num(v, 0) + ' W')},
         {...axis, scale: 'q', side: 1, size: 40, grid: {show: false}, values: (_u, list) => list.map(v => Number.isInteger(v) ? num(v, 0) : '')},
       ],
       series: [{}, {label: 'watts', stroke: c.kinds[0], width: 1.6, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
                {label: 'waiting', scale: 'q', stroke: c.kinds[2], width: 1.2, dash: [4, 3], points: {show: false}, paths: uPlot.paths.stepped!({align: 1})},
-               {label: 'cap', stroke: c.late, width: 1, dash: [2, 3], points: {show: false}}],
-    }, [[], [], [], []], this.box);
+               {label: 'cap', stroke: c.ink, width: 1, dash: [2, 3], points: {show: false}},
+               {label: 'price', scale: 'p', stroke: c.kinds[4], width: 1.4, points: {show: false}, paths: uPlot.paths.stepped!({align: 1})}],
+    }, [[], [], [], [], []], this.box);
   }
 
   update() {
@@ -57,7 +60,8 @@ export class Figures {
     if (!this.chart) this.make();
     const {world, view} = this, cap = world.status?.power_cap_w ?? null;
     const list = world.live ? world.power : world.power.filter(p => p.t >= view.t0 - 1 && p.t <= view.t1 + 1);
-    this.chart!.setData([list.map(p => p.t), list.map(p => p.watts), list.map(p => p.queued), list.map(() => cap)]);
+    this.chart!.setData([list.map(p => p.t), list.map(p => p.watts), list.map(p => p.queued), list.map(() => cap), list.map(p => p.price)]);
+    this.prices();
     this.tardiness();
     this.usage();
   }
@@ -70,9 +74,10 @@ export class Figures {
     const cards: [string, string, string][] = world.live ? [
       ['Power', watts(s?.watts_w), s?.power_cap_w ? `cap ${watts(s.power_cap_w)}` : 'no cap'],
       ['Idle share', percent(idle), 'of the energy since the start'],
-      ['Jobs today', energy(today?.energy_j), today ? `${num(today.jobs, 0)} ended jobs` : NA],
-      ['Cost today', money(today?.cost), s?.prices ? `${money(s.prices.energy_per_kwh)} a kWh, ${money(s.prices.late_per_hour)} a late hour` : 'no prices configured'],
-      ['ET', NA, 'bound ' + NA + ': known of recorded runs'],
+      ['Boards today', energy(world.today?.joules), world.today ? `since ${world.clock.time(world.today.since, false)}` : NA],
+      ['Energy cost today', money(world.today?.money), s?.prices ? `at ${money(world.power[world.power.length - 1]?.price)} a kWh now` : 'no prices configured'],
+      ['Ended jobs today', energy(today?.energy_j), today ? `${num(today.jobs, 0)} jobs, cost ${money(today.cost)}` : NA],
+      ['ET', num(s?.et?.value), s?.et ? `${num(s.et.jobs, 0)} jobs, mean ${span(s.et.mean_tardiness_s)} late; bound ${NA}: view --bound proves one` : 'no job has ended yet'],
     ] : [
       ['Power at the instant', watts(at?.watts), `idle fleet ${watts(world.idleWatts)}`],
       ['Energy', energy(f?.energy_kwh ? f.energy_kwh * 3.6e6 : null), gap(f?.energy_kwh, f?.energy_bound_kwh)],
@@ -91,6 +96,24 @@ export class Figures {
       setText(card.children[1], value);
       setText(card.children[2], note);
     });
+  }
+
+  // The price of each hour of the server's day; hidden where one price holds all day.
+  private prices() {
+    const s = this.world.status, list = s?.prices?.energy_by_hour ?? null, cap = s?.power_cap_w ?? null;
+    const words: [string, string][] = [['watts of all boards', '0'], ['waiting jobs (right)', '2'], ...(cap ? [['cap', 'ink']] as [string, string][] : []), ...(s?.prices?.energy_per_kwh ? [['price of a kWh', '4']] as [string, string][] : [])];
+    const text = JSON.stringify([words, list]);
+    if (this.key.dataset.text === text) return;
+    this.key.dataset.text = text;
+    fill(this.key, ...words.map(([name, colour]) => el('li', {}, el('i', {'data-colour': colour}), name)));
+    this.hours.hidden = !list;
+    if (!list) return;
+    const most = Math.max(...list);
+    fill(this.hours, el('h3', {}, 'Price of a kWh by the hour of the server’s day'), el('ol', {}, ...list.map((price, hour) => {
+      const bar = el('span', {class: 'fill', 'data-colour': 4});
+      bar.style.height = Math.max(1, 40 * price / Math.max(1e-9, most)) + 'px';
+      return el('li', {'aria-label': `from ${hour}:00 ${money(price)} a kWh`, title: `from ${hour}:00: ${money(price)} a kWh`}, bar, el('span', {class: 'note'}, hour % 6 === 0 ? `${hour} h` : ''));
+    })));
   }
 
   private tardiness() {

@@ -36,7 +36,7 @@ export class History {
   private origin = 0;
   private closed = 0;
 
-  constructor(readonly models: Model[], readonly keep = 60000) {
+  constructor(readonly models: Model[], readonly keep = 20000) {
     this.gpus = models.map(m => ({slots: Array.from({length: m.memory_slices}, () => []), layouts: [], blocked: false}));
   }
 

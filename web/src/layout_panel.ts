@@ -17,6 +17,7 @@ export class LayoutPanel {
   private grid = el('div', {class: 'grid', role: 'group', 'aria-label': 'Busy share of every GPU'});
   private idle = el('p', {class: 'note', id: 'idle-slices'});
   private cells: HTMLElement[] = [];
+  private told: string[] = [];
 
   constructor(node: HTMLElement, private world: World, private view: View, private colours: JobColours,
               private choose: (label: string) => void) {
@@ -57,6 +58,9 @@ export class LayoutPanel {
     keyed(this.list, rows, r => String(r.gpu), r => this.make(r), (node, r) => this.refresh(node, r));
     if (this.many) this.cells.forEach((cell, gpu) => {
       const share = world.history.busyShare(gpu, t), state = world.gpus?.[gpu]?.state ?? 'ok';
+      const known = `${share} ${state} ${view.gpu === gpu}`;
+      if (this.told[gpu] === known) return;  // most of a thousand are as they were
+      this.told[gpu] = known;
       setAttr(cell, 'data-busy', String(Math.round(share * 8)));
       setAttr(cell, 'data-state', state === 'ok' ? null : state);
       setAttr(cell, 'title', `GPU ${gpu}: ${percent(share)} busy${state === 'ok' ? '' : ', ' + state}`);
@@ -87,7 +91,7 @@ export class LayoutPanel {
   }
 
   private refresh(node: HTMLElement, row: Row) {
-    const {world} = this, model = world.modelsOfGpus()[row.gpu], gpu = this.view.following && world.live ? world.gpus?.[row.gpu] : null;
+    const {world} = this, model = world.modelOf(row.gpu), gpu = this.view.following && world.live ? world.gpus?.[row.gpu] : null;
     const state = gpu && gpu.state !== 'ok' ? ' · ' + gpu.state : '';
     setText(node.querySelector('.gpu-model')!, world.info.gpus[row.gpu] + state);
     setText(node.querySelector('.gpu-watts')!, gpu ? watts(gpu.watts_w) : '');

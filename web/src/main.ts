@@ -170,7 +170,7 @@ function run(world: World) {
   if (view.gpu !== null) lanes.scrollToGpu(view.gpu);
   future();
   request();
-  (window as any).smartmig = {world, view};
+  (window as any).smartmig = {world, view, lanes};
   document.body.dataset.ready = '1';
 }
 

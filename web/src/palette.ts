@@ -3,6 +3,8 @@
 import {KINDS} from '../plain/draw.js';
 import {World} from './world';
 
+const REMEMBERED = 500;  // names may be without end
+
 export class JobColours {
   private rank = new Map<string, number>();
   constructor(private readonly world: World) {}
@@ -12,11 +14,14 @@ export class JobColours {
   of(label: string): number {
     const group = this.group(label);
     let at = this.rank.get(group);
-    if (at === undefined) this.rank.set(group, at = this.rank.size);
+    if (at === undefined) {
+      at = this.rank.size;
+      if (at < REMEMBERED) this.rank.set(group, at);
+    }
     return Math.min(at, KINDS);
   }
   legend(): {name: string; colour: number}[] {
     const list = [...this.rank].map(([name, colour]) => ({name, colour: Math.min(colour, KINDS)}));
-    return list.length > KINDS ? [...list.slice(0, KINDS), {name: `${list.length - KINDS} others`, colour: KINDS}] : list;
+    return list.length > KINDS ? [...list.slice(0, KINDS), {name: list.length < REMEMBERED ? `${list.length - KINDS} others` : 'others', colour: KINDS}] : list;
   }
 }

@@ -25,7 +25,8 @@ export interface Status {
   policy: string; paused: boolean; watts_w: number; power_cap_w: number|null; board_cap_w: number|null;
   queue: {[state: string]: number}; now_at: number; energy: {[part: string]: number};
   shadow: {policy: string; decisions: number; differences: number; compared: unknown}|null;
-  prices: {energy_per_kwh: number; late_per_hour: number}|null;
+  prices: {energy_per_kwh: number; late_per_hour: number; energy_by_hour: number[]|null}|null;
+  et: {value: number; a_per_wmin: number; energy_j: number; mean_tardiness_s: number; jobs: number}|null;
   decisions: {count: number; p50_ms: number; p99_ms: number; refused: number; fallbacks: number};
   quarantined: string[]; shortage: string; disk: string; uptime_s: number; emulated: boolean; journal_position: number;
 }
@@ -56,4 +57,5 @@ export interface Why {
 export interface UsageRow { key: string; jobs: number; done: number; energy_j: number; slice_s: number; late_s: number; cost: number|null; }
 export interface Usage { by: string; rows: UsageRow[]; total: UsageRow; }
 export interface Series { idle_w: number; points: [number, number, number, number][]; joules: {[job: string]: number}; }
+export interface Power { step_s: number; now_at: number; points: {at: number; watts_w: number; joules_j: number; energy_per_kwh: number|null}[]; }
 export interface Summary { [figure: string]: number|null; }

@@ -1,6 +1,6 @@
 // What if, by hand: the form asks the daemon for the future with a change, the future lanes move, and the differences
-// stand here. Nothing is touched before "apply", which needs a token and is offered for what can be applied: a job more,
-// a job less.
+// stand here. Nothing is touched before "apply", which needs a token: a job more or less is the user's, policy and power cap
+// are the operator's and hold until the configuration is read again. What cannot be applied from here is named.
 import {el, fill} from './dom';
 import {energy, money, NA, signed, span} from './format';
 import {post, remove} from './net';
@@ -75,7 +75,16 @@ export class WhatIf {
       el('td', {class: 'change'}, now === null || now === undefined || then === null || then === undefined ? NA : signed(then - now, words)));
     const now = this.world.now(), last = (o: {last_finish_at: number}|null) => o ? Math.max(0, o.last_finish_at - now) : null;
     const moved = c.jobs.filter(j => j.finish_now_at !== null && Math.abs(j.finish_then_at - j.finish_now_at) >= 1);
-    const applies = this.world.info.signed_in && ('job' in this.question || 'remove' in this.question);
+    const q = this.question, steers = 'policy' in q || 'power_cap_w' in q, who = this.world.info;
+    const acts = [...('remove' in q ? ['cancel these jobs'] : []), ...('job' in q ? ['submit the job'] : []), ...('policy' in q ? [`let ${String(q.policy)} decide`] : []),
+                  ...('power_cap_w' in q ? [Number(q.power_cap_w) > 0 ? `cap the fleet at ${String(q.power_cap_w)} W` : 'take the cap away'] : [])];
+    const may = who.signed_in && (!steers || who.operator);
+    const notes = [
+      acts.length && !who.signed_in ? 'Sign in to apply it.' : '', acts.length && who.signed_in && !may ? 'Policy and power cap are the operator’s: this token may not change them.' : '',
+      steers && may ? 'Policy and cap hold until the configuration is read again or the daemon starts anew; the file says what holds for good.' : '',
+      'add_gpus' in q ? 'GPUs cannot be added from here: plug them in and start the daemon anew.' : '',
+      'prices' in q ? 'Prices cannot be applied from here: they are in the daemon’s configuration file (systemctl reload smartmig reads it again).' : '',
+    ].filter(words => words);
     fill(this.out,
       el('table', {id: 'whatif-table'}, el('thead', {}, el('tr', {}, ...['', 'as it is', 'what if', 'difference'].map(t => el('th', {scope: 'col'}, t)))),
         el('tbody', {},
@@ -83,13 +92,15 @@ export class WhatIf {
           row('last job ends in', last(c.now), last(c.then), span), row('jobs', c.now?.jobs, c.then.jobs, v => String(Math.round(v))),
           row('cost', c.now?.cost, c.then.cost, money))),
       el('p', {class: 'note', id: 'whatif-moved'}, `Under ${c.then.policy}, ${moved.length} of ${c.jobs.length} jobs end at another time. The axis shows this future; nothing has been changed.`),
-      applies ? el('button', {id: 'apply', onclick: () => void this.apply()}, 'Apply: submit or cancel these jobs') : null,
-      'policy' in this.question || 'power_cap_w' in this.question || 'prices' in this.question
-        ? el('p', {class: 'note'}, 'Policy, cap and prices are the daemon’s configuration: change the file, then send SIGHUP (systemctl reload smartmig).') : null);
+      acts.length && may ? el('button', {id: 'apply', onclick: () => void this.apply()}, 'Apply: ' + acts.join(', ')) : null,
+      notes.length ? el('p', {class: 'note', id: 'whatif-notes'}, notes.join(' ')) : null);
   }
 
   private async apply() {
     try {
+      const settings: {[key: string]: unknown} = {};
+      for (const key of ['policy', 'power_cap_w']) if (key in this.question) settings[key] = this.question[key];
+      if (Object.keys(settings).length) await post('/v1/settings', settings);
       if ('remove' in this.question)
         for (const id of this.question.remove as number[]) await remove(`/v1/jobs/${id}`);
       if ('job' in this.question) {

@@ -3,11 +3,11 @@
 import {Clock} from './format';
 import {History} from './history';
 import {EventFeed, events, get, hasToken, lines, post, setToken} from './net';
-import {Changes, Futures, Gpu, Model, Series, ShortJob, Status, Summary, Usage, WorldInfo} from './types';
+import {Changes, Futures, Gpu, Model, Power, Series, ShortJob, Status, Summary, Usage, WorldInfo} from './types';
 
 export type Topic = 'history'|'jobs'|'gpus'|'status'|'futures'|'connection'|'who'|'usage';
 
-export interface PowerPoint { t: number; watts: number; queued: number|null; }
+export interface PowerPoint { t: number; watts: number; queued: number|null; price: number|null; }
 
 export abstract class World {
   history!: History;
@@ -22,6 +22,7 @@ export abstract class World {
   summary: Summary|null = null;
   idleWatts: number|null = null;
   power: PowerPoint[] = [];
+  today: {joules: number; money: number|null; since: number}|null = null;  // of the boards, since midnight here or since it is known
   owners = new Set<string>();
   waiting = 0;
   connected = true;
@@ -35,6 +36,7 @@ export abstract class World {
   on(listener: (topic: Topic) => void) { this.listeners.push(listener); }
   protected tell(topic: Topic) { for (const listener of this.listeners) listener(topic); }
   modelsOfGpus(): Model[] { return this.info.gpus.map(name => this.info.models[name]); }
+  modelOf(gpu: number): Model { return this.info.models[this.info.gpus[gpu]]; }
   deadline(label: string): number|null {
     return this.live ? this.byLabel.get(label)?.deadline_at ?? null : this.history.jobs.get(label)?.deadline ?? null;
   }
@@ -55,6 +57,8 @@ export class LiveWorld extends World {
   private futuresDue = false; private futuresBusy = false; private futuresNext = 0;
   private ended: number[] = [];
   private gpusSoon = 0;
+  private kept: Power['points'] = [];
+  private seen: PowerPoint[] = [];
   truncated = false;
 
   now() { return Date.now() / 1000 + this.skew; }
@@ -77,7 +81,9 @@ export class LiveWorld extends World {
     setInterval(() => { this.changesDue = true; void this.pump(); }, 3000);
     setInterval(() => this.askFutures(), 15000);
     setInterval(() => void this.pullUsage(), 20000);
+    setInterval(() => void this.pullPower(), 30000);
     void this.pullUsage();
+    void this.pullPower();
   }
 
   private setInfo(info: WorldInfo) {
@@ -151,10 +157,38 @@ export class LiveWorld extends World {
     try {
       this.status = await get<Status>('/v1/status');
       this.skew = this.status.now_at - Date.now() / 1000;
-      this.power.push({t: this.status.now_at, watts: this.status.watts_w, queued: (this.status.queue.queued ?? 0) + (this.status.queue.held ?? 0)});
-      if (this.power.length > 7200) this.power.splice(0, 1200);
+      this.seen.push({t: this.status.now_at, watts: this.status.watts_w, queued: (this.status.queue.queued ?? 0) + (this.status.queue.held ?? 0), price: this.price()});
+      if (this.seen.length > 2400) this.seen.splice(0, 600);
+      this.joinPower();
       this.tell('status');
     } catch { /* shown by the feed */ }
+  }
+  // What the daemon kept of the time before the page was opened, by the minute; then what the page saw itself.
+  private async pullPower() {
+    if (!this.connected && this.feed) return;
+    try {
+      const day = new Date(this.now() * 1000);
+      const midnight = day.setHours(0, 0, 0, 0) / 1000, since = this.kept.length ? this.kept[this.kept.length - 1].at : 0;
+      const more = (await get<Power>(`/v1/power?since=${since}`)).points;
+      this.kept = [...this.kept.filter(p => p.at < since), ...more].slice(-1500);
+      const today = this.kept.filter(p => p.at >= midnight);
+      this.today = today.length === 0 ? null : {
+        joules: today.reduce((sum, p) => sum + p.joules_j, 0), since: today[0].at,
+        money: today.some(p => p.energy_per_kwh === null) ? null : today.reduce((sum, p) => sum + p.joules_j / 3.6e6 * p.energy_per_kwh!, 0),
+      };
+      this.joinPower();
+      this.tell('usage');
+    } catch { /* shown by the feed */ }
+  }
+  private price(): number|null {
+    const p = this.status?.prices;
+    if (!p || p.energy_per_kwh <= 0) return null;
+    return !p.energy_by_hour ? p.energy_per_kwh : this.kept.length ? this.kept[this.kept.length - 1].energy_per_kwh : null;
+  }
+  private joinPower() {
+    for (const p of this.seen) p.price ??= this.price();
+    const from = this.seen.length ? this.seen[0].t : Infinity;
+    this.power = [...this.kept.filter(p => p.at + 60 <= from).map(p => ({t: p.at, watts: p.watts_w, queued: null, price: p.energy_per_kwh})), ...this.seen];
   }
   private async pollGpus() {
     if (!this.connected && this.feed) return;
@@ -273,7 +307,7 @@ export class RecordedWorld extends World {
     this.idleWatts = series.idle_w;
     for (let i = 0; i < series.points.length; ++i) {
       const [t, joules, queued] = series.points[i], next = series.points[i + 1];
-      if (next && next[0] > t) this.power.push({t, watts: (next[1] - joules) / (next[0] - t), queued});
+      if (next && next[0] > t) this.power.push({t, watts: (next[1] - joules) / (next[0] - t), queued, price: null});
     }
     let id = 0;
     for (const past of this.history.jobs.values()) {

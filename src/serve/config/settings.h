@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/prices.h"
+#include "serve/config/price_curve.h"
 
 namespace smartmig {
 
@@ -47,7 +48,8 @@ struct Settings {
     bool operator==(const Power&) const = default;
   } power;
 
-  EnergyPrices prices;  // both 0: no prices, see priced()
+  EnergyPrices prices;        // both 0: no prices, see priced()
+  PriceCurve energy_by_hour;  // the key `prices.energy_by_hour`; empty: one price all day
 
   struct Defaults {  // of a job that does not say
     Time estimate = std::chrono::minutes(10);
@@ -128,9 +130,17 @@ struct Settings {
   } oom;
 
   std::optional<EnergyPrices> priced() const {
-    return prices.energy_per_kwh > 0 || prices.late_per_hour > 0 ? std::optional(prices) : std::nullopt;
+    EnergyPrices out = prices;
+    if (out.energy_per_kwh == 0 && !energy_by_hour.empty()) out.energy_per_kwh = energy_by_hour.mean();
+    return out.energy_per_kwh > 0 || out.late_per_hour > 0 ? std::optional(out) : std::nullopt;
   }
   bool operator==(const Settings&) const = default;
 };
+
+// Of a watt-minute against a minute of one job's tardiness.
+inline double weight_of(const Settings& settings) {
+  const auto prices = settings.priced();
+  return prices && prices->weight() > 0 ? prices->weight() : kPaperWeight;
+}
 
 }  // namespace smartmig

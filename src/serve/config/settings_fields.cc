@@ -143,6 +143,16 @@ SettingField texts(std::string key, std::string help, std::vector<std::string>& 
           }};
 }
 
+SettingField price_curve(std::string key, std::string help, PriceCurve& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kText) return invalid("needs a text: \"0:0.18 7:0.31 22:0.18\"");
+            SMARTMIG_TRY(target, PriceCurve::parse(value.text));
+            return Ok{};
+          },
+          [&target] { return toml_text(target.text()); }};
+}
+
 SettingField fixed(SettingField field) {
   field.reloadable = false;
   return field;
@@ -186,6 +196,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
       number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.power.fleet_cap_w, 0, 1e9),
       number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown",
                    c.prices.energy_per_kwh, 0, 1e6),
+      price_curve("prices.energy_by_hour",
+                  "money for a kilowatt-hour from an hour of the day on: \"0:0.18 7:0.31 22:0.18\"; empty: one price "
+                  "all day",
+                  c.energy_by_hour),
       number_field("prices.late_per_hour", "money for an hour that a job with a deadline is late",
                    c.prices.late_per_hour, 0, 1e9),
       duration("defaults.estimate", "run time on a whole GPU of a job of which nothing is known", c.defaults.estimate,

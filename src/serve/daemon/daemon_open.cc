@@ -42,6 +42,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->upkeep_.set_last_without_log(logs->second);
   if (const auto accounts = start.values.find("accounts"); accounts != start.values.end())
     daemon->visible_.set_accounts(accounts->second);
+  if (const auto power = start.values.find("power"); power != start.values.end())
+    daemon->state_->figures.power.load(power->second);
   if (const auto groups = start.values.find("groups"); groups != start.values.end())
     daemon->state_->groups.load(groups->second);
   if (const auto reserved = start.values.find("reservations"); reserved != start.values.end())

@@ -10,6 +10,11 @@
 namespace smartmig {
 namespace {
 
+std::string settings_words(const std::string& policy, double cap_w) {
+  return fmt::format("{} decides, {}, until the configuration is read again", policy,
+                     cap_w > 0 ? fmt::format("under a cap of {:.0f} W", cap_w) : "without a power cap");
+}
+
 Result<Ok> operator_only(const Caller& caller, const char* what) {
   if (caller.operator_rights) return Ok{};
   return no_permission("{} is for the operator: root, or the user who runs the daemon", what);
@@ -203,6 +208,30 @@ Result<Json> DaemonService::reload(const Caller& caller) {
     SMARTMIG_RETURN_IF_ERROR(d.set_settings(settings));
     return Json{{"policy", d.policies().name()}};
   });
+}
+
+Result<Json> DaemonService::set_settings(const Caller& caller, const Json& body) {
+  SMARTMIG_RETURN_IF_ERROR(operator_only(caller, "changing the policy or the power cap"));
+  SMARTMIG_TRY(const JsonObject object, JsonObject::open(body, "settings", "", {"policy", "power_cap_w"}));
+  SMARTMIG_TRY(const std::string policy, object.text("policy", ""));
+  std::optional<double> cap;
+  if (object.has("power_cap_w")) {
+    SMARTMIG_TRY(cap, object.number("power_cap_w", 0, 1e9));
+  }
+  if (policy.empty() && !cap) return invalid("say what to change: policy or power_cap_w");
+  return ask<Json>(
+      [&](Daemon& d) -> Result<Json> {
+        Settings wanted = d.state().settings;
+        if (!policy.empty()) wanted.policy.name = policy;
+        if (cap) wanted.power.fleet_cap_w = *cap;
+        SMARTMIG_RETURN_IF_ERROR(d.set_settings(std::move(wanted)));
+        const double now = d.state().settings.power.fleet_cap_w;
+        d.state().session.note(
+            "settings", fmt::format("\"policy\":{},\"power_cap_w\":{},\"words\":{}", json_text(d.policies().name()),
+                                    now, json_text(settings_words(d.policies().name(), now))));
+        return Json{{"policy", d.policies().name()}, {"power_cap_w", now > 0 ? Json(now) : Json()}};
+      },
+      true);
 }
 
 Result<Json> DaemonService::backup(const Caller& caller, const std::string& path) {

@@ -40,9 +40,11 @@ class DaemonService final : public Service {
   Result<Json> futures(const Caller& caller, int count) override;
   Result<Json> gpus(const Caller& caller) override;
   Result<Json> status(const Caller& caller) override;
+  Result<Json> power(const Caller& caller, std::uint64_t since) override;
   Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) override;
   Result<Json> set_queue(const Caller& caller, bool pause) override;
   Result<Json> reload(const Caller& caller) override;
+  Result<Json> set_settings(const Caller& caller, const Json& body) override;
   Result<Json> backup(const Caller& caller, const std::string& path) override;
   Result<Log> log(const Caller& caller, std::uint64_t id, int attempt) override;
   Result<Lines> events(const Caller& caller, std::uint64_t after, int limit, double wait_s) override;

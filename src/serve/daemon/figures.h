@@ -4,6 +4,7 @@
 #include <array>
 
 #include "serve/daemon/job_record.h"
+#include "serve/daemon/power_series.h"
 #include "serve/http/metrics_text.h"
 
 namespace smartmig {
@@ -20,6 +21,7 @@ class Figures {
   explicit Figures(UnixTime started) : started_(started) {}
 
   Counts counts;
+  PowerSeries power;            // the only part that outlives a restart
   void decided(double took_s);  // wall clock
   void reconfigured(bool create, bool ok, double took_s);
 

@@ -53,6 +53,7 @@ void GpuReports::sampled(const LaneResult& result) {
   const int gpu = int(index(result.gpu));
   const EnergyInterval interval = boards_.measure(result, session_.cluster().gpu(result.gpu).watts);
   credit(interval);
+  if (figures_.power.add(result.ended, interval.joules)) book_.pending().set_value("power", figures_.power.text());
   book_.settled(gpu, result.ended);
   if (!interval.words.empty())
     session_.note("energy", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(interval.words)));

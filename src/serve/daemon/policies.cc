@@ -32,7 +32,7 @@ PolicySpec Policies::spec(std::string name, bool own) const {
   }
   out.options.rule.seed = settings_.policy.seed;
   out.options.gather = settings_.policy.gather;
-  out.options.rule.w = settings_.prices.weight() > 0 ? settings_.prices.weight() : kPaperWeight;
+  out.options.rule.w = weight_of(settings_);
   out.cost = cost_;
   out.guarding = settings_.policy.guard ? Guarding::kAlways : Guarding::kByOwner;
   out.overtaking = {settings_.overtaking.bound, settings_.overtaking.patience};

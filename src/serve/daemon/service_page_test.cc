@@ -132,5 +132,63 @@ TEST(DaemonPage, WhatIfByHand) {
   EXPECT_FALSE(whatif({{"lanes", true}})) << "nothing is to change";
 }
 
+TEST(DaemonPage, PowerIsKeptFromBeforeSomebodyLooks) {
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.energy_by_hour = *PriceCurve::parse("0:0.25"); });
+  q.submit(q.alice, 600);
+  q.run(240);
+  const auto power = [&](std::uint64_t since) {
+    return page_answer(q, [=](DaemonService& s) { return s.power(Caller{}, since); });
+  };
+  const Json all = power(0), status = page_answer(q, [](DaemonService&s) { return s.status(Caller{}); });
+  ASSERT_GE(all["points"].size(), 4u) << all.dump();
+  double joules = 0;
+  for (const Json& point : all["points"]) {
+    joules += point["joules_j"].get<double>();
+    EXPECT_GT(point["watts_w"].get<double>(), 20) << point.dump();
+    EXPECT_EQ(point["energy_per_kwh"], 0.25);
+  }
+  const Json& energy = status["energy"];
+  const double booked =
+      energy["counter_j"].get<double>() + energy["power_integral_j"].get<double>() + energy["model_j"].get<double>();
+  EXPECT_NEAR(joules, booked, 0.1 * booked);
+  const auto last = all["points"].back()["at"].get<std::uint64_t>();
+  EXPECT_EQ(power(last)["points"].size(), 1u);
+  EXPECT_EQ(status["prices"]["energy_by_hour"].size(), 24u);
+  EXPECT_TRUE(status["et"].is_null()) << "nothing has ended";
+}
+
+TEST(DaemonPage, EtIsThatOfEndedJobs) {
+  Queue q;
+  q.submit(q.alice, 20);
+  q.run(60);
+  const Json status = page_answer(q, [](DaemonService& s) { return s.status(Caller{}); });
+  ASSERT_FALSE(status["et"].is_null()) << status.dump();
+  const Json& et = status["et"];
+  const double a = et["a_per_wmin"].get<double>();
+  EXPECT_EQ(et["jobs"], 1);
+  EXPECT_NEAR(et["value"].get<double>(),
+              (a * et["energy_j"].get<double>() / 60 + et["mean_tardiness_s"].get<double>() / 60) / (a + 1), 1e-9);
+}
+
+TEST(DaemonPage, TheOperatorAppliesAPolicyAndACap) {
+  Queue q("2xa100-40gb");
+  const auto set = [&](const Caller& who, const Json& body) {
+    return answered<Json>(q, [&](DaemonService& s) { return s.set_settings(who, body); });
+  };
+  EXPECT_FALSE(set(q.alice, {{"policy", "static+cedf"}})) << "not hers to change";
+  const Caller root{0, 0, true};
+  const auto done = set(root, {{"policy", "static+cedf"}, {"power_cap_w", 400}});
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_NE((*done)["policy"].get<std::string>().find("static+cedf"), std::string::npos);
+  const Json status = page_answer(q, [](DaemonService& s) { return s.status(Caller{}); });
+  EXPECT_EQ(status["power_cap_w"], 400);
+  EXPECT_FALSE(set(root, {{"policy", "no-such-policy"}}));
+  EXPECT_EQ(page_answer(q, [](DaemonService& s) { return s.status(Caller{}); })["policy"], status["policy"])
+      << "a refused one changes nothing";
+  EXPECT_TRUE(set(root, {{"power_cap_w", 0}}));
+  EXPECT_TRUE(page_answer(q, [](DaemonService& s) { return s.status(Caller{}); })["power_cap_w"].is_null());
+  EXPECT_FALSE(set(root, Json::object())) << "nothing to change";
+}
+
 }  // namespace
 }  // namespace smartmig

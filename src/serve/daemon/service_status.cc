@@ -1,5 +1,6 @@
 // What the API shows of the GPUs and of the daemon itself.
 #include <algorithm>
+#include <numeric>
 
 #include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/daemon_service.h"
@@ -93,6 +94,29 @@ Json quarantined_slices(const Daemon& daemon) {
   return out;
 }
 
+Json hourly_json(const PriceCurve& curve) {
+  if (curve.empty()) return Json();
+  Json out = Json::array();
+  for (int hour = 0; hour < 24; ++hour) out.push_back(curve.at_hour(hour));
+  return out;
+}
+
+// The objective since the daemon's start, over the jobs that ended; null before one has.
+Json et_json(const Daemon& daemon) {
+  const Counts& counts = daemon.counts();
+  const std::uint64_t jobs = std::accumulate(counts.ended.begin(), counts.ended.end(), std::uint64_t{0});
+  if (jobs == 0) return Json();
+  const double energy_wmin = daemon.state().boards.meter().totals().booked_j() / 60;
+  // A sum over jobs weighs a watt-minute by this; a mean by its share of them.
+  const double a = weight_of(daemon.state().settings) / double(jobs);
+  const double mean_min = counts.ended_tardiness_s / 60 / double(jobs);
+  return {{"value", (a * energy_wmin + mean_min) / (a + 1)},
+          {"a_per_wmin", a},
+          {"energy_j", energy_wmin * 60},
+          {"mean_tardiness_s", mean_min * 60},
+          {"jobs", jobs}};
+}
+
 }  // namespace
 
 Result<Json> DaemonService::gpus(const Caller&) {
@@ -100,6 +124,26 @@ Result<Json> DaemonService::gpus(const Caller&) {
     Json list = Json::array();
     for (std::size_t g = 0; g < d.state().boards.size(); ++g) list.push_back(gpu_json(d, GpuId(g)));
     return Json{{"gpus", std::move(list)}};
+  });
+}
+
+Result<Json> DaemonService::power(const Caller&, std::uint64_t since) {
+  return ask<Json>([since](Daemon& d) -> Result<Json> {
+    const Settings& s = d.state().settings;
+    const auto prices = s.priced();
+    Json points = Json::array();
+    for (const PowerSeries::Point& point : d.state().figures.power.points()) {
+      if (point.covered_s < 1 || point.minute * 60 < std::int64_t(since)) continue;
+      const UnixTime at = from_unix_us(point.minute * 60'000'000);
+      Json price;
+      if (prices && prices->energy_per_kwh > 0)
+        price = s.energy_by_hour.empty() ? prices->energy_per_kwh : s.energy_by_hour.at(at);
+      points.push_back({{"at", point.minute * 60},
+                        {"watts_w", point.watts()},
+                        {"joules_j", point.joules},
+                        {"energy_per_kwh", std::move(price)}});
+    }
+    return Json{{"step_s", 60}, {"now_at", unix_seconds(d.now())}, {"points", std::move(points)}};
   });
 }
 
@@ -137,8 +181,11 @@ Result<Json> DaemonService::status(const Caller&) {
     out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
     out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
     out["prices"] = Json();
-    if (s.priced())
-      out["prices"] = {{"energy_per_kwh", s.prices.energy_per_kwh}, {"late_per_hour", s.prices.late_per_hour}};
+    if (const auto prices = s.priced())
+      out["prices"] = {{"energy_per_kwh", prices->energy_per_kwh},
+                       {"late_per_hour", prices->late_per_hour},
+                       {"energy_by_hour", hourly_json(s.energy_by_hour)}};
+    out["et"] = et_json(d);
     out["overtaken_max"] = d.policies().stack().most_overtaken();
     out["visible"] = state.session.belief().visible();
     out["journal_position"] = state.session.journal().position();

@@ -166,6 +166,7 @@ Effects effects() {
       {"power.board_cap_w", {"power.board_cap_w = 150", most_watts}},
       {"power.fleet_cap_w", {"power.fleet_cap_w = 150", most_watts}},
       {"prices.energy_per_kwh", {"prices.energy_per_kwh = 0.3", cost_of_a_late_job}},
+      {"prices.energy_by_hour", {"prices.energy_by_hour = \"0:0.3 12:0.4\"", cost_of_a_late_job}},
       {"prices.late_per_hour", {"prices.late_per_hour = 2", cost_of_a_late_job}},
       {"defaults.estimate", {"defaults.estimate = \"20m\"", record_of_a_job}},
       {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},

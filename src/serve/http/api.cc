@@ -230,8 +230,12 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
       return json(service.set_queue(caller, false));
     case ApiCall::kReload:
       return json(service.reload(caller));
+    case ApiCall::kSetSettings:
+      return json(service.set_settings(caller, *body));
     case ApiCall::kBackup:
       return json(back_up(service, caller, *body));
+    case ApiCall::kPower:
+      return json(service.power(caller, std::uint64_t(query->since)));
     case ApiCall::kStatus:
       return json(service.status(caller));
     case ApiCall::kEvents:

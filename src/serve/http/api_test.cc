@@ -91,6 +91,8 @@ TEST(Api, RefusesWhatDoesNotFit) {
   ASSERT_EQ(reply.headers.size(), 1u);
   EXPECT_EQ(reply.headers[0].second, "POST, GET");
   EXPECT_EQ(w.ask("POST", "/v1/reload").status, 501);
+  EXPECT_EQ(Json::parse(w.ask("GET", "/v1/power?since=60").body)["since"], 60);
+  EXPECT_EQ(Json::parse(w.ask("POST", "/v1/settings", R"({"power_cap_w":9})").body)["asked"]["power_cap_w"], 9);
   for (const char* body : {"", "[]", "{", "17", "{\"command\":[\"\xff\"]}", "{\"jobs\":7}", "{\"jobs\":[1]}"})
     EXPECT_EQ(w.ask("POST", "/v1/jobs", body).status, 400) << body;
   EXPECT_EQ(w.ask("POST", "/v1/jobs", "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}").status,

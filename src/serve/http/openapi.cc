@@ -128,13 +128,20 @@ constexpr SchemaShape kShapes[] = {
     {"Status", "The daemon at a glance.",
      "version:text policy:text shadow:text? driver:text isolated:bool isolation:text paused:bool uptime_s:num "
      "queue:Counts quarantined:[text] "
-     "watts_w:num energy:Energy decisions:Decisions power_cap_w:num? prices:Prices? overtaken_max:int disk:text shortage:text "
+     "watts_w:num energy:Energy decisions:Decisions power_cap_w:num? prices:Prices? et:Et? overtaken_max:int disk:text shortage:text "
      "clock:text"},
     {"Counts", "Jobs by state.", "held:int queued:int running:int done:int failed:int"},
     {"Energy", "Joules by how they were found, and where they went.",
      "counter_j:num power_integral_j:num model_j:num attributed_j:num idle_j:num unattributed_j:num"},
     {"Decisions", "Of the policy.", "count:int p50_ms:num p99_ms:num refused:int fallbacks:int"},
-    {"Prices", "What energy and lateness cost.", "energy_per_kwh:num late_per_hour:num"},
+    {"Prices", "What energy and lateness cost. energy_by_hour: of each hour of the day, where it is not one price.",
+     "energy_per_kwh:num late_per_hour:num energy_by_hour:[num]?"},
+    {"Et", "The objective since the daemon's start, over the jobs that ended.",
+     "value:num a_per_wmin:num energy_j:num mean_tardiness_s:num jobs:int"},
+    {"Power", "By the minute, a day at most, restarts included.", "step_s:int now_at:num points:[PowerPoint]"},
+    {"PowerPoint", "A minute. energy_per_kwh: the price then; null without prices.",
+     "at:int watts_w:num joules_j:num energy_per_kwh:num?"},
+    {"SettingsChange", "Another policy, or another cap of the whole fleet (0: none).", "-policy:text -power_cap_w:num"},
     {"Health", "words: what is wrong.", "alive:bool ready:bool words:text"},
     {"Document", "An OpenAPI document.", "openapi:text info:any paths:any components:any"},
 };

@@ -70,9 +70,12 @@ class Service {
   virtual Result<Json> futures(const Caller& caller, int count) = 0;
   virtual Result<Json> gpus(const Caller& caller) = 0;
   virtual Result<Json> status(const Caller& caller) = 0;
+  virtual Result<Json> power(const Caller& caller, std::uint64_t since) = 0;  // of the last day; since: Unix seconds
   virtual Result<Json> set_gpu(const Caller& caller, int gpu, bool drain) = 0;
   virtual Result<Json> set_queue(const Caller& caller, bool pause) = 0;
   virtual Result<Json> reload(const Caller& caller) = 0;
+  // {"policy","power_cap_w"}: as a reload would, but until the next one only.
+  virtual Result<Json> set_settings(const Caller& caller, const Json& body) = 0;
   virtual Result<Json> backup(const Caller& caller, const std::string& path) = 0;
   // Where the log of an attempt lies, after the caller's right to read it was checked. attempt 0: the last one.
   struct Log {
