@@ -21,6 +21,8 @@ export function profileOf(slice: string): string {
   return at < 0 ? slice : slice.slice(0, at);
 }
 
+const MOST_WORDS = 8000;  // of decisions
+
 export class History {
   gpus: GpuPast[];
   jobs = new Map<string, PastJob>();
@@ -35,6 +37,7 @@ export class History {
   private queue = new Set<string>();
   private origin = 0;
   private closed = 0;
+  private said = 0;
 
   constructor(readonly models: Model[], readonly keep = 20000) {
     this.gpus = models.map(m => ({slots: Array.from({length: m.memory_slices}, () => []), layouts: [], blocked: false}));
@@ -195,7 +198,12 @@ export class History {
     const last = this.decisions[this.decisions.length - 1];
     if (last && t - last.at < 1e-3 && last.words.length < 40) last.words.push(words);
     else this.decisions.push({at: t, words: [words], notes: []});
-    if (this.decisions.length > 4000) this.decisions.splice(0, 1000);
+    if (++this.said > MOST_WORDS) {  // the older half goes
+      let gone = 0, less = 0;
+      while (less < MOST_WORDS / 2 && gone < this.decisions.length - 1) less += Math.max(1, this.decisions[gone++].words.length);
+      this.decisions.splice(0, gone);
+      this.said -= less;
+    }
   }
 
   private note(e: any) {
@@ -209,7 +217,10 @@ export class History {
     if (!words) return;
     const last = this.decisions[this.decisions.length - 1];
     if (last && Math.abs(e.at - last.at) < 0.5) last.notes.push(words);
-    else this.decisions.push({at: e.at, words: [], notes: [words]});
+    else {
+      this.decisions.push({at: e.at, words: [], notes: [words]});
+      ++this.said;
+    }
   }
 
   // ---- questions
