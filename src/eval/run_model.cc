@@ -20,6 +20,7 @@ constexpr double kLoad = 0.35, kLoadSd = 0.2;
 constexpr double kChange = 0.5;
 constexpr double kChangedNoise = 0.1;  // more noise of runs before a change: the curve may have changed as well
 constexpr double kFarNumber = 3;       // logarithms further apart count as this
+constexpr double kMoreIsLonger = 0.5;  // mean of a number's slope over its spread
 constexpr double kLaunchSd = 0.07;
 
 struct Choice {
@@ -28,6 +29,14 @@ struct Choice {
 constexpr Choice kNoises[] = {{0.03, 0.15}, {0.07, 0.35}, {0.15, 0.3}, {0.3, 0.15}, {0.7, 0.05}};
 constexpr Choice kNumberSlopes[] = {{0.02, 0.4}, {0.4, 0.35}, {0.9, 0.25}};
 constexpr Choice kVariants[] = {{0.03, 0.45}, {0.25, 0.4}, {0.8, 0.15}};
+
+// What larger counts on the command line are taken to mean before runs say so; numbers below 1 are none.
+double expected_of(const RunNumbers& numbers, const RunNumbers& centre, double spread) {
+  double sum = 0;
+  for (std::size_t j = 0; j < kRunNumbers; ++j)
+    sum += std::clamp(std::max(0.0, numbers[j]) - std::max(0.0, centre[j]), -kFarNumber, kFarNumber);
+  return kMoreIsLonger * spread * sum;
+}
 
 bool same_numbers(const RunNumbers& a, const RunNumbers& b) { return a == b; }
 
@@ -128,7 +137,8 @@ RunModel::Spread RunModel::best_spread() const {
         const std::vector<double> lower = factor(one, kDeviationSel);
         std::vector<double> rest;
         for (const SeenRun& run : runs_)
-          rest.push_back(run.log_s - middle.at(run.place.log_share) - kLoad * run.place.load);
+          rest.push_back(run.log_s - middle.at(run.place.log_share) - kLoad * run.place.load -
+                         expected_of(run.place.numbers, runs_.front().place.numbers, slope.value));
         solve(lower, rest);
         double score = deterministic_log(noise.weight * slope.weight * variant.weight);
         for (std::size_t i = 0; i < rest.size(); ++i)
@@ -147,7 +157,8 @@ void RunModel::weigh(const CurveSet& curves) {
     double score = one.log_weight;
     for (std::size_t r = 0; r < n; ++r) {
       const double there = one.curve.at(runs_[r].place.log_share);
-      rest[r] = runs_[r].log_s - there - kLoad * runs_[r].place.load;
+      rest[r] = runs_[r].log_s - there - kLoad * runs_[r].place.load -
+                expected_of(runs_[r].place.numbers, runs_.front().place.numbers, spread_.numbers);
       if (runs_[r].launch_share >= 0) {
         const double missing = runs_[r].launch_share - one.launch * deterministic_exp(-there);
         if (missing > 0) score -= 0.5 * missing * missing / (kLaunchSd * kLaunchSd) / double(n);
@@ -215,8 +226,11 @@ TimeBelief RunModel::at(const RunPlace& place) const {
   const std::vector<double> weights = weights_for(asked, half);
   double variance = shared(asked, asked, spread_, kDeviation);
   for (const double x : half) variance -= x * x;
-  double rest = kLoad * place.load, mean = 0, square = 0;
-  for (std::size_t r = 0; r < runs_.size(); ++r) rest += weights[r] * (runs_[r].log_s - kLoad * runs_[r].place.load);
+  const RunNumbers& centre = runs_.front().place.numbers;
+  double rest = kLoad * place.load + expected_of(place.numbers, centre, spread_.numbers), mean = 0, square = 0;
+  for (std::size_t r = 0; r < runs_.size(); ++r)
+    rest += weights[r] * (runs_[r].log_s - kLoad * runs_[r].place.load -
+                          expected_of(runs_[r].place.numbers, centre, spread_.numbers));
   for (const Kept& kept : kept_) {
     double m = kept.curve.curve.at(place.log_share);
     for (std::size_t r = 0; r < runs_.size(); ++r) m -= weights[r] * kept.at_runs[r];

@@ -8,7 +8,7 @@
 //               together and leaves the curve open; a second size nearly settles it
 //   deviation   no curve is exactly the command's: 0.08 at each size, alike at near ones
 //   numbers     a slope for each (`--steps 300`), and an offset for each set of numbers; how much they matter is chosen
-//               by what explains the runs best, from a few values
+//               by what explains the runs best, from a few values. Until runs say so a slope is more likely up than down
 //   neighbours  a factor that grows with the share of the board that others used: 0.35 in the logarithm for all of it,
 //               within 0.2, from copies of seven kinds side by side on an H200 (docs/learning-jobs.md)
 //   change      0.5 where the program has changed between two runs

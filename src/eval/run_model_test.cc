@@ -81,6 +81,25 @@ TEST(RunModel, OneOddRunMovesLittle) {
   EXPECT_LT(on(model, 2).noise, 0.2);
 }
 
+TEST(RunModel, MoreIsTakenToBeLongerUntilRunsSayOtherwise) {
+  const auto with = [](double number, double seconds) {
+    SeenRun run = run_on(1, seconds);
+    run.place.numbers[0] = std::log(number);
+    return run;
+  };
+  const auto at = [](const RunModel& model, double number) {
+    return std::exp(model.at({std::log(1 / 7.0), 0, {std::log(number)}}).log_s);
+  };
+  const RunModel one({with(800, 10)}, CurveSet::builtin(), 0);
+  EXPECT_GT(at(one, 4500), 12);
+  EXPECT_LT(at(one, 100), 9);
+  const RunModel rate({with(0.1, 10)}, CurveSet::builtin(), 0);
+  EXPECT_NEAR(at(rate, 0.001), 10, 0.5) << "no count";
+  std::vector<SeenRun> seeds;
+  for (const double seed : {1, 7, 42, 1000}) seeds.push_back(with(seed, 10));
+  EXPECT_NEAR(at(RunModel(seeds, CurveSet::builtin(), 0), 300), 10, 0.7);
+}
+
 TEST(RunModel, KnowsLaunchFromItsFirstCudaCall) {
   SeenRun run = run_on(1, 30);
   const RunModel before({run}, CurveSet::builtin(), 0);

@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kMeanShare = 0.1, kChangeShare = 0.01;
+constexpr double kOrderShare = 0.1, kChangeShare = 0.01;
 constexpr double kChangesQueueWithin = 3;  // seconds: changes of one GPU this near to each other come one by one
 
 ScheduleProblem::Geometry geometry_of(const Platform::Model& model) {
@@ -50,6 +50,10 @@ ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> 
   boards_.resize(gpus);
   for (std::size_t g = 0; g < gpus; ++g) read_board(cluster, g);
   for (const JobId job : jobs) read_job(cluster, job);
+  double squares = 0;
+  for (const double area : least_area_s_) squares += area * area;
+  for (const double area : least_area_s_)
+    weighs_.push_back(area * area * double(ids_.size()) / std::max(1e-9, squares));
   const double open = double(std::max<std::ptrdiff_t>(1, std::count(open_.begin(), open_.end(), 1)));
   whole_joules_ += idle_watts_ * whole_end_s_ / open;
   whole_end_s_ = std::max(1e-6, whole_end_s_ / open);
@@ -170,14 +174,15 @@ bool ScheduleProblem::lay(std::size_t gpu, PlannedRun run, PaperBoard& board) co
   const double end = start + took;
   for (std::size_t s = first; s < PaperBoard::kSlots && (mask >> s & 1); ++s) board.free_s[s] = end;
   board.end_s = std::max(board.end_s, end);
-  board.sum_end_s += end;
+  const double share = double(facts.slices[run.where]) / std::max(1, slices_), whole = share * share;
+  board.order_s += took + start * (whole + (1 - whole) * weighs_[run.job]);
   board.joules += joules_[run.job * types_ + index(facts.type[run.where])];
   board.taught_s += taught_s_[run.job * types_ + index(facts.type[run.where])];
   return true;
 }
 
 ScheduleValue ScheduleProblem::value_of(std::size_t gpu, const PaperBoard& board) const {
-  ScheduleValue out{board.end_s, board.sum_end_s, board.joules + on_watts_[gpu] * board.end_s, board.change_s,
+  ScheduleValue out{board.end_s, board.order_s, board.joules + on_watts_[gpu] * board.end_s, board.change_s,
                     0,           board.taught_s};
   for (std::size_t s = 0; s < geometry(gpu).ends; ++s) out.squares_s2 += board.free_s[s] * board.free_s[s];
   return out;
@@ -187,7 +192,7 @@ double ScheduleProblem::worth(const ScheduleValue& all, double even) const {
   const double jobs = double(std::max<std::size_t>(1, ids_.size())), ends = double(std::max<std::size_t>(1, ends_));
   return (1 - weight_) * (all.end_s + even * std::sqrt(all.squares_s2 / ends)) / whole_end_s_ +
          weight_ * (all.joules + idle_watts_ * all.end_s) / whole_joules_ +
-         (kMeanShare * all.sum_end_s / jobs + kChangeShare * all.change_s / double(boards_.size()) -
+         (kOrderShare * all.order_s / jobs + kChangeShare * all.change_s / double(boards_.size()) -
           all.taught_s / std::max(1, slices_)) /
              whole_end_s_;
 }

@@ -8,8 +8,13 @@
 //
 //   (1 - w) * time until all is done + w * joules until then,   each over its value with every job on a whole GPU
 //
-// and small shares that settle ties and lead a search on: how evenly the slots end, the mean end of the jobs, and the
-// seconds of changes; and what runs teach. Units: seconds from now, joules.
+// and small shares that settle ties and lead a search on: how evenly the slots end, the order of the jobs, and the
+// seconds of changes; and what runs teach.
+//
+// Order: times are never quite as planned, and what has not begun can still go elsewhere. So of jobs that run side by side
+// the long ones start first, and the short ones at the end fill what the others leave: starts are weighed by area^2. Where a
+// run takes the whole fleet nothing can go elsewhere, and the short come first: its start counts as any other's (the mean
+// end). Between the two by the square of the share of the slices that a run has. Units: seconds from now, joules.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -33,12 +38,12 @@ struct PaperBoard {
   std::array<double, kSlots> free_s{};          // by memory slot
   std::array<std::uint8_t, kSlots> instance{};  // the placement that stands there
   double changes_until_s = 0;                   // the last change laid down
-  double end_s = 0, sum_end_s = 0, joules = 0, change_s = 0;
+  double end_s = 0, order_s = 0, joules = 0, change_s = 0;
   double taught_s = 0;  // slice-seconds that its runs are worth for what they teach (Job::teaches)
 };
 
 struct ScheduleValue {
-  double end_s = 0, sum_end_s = 0, joules = 0, change_s = 0, squares_s2 = 0, taught_s = 0;
+  double end_s = 0, order_s = 0, joules = 0, change_s = 0, squares_s2 = 0, taught_s = 0;
 };
 
 class ScheduleProblem {
@@ -92,8 +97,8 @@ class ScheduleProblem {
   int slices_ = 0;
   std::size_t ends_ = 0, types_ = 0;
   std::vector<JobId> ids_;
-  std::vector<double> run_s_, joules_, taught_s_;  // [job][type]
-  std::vector<double> least_area_s_, efficient_run_s_;
+  std::vector<double> run_s_, joules_, taught_s_;                // [job][type]
+  std::vector<double> least_area_s_, efficient_run_s_, weighs_;  // weighs: area^2, 1 in the mean
   std::vector<std::uint8_t> efficient_slices_;
   double whole_end_s_ = 0, whole_joules_ = 0;  // every job on its largest slice, one after another
 };

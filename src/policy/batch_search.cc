@@ -13,7 +13,7 @@ constexpr double kEvenAtFirst = 0.4;
 constexpr std::size_t kClosely = 16;  // GPUs that a job looks at when it is added: those that have room soonest
 
 void add(ScheduleValue& to, const ScheduleValue& more, double sign = 1) {
-  to.sum_end_s += sign * more.sum_end_s;
+  to.order_s += sign * more.order_s;
   to.joules += sign * more.joules;
   to.change_s += sign * more.change_s;
   to.squares_s2 += sign * more.squares_s2;
@@ -93,10 +93,10 @@ std::vector<PlannedRuns> BatchSearch::extended(std::vector<PlannedRuns> lists, s
     const auto look = [&](std::uint32_t g) {
       for (const std::uint8_t where : problem_.geometry(g).offered) {
         PaperBoard board = boards[g];
-        const double before = board.sum_end_s;
         if (!problem_.lay(g, {job, where}, board)) continue;
         const double area = problem_.run_s(job, g, where) * problem_.geometry(g).slices[where];
-        const double cost = board.sum_end_s - before + 1e-3 * (board.end_s - boards[g].end_s) +
+        const double end = board.free_s[problem_.geometry(g).first[where]];
+        const double cost = end + 1e-3 * (board.end_s - boards[g].end_s) +
                             price * (area - problem_.least_area_s(job)) / std::max(1, problem_.slices());
         if (cost < least) least = cost, best.where = where, best_gpu = g;
       }

@@ -65,6 +65,16 @@ TEST(Batch, TheLongestDoesNotStartLast) {
   EXPECT_TRUE(started);
 }
 
+// On seven slices any order within a pair ends alike: but if one takes longer than planned, a short one can still go elsewhere.
+TEST(Batch, SideBySideTheLongComeFirst) {
+  const fixture::Work small{10, 10, 10, 10, 10}, large{20, 20, 20, 20, 20};
+  std::vector<fixture::Work> jobs(7, small);
+  jobs.insert(jobs.end(), 7, large);
+  const First first = decide(0, jobs, "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6");
+  ASSERT_EQ(first.plan.starts.size(), 7u);
+  for (const Start& start : first.plan.starts) EXPECT_GE(index(start.job), 7u);
+}
+
 // Of unknown jobs nothing says that another order is better than the one in which they came.
 TEST(Batch, JobsThatAreAlikeStartInTheOrderOfTheirArrival) {
   const First first = decide(0, std::vector(23, kFlat), "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6");

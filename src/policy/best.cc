@@ -29,6 +29,7 @@ bool BestPolicy::deadline_waits(const Cluster& cluster) {
 
 BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
   Queue out;
+  JobId before = kNoJob;
   for (JobId id = cluster.first_unfinished(); id != kNoJob; id = cluster.next_unfinished(id)) {
     if (cluster.state(id).phase != JobPhase::kQueued) continue;
     const Job& job = cluster.jobs().job(id);
@@ -42,6 +43,9 @@ BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
       if (work >= Time{0} && (least < 0 || area < least)) least = area;
     }
     out.slice_minutes += std::max(0.0, least);
+    for (std::size_t t = 0; t < cluster.platform().types().size() && before != kNoJob; ++t)
+      out.alike &= cluster.jobs().work(id, TypeId(t)) == cluster.jobs().work(before, TypeId(t));
+    before = id;
   }
   return out;
 }
@@ -60,6 +64,14 @@ bool BestPolicy::is_batch(const Cluster& cluster, const Queue& queue) {
   return queue.jobs > std::size_t(slices) && minutes(cluster.now() - queue.last) >= kQuiet * takes;
 }
 
+Time BestPolicy::burst_goes_on_until(const Cluster& cluster, const Queue& queue) const {
+  constexpr double kOfTheQueue = 0.05;
+  const int slices = cluster.platform().total_compute_slices();
+  if (queue.alike && queue.jobs >= std::size_t(slices)) return Time{-1};
+  const Time most = from_minutes(kOfTheQueue * queue.slice_minutes / slices);
+  return std::min(queue.last + gather_, queue.first + std::clamp(most, 4 * gather_, 20 * gather_));
+}
+
 void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
   if (deadline_waits(cluster)) {
     by_batch_ = false;
@@ -74,7 +86,7 @@ void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
     planner_->decide(cluster, plan);
   }
   if (plan.empty() || leaves_a_gpu_idle(cluster, plan)) return;
-  const Time goes_on_until = std::min(queue.last + gather_, queue.first + 4 * gather_);
+  const Time goes_on_until = burst_goes_on_until(cluster, queue);
   if (goes_on_until <= cluster.now()) return;
   plan.clear();
   plan.look_again = goes_on_until;

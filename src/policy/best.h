@@ -12,7 +12,7 @@
 //
 // A start cannot be taken back, and the first job of a burst must not take the whole of the only free GPU: where a plan
 // would leave no GPU idle, the jobs of a burst that still goes on are looked at together (`gather`), if none has a
-// deadline.
+// deadline. Where as many wait as there are slices and nothing tells one from another, more of them would change nothing.
 #pragma once
 #include <memory>
 
@@ -24,7 +24,9 @@ namespace smartmig {
 
 struct BestOptions {
   double effort = 1;  // of batch
-  Time gather{};      // a burst goes on while the last job came less than that ago, at most four times that in all
+  // A burst goes on while the last job came less than that ago; in all a twentieth of the time that its jobs will take, but
+  // four times that at least and twenty times at most.
+  Time gather{};
   std::shared_ptr<ArrivalAverages> arrivals;  // seen, shared with the planner; null: its own
 };
 
@@ -45,10 +47,12 @@ class BestPolicy : public Policy {
     std::size_t jobs = 0;
     Time first = kNever, last{-1};  // submits
     double slice_minutes = 0;       // on the size of each that takes fewest
+    bool alike = true;              // each takes the same on every size
   };
   bool deadline_waits(const Cluster& cluster);
   Queue look_at(const Cluster& cluster) const;
   bool is_batch(const Cluster& cluster, const Queue& queue);
+  Time burst_goes_on_until(const Cluster& cluster, const Queue& queue) const;
 
   std::unique_ptr<Policy> planner_;
   BatchPolicy batch_;

@@ -149,6 +149,20 @@ TEST(Best, ABurstIsLookedAtTogetherWhereItFillsTheFleet) {
   EXPECT_EQ(plan.starts.size(), 1u) << "another GPU stays idle for those that come";
 }
 
+TEST(Best, ABurstOfJobsThatAreAlikeNeedsNoMoreThanFillTheFleet) {
+  PolicyOptions options;
+  options.gather = from_seconds(0.3);
+  JobsOverTime queue({0, 0, 0, 0, 0, 0, 0, 0});
+  const NamedPolicy one = std::move(*make_policy("best", options, kPaidStops, *queue.platform));
+  Plan plan;
+  for (std::size_t j = 1; j <= 8; ++j) {
+    queue.arrive(1);
+    plan.clear();
+    one.policy->decide(queue.cluster, plan);
+    EXPECT_EQ(plan.empty(), j < 7) << j << " jobs wait";
+  }
+}
+
 TEST(Best, IsMadeForBothCostModels) {
   const auto platform = fixture::platform("2xa100-40gb");
   for (const CostModel& cost : {CostModel{}, kPaidStops}) {
