@@ -91,12 +91,12 @@ cmake_options=()
 want_page() {
   local modules=$root/build/$1/web/modules log
   if ! { command -v node || command -v nodejs; } >/dev/null || ! command -v npm >/dev/null; then ensure_packages page; fi
-  if ! command -v npm >/dev/null; then
+  if ! { command -v node || command -v nodejs; } >/dev/null || ! command -v npm >/dev/null; then
     say "the page in a browser is built with nodejs and npm, which are missing: sudo apt-get install -y --no-install-recommends nodejs npm"
     return 1
   fi
   if [ ! -e "$modules/stamp" ] || [ "$root/web/package-lock.json" -nt "$modules/stamp" ]; then
-    progress "fetching what the page is built with"
+    if [ -t 2 ]; then progress "fetching what the page is built with"; else say "fetching what the page is built with"; fi
     mkdir -p "$modules" && cp "$root"/web/package.json "$root"/web/package-lock.json "$root"/web/.npmrc "$modules/" || return 1
     if ! log=$(cd "$modules" && npm ci --no-audit --no-fund --loglevel=error 2>&1 </dev/null); then
       progress
