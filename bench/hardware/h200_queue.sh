@@ -86,6 +86,7 @@ leave() {  # what the daemon knows, then its end
   python3 "$report" ask "$socket" /v1/status >"$out/$run.status.json"
   python3 "$report" ask "$socket" '/v1/jobs?state=final' >"$out/$run.final.json"
   python3 "$report" ask "$socket" /v1/journal >"$out/$run.journal.jsonl"
+  python3 "$here/../daemon/queue_waste.py" "$out/$run.journal.jsonl" "$out/$run".jobs.jsonl "$out/$run"-[0-9].jobs.jsonl
   now >"$out/$run.left"
   kill "$daemon"
   wait "$daemon"
@@ -124,6 +125,7 @@ rounds() {  # NAME POLICY N: the batch N times through one daemon that is told n
   now >"$out/$1.served"
   python3 "$report" plan "$out" nothing >"$work/plan" || return
   for round in $(seq "$3"); do
+    python3 "$report" known "$socket" "$out" "$1-$round" "$jobs" || echo "$1-$round: what is known was not told"
     began "$1-$round"
     send_plan
     mig wait --timeout 200s >"$out/log/$1-$round.wait" 2>&1 || tail -n 3 "$out/log/$1-$round.wait"
@@ -152,6 +154,7 @@ stream() {  # NAME POLICY PERCENT: through a queue that has learned from rounds 
   run=$1
   serve "$2" "" || return
   now >"$out/$1.served"
+  python3 "$report" known "$socket" "$out" "$1" "$jobs" || echo "$1: what is known was not told"
   began "$1"
   while read -r at id name kind steps due; do
     stream_wait "$at"

@@ -8,6 +8,11 @@
     h200_queue_report.py predict OUTPUT FOLDER SMARTMIG
                                               the simulator with the tables in FOLDER, against what was measured in OUTPUT: seconds and
                                               joules of batches and streams, and the error of each
+                                              runs before which the daemon was asked what it knew (RUN.known.jsonl) are foretold by that
+                                              alone, out of sample, the rest by the tables, which the runs themselves are part of
+    h200_queue_report.py known SOCKET OUTPUT RUN PROGRAM
+                                              asks the daemon what it believes of each job of the batch, or of the stream RUN.plan, on
+                                              each size (POST /v1/history): RUN.known.jsonl; PROGRAM: h200_jobs.py as the jobs call it
     h200_queue_report.py replay OUTPUT SMARTMIG
                                               the daemons' own journals lived again in the simulator (smartmig replay)
     h200_queue_report.py gaps OUTPUT          seconds from the end of a job to the start of the next on its slice (script: its place)
@@ -23,17 +28,37 @@
 import bisect, csv, glob, http.client, json, os, re, socket, statistics, subprocess, sys
 
 
-def ask(path, what):
+def answer_of(path, method, what, body=None):
     class Local(http.client.HTTPConnection):
         def connect(self):
             self.sock = socket.socket(socket.AF_UNIX)
             self.sock.connect(path)
     connection = Local("localhost", timeout=30)
-    connection.request("GET", what)
+    connection.request(method, what, body, {"Content-Type": "application/json"} if body else {})
     answer = connection.getresponse()
-    text = answer.read().decode(errors="replace")
+    return answer.status, answer.read().decode(errors="replace")
+
+
+def ask(path, what):
+    status, text = answer_of(path, "GET", what)
     print(text)
-    return 0 if answer.status == 200 else 1
+    return 0 if status == 200 else 1
+
+
+def known(path, out, run, program):
+    """What the daemon believes of each job before it is submitted; nothing is written where it knows nothing of one."""
+    plan = f"{out}/{run}.plan"
+    jobs = [(job, name, kind, steps) for _, job, name, kind, steps, _ in stream_of(out, run)] if os.path.exists(plan) else [(n, n, k, s) for n, k, s in batch(out)]
+    rows = []
+    for job, name, kind, steps in jobs:
+        status, text = answer_of(path, "POST", "/v1/history", json.dumps({"command": ["python3", program, "job", name, kind, steps]}))
+        told = json.loads(text) if status == 200 else {}
+        if not told.get("runs") or not told.get("sizes"): return 0
+        rows.append({"job": job, "kind": kind, "runs": told["runs"], "launch_s": told["launch_s"],
+                     "sizes": {z["profile"]: {"s": z["s"], "watts_w": z.get("watts_w")} for z in told["sizes"]}})
+    with open(f"{out}/{run}.known.jsonl", "w") as f:
+        f.writelines(json.dumps(row) + "\n" for row in rows)
+    return 0
 
 
 def lines(path):
@@ -160,7 +185,7 @@ def calibrate(into, smartmig, folders):
                            "--source", "smartmig calibrate, jobs of bench/hardware/h200_queue.sh"]).returncode
 
 
-GPU, IDLE = "h200-141gb", 88.2  # W without a CUDA context: data/power.csv
+GPU, IDLE, BASE = "h200-141gb", 88.2, 120.76  # W without a CUDA context, and with: data/power.csv
 SIZES = ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
 SEVEN = "1g+1g+1g+1g+1g+1g+1g"
 # Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times. A first round
@@ -193,9 +218,24 @@ def times_by_size(tables):
     return {kind: (launch[kind], {p: statistics.median(all) / speed[kind][p] for p in speed[kind]}) for kind, all in pace.items()}
 
 
-def simulated(out, name, policy, layouts, known, hidden, smartmig, environment):
+def learned_tables(out, run, into):
+    """From RUN.known.jsonl: seconds of each job on each size, and a table of watts in which each job is a kind. Watts above idle are
+    booked with a share of what any job costs the board (BASE - IDLE), by its slices; of a size that never ran the joules are those of one that did."""
+    times, rows = {}, []
+    for row in lines(f"{out}/{run}.known.jsonl"):
+        times[row["job"]] = {p: z["s"] for p, z in row["sizes"].items()}
+        joules = [z["s"] * z["watts_w"] for z in row["sizes"].values() if z["watts_w"] is not None]
+        for profile, size in row["sizes"].items():
+            watts = size["watts_w"] if size["watts_w"] is not None else statistics.mean(joules) / size["s"] if joules else 0
+            rows.append(f"h200,{row['job']},{profile},{BASE + max(0.0, watts - (BASE - IDLE) * int(profile[0]) / 7):.2f},what the daemon had learned")
+    if not times: return None
+    with open(into, "w") as f: f.write("model,kind,profile,watts,source\n" + "\n".join(rows) + "\n")
+    return times
+
+
+def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, learned=None):
     """Seconds, joules and mean lateness of a run by the simulator; else its words. `hidden`: seconds of a launch that lie before the slice,
-    of those that find none free when they come."""
+    of those that find none free when they come. `learned`: times by job, in place of those by kind."""
     plan = f"{out}/{name}.plan"
     arrive = [(float(at), job, kind, int(steps), float(due)) for at, job, _, kind, steps, due in stream_of(out, name)] if os.path.exists(plan) else \
         [(0.0, job, kind, int(steps), None) for job, kind, steps in batch(out)]
@@ -206,10 +246,13 @@ def simulated(out, name, policy, layouts, known, hidden, smartmig, environment):
         f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
         if hold: f.write(f"hold,0,1,,,,,,{hold},,\n")
         for i, (at, job, kind, steps, due) in enumerate(arrive):
-            if kind not in known: return f"nothing is known of {kind}"
-            launch, step = known[kind]
             less = hidden if i >= 7 else 0
-            times = [f"{max(0.1, launch - less) + steps * step[p]:.3f}" if p in step else "" for p in SIZES]
+            if learned:
+                kind, times = job, [f"{max(0.1, learned[job][p] - less):.3f}" if p in learned[job] else "" for p in SIZES]
+            elif kind not in known: return f"nothing is known of {kind}"
+            else:
+                launch, step = known[kind]
+                times = [f"{max(0.1, launch - less) + steps * step[p]:.3f}" if p in step else "" for p in SIZES]
             if due is None: due = "" if "edf" not in policy and "llf" not in policy else 200 - float(times[0]) if "edf" in policy else 60
             f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},,\n")
     command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
@@ -225,18 +268,22 @@ def predict(out, tables, smartmig):
     known = times_by_size(tables)
     environment = dict(os.environ, SMARTMIG_SPEEDS=f"{tables}/speeds.csv", SMARTMIG_POWER_KINDS=f"{tables}/watts.csv")
     before = [j["imported"] - j["begin"] for j in lines(f"{out}/script7.jobs.jsonl") if "imported" in j]
-    print(f"the simulator with what was measured here\n{'run':18} {'seconds':>8} {'predicted':>10} {'':>7} {'kJ':>7} {'predicted':>10}")
+    print(f"the simulator with what was measured here, or with what the daemon had learned before the run (out of sample)\n"
+          f"{'run':18} {'seconds':>8} {'predicted':>10} {'':>7} {'kJ':>7} {'predicted':>10} {'':>7}  from")
     for r in runs(out):
         name, chosen = r["run"], policy_of(r["run"])
         if not chosen: continue
         hidden = statistics.mean(before) if before and "prelaunch" in name else 0
-        got, measured = simulated(out, name, *chosen, known, hidden, smartmig, environment), spent(out, name)
+        watts = f"{out}/{name}.watts.csv"
+        learned = learned_tables(out, name, watts)
+        there = dict(environment, SMARTMIG_POWER_KINDS=watts) if learned else environment
+        got, measured = simulated(out, name, *chosen, known, hidden, smartmig, there, learned), spent(out, name)
         if isinstance(got, str):
             print(f"{name:18} {got}")
             continue
         late = f"  late {tardiness(out, name, float(r['begin_s']))[1]:.2f} s, predicted {got[2]:.2f} s" if os.path.exists(f"{out}/{name}.plan") else ""
         print(f"{name:18} {measured[0]:8.1f} {got[0]:8.1f} s {100 * (got[0] / measured[0] - 1):+6.1f}% {measured[1] / 1000:7.2f} {got[1] / 1000:7.2f} kJ "
-              f"{100 * (got[1] / measured[1] - 1):+6.1f}%{late}")
+              f"{100 * (got[1] / measured[1] - 1):+6.1f}%  {'learned' if learned else 'measured'}{late}")
     return 0
 
 
@@ -372,6 +419,7 @@ if __name__ == "__main__":
     a = sys.argv[1:]
     if len(a) == 3 and a[0] == "ask": sys.exit(ask(a[1], a[2]))
     if len(a) == 5 and a[0] == "stream": sys.exit(stream(*a[1:]))
+    if len(a) == 5 and a[0] == "known": sys.exit(known(*a[1:]))
     if len(a) == 3 and a[0] == "plan": sys.exit(plan(a[1], a[2]))
     if len(a) > 3 and a[0] == "calibrate": sys.exit(calibrate(a[1], a[2], a[3:]))
     if len(a) == 4 and a[0] == "predict": sys.exit(predict(a[1], a[2], a[3]))

@@ -2,6 +2,7 @@
 """The comparison that bench/hardware/h200_queue.sh makes on a real H200, smaller and without a GPU: the same script with stand-ins for the
 machine and for CUDA (stand_in_h200.sh), real daemons and real processes. A batch by a plain script, seven at a time, then by a queue that is
 told nothing, round after round, then with jobs that start before their slice is free. Counts and orders are checked; seconds are printed.
+What the daemon knew before a round foretells it in the simulator, and the journal says where the slice-seconds went (bench/daemon/queue_waste.py).
 tests/e2e/queue_rounds_test.py BUILD-DIRECTORY. Needs the targets nvml-sim-ctl, smartmig_preload and preload_stub_cuda."""
 import json
 import os
@@ -15,6 +16,7 @@ from harness import Failed, check, equal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 QUEUE = os.path.join(HERE, "../../bench/hardware/h200_queue.sh")
+WASTE = os.path.join(HERE, "../../bench/daemon/queue_waste.py")
 ROUNDS = ["best-loop-1", "best-loop-2", "best-loop-3", "prelaunch-loop-1", "prelaunch-loop-2"]
 
 
@@ -56,6 +58,37 @@ def check_round(out, name, order):
     return jobs, shown
 
 
+def waste(*paths):
+    return json.loads(subprocess.run([sys.executable, WASTE, *paths, "--json"], check=True, capture_output=True, text=True).stdout)
+
+
+def every_slice_second_is_accounted_for(root):
+    """Two jobs on one GPU, the second after a slice was made: each part by hand."""
+    events = [("submitted", 0, {"job": 0}), ("submitted", 0, {"job": 1}), ("reshape", 1, {"gpu": 0, "slices": ["3g.71gb@0"]}),
+              ("created", 2, {"gpu": 0, "slices": ["3g.71gb@0"]}), ("started", 2, {"job": 0, "gpu": 0, "slice": "3g.71gb@0"}),
+              ("finished", 6, {"job": 0}), ("reshape", 6, {"gpu": 0, "slices": ["7g.141gb@0"]}), ("created", 7, {"gpu": 0, "slices": ["7g.141gb@0"]}),
+              ("started", 8, {"job": 1, "gpu": 0, "slice": "3g.71gb@0"}), ("finished", 10, {"job": 1})]
+    path = root + "/made.journal.jsonl"
+    with open(path, "w") as file:
+        file.write(json.dumps({"smartmig_journal": 1, "platform": "1xh200-141gb"}) + "\n")
+        for seq, (kind, at, fields) in enumerate(events): file.write(json.dumps({"t": int(at * 1e6), "seq": seq, "ev": kind, **fields}) + "\n")
+    equal(waste(path), [{"seconds_s": 10.0, "jobs": 2, "slices": 7, "first_start_s": 2.0, "seventh_start_s": None,
+                         "slice_seconds": {"launch": 0.0, "work": 18.0, "first": 14.0, "making": 7.0, "gaps": 16.0 + 7.0, "tail": 8.0}}], "slice-seconds")
+
+
+def check_what_was_foretold(out, printed):
+    equal([os.path.exists(f"{out}/best-loop-{i}.known.jsonl") for i in (1, 2, 3)], [False, True, True], "rounds before which something was known")
+    for row in lines(out + "/best-loop-3.known.jsonl"):
+        check(row["runs"] == 2 and row["sizes"]["1g.18gb"]["s"] >= row["sizes"]["7g.141gb"]["s"] > 0, f"before the third round: {row}")
+    foretold = {l.split()[0]: l.split()[-1] for l in printed[printed.index("the simulator with"):].splitlines() if l.startswith(("best-loop", "script7"))}
+    equal([foretold.get(name) for name in ("script7", *ROUNDS[:3])], ["measured", "measured", "learned", "learned"], "what each run was foretold from")
+    rows = waste(out + "/best-loop.journal.jsonl", *(f"{out}/best-loop-{i}.jobs.jsonl" for i in (1, 2, 3)))
+    equal([row["jobs"] for row in rows], [16, 16, 16], "jobs of each round in the journal")
+    for row in rows:
+        check(abs(sum(row["slice_seconds"].values()) - 7 * row["seconds_s"]) < 0.01 * 7 * row["seconds_s"], f"parts of {row}")
+        check(row["slice_seconds"]["launch"] > 0 and row["slice_seconds"]["work"] > 0, f"launch and work of {row}")
+
+
 def a_batch_by_a_script_and_by_a_queue_that_learns(build):
     root = tempfile.mkdtemp(prefix="smartmig-rounds-")
     try:
@@ -74,6 +107,8 @@ def a_batch_by_a_script_and_by_a_queue_that_learns(build):
             if name.startswith("prelaunch"):
                 held = sum(j["held_s"] > 0.05 for j in shown.values())
                 check(held >= 9, f"{name}: {held} of 16 jobs began before their slice was free")
+        check_what_was_foretold(out, printed)
+        every_slice_second_is_accounted_for(root)
         journal = open(out + "/prelaunch-loop.journal.jsonl").read()
         equal((journal.count('"prelaunched"'), journal.count('"granted"'), journal.count('"not_prelaunched"')), (32, 32, 0), "starts ahead, grants, refusals")
         print("\n".join(l for l in printed[printed.index("\nagainst the plain script"):].split("energy books")[0].splitlines() if l))
