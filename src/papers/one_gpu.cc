@@ -10,6 +10,7 @@
 #include "eval/comparison.h"
 #include "eval/partition_search.h"
 #include "eval/seeds.h"
+#include "papers/one_gpu_layouts.h"
 #include "papers/paper_setting.h"
 
 namespace smartmig {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kPlacers[] = {"cedf", "edf-slow", "edf-fast", "llf-slow", "llf-fast"};
 constexpr std::size_t kTrainingDays = 40;
+constexpr double kHighA = 2.25e-5, kLowA = 2.25e-6;
 
 struct Searched {
   LayoutFile layouts;
@@ -124,11 +126,17 @@ Result<PaperReport> one_gpu_report(const OneGpuOptions& options, const PaperProg
       "{} placers; printed for the paper's own setting: -68 % against none, -31 % against static, -26 % "
       "against twice-daily",
       kFirstReportSeed, options.days, kTrainingDays, std::size(kPlacers));
-  for (const double a : {2.25e-5, 2.25e-6})
+  for (const double a : {kHighA, kLowA})
     for (const char* load : {"1x", "1.5x", "2x"}) {
       SMARTMIG_TRY(PaperSection section, load_section(load, a, options, progress));
       report.sections.push_back(std::move(section));
     }
+  progress("rules by configuration", 0);
+  SMARTMIG_TRY(PaperSection rules, rules_by_configuration("1x", kHighA, options));
+  report.sections.push_back(std::move(rules));
+  progress("layouts by hour and queue", 0);
+  SMARTMIG_TRY(auto held, layouts_by_hour_and_queue("1x", kHighA, options));
+  for (PaperSection& section : held) report.sections.push_back(std::move(section));
   return report;
 }
 
