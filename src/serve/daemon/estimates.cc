@@ -12,6 +12,22 @@ constexpr double kAnotherTime = 0.02;  // less is not worth a new row of the bel
 
 CommandKey job_key(const JobRecord& job) { return key_of(job.spec.command, job.spec.script); }
 
+// The estimate, on the whole GPU, of a job that takes `told` on so many slices, by the job's own curve. A launch is the same on
+// every size, so time there is a straight line of the estimate, not a multiple; below the launch of its kind it is one.
+Time whole_gpu_time(const Belief& belief, JobRecord job, Time told, int slices) {
+  const auto there = [&](Time whole) {
+    job.work.estimate = whole;
+    return belief.time_on(job, slices);
+  };
+  const Time hour = std::chrono::hours(1), at_one = there(hour), more = there(2 * hour) - at_one;
+  if (at_one <= Time{0} || more <= Time{0}) return told;
+  const Time straight = hour - rounded(double((at_one - told).count()) * double(hour.count()) / double(more.count()));
+  constexpr double kSame = 0.001;
+  if (straight > Time{0} && std::abs(double((there(straight) - told).count())) <= kSame * double(told.count()))
+    return straight;
+  return rounded(double(told.count()) * double(hour.count()) / double(at_one.count()));
+}
+
 // Three quarters of a factor of 2 and more are as bad as any: what is above the last bound is a guess.
 MetricsHistogram error_histogram() { return MetricsHistogram({0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.1, 2.3}); }
 
@@ -40,12 +56,7 @@ void Estimates::estimate(JobRecord& job) {
   if (spec.estimate) {
     job.work.estimate = *spec.estimate;
     job.work.source = EstimateSource::kGiven;
-    if (spec.estimate_slices > 0) {  // from that size to the whole GPU, by the job's own curve
-      JobRecord unit = job;
-      unit.work.estimate = std::chrono::hours(1);
-      const Time there = belief.time_on(unit, spec.estimate_slices);
-      if (there > Time{0}) job.work.estimate = rounded(double(spec.estimate->count()) * 3600e6 / double(there.count()));
-    }
+    if (spec.estimate_slices > 0) job.work.estimate = whole_gpu_time(belief, job, *spec.estimate, spec.estimate_slices);
   } else if (known.whole_s && known.runs > 0) {
     job.work.estimate = from_seconds(*known.whole_s);
     job.work.source = EstimateSource::kHistory;
