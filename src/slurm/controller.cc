@@ -99,6 +99,7 @@ void SlurmController::step() {
   decide();
   try_postponed();
   flush();
+  write_metrics();
 }
 
 void SlurmController::decide() {

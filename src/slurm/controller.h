@@ -5,6 +5,7 @@
 //     a held job that may run   -> an arrival        start    the slice is reserved at the agent, on disk there;
 //     it has ended              -> an end                     then the job is pinned to the node and released
 //     it was requeued           -> withdrawn         stop     requeued, held (jobs that say `restart=`)
+//     it ran out of its slice's memory, by the end of its output: requeued, held, with a request for more
 //     its node is down, drained -> GPUs blocked      create, destroy   asked of the agent, one lane for each GPU
 //
 // Nothing here must survive: who has which slice is at the agents, what runs and waits is Slurm's. A restarted or second
@@ -43,6 +44,7 @@ class SlurmController {
     Time poll = Time(1'000'000), heartbeat = Time(2'000'000);
     Time start_patience = Time(60'000'000);  // a released job that does not start is taken back after it
     Time agent_limit = Time(15'000'000), reshape_limit = Time(120'000'000);
+    std::string metrics_file;                     // for Prometheus; empty: none
     std::function<void(const std::string&)> say;  // words for the log; empty: none
   };
   enum class Outcome { kStopped, kRebuild, kReplaced };  // kReplaced: another controller has taken over
@@ -53,13 +55,14 @@ class SlurmController {
   void step();  // one turn of run(): what has come, a decision if due, what follows
 
   struct Counts {
-    std::uint64_t queries = 0, batches = 0, actions = 0, starts = 0, stops = 0, taken_back = 0, ended = 0, creates = 0,
-                  destroys = 0, decisions = 0;
+    std::uint64_t queries = 0, batches = 0, actions = 0, starts = 0, stops = 0, taken_back = 0, ended = 0, grown = 0,
+                  creates = 0, destroys = 0, decisions = 0;
     double decide_s = 0, longest_decision_s = 0;
   };
   const Counts& counts() const { return counts_; }
   const LiveSession& session() const { return *session_; }
   std::string in_one_line() const;
+  std::string metrics() const;  // as Prometheus reads them
 
  private:
   // Where a job is on its way to a slice; from kPinning on it has one.
@@ -115,6 +118,12 @@ class SlurmController {
   void release(Tracked& job);
   std::string used(const Tracked& job) const;
   void free_slice(Tracked& job);
+  struct Failed {  // what a job that has failed had
+    SlurmJobName name;
+    std::string admin_comment;
+    int had_mib = 0;
+  };
+  void grow(const Failed& job, int asked_mib);
   void change(const LiveFleet::Effect& effect, bool create);
   void changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer);
   // controller_nodes.cc
@@ -130,6 +139,7 @@ class SlurmController {
   void act(SlurmAction action) { actions_.push_back(std::move(action)); }
   void say(const std::string& words) const;
   void flush();
+  void write_metrics();
   Tracked* find(const SlurmJobName& name);
   Tracked* find(QueueId id);
   const GpuModel& model(GpuId gpu) const { return *session_->platform().model(gpu).gpu; }
@@ -158,10 +168,10 @@ class SlurmController {
   std::vector<SlurmAction> actions_;
   std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
   Plan plan_;
-  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{};
+  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{}, next_metrics_{};
   std::uint64_t look_ = 0;
   bool built_ = false, rebuild_ = false, replaced_ = false;
-  bool slurm_answers_ = true;
+  bool slurm_answers_ = true, metrics_written_ = true;
   Counts counts_;
   std::ofstream journal_;
   struct Inbox {

@@ -12,6 +12,7 @@ constexpr Time kRepeat{3'000'000};          // an action whose effect does not s
 constexpr Time kDeadlineMoves{60'000'000};  // a presented deadline that moves by less stays as it was
 constexpr Time kStopRepeat{30'000'000};
 constexpr Time kDependencyPause{20'000'000};
+constexpr Time kGrowing{10'000'000};  // within it a failed job is requeued for want of memory, or stays failed
 constexpr int kStopSignal = SIGTERM;  // what a requeue sends: a job that says `restart=` saves at it
 
 bool reason_is(const SlurmJob& job, std::initializer_list<std::string_view> reasons) {
@@ -62,7 +63,7 @@ bool SlurmController::track(const SlurmJob& seen) {
 
 void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
   ++look_;
-  const SlurmDependencies dependencies(jobs);
+  const SlurmDependencies dependencies(jobs, now() - kGrowing);
   for (const SlurmJob& job : jobs) see(job, dependencies);
   std::vector<SlurmJobName> gone;
   for (auto& [name, job] : jobs_)
@@ -124,6 +125,8 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
         if (now() - job.since >= kRepeat) release(job);
         return;
       }
+      if (const auto node = nodes_.find(gpus_[index(job.gpu)].node); node != nodes_.end() && !node->second.up)
+        return take_back(job, "its node takes no jobs", Time{0});
       if (reason_is(seen, {"DependencyNeverSatisfied"})) {
         job.left_to_slurm = true;
         return went_back(job);

@@ -2,11 +2,16 @@
 #include <algorithm>
 
 #include "slurm/controller.h"
+#include "slurm/job_logs.h"
+#include "slurm/request.h"
 
 namespace smartmig {
 namespace {
 
 constexpr Time kShortestPause{2'000'000}, kLongestPause{300'000'000};
+
+// Out of GPU memory is a failure like any other to Slurm; --no-requeue forbids another try.
+bool may_grow(const SlurmJob& job) { return job.state == "FAILED" && job.requeue; }
 
 }  // namespace
 
@@ -151,9 +156,17 @@ void SlurmController::free_slice(Tracked& job) {
   if (job.seen.number != 0) {
     SlurmAction account{SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
     const bool over = job.seen.phase == SlurmJob::kEnded;
-    post("node " + gpu.node, gpu.node, {{"op", "free"}, {"job", job.seen.number}}, options_.agent_limit,
-         [this, account, over](Result<Json> answer) mutable {
+    Json request{{"op", "free"}, {"job", job.seen.number}};
+    if (over && may_grow(job.seen)) {
+      request["logs"] = log_paths(job.seen);
+      request["patterns"] = options_.settings.oom.patterns;
+      request["uid"] = job.seen.uid;
+    }
+    const Failed failed{job.seen.name, account.text, model(job.gpu).profile_of(job.where).memory_mib};
+    post("node " + gpu.node, gpu.node, request, options_.agent_limit,
+         [this, account, over, failed](Result<Json> answer) mutable {
            if (!answer) return say(fmt::format("job {}: {}", to_string(account.job), answer.error().what));
+           if (over && answer->value("out_of_memory", false)) grow(failed, answer->value("asked_mib", 0));
            const auto joules = answer->find("joules");
            if (!over || joules == answer->end() || !joules->is_number()) return;
            account.text += fmt::format(",joules={:.0f}", joules->get<double>());
@@ -162,6 +175,31 @@ void SlurmController::free_slice(Tracked& job) {
   }
   job.gpu = kNoGpu;
   job.where = kNoPlacement;
+}
+
+// A failed job that ran out of memory waits again, for a larger slice where there is one.
+void SlurmController::grow(const Failed& job, int asked_mib) {
+  const auto request = find_slurm_request(job.admin_comment);
+  if (!request || !*request) return;
+  int least = 0, largest = 0;  // of the profiles with more memory than it had
+  const int wanted = std::max(job.had_mib + 1, asked_mib);
+  for (const Platform::Model& model : session_->platform().models())
+    for (std::size_t i = 0; i < model.gpu->profiles().size(); ++i) {
+      if (!(model.gpu->schedulable_profiles() >> i & 1)) continue;
+      const int memory = model.gpu->profiles()[i].memory_mib;
+      largest = std::max(largest, memory);
+      if (memory >= wanted && (least == 0 || memory < least)) least = memory;
+    }
+  if (largest <= job.had_mib)
+    return say(fmt::format("job {} ran out of {} MiB, and no slice has more: it stays failed", to_string(job.name),
+                           job.had_mib));
+  if (least == 0) least = largest;
+  SlurmRequest more = **request;
+  more.mem_mib = least;
+  ++counts_.grown;
+  say(fmt::format("job {} ran out of {} MiB: it waits again, for {} MiB", to_string(job.name), job.had_mib, least));
+  act({SlurmAction::kRequeue, job.name, {}, {}});
+  act({SlurmAction::kNote, job.name, {}, with_request(job.admin_comment, more)});
 }
 
 void SlurmController::change(const LiveFleet::Effect& effect, bool create) {

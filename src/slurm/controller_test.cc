@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "base/rng.h"
@@ -26,6 +27,7 @@ class Controlled {
     options.name = "test";
     options.epoch = ++epoch_;
     options.start_patience = seconds(20);
+    options.metrics_file = metrics_file();
     options.settings.policy.gather = Time{0};
     auto opened = SlurmController::open(slurm_, slurm_, slurm_.clock, std::move(options));
     if (opened) controller_ = std::move(*opened);
@@ -43,6 +45,7 @@ class Controlled {
   }
   void kill() { controller_.reset(); }
   SlurmController& controller() { return *controller_; }
+  std::string metrics_file() const { return dir_.path() + "/smartmig.prom"; }
   std::uint64_t epoch() const { return epoch_; }
 
  private:
@@ -71,6 +74,12 @@ TEST(SlurmControllerProcess, JobsRunOnceOnSlicesThatFit) {
   EXPECT_GE(slurm.run(3).job.started, slurm.run(1).job.ended);
   EXPECT_GE(slurm.profiles.size(), 2u);
   EXPECT_NE(slurm.run(1).job.admin_comment.find(" used:node="), std::string::npos);
+  const std::string metrics = world.controller().metrics();
+  for (const char* line :
+       {"\nsmartmig_slurm_gpus 4\n", "\nsmartmig_slurm_ended_total 29\n", "\nsmartmig_slurm_jobs_waiting 0\n",
+        "\n# TYPE smartmig_slurm_decisions_total counter\n", "\nsmartmig_slurm_answers 1\n"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
+  EXPECT_TRUE(std::filesystem::exists(world.metrics_file()));
 }
 
 TEST(SlurmControllerProcess, AJobThatCannotStartIsTakenBackAndOneThatItsOwnerHoldsWaits) {
@@ -84,6 +93,30 @@ TEST(SlurmControllerProcess, AJobThatCannotStartIsTakenBackAndOneThatItsOwnerHol
   EXPECT_EQ(slurm.run(2).starts, 0);
   slurm.run(2).job.held_by_user = false;
   until_all_ended(slurm, world, 60);
+}
+
+TEST(SlurmControllerProcess, OutOfMemoryMeansALargerSliceWhereTheJobMayRunAgain) {
+  FakeSlurm slurm(1, 2);
+  Controlled world(slurm);
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    slurm.submit(id, 4'000, seconds(5), id == 4 ? "afterok:1(unfulfilled)" : "");
+    slurm.run(id).job.requeue = id != 2;
+    slurm.run(id).job.admin_comment = "smartmig:mem=4000M,slices=1,estimate=5s";
+  }
+  // More than any slice has for the third; the others fit the second or third size they get.
+  slurm.run(1).needs_mib = 18'000;
+  slurm.run(2).needs_mib = 50'000;
+  slurm.run(3).needs_mib = 50'000;
+  for (int i = 0; i < 200; ++i) world.second();
+  EXPECT_EQ(slurm.run(1).job.state, "COMPLETED");
+  EXPECT_GE(slurm.run(1).starts, 1);
+  EXPECT_EQ(slurm.run(2).job.state, "FAILED") << "it forbids a requeue";
+  EXPECT_EQ(slurm.run(2).starts, 1);
+  EXPECT_EQ(slurm.run(3).job.state, "FAILED") << "no slice has so much";
+  EXPECT_LE(slurm.run(3).starts, 4);
+  EXPECT_EQ(slurm.run(3).job.phase, SlurmJob::kEnded);
+  EXPECT_EQ(slurm.run(4).job.state, "COMPLETED");
+  EXPECT_GE(slurm.run(4).job.started, slurm.run(1).job.ended);
 }
 
 TEST(SlurmControllerProcess, OneThatWasReplacedSaysSo) {

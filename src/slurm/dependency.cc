@@ -6,7 +6,7 @@
 
 namespace smartmig {
 
-SlurmDependencies::SlurmDependencies(const std::vector<SlurmJob>& jobs) {
+SlurmDependencies::SlurmDependencies(const std::vector<SlurmJob>& jobs, UnixTime settled) : settled_(settled) {
   for (const SlurmJob& job : jobs) {
     by_id_.emplace(job.name.id, &job);
     if (job.number != 0) by_number_.emplace(job.number, &job);
@@ -36,7 +36,8 @@ bool SlurmDependencies::item_may_be_over(const SlurmJob& job, std::string_view i
   if (type == "aftercorr") task = job.name.task;
   const bool start_is_enough = type == "after";
   const auto over = [&](const SlurmJob& other) {
-    return other.phase == SlurmJob::kEnded || (start_is_enough && other.phase != SlurmJob::kPending);
+    if (other.phase == SlurmJob::kEnded) return other.state != "FAILED" || !other.requeue || other.ended <= settled_;
+    return start_is_enough && other.phase != SlurmJob::kPending;
   };
   const auto [first, last] = by_id_.equal_range(std::uint32_t(*id));
   if (first == last) {  // of a task by the number of its record, or gone long ago

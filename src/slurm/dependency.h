@@ -10,11 +10,13 @@ namespace smartmig {
 
 class SlurmDependencies {
  public:
-  explicit SlurmDependencies(const std::vector<SlurmJob>& jobs);
+  // One that failed after `settled` may be requeued for want of memory: it is not over yet.
+  explicit SlurmDependencies(const std::vector<SlurmJob>& jobs, UnixTime settled = kNeverUnix);
   bool may_be_over(const SlurmJob& job) const;
 
  private:
   bool item_may_be_over(const SlurmJob& job, std::string_view item) const;
+  UnixTime settled_;
   std::multimap<std::uint32_t, const SlurmJob*> by_id_;                               // of the job or its array
   std::map<std::uint32_t, const SlurmJob*> by_number_;                                // of the record
   std::map<std::pair<std::uint32_t, std::string>, std::vector<SlurmJobName>> alive_;  // of a user and name

@@ -7,12 +7,13 @@
 #include "mig/shape.h"
 #include "model/power.h"
 #include "serve/daemon/job_slice.h"
+#include "slurm/job_logs.h"
 
 namespace smartmig {
 namespace {
 
-constexpr const char* kAgentKeys[] = {"v",   "node", "op",    "epoch",  "leader", "job",
-                                      "uid", "gpu",  "slice", "create", "id"};
+constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",     "uid",
+                                      "gpu", "slice", "create", "id",    "logs",   "patterns"};
 
 const char* code_name(Error::Code code) {
   switch (code) {
@@ -100,7 +101,17 @@ Result<Json> NodeAgent::answer(const JsonObject& request) {
   if (op == "free") {
     SMARTMIG_TRY(const auto job, request.integer("job", 1, 0xFFFFFFFELL));
     SMARTMIG_TRY(const double joules, free(std::uint32_t(job)));
-    return Json{{"joules", joules}};
+    Json reply{{"joules", joules}};
+    if (!request.has("logs")) return reply;
+    // After the slice is free: a file server that hangs keeps nobody else waiting.
+    SMARTMIG_TRY(const auto logs, request.texts("logs"));
+    SMARTMIG_TRY(const auto patterns, request.texts("patterns"));
+    SMARTMIG_TRY(const auto uid, request.integer("uid", 0, 0xFFFFFFFELL));
+    if (const auto failure = memory_failure_in(logs, std::uint32_t(uid), patterns)) {
+      reply["out_of_memory"] = true;
+      reply["asked_mib"] = failure->asked_mib;
+    }
+    return reply;
   }
   if (op != "change" && op != "reserve")
     return invalid("request: op '{}' is not known; there are status, change, reserve and free", op);

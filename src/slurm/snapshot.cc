@@ -92,6 +92,10 @@ SlurmJob read_job(const Json& json) {
   job.admin_comment = text_of(json, "admin_comment");
   job.required_nodes = text_of(json, "required_nodes");
   job.nodes = text_of(json, "nodes");
+  job.user = text_of(json, "user_name");
+  job.directory = text_of(json, "current_working_directory");
+  job.output = text_of(json, "standard_output");
+  job.errors = text_of(json, "standard_error");
   job.held = job.phase == SlurmJob::kPending && number_of(json, "priority", 1) == 0;
   job.held_by_user = job.held && job.comment.find(kHoldWord) != std::string::npos;
   job.requeue = flag_of(json, "requeue");

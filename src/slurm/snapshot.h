@@ -30,6 +30,8 @@ struct SlurmJob {
   std::string state, reason;  // "PENDING", "JobHeldAdmin"
   std::string title, partition, dependency, comment, admin_comment;
   std::string required_nodes, nodes;
+  std::string user, directory;
+  std::string output, errors;  // where they go, as its owner wrote it: may be empty, relative and with %j and the like
   bool held = false;
   bool held_by_user = false;  // its comment says smartmig-hold: to Slurm every job that waits for a slice is held
   bool requeue = false;

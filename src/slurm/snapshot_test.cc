@@ -13,7 +13,7 @@ constexpr const char* kOld = R"(warning of a tool
 {"meta":{},"errors":[],"jobs":[
  {"job_id":1,"array_job_id":0,"array_task_id":null,"array_task_string":"","priority":0,"job_state":"PENDING",
   "state_reason":"JobHeldUser","dependency":"","partition":"mig","admin_comment":"smartmig:mem=3M,slices=1","comment":"x",
-  "user_id":7,"name":"wrap","requeue":true,"submit_time":1000,"required_nodes":"","nodes":""},
+  "user_id":7,"name":"wrap","standard_output":"o-%j","standard_error":"","current_working_directory":"/w","requeue":true,"submit_time":1000,"required_nodes":"","nodes":""},
  {"job_id":2,"array_job_id":2,"array_task_id":null,"array_task_string":"1-2,5-9:2%2","array_max_tasks":2,"priority":0,
   "job_state":"PENDING","comment":"a smartmig-hold","partition":"mig"},
  {"job_id":9,"array_job_id":2,"array_task_id":4,"array_task_string":"","priority":4294901758,"job_state":"RUNNING",
@@ -33,6 +33,8 @@ TEST(SlurmSnapshot, JobsTasksAndStates) {
   EXPECT_TRUE((*jobs)[0].held);
   EXPECT_FALSE((*jobs)[0].held_by_user);
   EXPECT_EQ((*jobs)[0].uid, 7u);
+  EXPECT_EQ((*jobs)[0].output, "o-%j");
+  EXPECT_EQ((*jobs)[0].directory, "/w");
   const int tasks[] = {1, 2, 5, 7, 9};
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ((*jobs)[std::size_t(i + 1)].name, (SlurmJobName{2, tasks[i]}));

@@ -25,6 +25,19 @@ sleep "$1"
 echo "end $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES" >> $out
 exit ${3:-0}
 """
+# Needs more memory than it says: fails as PyTorch does on every slice of less than $1 GB.
+HUNGRY = """#!/bin/bash
+out=%(jobs)s/$SLURM_JOB_ID
+echo "begin $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES" >> $out
+sleep 0.5
+profile=${SMARTMIG_SLICE%%@*}
+size=${profile#*.}
+if [ "${size%%gb}" -lt "$1" ]; then
+  echo "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB."
+  exit 1
+fi
+echo "end $(date +%%s.%%N) $SLURMD_NODENAME $SMARTMIG_GPU $SMARTMIG_SLICE $CUDA_VISIBLE_DEVICES" >> $out
+"""
 MEMORY = {"1g.5gb": 4864, "1g.10gb": 9984, "2g.10gb": 9984, "3g.20gb": 20096, "4g.20gb": 20096, "7g.40gb": 40320}
 
 
@@ -37,34 +50,32 @@ class MigCluster(SlurmWorld):
     """The cluster with smartmig on it."""
 
     def __init__(self, build, folder, nodes, gpus, accounts=False):
-        super().__init__(folder, nodes=nodes, gpus=gpus, accounts=accounts, lua=f"{ROOT}/deploy/slurm/job_submit.lua")
+        super().__init__(folder, nodes=nodes, gpus=gpus, accounts=accounts)
         self.program = f"{build}/smartmig"
         self.env["SMARTMIG_NVML_SIM"] = f"{build}/nvml-sim"
         os.chmod(folder, 0o755)
-        for script in ("prolog", "task_prolog", "epilog"):
-            with open(f"{ROOT}/deploy/slurm/{script}.sh") as file:
-                text = file.read()
-            check("root=/var/lib/smartmig/agent" in text, f"{script}.sh names the agent's state")
-            path = f"{folder}/etc/{script}.sh"
-            with open(path, "w") as file:
-                # The hooks run in a clean environment: the configuration is not at Slurm's own place here.
-                file.write(text.replace("root=/var/lib/smartmig/agent", f"root={folder}/agents").replace(
-                    "#!/bin/sh\n", f"#!/bin/sh\nexport SLURM_CONF={self.conf}\n", 1))
-            os.chmod(path, 0o755)
-        self.fragment = "\n".join([
-            "JobSubmitPlugins=lua", "PrologFlags=Alloc", f"Prolog={folder}/etc/prolog.sh",
-            f"TaskProlog={folder}/etc/task_prolog.sh", f"Epilog={folder}/etc/epilog.sh"])
         self.expected = {}
         with open(f"{folder}/job.sh", "w") as file:
             file.write(JOB % {"jobs": f"{folder}/jobs"})
         os.chmod(f"{folder}/job.sh", 0o755)
+        with open(f"{folder}/hungry.sh", "w") as file:
+            file.write(HUNGRY % {"jobs": f"{folder}/jobs"})
+        os.chmod(f"{folder}/hungry.sh", 0o755)
 
     def write_configuration(self):
         super().write_configuration()
-        units = self.run(self.program, "slurm", "config", "--gpus", f"{self.gpus}xa100-40gb", "--part", "units", "--user",
-                         "root")
-        with open(f"{self.folder}/etc/smartmig_units.lua", "w") as file:
-            file.write(units)
+        said = self.run(f"{ROOT}/deploy/slurm/install.sh", "all", "--gpus", f"{self.gpus}xa100-40gb", "--nodes", self.nodes[0],
+                        "--slurm-dir", f"{self.folder}/etc", "--state", f"{self.folder}/agents", "--units-dir",
+                        f"{self.folder}/units", "--user", "root", "--program", self.program, "--no-start", check=False)
+        for script in ("prolog", "task_prolog", "epilog"):
+            path = f"{self.folder}/etc/smartmig/{script}.sh"
+            check(os.path.exists(path), f"install.sh: {said}")
+            with open(path) as file:
+                text = file.read()
+            check(f"root={self.folder}/agents" in text, f"{script}.sh names the agent's state")
+            with open(path, "w") as file:
+                # The hooks run in a clean environment: the configuration is not at Slurm's own place here.
+                file.write(text.replace("#!/bin/sh\n", f"#!/bin/sh\nexport SLURM_CONF={self.conf}\n", 1))
         gres = self.run(self.program, "slurm", "config", "--gpus", f"{self.gpus}xa100-40gb", "--part", "gres", "--nodes",
                         ",".join(self.nodes))
         with open(f"{self.folder}/etc/gres.conf") as file:
@@ -78,7 +89,7 @@ class MigCluster(SlurmWorld):
     def start_controller(self, name="controller", *options):
         agents = ",".join(f"{node}=127.0.0.1:{port}" for node, port in self.agent_ports.items())
         self.spawn(name, self.program, "slurm", "serve", "--agents", agents, "--munge-socket",
-                   f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", *options)
+                   f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", "--metrics", f"{self.folder}/{name}.prom", *options)
 
     def submit(self, *options, seconds=1.0, step="", code=0, mem=0, user=None, tasks=None):
         job = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, f"{self.folder}/job.sh", str(seconds), step,
@@ -86,6 +97,13 @@ class MigCluster(SlurmWorld):
         for task in tasks or [None]:
             name = job if task is None else f"{job}_{task}"
             self.expected[name] = {"state": "COMPLETED" if code == 0 else "FAILED", "mem": mem}
+        return job
+
+    def submit_hungry(self, needs_gb, *options, state="COMPLETED", user="nobody"):
+        """Says 4 GiB and needs more; its output goes where the agent can read it."""
+        job = self.run("sbatch", "--parsable", "-o", f"{self.folder}/jobs/%x-%j.log", "--comment=smartmig:mem=4G,estimate=1s",
+                       *options, f"{self.folder}/hungry.sh", str(needs_gb), user=user).strip()
+        self.expected[job] = {"state": state, "mem": 4096}
         return job
 
     def log(self, name):
@@ -250,6 +268,55 @@ def checked(world):
                                 f"{world.folder}/munge/socket", check=False))
 
 
+def out_of_memory(world):
+    """A job that ran out of memory runs again on a larger slice, where it may run again and there is one."""
+    world.kill("controller")
+    world.start_controller("controller", "--policy", "migm-b")  # which gives each job the tightest slice
+    hungry = world.submit_hungry(20)
+    after = world.submit(f"--dependency=afterok:{hungry}", "--comment=smartmig:mem=4G,estimate=1s", mem=4096)
+    once = world.submit_hungry(999, "--no-requeue")
+    never = world.submit_hungry(999)
+    for name, state in ((hungry, "COMPLETED"), (after, "COMPLETED"), (once, "FAILED")):
+        world.wait(lambda name=name, state=state: world.jobs()[name]["job_state"] == state, f"job {name}: {state}", 90)
+    slices = [line[4].split("@")[0] for line in lines_of(world, hungry) if line[0] == "begin"]
+    memory = [MEMORY[one] for one in slices]
+    check(memory == [4864, 9984, 20096], f"job {hungry} ran on {slices}")
+    check("mem=20096M" in world.jobs()[hungry]["admin_comment"], f"job {hungry}: {world.jobs()[hungry]['admin_comment']}")
+    check(float(lines_of(world, after)[0][1]) > float(lines_of(world, hungry)[-1][1]), "a job ran before the one it waits for")
+    check(len(lines_of(world, once)) == 1, f"job {once} forbids a requeue and ran {len(lines_of(world, once))} times")
+    world.wait(lambda: "no slice has more" in world.log("controller"), f"job {never}, too large for every slice", 90)
+    check(world.jobs()[never]["job_state"] == "FAILED", f"job {never}: {world.jobs()[never]['job_state']}")
+    check(lines_of(world, never)[-1][4].startswith("7g.40gb"), f"job {never} was last on {lines_of(world, never)[-1][4]}")
+    world.kill("controller")
+    world.start_controller()
+    for name in (hungry, once, never):  # what they wrote is judged here
+        del world.expected[name]
+
+
+def prolog_fails_once(world):
+    """A Prolog that fails drains its node, by Slurm's rules; ours never does, whatever happens to it on the way."""
+    node = world.nodes[0]
+    path = f"{world.folder}/etc/smartmig/prolog.sh"
+    with open(path) as file:
+        good = file.read()
+    marker = f"{world.folder}/jobs/prolog-failed"
+    # The site's own part fails before ours is reached, the first time on that node.
+    with open(path, "w") as file:
+        file.write(good.replace("#!/bin/sh\n", f"#!/bin/sh\n[ \"$SLURMD_NODENAME\" != {node} ] || [ -e {marker} ] || {{ touch {marker}; exit 1; }}\n", 1))
+    os.chmod(path, 0o755)
+    jobs = [world.submit("--comment=smartmig:mem=18G,estimate=1s", mem=18 * 1024) for _ in range(4 * world.gpus)]
+    world.wait(lambda: os.path.exists(marker), "the Prolog that fails")
+    # Slurm has drained the node, and the job is requeued: it runs elsewhere. An operator lets the node go on.
+    world.wait(lambda: node in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), "the drained node")
+    world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "jobs around a failing Prolog", 180)
+    world.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    with open(path, "w") as file:
+        file.write(good)
+    os.chmod(path, 0o755)
+    world.wait(lambda: healthy(world), "nodes that take jobs")
+    return jobs
+
+
 def small(world, rng):
     refusals(world)
     found = {one["what"]: one for one in checked(world)["findings"]}
@@ -281,12 +348,16 @@ def small(world, rng):
     world.start_agent(other)
     mixed_jobs(world, 6, rng)
     world.wait(lambda: all_ended(world), "the end of all jobs", 120)
-    shapes = verify(world)
+    out_of_memory(world)
+    again = prolog_fails_once(world)
+    shapes = verify(world, may_restart=again)
     check(len(shapes) >= 3, f"slices of one or two sizes only: {shapes}")
     world.wait(lambda: healthy(world), "nodes that take jobs")
     for name in world.expected:
         line, comment = lines_of(world, name)[-1], world.jobs()[name]["admin_comment"]
         check(f"used:node={line[2]},gpu={line[3]},slice={line[4]}" in comment, f"job {name}: {comment}, and it ran on {line}")
+    with open(f"{world.folder}/controller.prom") as file:
+        check("smartmig_slurm_gpus 8\n" in file.read(), "the controller's figures for Prometheus")
     check("smartmig: 0=" in world.run("scontrol", "show", "node", "n1"), "the layouts of n1 are not shown")
     # Without a controller the agents let jobs go by themselves.
     world.kill("controller")

@@ -68,7 +68,7 @@ class SlurmWorld:
         lines = [
             "ClusterName=smartmig", f"SlurmctldHost={host}(127.0.0.1)", "SlurmUser=root", "SlurmdUser=root",
             f"SlurmctldPort={self.ctld_port}", "AuthType=auth/munge", "CredType=cred/munge",
-            f"AuthInfo=socket={self.folder}/munge/socket",
+            f"AuthInfo=socket={self.folder}/munge/socket,cred_expire=5",  # else a requeued job waits for two minutes
             "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
             f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/run/spool-%n",
             f"SlurmctldPidFile={self.folder}/run/slurmctld.pid", f"SlurmdPidFile={self.folder}/run/slurmd-%n.pid",

@@ -2,12 +2,16 @@
 // start on their node, and go back where their slice is not written down, as deploy/slurm's Prolog does. Time is set by
 // the test. What must never happen (two jobs on one slice, a slice that does not fit) is checked at every start.
 #pragma once
+#include <unistd.h>
+
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "base/file.h"
 #include "slurm/agents.h"
+#include "slurm/job_logs.h"
 #include "slurm/node_agent.h"
 #include "slurm/slurm.h"
 #include "support/fake_driver.h"
@@ -38,6 +42,7 @@ class FakeSlurm : public Slurm, public Agents {
     Time length{};
     int mem_mib = 0;
     bool fails = false;
+    int needs_mib = 0;  // on a slice with less it fails, and its output says why
     int starts = 0, finishes = 0;
   };
 
@@ -51,6 +56,8 @@ class FakeSlurm : public Slurm, public Agents {
     run.job.dependency = dependency;
     run.job.admin_comment = fmt::format("smartmig:mem={}M,slices=1,estimate={}s", mem_mib, seconds(length));
     run.job.submitted = clock.now();
+    run.job.uid = ::getuid();
+    run.job.output = dir_.path() + "/log-%A-%a";
     run.length = length;
     run.mem_mib = mem_mib;
     jobs_[run.job.name] = run;
@@ -61,7 +68,9 @@ class FakeSlurm : public Slurm, public Agents {
     for (auto& [name, run] : jobs_) {
       if (run.job.phase != SlurmJob::kRunning || clock.now() < run.job.started + run.length) continue;
       run.job.phase = SlurmJob::kEnded;
-      run.job.state = run.fails ? "FAILED" : "COMPLETED";
+      const bool lacks = had_mib_[run.job.number] < run.needs_mib;
+      run.job.state = run.fails || lacks ? "FAILED" : "COMPLETED";
+      (void)write_file(log_paths(run.job)[0], lacks ? "RuntimeError: CUDA out of memory.\n" : "done\n");
       run.job.ended = clock.now();
       ++run.finishes;
       epilog(run.job);
@@ -88,6 +97,7 @@ class FakeSlurm : public Slurm, public Agents {
                      "job {} does not fit {}", to_string(name), profile);
       slices_[job.number] = node->first + mine->second.device;
       profiles.insert(profile);
+      had_mib_[job.number] = model.profiles()[std::size_t(model.find_profile(profile))].memory_mib;
       job.phase = SlurmJob::kRunning;
       job.state = "RUNNING";
       job.nodes = job.required_nodes;
@@ -97,8 +107,8 @@ class FakeSlurm : public Slurm, public Agents {
   }
   void requeue(const SlurmJobName& name, bool held) {
     SlurmJob& job = jobs_.at(name).job;
-    if (job.phase != SlurmJob::kRunning) return;
-    epilog(job);
+    if (job.phase != SlurmJob::kRunning && job.state != "FAILED") return;
+    if (job.phase == SlurmJob::kRunning) epilog(job);
     job.phase = SlurmJob::kPending;
     job.state = "PENDING";
     job.held = held;
@@ -199,6 +209,7 @@ class FakeSlurm : public Slurm, public Agents {
   std::map<std::string, Node> nodes_;
   std::map<SlurmJobName, Run> jobs_;
   std::map<std::uint32_t, std::string> slices_;  // node and UUID by SLURM_JOB_ID, of what runs
+  std::map<std::uint32_t, int> had_mib_;         // memory of the slice that a job ran on last
   std::uint32_t next_number_ = 100'000;
 };
 

@@ -59,6 +59,7 @@ SlurmController::Options controller_options(const SlurmOptions& options, UnixTim
   wanted.version = SMARTMIG_VERSION;
   wanted.epoch = std::uint64_t(unix_us(now));
   wanted.start_patience = options.start_patience;
+  wanted.metrics_file = options.metrics;
   wanted.say = tell_log;
   return wanted;
 }
@@ -229,6 +230,8 @@ int run_slurm(const Arguments& arguments) {
   command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
   command.option("--start-patience", patience, "TIME",
                  "serve: a released job that has not started by then is taken back");
+  command.option("--metrics", options.metrics, "FILE",
+                 "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
   command.flag("--json", options.json, "check: as JSON");
   command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: of a node, such as 4xa100-40gb");
   command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");

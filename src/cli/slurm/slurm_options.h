@@ -14,6 +14,7 @@ struct SlurmOptions {
   std::map<std::string, std::string> agents;  // addresses by node, where they are not by port
   int agent_port = 0;
   std::string state_dir, munge_socket;
+  std::string metrics;
   bool standby = false, shadow = false, json = false;
   Time takeover{}, start_patience{};
   Settings settings;

@@ -1,0 +1,74 @@
+// Figures of the controller for Prometheus, as text: a file that node_exporter's textfile collector reads, so that the
+// controller opens no port. Counters begin anew where everything is read anew.
+#include <algorithm>
+
+#include "base/file.h"
+#include "slurm/controller.h"
+
+namespace smartmig {
+namespace {
+
+constexpr Time kMetricsEach{10'000'000};
+
+class MetricLines {
+ public:
+  void gauge(const char* name, const char* help, double value) { add(name, help, "gauge", value); }
+  void counter(const char* name, const char* help, double value) { add(name, help, "counter", value); }
+  std::string text;
+
+ private:
+  void add(const char* name, const char* help, const char* type, double value) {
+    text += fmt::format("# HELP smartmig_slurm_{0} {1}\n# TYPE smartmig_slurm_{0} {2}\nsmartmig_slurm_{0} {3}\n", name,
+                        help, type, value);
+  }
+};
+
+}  // namespace
+
+std::string SlurmController::metrics() const {
+  MetricLines lines;
+  std::size_t with_slice = 0, ready = 0, blocked = 0, up = 0, answering = 0;
+  for (const auto& [name, job] : jobs_) {
+    with_slice += job.way != Way::kWaiting;
+    ready += job.way == Way::kWaiting && job.ready;
+  }
+  for (const Gpu& gpu : gpus_) blocked += gpu.blocked;
+  for (const auto& [name, node] : nodes_) {
+    up += node.up;
+    answering += node.answers;
+  }
+  lines.gauge("nodes", "Nodes with an agent that the controller knows.", double(nodes_.size()));
+  lines.gauge("nodes_up", "Of these, nodes that take jobs by Slurm's word.", double(up));
+  lines.gauge("agents_answering", "Of these, nodes whose agent answers.", double(answering));
+  lines.gauge("gpus", "GPUs of the nodes.", double(gpus_.size()));
+  lines.gauge("gpus_blocked", "GPUs that get no jobs now.", double(blocked));
+  lines.gauge("jobs_with_slice", "Jobs that have a slice, running or on their way.", double(with_slice));
+  lines.gauge("jobs_waiting", "Jobs that have none.", double(jobs_.size() - with_slice));
+  lines.gauge("jobs_ready", "Of these, jobs that only a slice is missing to.", double(ready));
+  lines.gauge("answers", "1 where slurmctld answered last.", slurm_answers_ ? 1 : 0);
+  lines.gauge("longest_decision_seconds", "Of one decision.", counts_.longest_decision_s);
+  lines.counter("queries_total", "Questions to slurmctld.", double(counts_.queries));
+  lines.counter("action_batches_total", "Calls of scontrol with actions.", double(counts_.batches));
+  lines.counter("actions_total", "Actions asked of slurmctld.", double(counts_.actions));
+  lines.counter("starts_total", "Jobs that were given a slice.", double(counts_.starts));
+  lines.counter("ended_total", "Jobs with a slice that ended.", double(counts_.ended));
+  lines.counter("stops_total", "Jobs requeued for more urgent ones.", double(counts_.stops));
+  lines.counter("taken_back_total", "Released jobs that did not start.", double(counts_.taken_back));
+  lines.counter("grown_total", "Jobs requeued for a larger slice after they ran out of memory.", double(counts_.grown));
+  lines.counter("slices_created_total", "Slices asked for.", double(counts_.creates));
+  lines.counter("slices_destroyed_total", "Slices removed.", double(counts_.destroys));
+  lines.counter("decisions_total", "Decisions of the policy.", double(counts_.decisions));
+  lines.counter("decision_seconds_total", "Time they took.", counts_.decide_s);
+  lines.gauge("written_seconds", "When this was written, in seconds since 1970.", double(unix_us(now())) / 1e6);
+  return lines.text;
+}
+
+void SlurmController::write_metrics() {
+  if (options_.metrics_file.empty() || now() < next_metrics_) return;
+  next_metrics_ = now() + kMetricsEach;
+  const auto written = write_file(options_.metrics_file, metrics());
+  if (bool(written) != metrics_written_) say(written ? "metrics are written again" : written.error().what);
+  metrics_written_ = bool(written);
+}
+
+}  // namespace smartmig
