@@ -138,7 +138,7 @@ export class Lanes {
         const length = model.profiles[profileOf(stay.slice)]?.memory_slices ?? 1, y = top + startOf(stay.slice) * unit;
         this.bar(label, gpu, stay.slice, y, length * unit, Math.max(now, stay.begin_at), stay.end_at, true);
         const spread = stay.id !== null && stay.finished && !view.whatif ? this.futureOf.get(stay.id)?.finish_at : null;
-        if (spread && stay.end_at < t1) {  // from p10 to p90 of its end
+        if (spread && stay.end_at < t1 && spread.p10 < t1) {  // from p10 to p90 of its end
           const a = Math.max(paint.left, paint.x(spread.p10)), b = Math.min(paint.right, paint.x(spread.p90)), ym = y + length * unit - 4;
           g.globalAlpha = view.job === null || view.job === label ? 0.7 : 0.3;
           paint.rect(a, ym, b - a, 1, c.ink2);

@@ -31,11 +31,15 @@ export class LayoutPanel {
       if (view.gpu === null) view.gpu = 0;
       const part = document.createDocumentFragment();
       world.info.gpus.forEach((_, gpu) => {
-        const cell = el('button', {class: 'cell', 'data-gpu': gpu, 'aria-label': 'GPU ' + gpu, onclick: () => this.pick(gpu)});
+        const cell = el('button', {class: 'cell', 'data-gpu': gpu, 'aria-label': 'GPU ' + gpu});
         this.cells.push(cell);
         part.append(cell);
       });
       this.grid.append(part);
+      this.grid.addEventListener('click', event => {
+        const cell = (event.target as HTMLElement).closest<HTMLElement>('.cell');
+        if (cell) this.pick(Number(cell.dataset.gpu));
+      });
     }
     node.append(this.list, this.idle);
   }

@@ -95,6 +95,7 @@ function run(world: World) {
   submitDialog(world, say);
 
   const due = {axis: true, rest: true};
+  let painted = false;  // the axis and the layout first, the panels below a frame later
   let framed = false, slowNext = 0, lastFrame = 0, lastAxis = 0;
   const frame = (time: number) => {
     framed = false;
@@ -108,7 +109,7 @@ function run(world: World) {
       layout.update();
       bar.update();
     }
-    if (due.rest && began >= slowNext) {
+    if (due.rest && painted && began >= slowNext) {
       due.rest = false;
       queue.update();
       decisions.update();
@@ -121,6 +122,7 @@ function run(world: World) {
       const took = performance.now() - began;
       slowNext = performance.now() + Math.max(90, 6 * took);
     }
+    painted = true;
     (window as any).smartmigFrames?.push(performance.now() - began);
     if (view.playing || due.rest) request();
   };

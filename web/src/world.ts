@@ -71,11 +71,11 @@ export class LiveWorld extends World {
     const first = Math.max(0, this.info.journal_run - 1), tail = Math.max(0, this.info.journal_position - MAX_PAST);
     this.truncated = tail > first;
     this.history.position = Math.max(first, tail);
-    await Promise.all([this.pollStatus(), this.pollGpus(), this.pullChanges()]);
+    const large = this.info.gpus.length > 64, gpus = this.pollGpus();  // of a large fleet the journal draws the rest first
+    await Promise.all([this.pollStatus(), this.pullChanges(), ...(large ? [] : [gpus])]);
     this.feed = events(() => this.history.position, (position, line) => this.take(position, line),
                        (connected, words) => this.link(connected, words));
     this.askFutures();
-    const large = this.info.gpus.length > 64;
     setInterval(() => void this.pollStatus(), 1000);
     setInterval(() => void this.pollGpus(), large ? 10000 : 2000);
     setInterval(() => { this.changesDue = true; void this.pump(); }, 3000);
