@@ -85,6 +85,25 @@ def survives_a_restart(build):
         equal(told(s, str(job)), before, "what is known after a restart")
 
 
+def a_time_told_for_a_size_keeps_launch_apart(build):
+    station = harness.Station(build)
+    table = os.path.join(station.root, "speeds.csv")
+    with open(table, "w") as file:
+        file.write("kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\n")
+        for profile, speed in (("1g.5gb", 10), ("2g.10gb", 20), ("3g.20gb", 25), ("4g.20gb", 28), ("7g.40gb", 30)):
+            file.write(f"site-train-1,a100-40gb,{profile},{speed},relative,1000,10,made\n")
+    with harness.running(station, config=f'[tables]\nspeeds = ["{table}"]\n') as s:
+        c = s.client()
+        # 3 s: less than a launch, so none. Each another program, of which nothing is known.
+        for program, told_s, slices, on_1g, on_7g in (("true", 40, 1, 40, 20), ("echo", 20, 7, 40, 20), ("pwd", 3, 1, 3, 1)):
+            answer = c.post("/v1/jobs", {"command": [program], "kind": "site-train-1", "estimate_s": told_s, "estimate_slices": slices})
+            check(answer.status == 201, f"submit: {answer}")
+            equal(c.wait(answer.json["ids"][0])["state"], "done", "the job")
+            rows = [json.loads(line) for line in c.get("/v1/journal").body.decode().splitlines() if line]
+            work = [row["work"] for row in rows if row.get("ev") == "submitted"][-1]
+            check(abs(work[0] / 1e6 - on_1g) < 0.05 and abs(work[6] / 1e6 - on_7g) < 0.05, f"{told_s} s on {slices}g: planned as {work}")
+
+
 def refused(build):
     with running(build) as s:
         c = s.client()
@@ -93,4 +112,4 @@ def refused(build):
         equal(c.post("/v1/history", {"command": ["x"], "more": 1}).status, 400, "an unknown key")
 
 
-harness.main([rounds_get_better, survives_a_restart, refused], "learning")
+harness.main([rounds_get_better, survives_a_restart, a_time_told_for_a_size_keeps_launch_apart, refused], "learning")
