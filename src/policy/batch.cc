@@ -83,7 +83,7 @@ void BatchPolicy::decide(const Cluster& cluster, Plan& plan) {
   SMARTMIG_CHECK(!cluster.cost().free(), "batch plans for hardware costs alone");
   const std::vector<JobId> jobs = window(cluster);
   if (jobs.empty()) return;
-  const ScheduleProblem problem(cluster, jobs, weight_);
+  const ScheduleProblem problem(cluster, jobs, weight_, order_);
   BatchSearch search(problem, ++decisions_);
   std::vector<PlannedRuns> lists = kept(cluster, problem);
   std::size_t known = 0;
@@ -106,7 +106,7 @@ std::vector<PlannedStart> BatchPolicy::planned_starts(const Cluster& cluster) co
   std::vector<PlannedStart> out;
   const std::vector<JobId> jobs = window(cluster);
   if (jobs.empty() || identity_ != cluster.identity()) return out;
-  const ScheduleProblem problem(cluster, jobs, weight_);
+  const ScheduleProblem problem(cluster, jobs, weight_, order_);
   const std::vector<PlannedRuns> lists = kept(cluster, problem);
   for (std::size_t g = 0; g < lists.size(); ++g) {
     PaperBoard board = problem.board(g);

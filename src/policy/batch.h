@@ -20,8 +20,10 @@ namespace smartmig {
 class BatchPolicy : public Policy {
  public:
   static constexpr std::size_t kWindow = 256;
-  // `energy_weight`: 0 (time alone) to 1 (joules alone); `effort`: share of the usual search.
-  explicit BatchPolicy(double energy_weight, double effort = 1) : weight_(energy_weight), effort_(effort) {}
+  // `energy_weight`: 0 (time alone) to 1 (joules alone); `effort`: share of the usual search. kLongFirst: no more are
+  // expected until all is done.
+  explicit BatchPolicy(double energy_weight, double effort = 1, BatchOrder order = BatchOrder::kShortFirst)
+      : weight_(energy_weight), effort_(effort), order_(order) {}
   void decide(const Cluster& cluster, Plan& plan) override;
   std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override;
 
@@ -33,6 +35,7 @@ class BatchPolicy : public Policy {
                  Plan& plan) const;
 
   double weight_, effort_;
+  BatchOrder order_;
   std::uint64_t identity_ = 0, decisions_ = 0;
   std::vector<std::vector<KeptRun>> kept_;  // by GPU: the schedule as it was left
 };

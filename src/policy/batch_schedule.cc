@@ -10,6 +10,7 @@ namespace smartmig {
 namespace {
 
 constexpr double kOrderShare = 0.1, kChangeShare = 0.01;
+constexpr double kFewRounds = 8;           // of the longest job, on the size that takes fewest slice-seconds
 constexpr double kChangesQueueWithin = 3;  // seconds: changes of one GPU this near to each other come one by one
 
 ScheduleProblem::Geometry geometry_of(const Platform::Model& model) {
@@ -42,7 +43,8 @@ double active_watts(const Cluster& cluster, JobId job, TypeId type) {
 
 }  // namespace
 
-ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> jobs, double energy_weight)
+ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> jobs, double energy_weight,
+                                 BatchOrder order)
     : weight_(energy_weight), types_(cluster.platform().types().size()) {
   if (cluster.cost().reshape) fixed_change_s_ = seconds(*cluster.cost().reshape);
   for (const Platform::Model& model : cluster.platform().models()) geometries_.push_back(geometry_of(model));
@@ -50,14 +52,27 @@ ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> 
   boards_.resize(gpus);
   for (std::size_t g = 0; g < gpus; ++g) read_board(cluster, g);
   for (const JobId job : jobs) read_job(cluster, job);
-  double squares = 0;
-  for (const double area : least_area_s_) squares += area * area;
-  for (const double area : least_area_s_)
-    weighs_.push_back(area * area * double(ids_.size()) / std::max(1e-9, squares));
+  weighs_.assign(ids_.size(), 1.0);
+  if (order == BatchOrder::kLongFirst && takes_few_rounds()) {
+    double squares = 0;
+    for (const double area : least_area_s_) squares += area * area;
+    for (std::size_t j = 0; j < weighs_.size(); ++j)
+      weighs_[j] = least_area_s_[j] * least_area_s_[j] * double(ids_.size()) / std::max(1e-9, squares);
+  }
   const double open = double(std::max<std::ptrdiff_t>(1, std::count(open_.begin(), open_.end(), 1)));
   whole_joules_ += idle_watts_ * whole_end_s_ / open;
   whole_end_s_ = std::max(1e-6, whole_end_s_ / open);
   whole_joules_ = std::max(1e-6, whole_joules_);
+}
+
+// Else the end is far, and those who wait for short jobs would wait for nothing.
+bool ScheduleProblem::takes_few_rounds() const {
+  double area = 0, longest = 0;
+  for (std::size_t j = 0; j < ids_.size(); ++j) {
+    area += least_area_s_[j];
+    longest = std::max(longest, efficient_run_s_[j]);
+  }
+  return area <= kFewRounds * longest * std::max(1, slices_);
 }
 
 // Slices that are being made stand there from when they will exist.

@@ -11,10 +11,11 @@
 // and small shares that settle ties and lead a search on: how evenly the slots end, the order of the jobs, and the
 // seconds of changes; and what runs teach.
 //
-// Order: times are never quite as planned, and what has not begun can still go elsewhere. So of jobs that run side by side
-// the long ones start first, and the short ones at the end fill what the others leave: starts are weighed by area^2. Where a
-// run takes the whole fleet nothing can go elsewhere, and the short come first: its start counts as any other's (the mean
-// end). Between the two by the square of the share of the slices that a run has. Units: seconds from now, joules.
+// Order: the short come first, by the mean end of the jobs; or, of a closed batch of a few rounds (BatchOrder::kLongFirst),
+// the long. Times are never quite as planned, and what has not begun can still go elsewhere, so the short ones at the end fill
+// what the others leave: starts are weighed by area^2. Where a run takes the whole fleet nothing can go elsewhere, and its start
+// counts as any other's; between the two by the square of the share of the slices that a run has. Units: seconds from
+// now, joules.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -42,6 +43,8 @@ struct PaperBoard {
   double taught_s = 0;  // slice-seconds that its runs are worth for what they teach (Job::teaches)
 };
 
+enum class BatchOrder : std::uint8_t { kShortFirst, kLongFirst };
+
 struct ScheduleValue {
   double end_s = 0, order_s = 0, joules = 0, change_s = 0, squares_s2 = 0, taught_s = 0;
 };
@@ -50,7 +53,8 @@ class ScheduleProblem {
  public:
   static constexpr double kEven = 0.15;
   // The waiting `jobs` on the GPUs as they are; `energy_weight` is w. A job that no open GPU takes is left out.
-  ScheduleProblem(const Cluster& cluster, std::span<const JobId> jobs, double energy_weight);
+  ScheduleProblem(const Cluster& cluster, std::span<const JobId> jobs, double energy_weight,
+                  BatchOrder order = BatchOrder::kShortFirst);
 
   struct Geometry {                                    // of a GPU model, by placement
     std::vector<std::uint16_t> mask;                   // memory slots
@@ -86,6 +90,7 @@ class ScheduleProblem {
  private:
   void read_board(const Cluster& cluster, std::size_t gpu);
   void read_job(const Cluster& cluster, JobId job);
+  bool takes_few_rounds() const;
 
   double weight_;
   std::optional<double> fixed_change_s_;
@@ -98,7 +103,7 @@ class ScheduleProblem {
   std::size_t ends_ = 0, types_ = 0;
   std::vector<JobId> ids_;
   std::vector<double> run_s_, joules_, taught_s_;                // [job][type]
-  std::vector<double> least_area_s_, efficient_run_s_, weighs_;  // weighs: area^2, 1 in the mean
+  std::vector<double> least_area_s_, efficient_run_s_, weighs_;  // weighs: of its start; 1 in the mean
   std::vector<std::uint8_t> efficient_slices_;
   double whole_end_s_ = 0, whole_joules_ = 0;  // every job on its largest slice, one after another
 };

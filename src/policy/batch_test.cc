@@ -18,7 +18,7 @@ struct First {
   std::string target;
 };
 First decide(double weight, const std::vector<fixture::Work>& minutes, const std::string& layout,
-             const std::string& gpus = "1xa100-40gb") {
+             const std::string& gpus = "1xa100-40gb", BatchOrder order = BatchOrder::kShortFirst) {
   const auto platform = fixture::platform(gpus);
   std::vector<Job> jobs;
   for (const fixture::Work& m : minutes) jobs.push_back(fixture::job(0, -1, m));
@@ -26,7 +26,7 @@ First decide(double weight, const std::vector<fixture::Work>& minutes, const std
                   fixture::layouts(*platform, std::vector<std::string>(platform->gpus(), layout)));
   for (std::size_t j = 0; j < jobs.size(); ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
   First first;
-  BatchPolicy(weight).decide(cluster, first.plan);
+  BatchPolicy(weight, 1, order).decide(cluster, first.plan);
   if (!first.plan.reshapes.empty())
     first.target =
         to_string(*platform->models()[0].gpu, shape_of(*platform->models()[0].gpu, first.plan.reshapes[0].to));
@@ -66,13 +66,21 @@ TEST(Batch, TheLongestDoesNotStartLast) {
 }
 
 // On seven slices any order within a pair ends alike: but if one takes longer than planned, a short one can still go elsewhere.
-TEST(Batch, SideBySideTheLongComeFirst) {
+TEST(Batch, SideBySideTheLongOfAClosedBatchComeFirst) {
+  const std::string layout = "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6", one = "1xa100-40gb";
   const fixture::Work small{10, 10, 10, 10, 10}, large{20, 20, 20, 20, 20};
   std::vector<fixture::Work> jobs(7, small);
   jobs.insert(jobs.end(), 7, large);
-  const First first = decide(0, jobs, "1g@0+1g@1+1g@2+1g@3+1g@4+1g@5+1g@6");
-  ASSERT_EQ(first.plan.starts.size(), 7u);
-  for (const Start& start : first.plan.starts) EXPECT_GE(index(start.job), 7u);
+  const First closed = decide(0, jobs, layout, one, BatchOrder::kLongFirst), open = decide(0, jobs, layout, one);
+  ASSERT_EQ(closed.plan.starts.size(), 7u);
+  for (const Start& start : closed.plan.starts) EXPECT_GE(index(start.job), 7u);
+  ASSERT_EQ(open.plan.starts.size(), 7u);
+  for (const Start& start : open.plan.starts) EXPECT_LT(index(start.job), 7u);
+  // Where the end is far, short jobs do not wait for it.
+  jobs.insert(jobs.end(), 70, large);
+  const First far = decide(0, jobs, layout, one, BatchOrder::kLongFirst);
+  ASSERT_EQ(far.plan.starts.size(), 7u);
+  for (const Start& start : far.plan.starts) EXPECT_LT(index(start.job), 7u);
 }
 
 // Of unknown jobs nothing says that another order is better than the one in which they came.

@@ -34,7 +34,7 @@ class BestPolicy : public Policy {
  public:
   explicit BestPolicy(std::unique_ptr<Policy> planner, BestOptions options = {})
       : planner_(std::move(planner)),
-        batch_(0, options.effort),
+        batch_(0, options.effort, BatchOrder::kLongFirst),
         arrivals_({}, options.arrivals),
         gather_(options.gather) {}
   void decide(const Cluster& cluster, Plan& plan) override;

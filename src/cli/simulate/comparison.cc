@@ -35,9 +35,9 @@ std::string comparison_text(const Comparison& c) {
       "watt-minute; e in watt-minutes, t in minutes\n\n",
       c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.days, c.jobs,
       c.window_days ? "window" : "day", c.a);
-  std::vector<std::string> header{"policy",         "energy kWh", "M Wmin",
-                                  "tardiness min",  "p99 min",    "late",
-                                  "turnaround min", "ET",         "ET against " + c.rows[c.baseline].label + " (95 %)"};
+  std::vector<std::string> header{"policy",        "energy kWh", "M Wmin",
+                                  "tardiness min", "p99 min",    "late",
+                                  "to end min",    "ET",         "ET against " + c.rows[c.baseline].label + " (95 %)"};
   if (c.bounds) header.insert(header.end(), {"ET gap", "energy gap", "tardiness gap"});
   Table table(header);
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
