@@ -10,7 +10,8 @@ namespace smartmig {
 namespace {
 
 constexpr double kOrderShare = 0.1, kChangeShare = 0.01;
-constexpr double kFewRounds = 8;           // of the longest job, on the size that takes fewest slice-seconds
+constexpr double kFewRounds = 2.5;         // of the longest job, on the size that takes fewest slice-seconds
+constexpr double kAlike = 1.6;             // mean of the squares of their slice-seconds over the square of the mean
 constexpr double kChangesQueueWithin = 3;  // seconds: changes of one GPU this near to each other come one by one
 
 ScheduleProblem::Geometry geometry_of(const Platform::Model& model) {
@@ -53,7 +54,7 @@ ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> 
   for (std::size_t g = 0; g < gpus; ++g) read_board(cluster, g);
   for (const JobId job : jobs) read_job(cluster, job);
   weighs_.assign(ids_.size(), 1.0);
-  if (order == BatchOrder::kLongFirst && takes_few_rounds()) {
+  if (order == BatchOrder::kLongFirst && long_first_pays()) {
     double squares = 0;
     for (const double area : least_area_s_) squares += area * area;
     for (std::size_t j = 0; j < weighs_.size(); ++j)
@@ -65,14 +66,15 @@ ScheduleProblem::ScheduleProblem(const Cluster& cluster, std::span<const JobId> 
   whole_joules_ = std::max(1e-6, whole_joules_);
 }
 
-// Else the end is far, and those who wait for short jobs would wait for nothing.
-bool ScheduleProblem::takes_few_rounds() const {
-  double area = 0, longest = 0;
+// Else the end is far, or short jobs would wait for much longer ones: they would wait for nothing.
+bool ScheduleProblem::long_first_pays() const {
+  double area = 0, squares = 0, longest = 0;
   for (std::size_t j = 0; j < ids_.size(); ++j) {
     area += least_area_s_[j];
+    squares += least_area_s_[j] * least_area_s_[j];
     longest = std::max(longest, efficient_run_s_[j]);
   }
-  return area <= kFewRounds * longest * std::max(1, slices_);
+  return area <= kFewRounds * longest * std::max(1, slices_) && squares * double(ids_.size()) <= kAlike * area * area;
 }
 
 // Slices that are being made stand there from when they will exist.

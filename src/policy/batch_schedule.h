@@ -11,8 +11,8 @@
 // and small shares that settle ties and lead a search on: how evenly the slots end, the order of the jobs, and the
 // seconds of changes; and what runs teach.
 //
-// Order: the short come first, by the mean end of the jobs; or, of a closed batch of a few rounds (BatchOrder::kLongFirst),
-// the long. Times are never quite as planned, and what has not begun can still go elsewhere, so the short ones at the end fill
+// Order: the short come first, by the mean end of the jobs; or, of a closed batch of a few rounds of jobs that are
+// not too different (BatchOrder::kLongFirst), the long. Times are never quite as planned, and what has not begun can still go elsewhere, so the short ones at the end fill
 // what the others leave: starts are weighed by area^2. Where a run takes the whole fleet nothing can go elsewhere, and its start
 // counts as any other's; between the two by the square of the share of the slices that a run has. Units: seconds from
 // now, joules.
@@ -90,7 +90,7 @@ class ScheduleProblem {
  private:
   void read_board(const Cluster& cluster, std::size_t gpu);
   void read_job(const Cluster& cluster, JobId job);
-  bool takes_few_rounds() const;
+  bool long_first_pays() const;
 
   double weight_;
   std::optional<double> fixed_change_s_;

@@ -76,7 +76,11 @@ TEST(Batch, SideBySideTheLongOfAClosedBatchComeFirst) {
   for (const Start& start : closed.plan.starts) EXPECT_GE(index(start.job), 7u);
   ASSERT_EQ(open.plan.starts.size(), 7u);
   for (const Start& start : open.plan.starts) EXPECT_LT(index(start.job), 7u);
-  // Where the end is far, short jobs do not wait for it.
+  // Short jobs do not wait for much longer ones, nor where the end is far.
+  std::vector<fixture::Work> unlike = jobs;
+  for (std::size_t j = 7; j < 9; ++j) unlike[j] = {200, 200, 200, 200, 200};
+  for (const Start& start : decide(0, unlike, layout, one, BatchOrder::kLongFirst).plan.starts)
+    EXPECT_TRUE(index(start.job) < 9) << index(start.job);
   jobs.insert(jobs.end(), 70, large);
   const First far = decide(0, jobs, layout, one, BatchOrder::kLongFirst);
   ASSERT_EQ(far.plan.starts.size(), 7u);
