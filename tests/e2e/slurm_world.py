@@ -26,6 +26,19 @@ def missing(accounts=False):
     return None
 
 
+def slurm_version():
+    """Of the daemons here: (22, 5)."""
+    said = subprocess.run(["slurmctld", "-V"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]
+    return tuple(int(part) for part in said.split(".")[:2])
+
+
+def plain(value):
+    """A number of squeue --json: since 23.02 it is an object that says whether it is set."""
+    if isinstance(value, dict) and "number" in value and "set" in value:
+        return value["number"] if value["set"] else None
+    return value
+
+
 def free_ports(count):
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
@@ -37,6 +50,8 @@ def free_ports(count):
 
 
 class SlurmWorld:
+    gres_name = "mig"
+
     def __init__(self, folder, nodes=4, gpus=2, units=8, fragment="", accounts=False, lua=None):
         self.folder, self.nodes = folder, [f"n{i + 1}" for i in range(nodes)]
         self.gpus, self.units, self.fragment, self.accounts = gpus, units, fragment, accounts
@@ -60,9 +75,9 @@ class SlurmWorld:
         os.chmod(f"{self.folder}/munge/key", 0o600)
         os.chmod(f"{self.folder}/munge", 0o755)
         with open(f"{self.folder}/etc/gres.conf", "w") as gres:
-            gres.write(f"NodeName={','.join(self.nodes)} Name=mig Count={self.units * self.gpus}\n")
+            gres.write("".join(line + "\n" for line in self.gres_lines()))
         with open(f"{self.folder}/etc/cgroup.conf", "w") as cgroup:
-            cgroup.write("CgroupPlugin=cgroup/v1\n")
+            cgroup.write(f"CgroupPlugin={'cgroup/v1' if slurm_version() < (23, 11) else 'disabled'}\n")
         if self.lua:
             shutil.copy(self.lua, f"{self.folder}/etc/job_submit.lua")
         lines = [
@@ -73,24 +88,30 @@ class SlurmWorld:
             f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/run/spool-%n",
             f"SlurmctldPidFile={self.folder}/run/slurmctld.pid", f"SlurmdPidFile={self.folder}/run/slurmd-%n.pid",
             f"SlurmctldLogFile={self.folder}/log/slurmctld.log", f"SlurmdLogFile={self.folder}/log/slurmd-%n.log",
-            "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SwitchType=switch/none", "MpiDefault=none",
+            "ProctrackType=proctrack/linuxproc", "MpiDefault=none",
             "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "SlurmdParameters=config_overrides",
             "SchedulerType=sched/backfill", "SchedulerParameters=sched_min_interval=100000,bf_interval=2",
-            "ReturnToService=2", "MinJobAge=300", "SlurmdTimeout=30", "KillWait=2", "GresTypes=mig",
+            "ReturnToService=2", "MinJobAge=300", "SlurmdTimeout=30", "KillWait=2", f"GresTypes={self.gres_name}",
             "JobRequeue=1", "TreeWidth=65533", "MaxArraySize=2000", "MaxJobCount=20000",
         ]
         if self.accounts:
             lines += ["AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
                       f"AccountingStoragePort={self.dbd_port}", "AccountingStoreFlags=job_comment",
-                      "JobAcctGatherType=jobacct_gather/none",
                       f"AccountingStoragePass={self.folder}/munge/socket"]
         for name, port in zip(self.nodes, self.node_ports):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=100000 "
-                         f"Gres=mig:{self.units * self.gpus}")
+                         f"Gres={self.gres_of(name)}")
         lines += [f"PartitionName=mig Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP",
                   f"PartitionName=plain Nodes={','.join(self.nodes)} MaxTime=INFINITE State=UP", self.fragment]
         with open(self.conf, "w") as conf:
             conf.write("\n".join(lines) + "\n")
+
+    def gres_lines(self):
+        """Of gres.conf: one number for a node, that never changes."""
+        return [f"NodeName={','.join(self.nodes)} Name=mig Count={self.units * self.gpus}"]
+
+    def gres_of(self, node):
+        return f"mig:{self.units * self.gpus}"
 
     def spawn(self, name, *command, env=None):
         log = open(f"{self.folder}/log/{name}.out", "ab")
@@ -176,6 +197,9 @@ class SlurmWorld:
         """All that slurmctld knows, by "12" or "12_3" for a task of an array that has a record of its own."""
         out = {}
         for job in json.loads(self.run("squeue", "--json"))["jobs"]:
+            job = {key: plain(value) for key, value in job.items()}
+            if isinstance(job["job_state"], list):  # since 23.11 with flags
+                job["job_state"] = "COMPLETING" if "COMPLETING" in job["job_state"] else job["job_state"][0]
             task = job["array_task_id"]
             key = f"{job['array_job_id']}_{task}" if job["array_job_id"] and task is not None else str(job["job_id"])
             out[key] = job
