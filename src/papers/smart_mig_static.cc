@@ -6,6 +6,7 @@
 #include "eval/comparison.h"
 #include "eval/seeds.h"
 #include "papers/paper_setting.h"
+#include "papers/smart_mig_placers.h"
 #include "papers/smart_mig_printed.h"
 
 namespace smartmig {
@@ -41,20 +42,14 @@ Result<Reproduced> reproduce_table(const PaperTable& table, const std::vector<st
   return Reproduced{&table, make_comparison(setting, contenders, runs, seeds, baseline), bound};
 }
 
-double shown_energy(const Reproduced& r, const ComparisonRow& row) {
-  return r.printed->energy_above_bound ? 100 * (row.energy_wmin / r.bound_wmin - 1) : row.energy_wmin / 1e6;
-}
-
 PaperSection section_of(const Reproduced& r) {
   const PaperTable& paper = *r.printed;
   PaperSection section;
   section.name = paper.name;
-  section.title = fmt::format("{} ({}; {} days){}{}", paper.title, paper.workload, r.ours.seeds.size(),
-                              paper.note.empty() ? "" : "; ", paper.note);
+  section.title = fmt::format("{} ({}; {} days)", paper.title, paper.workload, r.ours.seeds.size());
   section.apart = false;
-  const char* unit = paper.energy_above_bound ? "% above bound" : "M Wmin";
-  const bool against = paper.rows.size() > 4 || paper.energy_above_bound;
-  section.header = {"policy", fmt::format("energy {}: paper", unit),
+  const bool against = paper.rows.size() > 4;
+  section.header = {"policy", "energy M Wmin: paper",
                     "ours",   "tardiness min: paper",
                     "ours",   "sd",
                     "ET",     against ? "ET against " + r.ours.rows[r.ours.baseline].label : ""};
@@ -68,8 +63,7 @@ PaperSection section_of(const Reproduced& r) {
     if (against)
       difference =
           i == r.ours.baseline ? "baseline" : fmt::format("{:+.1f} ± {:.1f} %", d.percent, d.percent_half_width);
-    section.rows.push_back({row.label, printed(paper.rows[i].energy),
-                            fmt::format("{:.{}f}", shown_energy(r, row), paper.energy_above_bound ? 1 : 3),
+    section.rows.push_back({row.label, printed(paper.rows[i].energy), fmt::format("{:.3f}", row.energy_wmin / 1e6),
                             printed(paper.rows[i].tardiness), fmt::format("{:.3f}", row.tardiness_min),
                             fmt::format("{:.2f}", row.tardiness_deviation), fmt::format("{:.3f}", row.et),
                             std::move(difference)});
@@ -90,7 +84,7 @@ nlohmann::ordered_json reproduced_json(const Reproduced& r) {
     };
     rows.push_back({{"policy", row.label},
                     {"printed_energy", printed(paper.rows[i].energy)},
-                    {"energy", shown_energy(r, row)},
+                    {"energy", row.energy_wmin / 1e6},
                     {"printed_tardiness_min", printed(paper.rows[i].tardiness)},
                     {"mean_tardiness_min", row.tardiness_min},
                     {"tardiness_deviation_min", row.tardiness_deviation},
@@ -102,25 +96,29 @@ nlohmann::ordered_json reproduced_json(const Reproduced& r) {
   return {{"table", paper.name},
           {"title", paper.title},
           {"workload", paper.workload},
-          {"note", paper.note},
-          {"energy_unit", paper.energy_above_bound ? "percent above bound" : "M watt-minutes"},
+          {"energy_unit", "M watt-minutes"},
           {"energy_bound_wmin", r.bound_wmin},
           {"rows", rows}};
 }
 
-bool is_wanted(const PaperTable& table, const StaticTablesOptions& options) {
-  return options.table.empty() || table.name == options.table;
+bool is_wanted(const std::string& table, const StaticTablesOptions& options) {
+  return options.table.empty() || table == options.table;
+}
+
+std::vector<std::string> all_tables() {
+  std::vector<std::string> names;
+  for (const PaperTable& table : paper_static_tables()) names.push_back(table.name);
+  for (std::string& figure : placer_figures()) names.push_back(std::move(figure));
+  return names;
 }
 
 }  // namespace
 
 Result<Ok> check_options(const StaticTablesOptions& options) {
-  std::string names;
-  for (const PaperTable& table : paper_static_tables()) {
-    if (is_wanted(table, options)) return Ok{};
-    names += (names.empty() ? "" : ", ") + table.name;
-  }
-  return invalid("table '{}' is not known: {}", options.table, names);
+  const auto names = all_tables();
+  for (const std::string& name : names)
+    if (is_wanted(name, options)) return Ok{};
+  return invalid("table '{}' is not known: {}", options.table, fmt::join(names, ", "));
 }
 
 Result<PaperReport> static_tables_report(const StaticTablesOptions& options, const PaperProgress& progress) {
@@ -129,10 +127,17 @@ Result<PaperReport> static_tables_report(const StaticTablesOptions& options, con
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
   for (const PaperTable& table : paper_static_tables()) {
-    if (!is_wanted(table, options)) continue;
+    if (!is_wanted(table.name, options)) continue;
     SMARTMIG_TRY(const Reproduced done, reproduce_table(table, seeds, options.threads, progress));
     report.sections.push_back(section_of(done));
     all.push_back(reproduced_json(done));
+  }
+  for (const std::string& figure : placer_figures()) {
+    if (!is_wanted(figure, options)) continue;
+    SMARTMIG_TRY(PaperSection section, placer_section(figure, {options.days, 0, options.threads}, progress));
+    all.push_back({{"table", section.name}, {"title", section.title}, {"note", section.note}, {"rows", section.json}});
+    section.apart = !report.sections.empty();
+    report.sections.push_back(std::move(section));
   }
   report.json = {{"seeds", {kFirstReportSeed, kFirstReportSeed + std::uint64_t(options.days) - 1}}, {"tables", all}};
   return report;
