@@ -3,7 +3,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "slurm/wire.h"
+#include <algorithm>
+#include <atomic>
+#include <thread>
 
 namespace smartmig {
 namespace {
@@ -32,7 +34,7 @@ Result<Json> read_agent_answer(const std::string& node, const std::string& text,
   return Error{code_of(code), words};
 }
 
-Result<Json> WireAgents::ask(const std::string& node, Json request, Time limit) {
+Result<Json> WireAgents::ask(const std::string& node, Json request, Patience patience) {
   const auto address = addresses_.find(node);
   if (address == addresses_.end()) return not_found("no address of the agent on {} is known", node);
   std::uint64_t id = 0;
@@ -42,12 +44,25 @@ Result<Json> WireAgents::ask(const std::string& node, Json request, Time limit) 
   request["node"] = node;
   request["id"] = id;
   SMARTMIG_TRY(const std::string sealed, seal_->seal(json_dump(request)));
-  SMARTMIG_TRY(const std::string answer, ask_over_wire(address->second, sealed, limit));
+  SMARTMIG_TRY(const std::string answer, ask_over_wire(address->second, sealed, patience));
   if (answer.empty()) return io_error("the agent on {} hung up", node);
   SMARTMIG_TRY(const Opened opened, seal_->open(answer));
   if (opened.uid != 0 && opened.uid != ::geteuid())
     return no_permission("the answer of {} comes from user {}, not from an agent", node, opened.uid);
   return read_agent_answer(node, opened.text, id);
+}
+
+std::vector<Result<Json>> ask_each(Agents& agents, const std::vector<std::string>& nodes, const Json& request,
+                                   Patience patience) {
+  std::vector<Result<Json>> out(nodes.size(), Result<Json>(io_error("not asked")));
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < std::min(nodes.size(), kMostAskers); ++t)
+    threads.emplace_back([&] {
+      for (std::size_t i = next++; i < nodes.size(); i = next++) out[i] = agents.ask(nodes[i], request, patience);
+    });
+  threads.clear();
+  return out;
 }
 
 }  // namespace smartmig

@@ -3,9 +3,11 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "base/json.h"
 #include "slurm/seal.h"
+#include "slurm/wire.h"
 
 namespace smartmig {
 
@@ -14,7 +16,7 @@ class Agents {
   virtual ~Agents() = default;
   // The answer where the agent says ok; its refusal as an error with its code. kIo, kTimeout: it could not be asked, or
   // what it did is not known. Thread rule: free.
-  virtual Result<Json> ask(const std::string& node, Json request, Time limit) = 0;
+  virtual Result<Json> ask(const std::string& node, Json request, Patience patience) = 0;
 };
 
 class WireAgents : public Agents {
@@ -22,12 +24,17 @@ class WireAgents : public Agents {
   explicit WireAgents(std::shared_ptr<Seal> seal) : seal_(std::move(seal)) {}
   void set_address(const std::string& node, std::string address) { addresses_[node] = std::move(address); }
   bool has_address(const std::string& node) const { return addresses_.contains(node); }
-  Result<Json> ask(const std::string& node, Json request, Time limit) override;
+  Result<Json> ask(const std::string& node, Json request, Patience patience) override;
 
  private:
   std::shared_ptr<Seal> seal_;
   std::map<std::string, std::string> addresses_;
 };
+
+// The same question to each of these nodes, at most kMostAskers at a time; answers in the order of `nodes`.
+inline constexpr std::size_t kMostAskers = 64;
+std::vector<Result<Json>> ask_each(Agents& agents, const std::vector<std::string>& nodes, const Json& request,
+                                   Patience patience);
 
 // What an answer's text says; kNoPermission also where it answers another question (`id`).
 Result<Json> read_agent_answer(const std::string& node, const std::string& text, std::uint64_t id);

@@ -18,7 +18,11 @@ QueueId queue_id(const SlurmJobName& name) {
 }
 
 SlurmController::SlurmController(Slurm& slurm, Agents& agents, LiveClock& clock, Options options)
-    : slurm_(slurm), agents_(agents), clock_(clock), options_(std::move(options)) {}
+    : slurm_(slurm),
+      agents_(agents),
+      clock_(clock),
+      options_(std::move(options)),
+      drained_(options_.state_dir + "/resumed.json", options_.resumes) {}
 
 SlurmController::~SlurmController() = default;
 
@@ -39,30 +43,6 @@ SlurmController::Tracked* SlurmController::find(QueueId id) {
 std::string SlurmController::place(GpuId gpu, PlacementId where) const {
   const Gpu& one = gpus_[index(gpu)];
   return fmt::format("{} GPU {} {}", one.node, one.index, slice_name(model(gpu), where));
-}
-
-// Asks on the lane's thread; the answer is taken on ours.
-void SlurmController::post(const std::string& lane, const std::string& node, Json request, Time limit,
-                           std::function<void(Result<Json>)> then) {
-  request["epoch"] = options_.epoch;
-  request["leader"] = options_.name;
-  lanes_.post(lane, [this, inbox = inbox_, node, request = std::move(request), limit, then = std::move(then)] {
-    auto answer = agents_.ask(node, request, limit);
-    bool replaced = false;
-    if (!answer && answer.error().code == Error::kNoPermission) {
-      const auto plain = agents_.ask(node, {{"op", "status"}}, limit);
-      replaced = plain && plain->value("epoch", std::uint64_t(0)) > options_.epoch;
-    }
-    {
-      const std::lock_guard lock(inbox->mutex);
-      inbox->results.push_back([this, then, replaced, answer = std::move(answer)] {
-        if (replaced) say(answer.error().what);
-        replaced_ = replaced_ || replaced;
-        then(answer);
-      });
-    }
-    clock_.wake();
-  });
 }
 
 SlurmController::Outcome SlurmController::run(const std::atomic<bool>& stop) {

@@ -27,6 +27,7 @@
 #include "serve/daemon/policies.h"
 #include "slurm/agents.h"
 #include "slurm/dependency.h"
+#include "slurm/drained_nodes.h"
 #include "slurm/request.h"
 #include "slurm/slurm.h"
 #include "slurm/task_lanes.h"
@@ -42,8 +43,10 @@ class SlurmController {
     std::string version = "0";
     std::uint64_t epoch = 0;  // above every other controller's before it
     Time poll = Time(1'000'000), heartbeat = Time(2'000'000);
+    int resumes = 2;  // of a node that Slurm drained because a Prolog or Epilog failed, within an hour
     Time start_patience = Time(60'000'000);  // a released job that does not start is taken back after it
-    Time agent_limit = Time(15'000'000), reshape_limit = Time(120'000'000);
+    Time agent_limit = Time(15'000'000), status_limit = Time(5'000'000);
+    Time reshape_limit = Time(60'000'000);        // a GPU whose agent takes longer is left alone until it is done
     std::string metrics_file;                     // for Prometheus; empty: none
     std::function<void(const std::string&)> say;  // words for the log; empty: none
   };
@@ -56,7 +59,7 @@ class SlurmController {
 
   struct Counts {
     std::uint64_t queries = 0, batches = 0, actions = 0, starts = 0, stops = 0, taken_back = 0, ended = 0, grown = 0,
-                  creates = 0, destroys = 0, decisions = 0;
+                  creates = 0, destroys = 0, decisions = 0, resumed = 0;
     double decide_s = 0, longest_decision_s = 0;
   };
   const Counts& counts() const { return counts_; }
@@ -84,11 +87,14 @@ class SlurmController {
     std::string node;
     int index = 0;  // on its node
     bool trouble = false, blocked = false;
-    int differs = 0;  // how often in a row its agent has shown another layout than is believed
+    bool late = false;  // an operation has not ended within its limit
+    int differs = 0;    // how often in a row its agent has shown another layout than is believed
   };
   struct Node {
     bool up = true, answers = true, asked = false;
-    int silent = 0;
+    int silent = 0;  // questions in a row that got no answer
+    std::shared_ptr<std::atomic<bool>> hangs = std::make_shared<std::atomic<bool>>(false);  // looked at by the lanes
+    std::vector<std::function<void()>> later;                                               // when it answers again
     std::vector<GpuId> gpus;
     std::string published;
   };
@@ -118,6 +124,14 @@ class SlurmController {
   void release(Tracked& job);
   std::string used(const Tracked& job) const;
   void free_slice(Tracked& job);
+  struct Freed {  // a job whose slice its agent is told to take back
+    SlurmAction account;
+    bool over = false;
+    int had_mib = 0;
+    Json request;
+  };
+  void tell_free(const std::string& node, Freed job);
+  void was_freed(const std::string& node, Freed job, const Result<Json>& answer);
   struct Failed {  // what a job that has failed had
     SlurmJobName name;
     std::string admin_comment;
@@ -128,14 +142,20 @@ class SlurmController {
   void changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer);
   // controller_nodes.cc
   void ask_nodes();
+  void see_nodes(const std::vector<SlurmNode>& nodes);
   void heard(const std::string& node, const Result<Json>& answer);
   void see_status(const std::string& node, const Json& status);
   void set_blocked(GpuId gpu);
   void publish(Node& node, const std::string& name);
 
-  void decide();
+  // controller_agents.cc
+  static constexpr int kSilentHeartbeats = 3;
+  void fell_silent(const std::string& node, const std::string& words);
+  void post_when_it_answers(const std::string& node, std::function<void()> again);
   void post(const std::string& lane, const std::string& node, Json request, Time limit,
             std::function<void(Result<Json>)> then);
+
+  void decide();
   void act(SlurmAction action) { actions_.push_back(std::move(action)); }
   void say(const std::string& words) const;
   void flush();
@@ -156,6 +176,8 @@ class SlurmController {
   std::size_t active_users_ = 1;
   std::vector<Gpu> gpus_;
   std::map<std::string, Node> nodes_;
+  DrainedNodes drained_;
+  std::vector<std::string> absent_;  // nodes that have never answered: asked until they do
   std::map<SlurmJobName, Tracked> jobs_;
   std::map<QueueId, SlurmJobName> names_;
   std::map<Slice, SlurmJobName> occupied_;

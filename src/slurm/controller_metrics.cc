@@ -55,6 +55,7 @@ std::string SlurmController::metrics() const {
   lines.counter("stops_total", "Jobs requeued for more urgent ones.", double(counts_.stops));
   lines.counter("taken_back_total", "Released jobs that did not start.", double(counts_.taken_back));
   lines.counter("grown_total", "Jobs requeued for a larger slice after they ran out of memory.", double(counts_.grown));
+  lines.counter("nodes_resumed_total", "Nodes resumed after a Prolog or Epilog failed.", double(counts_.resumed));
   lines.counter("slices_created_total", "Slices asked for.", double(counts_.creates));
   lines.counter("slices_destroyed_total", "Slices removed.", double(counts_.destroys));
   lines.counter("decisions_total", "Decisions of the policy.", double(counts_.decisions));

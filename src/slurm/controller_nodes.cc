@@ -9,7 +9,7 @@ namespace smartmig {
 namespace {
 
 constexpr Time kNodesEach{5'000'000};
-constexpr int kSilentHeartbeats = 3, kDifferingLooks = 2;
+constexpr int kDifferingLooks = 2;
 
 }  // namespace
 
@@ -17,22 +17,40 @@ void SlurmController::ask_nodes() {
   if (now() >= next_nodes_) {
     next_nodes_ = now() + kNodesEach;
     ++counts_.queries;
-    if (const auto nodes = slurm_.nodes())
-      for (const SlurmNode& seen : *nodes) {
-        const auto at = nodes_.find(seen.name);
-        if (at == nodes_.end() || at->second.up == seen.up) continue;
-        at->second.up = seen.up;
-        say(fmt::format("node {} is {}", seen.name, seen.state));
-        for (const GpuId gpu : at->second.gpus) set_blocked(gpu);
-      }
+    if (const auto nodes = slurm_.nodes()) see_nodes(*nodes);
   }
   if (now() < next_heartbeat_) return;
+  for (const std::string& name : std::exchange(absent_, {}))
+    post("status " + name, name, {{"op", "status"}}, options_.status_limit, [this, name](const Result<Json>& answer) {
+      if (!answer || !answer->contains("boards") || (*answer)["boards"].empty()) return absent_.push_back(name);
+      say(fmt::format("the agent on {} answers now", name));
+      rebuild_ = true;
+    });
   next_heartbeat_ = now() + options_.heartbeat;
   for (auto& [name, node] : nodes_) {
     if (node.asked) continue;
     node.asked = true;
-    post("status " + name, name, {{"op", "status"}}, options_.agent_limit,
+    post("status " + name, name, {{"op", "status"}}, options_.status_limit,
          [this, name = name](const Result<Json>& answer) { heard(name, answer); });
+  }
+}
+
+void SlurmController::see_nodes(const std::vector<SlurmNode>& nodes) {
+  std::vector<SlurmNode> ours;
+  for (const SlurmNode& seen : nodes) {
+    const auto at = nodes_.find(seen.name);
+    if (at == nodes_.end()) continue;
+    ours.push_back(seen);
+    if (at->second.up == seen.up) continue;
+    at->second.up = seen.up;
+    say(fmt::format("node {} is {}{}", seen.name, seen.state, seen.reason.empty() ? "" : ": " + seen.reason));
+    for (const GpuId gpu : at->second.gpus) set_blocked(gpu);
+  }
+  for (const DrainedNodes::Verdict& verdict : drained_.look(ours, now())) {
+    say(verdict.words);
+    if (!verdict.resume) continue;
+    ++counts_.resumed;
+    act({SlurmAction::kResume, {}, verdict.node, {}});
   }
 }
 
@@ -47,7 +65,9 @@ void SlurmController::heard(const std::string& name, const Result<Json>& answer)
                 : fmt::format("the agent on {} does not answer: {}", name, answer.error().what));
     for (const GpuId gpu : node.gpus) set_blocked(gpu);
   }
-  if (answer) see_status(name, *answer);
+  if (!answer) return;
+  for (const auto& again : std::exchange(node.later, {})) again();
+  see_status(name, *answer);
 }
 
 void SlurmController::see_status(const std::string& name, const Json& status) {
@@ -67,9 +87,15 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
       if (trouble) say(fmt::format("{} GPU {}: {}", name, i, boards[i].value("trouble", "")));
       set_blocked(id);
     }
+    if (gpu.late && !boards[i].contains("operating_s")) {
+      say(fmt::format("{} GPU {} is done with the operation that took too long", name, i));
+      gpu.late = false;
+      set_blocked(id);
+    }
     const auto layout = parse_layout(model(id), boards[i].value("layout", ""));
     const bool same = layout && *layout == session_->cluster().gpu(id).layout;
-    gpu.differs = same || session_->fleet().operating(id) || session_->fleet().has_news() ? 0 : gpu.differs + 1;
+    gpu.differs =
+        same || gpu.late || session_->fleet().operating(id) || session_->fleet().has_news() ? 0 : gpu.differs + 1;
     if (gpu.differs <= kDifferingLooks) continue;
     say(fmt::format("{} GPU {} has the layout {}, not {}", name, i, boards[i].value("layout", ""),
                     to_string(model(id), session_->cluster().gpu(id).layout)));
@@ -82,7 +108,7 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
 void SlurmController::set_blocked(GpuId id) {
   Gpu& gpu = gpus_[index(id)];
   const Node& node = nodes_[gpu.node];
-  const bool blocked = gpu.trouble || !node.up || !node.answers;
+  const bool blocked = gpu.trouble || gpu.late || !node.up || !node.answers;
   if (blocked == gpu.blocked) return;
   gpu.blocked = blocked;
   const Time at = session_->inside_now();

@@ -1,6 +1,5 @@
 // How a controller begins: who the nodes are, what slices they have, which jobs are on them.
 #include <algorithm>
-#include <thread>
 
 #include "base/file.h"
 #include "live/durable_file.h"
@@ -83,15 +82,10 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     if (node.units > 0) ours.push_back(&node);
   if (ours.empty()) return not_found("no node of the partition has the gres mig: see docs/slurm.md");
   std::sort(ours.begin(), ours.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
-  std::vector<Result<Json>> status(ours.size(), Result<Json>(io_error("not asked")));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < ours.size(); ++i)
-      threads.emplace_back([&, i] {
-        status[i] = agents_.ask(ours[i]->name, {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
-                                options_.agent_limit);
-      });
-  }
+  std::vector<std::string> names;
+  for (const SlurmNode* node : ours) names.push_back(node->name);
+  const auto status = ask_each(agents_, names, {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
+                               options_.agent_limit);
   Json seen = Json::object();
   if (const auto text = read_file(options_.state_dir + kSeenNodes))
     if (auto json = parse_json("nodes.json", *text); json && json->is_object()) seen = std::move(*json);
@@ -102,7 +96,8 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     if (!status[i] && status[i].error().code == Error::kNoPermission) return status[i].error();
     const auto boards = boards_of(ours[i]->name, status[i], seen);
     if (!boards) {
-      say(boards.error().what + "; it is left out until the next start");
+      say(boards.error().what + "; it is left out until its agent answers");
+      absent_.push_back(ours[i]->name);
       continue;
     }
     if (boards->answers) {
@@ -113,7 +108,7 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     node.answers = boards->answers;
     for (std::size_t g = 0; g < boards->models.size(); ++g) {
       node.gpus.push_back(GpuId(std::uint32_t(gpus_.size())));
-      gpus_.push_back({ours[i]->name, int(g), false, false, 0});
+      gpus_.push_back({ours[i]->name, int(g)});
       spec += fmt::format("{}1x{}", spec.empty() ? "" : ",", boards->models[g]);
       texts.push_back(boards->layouts[g]);
     }

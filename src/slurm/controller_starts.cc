@@ -147,34 +147,48 @@ void SlurmController::take_back(Tracked& job, const std::string& why, Time pause
   act({SlurmAction::kHold, job.seen.name, {}, {}});
 }
 
-// The joules of a job that has come to its end go to Slurm's accounts.
 void SlurmController::free_slice(Tracked& job) {
   if (job.gpu == kNoGpu) return;
-  const Gpu& gpu = gpus_[index(job.gpu)];
   const Slice slice{index(job.gpu), index(job.where)};
   if (const auto at = occupied_.find(slice); at != occupied_.end() && at->second == job.seen.name) occupied_.erase(at);
   if (job.seen.number != 0) {
-    SlurmAction account{SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
-    const bool over = job.seen.phase == SlurmJob::kEnded;
-    Json request{{"op", "free"}, {"job", job.seen.number}};
-    if (over && may_grow(job.seen)) {
-      request["logs"] = log_paths(job.seen);
-      request["patterns"] = options_.settings.oom.patterns;
-      request["uid"] = job.seen.uid;
+    Freed freed;
+    freed.account = {SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
+    freed.over = job.seen.phase == SlurmJob::kEnded;
+    freed.had_mib = model(job.gpu).profile_of(job.where).memory_mib;
+    freed.request = {{"op", "free"}, {"job", job.seen.number}};
+    if (freed.over && may_grow(job.seen)) {
+      freed.request["logs"] = log_paths(job.seen);
+      freed.request["patterns"] = options_.settings.oom.patterns;
+      freed.request["uid"] = job.seen.uid;
     }
-    const Failed failed{job.seen.name, account.text, model(job.gpu).profile_of(job.where).memory_mib};
-    post("node " + gpu.node, gpu.node, request, options_.agent_limit,
-         [this, account, over, failed](Result<Json> answer) mutable {
-           if (!answer) return say(fmt::format("job {}: {}", to_string(account.job), answer.error().what));
-           if (over && answer->value("out_of_memory", false)) grow(failed, answer->value("asked_mib", 0));
-           const auto joules = answer->find("joules");
-           if (!over || joules == answer->end() || !joules->is_number()) return;
-           account.text += fmt::format(",joules={:.0f}", joules->get<double>());
-           act(std::move(account));
-         });
+    tell_free(gpus_[index(job.gpu)].node, std::move(freed));
   }
   job.gpu = kNoGpu;
   job.where = kNoPlacement;
+}
+
+void SlurmController::tell_free(const std::string& node, Freed job) {
+  const Json request = job.request;
+  post("node " + node, node, request, options_.agent_limit,
+       [this, node, job = std::move(job)](const Result<Json>& answer) { was_freed(node, job, answer); });
+}
+
+// The joules of a job that has come to its end go to Slurm's accounts.
+void SlurmController::was_freed(const std::string& node, Freed job, const Result<Json>& answer) {
+  if (!answer) {
+    const Error::Code code = answer.error().code;
+    if (code == Error::kTimeout || code == Error::kIo)
+      return post_when_it_answers(node, [this, node, job = std::move(job)] { tell_free(node, job); });
+    return say(fmt::format("job {}: {}", to_string(job.account.job), answer.error().what));
+  }
+  if (!job.over) return;
+  if (answer->value("out_of_memory", false))
+    grow({job.account.job, job.account.text, job.had_mib}, answer->value("asked_mib", 0));
+  const auto joules = answer->find("joules");
+  if (joules == answer->end() || !joules->is_number()) return;
+  job.account.text += fmt::format(",joules={:.0f}", joules->get<double>());
+  act(std::move(job.account));
 }
 
 // A failed job that ran out of memory waits again, for a larger slice where there is one.
@@ -227,10 +241,10 @@ void SlurmController::changed(GpuId gpu, PlacementId where, bool create, const R
   fleet.operation_failed(gpu, session_->inside_now());
   // A removal was told of when it began. What the agent shows next says whether that was right.
   if (!create) session_->tell(Event::created(session_->inside_now(), gpu, one));
-  if (answer.error().code == Error::kLost) {
-    gpus_[index(gpu)].trouble = true;
-    set_blocked(gpu);
-  }
+  Gpu& one_gpu = gpus_[index(gpu)];
+  if (answer.error().code == Error::kLost) one_gpu.trouble = true;
+  if (answer.error().code == Error::kTimeout) one_gpu.late = true;  // what becomes of it is seen when it has ended
+  set_blocked(gpu);
 }
 
 }  // namespace smartmig

@@ -133,6 +133,44 @@ TEST(SlurmControllerProcess, OneThatWasReplacedSaysSo) {
   later.join();
 }
 
+TEST(SlurmControllerProcess, AGpuWhoseOperationHangsIsLeftAloneUntilItEnds) {
+  FakeSlurm slurm(2, 1);
+  slurm.set_hangs("n1", true);
+  Controlled world(slurm);
+  for (std::uint32_t id = 1; id <= 6; ++id) slurm.submit(id, 18'000, seconds(5));
+  until_all_ended(slurm, world, 120);
+  for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.job.nodes, "n2") << to_string(name);
+  EXPECT_EQ(slurm.hanging("n1"), 1u) << "it was asked again while it hung, or never";
+  slurm.set_hangs("n1", false);
+  for (std::uint32_t id = 11; id <= 16; ++id) slurm.submit(id, 18'000, seconds(30));
+  until_all_ended(slurm, world, 200);
+  int on_first = 0;
+  for (const auto& [name, run] : slurm.runs()) {
+    on_first += run.job.nodes == "n1";
+    EXPECT_EQ(run.starts, 1) << to_string(name);
+  }
+  EXPECT_GE(on_first, 2) << "the node was not used again";
+}
+
+// What was to be told to an agent that did not answer is told when it does.
+TEST(SlurmControllerProcess, AJobThatEndsWhileItsAgentIsDeafGivesItsSliceBackLater) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(4));
+  for (int i = 0; i < 20 && slurm.run(1).starts == 0; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts, 1);
+  slurm.set_deaf("n1", true);
+  for (int i = 0; i < 10; ++i) world.second();
+  ASSERT_TRUE(slurm.all_ended());
+  const int accounted = slurm.acted[SlurmAction::kAccount];
+  slurm.set_deaf("n1", false);
+  for (int i = 0; i < 10; ++i) world.second();
+  EXPECT_EQ(slurm.acted[SlurmAction::kAccount], accounted + 1) << "its joules";
+  EXPECT_TRUE(slurm.agent("n1").jobs().empty());
+  slurm.submit(2, 30'000, seconds(4));
+  until_all_ended(slurm, world, 60);
+}
+
 // A cluster whose jobs run as Slurm has them; nobody may act on it.
 class WatchedSlurm : public Slurm {
  public:

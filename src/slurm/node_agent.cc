@@ -161,6 +161,7 @@ Result<Json> NodeAgent::status() {
                       {"model", board.model ? board.model->name() : ""},
                       {"layout", board.model ? to_string(*board.model, board.layout) : ""},
                       {"trouble", trouble}});
+    if (gpu->changing) boards.back()["operating_s"] = seconds(clock_.now() - *gpu->changing);
   }
   for (const auto& [job, holder] : book_.jobs())
     jobs.push_back({{"job", job},
@@ -191,7 +192,6 @@ void NodeAgent::saw(Gpu& gpu, GpuBoard board) {
 
 Result<Ok> NodeAgent::change(int index, Operation operation) {
   SMARTMIG_TRY(Gpu * gpu, gpu_of(index));
-  const std::lock_guard operating(gpu->operating);
   const bool create = operation.kind == Operation::kCreate;
   const std::string slice = slice_name(*gpu->model, operation.placement);
   {
@@ -199,11 +199,17 @@ Result<Ok> NodeAgent::change(int index, Operation operation) {
     book_.look();
     if (const auto holder = book_.holder(index, slice); holder && !create)
       return busy_error("slice {} of GPU {} on {} belongs to job {}", slice, index, options_.node, *holder);
+    if (gpu->changing)
+      return busy_error("GPU {} of {} is in another operation, for {:.0f} s", index, options_.node,
+                        seconds(clock_.now() - *gpu->changing));
+    gpu->changing = clock_.now();
     if (!create) gpu->going.insert(slice);
   }
+  const std::lock_guard operating(gpu->operating);
   auto outcome = reshaper_.apply(GpuId(std::uint32_t(index)), operation);
   const std::lock_guard lock(mutex_);
   gpu->going.erase(slice);
+  gpu->changing.reset();
   if (!outcome) {
     if (auto board = driver_.read(GpuId(std::uint32_t(index)))) saw(*gpu, std::move(*board));
     return outcome.error();

@@ -5,10 +5,12 @@
 //
 // Invariants: a slice that a job holds is never removed, and one that is being removed is given to none. Reshapes are
 // journalled by Reshaper; who holds what is on disk before the answer (slice_book.h).
-// Thread rule: handle() from any thread; calls for one GPU wait for each other, those of others do not.
+// Thread rule: handle() from any thread. A GPU has one operation at a time: while one is under way another is refused as
+// busy, so that a device that hangs does not gather threads, and status() says since when; those of others do not wait.
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -47,7 +49,8 @@ class NodeAgent {
     GpuBoard board;                         // as last read
     double idle_w = 0;
     std::mutex operating;
-    std::set<std::string> going;  // slices that are being removed
+    std::optional<UnixTime> changing;  // since when an operation is under way
+    std::set<std::string> going;       // slices that are being removed
   };
   NodeAgent(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, Options options, SliceBook book)
       : driver_(driver), reshaper_(reshaper), clock_(clock), options_(std::move(options)), book_(std::move(book)) {}

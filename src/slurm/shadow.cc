@@ -53,6 +53,7 @@ Result<std::vector<SlurmNode>> ShadowCluster::nodes() {
   for (SlurmNode& node : nodes) {
     boards_.try_emplace(node.name, fresh_);
     node.units = 1;
+    node.reason.clear();  // nothing is to be done about it
   }
   return nodes;
 }
@@ -68,7 +69,7 @@ Result<Ok> ShadowCluster::act(const std::vector<SlurmAction>& actions) {
   return Ok{};
 }
 
-Result<Json> ShadowCluster::ask(const std::string& name, Json request, Time) {
+Result<Json> ShadowCluster::ask(const std::string& name, Json request, Patience) {
   const std::lock_guard lock(mutex_);
   const auto node = boards_.find(name);
   if (node == boards_.end()) return not_found("there is no node {}", name);

@@ -24,7 +24,7 @@ class ShadowCluster : public Slurm, public Agents {
   Result<std::vector<SlurmJob>> jobs() override;
   Result<std::vector<SlurmNode>> nodes() override;
   Result<Ok> act(const std::vector<SlurmAction>& actions) override;
-  Result<Json> ask(const std::string& node, Json request, Time limit) override;
+  Result<Json> ask(const std::string& node, Json request, Patience patience) override;
 
  private:
   ShadowCluster(Slurm& real, LiveClock& clock) : real_(real), clock_(clock) {}

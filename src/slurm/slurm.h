@@ -18,6 +18,7 @@ struct SlurmAction {
     kNote,     // AdminComment of a waiting or running job becomes `text`
     kAccount,  // AdminComment of an ended job in Slurm's accounts becomes `text`; nothing where there are none
     kPublish,  // the comment of `node` becomes `text`
+    kResume,   // a drained `node` takes jobs again
   } what = kHold;
   SlurmJobName job;
   std::string node, text;

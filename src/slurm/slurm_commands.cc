@@ -49,6 +49,8 @@ std::string scontrol_line(const SlurmAction& action) {
       return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
     case SlurmAction::kAccount:
       return fmt::format("modify job where jobid={} set admincomment=\"{}\"\n", action.number, plain(action.text));
+    case SlurmAction::kResume:
+      return fmt::format("update NodeName={} State=RESUME\n", plain(action.node));
     case SlurmAction::kPublish:
       return fmt::format("update NodeName={} Comment=\"{}\"\n", plain(action.node), plain(action.text));
   }
@@ -65,8 +67,8 @@ Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
 }
 
 Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
-  SMARTMIG_TRY(const std::string text,
-               ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")), "-o", "%N|%T|%o|%G"}));
+  SMARTMIG_TRY(const std::string text, ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")),
+                                            "-o", "%N|%T|%o|%G|%E"}));
   return parse_sinfo(text);
 }
 

@@ -167,12 +167,14 @@ Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     const auto fields = split(line, '|');
-    if (fields.size() != 4) return io_error("sinfo printed '{}', not NAME|STATE|ADDRESS|GRES", trim(line));
+    if (fields.size() < 4) return io_error("sinfo printed '{}', not NAME|STATE|ADDRESS|GRES|REASON", trim(line));
     SlurmNode node;
     node.name = trim(fields[0]);
     node.state = lower(trim(fields[1]));
     node.address = trim(fields[2]);
     if (!seen.insert(node.name).second) continue;
+    if (fields.size() > 4) node.reason = trim(line.substr(std::size_t(fields[4].data() - line.data())));
+    if (node.reason == "none") node.reason.clear();
     std::string_view state = node.state;
     state = state.substr(0, state.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
     node.up = (state == "idle" || state == "mixed" || state == "allocated" || state == "completing") &&

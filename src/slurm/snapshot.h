@@ -45,14 +45,15 @@ struct SlurmNode {
   std::string name, address;
   bool up = false;  // takes jobs: not down, drained or failing
   std::string state;
-  int units = 0;  // of the gres mig
+  int units = 0;       // of the gres mig
+  std::string reason;  // why it is drained or down, as who did it wrote; empty: it is not
 };
 
 // Arrays are taken apart: each waiting task is a job. At most `tasks_of_array` of one array, the first ones.
 Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size_t tasks_of_array = 1000);
 // "1-3,7,10-20:5%4"; beyond `most` the rest is left out. kInvalid: not such a list.
 Result<std::vector<int>> parse_task_list(std::string_view text, std::size_t most);
-// Lines "NAME|STATE|ADDRESS|GRES" of sinfo; a node of several partitions once.
+// Lines "NAME|STATE|ADDRESS|GRES|REASON" of sinfo, the last one optional; a node of several partitions once.
 Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text);
 
 }  // namespace smartmig

@@ -83,6 +83,12 @@ TEST(SlurmSnapshot, Nodes) {
   EXPECT_FALSE((*nodes)[2].up);
   EXPECT_EQ((*nodes)[2].units, 0);
   EXPECT_FALSE(parse_sinfo("garbage"));
+  const auto reasons =
+      parse_sinfo("n1|drained|n1|mig:8|Prolog error\nn2|idle|n2|mig:8|none\nn3|drained|n3|mig:8|a | b|c\n");
+  ASSERT_TRUE(reasons);
+  EXPECT_EQ((*reasons)[0].reason, "Prolog error");
+  EXPECT_EQ((*reasons)[1].reason, "");
+  EXPECT_EQ((*reasons)[2].reason, "a | b|c");
 }
 
 TEST(SlurmDependencies, DoubtMeansYesAndAWaitingJobMeansNo) {

@@ -19,7 +19,7 @@ namespace smartmig {
 namespace {
 
 constexpr Time kReadLimit{10'000'000};
-constexpr int kMostConnections = 64;
+constexpr int kMostConnections = 64, kLookEachMs = 200;
 
 struct Addresses {
   addrinfo* list = nullptr;
@@ -45,7 +45,8 @@ Result<std::unique_ptr<Addresses>> resolve(const std::string& address, int flags
 
 class Deadline {
  public:
-  explicit Deadline(Time limit) : at_(std::chrono::steady_clock::now() + limit) {}
+  explicit Deadline(Patience patience)
+      : at_(std::chrono::steady_clock::now() + patience.limit), given_up_(patience.given_up) {}
   int left_ms() const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(at_ - std::chrono::steady_clock::now());
     return int(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
@@ -54,15 +55,16 @@ class Deadline {
     pollfd poll{socket, events, 0};
     for (;;) {
       const int left = left_ms();
-      if (left == 0) return false;
-      const int ready = ::poll(&poll, 1, left);
+      if (left == 0 || (given_up_ && *given_up_)) return false;
+      const int ready = ::poll(&poll, 1, given_up_ ? std::min(left, kLookEachMs) : left);
       if (ready > 0) return true;
-      if (ready == 0 || errno != EINTR) return false;
+      if (ready < 0 && errno != EINTR) return false;
     }
   }
 
  private:
   std::chrono::steady_clock::time_point at_;
+  const std::atomic<bool>* given_up_;
 };
 
 Result<Ok> send_all(int socket, const std::string& text, const Deadline& deadline, const std::string& whom) {
@@ -103,8 +105,8 @@ struct Socket {
 
 }  // namespace
 
-Result<std::string> ask_over_wire(const std::string& address, const std::string& text, Time limit) {
-  const Deadline deadline(limit);
+Result<std::string> ask_over_wire(const std::string& address, const std::string& text, Patience patience) {
+  const Deadline deadline(patience);
   SMARTMIG_TRY(const auto addresses, resolve(address, 0));
   std::string words = "no address";
   for (const addrinfo* one = addresses->list; one; one = one->ai_next) {

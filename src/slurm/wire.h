@@ -10,10 +10,17 @@
 
 namespace smartmig {
 
+// How long to wait for an answer: so long, or until somebody says that nobody waits any more.
+struct Patience {
+  Time limit{};
+  const std::atomic<bool>* given_up = nullptr;
+  Patience(Time time, const std::atomic<bool>* flag = nullptr) : limit(time), given_up(flag) {}
+};
+
 inline constexpr std::size_t kMostWire = std::size_t(4) << 20;
 
 // `address`: "127.0.0.1:6821" or "name:port". kTimeout, kIo: no answer.
-Result<std::string> ask_over_wire(const std::string& address, const std::string& text, Time limit);
+Result<std::string> ask_over_wire(const std::string& address, const std::string& text, Patience patience);
 
 class WireServer {
  public:

@@ -212,10 +212,17 @@ def prolog_fails_once(world):
     os.chmod(path, 0o755)
     jobs = [world.submit("--comment=smartmig:mem=18G,estimate=1s", mem=18 * 1024) for _ in range(4 * world.gpus)]
     world.wait(lambda: os.path.exists(marker), "the Prolog that fails")
-    # Slurm has drained the node, and the job is requeued: it runs elsewhere. An operator lets the node go on.
+    # Slurm has drained the node, and the job is requeued: it runs elsewhere. The controller lets the node go on; one that
+    # an operator drained, whatever he wrote, it leaves alone.
+    other = world.nodes[2]
+    world.run("scontrol", "update", f"NodeName={other}", "State=DRAIN", "Reason=Prolog error? I am looking")
     world.wait(lambda: node in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), "the drained node")
+    world.wait(lambda: f"node {node} was drained by a script that failed" in world.log("controller"), "its return", 60)
+    world.wait(lambda: node not in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), "a node that takes jobs again")
     world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "jobs around a failing Prolog", 180)
-    world.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    check(other in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), f"{other}, drained by an operator, was resumed")
+    check(f"node {other} was drained by a script" not in world.log("controller"), "an operator's drain was touched")
+    world.run("scontrol", "update", f"NodeName={other}", "State=RESUME")
     with open(path, "w") as file:
         file.write(good)
     os.chmod(path, 0o755)
@@ -247,6 +254,44 @@ def shadow(world):
     check(world.run("scontrol", "show", "node", "-o").count("smartmig: ") == nodes, "shadow mode wrote to a node")
     world.run("scancel", *others)
     world.kill("shadow")
+
+
+def agent_hangs_in_a_reshape(world):
+    """One GPU's driver takes far too long to make a slice, then a whole agent stands still: jobs go elsewhere, the node is
+    left alone until its agent answers, and then has jobs again."""
+    node = world.nodes[1]
+    machine = f"{world.folder}/agents/{node}/machine"
+    world.kill("controller")
+    world.start_controller("controller", "--reshape-limit", "2s")
+    ctl = f"{world.env['SMARTMIG_NVML_SIM']}/nvml-sim-ctl"
+    world.run(ctl, "fault", machine, "slow", "--call", "nvmlDeviceCreateGpuInstance", "--ms", "12000")
+
+    def wave(count, seconds=1.0):
+        return [world.submit("--comment=smartmig:mem=30G,estimate=1s", mem=30 * 1024, seconds=seconds) for _ in range(count)]
+
+    def done(jobs):
+        states = world.jobs()
+        return all(states[job]["job_state"] == "COMPLETED" for job in jobs)
+
+    def ran_on(jobs):
+        return collections.Counter(lines_of(world, job)[0][2] for job in jobs)
+    jobs = wave(3 * world.gpus * len(world.nodes))
+    world.wait(lambda: f"creating {node} GPU" in world.log("controller"), "a reshape that takes too long", 60)
+    world.wait(lambda: done(jobs), "jobs around a GPU that hangs", 120)
+    world.run(ctl, "clear", machine, "slow")
+    world.wait(lambda: "is done with the operation that took too long" in world.log("controller"), "its end", 90)
+    world.processes[f"agent-{node}"].send_signal(signal.SIGSTOP)
+    more = wave(2 * world.gpus * len(world.nodes))
+    world.wait(lambda: f"the agent on {node} does not answer" in world.log("controller"), "an agent that stands still", 60)
+    world.wait(lambda: done(more), "jobs around an agent that stands still", 120)
+    world.processes[f"agent-{node}"].send_signal(signal.SIGCONT)
+    world.wait(lambda: "answers again" in world.log("controller").rsplit("does not answer", 1)[-1], "the agent", 60)
+    last = wave(2 * world.gpus * len(world.nodes), 3)
+    world.wait(lambda: done(last), "jobs on all nodes", 120)
+    check(ran_on(last)[node] > 0, f"{node} got no job after its agent answered: {ran_on(last)}")
+    world.wait(lambda: healthy(world), "nodes that take jobs")
+    world.kill("controller")
+    world.start_controller()
 
 
 def small(world, rng):
@@ -282,6 +327,7 @@ def small(world, rng):
     mixed_jobs(world, 6, rng)
     world.wait(lambda: all_ended(world), "the end of all jobs", 120)
     out_of_memory(world)
+    agent_hangs_in_a_reshape(world)
     again = prolog_fails_once(world)
     shapes = verify(world, may_restart=again)
     check(len(shapes) >= 3, f"slices of one or two sizes only: {shapes}")

@@ -117,6 +117,17 @@ class FakeSlurm : public Slurm, public Agents {
   }
   void set_up(const std::string& node, bool up) { nodes_.at(node).up = up; }
   void set_deaf(const std::string& node, bool deaf) { nodes_.at(node).deaf = deaf; }
+  // Operations are neither done nor refused while it hangs; afterwards they come to their end.
+  void set_hangs(const std::string& name, bool hangs) {
+    Node& node = nodes_.at(name);
+    const std::lock_guard lock(node.mutex);
+    node.hangs = hangs;
+    for (const Json& request : std::exchange(node.hanging, {})) (void)node.agent->handle(json_dump(request), 0);
+  }
+  std::size_t hanging(const std::string& name) {
+    const std::lock_guard lock(nodes_.at(name).mutex);
+    return nodes_.at(name).hanging.size();
+  }
   void restart_agent(const std::string& name) {
     Node& node = nodes_.at(name);
     const std::lock_guard lock(node.mutex);
@@ -165,14 +176,21 @@ class FakeSlurm : public Slurm, public Agents {
     return Ok{};
   }
   // Agents
-  Result<Json> ask(const std::string& name, Json request, Time) override {
+  Result<Json> ask(const std::string& name, Json request, Patience) override {
     Node& node = nodes_.at(name);
     if (node.deaf) return timeout_error("{} does not answer", name);
     request["v"] = 1;
     request["node"] = name;
     request["id"] = 5;
     const std::lock_guard lock(node.mutex);
-    return read_agent_answer(name, node.agent->handle(json_dump(request), 0), 5);
+    if (node.hangs && request["op"] == "change") {
+      node.hanging.push_back(std::move(request));
+      return timeout_error("{} does not answer", name);
+    }
+    auto answer = read_agent_answer(name, node.agent->handle(json_dump(request), 0), 5);
+    if (answer && request["op"] == "status")
+      for (const Json& one : node.hanging) (*answer)["boards"][one["gpu"].get<std::size_t>()]["operating_s"] = 99;
+    return answer;
   }
 
   AtomicClock clock;
@@ -186,7 +204,8 @@ class FakeSlurm : public Slurm, public Agents {
     std::unique_ptr<Reshaper> reshaper;
     std::unique_ptr<NodeAgent> agent;
     std::mutex mutex;
-    std::atomic<bool> up = true, deaf = false;
+    std::atomic<bool> up = true, deaf = false, hangs = false;
+    std::vector<Json> hanging;
   };
   void add_node(const std::string& name, int gpus) {
     Node& node = nodes_[name];

@@ -30,8 +30,9 @@ void tell_log(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", w
 // How long no controller has spoken to any agent that answers; nothing: no agent answers.
 std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
   std::optional<double> least;
-  for (const SlurmNode& node : nodes) {
-    const auto status = agents.ask(node.name, {{"op", "status"}}, Time(3'000'000));
+  std::vector<std::string> names;
+  for (const SlurmNode& node : nodes) names.push_back(node.name);
+  for (const auto& status : ask_each(agents, names, {{"op", "status"}}, Time(3'000'000))) {
     if (!status) continue;
     const double here = status->value("since_leader_s", 0.0);
     least = std::min(least.value_or(here), here);
@@ -59,6 +60,8 @@ SlurmController::Options controller_options(const SlurmOptions& options, UnixTim
   wanted.version = SMARTMIG_VERSION;
   wanted.epoch = std::uint64_t(unix_us(now));
   wanted.start_patience = options.start_patience;
+  wanted.reshape_limit = options.reshape_limit;
+  wanted.resumes = options.resumes;
   wanted.metrics_file = options.metrics;
   wanted.say = tell_log;
   return wanted;
@@ -204,10 +207,11 @@ int print_config(const SlurmOptions& options) {
 }  // namespace
 
 int run_slurm(const Arguments& arguments) {
-  std::string what, agents, partitions = "mig", config_file, policy, takeover = "30s", patience = "60s";
+  std::string what, agents, partitions = "mig", config_file, policy, takeover = "30s", patience = "60s",
+                            reshape = "60s";
   SlurmOptions options;
   options.state_dir = kControllerState;
-  std::int64_t port = kAgentPort;
+  std::int64_t port = kAgentPort, resumes = 2;
   Command command(
       "slurm", "serve|check|config",
       "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
@@ -230,6 +234,11 @@ int run_slurm(const Arguments& arguments) {
   command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
   command.option("--start-patience", patience, "TIME",
                  "serve: a released job that has not started by then is taken back");
+  command.option("--reshape-limit", reshape, "TIME",
+                 "serve: a GPU whose agent needs longer to make or remove a slice gets no jobs until it is done");
+  command.option(
+      "--resume", resumes, "N",
+      "serve: so many times an hour a node is resumed that Slurm drained because a Prolog or Epilog failed; 0: never");
   command.option("--metrics", options.metrics, "FILE",
                  "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
   command.flag("--json", options.json, "check: as JSON");
@@ -254,12 +263,17 @@ int run_slurm(const Arguments& arguments) {
   }
   if (port < 1 || port > 65535) return usage_error(invalid("--agent-port: 1 to 65535, not {}", port));
   options.agent_port = int(port);
+  if (resumes < 0 || resumes > 60) return usage_error(invalid("--resume: 0 to 60, not {}", resumes));
+  options.resumes = int(resumes);
   const auto silence = read_duration(takeover, Time(1'000'000));
   if (!silence) return usage_error(silence.error());
   options.takeover = *silence;
   const auto start = read_duration(patience, Time(1'000'000));
   if (!start) return usage_error(start.error());
   options.start_patience = *start;
+  const auto change = read_duration(reshape, Time(1'000'000));
+  if (!change) return usage_error(change.error());
+  options.reshape_limit = *change;
   if (what == "config") {
     if (options.part != "slurm" && options.part != "gres" && options.part != "units")
       return usage_error(invalid("--part: slurm, gres or units, not '{}'", options.part));

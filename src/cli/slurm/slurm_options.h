@@ -15,8 +15,9 @@ struct SlurmOptions {
   int agent_port = 0;
   std::string state_dir, munge_socket;
   std::string metrics;
+  int resumes = 2;
   bool standby = false, shadow = false, json = false;
-  Time takeover{}, start_patience{};
+  Time takeover{}, start_patience{}, reshape_limit{};
   Settings settings;
   std::string gpus, node_list = "node[1-4]", part = "slurm", user = "slurm", slurm_version;
 };
