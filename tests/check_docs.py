@@ -33,7 +33,10 @@ FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": ".
            "version": "smartmig", "no-preempt": "another name of --no-requeue", "update": "tests/golden/run.sh",
            "fix": "tests/check_format.sh"}
 # Options of Slurm that docs/queue.md sets beside ours, of podman (docs/install.md), and of the emulated machine (docs/nvml-sim.md).
-FOREIGN_PAGES = {"queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
+FOREIGN_PAGES = {"memory.md": {"model_name_or_path", "fp16", "bf16", "optim", "gradient_checkpointing", "do_train",  # other programs' flags
+                               "max-model-len", "dtype", "quantization", "gpu-memory-utilization", "model-id", "max-total-tokens",
+                               "quantize", "amp", "opt", "n_layer", "n_head", "n_embd"},
+                 "queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
                  "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "slurm.md": {"comment", "deadline", "no-requeue"},
                  "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
 

@@ -52,6 +52,8 @@ double bytes_per_weight(Precision p) {
 Result<Ok> check(const MemoryQuestion& q) {
   const auto amount = [](double v, double least, double most) { return v >= least && v <= most; };
   if (!amount(q.model.params, 1, 1e13)) return invalid("parameters: 1 to 1e13 are possible, not {:g}", q.model.params);
+  if (!amount(q.model.weight_bytes, 0, 1e15))
+    return invalid("weights of {:g} bytes are not possible", q.model.weight_bytes);
   if (!amount(q.batch, 1, 1e6)) return invalid("batch {:g}: 1 to 1e6 samples are possible", q.batch);
   if (!amount(q.accumulate, 1, q.batch))
     return invalid("{:g} micro-batches of a batch of {:g}: 1 to the batch are possible", q.accumulate, q.batch);
@@ -109,6 +111,38 @@ Result<NeuralModel> find_model(std::string_view name) {
       name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(names, ", "));
 }
 
+const NeuralModel* find_checkpoint(std::string_view name) {
+  // Names on huggingface.co and in torchvision, without their owner.
+  static constexpr std::pair<const char*, const char*> kCheckpoints[] = {
+      {"bert-base-uncased", "bert-base"},
+      {"bert-base-cased", "bert-base"},
+      {"bert-large-uncased", "bert-large"},
+      {"bert-large-cased", "bert-large"},
+      {"tinyllama-1.1b-chat-v1.0", "tinyllama-1.1b"},
+      {"llama-2-7b-hf", "llama2-7b"},
+      {"llama-2-7b-chat-hf", "llama2-7b"},
+      {"llama-2-13b-hf", "llama2-13b"},
+      {"llama-2-13b-chat-hf", "llama2-13b"},
+      {"meta-llama-3-8b", "llama3-8b"},
+      {"meta-llama-3-8b-instruct", "llama3-8b"},
+      {"llama-3.1-8b", "llama3-8b"},
+      {"llama-3.1-8b-instruct", "llama3-8b"},
+      {"mistral-7b-v0.1", "mistral-7b"},
+      {"mistral-7b-instruct-v0.1", "mistral-7b"},
+      {"vit-base-patch16-224", "vit-b16"},
+      {"vit_b_16", "vit-b16"},
+      {"vit_base_patch16_224", "vit-b16"},
+      {"resnet-50", "resnet50"},
+  };
+  const std::string plain = lower(name.substr(name.rfind('/') + 1));
+  std::string_view preset = plain;
+  for (const auto& [checkpoint, model] : kCheckpoints)
+    if (plain == checkpoint) preset = model;
+  for (const NeuralModel& model : model_presets())
+    if (model.name == preset) return &model;
+  return nullptr;
+}
+
 Result<Optimiser> parse_optimiser(std::string_view name) {
   SMARTMIG_TRY(const int value, look_up(kOptimisers, "optimiser", name == "8-bit-adam" ? "adam-8bit" : name));
   return Optimiser(value);
@@ -129,6 +163,7 @@ Result<MemoryParts> estimate_memory(const MemoryQuestion& q) {
   const double tokens = micro * context;
   MemoryParts parts;
   parts.weights = m.params * (mixed ? 2 + 4 : bytes_per_weight(q.precision));
+  if (!q.training && m.weight_bytes > 0) parts.weights = m.weight_bytes;
   if (q.training) {
     parts.gradients = m.params * (mixed ? 2 : 4);
     switch (q.optimiser) {

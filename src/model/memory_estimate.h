@@ -20,9 +20,12 @@ struct NeuralModel {
   double activations = 0;                               // convolutional: values kept per sample for the backward pass
   double transient = 0;                                 // convolutional: values alive at once per sample without one
   int usual_context = 0;
+  double weight_bytes = 0;  // of a file whose weights have formats of their own, for inference; 0: by the precision
 };
 std::span<const NeuralModel> model_presets();
 Result<NeuralModel> find_model(std::string_view name);  // the error lists near names
+// The same for the name of a published checkpoint, such as google-bert/bert-base-uncased; nullptr: not known.
+const NeuralModel* find_checkpoint(std::string_view name);
 
 enum class Optimiser : std::uint8_t { kSgd, kMomentum, kAdam, kAdamW, kAdam8bit, kAdafactor };
 enum class Precision : std::uint8_t { kFp32, kFp16, kBf16, kInt8, kInt4 };

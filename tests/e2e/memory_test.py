@@ -110,7 +110,24 @@ def no_library_no_job(build):
         check(told.returncode != 0 and "--exact-memory cannot be had" in told.stderr, f"submit said: {told}")
 
 
+def a_model_decides_the_first_slice(build):
+    """What submit makes of a model is where the job goes; show and why say what it rests on; --mem wins."""
+    with running(build) as s:
+        def smartmig(*words):
+            return subprocess.run([s.program, words[0], "--socket", s.socket, *words[1:]], capture_output=True, text=True)
+        told = smartmig("submit", "--parsable", "--model", "llama3-8b", "--task", "infer", "--context", "512", "--", "sleep", "0.2")
+        check("memory estimated: " in told.stderr, f"submit said: {told}")
+        number = int(told.stdout)
+        shown, why = smartmig("show", str(number)).stdout, smartmig("why", str(number)).stdout
+        for text in (shown, why):
+            check("llama3-8b" in text and "estimated" in text, f"nothing of the estimate in: {text}")
+        job = s.client().wait(number)
+        equal((job["state"], job["slice"].split("@")[0]), ("done", "3g.20gb"), "state and slice")
+        plain = smartmig("submit", "--parsable", "--mem", "3G", "--model", "llama3-8b", "--", "sleep", "0.2")
+        equal((plain.stderr, s.client().wait(int(plain.stdout))["slice"].split("@")[0]), ("", "1g.5gb"), "words and slice")
+
+
 if __name__ == "__main__":
     harness.main([a_refused_request_decides_the_next_slice, without_reports_it_is_just_a_failure,
                   what_no_slice_has_is_not_tried, a_program_that_copes_is_left_alone, other_users_report_too,
-                  no_library_no_job], "memory")
+                  no_library_no_job, a_model_decides_the_first_slice], "memory")

@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/gpus/estimate_program.h"
+#include "cli/model_lookup.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "mig/catalog.h"
@@ -29,6 +32,13 @@ Result<double> parse_count(std::string_view text) {
   const auto number = parse_double(digits);
   if (!number || *number <= 0) return invalid("'{}' is no number of parameters: 1.3b, 350m", text);
   return *number * factor;
+}
+
+bool is_program(const std::string& path) {
+  const auto start = read_start(path, 4);
+  return start && (start->starts_with("\x7f"
+                                      "ELF") ||
+                   *start == "\x50\xed\x55\xba");
 }
 
 int list_presets(bool json) {
@@ -60,10 +70,11 @@ int run_estimate(const Arguments& arguments) {
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, vocabulary = 0;
   bool json = false, list = false;
   Command command(
-      "estimate", "[MODEL]",
+      "estimate", "[MODEL|PATH|PROGRAM]",
       "Estimates the GPU memory of a training or inference job and names the tightest slice that has it. "
-      "MODEL is a known one (--list), or\ngive its numbers; both together change the known one. Formulas and "
-      "sources: docs/memory.md.",
+      "MODEL is a known one (--list), or\ngive its numbers; both together change the known one. PATH is a model's "
+      "directory, config.json, .safetensors or .gguf file. PROGRAM is a\nCUDA program, library or cubin: what its file "
+      "tells is the least it takes. Formulas and sources: docs/memory.md.",
       "smartmig estimate llama3-8b --task infer --precision int8 --batch 4 --context 4096 --gpu a100-40gb");
   command.positional(model, false);
   command.option("--task", task, "WHAT", "train or infer");
@@ -98,10 +109,25 @@ int run_estimate(const Arguments& arguments) {
 
   if (model.empty() && params == 0)
     return usage_error(invalid("name a model or give --params; smartmig estimate --list shows the known ones"));
-  if (!model.empty()) {
-    auto found = find_model(model);
-    if (!found) return usage_error(found.error());
-    q.model = *found;
+  if (!(margin >= 0 && margin <= 1000)) return usage_error(invalid("--margin {:g}: 0 to 1000 % are possible", margin));
+  const auto gpu_model = Catalog::builtin().find(gpu);
+  if (!gpu_model) return usage_error(gpu_model.error());
+  std::string from;
+  std::error_code none;
+  if (!model.empty() && !find_checkpoint(model) && std::filesystem::exists(model, none)) {
+    if (is_program(model)) return estimate_program({model, margin, q.overhead_mib, json}, **gpu_model);
+    const auto found = read_model_path(model);
+    if (!found) return failure(found.error());
+    q.model = found->file.model;
+    from = found->from;
+    if (task == "infer" && precision.empty()) precision = found->file.precision;
+    if (q.model.weight_bytes > 0) task = "infer";
+  } else if (!model.empty()) {
+    if (const NeuralModel* known = find_checkpoint(model)) {
+      q.model = *known;
+    } else {
+      return usage_error(find_model(model).error());
+    }
   }
   constexpr std::int64_t kMost = 10'000'000;
   for (const std::int64_t n : {layers, hidden, heads, kv_heads, vocabulary})
@@ -120,9 +146,6 @@ int run_estimate(const Arguments& arguments) {
   const auto read_optimiser = parse_optimiser(optimiser);
   if (!read_optimiser) return usage_error(read_optimiser.error());
   q.optimiser = *read_optimiser;
-  if (!(margin >= 0 && margin <= 1000)) return usage_error(invalid("--margin {:g}: 0 to 1000 % are possible", margin));
-  const auto gpu_model = Catalog::builtin().find(gpu);
-  if (!gpu_model) return usage_error(gpu_model.error());
   const auto parts = estimate_memory(q);
   if (!parts) return usage_error(parts.error());
 
@@ -142,6 +165,7 @@ int run_estimate(const Arguments& arguments) {
                     {"batch", q.batch},
                     {"context", q.context > 0 ? q.context : q.model.usual_context},
                     {"parameters", q.model.params}};
+    if (!from.empty()) out["read_from"] = from;
     for (const auto& [name, bytes] : rows) out["mib"][name] = std::round(mib(bytes));
     out["total_mib"] = std::round(parts->total_mib());
     out["margin_percent"] = margin;
@@ -157,6 +181,9 @@ int run_estimate(const Arguments& arguments) {
     if (bytes > 0) table.add({name, fmt::format("{:.0f}", mib(bytes))});
   table.add({"total", fmt::format("{:.0f}", parts->total_mib())});
   fmt::print("{}", table.text());
+  if (!from.empty()) fmt::print("Model of {}: {:.4g} M parameters.\n", from, q.model.params / 1e6);
+  if (q.model.layers == 0 && q.model.activations == 0)
+    fmt::print("At least: activations are not counted, its layers are not known.\n");
   std::fflush(stdout);
   if (!profile) return failure(profile.error());
   const Profile& slice = (*gpu_model)->profiles()[std::size_t(*profile)];

@@ -84,6 +84,19 @@ std::string estimate_words(const Json& job) {
   return duration_words(*estimate) + (source == "given" || source.empty() ? "" : " " + source);
 }
 
+std::string memory_words(const Json& job) {
+  const auto memory = number_at(job, "mem_mib"), peak = number_at(job, "peak_mib");
+  const Json& spec = object_at(job, "spec");
+  std::string out = memory ? mib_words(*memory) : "not known yet";
+  if (peak) out += fmt::format(", {} at most were seen", mib_words(*peak));
+  const auto estimate = number_at(spec, "mem_estimate_mib");
+  if (!estimate || number_at(spec, "mem_mib")) return out;
+  const std::string basis = text_at(spec, "mem_basis", "its model");
+  // A job is placed by no more than the largest slice has, and by what its runs took where that is known.
+  if (memory && *memory == *estimate) return fmt::format("{}, estimated: {}", out, basis);
+  return fmt::format("{}; estimated were {}: {}", out, mib_words(*estimate), basis);
+}
+
 std::string ending_words(const Json& job) {
   if (const auto signal = number_at(job, "exit_signal"))
     return fmt::format("signal {:.0f} ({})", *signal, signal_name(int(*signal)));

@@ -32,6 +32,7 @@ std::string place_words(const Json& job);                 // "0:3g.20gb@4", "-"
 std::string time_words(const Json& job, double now);      // "12 min" run so far or in all, "waits 3 min"
 std::string deadline_words(const Json& job, double now);  // "16:04, in 12 min", "16:04, 3 min late", "-"
 std::string estimate_words(const Json& job);              // "20 min", "10 min guess"
+std::string memory_words(const Json& job);                // "6.8 GiB, estimated: bert-base, ...", "not known yet"
 std::string ending_words(const Json& job);                // "exit 3", "signal 9 (KILL)", or empty
 // "job 7 train: done after 12 min on 0:3g.20gb@4, 33.1 kJ attributed (counter)"
 std::string job_sentence(const Json& job, double now);

@@ -43,10 +43,8 @@ std::string dependency_words(const Json& spec) {
 }
 
 void add_asked(JobLines& lines, const Json& job, const Json& spec) {
-  const auto memory = number_at(job, "mem_mib"), peak = number_at(job, "peak_mib"), cpus = number_at(spec, "cpus"),
-             limit = number_at(spec, "time_limit_s");
-  lines.add("memory", fmt::format("{}{}", memory ? mib_words(*memory) : "not known yet",
-                                  peak ? fmt::format(", {} at most were seen", mib_words(*peak)) : ""));
+  const auto cpus = number_at(spec, "cpus"), limit = number_at(spec, "time_limit_s");
+  lines.add("memory", memory_words(job));
   lines.add("slices", fmt::format("{:.0f} at least", number_at(job, "min_slices").value_or(1)));
   lines.add("estimate", estimate_words(job));
   if (limit) lines.add("time limit", duration_words(*limit));

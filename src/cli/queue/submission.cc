@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/queue/exported_environment.h"
+#include "cli/queue/model_memory.h"
 #include "cli/queue/script_header.h"
 #include "cli/time_words.h"
 
@@ -38,6 +40,13 @@ Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTi
   return draft;
 }
 
+Result<Ok> add_memory_estimate(Draft& draft) {
+  if (!draft.estimate_memory) return Ok{};
+  SMARTMIG_TRY(std::string note, estimate_job_memory(draft.spec, draft.model));
+  if (!note.empty()) draft.notes.push_back(std::move(note));
+  return Ok{};
+}
+
 // A file that exists and starts with "#!" is a script; a program is started as it is.
 Result<bool> names_script(const std::string& path) {
   std::error_code failed;
@@ -55,6 +64,7 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
   SMARTMIG_TRY(Draft draft, start_draft(words, {}, now));
   Submission out;
   const bool named = !draft.spec.name.empty();
+  std::set<std::string> said;
   for (std::string line; std::getline(input, line);) {
     const std::string_view command = trim(line);
     if (command.empty() || command.starts_with('#')) continue;
@@ -64,7 +74,12 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
       const std::string_view program = command.substr(0, command.find_first_of(" \t"));
       draft.spec.name = cut(program.substr(program.rfind('/') + 1), 60);
     }
-    out.jobs.push_back(to_body(draft));
+    Draft one = draft;
+    if (one.estimate_memory) {
+      SMARTMIG_TRY(const std::string note, estimate_job_memory(one.spec, one.model));
+      if (!note.empty() && said.insert(note).second) draft.notes.push_back(note);
+    }
+    out.jobs.push_back(to_body(one));
   }
   if (out.jobs.empty()) return invalid("standard input holds no command: one a line, each run by sh -c");
   out.notes = std::move(draft.notes);
@@ -109,6 +124,7 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
     draft.spec.command.erase(draft.spec.command.begin());
     draft.spec.command.insert(draft.spec.command.begin(), header.interpreter.begin(), header.interpreter.end());
   }
+  SMARTMIG_RETURN_IF_ERROR(add_memory_estimate(draft));
   Submission out;
   out.jobs.push_back(to_body(draft));
   if (auto good = parse_job_spec(json_dump(out.jobs.back()), now); !good) return good.error();

@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "live/jobs/job_spec.h"
+#include "model/model_source/model_facts.h"
 
 namespace smartmig::cli {
 
@@ -25,6 +26,8 @@ struct Draft {
   int mem_per_cpu_mib = 0;       // of the host; 0: not said
   std::string wrap;              // a command line that is to be the script; empty: none
   std::string export_list = "ALL";
+  ModelFacts model;                // what was said of its model (--model, --batch ...)
+  bool estimate_memory = true;     // of its model, where its memory is not told
   std::vector<std::string> notes;  // to be said: what was read otherwise than it looks
 };
 

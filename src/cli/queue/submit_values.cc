@@ -64,6 +64,32 @@ Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTi
   return dialect == Dialect::kSbatch ? set_host_memory(draft, value) : set_gpu_memory(draft, value);
 }
 
+Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  if (value != "train" && value != "infer") return invalid("'{}': train or infer", value);
+  draft.model.set("task", std::string(value), "--task");
+  return Ok{};
+}
+Result<Ok> set_batch(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(const int batch, whole_number(value, 1, 1'000'000));
+  draft.model.set("batch", std::to_string(batch), "--batch");
+  return Ok{};
+}
+Result<Ok> set_context(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(const int tokens, whole_number(value, 1, 10'000'000));
+  draft.model.set("context", std::to_string(tokens), "--context");
+  return Ok{};
+}
+Result<Ok> set_precision(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_RETURN_IF_ERROR(parse_precision(value));
+  draft.model.set("precision", std::string(value), "--precision");
+  return Ok{};
+}
+Result<Ok> set_optimizer(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_RETURN_IF_ERROR(parse_optimiser(value));
+  draft.model.set("optimizer", std::string(value), "--optimizer");
+  return Ok{};
+}
+
 Result<When> read_when(std::string_view value, Dialect dialect, UnixTime now) {
   When out;
   if (dialect == Dialect::kSbatch)

@@ -12,6 +12,11 @@ Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t h
 Result<Ok> set_gpu_memory(Draft& draft, std::string_view value);
 Result<Ok> set_host_memory(Draft& draft, std::string_view value);
 Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
+Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_batch(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_context(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_precision(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_optimizer(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
 // A duration from now, or an instant; of the two, the one that it says is set.
 struct When {

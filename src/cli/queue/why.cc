@@ -31,6 +31,7 @@ void print_why(const Json& why, double now) {
     fmt::print("reserved: {} of GPU {}, from {}{}\n", text_at(reserved, "slice", "?"), id_at(reserved, "gpu"),
                at_words(reserved, "start_at", now), after.empty() ? "" : ", after job " + after);
   }
+  if (const std::string memory = text_at(why, "memory"); !memory.empty()) fmt::print("memory: {}\n", memory);
   const Json& changes = list_at(why, "to_change");
   if (!changes.empty()) fmt::print("\nWhat would have to change:\n");
   for (const Json& change : changes)
@@ -85,10 +86,15 @@ int about_job(const Arguments& arguments, Command cmd, const char* what, void (*
   if (!client) return failure(client.error());
   const auto answer = client->get(fmt::format("/v1/jobs/{}/{}", ids->front(), what));
   if (!answer) return failure(answer.error());
+  Json shown = *answer;
+  if (std::string_view(what) == "why")  // its owner may read what its memory rests on
+    if (const auto job = client->get(fmt::format("/v1/jobs/{}", ids->front()));
+        job && number_at(object_at(*job, "spec"), "mem_estimate_mib"))
+      shown["memory"] = memory_words(*job);
   if (options.json)
-    print_json(*answer);
+    print_json(shown);
   else
-    print(*answer, unix_seconds(unix_now()));
+    print(shown, unix_seconds(unix_now()));
   return 0;
 }
 

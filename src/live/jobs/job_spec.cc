@@ -50,7 +50,9 @@ const std::vector<std::string> kKeys = {"command",
                                         "patient",
                                         "prelaunch",
                                         "group",
-                                        "reservation"};
+                                        "reservation",
+                                        "mem_estimate_mib",
+                                        "mem_basis"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -192,6 +194,8 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   spec.kind = in.text("kind", kMaxName);
 
   if (in.find("mem_mib")) spec.mem_mib = in.integer("mem_mib", 0, kMaxMemoryMib, 0);
+  if (in.find("mem_estimate_mib")) spec.mem_estimate_mib = in.integer("mem_estimate_mib", 0, kMaxMemoryMib, 0);
+  spec.mem_basis = in.text("mem_basis", kMaxPath);
   spec.exact_memory = in.yes("exact_memory");
   spec.min_slices = in.integer("min_slices", 1, 64, 1);
   spec.time_limit = in.duration("time_limit_s", 1e-6);
@@ -265,6 +269,8 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (!spec.submit_directory.empty()) out["submit_directory"] = spec.submit_directory;
   if (!spec.kind.empty()) out["kind"] = spec.kind;
   if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
+  if (spec.mem_estimate_mib) out["mem_estimate_mib"] = *spec.mem_estimate_mib;
+  if (!spec.mem_basis.empty()) out["mem_basis"] = spec.mem_basis;
   if (spec.exact_memory) out["exact_memory"] = true;
   out["min_slices"] = spec.min_slices;
   if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);

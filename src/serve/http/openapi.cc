@@ -24,7 +24,7 @@ constexpr SchemaShape kShapes[] = {
     {"ErrorBody", "code: invalid, not_found, busy, no_permission, unsupported, lost, timeout or io.",
      "code:text message:text"},
     {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
-     "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int "
+     "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int -mem_estimate_mib:int -mem_basis:text "
      "-exact_memory:bool -prelaunch:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
      "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "

@@ -1,0 +1,28 @@
+// The fat binaries of a CUDA program: one container for each compiled module, in it the same code for several GPU
+// architectures, as cubin or as PTX. The layout is not documented by NVIDIA; it is as nvcc 13.0 writes it, and agrees with
+// what other readers of it have found (github.com/n-eiling/cuda-fatbin-decompression). What is compressed is named and
+// not read. Pure; every size is checked.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smartmig {
+
+struct FatPart {
+  enum Kind { kPtx, kCubin, kOther } kind = kOther;
+  int architecture = 0;  // 80 is sm_80
+  bool compressed = false;
+  std::string_view bytes;
+};
+struct FatContainer {
+  std::vector<FatPart> parts;
+};
+struct FatBinary {
+  std::vector<FatContainer> containers;
+  std::vector<std::string> damaged;  // what could not be read, in words
+};
+FatBinary read_fat_binary(std::string_view section);  // the bytes of .nv_fatbin or __nv_relfatbin
+
+}  // namespace smartmig
