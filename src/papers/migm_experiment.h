@@ -13,8 +13,18 @@ struct MigmOptions {
   std::int64_t jobs = 28;             // of a batch
   std::int64_t first_seed = 205'000;  // of the report seeds those that nothing was set by
 };
+inline constexpr const char* kMigmWords =  // how to read its tables; whole lines
+    "by speed: a job's watts above idle are the whole GPU's in proportion to its speed, as measured on an H200 for "
+    "decoding (seven at once: 1.65x the\n"
+    "throughput, 1.72x the watts above idle). by slices: the boards' counters, watts in proportion to busy slices, "
+    "which flatters small ones.\n"
+    "The bound counts slices with memory known and packing perfect. operations: slices made and destroyed. lost: "
+    "seconds of attempts that were restarted.\n";
+
 // kInvalid: GPUs that the curves are not of, or a batch that is not known.
 Result<Ok> check_options(const MigmOptions& options);
+// One for each kind of batch. REQUIRES: options that are right.
+std::vector<PaperPart> migm_parts(const MigmOptions& options);
 Result<PaperReport> migm_report(const MigmOptions& options, const PaperProgress& progress);
 
 }  // namespace smartmig

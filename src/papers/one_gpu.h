@@ -10,7 +10,9 @@ namespace smartmig {
 struct OneGpuOptions {
   std::int64_t days = 30;  // report seeds
   int threads = 1;
+  std::int64_t training_days = 40;  // that static and twice-daily layouts are searched on
 };
+std::vector<PaperPart> one_gpu_parts(const OneGpuOptions& options);
 Result<PaperReport> one_gpu_report(const OneGpuOptions& options, const PaperProgress& progress);
 
 }  // namespace smartmig

@@ -13,6 +13,7 @@ namespace smartmig {
 namespace {
 
 constexpr const char* kRules[] = {"edf-fast", "edf-slow", "llf-fast", "llf-slow"};
+constexpr const char* kNoNumbers = "the paper shows this, but its numbers are not known here";
 constexpr double kShown = 0.02;  // of the time: layouts held less are summed up
 
 Result<Setting> one_gpu_setting(const char* load, double a) {
@@ -25,6 +26,8 @@ PaperSection held_by(const ShareTable& table, const Explanation& found, const st
   PaperSection section;
   section.name = fmt::format("{}-{}", table.key, found.joint ? "planner" : "rl");
   section.title = fmt::format("{} by {}: % of the time in each configuration, {} load", policy, table.title, load);
+  section.ours = found.joint;
+  section.why = found.joint ? "our planner, beside the learned controller" : kNoNumbers;
   std::vector<std::size_t> shown;
   for (std::size_t l = 0; l < found.time_share.size(); ++l)
     if (found.time_share[l] >= kShown) shown.push_back(l);
@@ -66,6 +69,7 @@ Result<PaperSection> rules_by_configuration(const char* load, double a, const On
   section.title = fmt::format("ET of four rules on each configuration that stays, {} load, a = {:g}", load, a);
   section.note =
       "earliest deadline or least laxity first, each to the fastest free slice or to the slowest that is in time";
+  section.why = kNoNumbers;
   section.header = {"configuration"};
   section.header.insert(section.header.end(), std::begin(kRules), std::end(kRules));
   for (std::size_t s = 0; s < shapes.size(); ++s) {

@@ -12,6 +12,8 @@ struct SmartMigOptions {
   std::int64_t bound_days = 0;  // of the first so many the ET bound is proven
   int threads = 1;
 };
+nlohmann::ordered_json settings_of(const SmartMigOptions& options);  // of a part
+std::vector<PaperPart> smart_mig_parts(const SmartMigOptions& options);
 Result<PaperReport> smart_mig_report(const SmartMigOptions& options, const PaperProgress& progress);
 
 }  // namespace smartmig

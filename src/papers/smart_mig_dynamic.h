@@ -9,7 +9,6 @@
 
 namespace smartmig {
 
-Result<std::vector<PaperSection>> smart_mig_dynamic_sections(const SmartMigOptions& options,
-                                                             const PaperProgress& progress);
+std::vector<PaperPart> smart_mig_dynamic_parts(const SmartMigOptions& options);  // one for each load
 
 }  // namespace smartmig

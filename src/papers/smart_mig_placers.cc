@@ -10,6 +10,7 @@
 #include "bound/paper_energy.h"
 #include "eval/comparison.h"
 #include "eval/seeds.h"
+#include "papers/paper_marks.h"
 #include "papers/paper_setting.h"
 #include "report/svg_chart.h"
 
@@ -190,6 +191,15 @@ Result<PaperSection> placer_section(const std::string& name, const SmartMigOptio
                                       {"mean_tardiness_min", measured[i].tardiness_min[r]}};
     section.json.push_back(std::move(json));
   }
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    for (std::size_t r = 0; r < kRuleCount; ++r)
+      for (PaperClaim claim :
+           {above_bound_claim(kPlacerRules[r].label, figure.energy[r], measured[i].above_bound(r)),
+            tardiness_claim(kPlacerRules[r].label, figure.tardiness[r], measured[i].tardiness_min[r])}) {
+        claim.reading = figure.readings[i].label;
+        section.claims.push_back(std::move(claim));
+      }
+  section.why = section.note;
   section.below = fmt::format("energy bound of the paper (linearised jobs, least preemptive makespan): {:.3f} M Wmin\n",
                               measured[0].bound_wmin / 1e6);
   return section;
@@ -230,6 +240,7 @@ Result<PaperSection> gpus_section(const SmartMigOptions& options, const PaperPro
       points.push_back({energy[0], std::max(tardiness[0], 0.001), fmt::format("{}/min, {} GPU", rates[r], gpus),
                         fmt::format("k{}", r)});
     }
+  section.why = "the paper's curves carry no numbers to compare with";
   section.svg = scatter_svg(points, "energy, kWh", "mean tardiness, minutes", {});
   return section;
 }

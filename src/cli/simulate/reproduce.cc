@@ -6,10 +6,12 @@
 #include <mutex>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "cli/progress.h"
 #include "cli/simulate/run_options.h"
 #include "cli/simulate/show_paper_report.h"
 #include "cli/verbs.h"
+#include "papers/all_papers.h"
 #include "papers/far_experiment.h"
 #include "papers/learning_report.h"
 #include "papers/memory_report.h"
@@ -25,8 +27,8 @@ namespace smartmig::cli {
 namespace {
 
 struct ReproduceOptions {
-  std::string what, html;
-  bool json = false, force = false;
+  std::string what, html, keep = "smartmig-reproduce";
+  bool json = false, force = false, small = false;
   std::int64_t days = 30, cases = 60, threads = default_threads();
   SmartMigOptions smart_mig;
   StaticTablesOptions tables;
@@ -41,9 +43,9 @@ struct ReproduceOptions {
 struct ExperimentName {
   const char *name, *alias;
 };
-constexpr ExperimentName kExperiments[] = {{"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},       {"far", ""},
-                                           {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""}, {"memory", ""},
-                                           {"migbench", ""},   {"learning", ""}};
+constexpr ExperimentName kExperiments[] = {{"all", ""},    {"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},
+                                           {"far", ""},    {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""},
+                                           {"memory", ""}, {"migbench", ""},   {"learning", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
@@ -81,24 +83,50 @@ Result<Ok> check_ranges(const ReproduceOptions& o) {
   std::error_code ignored;
   if (!o.html.empty() && !o.force && std::filesystem::exists(o.html, ignored))
     return invalid("{} exists already: choose another file or add --force", o.html);
-  if (o.what == "c") {
+  if (o.what == "c" || o.what == "all") {
     if (o.migm.batches < 1 || o.migm.batches > 1000 || o.migm.jobs < 1 || o.migm.jobs > 1000)
       return invalid("--batches 1 to 1000, --batch-jobs 1 to 1000");
-    return check_options(o.migm);
+    SMARTMIG_RETURN_IF_ERROR(check_options(o.migm));
   }
   if (o.what == "far") return check_options(o.far);
   if (o.what == "a-static") return check_options(o.tables);
   if (o.what == "learning") return check_options(o.learning);
-  if (o.what == "memory" && (o.cases < 1 || o.cases > 100'000)) return invalid("--cases 1 to 100000");
-  if (o.what == "a-fig11" && (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 || o.fig11.slot_min < 0.01 ||
-                              o.fig11.slot_min > 60 || o.fig11.time_limit_s < 0))
+  const bool all = o.what == "all";
+  if ((all || o.what == "memory") && (o.cases < 1 || o.cases > 100'000)) return invalid("--cases 1 to 100000");
+  if ((all || o.what == "a-fig11") && (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 ||
+                                       o.fig11.slot_min < 0.01 || o.fig11.slot_min > 60 || o.fig11.time_limit_s < 0))
     return invalid("--repetitions 1 to 10000, --slot 0.01 to 60 minutes, --time-limit at least 0");
   return Ok{};
+}
+
+// The program itself: results of another build are not taken for this one's.
+Result<std::string> program_in_words() {
+  SMARTMIG_TRY(const std::string bytes, read_file("/proc/self/exe"));
+  std::uint64_t hash = bytes.size();
+  for (const char c : bytes) hash = mix64(hash, std::uint64_t(static_cast<unsigned char>(c)));
+  return fmt::format("{} {:016x}", SMARTMIG_VERSION, hash);
+}
+
+Result<PaperReport> run_all(const ReproduceOptions& o, const PaperProgress& progress) {
+  AllPapersOptions all;
+  all.a = o.smart_mig;
+  all.fig11 = o.fig11;
+  all.b = {o.days, int(o.threads)};
+  all.c = o.migm;
+  all.memory_cases = o.cases;
+  if (o.small) make_small(all);
+  all.keep = o.keep;
+  SMARTMIG_TRY(all.program, program_in_words());
+  return all_papers_report(all, progress, [](const FinishedPart& part) {
+    fmt::print(stderr, "{:>2} of {} {}: {}\n", part.number, part.of, part.name,
+               part.kept ? "kept from before" : fmt::format("{:.1f} s", part.seconds));
+  });
 }
 
 Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   PartProgress bars;
   const PaperProgress progress = [&bars](std::string_view part, double share) { bars.set(part, share); };
+  if (o.what == "all") return run_all(o, progress);
   if (o.what == "a") return smart_mig_report(o.smart_mig, progress);
   if (o.what == "b") return one_gpu_report({o.days, int(o.threads)}, progress);
   if (o.what == "c") return migm_report(o.migm, progress);
@@ -116,14 +144,16 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
   Command command(
-      "reproduce", "a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|learning",
-      "Prints what the papers print beside what we measure on report days. a or smart-mig: every table and "
+      "reproduce", "all|a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|learning",
+      "Prints what the papers print beside what we measure on report days. all: every figure and table of the three papers "
+      "with a mark, reproduced, differs or not possible here, and the reason; finished parts are kept, so that the same "
+      "command goes on where it was stopped. a or smart-mig: every table and "
       "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
       "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; migbench: MIGBench's 500 jobs on 8 H100s beside the NVIDIA DRA driver and HAMi; a-static: static partitions only; a-fig11: the "
       "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
       "memory: foreseeing that a job will not fit its slice; learning: what is learned of commands that nobody described, and "
       "what the queue loses until then, through the daemon on an emulated A100.",
-      "smartmig reproduce a --days 30 --html a.html");
+      "smartmig reproduce all --html papers.html");
   command.positional(o.what);
   command.option("--days", o.days, "N", "report seeds from 200000 on");
   command.option("--table", o.tables.table, "NAME",
@@ -144,6 +174,8 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10; migbench: seeds, 0: 1");
   command.option("--first-seed", o.first_seed, "S", "c, far, learning: seed of the first batch; 0: 205000 and 200000");
   command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
+  command.option("--keep", o.keep, "DIR", "all: results of finished parts, by settings and program");
+  command.flag("--small", o.small, "all: two days and few jobs, to see that it works");
   command.option("--html", o.html, "FILE", "write everything as one page, too");
   command.flag("--force", o.force, "replace an existing page");
   command.option("--jobs", o.threads, "N", "days run at once").alias("-j");
