@@ -251,10 +251,11 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
 }
 
 // REQUIRES: choose_gpus() has been called at this decision.
-ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised) {
+ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised, TypeId only) {
   types_of(cluster, job);
   Choice choice;
   for (const TypeId type : candidate_.types) {
+    if (only != kNoType && type != only) continue;
     if (promised != kNoPromise && !boards_[promised].shut &&
         cluster.platform().model_index(GpuId(promised)) == cluster.platform().type(type).model)
       consider(cluster, promised, type, choice);
@@ -294,8 +295,8 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
   price_now_ = price_for(cluster, listed.job);
   choose_gpus(cluster);
   Option chosen = as_promised(cluster, listed);
-  if (!chosen.valid()) chosen = best_for(cluster, listed.job, listed.promised);
-  planned_.push_back({listed.job, price_now_, chosen});
+  if (!chosen.valid()) chosen = best_for(cluster, listed.job, listed.promised, listed.only);
+  planned_.push_back({listed.job, price_now_, chosen, listed.only});
   if (!chosen.valid()) return;
   Board& board = boards_[chosen.gpu];
   const bool had_room = has_room(cluster, chosen.gpu);
@@ -307,7 +308,7 @@ void ListPlanner::plan_job(const Cluster& cluster, const Listed& listed) {
 void ListPlanner::list_jobs(Time now) {
   order_.clear();
   for (const Promise& one : promised_)
-    if (waiting_.has(one.job)) order_.push_back({one.job, one.gpu, one.at == now ? one.where : kNoPlacement});
+    if (waiting_.has(one.job)) order_.push_back({one.job, one.gpu, one.at == now ? one.where : kNoPlacement, one.only});
   const std::size_t promised = order_.size();
   const auto add = [&](JobId job) {
     const auto end = order_.begin() + std::ptrdiff_t(promised);
@@ -330,7 +331,7 @@ void ListPlanner::plan_jobs(const Cluster& cluster, bool all) {
   count_rooms();
   shown_ready_ = false;
   list_jobs(cluster.now());
-  if ((rooms_ > 0 || all) && !large()) improve_order(cluster);
+  if ((rooms_ > 0 || all) && !large()) search(cluster);
   // Where nothing has room now, the first few are planned still if a running job could give way.
   const std::size_t always = all ? order_.size() : movable_.empty() ? 0 : kDisplacing;
   while (planned_.size() < order_.size() && (rooms_ > 0 || planned_.size() < always))
@@ -349,7 +350,7 @@ void ListPlanner::decide(const Cluster& cluster, Plan& plan) {
   for (const Start& start : plan.starts) touched_.push_back(start.job);
   for (const Booking& one : planned_)
     if (one.option.begin == cluster.now() && !exists(cluster, one.option))
-      promised_.push_back({one.job, one.option.gpu, one.option.where, cluster.now()});
+      promised_.push_back({one.job, one.option.gpu, one.option.where, cluster.now(), one.only});
 }
 
 std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) const {
@@ -357,7 +358,7 @@ std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) co
   again.price_ = price_.copy();
   again.plan_jobs(cluster, true);
   std::vector<PlannedStart> out;
-  for (const auto& [job, price, option] : again.planned_) {
+  for (const auto& [job, price, option, only] : again.planned_) {
     if (!option.valid()) continue;
     again.types_of(cluster, job);
     const TypeId type = cluster.platform().model(GpuId(option.gpu)).type_of_placement[index(option.where)];
@@ -370,7 +371,7 @@ std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) co
 
 void ListPlanner::carry_out(const Cluster& cluster, Plan& plan) const {
   std::vector<std::pair<std::uint32_t, Layout>> changed;
-  for (const auto& [job, price, option] : planned_) {
+  for (const auto& [job, price, option, only] : planned_) {
     if (option.valid()) plan.look_again = std::min(plan.look_again, option.latest);
     if (option.begin != cluster.now()) continue;
     const GpuState& state = cluster.gpus()[option.gpu];

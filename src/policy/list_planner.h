@@ -10,7 +10,8 @@
 // slice where it finishes earlier by that. Starts that are due now are carried out, or the slices made that they need;
 // the rest of the plan is thrown away and made anew at the next event.
 //
-// Shortest first is a start: other orders are tried where jobs are late (list_planner_order.cc).
+// Shortest first, each on the slice that is cheapest for itself, is a start: other orders are tried where jobs are late,
+// and other sizes where jobs wait beside those that begin (list_planner_search.cc).
 //
 // In a mixed fleet a slice-minute of a faster GPU costs as many times more as the square of how much faster the job runs
 // there: jobs with time leave it to those that only it can bring home in time.
@@ -86,6 +87,7 @@ class ListPlanner : public Policy {
     JobId job;
     double price;
     Option option;
+    TypeId only = kNoType;  // as it was listed
   };
   struct Board {  // what is kept of a GPU between decisions
     GpuTimeline timeline;
@@ -100,12 +102,14 @@ class ListPlanner : public Policy {
     JobId job;
     std::uint32_t gpu;
     PlacementId where;
-    Time at;  // when it was given
+    Time at;                // when it was given
+    TypeId only = kNoType;  // a size chosen for the sake of others stays as it was promised
   };
   struct Listed {
     JobId job;
     std::uint32_t promised;            // the GPU on which a slice is being made for it; kNoPromise
     PlacementId where = kNoPlacement;  // that slice, if it was promised at this very instant
+    TypeId only = kNoType;             // the size it takes in the plan that is tried; kNoType: the cheapest
   };
   struct Candidate {  // a job while it looks for a slice
     JobId job;
@@ -142,7 +146,7 @@ class ListPlanner : public Policy {
   // At least what best_for() can cost the candidate; as long as more jobs on a GPU never draw less.
   double least_cost(const Cluster& cluster) const;
   Option chosen_of(const Cluster& cluster, const Choice& choice) const;
-  Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised);
+  Option best_for(const Cluster& cluster, JobId job, std::uint32_t promised, TypeId only = kNoType);
   Option as_promised(const Cluster& cluster, const Listed& listed);
   // `placements`: of the type, a bit for each.
   void consider(const Cluster& cluster, std::uint32_t gpu, TypeId type, Choice& choice,
@@ -159,9 +163,12 @@ class ListPlanner : public Policy {
     return finish > due ? minutes(finish - due) : 0.0;
   }
 
-  // list_planner_order.cc
-  void improve_order(const Cluster& cluster);
+  // list_planner_search.cc
+  struct Sum;
+  class Search;
+  void search(const Cluster& cluster);
   void take_back_all(const Cluster& cluster);
+  TypeId next_size(const Cluster& cluster, JobId job, TypeId from, bool larger);
 
   // list_planner_moves.cc
   void find_movable(const Cluster& cluster);

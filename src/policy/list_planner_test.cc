@@ -104,6 +104,21 @@ TEST(ListPlanner, AChangeIsMadeOnceAndOnlyForAJob) {
   EXPECT_TRUE(f.plan.starts.empty());
 }
 
+// The cheapest for each by itself is 3g: then the third waits. Smaller slices hold all three, and the size that was
+// promised stays while it is being made.
+TEST(ListPlanner, JobsTakeSmallerSlicesWhereOthersWouldWait) {
+  const std::vector<Job> jobs(3, fixture::job(0, -1, {0.45, 0.3, 0.22, 0.2, 0.17}));
+  PlannedFleet f("1xa100-40gb", {"7g@0"}, jobs);
+  for (unsigned job = 0; job < 3; ++job) f.arrive(job);
+  ASSERT_EQ(f.decide().reshapes.size(), 1u);
+  const Layout to = f.plan.reshapes[0].to;
+  EXPECT_EQ(to.size(), 3) << "each has a slice";
+  f.cluster.apply(Event::reshape_asked(f.cluster.now(), GpuId(0), to));
+  f.cluster.apply(
+      Event::destroyed(f.cluster.now() + fixture::min(0.004), GpuId(0), fixture::layout(*f.platform, 0, "7g@0")));
+  EXPECT_TRUE(f.decide().reshapes.empty());
+}
+
 // A burst of jobs that gain nothing from large slices: the first does not take the whole GPU.
 TEST(ListPlanner, JobsOfABurstShareTheGpu) {
   std::vector<Job> jobs(14, fixture::job(0, -1, kGainsNothing));
