@@ -82,9 +82,10 @@ std::map<std::string, std::string> parse_slurm_config(std::string_view text) {
 
 std::vector<SiteFinding> check_site(const SiteFacts& facts) {
   std::vector<SiteFinding> out;
-  out.push_back(
-      {true, "Slurm",
-       facts.version.starts_with("22.05") ? facts.version : facts.version + "; smartmig was tried with 22.05"});
+  out.push_back({true, "Slurm",
+                 facts.version.starts_with("22.05.") || facts.version.starts_with("26.05.")
+                     ? facts.version
+                     : facts.version + "; smartmig was tried with 22.05 and 26.05"});
   check_config(facts.config, out);
   if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});
   for (const SlurmNode& node : facts.nodes) {

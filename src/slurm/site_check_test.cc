@@ -29,5 +29,15 @@ TEST(SlurmSiteCheck, SaysWhatToChange) {
   EXPECT_NE(found["node n3"].words.find("has no gres mig"), std::string::npos);
 }
 
+TEST(SlurmSiteCheck, NamesTheVersionsThatWereTried) {
+  SiteFacts facts;
+  for (const char* version : {"22.05.8", "26.05.5"}) {
+    facts.version = version;
+    EXPECT_EQ(check_site(facts)[0].words, version);
+  }
+  facts.version = "24.11.5";
+  EXPECT_EQ(check_site(facts)[0].words, "24.11.5; smartmig was tried with 22.05 and 26.05");
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -58,7 +58,8 @@ std::string scontrol_line(const SlurmAction& action) {
 }
 
 Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
-  SMARTMIG_TRY(const std::string text, ask({"squeue", "--json"}));
+  // Newer ones leave out jobs that have ended unless they are asked for all.
+  SMARTMIG_TRY(const std::string text, ask({"squeue", "--json", "--states=all"}));
   SMARTMIG_TRY(auto jobs, parse_squeue_json(text));
   std::erase_if(jobs, [&](const SlurmJob& job) {
     return std::find(partitions_.begin(), partitions_.end(), job.partition) == partitions_.end();

@@ -152,7 +152,7 @@ Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size
     auto list = parse_task_list(tasks, tasks_of_array);
     if (!list) return io_error("squeue --json, job {}: {}", job.number, list.error().what);
     const SlurmJobName array{id_of(one, "array_job_id"), -1};
-    job.number = 0;
+    if (list->size() != 1) job.number = 0;  // else it is the array's, which its last task keeps
     for (const int task : *list) {
       job.name = {array.id, task};
       out.push_back(job);

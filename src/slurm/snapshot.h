@@ -1,6 +1,6 @@
 // What slurmctld knows at one moment, as far as it matters here: jobs from `squeue --json`, nodes from `sinfo`. Readers
 // of another program's output: what is missing reads as absent, numbers may be plain or {"set":..,"number":..} and states
-// a text or a list, as Slurm's versions have it. Tried with 22.05.
+// a text or a list, as Slurm's versions have it. Tried with 22.05 and 26.05.
 #pragma once
 #include <compare>
 #include <cstdint>

@@ -23,7 +23,9 @@ constexpr const char* kNew = R"({"jobs":[
  {"job_id":5,"array_job_id":{"set":true,"infinite":false,"number":0},"array_task_id":{"set":false,"infinite":false,"number":0},
   "array_task_string":"","priority":{"set":true,"infinite":false,"number":0},"job_state":["PENDING"],"partition":"mig"},
  {"job_id":6,"job_state":["RUNNING","COMPLETING"],"nodes":"n1","partition":"mig"},
- {"job_id":7,"job_state":["COMPLETED"],"partition":"mig"}]})";
+ {"job_id":7,"job_state":["COMPLETED"],"partition":"mig"},
+ {"job_id":8,"array_job_id":{"set":true,"infinite":false,"number":8},"array_task_id":{"set":false,"infinite":false,"number":0},
+  "array_task_string":"5","job_state":["PENDING"],"partition":"mig"}]})";
 
 TEST(SlurmSnapshot, JobsTasksAndStates) {
   const auto jobs = parse_squeue_json(kOld);
@@ -50,7 +52,9 @@ TEST(SlurmSnapshot, JobsTasksAndStates) {
 TEST(SlurmSnapshot, LaterVersions) {
   const auto jobs = parse_squeue_json(kNew);
   ASSERT_TRUE(jobs) << jobs.error().what;
-  ASSERT_EQ(jobs->size(), 3u);
+  ASSERT_EQ(jobs->size(), 4u);
+  EXPECT_EQ(to_string((*jobs)[3].name), "8_5");
+  EXPECT_EQ((*jobs)[3].number, 8u);
   EXPECT_EQ(to_string((*jobs)[0].name), "5");
   EXPECT_TRUE((*jobs)[0].held);
   EXPECT_EQ((*jobs)[1].phase, SlurmJob::kCompleting);
