@@ -442,7 +442,8 @@ def soak(world, rng, count):
     check(fed > len(starving) // 2, f"of {len(starving)} jobs that need more memory than they say only {fed} got it")
     joules = sum("joules=" in row[1] for row in states.values())
     check(not world.accounts or joules > len(world.expected) // 2, f"only {joules} jobs have their joules in sacct")
-    return (f"{len(world.expected)} jobs, {len(faults)} faults, {len(restarted)} jobs requeued by Slurm, {joules} with joules in sacct, "
+    return (f"{len(world.expected)} jobs, {len(faults)} faults, {len(restarted)} jobs requeued by Slurm, "
+            f"{f'{joules} with joules in sacct' if world.accounts else 'no accounts'}, "
             f"{fed} of {len(starving)} that needed more memory than they said got it, "
             f"slices {', '.join(sorted(shapes))}")
 
