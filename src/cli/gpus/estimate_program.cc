@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/model_lookup.h"
 #include "cli/table.h"
+#include "cli/verbs.h"
 #include "mig/choose.h"
 
 namespace smartmig::cli {
