@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kTardinessName = "the paper's tardiness bound";
 
-constexpr int kPhases = 16;  // thetas of the header: more is tighter and slower
+constexpr int kPhases = 16;   // thetas of the header: more is tighter and slower
+constexpr int kTangents = 4;  // of f
 
 struct Machines {
   int slices = 0;
@@ -22,11 +23,15 @@ struct LateJob {
   double release, deadline;         // minutes
   std::vector<double> speeds;       // shares of the job a minute, by class of machines; 0: does not run there
   double fastest = 0, slowest = 0;  // minutes of the whole job
+  double second = 0;                // on the fastest class but the fastest; as `fastest` where there is one class
   double least = 0;                 // tardiness that no schedule avoids; the deadline is moved by as much
   // g of the header: what a share of the work done at `at` adds to the tardiness at least.
   double price(double at, double theta) const {
     return std::max(0.0, fastest * (std::floor((at - deadline + theta) / fastest) + 1)) - theta;
   }
+  // f of the header, and its slope: how long before its end the job's work is done on average, at least.
+  double lead(double fast) const { return second / 2 * (1 - fast) * (1 - fast) + fastest * fast * (1 - fast / 2); }
+  double lead_slope(double fast) const { return -(second - fastest) * (1 - fast); }
 };
 
 struct Slots {
@@ -78,6 +83,12 @@ class TardinessProgram {
       by_work.push_back(mip_.add_row(0, kMipInfinity));
       mip_.add(by_work.back(), tardiness, 1);
     }
+    std::vector<int> by_speed;
+    for (int k = 0; k < kTangents && job.second > job.fastest; ++k) {
+      const double at = double(k) / kTangents;
+      by_speed.push_back(mip_.add_row(job.lead(at) - job.lead_slope(at) * at, kMipInfinity));
+      mip_.add(by_speed.back(), tardiness, 1);
+    }
     const std::size_t first =
         std::size_t(std::lower_bound(slots_.cuts.begin(), slots_.cuts.end(), job.release) - slots_.cuts.begin());
     int worked = -1, ended = -1;  // X and z of the slot before
@@ -85,7 +96,7 @@ class TardinessProgram {
       const int balance = mip_.add_row(slots_.endless(s) ? 1 : 0, slots_.endless(s) ? 1 : 0);
       if (worked >= 0) mip_.add(balance, worked, 1);
       if (!slots_.endless(s)) mip_.add(balance, worked = mip_.add_column(0, 1, 0), -1);
-      add_work(job, s, balance, by_work);
+      add_work(job, s, balance, by_work, by_speed);
       if (!may_end(job, s)) continue;
       const int end = mip_.add_column(0, 1, 0, true), all_done = mip_.add_row(0, kMipInfinity);
       ++binaries_;
@@ -106,22 +117,28 @@ class TardinessProgram {
 
  private:
   // The columns of the work in slot s: minutes on each class of machines, in the endless slot the share itself.
-  void add_work(const LateJob& job, std::size_t s, int balance, const std::vector<int>& by_work) {
-    const auto add_column = [&](double most, double share) {
+  void add_work(const LateJob& job, std::size_t s, int balance, const std::vector<int>& by_work,
+                const std::vector<int>& by_speed) {
+    const auto add_column = [&](double most, double share, bool fast) {
       const int column = mip_.add_column(0, most, 0);
       mip_.add(balance, column, share);
       for (int phase = 0; phase < kPhases; ++phase)
         if (const double price = job.price(slots_.cuts[s], job.fastest * phase / kPhases); price != 0)
           mip_.add(by_work[std::size_t(phase)], column, -price * share);
+      for (std::size_t k = 0; k < by_speed.size(); ++k) {
+        const double slope = fast ? job.lead_slope(double(k) / kTangents) : 0;
+        mip_.add(by_speed[k], column, (job.deadline - slots_.cuts[s] - slope) * share);
+      }
       return column;
     };
     if (slots_.endless(s)) {
-      add_column(1, 1);
+      add_column(1, 1, true);
       return;
     }
     const int one_machine = machines_.size() > 1 ? mip_.add_row(-kMipInfinity, slots_.length(s)) : -1;
     for (std::size_t c = 0; c < machines_.size(); ++c) {
-      const int column = add_column(std::min(slots_.length(s), 1 / job.speeds[c]), job.speeds[c]);
+      const int column = add_column(std::min(slots_.length(s), 1 / job.speeds[c]), job.speeds[c],
+                                    job.speeds[c] * job.fastest > 1 - 1e-12);
       mip_.add(capacity_[s * machines_.size() + c], column, 1);
       if (one_machine >= 0) mip_.add(one_machine, column, 1);
     }
@@ -189,6 +206,12 @@ Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear
     job.slowest = std::max(job.slowest, work);
     job.speeds.push_back(1 / work);
   }
+  job.second = job.fastest;
+  for (double fastest_of_others = 0; const double speed : job.speeds)
+    if (speed * job.fastest <= 1 - 1e-12 && speed > fastest_of_others) {
+      fastest_of_others = speed;
+      job.second = 1 / speed;
+    }
   job.least = std::max(0.0, job.release + job.fastest - job.deadline);
   job.deadline += job.least;
   return job;

@@ -16,6 +16,11 @@
 //   sum_s x = 1,  sum_{u<=s} x >= z[j,s] >= z[j,s-1]     complete means that all work is done
 //   T >= sum_s (z[j,s] - z[j,s-1]) (start(s) - d)+
 //   T >= sum_s x[j,s] g(start(s)),  g(t) = max(0, p (floor((t - d + theta) / p) + 1)) - theta,  some theta in [0, p)
+//   T >= sum_s x[j,s] (start(s) - d) + f(b) + f'(b) (a - b),  some b in [0, 1)
+// where a is the share of its work done on the fastest class and in the endless slot, q its time on the next class, and
+// f(a) = q/2 (1 - a)^2 + p a (1 - a/2). Why: in the last u minutes before its end no job does more than u/p of its work if
+// that is at most a, else a + (u - a p)/q. The mean of (C - time of the work) is the integral over u of what was not done in
+// them, so at least f(a); f is convex and falls, hence its tangents hold, and counting too much as fast is on the safe side.
 // p is its time on the fastest class. Nothing ends before r + p: if d is earlier, the difference is certain and d is
 // moved. Why the staircase g holds: g never falls, so among the schedules of the job that end at C its work costs most
 // when it is done as late as it can be, evenly over [C - p, C]. The mean of g over that window is C - d for C >= d and
