@@ -142,8 +142,8 @@ Result<PaperReport> fig11_report(const Fig11Options& options, const PaperProgres
       "linearise.\n",
       options.time_limit_s, options.slot_min, error);
   section.why = fmt::format(
-      "slots of {:g} min and programs that the solver leaves open make the bound lower than its optimum; the paper's "
-      "slots are not said",
+      "the per cents depend on how tight the bound is: the paper's slots are not said (here {:g} min), and what the solver "
+      "leaves open lowers the bound",
       options.slot_min);
   PaperReport report;
   report.json = {{"figure", "11"},
