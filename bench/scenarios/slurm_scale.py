@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The controller of a large Slurm cluster: `smartmig slurm serve --shadow` over a recorded Slurm, that is squeue and sinfo
-which print files. Jobs arrive and end at the given rate in real time. Prints decisions, their time, memory, and what
-slurmctld would have had to answer. bench/scenarios/slurm_scale.py [BUILD-DIRECTORY [NODES GPUS JOBS_A_DAY SECONDS]]"""
+"""The controller of a large Slurm cluster in its steady state: `smartmig slurm serve --shadow` over a recorded Slurm, that is
+squeue and sinfo which print files. Jobs arrive at the given rate in real time and last so long that they would fill the given
+share of the fleet's memory slices if each had the least slice that fits; at the start as many are there as then run at once.
+When those are placed, the measurement begins: decisions and their times, memory, threads, and what slurmctld would have had
+to answer. bench/scenarios/slurm_scale.py [BUILD-DIRECTORY [NODES GPUS JOBS_A_DAY SECONDS [FILL]]]"""
 import json
 import os
 import random
@@ -12,10 +14,30 @@ import sys
 import tempfile
 import time
 
+MEMORY = {2: 1, 4: 1, 8: 2, 16: 4, 30: 8}  # GiB that jobs ask for, and the memory slices of an A100 that this takes
+WARM_UP_S = 420
+
+
+def read_metrics(path):
+    figures = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            for line in file:
+                if not line.startswith("#"):
+                    name, value = line.rsplit(" ", 1)
+                    figures[name.removeprefix("smartmig_slurm_")] = float(value)
+    return figures
+
+
+def cpu_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return sum(int(x) for x in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
 
 def main():
     build = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/release")
     nodes, gpus, per_day, length = (int(a) for a in (sys.argv[2:6] if len(sys.argv) > 5 else (1000, 8, 1_000_000, 60)))
+    fill = float(sys.argv[6]) if len(sys.argv) > 6 else 0.8
     folder = tempfile.mkdtemp(prefix="smartmig-scale-")
     rng = random.Random(18)
     for name in ("squeue", "sinfo", "scontrol"):
@@ -25,75 +47,95 @@ def main():
     with open(f"{folder}/sinfo.txt", "w") as file:
         for i in range(nodes):
             file.write(f"n{i}|idle|127.0.0.1|mig:{8 * gpus}\n")
-    rate, mean_s = per_day / 86400, 600.0  # ten minutes a job
+    rate = per_day / 86400
+    at_once = fill * nodes * gpus * 8 / (sum(MEMORY.values()) / len(MEMORY))
+    mean_s = at_once / rate
     jobs, number = {}, 0
 
-    def add(now, began):
+    def add(began):
         nonlocal number
         number += 1
-        seconds = rng.expovariate(1 / mean_s) + 5
-        jobs[number] = (began + seconds, {
+        seconds = rng.expovariate(1 / mean_s) + 1
+        jobs[number] = (began + seconds, json.dumps({
             "job_id": number, "array_job_id": 0, "array_task_id": None, "array_task_string": "", "priority": 0,
             "job_state": "PENDING", "partition": "mig", "user_id": 1000 + number % 50, "name": "job", "requeue": True,
-            "comment": f"smartmig:mem={rng.choice([2, 4, 8, 16, 30])}G,estimate={int(seconds)}s", "submit_time": int(began)})
+            "comment": f"smartmig:mem={rng.choice(list(MEMORY))}G,estimate={int(seconds) + 1}s", "submit_time": int(began)}))
 
     def write(now):
         rows = []
         for key in list(jobs):
             end, row = jobs[key]
             if now > end:
-                row["job_state"], row["end_time"] = "COMPLETED", int(end)
-                rows.append(row)
-                if now > end + 10:
+                rows.append(row.replace('"PENDING"', f'"COMPLETED", "end_time": {int(end)}'))
+                if now > end + 30:
                     del jobs[key]
-                continue
-            rows.append(row)
+            else:
+                rows.append(row)
         with open(f"{folder}/squeue.new", "w") as file:
-            json.dump({"jobs": rows}, file)
+            file.write('{"jobs": [' + ",\n".join(rows) + "]}")
+            size = file.tell()
         os.rename(f"{folder}/squeue.new", f"{folder}/squeue.txt")
-        return len(rows)
+        return len(rows), size
 
     begin = time.time()
-    for _ in range(int(rate * mean_s)):  # what is there already: as many as arrive in one job's time
-        add(begin, begin)
-    present = write(begin)
+    for _ in range(int(at_once)):
+        add(begin)
+    write(begin)
     log = open(f"{folder}/log", "w")
     program = subprocess.Popen(
         [f"{build}/smartmig", "slurm", "serve", "--shadow", "--gpus", f"{gpus}xa100-40gb", "--state", f"{folder}/state",
          "--metrics", f"{folder}/metrics"], env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"), stdout=log, stderr=log)
-    arrived = 0
+    arrived, before, before_cpu = 0, None, 0.0
     try:
-        while time.time() < begin + length:
-            time.sleep(0.5)
+        while True:
+            time.sleep(1)
             now = time.time()
             while arrived < rate * (now - begin):
                 arrived += 1
-                add(now, now)
-            present = write(now)
+                add(now)
+            present, size = write(now)
             if program.poll() is not None:
                 raise SystemExit("the controller ended: " + open(f"{folder}/log").read()[-2000:])
+            figures = read_metrics(f"{folder}/metrics")
+            if before is None:
+                # Once no more wait than come within some seconds, what was there at the start is placed.
+                if figures and figures["jobs_waiting"] <= max(20, 10 * rate) and figures["starts_total"] >= 0.9 * at_once:
+                    before, before_cpu = figures, cpu_of(program.pid)
+                    warm = figures["written_seconds"] - begin
+                    starts_s = figures["starts_total"] / warm
+                elif now > begin + WARM_UP_S:
+                    raise SystemExit(f"no steady state within {WARM_UP_S} s: {figures}")
+            elif figures["written_seconds"] - before["written_seconds"] >= length:
+                break
         with open(f"/proc/{program.pid}/status") as file:
             status = dict(line.split(":", 1) for line in file.read().splitlines() if ":" in line)
-        with open(f"/proc/{program.pid}/stat") as file:
-            cpu = sum(int(x) for x in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
-        if not os.path.exists(f"{folder}/metrics"):
-            raise SystemExit(f"no figures within {length} s: " + open(f"{folder}/log").read()[-2000:])
-        figures = {}
-        for line in open(f"{folder}/metrics"):
-            if not line.startswith("#"):
-                name, value = line.split()
-                figures[name.removeprefix("smartmig_slurm_")] = float(value)
-        ran = figures["written_seconds"] - begin
-        count = max(1.0, figures["decisions_total"])
-        print(f"{nodes} nodes x {gpus} GPUs, {per_day} jobs a day, {ran:.0f} s; load of the machine {os.getloadavg()[0]:.1f}")
-        print(f"  jobs: {present} in Slurm, {figures['jobs_with_slice']:.0f} with a slice, {figures['jobs_waiting']:.0f} wait, "
-              f"{figures['starts_total']:.0f} starts, {figures['ended_total']:.0f} ends")
-        print(f"  decisions: {figures['decisions_total']:.0f} ({figures['decisions_total'] / ran:.1f} a second), mean "
-              f"{1e3 * figures['decision_seconds_total'] / count:.2f} ms, longest {1e3 * figures['longest_decision_seconds']:.0f} ms")
-        print(f"  slurmctld: {figures['queries_total'] / ran:.2f} questions a second, "
-              f"{figures['action_batches_total'] / ran:.2f} calls with {figures['actions_total'] / ran:.1f} actions a second")
+        ran = figures["written_seconds"] - before["written_seconds"]
+        cpu = cpu_of(program.pid) - before_cpu
+
+        def more(name):
+            return figures[name] - before[name]
+
+        def quantile(name, share):
+            return figures[name + '{quantile="' + share + '"}']
+        print(f"{nodes} nodes x {gpus} GPUs, {per_day} jobs a day, jobs of {mean_s:.0f} s on average; load of the machine "
+              f"{os.getloadavg()[0]:.1f}")
+        print(f"  at the start: {starts_s:.0f} starts a second until {at_once:.0f} jobs were placed ({warm:.0f} s)")
+        print(f"  then {ran:.0f} s: {more('starts_total') / ran:.1f} starts and {more('ended_total') / ran:.1f} ends a second, "
+              f"{figures['jobs_with_slice']:.0f} jobs with a slice, {figures['jobs_waiting']:.0f} wait, "
+              f"{100 * figures['compute_slices_busy'] / figures['compute_slices']:.0f} % of the compute slices busy; "
+              f"{present} jobs in {size / 1e6:.1f} MB of squeue")
+        print(f"  decisions: {more('decisions_total') / ran:.1f} a second, mean "
+              f"{1e3 * more('decision_seconds_total') / max(1, more('decisions_total')):.1f} ms; of the last 4096, those of the start "
+              f"among them: p50 {1e3 * quantile('decision_seconds', '0.5'):.1f} ms, p99 "
+              f"{1e3 * quantile('decision_seconds', '0.99'):.1f} ms; longest ever "
+              f"{1e3 * figures['longest_decision_seconds']:.0f} ms")
+        print(f"  turns of the loop: p50 {1e3 * quantile('turn_seconds', '0.5'):.1f} ms, p99 "
+              f"{1e3 * quantile('turn_seconds', '0.99'):.0f} ms, longest of the last 4096 "
+              f"{1e3 * quantile('turn_seconds', '1'):.0f} ms")
+        print(f"  slurmctld: {more('queries_total') / ran:.2f} questions a second, {more('action_batches_total') / ran:.2f} calls "
+              f"of scontrol with {more('actions_total') / ran:.1f} actions a second")
         print(f"  memory {int(status['VmHWM'].split()[0]) / 1024:.0f} MiB at most, threads {status['Threads'].strip()}, "
-              f"processor {cpu:.0f} s")
+              f"processor {cpu:.1f} s in {ran:.0f} s")
     finally:
         program.send_signal(signal.SIGTERM)
         try:

@@ -52,12 +52,18 @@ const ReconfigTables& reconfig_tables() {
 
 }  // namespace
 
+// Asked for millions of times in one decision about a large fleet, of few models: the last one's times are kept.
 ReconfigTime reconfig_time(const GpuModel& model, int profile) {
-  const auto named = reconfig_tables().family_of.find(model.name());
-  const auto& sizes = reconfig_tables().families.at(
-      named != reconfig_tables().family_of.end() ? named->second : reconfig_tables().family_of.at("*"));
-  const auto size = sizes.lower_bound(model.profiles()[std::size_t(profile)].compute_slices);
-  return size == sizes.end() ? sizes.rbegin()->second : size->second;
+  thread_local const std::map<int, ReconfigTime>* sizes = nullptr;
+  thread_local std::string of;
+  if (!sizes || of != model.name()) {
+    const auto named = reconfig_tables().family_of.find(model.name());
+    sizes = &reconfig_tables().families.at(
+        named != reconfig_tables().family_of.end() ? named->second : reconfig_tables().family_of.at("*"));
+    of = model.name();
+  }
+  const auto size = sizes->lower_bound(model.profiles()[std::size_t(profile)].compute_slices);
+  return size == sizes->end() ? sizes->rbegin()->second : size->second;
 }
 
 Time reshape_time(const CostModel& cost, const GpuModel& model, Layout from, Layout to) {

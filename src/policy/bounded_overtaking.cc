@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <unordered_map>
 
 #include "base/rng.h"
@@ -193,6 +194,7 @@ bool BoundedOvertaking::keeps_slice(const Start& start, JobId job) const { retur
 
 // Whether the GPU can be made to hold `where` without taking such a start's slice.
 bool BoundedOvertaking::spares_starts(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const {
+  if (!started_[index(gpu)]) return true;
   Layout target;
   for (const Start& start : plan.starts) {
     if (start.gpu != gpu || !keeps_slice(start, job)) continue;
@@ -206,6 +208,7 @@ Time BoundedOvertaking::idle_from(JobId job, GpuId gpu, PlacementId slice, const
   const Time now = cluster_->now();
   const JobId occupant = cluster_->gpu(gpu).job_at[index(slice)];
   if (occupant != kNoJob) return std::max(now, cluster_->state(occupant).finish);
+  if (!started_[index(gpu)]) return now;
   for (const Start& start : plan.starts)
     if (start.gpu == gpu && start.where == slice && keeps_slice(start, job))
       return cluster_->finish_on(start.job, cluster_->platform().type_of(gpu, slice));
@@ -223,7 +226,6 @@ Time BoundedOvertaking::start_estimate(JobId job, GpuId gpu, PlacementId where, 
   const GpuState& state = cluster_->gpu(gpu);
   const GpuModel& model = *cluster_->platform().model(gpu).gpu;
   if (state.layout.contains(where)) return idle_from(job, gpu, where, plan);
-  std::vector<std::pair<Time, PlacementId>> others;
   Layout kept = state.layout;
   Time ready = cluster_->now(), operations{0};
   const auto remove = [&](Time idle, PlacementId slice) {
@@ -232,28 +234,44 @@ Time BoundedOvertaking::start_estimate(JobId job, GpuId gpu, PlacementId where, 
     operations += reconfig_time(model, model.placement(slice).profile).destroy;
   };
   for (const PlacementId slice : state.layout) {
-    const Time idle = idle_from(job, gpu, slice, plan);
-    if (model.placement(slice).mask & model.placement(where).mask)
-      remove(idle, slice);
-    else
-      others.emplace_back(idle, slice);
+    if (model.placement(slice).mask & model.placement(where).mask) remove(idle_from(job, gpu, slice, plan), slice);
   }
-  // Limits on the number of instances may ask for more than the room.
-  std::sort(others.begin(), others.end());
-  for (std::size_t i = 0; i < others.size() && !model.fits(kept, where); ++i) remove(others[i].first, others[i].second);
-  if (!model.fits(kept, where)) return kNever;
+  if (!model.fits(kept, where)) {  // limits on the number of instances may ask for more than the room
+    std::vector<std::pair<Time, PlacementId>> others;
+    for (const PlacementId slice : kept) others.emplace_back(idle_from(job, gpu, slice, plan), slice);
+    std::sort(others.begin(), others.end());
+    for (std::size_t i = 0; i < others.size() && !model.fits(kept, where); ++i)
+      remove(others[i].first, others[i].second);
+    if (!model.fits(kept, where)) return kNever;
+  }
   operations += reconfig_time(model, model.placement(where).profile).create;
   return ready + cluster_->cost().reshape.value_or(operations);
+}
+
+bool BoundedOvertaking::untouched(GpuId gpu) const {
+  return cluster_->gpu(gpu).busy.empty() && !started_[index(gpu)] && !reserved_[index(gpu)];
+}
+
+void BoundedOvertaking::note_places(const Plan& plan) {
+  started_.assign(cluster_->gpus().size(), 0);
+  reserved_.assign(cluster_->gpus().size(), 0);
+  for (const Start& start : plan.starts)
+    if (index(start.gpu) < started_.size()) started_[index(start.gpu)] = 1;
+  for (const Reservation& r : memory_.reservations) reserved_[index(r.gpu)] = 1;
 }
 
 // job kNoJob: there is no place for it now.
 BoundedOvertaking::Reservation BoundedOvertaking::soonest(JobId job, const Plan& plan) const {
   Reservation best;
   Time best_start = kNever, best_finish = kNever;
+  std::set<std::pair<const GpuModel*, std::uint32_t>>
+      idle;  // layouts of GPUs that nobody uses: one speaks for its like
   for (std::size_t g = 0; g < cluster_->gpus().size(); ++g) {
     const GpuState& gpu = cluster_->gpus()[g];
     if (gpu.blocked) continue;
-    const Reservation* other = reservation_on(GpuId(g));
+    if (untouched(GpuId(g)) && !idle.emplace(cluster_->platform().model(GpuId(g)).gpu.get(), gpu.layout.bits()).second)
+      continue;
+    const Reservation* other = reserved_[g] ? reservation_on(GpuId(g)) : nullptr;
     if (other && other->job == job) other = nullptr;
     const Platform::Model& model = cluster_->platform().model(GpuId(g));
     for (std::size_t p = 0; p < model.gpu->placements().size(); ++p) {
@@ -324,9 +342,11 @@ void BoundedOvertaking::serve(JobId job, Plan& plan) {
   if (available(job, place.gpu, place.where, plan)) {
     hold(place.gpu, place.where, job, plan);
     plan.starts.push_back({job, place.gpu, place.where});
+    started_[index(place.gpu)] = 1;
     // The reservation stays until the job is seen to run: a cap or the gate may hold the start back.
     if (mine == memory_.reservations.end() || (mine->gpu != place.gpu && reservation_on(place.gpu))) return;
   }
+  reserved_[index(place.gpu)] = 1;
   if (mine == memory_.reservations.end()) {
     ++drains_;
     memory_.reservations.push_back(place);
@@ -369,6 +389,7 @@ void BoundedOvertaking::decide(const Cluster& cluster, Plan& plan) {
   note_wanted_layouts(plan);
   if (!due_.empty()) {
     std::erase_if(plan.starts, [&](const Start& s) { return index(s.job) >= memory_.rows.size(); });
+    note_places(plan);
     for (const Reservation& r : memory_.reservations) hold(r.gpu, r.where, r.job, plan);
     for (const JobId job : due_) {
       serve(job, plan);

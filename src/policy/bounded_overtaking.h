@@ -16,7 +16,7 @@
 // of one plan (tests/property/overtaking_test.cc). Where nothing is due the plan is the inner policy's, untouched.
 // Hardware costs only: under paper costs a plan passes as it is. Counts follow a job through renumbered tables by its
 // name, also into a fork of the fleet (Memory), so that a future goes on where the present is. Cost: O(unfinished jobs)
-// per decision.
+// per decision, and for each due job O(placements of the GPUs that are not idle).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -107,6 +107,8 @@ class BoundedOvertaking : public Policy {
   Time idle_from(JobId job, GpuId gpu, PlacementId slice, const Plan& plan) const;
   bool available(JobId job, GpuId gpu, PlacementId where, const Plan& plan) const;  // there and idle
   void hold(GpuId gpu, PlacementId where, JobId job, Plan& plan);
+  bool untouched(GpuId gpu) const;  // idle, and neither planned nor reserved
+  void note_places(const Plan& plan);
   Layout target_with(GpuId gpu, PlacementId where) const;
   void write_reshapes(Plan& plan) const;
 
@@ -117,6 +119,8 @@ class BoundedOvertaking : public Policy {
   Memory memory_;
   std::vector<JobId> due_;
   std::vector<Layout> target_;  // by GPU: what this plan makes of it
+  // By GPU, during decide: the plan may have a start there, somebody may have a reservation there. Never false where one is.
+  std::vector<std::uint8_t> started_, reserved_;
   std::uint32_t most_ = 0;
   std::uint64_t drains_ = 0;
 };

@@ -7,6 +7,12 @@ namespace smartmig {
 namespace {
 
 constexpr Time kTick{10'000'000};
+constexpr Time kBetweenTurns{20'000};  // answers that come together are taken together
+constexpr int kPollShare = 4;          // at most this part of the time slurmctld is asked for its jobs
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
 constexpr std::uint64_t kTasks = std::uint64_t(1) << 61;
 
 }  // namespace
@@ -40,6 +46,11 @@ SlurmController::Tracked* SlurmController::find(QueueId id) {
   return at == names_.end() ? nullptr : find(at->second);
 }
 
+SlurmController::Tracked* SlurmController::find_number(std::uint32_t number) {
+  const auto at = numbers_.find(number);
+  return at == numbers_.end() ? nullptr : find(at->second);
+}
+
 std::string SlurmController::place(GpuId gpu, PlacementId where) const {
   const Gpu& one = gpus_[index(gpu)];
   return fmt::format("{} GPU {} {}", one.node, one.index, slice_name(model(gpu), where));
@@ -49,12 +60,13 @@ SlurmController::Outcome SlurmController::run(const std::atomic<bool>& stop) {
   while (!stop && !rebuild_ && !replaced_) {
     step();
     const UnixTime due = std::min({next_poll_, next_heartbeat_, next_nodes_, next_tick_, session_->next_due()});
-    clock_.wait_until(std::max(due, now() + Time(10'000)));
+    if (!clock_.wait_until(std::max(due, now() + Time(10'000)))) clock_.sleep(kBetweenTurns);
   }
   return replaced_ ? Outcome::kReplaced : rebuild_ ? Outcome::kRebuild : Outcome::kStopped;
 }
 
 void SlurmController::step() {
+  const auto turn_began = std::chrono::steady_clock::now();
   std::vector<std::function<void()>> results;
   {
     const std::lock_guard lock(inbox_->mutex);
@@ -64,9 +76,10 @@ void SlurmController::step() {
   for (const auto& result : results) result();
   if (replaced_) return;
   if (now() >= next_poll_) {
-    next_poll_ = now() + options_.poll;
     ++counts_.queries;
+    const UnixTime asked = now();
     const auto jobs = slurm_.jobs();
+    next_poll_ = std::max(asked + options_.poll, now() + (kPollShare - 1) * (now() - asked));
     if (bool(jobs) != slurm_answers_) say(jobs ? "Slurm answers again" : "Slurm does not answer: " + jobs.error().what);
     slurm_answers_ = bool(jobs);
     if (jobs) {
@@ -79,9 +92,12 @@ void SlurmController::step() {
   decide();
   try_postponed();
   flush();
+  turns_.add(seconds_since(turn_began));
   write_metrics();
 }
 
+// One decision about all that has happened since the last: a large cluster has hundreds of events a second, and a decision
+// looks at the whole fleet.
 void SlurmController::decide() {
   Session& session = session_->session();
   LiveFleet& fleet = session_->fleet();
@@ -89,7 +105,8 @@ void SlurmController::decide() {
     plan_.clear();
     const auto began = std::chrono::steady_clock::now();
     policies_->decide(session_->cluster(), plan_);
-    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    const double took = seconds_since(began);
+    decisions_.add(took);
     ++counts_.decisions;
     counts_.decide_s += took;
     counts_.longest_decision_s = std::max(counts_.longest_decision_s, took);
@@ -97,18 +114,21 @@ void SlurmController::decide() {
     session.act(plan_);
     for (const LiveFleet::Effect& effect : fleet.take_effects()) carry_out(effect);
   };
-  while (session.advance()) {
-    while ((fleet.withdrawals() || fleet.arrival_next()) && session.advance()) {
+  const auto decide_about_news = [&] {
+    for (;;) {
+      bool worth = false;
+      while (session.advance()) worth = worth_deciding(session_->cluster()) || worth;
+      if (!worth) return;
+      once();
     }
-    if (worth_deciding(session_->cluster())) once();
-  }
+  };
+  decide_about_news();
   if (now() >= next_tick_) {
     next_tick_ = now() + kTick;
     if (session_->cluster().unfinished() > 0) {
       session.look_again(session_->inside_now());
       once();
-      while (session.advance())
-        if (worth_deciding(session_->cluster())) once();
+      decide_about_news();
     }
   }
   for (const LiveFleet::Effect& effect : fleet.take_effects()) carry_out(effect);

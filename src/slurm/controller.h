@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "serve/config/settings.h"
 #include "serve/daemon/admission.h"
@@ -28,6 +29,7 @@
 #include "slurm/agents.h"
 #include "slurm/dependency.h"
 #include "slurm/drained_nodes.h"
+#include "slurm/recent_times.h"
 #include "slurm/request.h"
 #include "slurm/slurm.h"
 #include "slurm/task_lanes.h"
@@ -162,6 +164,7 @@ class SlurmController {
   void write_metrics();
   Tracked* find(const SlurmJobName& name);
   Tracked* find(QueueId id);
+  Tracked* find_number(std::uint32_t number);
   const GpuModel& model(GpuId gpu) const { return *session_->platform().model(gpu).gpu; }
   std::string place(GpuId gpu, PlacementId where) const;  // "n1 GPU 0 3g.20gb@4"
   UnixTime now() const { return clock_.now(); }
@@ -180,6 +183,7 @@ class SlurmController {
   std::vector<std::string> absent_;  // nodes that have never answered: asked until they do
   std::map<SlurmJobName, Tracked> jobs_;
   std::map<QueueId, SlurmJobName> names_;
+  std::unordered_map<std::uint32_t, SlurmJobName> numbers_;  // by SLURM_JOB_ID
   std::map<Slice, SlurmJobName> occupied_;
   struct Postponed {
     LiveFleet::Effect effect;
@@ -195,6 +199,7 @@ class SlurmController {
   bool built_ = false, rebuild_ = false, replaced_ = false;
   bool slurm_answers_ = true, metrics_written_ = true;
   Counts counts_;
+  RecentTimes decisions_, turns_;
   std::ofstream journal_;
   struct Inbox {
     std::mutex mutex;

@@ -87,6 +87,7 @@ void SlurmController::see(const SlurmJob& seen, const SlurmDependencies& depende
   }
   job->seen = seen;
   job->look = look_;
+  if (seen.number != 0) numbers_[seen.number] = seen.name;
   switch (seen.phase) {
     case SlurmJob::kPending:
       return see_pending(*job, dependencies);
@@ -206,6 +207,7 @@ void SlurmController::ended(Tracked& job) {
     free_slice(job);
   }
   names_.erase(job.record.id);
+  numbers_.erase(job.seen.number);
   jobs_.erase(name);
 }
 

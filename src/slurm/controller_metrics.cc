@@ -14,6 +14,11 @@ class MetricLines {
  public:
   void gauge(const char* name, const char* help, double value) { add(name, help, "gauge", value); }
   void counter(const char* name, const char* help, double value) { add(name, help, "counter", value); }
+  void quantiles(const char* name, const char* help, const RecentTimes& times) {
+    text += fmt::format("# HELP smartmig_slurm_{0} {1}\n# TYPE smartmig_slurm_{0} gauge\n", name, help);
+    for (const double share : {0.5, 0.99, 1.0})
+      text += fmt::format("smartmig_slurm_{}{{quantile=\"{}\"}} {}\n", name, share, times.quantile(share));
+  }
   std::string text;
 
  private:
@@ -32,6 +37,8 @@ std::string SlurmController::metrics() const {
     with_slice += job.way != Way::kWaiting;
     ready += job.way == Way::kWaiting && job.ready;
   }
+  double busy = 0;
+  for (const GpuState& gpu : session_->cluster().gpus()) busy += gpu.busy_slices;
   for (const Gpu& gpu : gpus_) blocked += gpu.blocked;
   for (const auto& [name, node] : nodes_) {
     up += node.up;
@@ -47,6 +54,10 @@ std::string SlurmController::metrics() const {
   lines.gauge("jobs_ready", "Of these, jobs that only a slice is missing to.", double(ready));
   lines.gauge("answers", "1 where slurmctld answered last.", slurm_answers_ ? 1 : 0);
   lines.gauge("longest_decision_seconds", "Of one decision.", counts_.longest_decision_s);
+  lines.quantiles("decision_seconds", "Of the last 4096 decisions.", decisions_);
+  lines.quantiles("turn_seconds", "Of the last 4096 turns: questions to Slurm, decision, actions.", turns_);
+  lines.gauge("compute_slices", "Of all GPUs.", session_->platform().total_compute_slices());
+  lines.gauge("compute_slices_busy", "Of these, with a job.", busy);
   lines.counter("queries_total", "Questions to slurmctld.", double(counts_.queries));
   lines.counter("action_batches_total", "Calls of scontrol with actions.", double(counts_.batches));
   lines.counter("actions_total", "Actions asked of slurmctld.", double(counts_.actions));

@@ -126,6 +126,11 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
   session_ = std::make_unique<LiveSession>(clock_, shared, now(), std::size_t(options_.settings.limits.window), layouts,
                                            LiveRun{options_.version, options_.settings.policy.name, "slurm"}, 0);
   StartGate gate{[](const Plan&) {}, [](const Cluster&, const Start&) { return StartObjection::kNone; }};
+  // The bound of the settings is meant for a machine: eight starts a GPU of one with eight. On a large cluster so many
+  // happen within seconds, and everybody who waits would be due.
+  Settings::Overtaking& overtaking = options_.settings.overtaking;
+  if (overtaking.bound == Settings::Overtaking{}.bound)
+    overtaking.bound = std::max(overtaking.bound, std::uint32_t(8 * gpus_.size()));
   policies_ = std::make_unique<Policies>(options_.settings, shared, session_->cost(), std::move(gate));
   SMARTMIG_RETURN_IF_ERROR(policies_->make());
   for (std::size_t i = 0; i < ours.size(); ++i)
@@ -145,16 +150,13 @@ void SlurmController::adopt(const Json& status) {
     const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
     if (number == 0 || gpu >= at->second.gpus.size()) continue;
     const GpuId id = at->second.gpus[gpu];
-    const auto known =
-        std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& one) { return one.second.seen.number == number; });
-    const bool tracked = known != jobs_.end();
+    const Tracked* known = find_number(number);
     // A job that has moved on from a node that was away has left its old slice there.
-    if (tracked && known->second.gpu != kNoGpu && gpus_[index(known->second.gpu)].node == node) continue;
-    const bool elsewhere = tracked && known->second.gpu != kNoGpu;
+    if (known && known->gpu != kNoGpu && gpus_[index(known->gpu)].node == node) continue;
+    const bool elsewhere = known && known->gpu != kNoGpu;
     const PlacementId where = placement_of(model(id), parse_job_slice(entry.value("slice", "")));
     if (where == kNoPlacement) continue;
-    const bool could_use =
-        tracked ? known->second.seen.phase != SlurmJob::kPending || !known->second.seen.held : look_ == 0;
+    const bool could_use = known ? known->seen.phase != SlurmJob::kPending || !known->seen.held : look_ == 0;
     if (!entry.value("ended", false) && could_use && !elsewhere) {
       found_[number] = {{"gpu_id", index(id)}, {"where", index(where)}};
       continue;

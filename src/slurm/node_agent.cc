@@ -229,6 +229,9 @@ Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, P
     return not_found("GPU {} of {} has no slice {}", index, options_.node, slice);
   SMARTMIG_TRY(Environment environment, driver_.environment(GpuId(std::uint32_t(index)), *instance, uid));
   environment.insert(environment.end(), options_.environment.begin(), options_.environment.end());
+  // For who fences jobs in (docs/slurm.md): smartmig's own hooks do not.
+  if (const auto nodes = driver_.device_nodes(GpuId(std::uint32_t(index)), *instance); !nodes.empty())
+    environment.emplace_back("SMARTMIG_DEVICES", fmt::format("{}", fmt::join(nodes, ":")));
   SMARTMIG_RETURN_IF_ERROR(book_.give(job, index, slice, instance->uuid, environment));
   const double weight = gpu->model->profile_of(where).compute_slices;
   meter_.board(gpu->board.uuid, {gpu->idle_w}).started(job, weight, clock_.now());

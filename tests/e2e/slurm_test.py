@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 import slurm_world
@@ -299,6 +300,50 @@ def agent_hangs_in_a_reshape(world):
     world.start_controller()
 
 
+def devices_are_handed_over(world):
+    """What a site needs that fences jobs in by device files: those of the slice and no other slice's."""
+    jobs = [world.submit("--comment=smartmig:mem=4G,estimate=5s", seconds=5, mem=4096) for _ in range(2)]
+    world.wait(lambda: all(lines_of(world, job) for job in jobs), "two jobs")
+    caps = []
+    for job in jobs:
+        with open(f"{world.folder}/agents/{lines_of(world, job)[0][2]}/jobs/{job}.env") as file:
+            said = dict(line.split("=", 1) for line in file.read().splitlines())
+        files = said["SMARTMIG_DEVICES"].split(":")
+        names = [one.rsplit("/dev/", 1)[1] for one in files]  # an emulated machine has them in its own folder
+        check(f"nvidia{said['SMARTMIG_GPU']}" in names and "nvidiactl" in names, f"job {job}: {files}")
+        caps.append((lines_of(world, job)[0][2], said["SMARTMIG_GPU"], {one for one in files if "nvidia-cap" in one}))
+        check(len(caps[-1][2]) == 2, f"job {job}: a GPU instance and its compute instance, not {files}")
+    check(caps[0][:2] != caps[1][:2] or not caps[0][2] & caps[1][2], f"two slices share a device file: {caps}")
+    world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "their end")
+
+
+def seen_in_view(world):
+    """The page in a browser over the controller's journal: the same as of the daemon, with every start and slice."""
+    started = set()
+    for name in sorted(os.listdir(f"{world.folder}/controller")):
+        if not name.startswith("journal-"):
+            continue
+        page = world.spawn("view", world.program, "view", "--port", "0", f"{world.folder}/controller/{name}")
+        pattern = f"{name} at http://127.0.0.1:"
+        world.wait(lambda pattern=pattern: pattern in world.log("view") or page.poll() is not None, f"smartmig view {name}")
+        check(page.poll() is None, f"smartmig view {name}: {world.log('view')}")
+        address = "http://127.0.0.1:" + world.log("view").rsplit(pattern, 1)[1].split("/")[0]
+
+        def get(path, address=address):
+            with urllib.request.urlopen(address + path, timeout=20) as reply:
+                return reply.read().decode()
+        facts = json.loads(get("/v1/world"))
+        check(facts["kind"] == "recorded" and len(facts["gpus"]) == world.gpus * len(world.nodes), f"view {name}: {facts}")
+        lines = [json.loads(line) for line in get("/v1/journal").splitlines()]
+        for line in lines:
+            if line.get("ev") == "started":
+                check("@" in line["slice"] and line["gpu"] < len(facts["gpus"]), f"view {name}: {line}")
+                started.add((name, line["job"]))
+        check(json.loads(get("/v1/summary"))["jobs"] >= len({job for one, job in started if one == name}), f"view {name}")
+        world.kill("view")
+    check(len(started) >= len(world.expected), f"view shows {len(started)} starts of {len(world.expected)} jobs")
+
+
 def small(world, rng):
     refusals(world)
     shadow(world)
@@ -331,6 +376,7 @@ def small(world, rng):
     world.start_agent(other)
     mixed_jobs(world, 6, rng)
     world.wait(lambda: all_ended(world), "the end of all jobs", 120)
+    devices_are_handed_over(world)
     out_of_memory(world)
     agent_hangs_in_a_reshape(world)
     again = prolog_fails_once(world)
@@ -343,6 +389,7 @@ def small(world, rng):
     with open(f"{world.folder}/controller.prom") as file:
         check("smartmig_slurm_gpus 8\n" in file.read(), "the controller's figures for Prometheus")
     check("smartmig: 0=" in world.run("scontrol", "show", "node", "n1"), "the layouts of n1 are not shown")
+    seen_in_view(world)
     # Without a controller the agents let jobs go by themselves.
     world.kill("controller")
     for one in world.nodes:
