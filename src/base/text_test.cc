@@ -43,6 +43,7 @@ TEST(Text, NearestIsNearOrNothing) {
   EXPECT_EQ(nearest("one", names), "none");
   EXPECT_EQ(nearest("completely-else", names), "");
   EXPECT_EQ(nearest("x", {}), "");
+  EXPECT_EQ(nearest("hodl", {"model", "hold"}), "hold") << "two neighbours changed places";
 }
 
 TEST(Text, HashesAreForEver) {
