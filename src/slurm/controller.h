@@ -113,6 +113,7 @@ class SlurmController {
   void see_pending(Tracked& job, const SlurmDependencies& dependencies);
   void see_running(Tracked& job);
   bool track(const SlurmJob& job);
+  void ended_unseen(const SlurmJob& seen);
   void ended(Tracked& job);
   void went_back(Tracked& job);
   void show_waiting();
@@ -133,6 +134,7 @@ class SlurmController {
     Json request;
   };
   void tell_free(const std::string& node, Freed job);
+  void give_back(const std::string& node, std::uint32_t number);
   void was_freed(const std::string& node, Freed job, const Result<Json>& answer);
   struct Failed {  // what a job that has failed had
     SlurmJobName name;
@@ -191,6 +193,9 @@ class SlurmController {
   };
   std::vector<Postponed> postponed_;
   std::map<std::uint32_t, Json> found_;  // slices of jobs at agents that nobody here knows of, by SLURM_JOB_ID
+  std::map<std::uint32_t, Slice>
+      left_;                         // such slices that are to be given back, until Slurm has said how the job ended
+  std::set<std::uint32_t> freeing_;  // SLURM_JOB_IDs whose slices agents were told to take back
   std::vector<SlurmAction> actions_;
   std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
   Plan plan_;

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "slurm/controller.h"
 
@@ -65,6 +66,7 @@ void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
   ++look_;
   const SlurmDependencies dependencies(jobs, now() - kGrowing);
   for (const SlurmJob& job : jobs) see(job, dependencies);
+  for (const auto& [number, slice] : std::exchange(left_, {})) give_back(gpus_[slice.first].node, number);
   std::vector<SlurmJobName> gone;
   for (auto& [name, job] : jobs_)
     if (job.look != look_) gone.push_back(name);
@@ -82,7 +84,8 @@ void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
 void SlurmController::see(const SlurmJob& seen, const SlurmDependencies& dependencies) {
   Tracked* job = find(seen.name);
   if (!job) {
-    if (seen.phase == SlurmJob::kEnded || !track(seen)) return;
+    if (seen.phase == SlurmJob::kEnded) return ended_unseen(seen);
+    if (!track(seen)) return;
     job = find(seen.name);
   }
   job->seen = seen;
@@ -196,6 +199,19 @@ void SlurmController::see_running(Tracked& job) {
     case Way::kRunning:
       return;
   }
+}
+
+// A job that came to its end while no controller looked: its joules are booked, and it gets a larger slice where it ran out
+// of memory, as if one had.
+void SlurmController::ended_unseen(const SlurmJob& seen) {
+  const auto left = left_.find(seen.number);
+  if (seen.number == 0 || left == left_.end()) return;
+  Tracked job;
+  job.seen = seen;
+  job.gpu = GpuId(left->second.first);
+  job.where = PlacementId(std::uint8_t(left->second.second));
+  left_.erase(left);
+  free_slice(job);
 }
 
 void SlurmController::ended(Tracked& job) {

@@ -140,7 +140,7 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
 }
 
 // Slices that an agent has given to jobs nobody here knows of: kept until Slurm shows the job, given back where it is no
-// job that could use one.
+// job that could use one; if it has ended meanwhile, with its joules (ended_unseen).
 void SlurmController::adopt(const Json& status) {
   const std::string node = status.value("node", "");
   const auto at = nodes_.find(node);
@@ -148,7 +148,7 @@ void SlurmController::adopt(const Json& status) {
   for (const Json& entry : status["jobs"]) {
     const std::uint32_t number = entry.value("job", std::uint32_t(0));
     const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
-    if (number == 0 || gpu >= at->second.gpus.size()) continue;
+    if (number == 0 || gpu >= at->second.gpus.size() || freeing_.contains(number)) continue;
     const GpuId id = at->second.gpus[gpu];
     const Tracked* known = find_number(number);
     // A job that has moved on from a node that was away has left its old slice there.
@@ -162,7 +162,10 @@ void SlurmController::adopt(const Json& status) {
       continue;
     }
     found_.erase(number);
-    post("node " + node, node, {{"op", "free"}, {"job", number}}, options_.agent_limit, [](const Result<Json>&) {});
+    if (known)
+      give_back(node, number);
+    else
+      left_[number] = Slice{index(id), index(where)};
   }
 }
 

@@ -168,7 +168,12 @@ void SlurmController::free_slice(Tracked& job) {
   job.where = kNoPlacement;
 }
 
+void SlurmController::give_back(const std::string& node, std::uint32_t number) {
+  post("node " + node, node, {{"op", "free"}, {"job", number}}, options_.agent_limit, [](const Result<Json>&) {});
+}
+
 void SlurmController::tell_free(const std::string& node, Freed job) {
+  freeing_.insert(job.account.number);
   const Json request = job.request;
   post("node " + node, node, request, options_.agent_limit,
        [this, node, job = std::move(job)](const Result<Json>& answer) { was_freed(node, job, answer); });
@@ -180,8 +185,9 @@ void SlurmController::was_freed(const std::string& node, Freed job, const Result
     const Error::Code code = answer.error().code;
     if (code == Error::kTimeout || code == Error::kIo)
       return post_when_it_answers(node, [this, node, job = std::move(job)] { tell_free(node, job); });
-    return say(fmt::format("job {}: {}", to_string(job.account.job), answer.error().what));
   }
+  freeing_.erase(job.account.number);
+  if (!answer) return say(fmt::format("job {}: {}", to_string(job.account.job), answer.error().what));
   if (!job.over) return;
   if (answer->value("out_of_memory", false))
     grow({job.account.job, job.account.text, job.had_mib}, answer->value("asked_mib", 0));

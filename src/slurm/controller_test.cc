@@ -171,6 +171,25 @@ TEST(SlurmControllerProcess, AJobThatEndsWhileItsAgentIsDeafGivesItsSliceBackLat
   until_all_ended(slurm, world, 60);
 }
 
+TEST(SlurmControllerProcess, AJobThatEndsWhileNoControllerLooksIsBookedLater) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 4'000, seconds(4));
+  slurm.submit(2, 4'000, seconds(4));
+  slurm.run(2).needs_mib = 18'000;
+  for (int i = 0; i < 20 && slurm.run(1).starts + slurm.run(2).starts < 2; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts + slurm.run(2).starts, 2);
+  const int accounted = slurm.acted[SlurmAction::kAccount];
+  world.kill();
+  for (int i = 0; i < 10; ++i) slurm.tick(seconds(1));
+  ASSERT_TRUE(slurm.all_ended());
+  for (int i = 0; i < 100; ++i) world.second();
+  EXPECT_GE(slurm.acted[SlurmAction::kAccount], accounted + 2) << "their joules";
+  EXPECT_EQ(slurm.run(1).starts, 1);
+  EXPECT_EQ(slurm.run(2).job.state, "COMPLETED") << "it failed for want of memory and was given more";
+  EXPECT_TRUE(slurm.agent("n1").jobs().empty());
+}
+
 // A cluster whose jobs run as Slurm has them; nobody may act on it.
 class WatchedSlurm : public Slurm {
  public:

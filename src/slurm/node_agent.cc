@@ -12,6 +12,7 @@
 namespace smartmig {
 namespace {
 
+constexpr std::size_t kFreedKept = 1000;
 constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",     "uid",
                                       "gpu", "slice", "create", "id",    "logs",   "patterns"};
 
@@ -100,8 +101,9 @@ Result<Json> NodeAgent::answer(const JsonObject& request) {
   if (op == "status") return status();
   if (op == "free") {
     SMARTMIG_TRY(const auto job, request.integer("job", 1, 0xFFFFFFFELL));
-    SMARTMIG_TRY(const double joules, free(std::uint32_t(job)));
-    Json reply{{"joules", joules}};
+    SMARTMIG_TRY(const std::optional<double> joules, free(std::uint32_t(job)));
+    Json reply = Json::object();
+    if (joules) reply["joules"] = *joules;
     if (!request.has("logs")) return reply;
     // After the slice is free: a file server that hangs keeps nobody else waiting.
     SMARTMIG_TRY(const auto logs, request.texts("logs"));
@@ -248,18 +250,23 @@ void NodeAgent::mark_ended() {
   }
 }
 
-Result<double> NodeAgent::free(std::uint32_t job) {
+Result<std::optional<double>> NodeAgent::free(std::uint32_t job) {
   sample();
   const std::lock_guard lock(mutex_);
   const auto at = book_.jobs().find(job);
-  if (at == book_.jobs().end()) return 0.0;
+  if (at == book_.jobs().end()) {
+    const auto before = std::find_if(freed_.rbegin(), freed_.rend(), [&](const auto& one) { return one.first == job; });
+    return before == freed_.rend() ? std::nullopt : std::optional(before->second);
+  }
   if (const auto gpu = gpu_of(at->second.gpu); gpu && metered_.erase(job) > 0)
     meter_.board((*gpu)->board.uuid, {(*gpu)->idle_w}).ended(job, clock_.now());
   SMARTMIG_RETURN_IF_ERROR(book_.forget(job));
   const double joules = joules_[job];
   joules_.erase(job);
+  freed_.emplace_back(job, joules);
+  if (freed_.size() > kFreedKept) freed_.pop_front();
   store_energy();
-  return joules;
+  return std::optional(joules);
 }
 
 void NodeAgent::sample() {

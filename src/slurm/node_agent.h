@@ -8,10 +8,12 @@
 // Thread rule: handle() from any thread. A GPU has one operation at a time: while one is under way another is refused as
 // busy, so that a device that hangs does not gather threads, and status() says since when; those of others do not wait.
 #pragma once
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -40,7 +42,8 @@ class NodeAgent {
   // For the agent itself while no controller speaks (fallback.h); as the requests, without an epoch.
   Result<Ok> reserve(std::uint32_t job, std::uint32_t uid, int gpu, PlacementId where);
   Result<Ok> change(int gpu, Operation operation);
-  Result<double> free(std::uint32_t job);  // its joules
+  // Its joules, also where it was freed a moment ago and the answer got lost; none for a job that had no slice here.
+  Result<std::optional<double>> free(std::uint32_t job);
   std::map<std::uint32_t, SliceHolder> jobs();
 
  private:
@@ -73,7 +76,8 @@ class NodeAgent {
   std::vector<std::unique_ptr<Gpu>> gpus_;
   EnergyMeter meter_;
   std::map<std::uint32_t, double> joules_;
-  std::set<std::uint32_t> metered_;  // jobs that the meters know as running
+  std::deque<std::pair<std::uint32_t, double>> freed_;  // the latest, with their joules
+  std::set<std::uint32_t> metered_;                     // jobs that the meters know as running
   std::uint64_t epoch_ = 0;
   std::string leader_;
   UnixTime heard_{};
