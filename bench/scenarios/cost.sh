@@ -7,7 +7,7 @@ set -eu
 program=${1:-smartmig}
 before=${BEFORE:-}
 figure() { sed -n "s/.*\"$2\":\([^,}]*\).*/\1/p" <<<"$1"; }
-calculate() { awk "BEGIN { printf \"$1\", $2 }"; }
+calculate() { awk "BEGIN { printf \"$1\", ($2) }"; }
 TIMEFORMAT=%U
 
 measure() {  # PROGRAM ARGUMENTS...: sets result (JSON), cpu (seconds), rate (events/s)
