@@ -110,7 +110,7 @@ class ListPlanner::Search {
       return false;
     };
     for (std::size_t i = 0; i < count_ && !enough(); ++i)
-      if (begins_now(i) && first_of_its_gpu(i) && !take(i, count_, false)) continue;
+      if (begins_now(i) && first_of_its_gpu(i)) take(i, count_, false);
     for (std::size_t i = 0; i < count_; ++i)
       for (const bool larger : {false, true}) {
         if (enough()) return;
