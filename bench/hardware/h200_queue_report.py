@@ -201,7 +201,7 @@ def policy_of(run):
     if m := re.fullmatch(r"stream-(best|prelaunch|batch|script|fifo)-\d+", run):
         return {"script": ("static+fifo", SEVEN), "fifo": ("none+fifo", ""), "batch": ("batch", "")}.get(m[1], ("best", ""))
     if m := re.fullmatch(r"(best-loop|best-rounds|prelaunch-loop|prelaunch-rounds)(-b)?-(\d)", run):
-        return ("static+fifo", SEVEN) if m[3] == "1" else ("best", "")
+        return None if m[3] == "1" else ("best", "")  # in its first round a daemon learns between two decisions
     return ("best", "") if run in ("told", "told-b") else None
 
 
@@ -216,6 +216,15 @@ def times_by_size(tables):
         if r["profile"] in speed.get(r["kind"], {}):
             pace.setdefault(r["kind"], []).append((float(r["seconds"]) - launch[r["kind"]]) / float(r["work"]) * speed[r["kind"]][r["profile"]])
     return {kind: (launch[kind], {p: statistics.median(all) / speed[kind][p] for p in speed[kind]}) for kind, all in pace.items()}
+
+
+def script_times(out):
+    """The same of the plain script, whose shares of the SMs are not those of the daemon's slices (mps.overlap)."""
+    seen = {}
+    for path in glob.glob(f"{out}/script7*.jobs.jsonl"):
+        if re.search(r"script7b?\.jobs", path):
+            for j in lines(path): seen.setdefault(j["kind"], []).append((j["ready"] - j["begin"], (j["end"] - j["ready"]) / j["steps"]))
+    return {kind: (statistics.mean(a for a, _ in all), {SIZES[0]: statistics.mean(b for _, b in all)}) for kind, all in seen.items()}
 
 
 def learned_tables(out, run, into):
@@ -277,7 +286,8 @@ def predict(out, tables, smartmig):
         watts = f"{out}/{name}.watts.csv"
         learned = learned_tables(out, name, watts)
         there = dict(environment, SMARTMIG_POWER_KINDS=watts) if learned else environment
-        got, measured = simulated(out, name, *chosen, known, hidden, smartmig, there, learned), spent(out, name)
+        of = script_times(out) if "script" in name else known
+        got, measured = simulated(out, name, *chosen, of, hidden, smartmig, there, learned), spent(out, name)
         if isinstance(got, str):
             print(f"{name:18} {got}")
             continue

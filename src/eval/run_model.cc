@@ -30,20 +30,12 @@ constexpr Choice kNoises[] = {{0.03, 0.15}, {0.07, 0.35}, {0.15, 0.3}, {0.3, 0.1
 constexpr Choice kNumberSlopes[] = {{0.02, 0.4}, {0.4, 0.35}, {0.9, 0.25}};
 constexpr Choice kVariants[] = {{0.03, 0.45}, {0.25, 0.4}, {0.8, 0.15}};
 
-// What larger counts on the command line are taken to mean before runs say so; numbers below 1 are none.
-double expected_of(const RunNumbers& numbers, const RunNumbers& centre, double spread) {
-  double sum = 0;
-  for (std::size_t j = 0; j < kRunNumbers; ++j)
-    sum += std::clamp(std::max(0.0, numbers[j]) - std::max(0.0, centre[j]), -kFarNumber, kFarNumber);
-  return kMoreIsLonger * spread * sum;
-}
-
 bool same_numbers(const RunNumbers& a, const RunNumbers& b) { return a == b; }
 
 }  // namespace
 
-RunModel::RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch)
-    : runs_(std::move(runs)), epoch_(epoch) {
+RunModel::RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch, bool numbers)
+    : runs_(std::move(runs)), epoch_(epoch), numbers_(numbers) {
   SMARTMIG_CHECK(!runs_.empty() && !curves.curves().empty(), "a model of no runs or curves");
   widen_odd_runs();
   std::vector<double> all;
@@ -55,12 +47,22 @@ RunModel::RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch)
   weigh(curves);
 }
 
+// What larger counts on the command line are taken to mean before runs say so; numbers below 1 are none.
+double RunModel::expected_of(const RunNumbers& numbers, double spread) const {
+  if (!numbers_) return 0;
+  const RunNumbers& centre = runs_.front().place.numbers;
+  double sum = 0;
+  for (std::size_t j = 0; j < kRunNumbers; ++j)
+    sum += std::clamp(std::max(0.0, numbers[j]) - std::max(0.0, centre[j]), -kFarNumber, kFarNumber);
+  return kMoreIsLonger * spread * sum;
+}
+
 double RunModel::shared(const SeenRun& a, const SeenRun& b, const Spread& spread, double deviation) const {
   const RunNumbers& centre = runs_.front().place.numbers;
   double sum = kScale * kScale;
   sum += deviation * deviation * deterministic_exp(-std::abs(a.place.log_share - b.place.log_share) / kAlike);
   sum += kLoadSd * kLoadSd * a.place.load * b.place.load;
-  for (std::size_t j = 0; j < kRunNumbers; ++j)
+  for (std::size_t j = 0; numbers_ && j < kRunNumbers; ++j)
     sum += spread.numbers * spread.numbers * std::clamp(a.place.numbers[j] - centre[j], -kFarNumber, kFarNumber) *
            std::clamp(b.place.numbers[j] - centre[j], -kFarNumber, kFarNumber);
   if (same_numbers(a.place.numbers, b.place.numbers)) sum += spread.variant * spread.variant;
@@ -123,7 +125,8 @@ void RunModel::widen_odd_runs() {
 
 RunModel::Spread RunModel::best_spread() const {
   bool numbers_differ = false;
-  for (const SeenRun& run : runs_) numbers_differ |= !same_numbers(run.place.numbers, runs_.front().place.numbers);
+  for (const SeenRun& run : runs_)
+    numbers_differ |= numbers_ && !same_numbers(run.place.numbers, runs_.front().place.numbers);
   Spread best{0.15, 0.4, 0.25};
   if (runs_.size() == 1) return best;
   const SizeCurve middle = power_curve(0.4);
@@ -138,7 +141,7 @@ RunModel::Spread RunModel::best_spread() const {
         std::vector<double> rest;
         for (const SeenRun& run : runs_)
           rest.push_back(run.log_s - middle.at(run.place.log_share) - kLoad * run.place.load -
-                         expected_of(run.place.numbers, runs_.front().place.numbers, slope.value));
+                         expected_of(run.place.numbers, slope.value));
         solve(lower, rest);
         double score = deterministic_log(noise.weight * slope.weight * variant.weight);
         for (std::size_t i = 0; i < rest.size(); ++i)
@@ -157,8 +160,8 @@ void RunModel::weigh(const CurveSet& curves) {
     double score = one.log_weight;
     for (std::size_t r = 0; r < n; ++r) {
       const double there = one.curve.at(runs_[r].place.log_share);
-      rest[r] = runs_[r].log_s - there - kLoad * runs_[r].place.load -
-                expected_of(runs_[r].place.numbers, runs_.front().place.numbers, spread_.numbers);
+      rest[r] =
+          runs_[r].log_s - there - kLoad * runs_[r].place.load - expected_of(runs_[r].place.numbers, spread_.numbers);
       if (runs_[r].launch_share >= 0) {
         const double missing = runs_[r].launch_share - one.launch * deterministic_exp(-there);
         if (missing > 0) score -= 0.5 * missing * missing / (kLaunchSd * kLaunchSd) / double(n);
@@ -226,11 +229,10 @@ TimeBelief RunModel::at(const RunPlace& place) const {
   const std::vector<double> weights = weights_for(asked, half);
   double variance = shared(asked, asked, spread_, kDeviation);
   for (const double x : half) variance -= x * x;
-  const RunNumbers& centre = runs_.front().place.numbers;
-  double rest = kLoad * place.load + expected_of(place.numbers, centre, spread_.numbers), mean = 0, square = 0;
+  double rest = kLoad * place.load + expected_of(place.numbers, spread_.numbers), mean = 0, square = 0;
   for (std::size_t r = 0; r < runs_.size(); ++r)
-    rest += weights[r] * (runs_[r].log_s - kLoad * runs_[r].place.load -
-                          expected_of(runs_[r].place.numbers, centre, spread_.numbers));
+    rest += weights[r] *
+            (runs_[r].log_s - kLoad * runs_[r].place.load - expected_of(runs_[r].place.numbers, spread_.numbers));
   for (const Kept& kept : kept_) {
     double m = kept.curve.curve.at(place.log_share);
     for (std::size_t r = 0; r < runs_.size(); ++r) m -= weights[r] * kept.at_runs[r];

@@ -50,8 +50,9 @@ struct TimeBelief {
 
 class RunModel {
  public:
-  // `epoch`: of the program as it is now. REQUIRES: at least one run.
-  RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch);
+  // `epoch`: of the program as it is now. `numbers`: those of the runs and of what is asked mean the same; if not, as of
+  // commands that are not much alike, they are not looked at. REQUIRES: at least one run.
+  RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch, bool numbers = true);
 
   TimeBelief at(const RunPlace& place) const;
   // Covariances of what is not known of these places, row by row.
@@ -73,6 +74,7 @@ class RunModel {
   void solve(const std::vector<double>& lower, std::vector<double>& x) const;       // L x' = x
   void solve_back(const std::vector<double>& lower, std::vector<double>& x) const;  // L^T x' = x
   Spread best_spread() const;
+  double expected_of(const RunNumbers& numbers, double spread) const;
   void widen_odd_runs();
   void weigh(const CurveSet& curves);
   std::vector<double> weights_for(const SeenRun& asked, std::vector<double>& half) const;
@@ -80,6 +82,7 @@ class RunModel {
   std::vector<SeenRun> runs_;  // log_s less centre_
   double centre_ = 0;
   int epoch_;
+  bool numbers_;
   Spread spread_{};
   std::vector<double> lower_;  // Cholesky factor, row by row
   std::vector<Kept> kept_;     // curves that matter

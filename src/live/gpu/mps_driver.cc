@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -62,11 +63,11 @@ std::string slice_of(const std::string& proc_root, std::uint32_t pid) {
 
 }  // namespace
 
-int MpsDriver::thread_percentage(const GpuModel& model, int profile) {
+int MpsDriver::thread_percentage(const GpuModel& model, int profile, double overlap) {
   const Profile& p = model.profiles()[std::size_t(profile)];
   const bool by_sms = p.sms > 0 && model.spec().sms > 0;
   const int part = by_sms ? p.sms : p.compute_slices, whole = by_sms ? model.spec().sms : model.compute_slices();
-  return std::min(100, (100 * part + whole - 1) / whole);
+  return int(std::min(100.0, std::ceil(100 * overlap * part / whole)));
 }
 
 int MpsDriver::memory_limit_mib(const GpuModel& model, int profile, int board_memory_mib) {
@@ -296,13 +297,14 @@ Result<Environment> MpsDriver::environment(GpuId gpu, const Instance& instance, 
   const bool known = options_.multi_user || only_user_[index(gpu)] == std::int64_t(uid);
   if (!known || !control(gpu).process_lives()) SMARTMIG_RETURN_IF_ERROR(admit(board, uid));
   const int profile = board.model->placement(living->placement).profile;
-  return Environment{{"CUDA_VISIBLE_DEVICES", board.uuid},
-                     {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
-                     {"CUDA_MPS_PIPE_DIRECTORY", control(gpu).pipe_directory()},
-                     {"CUDA_MPS_LOG_DIRECTORY", control(gpu).log_directory()},
-                     {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(thread_percentage(*board.model, profile))},
-                     {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", fmt::format("0={}M", living->memory_mib)},
-                     {"SMARTMIG_DEVICE", living->uuid}};
+  return Environment{
+      {"CUDA_VISIBLE_DEVICES", board.uuid},
+      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+      {"CUDA_MPS_PIPE_DIRECTORY", control(gpu).pipe_directory()},
+      {"CUDA_MPS_LOG_DIRECTORY", control(gpu).log_directory()},
+      {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(thread_percentage(*board.model, profile, options_.overlap))},
+      {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", fmt::format("0={}M", living->memory_mib)},
+      {"SMARTMIG_DEVICE", living->uuid}};
 }
 
 Result<std::optional<MpsFault>> MpsDriver::fault(GpuId gpu, const std::vector<std::uint32_t>& clients) {

@@ -26,6 +26,9 @@ class MpsDriver : public MigDriver {
     std::string proc_root = "/proc";
     std::string like;         // catalogue model to imitate on boards that the catalogue does not know
     bool multi_user = false;  // clients of several users at once (the daemon must support it)
+    // A slice may use so many times its share of the SMs: what its neighbours leave idle (while they start, read files
+    // or copy) is then used, and between busy ones the hardware divides. 1: its share and no more, as MIG would.
+    double overlap = 1;
   };
   // `boards` says which GPUs there are and reads their energy; it is never asked to change anything.
   static Result<std::unique_ptr<MpsDriver>> open(std::shared_ptr<MigDriver> boards, Options options);
@@ -48,7 +51,7 @@ class MpsDriver : public MigDriver {
   Result<std::optional<MpsFault>> fault(GpuId gpu, const std::vector<std::uint32_t>& clients);
   Result<Ok> stop(GpuId gpu);
   // Integer per cent of the SMs: rounded up, as MPS rounds the SMs down to what the hardware can give.
-  static int thread_percentage(const GpuModel& model, int profile);
+  static int thread_percentage(const GpuModel& model, int profile, double overlap);
   static int memory_limit_mib(const GpuModel& model, int profile, int board_memory_mib);
 
  private:

@@ -94,7 +94,10 @@ TEST_F(MpsTest, ChildGetsItsLimits) {
 TEST_F(MpsTest, PercentagesGiveAtLeastTheSmsOfTheProfile) {
   for (const auto& model : Catalog::builtin().models())
     for (std::size_t i = 0; i < model->profiles().size(); ++i) {
-      const int percent = MpsDriver::thread_percentage(*model, int(i));
+      const int percent = MpsDriver::thread_percentage(*model, int(i), 1),
+                twice = MpsDriver::thread_percentage(*model, int(i), 2);
+      EXPECT_GE(twice, percent);
+      EXPECT_LE(twice, std::min(100, 2 * percent));
       EXPECT_GE(percent, 1);
       EXPECT_LE(percent, 100);
       if (model->spec().sms > 0 && model->profiles()[i].sms > 0) {

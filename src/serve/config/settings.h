@@ -81,6 +81,11 @@ struct Settings {
     bool operator==(const Prelaunch&) const = default;
   } prelaunch;
 
+  struct Mps {
+    double overlap = 2;  // of the SMs, times a soft slice's share
+    bool operator==(const Mps&) const = default;
+  } mps;
+
   struct Energy {
     Time sample = std::chrono::seconds(1);
     bool operator==(const Energy&) const = default;

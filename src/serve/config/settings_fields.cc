@@ -229,6 +229,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
              c.prelaunch.mem_mib, 0),
       cores("prelaunch.cpus", "of these, how many start at once, each on one core; auto: a quarter of host.cpus",
             c.prelaunch.cpus),
+      fixed(
+          number_field("mps.overlap",
+                       "mps: a slice may use so many times its share of the SMs, where its neighbours leave them idle",
+                       c.mps.overlap, 1, 100)),
       duration("energy.sample", "how often the boards' energy counters are read", c.energy.sample, Time{10'000},
                Time{60'000'000}),
       fixed(whole("logs.max_mib", "MiB kept of one attempt's log, the beginning and the end of it", c.logs.max_mib, 1,

@@ -79,6 +79,7 @@ Result<Ok> DaemonHost::open_driver() {
   access.state_dir = state_dir_;
   access.nvml = options_.nvml;
   access.like = options_.like;
+  access.overlap = options_.settings.mps.overlap;
   access.adopt = options_.adopt;
   access.clock = options_.clock;
   access.power = options_.power;

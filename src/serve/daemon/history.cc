@@ -13,7 +13,8 @@ namespace {
 constexpr double kMostSeconds = 1e10;
 constexpr int kMostMib = 1 << 30;
 constexpr std::size_t kModels = 64, kSiteCurves = 64, kLike = 3, kLookedAt = 64, kOfEachLike = 4;
-constexpr double kLeastLike = 0.5;
+constexpr double kLeastLike = 0.5, kNearlyAsLike = 0.1;
+constexpr double kSameNumbers = 0.6;  // likeness from which a number of one command means what it means in the other
 constexpr double kHalfRuns = 8, kHalfDays = 30;
 constexpr double kSurprise = 2.5, kMatters = 0.14;  // standard deviations; of the logarithm
 constexpr std::size_t kKnownProgram = 3;            // runs before which nothing surprises
@@ -82,7 +83,7 @@ std::vector<SeenRun> History::seen_runs(const Entry& entry, int command, double 
   return out;
 }
 
-// Most alike first; of equals the one last used.
+// Most alike first, and none that is much less so; of equals the one last used.
 std::vector<const History::Entry*> History::like(const std::string& signature) const {
   const std::string_view program = program_of(signature);
   std::vector<std::pair<double, const Entry*>> found;
@@ -95,6 +96,7 @@ std::vector<const History::Entry*> History::like(const std::string& signature) c
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   if (found.size() > kLike) found.resize(kLike);
+  while (!found.empty() && found.back().first < found.front().first - kNearlyAsLike) found.pop_back();
   std::vector<const Entry*> out;
   for (const auto& [alike, entry] : found) out.push_back(entry);
   return out;
@@ -117,15 +119,18 @@ std::shared_ptr<const RunModel> History::model_of(const Entry& entry, std::strin
   const std::pair<std::string, std::string> key(entry.signature, kind);
   if (const auto at = models_.find(key); at != models_.end()) return at->second;
   std::vector<SeenRun> runs = seen_runs(entry, 0, 0);
+  bool numbers = true;
   if (runs.empty()) {
     int command = 0;
-    for (const Entry* other : like(entry.signature))
-      for (const SeenRun& run : seen_runs(*other, ++command, 2 * (1 - likeness(entry.signature, other->signature))))
-        runs.push_back(run);
+    for (const Entry* other : like(entry.signature)) {
+      const double alike = likeness(entry.signature, other->signature);
+      numbers = numbers && alike >= kSameNumbers;
+      for (const SeenRun& run : seen_runs(*other, ++command, 2 * (1 - alike))) runs.push_back(run);
+    }
   }
   std::shared_ptr<const RunModel> model;
   if (!runs.empty())
-    model = std::make_shared<const RunModel>(std::move(runs), curves_for(entry.signature, kind), entry.epoch);
+    model = std::make_shared<const RunModel>(std::move(runs), curves_for(entry.signature, kind), entry.epoch, numbers);
   if (models_.size() >= kModels) models_.clear();
   return models_[key] = std::move(model);
 }

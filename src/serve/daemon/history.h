@@ -5,8 +5,9 @@
 // go through the model of eval/run_model.h. Of an older run the noise doubles with every 8 runs that came since and with every
 // 30 days. Where the sizes of the 16 are several, the oldest of the most frequent goes first, so that what was once
 // seen on another size stays. A command that never ran borrows from up to three of the same program that are most like
-// it. A program has changed where two runs in a row are off by more than 2.5 standard deviations and by more than
-// 15 % in one direction: earlier runs then count with another scale, and the belief is wide again.
+// it, and compares numbers with those that share most of their words. A program has changed where two runs in a row are
+// off by more than 2.5 standard deviations and by more than 15 % in one direction: earlier runs then count with another
+// scale, and the belief is wide again.
 //
 // What a run on a size would teach: by how much it lowers the variance of the mean over all sizes, more than a run on the
 // size that lowers it least. Full worth (0.02 of the run) at 0.05, and for a command that came often: n / (n + 2).

@@ -4,12 +4,18 @@
 
 #include <cmath>
 
+#include "base/text.h"
+
 namespace smartmig {
 namespace {
 
 constexpr ForecastQuestion kHard{7, false, {}};
 
 CommandKey key(const std::string& signature) { return {signature, {}}; }
+CommandKey typed(std::string_view command) {
+  const auto words = split(command, ' ');
+  return key_of({words.begin(), words.end()});
+}
 
 PastRun ran(double seconds, int slices = 7, int at_day = 0) {
   PastRun run;
@@ -75,6 +81,25 @@ TEST(History, ACommandThatNeverRanBorrows) {
   EXPECT_GT(known.sizes[0].high_s, 100) << "which is not certain";
   EXPECT_FALSE(history.forecast(key("julia train.jl"), kHard).whole_s.has_value());
   EXPECT_EQ(history.size(), 2u) << "a question leaves nothing behind";
+}
+
+TEST(History, ANeverRunCommandOrdersItselfByTheNumbersOfItsLike) {
+  // Steps of one kind say nothing of another kind's: the runs of others, with larger numbers and less time, must not
+  // turn the slope round.
+  History history;
+  history.add(typed("python3 jobs.py job llm5 llm-decode-8 775"), ran(7, 1));
+  history.add(typed("python3 jobs.py job mlp4 mlp-small 4097"), ran(10, 1));
+  history.add(typed("python3 jobs.py job resnet7 resnet50-train 69"), ran(14, 1));
+  history.add(typed("python3 jobs.py job bert6 bert-train-32 87"), ran(16, 1));
+  const auto on_1g = [&](const char* command) { return history.forecast(typed(command), kHard).sizes[0].s; };
+  EXPECT_GT(on_1g("python3 jobs.py job bert10 bert-train-32 290"), 18);
+  EXPECT_GT(on_1g("python3 jobs.py job bert13 bert-train-32 208"), 17);
+  EXPECT_LT(on_1g("python3 jobs.py job bert14 bert-train-32 40"), 16);
+  EXPECT_GT(on_1g("python3 jobs.py job llm16 llm-decode-8 4570"), 8.5);
+  const double other = on_1g("python3 jobs.py job infer8 resnet50-infer-8 1468");
+  EXPECT_DOUBLE_EQ(on_1g("python3 jobs.py job infer8 resnet50-infer-8 14"), other) << "its steps mean nothing here";
+  EXPECT_GT(other, 7);
+  EXPECT_LT(other, 16);
 }
 
 TEST(History, ASitesOwnCurves) {
