@@ -70,12 +70,8 @@ Result<Lessons> record_day(const std::shared_ptr<const EnvSetup>& setup, const s
   while (!env.over()) {
     lessons.raw.insert(lessons.raw.end(), env.raw().begin(), env.raw().end());
     plan.clear();
-    if (student) {
-      const Cluster copy = env.cluster();  // another identity: the teacher must look at everything anew
-      teacher.policy->decide(copy, plan);
-    } else {
-      teacher.policy->decide(env.cluster(), plan);
-    }
+    const Cluster copy = env.cluster();  // another identity: the teacher must look at everything anew
+    teacher.policy->decide(copy, plan);
     std::copy(observer.layout_of().begin(), observer.layout_of().end(), wanted.begin());
     for (const Reshape& reshape : plan.reshapes)
       for (std::size_t g = 0; g < gpus; ++g)

@@ -1,5 +1,6 @@
 #include "policy/policy_makers.h"
 
+#include "base/check.h"
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -56,6 +57,16 @@ PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& opti
 }
 
 }  // namespace
+
+JobWeights shipped_job_weights() {
+  static const JobWeights weights = [] {
+    const char* const shipped = "policies/planner.json";
+    const auto file = parse_weight_file(shipped, embedded_file(shipped));
+    SMARTMIG_CHECK(bool(file), "{}", file.error().what);
+    return file->weights;
+  }();
+  return weights;
+}
 
 Result<MadeLayouts> make_whole_gpus(const PolicyRequest& request) {
   return MadeLayouts{std::make_unique<FixedShapes>(whole_gpus(request.platform)), {}};

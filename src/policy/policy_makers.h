@@ -7,6 +7,8 @@ namespace smartmig {
 
 inline constexpr const char* kPaperStaticLayouts = "1,1,2,3,3,5,5,10";
 
+JobWeights shipped_job_weights();  // of the planner under paper costs
+
 Result<MadeLayouts> make_whole_gpus(const PolicyRequest& request);
 Result<MadeLayouts> make_static_layouts(const PolicyRequest& request);
 Result<MadeLayouts> make_twice_daily(const PolicyRequest& request);

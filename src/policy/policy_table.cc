@@ -6,6 +6,7 @@
 #include "policy/fast_cedf.h"
 #include "policy/policy_makers.h"
 #include "policy/queue_placer.h"
+#include "policy/value_placer.h"
 
 namespace smartmig {
 namespace {
@@ -108,6 +109,10 @@ constexpr PlacerRow kPlacers[] = {
      [](Options o, Cost) { return by(make_single_rule(true, true), o); }},
     {"llf-slow", "jobs by least laxity, each to the slowest free slice that meets the deadline", false,
      [](Options o, Cost) { return by(make_single_rule(true, false), o); }},
+    {"value", "all jobs at once, where the planner's worth of their progress is greatest", true,
+     [](Options o, Cost) -> std::unique_ptr<Placer> {
+       return std::make_unique<ValuePlacer>(o.planner_weights.value_or(shipped_job_weights()), o.rule.w);
+     }},
 };
 
 const PolicyRow* find_row(std::string_view name, bool with_placer) {

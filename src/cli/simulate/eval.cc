@@ -3,8 +3,21 @@
 
 #include "cli/policy_flags.h"
 #include "cli/verbs.h"
+#include "learn/train_config.h"
+#include "policy/network_file.h"
 
 namespace smartmig::cli {
+namespace {
+
+// A network is used with the placer that it was trained with.
+std::string with_its_placer(const std::string& path) {
+  std::string placer = "cedf";
+  if (const auto file = load_policy_file(path); file && !file->config.empty())
+    if (const auto config = parse_train_config(path, file->config)) placer = config->placer;
+  return "meanfield[" + path + "]+" + placer;
+}
+
+}  // namespace
 
 int run_eval(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "-h" || arguments[0] == "--help" || arguments[0].starts_with("-")) {
@@ -21,7 +34,7 @@ int run_eval(const Arguments& arguments) {
   std::string policy = arguments[0];
   std::error_code ignored;
   if (std::filesystem::is_directory(policy, ignored)) policy += "/best.policy";
-  if (std::filesystem::exists(policy, ignored)) policy = "meanfield[" + policy + "]+cedf";
+  if (std::filesystem::exists(policy, ignored)) policy = with_its_placer(policy);
   Arguments compare = {"--policies", "static+cedf,none+edf,none+cedf,search+cedf,twice+cedf," + policy};
   compare.insert(compare.end(), arguments.begin() + 1, arguments.end());
   return run_compare(compare);
