@@ -49,6 +49,9 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const std::string& name, std::s
   const Section* conf = find_section(sections, "conf");
   if (!conf) return invalid("{} is a policy, not a checkpoint: it holds no training to go on with", name);
   SMARTMIG_TRY(TrainConfig config, parse_train_config(name, conf->bytes));
+  if (config.algorithm != "ppo")
+    return invalid("{} is of a run by {}, which keeps too much in memory to go on with: begin it anew", name,
+                   config.algorithm);
   if (change) SMARTMIG_RETURN_IF_ERROR(change(config));
   SMARTMIG_TRY(auto trainer, make(config, threads));
   SMARTMIG_RETURN_IF_ERROR(trainer->restore(name, sections));

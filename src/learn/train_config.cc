@@ -139,6 +139,7 @@ std::vector<ConfigField> config_fields(TrainConfig& c) {
             1'000'000),
       field("imitate.learning_rate", "of Adam while imitating", c.imitate_rate, 1e-9, 1),
       field("imitate.spread", "weight with which unused rows learn the teacher's distribution", c.spread, 0, 1),
+      field("train.algorithm", "ppo, or dqn: one GPU", c.algorithm),
       field("train.total_jobs", "jobs of training; 0: imitation only", c.total_jobs, 0, kMany),
       field("train.num_envs", "days simulated side by side", c.num_envs, 1, 4096),
       field("train.num_steps", "controller calls per day and update", c.num_steps, 1, 65'536),
@@ -164,6 +165,13 @@ std::vector<ConfigField> config_fields(TrainConfig& c) {
             1'000'000),
       field("train.critic_warmup", "updates at the start that train the critic alone", c.critic_warmup, 0, 1'000'000),
       field("train.seed", "of all random choices", c.seed, 0, kMany),
+      field("dqn.memory", "controller calls kept to learn from", c.memory, 1, 10'000'000),
+      field("dqn.n_step", "rewards summed before the value of the state that follows", c.n_step, 1, 1000),
+      field("dqn.target_every", "gradient steps between copies of the network to its target", c.target_every, 1,
+            1'000'000),
+      field("dqn.epsilon_start", "share of random actions at the start", c.epsilon_start, 0, 1),
+      field("dqn.epsilon_end", "and when it has fallen", c.epsilon_end, 0, 1),
+      field("dqn.epsilon_share", "share of the run over which it falls", c.epsilon_share, 0, 1),
       field("eval.days", "validation days", c.eval_days, 0, 10'000),
       field("eval.first_seed", "first validation day", c.eval_first_seed, 100'000, 109'999),
       field("eval.every", "updates between evaluations", c.eval_every, 1, 1'000'000),
@@ -228,6 +236,11 @@ Result<Ok> check_train_config(const TrainConfig& c) {
   if (c.num_envs * c.num_steps > 4'000'000)
     return invalid("train.num_envs * train.num_steps is {}: at most 4,000,000 calls per update",
                    c.num_envs * c.num_steps);
+  if (c.algorithm != "ppo" && c.algorithm != "dqn")
+    return invalid("train.algorithm '{}' is not known: ppo or dqn", c.algorithm);
+  if (c.algorithm == "dqn" && c.memory / c.num_envs <= c.num_steps + c.n_step)
+    return invalid("dqn.memory {} has no room for {} calls of each of {} environments and {} to look ahead", c.memory,
+                   c.num_steps, c.num_envs, c.n_step);
   if (c.minibatch > c.num_envs * c.num_steps)
     return invalid("train.minibatch {} is larger than a batch of {} calls", c.minibatch, c.num_envs * c.num_steps);
   if (!c.teacher.empty() && c.imitate_days == 0) return invalid("imitate.teacher is given, but imitate.days is 0");

@@ -48,6 +48,7 @@ struct TrainConfig {
   double spread = 0.05;  // weight with which rows that no GPU is in learn the teacher's distribution
 
   // [train]
+  std::string algorithm = "ppo";  // or "dqn": one GPU
   std::int64_t total_jobs = 5'000'000;
   std::int64_t num_envs = 64, num_steps = 128;
   std::int64_t minibatch = 2048, update_epochs = 4;
@@ -63,6 +64,13 @@ struct TrainConfig {
   std::int64_t norm_updates = 30;  // updates that adapt the normalisers; then they stand still
   std::int64_t critic_warmup = 0;  // updates at the start that train the critic alone
   std::int64_t seed = 1;
+
+  // [dqn]: with train.algorithm = "dqn"
+  std::int64_t memory = 262'144;    // controller calls kept
+  std::int64_t n_step = 3;          // rewards summed before the value of the state that follows
+  std::int64_t target_every = 500;  // gradient steps between copies of the network to its target
+  double epsilon_start = 1, epsilon_end = 0.02,
+         epsilon_share = 0.3;  // random actions; falls over that share of the run
 
   // [eval]
   std::int64_t eval_days = 30, eval_first_seed = 100'000;

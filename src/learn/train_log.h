@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "learn/trainer.h"
+#include "learn/training.h"
 
 namespace smartmig {
 

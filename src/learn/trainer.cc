@@ -7,24 +7,9 @@
 #include "base/rng.h"
 
 namespace smartmig {
-namespace {
-
-NetworkSize size_of(const TrainConfig& config, const EnvSetup& setup) {
-  NetworkSize size{
-      input_count(setup.features, setup.shapes.size()), setup.foresight ? kForesight : 0, int(setup.shapes.size()), {}};
-  for (const std::int64_t width : config.hidden) size.hidden.push_back(int(width));
-  return size;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
-
 Trainer::Trainer(const TrainConfig& config, std::shared_ptr<const EnvSetup> setup, int threads)
-    : config_(config), setup_(std::move(setup)), pool_(threads) {
-  const NetworkSize size = size_of(config_, *setup_);
+    : config_(config), setup_(std::move(setup)), pool_(threads), validation_(config_, setup_, pool_) {
+  const NetworkSize size = network_size_of(config_, *setup_);
   const std::size_t envs = std::size_t(config_.num_envs), steps = std::size_t(config_.num_steps);
   const std::size_t inputs = std::size_t(size.inputs + size.foresight);
   learner_ = std::make_unique<Learner>(size, pool_);
@@ -199,25 +184,8 @@ Result<LossSums> Trainer::learn(UpdateReport& report) {
 }
 
 PolicyFile Trainer::policy() const {
-  PolicyFile file;
-  Controller controller;
-  const GpuModel& gpu = *setup_->platform->models()[0].gpu;
-  controller.gpu = gpu.name();
-  controller.paper_shapes = !paper_shapes(gpu).empty();
-  for (const Shape& shape : setup_->shapes) controller.shapes.push_back(to_string(gpu, shape));
-  for (const Shape& shape : setup_->initial) controller.initial.push_back(to_string(gpu, shape));
-  controller.features = setup_->features;
-  controller.top_k = int(config_.top_k);
-  controller.sampling = parse_sampling(config_.sampling).value();
-  controller.network = learner_->network();
-  file.controllers.push_back(std::move(controller));
-  if (days_used_ > 0) {
-    file.first_seed = setup_->first_seed;
-    file.last_seed = setup_->first_seed + std::min(days_used_, setup_->seeds) - 1;
-  }
-  file.note = fmt::format("{} jobs of training, {} updates", jobs_, update_);
-  file.config = to_toml(config_);
-  return file;
+  return policy_file_of(config_, *setup_, learner_->network(), days_used_,
+                        fmt::format("{} jobs of training, {} updates", jobs_, update_));
 }
 
 }  // namespace smartmig

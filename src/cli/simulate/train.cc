@@ -13,7 +13,7 @@
 #include "cli/simulate/run_options.h"
 #include "cli/verbs.h"
 #include "learn/train_log.h"
-#include "learn/trainer.h"
+#include "learn/training.h"
 
 namespace smartmig::cli {
 namespace {
@@ -29,8 +29,10 @@ double unix_time() {
 }
 double since(TrainClock::time_point begin) { return std::chrono::duration<double>(TrainClock::now() - begin).count(); }
 
+constexpr const char* kShippedConfigs = "paper, rich, value, hardware, single-low, single-high, single-dqn";
+
 struct TrainArguments {
-  std::string config, resume, out, workload, window;
+  std::string config, resume, out, workload, window, algorithm;
   std::int64_t total_jobs = -1, num_envs = -1, seed = -1, threads = default_threads(), save_every = 10;
   bool gen_config = false, force = false, json = false;
   std::vector<std::pair<std::string, std::string>> dotted;
@@ -60,14 +62,14 @@ Result<TrainConfig> read_config(const std::string& name) {
     if (shipped == file.name) return parse_train_config(shipped, file.text());
   const auto text = read_file(name);
   if (!text)
-    return not_found("{}; --config takes a file, or a shipped config by name: paper, rich, hardware",
-                     text.error().what);
+    return not_found("{}; --config takes a file, or a shipped config by name: {}", text.error().what, kShippedConfigs);
   return parse_train_config(name, *text);
 }
 
 Result<Ok> apply_arguments(const TrainArguments& a, TrainConfig& config) {
   for (const auto& [name, value] : a.dotted) SMARTMIG_RETURN_IF_ERROR(set_field(config, name, value));
   if (!a.workload.empty()) config.workload = a.workload;
+  if (!a.algorithm.empty()) config.algorithm = a.algorithm;
   if (!a.window.empty()) config.window = a.window;
   if (a.total_jobs >= 0) config.total_jobs = a.total_jobs;
   if (a.num_envs >= 0) config.num_envs = a.num_envs;
@@ -106,7 +108,7 @@ class Display {  // one line that renews itself on a terminal, plain lines now a
 
 class Run {
  public:
-  Run(TrainArguments arguments, std::unique_ptr<Trainer> trainer, std::string directory)
+  Run(TrainArguments arguments, std::unique_ptr<Training> trainer, std::string directory)
       : arguments_(std::move(arguments)), trainer_(std::move(trainer)), directory_(std::move(directory)) {}
 
   Result<Ok> go(bool fresh) {
@@ -209,15 +211,18 @@ class Run {
     std::string text =
         fmt::format("update {}/{}  {:.2f} M jobs  {:.0f} steps/s", r.update, r.updates, double(r.jobs) / 1e6, speed);
     if (r.episodic_return) text += fmt::format("  return {:.3f}", *r.episodic_return);
-    text += fmt::format("  kl {:.4f} ent {:.3f} ev {:.2f} clip {:.2f}", r.loss.kl, r.loss.entropy, r.explained_variance,
-                        r.loss.clipped);
+    if (trainer_->config().algorithm == "dqn")
+      text += fmt::format("  epsilon {:.2f} td {:.4f} q {:.2f}", r.epsilon, r.loss.value, r.q_mean);
+    else
+      text += fmt::format("  kl {:.4f} ent {:.3f} ev {:.2f} clip {:.2f}", r.loss.kl, r.loss.entropy,
+                          r.explained_variance, r.loss.clipped);
     if (eval_) text += "  " + in_words(*eval_, trainer_->config());
     text += fmt::format("  {:.0f} s left", left);
     display_.show(text, eval_.has_value());
   }
 
   TrainArguments arguments_;
-  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Training> trainer_;
   std::string directory_;
   Display display_;
   TrainClock::time_point begin_ = TrainClock::now();
@@ -234,12 +239,12 @@ int run_train(const Arguments& arguments) {
   TrainArguments a;
   Command command(
       "train", "",
-      "Trains a mean-field controller by PPO, with lessons from a teacher first if asked, and keeps the best "
-      "one by validation ET.\nEvery setting of the config is also an option: --train.learning-rate 1e-4. "
+      "Trains a mean-field controller by PPO, with lessons from a teacher first if asked, or one GPU's by DQN, and keeps "
+      "the best one by validation ET.\nEvery setting of the config is also an option: --train.learning-rate 1e-4. "
       "docs/training.md has them all.",
       "smartmig train --config rich --total-jobs 200000 --out runs/mine");
   command.option("--config", a.config, "FILE",
-                 "settings as TOML, or the name of a shipped config: paper, rich, hardware");
+                 std::string("settings as TOML, or the name of a shipped config: ") + kShippedConfigs);
   command
       .option("--workload", a.workload, "SPEC|FILE",
               "days to train on, in place of the config's: a generator or a file")
@@ -247,6 +252,7 @@ int run_train(const Arguments& arguments) {
   command.option(
       "--window", a.window, "D",
       "of a file: length of the windows that are its days: 14d, 6h; the second half of its time is left for eval");
+  command.option("--algorithm", a.algorithm, "NAME", "ppo, or dqn for one GPU, in place of the config's");
   command.option("--total-jobs", a.total_jobs, "N", "jobs of training; -1: as the config says");
   command.option("--num-envs", a.num_envs, "E", "days simulated side by side; -1: as the config says");
   command.option("--seed", a.seed, "S", "of all random choices; -1: as the config says");
@@ -272,7 +278,7 @@ int run_train(const Arguments& arguments) {
     const auto bytes = read_file(path);
     if (!bytes) return failure(bytes.error());
     auto trainer =
-        Trainer::resume(path, *bytes, int(a.threads), [&](TrainConfig& config) { return apply_arguments(a, config); });
+        Training::resume(path, *bytes, int(a.threads), [&](TrainConfig& config) { return apply_arguments(a, config); });
     if (!trainer) return failure(trainer.error());
     Run run(a, std::move(*trainer), a.resume);
     if (const auto done = run.go(false); !done) return failure(done.error());
@@ -287,7 +293,7 @@ int run_train(const Arguments& arguments) {
     fmt::print("{}", to_toml(*config, true));
     return 0;
   }
-  auto trainer = Trainer::make(*config, int(a.threads));
+  auto trainer = Training::make(*config, int(a.threads));
   if (!trainer) return usage_error(trainer.error());
   const std::string directory = a.out.empty() ? run_name(*config) : a.out;
   std::error_code failed;

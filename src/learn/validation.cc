@@ -1,12 +1,12 @@
-// Between updates: the present policy on validation days, against a baseline on the same days.
+#include "learn/validation.h"
+
 #include <cmath>
 
-#include "learn/trainer.h"
 #include "sim/simulate.h"
 
 namespace smartmig {
 
-Result<EvalReport> Trainer::evaluate(Sampling sampling) {
+Result<EvalReport> Validation::run(const PolicyFile& file, Sampling sampling) {
   const std::size_t days = setup_->validation_days(std::size_t(config_.eval_days));
   const auto run_day = [&](const TrainingDay& day, Policy& policy,
                            const std::vector<Shape>& shapes) -> Result<Summary> {
@@ -24,21 +24,20 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
     return options;
   };
   std::vector<std::optional<Error>> errors(days);
-  if (validation_.empty()) {
-    validation_.resize(days);
+  if (days_.empty()) {
+    days_.resize(days);
     pool_.run(days, [&](std::size_t d, int) {
       const auto made = [&]() -> Result<Ok> {
-        SMARTMIG_TRY(validation_[d].day, make_training_day(*setup_, d, std::uint64_t(config_.eval_first_seed) + d));
+        SMARTMIG_TRY(days_[d].day, make_training_day(*setup_, d, std::uint64_t(config_.eval_first_seed) + d));
         SMARTMIG_TRY(NamedPolicy named,
-                     make_policy(config_.baseline, options_of(validation_[d].day), setup_->cost, *setup_->platform));
-        SMARTMIG_TRY(const Summary summary, run_day(validation_[d].day, *named.policy, named.initial));
-        validation_[d].baseline_et = summary.et * validation_[d].day.weight;
+                     make_policy(config_.baseline, options_of(days_[d].day), setup_->cost, *setup_->platform));
+        SMARTMIG_TRY(const Summary summary, run_day(days_[d].day, *named.policy, named.initial));
+        days_[d].baseline_et = summary.et * days_[d].day.weight;
         return Ok{};
       }();
       if (!made) errors[d] = made.error();
     });
   }
-  const PolicyFile file = policy();
   std::vector<Summary> summaries(days);
   pool_.run(days, [&](std::size_t d, int) {
     if (errors[d]) return;
@@ -46,17 +45,17 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
       SMARTMIG_TRY(auto controller,
                    MeanFieldRepartitioner::make(file, *setup_->platform, std::uint64_t(config_.seed), sampling));
       const auto shapes = controller->initial();
-      SMARTMIG_TRY(auto placer, make_placer(setup_->placer, options_of(validation_[d].day), setup_->cost));
+      SMARTMIG_TRY(auto placer, make_placer(setup_->placer, options_of(days_[d].day), setup_->cost));
       PairPolicy pair(std::move(controller), std::move(placer));
-      SMARTMIG_TRY(summaries[d], run_day(validation_[d].day, pair, shapes));
-      summaries[d].et *= validation_[d].day.weight;
+      SMARTMIG_TRY(summaries[d], run_day(days_[d].day, pair, shapes));
+      summaries[d].et *= days_[d].day.weight;
       return Ok{};
     }();
     if (!made) errors[d] = made.error();
   });
   for (const auto& error : errors)
     if (error) {
-      validation_.clear();
+      days_.clear();
       return *error;
     }
   EvalReport report;
@@ -66,12 +65,12 @@ Result<EvalReport> Trainer::evaluate(Sampling sampling) {
     report.et += summaries[d].et * per_day;
     report.tardiness_min += summaries[d].mean_tardiness_min * per_day;
     report.energy_wmin += summaries[d].energy_wmin * per_day;
-    report.baseline_et += validation_[d].baseline_et * per_day;
+    report.baseline_et += days_[d].baseline_et * per_day;
   }
   report.difference = report.et - report.baseline_et;
   double square = 0;
   for (std::size_t d = 0; d < days; ++d) {
-    const double off = summaries[d].et - validation_[d].baseline_et - report.difference;
+    const double off = summaries[d].et - days_[d].baseline_et - report.difference;
     square += off * off;
   }
   if (days > 1) report.half_width = 1.96 * std::sqrt(square / double(days - 1) / double(days));

@@ -1,0 +1,29 @@
+// Between updates: the present policy on validation days, against a baseline on the same days. The baseline runs once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "learn/env.h"
+#include "learn/training.h"
+#include "learn/worker_pool.h"
+
+namespace smartmig {
+
+class Validation {
+ public:
+  Validation(const TrainConfig& config, std::shared_ptr<const EnvSetup> setup, WorkerPool& pool)
+      : config_(config), setup_(std::move(setup)), pool_(pool) {}
+  Result<EvalReport> run(const PolicyFile& file, Sampling sampling);
+
+ private:
+  struct Day {
+    TrainingDay day;
+    double baseline_et = 0;
+  };
+  TrainConfig config_;
+  std::shared_ptr<const EnvSetup> setup_;
+  WorkerPool& pool_;
+  std::vector<Day> days_;
+};
+
+}  // namespace smartmig
