@@ -12,7 +12,6 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kFreedKept = 1000;
 constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",     "uid",
                                       "gpu", "slice", "create", "id",    "logs",   "patterns"};
 
@@ -163,6 +162,14 @@ Result<Json> NodeAgent::status() {
                       {"model", board.model ? board.model->name() : ""},
                       {"layout", board.model ? to_string(*board.model, board.layout) : ""},
                       {"trouble", trouble}});
+    if (gpu->watts) boards.back()["watts_w"] = *gpu->watts;
+    const EnergyTotals& energy = meter_.board(board.uuid, {gpu->idle_w}).totals();
+    boards.back()["energy"] = {{"counter_j", energy.by_source_j[0]},
+                               {"power_integral_j", energy.by_source_j[1]},
+                               {"model_j", energy.by_source_j[2]},
+                               {"jobs_j", energy.jobs_j},
+                               {"idle_j", energy.idle_j},
+                               {"unattributed_j", energy.unattributed_j}};
     if (gpu->changing) boards.back()["operating_s"] = seconds(clock_.now() - *gpu->changing);
   }
   for (const auto& [job, holder] : book_.jobs())
@@ -171,8 +178,13 @@ Result<Json> NodeAgent::status() {
                     {"slice", holder.slice},
                     {"ended", holder.ended},
                     {"joules", joules_[job]}});
-  return Json{{"node", options_.node}, {"boards", boards},  {"jobs", jobs},
-              {"epoch", epoch_},       {"leader", leader_}, {"since_leader_s", seconds(clock_.now() - heard_)}};
+  return Json{{"node", options_.node},
+              {"boards", boards},
+              {"jobs", jobs},
+              {"fence", options_.fence.has_value()},
+              {"epoch", epoch_},
+              {"leader", leader_},
+              {"since_leader_s", seconds(clock_.now() - heard_)}};
 }
 
 Result<NodeAgent::Gpu*> NodeAgent::gpu_of(int gpu) {
@@ -231,92 +243,15 @@ Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, P
     return not_found("GPU {} of {} has no slice {}", index, options_.node, slice);
   SMARTMIG_TRY(Environment environment, driver_.environment(GpuId(std::uint32_t(index)), *instance, uid));
   environment.insert(environment.end(), options_.environment.begin(), options_.environment.end());
-  // For who fences jobs in (docs/slurm.md): smartmig's own hooks do not.
   if (const auto nodes = driver_.device_nodes(GpuId(std::uint32_t(index)), *instance); !nodes.empty())
     environment.emplace_back("SMARTMIG_DEVICES", fmt::format("{}", fmt::join(nodes, ":")));
+  if (options_.fence) environment.emplace_back("SMARTMIG_FENCE", "1");  // TaskProlog waits until it stands
   SMARTMIG_RETURN_IF_ERROR(book_.give(job, index, slice, instance->uuid, environment));
+  unfenced_.erase(job);
+  fenced_.erase(job);
   const double weight = gpu->model->profile_of(where).compute_slices;
   meter_.board(gpu->board.uuid, {gpu->idle_w}).started(job, weight, clock_.now());
   metered_.insert(job);
-  return Ok{};
-}
-
-void NodeAgent::mark_ended() {
-  book_.look();
-  for (const auto& [job, holder] : book_.jobs()) {
-    if (!holder.ended || metered_.erase(job) == 0) continue;
-    const auto gpu = gpu_of(holder.gpu);
-    if (gpu) meter_.board((*gpu)->board.uuid, {(*gpu)->idle_w}).ended(job, clock_.now());
-  }
-}
-
-Result<std::optional<double>> NodeAgent::free(std::uint32_t job) {
-  sample();
-  const std::lock_guard lock(mutex_);
-  const auto at = book_.jobs().find(job);
-  if (at == book_.jobs().end()) {
-    const auto before = std::find_if(freed_.rbegin(), freed_.rend(), [&](const auto& one) { return one.first == job; });
-    return before == freed_.rend() ? std::nullopt : std::optional(before->second);
-  }
-  if (const auto gpu = gpu_of(at->second.gpu); gpu && metered_.erase(job) > 0)
-    meter_.board((*gpu)->board.uuid, {(*gpu)->idle_w}).ended(job, clock_.now());
-  SMARTMIG_RETURN_IF_ERROR(book_.forget(job));
-  const double joules = joules_[job];
-  joules_.erase(job);
-  freed_.emplace_back(job, joules);
-  if (freed_.size() > kFreedKept) freed_.pop_front();
-  store_energy();
-  return std::optional(joules);
-}
-
-void NodeAgent::sample() {
-  for (std::size_t g = 0; g < gpus_.size(); ++g) {
-    const std::unique_lock operating(gpus_[g]->operating, std::try_to_lock);
-    if (!operating) continue;  // after its operation
-    const GpuId id{std::uint32_t(g)};
-    const auto energy = driver_.energy(id);
-    const auto power = driver_.power(id);
-    auto board = driver_.read(id);
-    const std::lock_guard lock(mutex_);
-    mark_ended();
-    Gpu& gpu = *gpus_[g];
-    if (board)
-      saw(gpu, std::move(*board));
-    else
-      gpu.board.trouble = board.error().what;
-    EnergySample sample;
-    sample.at = clock_.now();
-    sample.model_w = gpu.idle_w;
-    if (energy) sample.counter_j = *energy;
-    if (power) sample.power_w = *power;
-    for (const auto& [job, joules] : meter_.board(gpu.board.uuid, {gpu.idle_w}).sample(sample).jobs)
-      if (book_.jobs().contains(std::uint32_t(job))) joules_[std::uint32_t(job)] += joules;
-  }
-  const std::lock_guard lock(mutex_);
-  store_energy();
-}
-
-// Joules that a crash loses are those since the last sample; a file that cannot be written costs no job anything.
-void NodeAgent::store_energy() {
-  Json jobs = Json::object();
-  for (const auto& [job, joules] : joules_) jobs[fmt::format("{}", job)] = joules;
-  (void)write_file(options_.state_dir + "/energy.json", json_dump(Json{{"meter", meter_.state()}, {"jobs", jobs}}));
-}
-
-Result<Ok> NodeAgent::restore_energy() {
-  for (const auto& [job, holder] : book_.jobs())
-    if (!holder.ended) metered_.insert(job);
-  const auto text = read_file(options_.state_dir + "/energy.json");
-  if (!text) return Ok{};
-  const auto json = parse_json("energy.json", *text);
-  if (!json || !json->is_object()) return Ok{};  // joules so far are lost
-  if (json->contains("meter") && (*json)["meter"].is_string())
-    (void)meter_.restore((*json)["meter"].get<std::string>());
-  if (json->contains("jobs") && (*json)["jobs"].is_object())
-    for (const auto& [job, joules] : (*json)["jobs"].items())
-      if (joules.is_number() && !job.empty() && job.find_first_not_of("0123456789") == std::string::npos &&
-          job.size() < 10)
-        joules_[std::uint32_t(std::stoul(job))] = joules.get<double>();
   return Ok{};
 }
 

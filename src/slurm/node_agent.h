@@ -20,6 +20,7 @@
 #include "live/energy/energy_meter.h"
 #include "live/gpu/reshaper.h"
 #include "live/live_clock.h"
+#include "slurm/device_fence.h"
 #include "slurm/slice_book.h"
 
 namespace smartmig {
@@ -30,12 +31,15 @@ class NodeAgent {
     std::string node, state_dir;
     std::vector<std::uint32_t> users;  // besides root, who may ask
     Environment environment;           // added to every job's: what an emulated machine needs
+    std::optional<DeviceFence> fence;  // keeps jobs from others' device files; none: nobody does
   };
   static Result<std::unique_ptr<NodeAgent>> open(MigDriver& driver, Reshaper& reshaper, LiveClock& clock,
                                                  Options options);
 
   std::string handle(const std::string& request, std::uint32_t uid);
-  void sample();                   // joules up to now; ten times a minute or more
+  void sample();  // joules up to now; ten times a minute or more
+  // Closes the cgroups of jobs that have come to others' devices; ten times a second. What went wrong, once for each job.
+  std::vector<std::string> fence();
   Time since_leader();             // how long no controller has spoken; since the start where none ever has
   std::vector<GpuBoard> boards();  // as last read
   const std::string& node() const { return options_.node; }
@@ -51,6 +55,7 @@ class NodeAgent {
     std::shared_ptr<const GpuModel> model;  // null where the catalogue has none; never changes
     GpuBoard board;                         // as last read
     double idle_w = 0;
+    std::optional<double> watts;  // when last sampled
     std::mutex operating;
     std::optional<UnixTime> changing;  // since when an operation is under way
     std::set<std::string> going;       // slices that are being removed
@@ -77,6 +82,8 @@ class NodeAgent {
   EnergyMeter meter_;
   std::map<std::uint32_t, double> joules_;
   std::deque<std::pair<std::uint32_t, double>> freed_;  // the latest, with their joules
+  std::map<std::uint32_t, UnixTime> fenced_;            // jobs that are fenced in, and when to repeat it
+  std::set<std::uint32_t> unfenced_;                    // jobs that cannot be fenced in
   std::set<std::uint32_t> metered_;                     // jobs that the meters know as running
   std::uint64_t epoch_ = 0;
   std::string leader_;

@@ -68,7 +68,33 @@ SiteFinding check_node(const SlurmNode& node, const Result<Json>* status) {
   return out;
 }
 
+// Which device files a job may open: said, not judged, since a site may trust its users.
+SiteFinding check_devices(const SiteFacts& facts) {
+  std::string without;
+  for (const auto& [node, status] : facts.agents)
+    if (status && !status->value("fence", false)) without += (without.empty() ? "" : ", ") + node;
+  const bool constrained = constrains_devices(facts.config);
+  if (!constrained && without.empty() && !facts.agents.empty())
+    return {true, "device files", "agents fence jobs in (--fence on) where they find Slurm's cgroups"};
+  if (!constrained)
+    return {
+        true, "device files",
+        "not limited: cgroup.conf does not say ConstrainDevices=yes. A job sees its slice by CUDA_VISIBLE_DEVICES, and "
+        "one that sets that itself can use others' slices"};
+  if (!without.empty())
+    return {false, "device files",
+            fmt::format("ConstrainDevices=yes, but the agents of {} do not fence jobs in: start them again, without "
+                        "--fence off",
+                        without)};
+  return {true, "device files", "a job may open those of its own slice, and of no other slice or GPU"};
+}
+
 }  // namespace
+
+bool constrains_devices(const std::map<std::string, std::string>& config) {
+  const auto at = config.find("ConstrainDevices");
+  return at != config.end() && lower(at->second) == "yes";
+}
 
 std::map<std::string, std::string> parse_slurm_config(std::string_view text) {
   std::map<std::string, std::string> out;
@@ -87,6 +113,7 @@ std::vector<SiteFinding> check_site(const SiteFacts& facts) {
                      ? facts.version
                      : facts.version + "; smartmig was tried with 22.05 and 26.05"});
   check_config(facts.config, out);
+  out.push_back(check_devices(facts));
   if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});
   for (const SlurmNode& node : facts.nodes) {
     const auto status = facts.agents.find(node.name);

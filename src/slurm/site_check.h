@@ -20,6 +20,8 @@ struct SiteFinding {
 // Of `scontrol show config`: lines "Key = Value".
 std::map<std::string, std::string> parse_slurm_config(std::string_view text);
 
+bool constrains_devices(const std::map<std::string, std::string>& config);
+
 struct SiteFacts {
   std::string version;                         // of Slurm
   std::map<std::string, std::string> config;   // parse_slurm_config

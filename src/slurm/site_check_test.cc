@@ -29,6 +29,22 @@ TEST(SlurmSiteCheck, SaysWhatToChange) {
   EXPECT_NE(found["node n3"].words.find("has no gres mig"), std::string::npos);
 }
 
+TEST(SlurmSiteCheck, SaysWhichDeviceFilesJobsMayOpen) {
+  SiteFacts facts;
+  const auto words = [&] {
+    for (const SiteFinding& one : check_site(facts))
+      if (one.what == "device files") return fmt::format("{} {}", one.good ? "ok" : "fix", one.words);
+    return std::string();
+  };
+  facts.agents.emplace("n1", Json{{"fence", false}});
+  EXPECT_TRUE(words().starts_with("ok not limited")) << words();
+  facts.config = parse_slurm_config("Cgroup Support Configuration:\nConstrainDevices        = yes\n");
+  EXPECT_TRUE(words().starts_with("fix ConstrainDevices=yes, but the agents of n1 do not")) << words();
+  facts.agents.clear();
+  facts.agents.emplace("n1", Json{{"fence", true}});
+  EXPECT_TRUE(words().starts_with("ok a job may open those of its own slice")) << words();
+}
+
 TEST(SlurmSiteCheck, NamesTheVersionsThatWereTried) {
   SiteFacts facts;
   for (const char* version : {"22.05.8", "26.05.5"}) {

@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-constexpr const char *kHeld = ".env", *kGivenBack = ".ended";
+constexpr const char *kHeld = ".env", *kGivenBack = ".ended", *kFenced = ".fenced";
 
 bool one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return (unsigned char)(c) < ' '; });
@@ -29,6 +29,8 @@ std::optional<SliceHolder> parse_slice_file(std::string_view text) {
     if (name == "SMARTMIG_GPU") out.gpu = int(std::clamp<std::int64_t>(parse_int(value).value_or(-1), -1, 1 << 20));
     if (name == "SMARTMIG_SLICE") out.slice = value;
     if (name == "SMARTMIG_DEVICE") out.device = value;
+    if (name == "SMARTMIG_DEVICES")
+      for (const std::string_view file : split(value, ':')) out.files.emplace_back(file);
   }
   if (out.gpu < 0 || out.slice.empty()) return std::nullopt;
   return out;
@@ -76,16 +78,23 @@ Result<Ok> SliceBook::give(std::uint32_t job, int gpu, const std::string& slice,
   std::string text = fmt::format("SMARTMIG_GPU={}\nSMARTMIG_SLICE={}\nSMARTMIG_DEVICE={}\n", gpu, slice, device);
   for (const auto& [name, value] : environment)
     if (one_line(name) && one_line(value)) text += fmt::format("{}={}\n", name, value);
+  SMARTMIG_RETURN_IF_ERROR(remove_durably(path(job, kFenced)));  // of a run before
   SMARTMIG_RETURN_IF_ERROR(write_durably(path(job, kHeld), text));
   ::chmod(path(job, kHeld).c_str(), 0644);
   (void)remove_durably(path(job, kGivenBack));
-  jobs_[job] = {gpu, slice, device, false};
+  jobs_[job] = *parse_slice_file(text);
   return Ok{};
 }
 
 Result<Ok> SliceBook::forget(std::uint32_t job) {
-  for (const char* suffix : {kHeld, kGivenBack}) SMARTMIG_RETURN_IF_ERROR(remove_durably(path(job, suffix)));
+  for (const char* suffix : {kHeld, kGivenBack, kFenced}) SMARTMIG_RETURN_IF_ERROR(remove_durably(path(job, suffix)));
   jobs_.erase(job);
+  return Ok{};
+}
+
+Result<Ok> SliceBook::fenced(std::uint32_t job) {
+  SMARTMIG_RETURN_IF_ERROR(write_file(path(job, kFenced), ""));
+  ::chmod(path(job, kFenced).c_str(), 0644);
   return Ok{};
 }
 

@@ -1,6 +1,7 @@
 // Which job of Slurm has which slice of this node, kept as one small file for each job, in a folder that Slurm's scripts
 // read (deploy/slurm): the agent writes NUMBER.env before the job is released, TaskProlog hands its lines to the tasks,
-// Epilog renames it to NUMBER.ended. So neither script needs the agent to be alive, and a restarted agent reads all it
+// Epilog renames it to NUMBER.ended. NUMBER.fenced is there once the job's cgroup is closed to other slices
+// (device_fence.h). So neither script needs the agent to be alive, and a restarted agent reads all it
 // must know from the folder.
 // Invariant: a slice has at most one job that has not ended. Thread rule: one owner.
 #pragma once
@@ -8,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "live/gpu/driver.h"
 
@@ -15,8 +17,9 @@ namespace smartmig {
 
 struct SliceHolder {
   int gpu = -1;
-  std::string slice;   // "3g.20gb@4"
-  std::string device;  // UUID
+  std::string slice;               // "3g.20gb@4"
+  std::string device;              // UUID
+  std::vector<std::string> files;  // device files of the slice
   bool ended = false;
 };
 
@@ -32,6 +35,7 @@ class SliceBook {
   Result<Ok> give(std::uint32_t job, int gpu, const std::string& slice, const std::string& device,
                   const Environment& environment);
   Result<Ok> forget(std::uint32_t job);
+  Result<Ok> fenced(std::uint32_t job);
 
  private:
   explicit SliceBook(std::string folder) : folder_(std::move(folder)) {}

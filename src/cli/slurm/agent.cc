@@ -14,6 +14,7 @@
 #include "serve/daemon/gpu_access.h"
 #include "slurm/fallback.h"
 #include "slurm/seal.h"
+#include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
 #include "slurm/wire.h"
@@ -21,7 +22,13 @@
 namespace smartmig::cli {
 namespace {
 
-constexpr Time kSampleEvery{1'000'000}, kFallbackEvery{5'000'000};
+constexpr Time kSampleEvery{1'000'000}, kFallbackEvery{5'000'000}, kFenceEvery{100'000};
+constexpr const char* kCgroups = "/sys/fs/cgroup";
+
+bool slurm_constrains_devices() {
+  const auto text = slurm_config_text();
+  return text && constrains_devices(parse_slurm_config(*text));
+}
 
 Result<std::vector<std::uint32_t>> users_of(const std::string& list) {
   std::vector<std::uint32_t> out;
@@ -39,7 +46,7 @@ Result<std::vector<std::uint32_t>> users_of(const std::string& list) {
 int run_agent(const Arguments& arguments) {
   std::string emulate, driver, listen = fmt::format("0.0.0.0:{}", kAgentPort), state = kAgentState,
                                node = short_host_name(), allow, munge, partitions = "mig", fallback = "10m",
-                               clock = "real";
+                               clock = "real", fence = "auto";
   GpuAccessOptions access;
   bool quiet = false;
   Command command("agent", "[--emulate GPUS]",
@@ -55,6 +62,10 @@ int run_agent(const Arguments& arguments) {
   command.option("--fallback", fallback, "TIME",
                  "without a word from a controller for so long, it releases jobs by itself; 0: never");
   command.option("--partitions", partitions, "LIST", "Slurm's partitions that smartmig fills");
+  command.option(
+      "--fence", fence, "MODE",
+      "keep jobs from device files of others' slices, in the cgroups that Slurm makes: on, off, or auto: where "
+      "cgroup.conf says ConstrainDevices=yes");
   command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 4xa100-40gb");
   command.option("--clock", access.clock, "MODE", "with --emulate: real, or zero (reshaping takes no time)");
   command.option("--nvml", access.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
@@ -68,6 +79,7 @@ int run_agent(const Arguments& arguments) {
   const auto patience = read_duration(fallback, Time(1'000'000));
   if (!patience) return usage_error(patience.error());
   if (!is_slurm_name(node)) return usage_error(invalid("--node: '{}' is not a name of a node", node));
+  if (fence != "auto" && fence != "on" && fence != "off") return usage_error(invalid("--fence: auto, on or off"));
   if (access.clock == "virtual") return usage_error(invalid("--clock: real or zero"));
 
   ::umask(022);
@@ -84,7 +96,9 @@ int run_agent(const Arguments& arguments) {
   for (const std::string& words : *recovered) fmt::print(stderr, "smartmig: {}\n", words);
   auto seal = open_munge(munge);
   if (!seal) return failure(seal.error());
-  NodeAgent::Options options{node, access.state_dir, *users, {}};
+  NodeAgent::Options options{node, access.state_dir, *users, {}, {}};
+  if (fence == "on" || (fence == "auto" && slurm_constrains_devices())) options.fence.emplace(kCgroups, node);
+  const bool fences = options.fence.has_value();
   if (gpus->machine) options.environment = gpus->machine->environment();
   auto agent = NodeAgent::open(*gpus->driver, *reshaper, *gpus->clock, std::move(options));
   if (!agent) return failure(agent.error());
@@ -97,8 +111,8 @@ int run_agent(const Arguments& arguments) {
   if (!server) return failure(server.error());
   const ServiceManager manager = ServiceManager::of_environment();
   if (!quiet)
-    fmt::print(stderr, "smartmig {}: agent of {} with {} GPUs, listening at {}\n", SMARTMIG_VERSION, node,
-               (*agent)->boards().size(), listen);
+    fmt::print(stderr, "smartmig {}: agent of {} with {} GPUs, listening at {}{}\n", SMARTMIG_VERSION, node,
+               (*agent)->boards().size(), listen, fences ? ", jobs fenced in" : "");
   manager.tell("READY=1");
 
   std::vector<std::string> list;
@@ -107,6 +121,12 @@ int run_agent(const Arguments& arguments) {
   Fallback alone(slurm, **agent, *gpus->clock);
   signals.watch([&] { gpus->clock->wake(); });
   std::thread listening([&] { server->run(signals.stop()); });
+  std::thread fencing([&] {
+    while (fences && !signals.stop()) {
+      for (const std::string& words : (*agent)->fence()) fmt::print(stderr, "smartmig: {}\n", words);
+      gpus->clock->sleep(kFenceEvery);
+    }
+  });
   UnixTime next_fallback{};
   while (!signals.stop()) {
     (*agent)->sample();
@@ -120,6 +140,7 @@ int run_agent(const Arguments& arguments) {
     }
     gpus->clock->wait_until(gpus->clock->now() + kSampleEvery);
   }
+  fencing.join();
   listening.join();
   return 0;
 }
