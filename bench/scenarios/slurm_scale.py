@@ -133,7 +133,7 @@ def main():
               f"{1e3 * quantile('turn_seconds', '0.99'):.0f} ms, longest of the last 4096 "
               f"{1e3 * quantile('turn_seconds', '1'):.0f} ms")
         print(f"  slurmctld: {more('queries_total') / ran:.2f} questions a second, {more('action_batches_total') / ran:.2f} calls "
-              f"of scontrol with {more('actions_total') / ran:.1f} actions a second")
+              f"of scontrol with {more('actions_total') / ran:.1f} actions in {more('action_requests_total') / ran:.1f} requests a second")
         print(f"  memory {int(status['VmHWM'].split()[0]) / 1024:.0f} MiB at most, threads {status['Threads'].strip()}, "
               f"processor {cpu:.1f} s in {ran:.0f} s")
     finally:

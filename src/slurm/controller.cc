@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "slurm/slurm_commands.h"
+
 namespace smartmig {
 namespace {
 
@@ -13,14 +15,27 @@ constexpr int kPollShare = 4;          // at most this part of the time slurmctl
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
-constexpr std::uint64_t kTasks = std::uint64_t(1) << 61;
+constexpr std::uint64_t kTasks = std::uint64_t(1) << 61, kPageTasks = std::uint64_t(1) << 52;
+constexpr int kTaskBits = 29, kPageTaskBits = 20;
 
 }  // namespace
 
 // A plain job keeps its number; tasks of arrays lie above all of them.
 QueueId queue_id(const SlurmJobName& name) {
   if (name.task < 0) return QueueId(name.id);
-  return QueueId(kTasks | (std::uint64_t(name.id) << 29) | (std::uint64_t(name.task) & ((1u << 29) - 1)));
+  return QueueId(kTasks | (std::uint64_t(name.id) << kTaskBits) | (std::uint64_t(name.task) & ((1u << kTaskBits) - 1)));
+}
+
+QueueId page_id(QueueId id) {
+  const std::uint64_t n = number(id);
+  if (n < kTasks) return id;
+  return QueueId(kPageTasks | ((n >> kTaskBits & 0xFFFFFFFF) << kPageTaskBits) | (n & ((1u << kPageTaskBits) - 1)));
+}
+
+QueueId from_page_id(QueueId id) {
+  const std::uint64_t n = number(id);
+  if (n < kPageTasks) return id;
+  return queue_id({std::uint32_t(n >> kPageTaskBits), int(n & ((1u << kPageTaskBits) - 1))});
 }
 
 SlurmController::SlurmController(Slurm& slurm, Agents& agents, LiveClock& clock, Options options)
@@ -94,6 +109,7 @@ void SlurmController::step() {
   flush();
   turns_.add(seconds_since(turn_began));
   write_metrics();
+  if (options_.attend) options_.attend(*this);
 }
 
 // One decision about all that has happened since the last: a large cluster has hundreds of events a second, and a decision
@@ -107,6 +123,7 @@ void SlurmController::decide() {
     policies_->decide(session_->cluster(), plan_);
     const double took = seconds_since(began);
     decisions_.add(took);
+    if (options_.past) options_.past->figures.decided(took);
     ++counts_.decisions;
     counts_.decide_s += took;
     counts_.longest_decision_s = std::max(counts_.longest_decision_s, took);
@@ -135,11 +152,14 @@ void SlurmController::decide() {
 }
 
 void SlurmController::flush() {
-  for (EventRow& row : session_->journal().take()) journal_ << row.line << '\n';
+  const std::vector<EventRow> rows = session_->journal().take();
+  for (const EventRow& row : rows) journal_ << row.line << '\n';
   journal_.flush();
+  if (options_.past) options_.past->write(rows);
   if (actions_.empty()) return;
   ++counts_.batches;
   counts_.actions += actions_.size();
+  counts_.requests += requests_of(scontrol_lines(actions_));
   if (const auto done = slurm_.act(std::exchange(actions_, {})); !done) say(done.error().what);
 }
 

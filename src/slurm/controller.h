@@ -29,6 +29,7 @@
 #include "slurm/agents.h"
 #include "slurm/dependency.h"
 #include "slurm/drained_nodes.h"
+#include "slurm/past.h"
 #include "slurm/recent_times.h"
 #include "slurm/request.h"
 #include "slurm/slurm.h"
@@ -51,6 +52,8 @@ class SlurmController {
     Time reshape_limit = Time(60'000'000);        // a GPU whose agent takes longer is left alone until it is done
     std::string metrics_file;                     // for Prometheus; empty: none
     std::function<void(const std::string&)> say;  // words for the log; empty: none
+    SlurmPast* past = nullptr;  // what a page asks of the time before (slurm_service.h); null: nobody does
+    std::function<void(SlurmController&)> attend;  // called in every step: who asks is answered; empty: nobody does
   };
   enum class Outcome { kStopped, kRebuild, kReplaced };  // kReplaced: another controller has taken over
 
@@ -60,14 +63,32 @@ class SlurmController {
   void step();  // one turn of run(): what has come, a decision if due, what follows
 
   struct Counts {
-    std::uint64_t queries = 0, batches = 0, actions = 0, starts = 0, stops = 0, taken_back = 0, ended = 0, grown = 0,
-                  creates = 0, destroys = 0, decisions = 0, resumed = 0;
+    std::uint64_t queries = 0, batches = 0, actions = 0, requests = 0, starts = 0, stops = 0, taken_back = 0, ended = 0,
+                  grown = 0, creates = 0, destroys = 0, decisions = 0, resumed = 0;
     double decide_s = 0, longest_decision_s = 0;
   };
   const Counts& counts() const { return counts_; }
   const LiveSession& session() const { return *session_; }
   std::string in_one_line() const;
   std::string metrics() const;  // as Prometheus reads them
+
+  // What a page asks (slurm_service.h): on the controller's thread.
+  struct Gpu {
+    std::string node;
+    int index = 0;  // on its node
+    bool trouble = false, blocked = false;
+    bool late = false;        // an operation has not ended within its limit
+    int differs = 0;          // how often in a row its agent has shown another layout than is believed
+    std::string uuid, words;  // words: of its trouble
+    std::optional<double> watts;
+    std::optional<EnergyTotals> energy;  // since its agent began to count
+  };
+  const std::vector<Gpu>& gpus() const { return gpus_; }
+  std::vector<const JobRecord*> shown_jobs();  // that have not ended, as they are now, by number
+  const JobRecord* shown_job(QueueId id);      // null: it has ended, or never was
+  const Options& options() const { return options_; }
+  const Policies& policies() const { return *policies_; }
+  UnixTime now() const { return clock_.now(); }
 
  private:
   // Where a job is on its way to a slice; from kPinning on it has one.
@@ -83,14 +104,9 @@ class SlurmController {
     Time pause{};
     bool left_to_slurm = false;  // it can never run: Slurm says so to its owner
     bool ready = false;          // nothing but a slice is missing
+    std::string pinned;          // the node that was asked for last
+    double joules_before = 0;    // of runs that were requeued
     std::uint64_t look = 0;      // the number of the snapshot that showed it last
-  };
-  struct Gpu {
-    std::string node;
-    int index = 0;  // on its node
-    bool trouble = false, blocked = false;
-    bool late = false;  // an operation has not ended within its limit
-    int differs = 0;    // how often in a row its agent has shown another layout than is believed
   };
   struct Node {
     bool up = true, answers = true, asked = false;
@@ -124,6 +140,7 @@ class SlurmController {
   void reserve(Tracked& job);
   void reserved(const SlurmJobName& name, std::uint32_t number, Result<Json> answer);
   void take_back(Tracked& job, const std::string& why, Time pause);
+  void pin(Tracked& job);
   void release(Tracked& job);
   std::string used(const Tracked& job) const;
   void free_slice(Tracked& job);
@@ -131,6 +148,7 @@ class SlurmController {
     SlurmAction account;
     bool over = false;
     int had_mib = 0;
+    double joules_before = 0;
     Json request;
   };
   void tell_free(const std::string& node, Freed job);
@@ -143,7 +161,7 @@ class SlurmController {
   };
   void grow(const Failed& job, int asked_mib);
   void change(const LiveFleet::Effect& effect, bool create);
-  void changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer);
+  void changed(GpuId gpu, PlacementId where, bool create, UnixTime asked, const Result<Json>& answer);
   // controller_nodes.cc
   void ask_nodes();
   void see_nodes(const std::vector<SlurmNode>& nodes);
@@ -152,6 +170,10 @@ class SlurmController {
   void set_blocked(GpuId gpu);
   void publish(Node& node, const std::string& name);
 
+  // controller_shown.cc
+  void look_at(Tracked& job);   // its record becomes as it is
+  void remember(Tracked& job);  // one that has ended
+  void see_energy(Gpu& gpu, const Json& board);
   // controller_agents.cc
   static constexpr int kSilentHeartbeats = 3;
   void fell_silent(const std::string& node, const std::string& words);
@@ -169,7 +191,6 @@ class SlurmController {
   Tracked* find_number(std::uint32_t number);
   const GpuModel& model(GpuId gpu) const { return *session_->platform().model(gpu).gpu; }
   std::string place(GpuId gpu, PlacementId where) const;  // "n1 GPU 0 3g.20gb@4"
-  UnixTime now() const { return clock_.now(); }
 
   Slurm& slurm_;
   Agents& agents_;
@@ -215,5 +236,9 @@ class SlurmController {
 };
 
 QueueId queue_id(const SlurmJobName& name);
+// What a page calls it: numbers of tasks are below 2^53, so that a browser counts them exactly. Tasks from 2^20 on would
+// share one with another; no other name does.
+QueueId page_id(QueueId id);
+QueueId from_page_id(QueueId id);
 
 }  // namespace smartmig

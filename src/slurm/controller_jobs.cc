@@ -218,6 +218,7 @@ void SlurmController::ended(Tracked& job) {
   const SlurmJobName name = job.seen.name;
   const bool has_slice = job.way != Way::kWaiting;
   session_->leave(job.record.id, now(), has_slice && job.seen.completed());
+  remember(job);
   if (has_slice) {
     ++counts_.ended;
     free_slice(job);

@@ -61,6 +61,8 @@ std::string SlurmController::metrics() const {
   lines.counter("queries_total", "Questions to slurmctld.", double(counts_.queries));
   lines.counter("action_batches_total", "Calls of scontrol with actions.", double(counts_.batches));
   lines.counter("actions_total", "Actions asked of slurmctld.", double(counts_.actions));
+  lines.counter("action_requests_total", "Requests that these take, by the count of Slurm 22.05.",
+                double(counts_.requests));
   lines.counter("starts_total", "Jobs that were given a slice.", double(counts_.starts));
   lines.counter("ended_total", "Jobs with a slice that ended.", double(counts_.ended));
   lines.counter("stops_total", "Jobs requeued for more urgent ones.", double(counts_.stops));

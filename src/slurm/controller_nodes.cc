@@ -81,10 +81,13 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const GpuId id = node.gpus[i];
     Gpu& gpu = gpus_[index(id)];
-    const bool trouble = !boards[i].value("trouble", "").empty();
+    gpu.uuid = boards[i].value("uuid", "");
+    gpu.words = boards[i].value("trouble", "");
+    see_energy(gpu, boards[i]);
+    const bool trouble = !gpu.words.empty();
     if (trouble != gpu.trouble) {
       gpu.trouble = trouble;
-      if (trouble) say(fmt::format("{} GPU {}: {}", name, i, boards[i].value("trouble", "")));
+      if (trouble) say(fmt::format("{} GPU {}: {}", name, i, gpu.words));
       set_blocked(id);
     }
     if (gpu.late && !boards[i].contains("operating_s")) {

@@ -123,8 +123,10 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
   }
   (void)write_durably(options_.state_dir + kSeenNodes, json_dump(seen, 1) + "\n");
   journal_.open(fmt::format("{}/journal-{}.jsonl", options_.state_dir, unix_us(now()) / 1'000'000), std::ios::app);
+  if (options_.past) options_.past->cut();
   session_ = std::make_unique<LiveSession>(clock_, shared, now(), std::size_t(options_.settings.limits.window), layouts,
-                                           LiveRun{options_.version, options_.settings.policy.name, "slurm"}, 0);
+                                           LiveRun{options_.version, options_.settings.policy.name, "slurm"},
+                                           options_.past ? options_.past->position() : 0);
   StartGate gate{[](const Plan&) {}, [](const Cluster&, const Start&) { return StartObjection::kNone; }};
   // The bound of the settings is meant for a machine: eight starts a GPU of one with eight. On a large cluster so many
   // happen within seconds, and everybody who waits would be due.
@@ -150,7 +152,8 @@ void SlurmController::adopt(const Json& status) {
     const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
     if (number == 0 || gpu >= at->second.gpus.size() || freeing_.contains(number)) continue;
     const GpuId id = at->second.gpus[gpu];
-    const Tracked* known = find_number(number);
+    Tracked* known = find_number(number);
+    if (known) known->record.energy.joules = known->joules_before + entry.value("joules", 0.0);
     // A job that has moved on from a node that was away has left its old slice there.
     if (known && known->gpu != kNoGpu && gpus_[index(known->gpu)].node == node) continue;
     const bool elsewhere = known && known->gpu != kNoGpu;

@@ -41,6 +41,7 @@ void SlurmController::carry_out(const LiveFleet::Effect& effect) {
       job->record.work.remaining = session_->share_left(job->record);
       ++job->record.counts.preempted;
       ++counts_.stops;
+      if (options_.past) ++options_.past->figures.counts.preemptions;
       job->way = Way::kStopping;
       job->since = now();
       act({SlurmAction::kRequeue, job->seen.name, {}, {}});
@@ -91,7 +92,8 @@ void SlurmController::start(Tracked& job, GpuId gpu, PlacementId where) {
                     session_->platform().models()[0].gpu->compute_slices());
   if (job.seen.number != 0) return reserve(job);
   job.way = Way::kPinning;  // a task of an array gets its number with a record of its own
-  act({SlurmAction::kPin, job.seen.name, gpus_[index(gpu)].node, {}});
+  job.pinned = gpus_[index(gpu)].node;
+  act({SlurmAction::kPin, job.seen.name, job.pinned, {}});
 }
 
 void SlurmController::reserve(Tracked& job) {
@@ -123,18 +125,24 @@ void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, R
   say(fmt::format("job {} -> {}", to_string(name), place(job->gpu, job->where)));
 }
 
+// Nothing where it is pinned to that node already, and no other was asked for since.
+void SlurmController::pin(Tracked& job) {
+  const std::string& node = gpus_[index(job.gpu)].node;
+  if (job.seen.required_nodes == node && (job.pinned.empty() || job.pinned == node)) return;
+  job.pinned = node;
+  act({SlurmAction::kPin, job.seen.name, node, {}});
+}
+
 void SlurmController::release(Tracked& job) {
   job.since = now();
-  act({SlurmAction::kPin, job.seen.name, gpus_[index(job.gpu)].node, {}});
+  pin(job);
   act({SlurmAction::kNote, job.seen.name, {}, used(job)});
   act({SlurmAction::kRelease, job.seen.name, {}, {}});
 }
 
-// The request, and where it was put: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".
 std::string SlurmController::used(const Tracked& job) const {
-  const std::string& text = job.seen.admin_comment;
-  return fmt::format("{} used:node={},gpu={},slice={}", text.substr(0, text.find(" used:")), gpus_[index(job.gpu)].node,
-                     gpus_[index(job.gpu)].index, slice_name(model(job.gpu), job.where));
+  const Gpu& gpu = gpus_[index(job.gpu)];
+  return with_place(job.seen.admin_comment, gpu.node, gpu.index, slice_name(model(job.gpu), job.where));
 }
 
 void SlurmController::take_back(Tracked& job, const std::string& why, Time pause) {
@@ -155,6 +163,7 @@ void SlurmController::free_slice(Tracked& job) {
     Freed freed;
     freed.account = {SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
     freed.over = job.seen.phase == SlurmJob::kEnded;
+    freed.joules_before = job.joules_before;
     freed.had_mib = model(job.gpu).profile_of(job.where).memory_mib;
     freed.request = {{"op", "free"}, {"job", job.seen.number}};
     if (freed.over && may_grow(job.seen)) {
@@ -188,12 +197,16 @@ void SlurmController::was_freed(const std::string& node, Freed job, const Result
   }
   freeing_.erase(job.account.number);
   if (!answer) return say(fmt::format("job {}: {}", to_string(job.account.job), answer.error().what));
-  if (!job.over) return;
+  const double joules = answer->contains("joules") ? (*answer)["joules"].get<double>() : 0;
+  if (!job.over) {
+    if (Tracked* waits = find(job.account.job)) waits->joules_before += joules;
+    return;
+  }
   if (answer->value("out_of_memory", false))
     grow({job.account.job, job.account.text, job.had_mib}, answer->value("asked_mib", 0));
-  const auto joules = answer->find("joules");
-  if (joules == answer->end() || !joules->is_number()) return;
-  job.account.text += fmt::format(",joules={:.0f}", joules->get<double>());
+  if (!answer->contains("joules")) return;
+  if (options_.past) options_.past->add_joules(queue_id(job.account.job), joules);
+  job.account.text += fmt::format(",joules={:.0f}", job.joules_before + joules);
   act(std::move(job.account));
 }
 
@@ -217,6 +230,7 @@ void SlurmController::grow(const Failed& job, int asked_mib) {
   SlurmRequest more = **request;
   more.mem_mib = least;
   ++counts_.grown;
+  if (options_.past) ++options_.past->figures.counts.oom_restarts;
   say(fmt::format("job {} ran out of {} MiB: it waits again, for {} MiB", to_string(job.name), job.had_mib, least));
   act({SlurmAction::kRequeue, job.name, {}, {}});
   act({SlurmAction::kNote, job.name, {}, with_request(job.admin_comment, more)});
@@ -228,12 +242,13 @@ void SlurmController::change(const LiveFleet::Effect& effect, bool create) {
   const Json request{
       {"op", "change"}, {"create", create}, {"gpu", gpu.index}, {"slice", slice_name(model(effect.gpu), effect.where)}};
   post(fmt::format("gpu {}", index(effect.gpu)), gpu.node, request, options_.reshape_limit,
-       [this, gpu_id = effect.gpu, where = effect.where, create](const Result<Json>& answer) {
-         changed(gpu_id, where, create, answer);
+       [this, gpu_id = effect.gpu, where = effect.where, create, asked = now()](const Result<Json>& answer) {
+         changed(gpu_id, where, create, asked, answer);
        });
 }
 
-void SlurmController::changed(GpuId gpu, PlacementId where, bool create, const Result<Json>& answer) {
+void SlurmController::changed(GpuId gpu, PlacementId where, bool create, UnixTime asked, const Result<Json>& answer) {
+  if (options_.past) options_.past->figures.reconfigured(create, bool(answer), seconds(now() - asked));
   LiveFleet& fleet = session_->fleet();
   const Layout one = *model(gpu).with(Layout{}, where);
   if (answer) {

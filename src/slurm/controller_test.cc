@@ -251,7 +251,13 @@ TEST(SlurmFallbackProcess, AgentsAloneRunWhatWaits) {
     for (const char* node : {"n1", "n2"}) ASSERT_TRUE(Fallback(slurm, slurm.agent(node), slurm.clock).step());
   }
   EXPECT_TRUE(slurm.all_ended());
-  for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.starts, 1) << to_string(name);
+  for (const char* node : {"n1", "n2"}) ASSERT_TRUE(Fallback(slurm, slurm.agent(node), slurm.clock).step());
+  for (const auto& [name, run] : slurm.runs()) {
+    EXPECT_EQ(run.starts, 1) << to_string(name);
+    const std::string booked = slurm.accounts[name], where = " used:node=" + run.job.nodes + ",gpu=0,slice=";
+    EXPECT_NE(booked.find(where), std::string::npos) << to_string(name) << ": " << booked;
+    EXPECT_NE(booked.find(",joules="), std::string::npos) << to_string(name) << ": " << booked;
+  }
 }
 
 // Controllers and agents die, nodes are drained, Slurm is silent, jobs are requeued by others: every job ends once.

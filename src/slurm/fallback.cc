@@ -37,15 +37,22 @@ bool Fallback::is_mine(const SlurmJob& job, const std::vector<SlurmNode>& nodes)
 }
 
 // Slices of jobs that do not use them: ended, held again, or running elsewhere.
-void Fallback::give_back(const std::vector<SlurmJob>& jobs) {
+std::vector<SlurmAction> Fallback::give_back(const std::vector<SlurmJob>& jobs) {
+  std::vector<SlurmAction> accounts;
   for (const auto& [number, holder] : agent_.jobs()) {
     const auto at =
         std::find_if(jobs.begin(), jobs.end(), [&, n = number](const SlurmJob& j) { return j.number == n; });
     bool uses = at != jobs.end() && at->phase != SlurmJob::kEnded;
     if (uses && at->phase == SlurmJob::kPending) uses = !at->held && at->required_nodes == agent_.node();
     if (uses && at->phase != SlurmJob::kPending) uses = at->nodes == agent_.node();
-    if (!uses) (void)agent_.free(number);
+    if (uses) continue;
+    const auto joules = agent_.free(number);
+    if (!joules || !*joules || at == jobs.end() || at->phase != SlurmJob::kEnded) continue;
+    const std::string text = with_place(at->admin_comment, agent_.node(), holder.gpu, holder.slice);
+    accounts.push_back(
+        {SlurmAction::kAccount, at->name, {}, fmt::format("{},joules={:.0f}", text, **joules), at->number});
   }
+  return accounts;
 }
 
 // A free slice that is there, the smallest; else the smallest profile where it disturbs no job.
@@ -91,12 +98,12 @@ Result<std::pair<int, PlacementId>> Fallback::slice_for(const SlurmRequest& requ
 Result<std::vector<SlurmJobName>> Fallback::step() {
   SMARTMIG_TRY(auto jobs, slurm_.jobs());
   SMARTMIG_TRY(const auto nodes, slurm_.nodes());
-  give_back(jobs);
   const SlurmDependencies dependencies(jobs);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const SlurmJob& a, const SlurmJob& b) { return a.submitted < b.submitted; });
-  std::vector<SlurmAction> actions;
+  std::vector<SlurmAction> actions = give_back(jobs);
   std::vector<SlurmJobName> released;
+  int numbered = 0;
   for (const SlurmJob& job : jobs) {
     if (job.phase != SlurmJob::kPending || !job.held || job.held_by_user || job.begin > clock_.now()) continue;
     if (!dependencies.may_be_over(job) || !is_mine(job, nodes)) continue;
@@ -104,12 +111,15 @@ Result<std::vector<SlurmJobName>> Fallback::step() {
     if (!request || !*request) continue;
     if (job.number == 0) {  // a task of an array: it gets its number first
       actions.push_back({SlurmAction::kPin, job.name, agent_.node(), {}});
-      if (actions.size() >= 8) break;
+      if (++numbered >= 8) break;
       continue;
     }
     const auto slice = slice_for(**request);
     if (!slice || !agent_.reserve(job.number, job.uid, slice->first, slice->second)) continue;
+    const auto holder = agent_.jobs()[job.number];
     actions.push_back({SlurmAction::kPin, job.name, agent_.node(), {}});
+    actions.push_back(
+        {SlurmAction::kNote, job.name, {}, with_place(job.admin_comment, agent_.node(), holder.gpu, holder.slice)});
     actions.push_back({SlurmAction::kRelease, job.name, {}, {}});
     released.push_back(job.name);
   }

@@ -87,4 +87,8 @@ std::string with_request(std::string_view text, const SlurmRequest& request) {
   return std::string(text.substr(0, begin)) + to_string(request) + std::string(text.substr(begin + part->size()));
 }
 
+std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice) {
+  return fmt::format("{} used:node={},gpu={},slice={}", text.substr(0, text.find(" used:")), node, gpu, slice);
+}
+
 }  // namespace smartmig

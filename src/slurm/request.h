@@ -28,4 +28,7 @@ std::string to_string(const SlurmRequest& request);  // "smartmig:mem=18432M,sli
 // The text with this request in place of the one it holds, or before it.
 std::string with_request(std::string_view text, const SlurmRequest& request);
 
+// The text with where it was put in place of where it was before: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".
+std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice);
+
 }  // namespace smartmig

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMostOutput = std::size_t(1) << 30;
 constexpr std::size_t kMostInput = 32'000;  // what a pipe takes without waiting
 constexpr Time kLimit{30'000'000};
+constexpr const char* kAccounts = "modify job ";  // what sacctmgr is told
 
 Result<std::string> ask(std::vector<std::string> arguments, std::string input = "") {
   ProgramRun run;
@@ -48,13 +49,33 @@ std::string scontrol_line(const SlurmAction& action) {
     case SlurmAction::kNote:
       return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
     case SlurmAction::kAccount:
-      return fmt::format("modify job where jobid={} set admincomment=\"{}\"\n", action.number, plain(action.text));
+      return fmt::format("{}where jobid={} set admincomment=\"{}\"\n", kAccounts, action.number, plain(action.text));
     case SlurmAction::kResume:
       return fmt::format("update NodeName={} State=RESUME\n", plain(action.node));
     case SlurmAction::kPublish:
       return fmt::format("update NodeName={} Comment=\"{}\"\n", plain(action.node), plain(action.text));
   }
   return {};
+}
+
+std::vector<std::string> scontrol_lines(const std::vector<SlurmAction>& actions) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    out.push_back(scontrol_line(actions[i]));
+    if (actions[i].what != SlurmAction::kPin || i + 1 == actions.size()) continue;
+    const SlurmAction& next = actions[i + 1];
+    if (next.what != SlurmAction::kNote || next.job != actions[i].job) continue;
+    out.back().pop_back();
+    out.back() += fmt::format(" AdminComment=\"{}\"\n", plain(next.text));
+    ++i;
+  }
+  return out;
+}
+
+std::size_t requests_of(const std::vector<std::string>& lines) {
+  std::size_t out = 0;
+  for (const std::string& line : lines) out += line.find(" ReqNodeList=") != line.npos ? 3 : 1;
+  return out;
 }
 
 Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
@@ -82,9 +103,8 @@ Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {
     last_words_ += words;
     return Ok{};
   };
-  for (const SlurmAction& action : actions) {
-    std::string& lines = action.what == SlurmAction::kAccount ? accounts : orders;
-    lines += scontrol_line(action);
+  for (const std::string& line : scontrol_lines(actions)) {
+    (line.starts_with(kAccounts) ? accounts : orders) += line;
     if (orders.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(orders, {"scontrol"}));
     if (accounts.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(accounts, {"sacctmgr", "-i"}));
   }

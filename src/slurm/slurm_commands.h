@@ -18,6 +18,11 @@ class SlurmCommands : public Slurm {
   std::string last_words_;
 };
 
+// The lines of all of them, in order; a pin and the note behind it are one request.
+std::vector<std::string> scontrol_lines(const std::vector<SlurmAction>& actions);
+// Requests to slurmctld and slurmdbd that these lines take, as sdiag of 22.05 counts them: scontrol asks for the job and
+// the federation before it changes a job's nodes.
+std::size_t requests_of(const std::vector<std::string>& lines);
 // The line that scontrol (kAccount: sacctmgr) reads for it. Texts lose what would end them: quotes and control characters.
 std::string scontrol_line(const SlurmAction& action);
 Result<std::string> slurm_version();      // "22.05.8"

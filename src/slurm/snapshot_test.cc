@@ -132,5 +132,18 @@ TEST(SlurmCommands, TextsCannotEndALine) {
   EXPECT_EQ(scontrol_line({SlurmAction::kPin, {4, -1}, "n1", {}, 0}), "update JobId=4 ReqNodeList=n1\n");
 }
 
+TEST(SlurmCommands, APinAndItsNoteAreOneRequest) {
+  const std::vector<SlurmAction> actions = {{SlurmAction::kPin, {4, -1}, "n1", {}, 0},
+                                            {SlurmAction::kNote, {4, -1}, {}, "used:\"x\"", 0},
+                                            {SlurmAction::kRelease, {4, -1}, {}, {}, 0},
+                                            {SlurmAction::kPin, {5, -1}, "n2", {}, 0},
+                                            {SlurmAction::kNote, {6, -1}, {}, "other", 0}};
+  const std::vector<std::string> lines = scontrol_lines(actions);
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"update JobId=4 ReqNodeList=n1 AdminComment=\"used:x\"\n", "release 4\n",
+                                      "update JobId=5 ReqNodeList=n2\n", "update JobId=6 AdminComment=\"other\"\n"}));
+  EXPECT_EQ(requests_of(lines), 3u + 1 + 3 + 1);
+}
+
 }  // namespace
 }  // namespace smartmig

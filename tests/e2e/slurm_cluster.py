@@ -34,6 +34,14 @@ def check(condition, words):
         raise AssertionError(words)
 
 
+def lines_of(world, name):
+    path = f"{world.folder}/jobs/{name}"
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [line.split() for line in file.read().splitlines()]
+
+
 class MigCluster(SlurmWorld):
     """The cluster with smartmig on it."""
 
@@ -77,7 +85,8 @@ class MigCluster(SlurmWorld):
     def start_controller(self, name="controller", *options):
         agents = ",".join(f"{node}=127.0.0.1:{port}" for node, port in self.agent_ports.items())
         self.spawn(name, self.program, "slurm", "serve", "--agents", agents, "--munge-socket",
-                   f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", "--metrics", f"{self.folder}/{name}.prom", *options)
+                   f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", "--metrics", f"{self.folder}/{name}.prom",
+                   "--http-port", "0", *options)
 
     def submit(self, *options, seconds=1.0, step="", code=0, mem=0, user=None, tasks=None):
         job = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, f"{self.folder}/job.sh", str(seconds), step,

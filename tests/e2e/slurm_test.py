@@ -12,19 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 import slurm_world
-from slurm_cluster import MEMORY, MigCluster, check
-
-
-def lines_of(world, name):
-    path = f"{world.folder}/jobs/{name}"
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [line.split() for line in file.read().splitlines()]
+from slurm_cluster import MEMORY, MigCluster, check, lines_of
+from slurm_pages import page_is_served, seen_in_view
 
 
 def all_ended(world):
@@ -319,37 +311,6 @@ def devices_are_handed_over(world):
     world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "their end")
 
 
-def seen_in_view(world):
-    """The page in a browser over the controller's journal: the same as of the daemon, with every start and slice."""
-    started = set()
-    for name in sorted(os.listdir(f"{world.folder}/controller")):
-        if not name.startswith("journal-"):
-            continue
-        check("on 1xa100-40gb," in world.run(world.program, "replay", f"{world.folder}/controller/{name}"), f"replay of {name}")
-        page = world.spawn("view", world.program, "view", "--port", "0", f"{world.folder}/controller/{name}")
-        pattern = f"{name} at http://127.0.0.1:"
-        world.wait(lambda pattern=pattern: pattern in world.log("view") or page.poll() is not None, f"smartmig view {name}")
-        if "built without the page" in world.log("view"):
-            print("smartmig view is not tried: this program was built without the page")
-            return
-        check(page.poll() is None, f"smartmig view {name}: {world.log('view')}")
-        address = "http://127.0.0.1:" + world.log("view").rsplit(pattern, 1)[1].split("/")[0]
-
-        def get(path, address=address):
-            with urllib.request.urlopen(address + path, timeout=20) as reply:
-                return reply.read().decode()
-        facts = json.loads(get("/v1/world"))
-        check(facts["kind"] == "recorded" and len(facts["gpus"]) == world.gpus * len(world.nodes), f"view {name}: {facts}")
-        lines = [json.loads(line) for line in get("/v1/journal").splitlines()]
-        for line in lines:
-            if line.get("ev") == "started":
-                check("@" in line["slice"] and line["gpu"] < len(facts["gpus"]), f"view {name}: {line}")
-                started.add((name, line["job"]))
-        check(json.loads(get("/v1/summary"))["jobs"] >= len({job for one, job in started if one == name}), f"view {name}")
-        world.kill("view")
-    check(len(started) >= len(world.expected), f"view shows {len(started)} starts of {len(world.expected)} jobs")
-
-
 def small(world, rng):
     refusals(world)
     shadow(world)
@@ -383,6 +344,7 @@ def small(world, rng):
     mixed_jobs(world, 6, rng)
     world.wait(lambda: all_ended(world), "the end of all jobs", 120)
     devices_are_handed_over(world)
+    page_is_served(world)
     out_of_memory(world)
     agent_hangs_in_a_reshape(world)
     again = prolog_fails_once(world)
@@ -406,6 +368,22 @@ def small(world, rng):
     world.wait(lambda: all_ended(world), "jobs without a controller", 100)
     verify(world)
     return f"{len(world.expected)} jobs on {len(world.nodes)} nodes, slices {', '.join(sorted(shapes))}"
+
+
+def without_a_controller(world):
+    """Agents alone run jobs, and book their joules where Slurm has accounts. How many of the three have them."""
+    for name in ("controller", "standby"):
+        world.kill(name)
+    for node in world.nodes:
+        world.kill(f"agent-{node}")
+        world.start_agent(node, fallback="2s")
+    jobs = [world.submit(f"--comment=smartmig:mem={gib}G", seconds=2, mem=gib * 1024) for gib in (3, 18, 4)]
+    world.wait(lambda: all_ended(world), "jobs without a controller", 100)
+    verify(world, may_restart={name for name, job in world.jobs().items() if job["restart_cnt"] > 0})
+    if not world.accounts:
+        return "no accounts"
+    world.wait(lambda: all("joules=" in accounts(world)[job][1] for job in jobs), "the joules of jobs without a controller", 60)
+    return f"{len(jobs)} of {len(jobs)}"
 
 
 def faults_of(world, rng):
@@ -490,13 +468,14 @@ def soak(world, rng, count):
     states = accounts(world) if world.accounts else {name: [job["job_state"], job["admin_comment"]] for name, job in world.jobs().items()}
     for name, wanted in world.expected.items():
         check(states[name][0] in wanted["state"].split("|"), f"sacct has job {name} as {states[name]}")
+    alone = without_a_controller(world)
     starving = [name for name, wanted in world.expected.items() if "|" in wanted["state"]]
     fed = sum(states[name][0] == "COMPLETED" for name in starving)
     check(fed > len(starving) // 2, f"of {len(starving)} jobs that need more memory than they say only {fed} got it")
     joules = sum("joules=" in row[1] for row in states.values())
     check(not world.accounts or joules > len(world.expected) // 2, f"only {joules} jobs have their joules in sacct")
     return (f"{len(world.expected)} jobs, {len(faults)} faults, {len(restarted)} jobs requeued by Slurm, "
-            f"{f'{joules} with joules in sacct' if world.accounts else 'no accounts'}, "
+            f"{f'{joules} with joules in sacct' if world.accounts else 'no accounts'}, joules of jobs without a controller: {alone}, "
             f"{fed} of {len(starving)} that needed more memory than they said got it, "
             f"slices {', '.join(sorted(shapes))}")
 

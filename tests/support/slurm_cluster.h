@@ -160,6 +160,7 @@ class FakeSlurm : public Slurm, public Agents {
     if (silent) return io_error("Unable to contact slurm controller");
     for (const SlurmAction& action : actions) {
       ++acted[action.what];
+      if (action.what == SlurmAction::kAccount) accounts[action.job] = action.text;
       const auto at = jobs_.find(action.job);
       if (at == jobs_.end()) continue;
       SlurmJob& job = at->second.job;
@@ -196,7 +197,8 @@ class FakeSlurm : public Slurm, public Agents {
   AtomicClock clock;
   bool silent = false;
   std::map<SlurmAction::What, int> acted;
-  std::set<std::string> profiles;  // that jobs ran on
+  std::map<SlurmJobName, std::string> accounts;  // AdminComment of ended jobs
+  std::set<std::string> profiles;                // that jobs ran on
 
  private:
   struct Node {

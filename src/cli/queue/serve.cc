@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/errors.h"
+#include "cli/http_doors.h"
 #include "cli/policy_flags.h"
 #include "cli/queue/service_manager.h"
 #include "cli/verbs.h"
@@ -118,8 +119,7 @@ int run_serve(const Arguments& arguments) {
     if (!emulate.empty()) settings.places.driver = "emulate:" + emulate;
     if (!driver.empty()) settings.places.driver = driver;
     if (!socket.empty()) settings.places.socket = socket;
-    if (http && settings.http.listen.empty()) settings.http.listen = "127.0.0.1:7480";
-    if (http_port >= 0) settings.http.listen = fmt::format("127.0.0.1:{}", http_port);
+    SMARTMIG_RETURN_IF_ERROR(take_http_flags(settings, http, http_port));
     if (!state.empty()) settings.places.state_dir = state;
     if (!policy.empty()) settings.policy.name = policy;
     if (!parameters.layouts.empty()) settings.policy.layouts = parameters.layouts;
@@ -130,7 +130,6 @@ int run_serve(const Arguments& arguments) {
     return settings;
   };
   if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
-  if (http_port > 65535 || http_port < -1) return usage_error(invalid("--http-port {}: 0 to 65535", http_port));
   auto settings = read();
   if (!settings) return usage_error(settings.error());
   if (gen_config) {
@@ -152,36 +151,20 @@ int run_serve(const Arguments& arguments) {
   auto server = HttpServer::start(api, socket_options(*settings));
   if (!server) return failure(server.error());
   PageHandler with_page(api);
-  std::unique_ptr<HttpServer> remote, page;
-  if (!settings->http.listen.empty()) {
-    if (!has_page()) return failure(unsupported("{}", kNoPage));
-    const auto options = page_options(*settings);
-    if (!options) return failure(options.error());
-    auto started = HttpServer::start(with_page, *options);
-    if (!started) return failure(started.error());
-    page = std::move(*started);
-    if (!quiet)
-      fmt::print(stderr, "smartmig: page at http://127.0.0.1:{}/ (read only; to sign in: the token in {})\n",
-                 page->port(), page_token_file(*settings));
-  }
-  if (!settings->tcp.listen.empty()) {
-    const auto options = tcp_options(*settings);
-    if (!options) return failure(options.error());
-    auto started = HttpServer::start(with_page, *options);
-    if (!started) return failure(started.error());
-    remote = std::move(*started);
-  }
+  if (!settings->http.listen.empty() && !has_page()) return failure(unsupported("{}", kNoPage));
+  auto doors = open_doors(with_page, *settings, quiet);
+  if (!doors) return failure(doors.error());
   {
     Signals waiting(signals, **host, manager);
     if (!quiet)
       fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*host)->gpus(),
-                 (*host)->daemon().policies().name(), (*server)->name(), remote ? " and " + remote->name() : "");
+                 (*host)->daemon().policies().name(), (*server)->name(),
+                 doors->remote ? " and " + doors->remote->name() : "");
     manager.tell("READY=1\nSTATUS=" + (*host)->gpus());
     const SignsOfLife signs(manager, [&] { return in_one_line(**host); });
     (*host)->daemon().run();
   }
-  page.reset();
-  remote.reset();
+  *doors = {};
   server->reset();
   if (!quiet) fmt::print(stderr, "smartmig: the queue is stored; running jobs go on\n");
   return 0;

@@ -6,15 +6,13 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/http_doors.h"
 #include "cli/policy_flags.h"
-#include "cli/slurm/slurm_options.h"
-#include "cli/slurm/stop_signal.h"
+#include "cli/slurm/slurm_serve.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
 #include "model/platform.h"
 #include "serve/config/settings_file.h"
-#include "slurm/controller.h"
-#include "slurm/shadow.h"
 #include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
@@ -22,121 +20,6 @@
 
 namespace smartmig::cli {
 namespace {
-
-constexpr Time kTryAgain{2'000'000};
-
-void tell_log(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
-
-// How long no controller has spoken to any agent that answers; nothing: no agent answers.
-std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
-  std::optional<double> least;
-  std::vector<std::string> names;
-  for (const SlurmNode& node : nodes) names.push_back(node.name);
-  for (const auto& status : ask_each(agents, names, {{"op", "status"}}, Time(3'000'000))) {
-    if (!status) continue;
-    const double here = status->value("since_leader_s", 0.0);
-    least = std::min(least.value_or(here), here);
-  }
-  return least;
-}
-
-Result<std::vector<SlurmNode>> addressed_nodes(Slurm& slurm, WireAgents& agents, const SlurmOptions& options) {
-  SMARTMIG_TRY(auto nodes, slurm.nodes());
-  std::erase_if(nodes, [](const SlurmNode& node) { return node.units == 0; });
-  for (const SlurmNode& node : nodes) {
-    const auto given = options.agents.find(node.name);
-    agents.set_address(node.name, given != options.agents.end()
-                                      ? given->second
-                                      : fmt::format("{}:{}", node.address, options.agent_port));
-  }
-  return nodes;
-}
-
-SlurmController::Options controller_options(const SlurmOptions& options, UnixTime now) {
-  SlurmController::Options wanted;
-  wanted.settings = options.settings;
-  wanted.state_dir = options.state_dir;
-  wanted.name = short_host_name();
-  wanted.version = SMARTMIG_VERSION;
-  wanted.epoch = std::uint64_t(unix_us(now));
-  wanted.start_patience = options.start_patience;
-  wanted.reshape_limit = options.reshape_limit;
-  wanted.resumes = options.resumes;
-  wanted.metrics_file = options.metrics;
-  wanted.say = tell_log;
-  return wanted;
-}
-
-// Decides and prints; nothing of the cluster is touched.
-int watch_cluster(const SlurmOptions& options) {
-  StopSignal signals;
-  RealClock clock;
-  signals.watch([&] { clock.wake(); });
-  SlurmCommands slurm(options.partitions);
-  auto shadow = ShadowCluster::open(slurm, options.gpus, clock);
-  if (!shadow) return usage_error(shadow.error());
-  while (!signals.stop()) {
-    auto controller = SlurmController::open(**shadow, **shadow, clock, controller_options(options, clock.now()));
-    if (!controller) {
-      tell_log(controller.error().what);
-      clock.wait_until(clock.now() + kTryAgain);
-      continue;
-    }
-    tell_log(fmt::format("watching only: {} under {}", (*controller)->in_one_line(), options.settings.policy.name));
-    (*controller)->run(signals.stop());
-  }
-  return 0;
-}
-
-int serve_cluster(const SlurmOptions& options) {
-  StopSignal signals;
-  RealClock clock;
-  signals.watch([&] { clock.wake(); });
-  auto seal = open_munge(options.munge_socket);
-  if (!seal) return failure(seal.error());
-  WireAgents agents(std::shared_ptr<Seal>(std::move(*seal)));
-  SlurmCommands slurm(options.partitions);
-  bool waits = options.standby, told = false;
-  while (!signals.stop()) {
-    const auto nodes = addressed_nodes(slurm, agents, options);
-    if (!nodes) {
-      tell_log(nodes.error().what);
-      clock.wait_until(clock.now() + kTryAgain);
-      continue;
-    }
-    if (waits) {
-      if (!told) tell_log("standing by");
-      told = true;
-      const auto silence = silence_s(agents, *nodes);
-      if (!silence || *silence < seconds(options.takeover)) {
-        clock.wait_until(clock.now() + kTryAgain);
-        continue;
-      }
-      tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
-    }
-    auto controller = SlurmController::open(slurm, agents, clock, controller_options(options, clock.now()));
-    if (!controller) {
-      tell_log(controller.error().what);
-      clock.wait_until(clock.now() + kTryAgain);
-      continue;
-    }
-    tell_log(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
-    switch ((*controller)->run(signals.stop())) {
-      case SlurmController::Outcome::kStopped:
-        break;
-      case SlurmController::Outcome::kRebuild:
-        tell_log("reading everything anew");
-        waits = false;
-        break;
-      case SlurmController::Outcome::kReplaced:
-        waits = true;
-        told = false;
-        break;
-    }
-  }
-  tell_log("ended; jobs run on, held ones wait for the next controller");
-  return 0;
-}
 
 int check_cluster(const SlurmOptions& options) {
   auto seal = open_munge(options.munge_socket);
@@ -211,7 +94,8 @@ int run_slurm(const Arguments& arguments) {
                             reshape = "60s";
   SlurmOptions options;
   options.state_dir = kControllerState;
-  std::int64_t port = kAgentPort, resumes = 2;
+  std::int64_t port = kAgentPort, resumes = 2, http_port = -1;
+  bool http = false;
   Command command(
       "slurm", "serve|check|config",
       "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
@@ -239,6 +123,8 @@ int run_slurm(const Arguments& arguments) {
   command.option(
       "--resume", resumes, "N",
       "serve: so many times an hour a node is resumed that Slurm drained because a Prolog or Epilog failed; 0: never");
+  command.flag("--http", http, "serve: the page in a browser and /metrics, to read: http://127.0.0.1:7480/");
+  command.option("--http-port", http_port, "PORT", "serve: --http at another port of 127.0.0.1; 0: any free one");
   command.option("--metrics", options.metrics, "FILE",
                  "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
   command.flag("--json", options.json, "check: as JSON");
@@ -287,6 +173,7 @@ int run_slurm(const Arguments& arguments) {
     options.settings = std::move(*settings);
   }
   if (!policy.empty()) options.settings.policy.name = policy;
+  if (const auto good = take_http_flags(options.settings, http, http_port); !good) return usage_error(good.error());
   if (const auto good = check_settings(options.settings); !good) return usage_error(good.error());
   if (!options.shadow) return serve_cluster(options);
   if (options.gpus.empty()) return usage_error(invalid("--shadow: which GPUs has a node? --gpus 4xa100-40gb"));

@@ -1,6 +1,7 @@
 #include "serve/daemon/daemon_metrics.h"
 
 #include "mig/fragmentation.h"
+#include "serve/daemon/fleet_json.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -97,15 +98,6 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   out.program.uptime_s = seconds(daemon.now() - figures.started());
   out.program.paused = daemon.decisions().paused();
   return out;
-}
-
-double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where) {
-  const GpuState& state = cluster.gpu(gpu);
-  const JobId row = state.job_at[index(where)];
-  if (row == kNoJob) return 0;
-  const Platform::Model& model = cluster.platform().model(gpu);
-  const double added = cluster.jobs().added_watts(row, model.type_of_placement[index(where)]);
-  return model.energy_weight(where, added) * state.active_per_weight;
 }
 
 }  // namespace smartmig

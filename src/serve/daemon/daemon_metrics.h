@@ -7,7 +7,4 @@ namespace smartmig {
 
 MetricsInput metrics_of(const Daemon& daemon, const std::string& version);
 
-// What the power model gives to the job on that slice; 0 without one.
-double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where);
-
 }  // namespace smartmig

@@ -219,4 +219,30 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
   return out;
 }
 
+Json short_json(const JobRecord& job, const JobShown& shown) {
+  const bool placed = job.place.gpu >= 0;
+  return {{"id", number(job.id)},
+          {"label", label(job)},
+          {"name", title(job)},
+          {"user", job.owner.name},
+          {"state", name_of(job.status)},
+          {"suspended", job.suspended.has_value()},
+          {"reason", printable(job.reason)},
+          {"kind", job.spec.kind},
+          {"submitted_at", unix_seconds(job.times.submitted)},
+          {"started_at", instant_or_null(job.times.started)},
+          {"ended_at", instant_or_null(job.times.ended)},
+          {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
+          {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
+          {"late_s", seconds(lateness(job, shown.now, shown.expected))},
+          {"gpu", placed ? Json(job.place.gpu) : Json()},
+          {"slice", placed ? Json(to_string(job.place.slice)) : Json()},
+          {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
+          {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},
+          {"joules_j", job.attempt > 0 ? Json(job.energy.joules) : Json()},
+          {"cost", job.attempt > 0 && shown.cost ? Json(*shown.cost) : Json()},
+          {"priority", job.spec.priority},
+          {"attempt", job.attempt}};
+}
+
 }  // namespace smartmig

@@ -20,6 +20,8 @@ struct JobShown {
   bool with_command = true, with_spec = false;
 };
 nlohmann::json to_json(const JobRecord& job, const JobShown& shown);
+// A row of a table: a third of the size of the whole, and nothing that is for the owner only.
+nlohmann::json short_json(const JobRecord& job, const JobShown& shown);
 
 // How late it is, or was: 0 without a deadline; a live job is as late as it will be at least.
 Time lateness(const JobRecord& job, UnixTime now, std::optional<UnixTime> expected);

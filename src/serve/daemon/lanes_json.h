@@ -10,6 +10,8 @@ namespace smartmig {
 // Puts "stays" and "layouts" into `out`. `ids`: the queue's numbers of the fork's jobs; kNoId: one that is not there.
 void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& events, const std::vector<QueueId>& ids,
                UnixTime origin);
+// Puts "outcome", "jobs", "stays" and "layouts" of `count` futures of the fork into `out`; takes as long as they do.
+Result<Ok> put_futures(nlohmann::json& out, const LiveFork& live, const PolicyMaker& policy, int count);
 nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::optional<EnergyPrices>& prices);
 nlohmann::json spread_json(const Spread& spread, UnixTime origin);
 

@@ -66,25 +66,7 @@ Result<Service::Json> DaemonService::futures(const Caller&, int count) {
                  return Ok{};
                }));
   (void)forked;
-  MemoryJournal journal;
-  Outcome expected;
-  SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, count, 1, &journal, &expected));
-  Json jobs = Json::array();
-  for (std::size_t i = 0; i < etas.size(); ++i) {
-    const Eta& eta = etas[i];
-    if (is_phantom(live.ids[i])) continue;
-    jobs.push_back({{"id", number(live.ids[i])},
-                    {"expected_start_at", unix_seconds(eta.expected_start + live.origin)},
-                    {"expected_finish_at", unix_seconds(eta.expected_finish + live.origin)},
-                    {"start_at", count > 0 ? spread_json(eta.start, live.origin) : Json()},
-                    {"finish_at", count > 0 ? spread_json(eta.finish, live.origin) : Json()},
-                    {"deadline_at", eta.deadline == kNever ? Json() : Json(unix_seconds(eta.deadline + live.origin))},
-                    {"on_time_ratio", count > 0 ? Json(eta.on_time_ratio) : Json()},
-                    {"late_s", expected.jobs[i].late_s}});
-  }
-  out["outcome"] = etas.empty() ? Json() : outcome_json(expected, live.origin, live.prices);
-  out["jobs"] = std::move(jobs);
-  put_lanes(out, live.fork, journal.events(), live.ids, live.origin);
+  SMARTMIG_RETURN_IF_ERROR(put_futures(out, live, policy, count));
   return out;
 }
 

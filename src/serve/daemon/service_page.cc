@@ -1,6 +1,5 @@
 // What the page asks: which world this is and who looks at it, the live jobs in short, and the codes of some of them.
 #include "base/json.h"
-#include "base/printable.h"
 #include "report/world_json.h"
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_json.h"
@@ -13,37 +12,12 @@ constexpr std::size_t kMostShort = 20'000;  // jobs in one answer
 constexpr std::size_t kMostEnded = 200;     // ended ones whose rows are read for it
 constexpr std::size_t kMostReasons = 100;
 
-Json at_or_null(UnixTime t) { return t == kNotYet ? Json() : Json(unix_seconds(t)); }
-
-// A row of a table: a third of the size of the whole, and nothing that is for the owner only.
-Json short_json(const Daemon& daemon, const JobRecord& job) {
-  const bool placed = job.place.gpu >= 0;
-  const UnixTime now = daemon.now();
-  std::optional<UnixTime> expected;
-  if (!job.suspended) expected = daemon.state().session.expected_finish(job.id);
-  const auto cost = cost_of(job, daemon.state().settings.priced(), now, expected);
-  return {{"id", number(job.id)},
-          {"label", label(job)},
-          {"name", title(job)},
-          {"user", job.owner.name},
-          {"state", name_of(job.status)},
-          {"suspended", job.suspended.has_value()},
-          {"reason", printable(job.reason)},
-          {"kind", job.spec.kind},
-          {"submitted_at", unix_seconds(job.times.submitted)},
-          {"started_at", at_or_null(job.times.started)},
-          {"ended_at", at_or_null(job.times.ended)},
-          {"deadline_at", job.spec.deadline ? Json(unix_seconds(*job.spec.deadline)) : Json()},
-          {"expected_finish_at", expected ? Json(unix_seconds(*expected)) : Json()},
-          {"late_s", seconds(lateness(job, now, expected))},
-          {"gpu", placed ? Json(job.place.gpu) : Json()},
-          {"slice", placed ? Json(to_string(job.place.slice)) : Json()},
-          {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
-          {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},
-          {"joules_j", job.attempt > 0 ? Json(job.energy.joules) : Json()},
-          {"cost", job.attempt > 0 && cost ? Json(*cost) : Json()},
-          {"priority", job.spec.priority},
-          {"attempt", job.attempt}};
+Json shown_short(const Daemon& daemon, const JobRecord& job) {
+  JobShown shown;
+  shown.now = daemon.now();
+  if (!job.suspended) shown.expected = daemon.state().session.expected_finish(job.id);
+  shown.cost = cost_of(job, daemon.state().settings.priced(), shown.now, shown.expected);
+  return short_json(job, shown);
 }
 
 }  // namespace
@@ -80,7 +54,7 @@ Result<Json> DaemonService::changes(const Caller&, std::uint64_t since) {
                    waiting += is_waiting(job.status);
                    const bool moves = !is_waiting(job.status);  // its joules and its finish change by themselves
                    if (ended && !moves && job.version <= since) continue;
-                   if (moves || jobs.size() < kMostShort) jobs.push_back(short_json(d, job));
+                   if (moves || jobs.size() < kMostShort) jobs.push_back(shown_short(d, job));
                  }
                  return Json{{"version", book.version()},
                              {"whole", !ended.has_value()},
@@ -91,7 +65,7 @@ Result<Json> DaemonService::changes(const Caller&, std::uint64_t since) {
   for (std::size_t i = 0; i < std::min(gone.size(), kMostEnded); ++i) {
     const auto found = record(number(gone[i]));
     if (!found || !is_final(found->status)) continue;  // pruned, or back again
-    SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return short_json(d, *found); }));
+    SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown_short(d, *found); }));
     out["jobs"].push_back(std::move(one));
   }
   return out;

@@ -4,6 +4,7 @@
 
 #include "serve/daemon/daemon_metrics.h"
 #include "serve/daemon/daemon_service.h"
+#include "serve/daemon/fleet_json.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -13,30 +14,23 @@ using Json = nlohmann::json;
 
 Json slice_json(const Daemon& daemon, GpuId gpu, PlacementId where) {
   const BoardState& board = daemon.state().boards.at(int(index(gpu)));
-  const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
   const GpuState& state = daemon.cluster().gpu(gpu);
   const Instance* instance = find_instance(board.board, where);
-  const Profile& profile = model.profile_of(where);
   const JobId row = state.job_at[index(where)];
   const auto dead = board.quarantined.find(index(where));
   const bool in_service = dead == board.quarantined.end();
   int used = 0;
   for (const DeviceProcess& process : board.processes)
     if (instance && process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
-  return {{"name", slice_name(model, where)},
-          {"profile", profile.name},
-          {"start", model.placement(where).start},
-          {"compute_slices", profile.compute_slices},
-          {"memory_slices", profile.memory_slices},
-          {"device", instance ? instance->uuid : ""},
-          {"gpu_instance", instance ? Json(instance->gpu_instance) : Json()},
-          {"job", row == kNoJob || !in_service ? Json() : Json(number(daemon.state().session.belief().record(row)))},
-          {"state", in_service ? "ok" : "quarantined"},
-          {"words", in_service ? "" : dead->second},
-          {"memory_mib", instance ? instance->memory_mib : 0},
-          {"used_mib", used},
-          {"going", !state.target.contains(where)},
-          {"watts_w", modelled_watts(daemon.cluster(), gpu, where)}};
+  Json out = believed_slice_json(daemon.cluster(), gpu, where);
+  out["device"] = instance ? instance->uuid : "";
+  out["gpu_instance"] = instance ? Json(instance->gpu_instance) : Json();
+  out["job"] = row == kNoJob || !in_service ? Json() : Json(number(daemon.state().session.belief().record(row)));
+  out["state"] = in_service ? "ok" : "quarantined";
+  out["words"] = in_service ? "" : dead->second;
+  out["memory_mib"] = instance ? instance->memory_mib : 0;
+  out["used_mib"] = used;
+  return out;
 }
 
 Json reserved_json(const Daemon& daemon, GpuId gpu) {
@@ -54,24 +48,18 @@ Json reserved_json(const Daemon& daemon, GpuId gpu) {
 
 Json gpu_json(const Daemon& daemon, GpuId gpu) {
   const BoardState& board = daemon.state().boards.at(int(index(gpu)));
-  const GpuModel& model = *daemon.state().session.platform().model(gpu).gpu;
-  const GpuState& state = daemon.cluster().gpu(gpu);
   Json slices = Json::array();
-  for (const PlacementId p : state.layout) slices.push_back(slice_json(daemon, gpu, p));
-  return {{"index", index(gpu)},
-          {"uuid", board.board.uuid},
-          {"product", board.board.product},
-          {"model", model.name()},
-          {"watts_w", board.watts},
-          {"energy_j", daemon.state().boards.energy(int(index(gpu))).booked_j()},
-          {"state", service_name(board)},
-          {"words", board.words},
-          {"layout", to_string(model, state.layout)},
-          {"target", to_string(model, state.target)},
-          {"slices", std::move(slices)},
-          {"compute_slices", model.compute_slices()},
-          {"memory_slices", model.memory_slices()},
-          {"reserved", reserved_json(daemon, gpu)}};
+  for (const PlacementId p : daemon.cluster().gpu(gpu).layout) slices.push_back(slice_json(daemon, gpu, p));
+  Json out = believed_gpu_json(daemon.cluster(), gpu);
+  out["uuid"] = board.board.uuid;
+  out["product"] = board.board.product;
+  out["watts_w"] = board.watts;
+  out["energy_j"] = daemon.state().boards.energy(int(index(gpu))).booked_j();
+  out["state"] = service_name(board);
+  out["words"] = board.words;
+  out["slices"] = std::move(slices);
+  out["reserved"] = reserved_json(daemon, gpu);
+  return out;
 }
 
 Json counts_by_state(const Daemon& daemon) {
@@ -94,27 +82,12 @@ Json quarantined_slices(const Daemon& daemon) {
   return out;
 }
 
-Json hourly_json(const PriceCurve& curve) {
-  if (curve.empty()) return Json();
-  Json out = Json::array();
-  for (int hour = 0; hour < 24; ++hour) out.push_back(curve.at_hour(hour));
-  return out;
-}
-
 // The objective since the daemon's start, over the jobs that ended; null before one has.
 Json et_json(const Daemon& daemon) {
   const Counts& counts = daemon.counts();
   const std::uint64_t jobs = std::accumulate(counts.ended.begin(), counts.ended.end(), std::uint64_t{0});
-  if (jobs == 0) return Json();
-  const double energy_wmin = daemon.state().boards.meter().totals().booked_j() / 60;
-  // A sum over jobs weighs a watt-minute by this; a mean by its share of them.
-  const double a = weight_of(daemon.state().settings) / double(jobs);
-  const double mean_min = counts.ended_tardiness_s / 60 / double(jobs);
-  return {{"value", (a * energy_wmin + mean_min) / (a + 1)},
-          {"a_per_wmin", a},
-          {"energy_j", energy_wmin * 60},
-          {"mean_tardiness_s", mean_min * 60},
-          {"jobs", jobs}};
+  return objective_json(jobs, daemon.state().boards.meter().totals().booked_j(), counts.ended_tardiness_s,
+                        weight_of(daemon.state().settings));
 }
 
 }  // namespace
@@ -129,21 +102,7 @@ Result<Json> DaemonService::gpus(const Caller&) {
 
 Result<Json> DaemonService::power(const Caller&, std::uint64_t since) {
   return ask<Json>([since](Daemon& d) -> Result<Json> {
-    const Settings& s = d.state().settings;
-    const auto prices = s.priced();
-    Json points = Json::array();
-    for (const PowerSeries::Point& point : d.state().figures.power.points()) {
-      if (point.covered_s < 1 || point.minute * 60 < std::int64_t(since)) continue;
-      const UnixTime at = from_unix_us(point.minute * 60'000'000);
-      Json price;
-      if (prices && prices->energy_per_kwh > 0)
-        price = s.energy_by_hour.empty() ? prices->energy_per_kwh : s.energy_by_hour.at(at);
-      points.push_back({{"at", point.minute * 60},
-                        {"watts_w", point.watts()},
-                        {"joules_j", point.joules},
-                        {"energy_per_kwh", std::move(price)}});
-    }
-    return Json{{"step_s", 60}, {"now_at", unix_seconds(d.now())}, {"points", std::move(points)}};
+    return power_json(d.state().figures.power, d.state().settings, d.now(), since);
   });
 }
 
@@ -180,11 +139,7 @@ Result<Json> DaemonService::status(const Caller&) {
                         {"fallbacks", d.counts().fallbacks}};
     out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
     out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
-    out["prices"] = Json();
-    if (const auto prices = s.priced())
-      out["prices"] = {{"energy_per_kwh", prices->energy_per_kwh},
-                       {"late_per_hour", prices->late_per_hour},
-                       {"energy_by_hour", hourly_json(s.energy_by_hour)}};
+    out["prices"] = prices_json(s);
     out["et"] = et_json(d);
     out["overtaken_max"] = d.policies().stack().most_overtaken();
     out["visible"] = state.session.belief().visible();

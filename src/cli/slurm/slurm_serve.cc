@@ -1,0 +1,174 @@
+#include "cli/slurm/slurm_serve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/http_doors.h"
+#include "cli/slurm/stop_signal.h"
+#include "serve/http/api.h"
+#include "serve/http/page.h"
+#include "slurm/controller.h"
+#include "slurm/shadow.h"
+#include "slurm/slurm_commands.h"
+#include "slurm/slurm_names.h"
+#include "slurm/slurm_service.h"
+
+namespace smartmig::cli {
+namespace {
+
+constexpr Time kTryAgain{2'000'000};
+
+void tell_log(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
+
+// How long no controller has spoken to any agent that answers; nothing: no agent answers.
+std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
+  std::optional<double> least;
+  std::vector<std::string> names;
+  for (const SlurmNode& node : nodes) names.push_back(node.name);
+  for (const auto& status : ask_each(agents, names, {{"op", "status"}}, Time(3'000'000))) {
+    if (!status) continue;
+    const double here = status->value("since_leader_s", 0.0);
+    least = std::min(least.value_or(here), here);
+  }
+  return least;
+}
+
+SlurmController::Options controller_options(const SlurmOptions& options, UnixTime now) {
+  SlurmController::Options wanted;
+  wanted.settings = options.settings;
+  wanted.state_dir = options.state_dir;
+  wanted.name = short_host_name();
+  wanted.version = SMARTMIG_VERSION;
+  wanted.epoch = std::uint64_t(unix_us(now));
+  wanted.start_patience = options.start_patience;
+  wanted.reshape_limit = options.reshape_limit;
+  wanted.resumes = options.resumes;
+  wanted.metrics_file = options.metrics;
+  wanted.say = tell_log;
+  return wanted;
+}
+
+// The page and the API of this process, whatever controllers it has. Destroyed after the last of them.
+class Desk {
+ public:
+  explicit Desk(LiveClock& clock) : clock_(clock), past_(clock.now()), service_(clock, past_, SMARTMIG_VERSION) {}
+  ~Desk() { service_.close(); }
+  Result<Ok> open(const SlurmOptions& options) {
+    Settings settings = options.settings;
+    settings.places.state_dir = options.state_dir;  // of the page's token
+    SMARTMIG_TRY(doors_, open_doors(page_, settings, false));
+    return Ok{};
+  }
+  SlurmController::Options given(SlurmController::Options options) {
+    if (!doors_.page && !doors_.remote) return options;
+    options.past = &past_;
+    options.attend = [this](SlurmController& controller) { service_.serve(&controller); };
+    return options;
+  }
+  // Without a controller for a while; who asks is told so.
+  void wait(Time time, const std::atomic<bool>& stop) {
+    for (const UnixTime until = clock_.now() + time; !stop && !clock_.wait_until(until);) service_.serve(nullptr);
+    service_.serve(nullptr);
+  }
+
+ private:
+  LiveClock& clock_;
+  SlurmPast past_;
+  SlurmService service_;
+  Api api_{service_, SMARTMIG_VERSION};
+  PageHandler page_{api_};
+  HttpDoors doors_;
+};
+
+}  // namespace
+
+Result<std::vector<SlurmNode>> addressed_nodes(Slurm& slurm, WireAgents& agents, const SlurmOptions& options) {
+  SMARTMIG_TRY(auto nodes, slurm.nodes());
+  std::erase_if(nodes, [](const SlurmNode& node) { return node.units == 0; });
+  for (const SlurmNode& node : nodes) {
+    const auto given = options.agents.find(node.name);
+    agents.set_address(node.name, given != options.agents.end()
+                                      ? given->second
+                                      : fmt::format("{}:{}", node.address, options.agent_port));
+  }
+  return nodes;
+}
+
+int watch_cluster(const SlurmOptions& options) {
+  StopSignal signals;
+  RealClock clock;
+  signals.watch([&] { clock.wake(); });
+  Desk desk(clock);
+  if (const auto opened = desk.open(options); !opened) return failure(opened.error());
+  SlurmCommands slurm(options.partitions);
+  auto shadow = ShadowCluster::open(slurm, options.gpus, clock);
+  if (!shadow) return usage_error(shadow.error());
+  while (!signals.stop()) {
+    auto controller =
+        SlurmController::open(**shadow, **shadow, clock, desk.given(controller_options(options, clock.now())));
+    if (!controller) {
+      tell_log(controller.error().what);
+      desk.wait(kTryAgain, signals.stop());
+      continue;
+    }
+    tell_log(fmt::format("watching only: {} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    (*controller)->run(signals.stop());
+  }
+  return 0;
+}
+
+int serve_cluster(const SlurmOptions& options) {
+  StopSignal signals;
+  RealClock clock;
+  signals.watch([&] { clock.wake(); });
+  auto seal = open_munge(options.munge_socket);
+  if (!seal) return failure(seal.error());
+  WireAgents agents(std::shared_ptr<Seal>(std::move(*seal)));
+  Desk desk(clock);
+  if (const auto opened = desk.open(options); !opened) return failure(opened.error());
+  SlurmCommands slurm(options.partitions);
+  bool waits = options.standby, told = false;
+  while (!signals.stop()) {
+    const auto nodes = addressed_nodes(slurm, agents, options);
+    if (!nodes) {
+      tell_log(nodes.error().what);
+      desk.wait(kTryAgain, signals.stop());
+      continue;
+    }
+    if (waits) {
+      if (!told) tell_log("standing by");
+      told = true;
+      const auto silence = silence_s(agents, *nodes);
+      if (!silence || *silence < seconds(options.takeover)) {
+        desk.wait(kTryAgain, signals.stop());
+        continue;
+      }
+      tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
+    }
+    auto controller = SlurmController::open(slurm, agents, clock, desk.given(controller_options(options, clock.now())));
+    if (!controller) {
+      tell_log(controller.error().what);
+      desk.wait(kTryAgain, signals.stop());
+      continue;
+    }
+    tell_log(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    switch ((*controller)->run(signals.stop())) {
+      case SlurmController::Outcome::kStopped:
+        break;
+      case SlurmController::Outcome::kRebuild:
+        tell_log("reading everything anew");
+        waits = false;
+        break;
+      case SlurmController::Outcome::kReplaced:
+        waits = true;
+        told = false;
+        break;
+    }
+  }
+  tell_log("ended; jobs run on, held ones wait for the next controller");
+  return 0;
+}
+
+}  // namespace smartmig::cli
