@@ -29,7 +29,8 @@ double unix_time() {
 }
 double since(TrainClock::time_point begin) { return std::chrono::duration<double>(TrainClock::now() - begin).count(); }
 
-constexpr const char* kShippedConfigs = "paper, rich, value, hardware, single-low, single-high, single-dqn";
+constexpr const char* kShippedConfigs =
+    "paper, rich, value, hardware, single-low, single-high, single-value, single-dqn";
 
 struct TrainArguments {
   std::string config, resume, out, workload, window, algorithm;
