@@ -3,36 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bound/late_jobs.h"
 #include "bound/linearised.h"
+#include "bound/tardiness_search.h"
 
 namespace smartmig {
 namespace {
 
-constexpr const char* kTardinessName = "the paper's tardiness bound";
-
 constexpr int kPhases = 16;   // thetas of the header: more is tighter and slower
 constexpr int kTangents = 4;  // of f
-
-struct Machines {
-  int slices = 0;
-  TypeId type{};
-  int count = 0;
-};
-
-struct LateJob {
-  double release, deadline;         // minutes
-  std::vector<double> speeds;       // shares of the job a minute, by class of machines; 0: does not run there
-  double fastest = 0, slowest = 0;  // minutes of the whole job
-  double second = 0;                // on the fastest class but the fastest; as `fastest` where there is one class
-  double least = 0;                 // tardiness that no schedule avoids; the deadline is moved by as much
-  // g of the header: what a share of the work done at `at` adds to the tardiness at least.
-  double price(double at, double theta) const {
-    return std::max(0.0, fastest * (std::floor((at - deadline + theta) / fastest) + 1)) - theta;
-  }
-  // f of the header, and its slope: how long before its end the job's work is done on average, at least.
-  double lead(double fast) const { return second / 2 * (1 - fast) * (1 - fast) + fastest * fast * (1 - fast / 2); }
-  double lead_slope(double fast) const { return -(second - fastest) * (1 - fast); }
-};
 
 struct Slots {
   std::vector<double> cuts;  // slot s is [cuts[s], cuts[s + 1]); the last cut opens the slot without end
@@ -158,65 +137,6 @@ class TardinessProgram {
   std::size_t binaries_ = 0;
 };
 
-// The slices of the layouts, or the whole GPUs.
-Result<std::vector<Machines>> make_machines(const Platform& platform, const TardinessOptions& options) {
-  if (platform.models().size() != 1)
-    return invalid("{} holds for one GPU model, not for {}", kTardinessName, platform.spec());
-  const GpuModel& gpu = *platform.models()[0].gpu;
-  if (options.layouts.empty()) {
-    if (options.own_speeds)
-      return invalid("{} with the jobs' own speeds needs the layouts it is to hold for", kTardinessName);
-    return std::vector<Machines>{{gpu.compute_slices(), kNoType, int(platform.gpus())}};
-  }
-  if (options.layouts.size() != platform.gpus())
-    return invalid("{} needs one layout for each of {} GPUs, not {}", kTardinessName, platform.gpus(),
-                   options.layouts.size());
-  std::vector<Machines> machines;
-  for (std::size_t p = 0; p < gpu.profiles().size(); ++p) {
-    Machines m{gpu.profiles()[p].compute_slices, TypeId(p), 0};
-    for (const Shape& shape : options.layouts) m.count += shape.count(int(p));
-    const auto same = std::find_if(machines.begin(), machines.end(), [&](const Machines& other) {
-      return !options.own_speeds && other.slices == m.slices;
-    });
-    if (same != machines.end())
-      same->count += m.count;
-    else if (m.count > 0)
-      machines.push_back(m);
-  }
-  if (machines.empty()) return invalid("{}: the layouts have no slice", kTardinessName);
-  return machines;
-}
-
-// A job with its speeds on the machines; no speeds for one without work.
-Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear,
-                         const std::vector<Machines>& machines) {
-  LateJob job{minutes(jobs.job(id).submit), minutes(jobs.job(id).deadline), {}};
-  for (const Machines& m : machines) {
-    const Time own = linear ? Time{} : jobs.work(id, m.type);
-    if (own < Time{0})
-      return invalid("{} with the jobs' own speeds needs a time of job {} on every slice of the layouts",
-                     kTardinessName, jobs.workload().name_of(index(id)));
-    const double work = linear ? linear->slice_s / 60 / m.slices : minutes(own);
-    if (work <= 0) {
-      job.speeds.clear();
-      job.fastest = 0;
-      break;
-    }
-    job.fastest = job.speeds.empty() ? work : std::min(job.fastest, work);
-    job.slowest = std::max(job.slowest, work);
-    job.speeds.push_back(1 / work);
-  }
-  job.second = job.fastest;
-  for (double fastest_of_others = 0; const double speed : job.speeds)
-    if (speed * job.fastest <= 1 - 1e-12 && speed > fastest_of_others) {
-      fastest_of_others = speed;
-      job.second = 1 / speed;
-    }
-  job.least = std::max(0.0, job.release + job.fastest - job.deadline);
-  job.deadline += job.least;
-  return job;
-}
-
 }  // namespace
 
 Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs,
@@ -254,6 +174,8 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
   const Slots slots = make_slots(late, options.slot_min, horizon);
   result.slots = slots.count();
   for (std::size_t s = 0; s + 1 < slots.count(); ++s) result.slot_min = std::max(result.slot_min, slots.length(s));
+  if (options.search_steps > 0 && !options.layouts.empty())
+    result.schedule_min = (certain + search_tardiness(late, machines, options.search_steps)) / n;
   TardinessProgram program(slots, machines);
   for (const LateJob& job : late) program.add(job);
   SMARTMIG_TRY(const MipAnswer answer, solve_mip(program.mip(), options.limits, kTardinessName));

@@ -47,6 +47,7 @@ struct TardinessOptions {
   // Each job at its own speed on each slice instead of the linearised one: tighter, needs layouts, refuses nothing.
   bool own_speeds = false;
   MipLimits limits;
+  int search_steps = 0;  // orders tried for a good schedule (tardiness_search.h), given layouts; 0: none is looked for
 };
 
 struct TardinessBound {
@@ -54,7 +55,8 @@ struct TardinessBound {
   double slot_min = 0;  // D: width of the widest slot, and the most that slots lose against the optimum
   double mip_gap_min =
       0;  // what the solver left open: optimum of the program <= mean_min + mip_gap_min; infinite if unknown
-  bool proven_optimal = false;  // the solver finished: mip_gap_min is its tolerance
+  bool proven_optimal = false;         // the solver finished: mip_gap_min is its tolerance
+  double schedule_min = kMipInfinity;  // mean tardiness of the best schedule found: no optimum is above it
   std::size_t slots = 0, binaries = 0;
   int nodes = 0;
   double seconds = 0;

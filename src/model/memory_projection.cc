@@ -262,4 +262,30 @@ RestartVerdict MemoryProjection::verdict(double limit_mib, double expected_total
   return verdict;
 }
 
+RestartVerdict MemoryProjection::line_verdict(double limit_mib, double expected_total_s) {
+  RestartVerdict verdict;
+  double count = 0, t = 0, y = 0, tt = 0, ty = 0;
+  for (const Bin& bin : bins_) {
+    if (bin.at_s < last_at_ / 2) continue;
+    const double at = bin.at_s - last_at_;  // small numbers: their squares keep their digits
+    ++count;
+    t += at;
+    y += bin.high;
+    tt += at * at;
+    ty += at * bin.high;
+  }
+  const double spread = count > 0 ? tt - t * t / count : 0;
+  if (samples_ >= kFewest && spread > 0 && expected_total_s > last_at_) {
+    const double slope = std::max(0.0, (ty - t * y / count) / spread);
+    const double at_end = seen_ + slope * (expected_total_s - last_at_);
+    if (at_end > limit_mib) {
+      verdict.passing = {1, std::max(0.0, limit_mib - seen_) / slope};
+      verdict.needs_mib = at_end;
+    }
+  }
+  in_a_row_ = verdict.needs_mib > 0 ? in_a_row_ + 1 : 0;
+  verdict.restart = in_a_row_ >= kAgain;
+  return verdict;
+}
+
 }  // namespace smartmig

@@ -90,6 +90,11 @@ class MemoryProjection {
   // To be called once per sample (or less often): counts how often in a row a restart was the better choice.
   RestartVerdict verdict(double limit_mib, double expected_total_s, const RestartCosts& costs);
 
+  // As MIGM has it (arXiv 2508.18556), for jobs whose end is known: a least-squares line through the second half of the
+  // time so far, hung on the highest so far and carried to the end. Restart as soon as it passes the limit there, kAgain
+  // times in a row, whatever that costs. Without an expected end, or after it, never.
+  RestartVerdict line_verdict(double limit_mib, double expected_total_s);
+
  private:
   struct Bin {
     double at_s = 0, high = 0;  // of its last sample; highest

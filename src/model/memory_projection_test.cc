@@ -126,6 +126,26 @@ TEST(MemoryProjection, ProbabilityFallsWithTheLimitAndIsOneWhereItWasPassed) {
   }
 }
 
+TEST(MemoryProjection, ALineToTheKnownEndIsSureAfterTenSamples) {
+  const auto at = [](const std::function<double(double)>& mib, double limit, double expected) {
+    MemoryProjection p;
+    for (double t = 2; t <= 600; t += 2) {
+      p.add(t, mib(t));
+      if (const RestartVerdict v = p.line_verdict(limit, expected); v.restart) {
+        EXPECT_GT(v.needs_mib, limit);
+        return t;
+      }
+    }
+    return -1.0;
+  };
+  const auto decoding = [](double t) { return 3000 + 5 * t; };  // to 6000 MiB after 600 s
+  EXPECT_NEAR(at(decoding, 4864, 600), 20, 2);
+  EXPECT_EQ(at(decoding, 6100, 600), -1) << "it fits";
+  EXPECT_EQ(at(decoding, 4864, 0), -1) << "no end is known";
+  const auto loading = [](double t) { return std::min(t / 6, 1.0) * 4000; };
+  EXPECT_EQ(at(loading, 4864, 600), -1) << "the weights are in";
+}
+
 TEST(MemoryProjection, ACheckpointMakesRestartingCheap) {
   const auto p = watched([](double t) { return 1000 + 2 * t; }, 600);
   const auto f = p.forecast(1500);

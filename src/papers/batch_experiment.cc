@@ -1,5 +1,6 @@
 #include "papers/batch_experiment.h"
 
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -35,22 +36,44 @@ class Watch {
         if (seen.attempt) {
           out.joules_by_speed += watts_[i] * jobs_[i].speed[std::size_t(seen.slices - 1)] * (now - seen.since);
           if (at != daemon.live_jobs().end()) out.lost_s += now - seen.since;
+          mib_seconds += memory_of(i, seen.slices, now - seen.since);
         }
-        seen = {attempt, 0, now};
+        seen = {attempt, 0, now, false};
         if (runs)
           seen.slices = int(
               parse_int(at->second.place.slice.profile.substr(0, at->second.place.slice.profile.find('g'))).value());
+      }
+      if (at == daemon.live_jobs().end() && !seen.ended) {
+        seen.ended = true;
+        ends_s += now;
       }
     }
     out.most_at_once = std::max(out.most_at_once, running);
   }
   std::vector<QueueId> ids;
+  double ends_s = 0;       // sum over jobs that are over
+  double mib_seconds = 0;  // held by attempts that are over
 
  private:
   struct Seen {
     int attempt = 0, slices = 0;
     double since = 0;
+    bool ended = false;
   };
+  // MiB-seconds of an attempt that ran for so long from the job's start: straight lines between the script's points.
+  double memory_of(std::size_t i, int slices, double run_s) const {
+    const EmulatedScript script = jobs_[i].script();
+    const double whole_s = script.seconds[std::size_t(slices - 1)], until = std::min(1.0, run_s / whole_s);
+    double sum = 0, from = 0;
+    const auto add = [&](double to) {
+      if (to <= from) return;
+      sum += (script.mib_at(from) + script.mib_at(to)) / 2 * (to - from) * whole_s;
+      from = to;
+    };
+    for (const auto& [share, mib] : script.memory) add(std::min(share, until));
+    add(until);
+    return sum;
+  }
   const std::vector<BatchJob>& jobs_;
   std::vector<double> watts_;  // on the whole GPU, above idle
   std::map<QueueId, Seen> seen_;
@@ -70,6 +93,7 @@ DaemonHostOptions options_of(const BatchSetting& setting, std::string state) {
   options.settings.places.driver = "emulate:" + setting.gpus;
   options.settings.places.state_dir = std::move(state);
   options.settings.policy.name = setting.policy;
+  options.settings.oom.early = setting.early;
   options.settings.energy.sample = from_seconds(setting.sample_s);
   options.settings.host.cpus = 1024;  // of no account here, and the same on every host
   options.settings.host.mem_mib = 1 << 22;
@@ -96,12 +120,13 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
     spec.directory = "/";
     spec.environment = job.script().to_environment();
     spec.estimate = from_seconds(job.whole_s);
-    if (setting.profiled && job.profiled) {
+    if (setting.told >= JobsTold::kProfiled && job.profiled) {
       spec.kind = job.kind;
-    } else if (setting.profiled) {
+    } else if (setting.told != JobsTold::kNothing) {
       spec.estimate = from_seconds(job.whole_s / job.speed[0]);
       spec.estimate_slices = 1;
     }
+    if (setting.told == JobsTold::kMemory) spec.mem_mib = int(std::ceil(job.peak_mib()));
     specs.push_back(std::move(spec));
     one_by_one += job.whole_s;
   }
@@ -123,8 +148,13 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
   SMARTMIG_TRY(const double joules_after, board_joules(*host));
   out.joules = joules_after - joules_before;
   for (std::size_t g = 0; g < daemon.state().boards.size(); ++g)
-    out.joules_by_speed +=
-        daemon.state().session.platform().model(GpuId(std::uint32_t(g))).power.idle() * out.makespan_s;
+    out.idle_joules += daemon.state().session.platform().model(GpuId(std::uint32_t(g))).power.idle() * out.makespan_s;
+  out.joules_by_speed += out.idle_joules;
+  double memory_mib = 0;
+  for (std::size_t g = 0; g < daemon.state().boards.size(); ++g)
+    memory_mib += double(daemon.state().session.platform().model(GpuId(std::uint32_t(g))).gpu->spec().memory_mib);
+  out.memory_used = watch.mib_seconds / (memory_mib * out.makespan_s);
+  out.turnaround_s = watch.ends_s / double(jobs.size()) - unix_seconds(begin);
   const Counts& counts = daemon.counts();
   out.done = int(counts.ended[std::size_t(JobStatus::kDone)]);
   out.failed = int(counts.ended[std::size_t(JobStatus::kFailed)]);

@@ -9,13 +9,20 @@
 
 namespace smartmig {
 
+// What the daemon is told of a job beside its time on the whole GPU.
+enum class JobsTold : std::uint8_t {
+  kNothing,
+  kIterations,  // how many it makes, as an instrumented framework counts them: its time on one slice
+  kProfiled,    // what `smartmig profile` would find: the kind of jobs that its tables have, of others as above
+  kMemory       // as profiled, and the memory it will need
+};
+
 struct BatchSetting {
   std::string gpus = "1xa100-40gb";
   std::string policy = "planner";
-  // The daemon is told what `smartmig profile` would find: the kind of jobs whose speeds and memory its tables have, of
-  // others the time on one slice instead of that on the whole GPU.
-  bool profiled = false;
-  double sample_s = 2;  // of memory and energy
+  JobsTold told = JobsTold::kNothing;
+  std::string early = "projection";  // the setting oom.early
+  double sample_s = 2;               // of memory and energy
 };
 
 struct BatchOutcome {
@@ -25,6 +32,9 @@ struct BatchOutcome {
   double joules_by_speed = 0;  // idle watts, and of each job the whole GPU's watts in proportion to its speed
   std::uint64_t out_of_memory = 0, early = 0, operations = 0;  // restarts; slices made and destroyed
   double lost_s = 0;                                           // run by attempts that came to nothing
+  double turnaround_s = 0;                                     // from submit to end, mean over jobs
+  double memory_used = 0;                                      // by jobs, over that of all GPUs, mean over the makespan
+  double idle_joules = 0;                                      // of the boards, in joules_by_speed
   int most_at_once = 0;
 };
 

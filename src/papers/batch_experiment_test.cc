@@ -50,10 +50,44 @@ TEST(BatchExperimentTest, AFailureRestartsOnLargerSlicesUntilItFits) {
   EXPECT_GT(run->lost_s, 0);
 }
 
+// Growth to 9000 MiB: on 1g.5gb it fails after half of its 1400 s, a line to its end is sure after ten samples.
+TEST(BatchExperimentTest, RestartsByALineAreSoonerAndNoneWhereTheyAreOff) {
+  BatchSetting setting;
+  setting.policy = "migm-a";
+  setting.told = JobsTold::kIterations;
+  const std::vector<BatchJob> jobs = {linear({{0, 1000}, {1, 9000}}), linear({{0, 1000}})};
+  setting.early = "line";
+  const auto line = run_batch(jobs, setting);
+  setting.early = "off";
+  const auto off = run_batch(jobs, setting);
+  ASSERT_TRUE(line) << line.error().what;
+  ASSERT_TRUE(off) << off.error().what;
+  EXPECT_EQ(line->done + off->done, 4);
+  EXPECT_EQ(line->early, 1u);
+  EXPECT_EQ(line->out_of_memory, 0u);
+  EXPECT_EQ(off->early, 0u);
+  EXPECT_EQ(off->out_of_memory, 1u);
+  EXPECT_LT(line->lost_s, 40);
+  EXPECT_GT(off->lost_s, 600);
+  EXPECT_LT(line->turnaround_s, off->turnaround_s);
+}
+
+// One after the other on a GPU of 40,960 MiB, 200 s each: the one holds 2000 MiB on average, the other 4000.
+TEST(BatchExperimentTest, TurnaroundAndMemoryUsedAreCounted) {
+  BatchSetting setting;
+  setting.policy = "none+edf";
+  setting.told = JobsTold::kMemory;
+  const auto run = run_batch({linear({{0, 1000}, {1, 3000}}), linear({{0, 4000}})}, setting);
+  ASSERT_TRUE(run) << run.error().what;
+  EXPECT_NEAR(run->turnaround_s, (200 + 400) / 2.0, 5);
+  EXPECT_NEAR(run->memory_used, (2000 * 200 + 4000 * 200) / (40960 * run->makespan_s), 0.001);
+  EXPECT_NEAR(run->idle_joules, 40 * run->makespan_s, 1);
+}
+
 TEST(BatchExperimentTest, GrowthIsForeseenAndCostsLessThanTheFailure) {
   BatchSetting setting;
   setting.policy = "migm-a";
-  setting.profiled = true;
+  setting.told = JobsTold::kProfiled;
   const std::vector<BatchJob> jobs = {linear({{0, 1000}, {1, 9000}}), linear({{0, 1000}})};
   const auto run = run_batch(jobs, setting);
   ASSERT_TRUE(run) << run.error().what;
@@ -112,7 +146,7 @@ TEST(BatchExperimentTest, MemoryOnRecordIsBelievedAgainstTheLooksOfIt) {
   BatchSetting setting;
   setting.policy = "migm-a";
   const auto unknown = run_batch({job}, setting);
-  setting.profiled = true;
+  setting.told = JobsTold::kProfiled;
   const auto known = run_batch({job}, setting);
   ASSERT_TRUE(unknown && known);
   EXPECT_EQ(unknown->early, 1u);

@@ -268,23 +268,29 @@ Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t se
 }
 
 double throughput_bound(const std::vector<BatchJob>& jobs, const GpuModel& model) {
-  double compute = 0, memory = 0, whole = 0;
-  for (const BatchJob& job : jobs) {
-    double least_compute = job.whole_s, least_memory = job.whole_s;
-    for (std::size_t p = 0; p < model.profiles().size(); ++p) {
-      const Profile& profile = model.profiles()[p];
-      if (!(model.schedulable_profiles() >> p & 1) || profile.memory_mib < job.peak_mib()) continue;
-      const double speed = job.speed[std::size_t(profile.compute_slices - 1)];
-      if (speed <= 0) continue;
-      const double s = job.whole_s / speed;
-      least_compute = std::min(least_compute, s * profile.compute_slices / model.compute_slices());
-      least_memory = std::min(least_memory, s * profile.memory_slices / model.spec().memory_slices);
+  // For any share x, time is at least the sum of what each job takes of x compute and (1 - x) memory slices at the least.
+  constexpr int kSteps = 200;
+  double least_s = 0, whole_s = 0;
+  for (const BatchJob& job : jobs) whole_s += job.whole_s;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double x = double(step) / kSteps;
+    double sum = 0;
+    for (const BatchJob& job : jobs) {
+      double least = job.whole_s;
+      for (std::size_t p = 0; p < model.profiles().size(); ++p) {
+        const Profile& profile = model.profiles()[p];
+        if (!(model.schedulable_profiles() >> p & 1) || profile.memory_mib < job.peak_mib()) continue;
+        const double speed = job.speed[std::size_t(profile.compute_slices - 1)];
+        if (speed <= 0) continue;
+        const double share = x * profile.compute_slices / model.compute_slices() +
+                             (1 - x) * profile.memory_slices / model.spec().memory_slices;
+        least = std::min(least, job.whole_s / speed * share);
+      }
+      sum += least;
     }
-    compute += least_compute;
-    memory += least_memory;
-    whole += job.whole_s;
+    least_s = std::max(least_s, sum);
   }
-  return whole / std::max(compute, memory);
+  return whole_s / least_s;
 }
 
 }  // namespace smartmig

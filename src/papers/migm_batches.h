@@ -47,7 +47,7 @@ struct BatchJob {
 Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t seed, int count);
 
 // How much faster than one at a time on the whole GPU the jobs could be at most on slices of this model, memory known,
-// packing perfect: compute slices and memory slices are counted one by one, each job on its best size for each.
+// packing perfect: jobs may be split over sizes, compute slices and memory slices are counted, and neither may run out.
 double throughput_bound(const std::vector<BatchJob>& jobs, const GpuModel& model);
 
 }  // namespace smartmig

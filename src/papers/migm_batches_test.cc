@@ -65,6 +65,11 @@ TEST(MigmBatchesTest, TheBoundCountsSlicesThatHaveTheMemory) {
   EXPECT_NEAR(throughput_bound({flat}, a100()), 7, 1e-9);
   flat.memory = {{0, 15000}};  // 3g.20gb: half the memory
   EXPECT_NEAR(throughput_bound({flat}, a100()), 2, 1e-9);
+  // Slices of one: half of the jobs need 2 of 8 memory slices each, the others 1: memory runs out before compute.
+  BatchJob small = flat;
+  small.memory = {{0, 1000}};
+  flat.memory = {{0, 9000}};
+  EXPECT_NEAR(throughput_bound({flat, small}, a100()), 2 / (3.0 / 8), 0.01);
   flat.memory = {{0, 30000}};
   EXPECT_NEAR(throughput_bound({flat}, a100()), 1, 1e-9);
 }

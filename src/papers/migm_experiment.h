@@ -18,8 +18,13 @@ inline constexpr const char* kMigmWords =  // how to read its tables; whole line
     "decoding (seven at once: 1.65x the\n"
     "throughput, 1.72x the watts above idle). by slices: the boards' counters, watts in proportion to busy slices, "
     "which flatters small ones.\n"
-    "The bound counts slices with memory known and packing perfect. operations: slices made and destroyed. lost: "
-    "seconds of attempts that were restarted.\n";
+    "of most: of what the curves allow, compute and memory slices counted, memory known, packing perfect; by speed only "
+    "idle watts can be won.\n"
+    "migm-a and migm-b restart early by a line to the last iteration, whose number they are told; ours: best is told "
+    "nothing but the time on the whole GPU.\n"
+    "turnaround: from submit to end, mean over jobs. memory used: mean share of the GPU's that jobs hold. operations: "
+    "slices made and destroyed.\n"
+    "lost: seconds of attempts that were restarted.\n";
 
 // kInvalid: GPUs that the curves are not of, or a batch that is not known.
 Result<Ok> check_options(const MigmOptions& options);

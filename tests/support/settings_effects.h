@@ -153,6 +153,19 @@ inline std::string attempts_after_words(const Settings& s) {
                           [](EmulatedDaemon& d) { return d.ended(QueueId(1)).reason; });
 }
 
+// Of a job that outgrows the smallest slice half-way.
+inline std::string early_restarts(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.submit(1, [](JobSpec& spec) {
+    spec.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:9000",
+                        "SMARTMIG_EMULATED_SECONDS=1:1400,2:700,3:470,4:350,7:200"};
+    spec.estimate = from_seconds(1400);
+    spec.estimate_slices = 1;
+  });
+  d.run(1e4);
+  return fmt::format("{}", d.daemon().counts().early_restarts);
+}
+
 inline std::string hook_ran(Settings s) {
   TempDir dir;
   const std::string program = dir.file("hook", fmt::format("#!/bin/sh\ncat > {}/told.part && mv {}/told.part {}/told\n",

@@ -131,6 +131,7 @@ struct Settings {
   struct Oom {
     std::vector<std::string> patterns = {"torch.OutOfMemoryError", "CUDA out of memory", "CUDA_ERROR_OUT_OF_MEMORY",
                                          "cudaErrorMemoryAllocation"};
+    std::string early = "projection";  // who restarts before it fails: projection, line, or off (memory_watch.h)
     bool operator==(const Oom&) const = default;
   } oom;
 

@@ -260,6 +260,11 @@ std::vector<SettingField> setting_fields(Settings& c) {
                  "program run with {event, mail_user, job} on its standard input for --mail-type; empty: none",
                  c.hooks.mail),
       texts("oom.patterns", "texts in the end of a failed job's log that mean: out of GPU memory", c.oom.patterns),
+      text_field(
+          "oom.early",
+          "who restarts on a larger slice before it fails: projection (where that should cost less), line (a straight "
+          "line to its expected end passes the slice), off",
+          c.oom.early),
   };
 }
 

@@ -186,6 +186,8 @@ std::string toml_key(const std::string& key) {
 Result<Ok> check_settings(const Settings& c) {
   if (c.places.driver != "nvml" && c.places.driver != "mps" && !c.places.driver.starts_with("emulate:"))
     return invalid("driver '{}' is not known: nvml, mps or emulate:8xa100-40gb", c.places.driver);
+  if (c.oom.early != "projection" && c.oom.early != "line" && c.oom.early != "off")
+    return invalid("oom.early '{}' is not known: projection, line or off", c.oom.early);
   if (c.policy.name.empty()) return invalid("policy is empty: name one, for example best");
   if (c.tcp.listen.empty()) return Ok{};
   if (c.tcp.token_file.empty())

@@ -37,6 +37,7 @@ TEST(Settings, EveryFieldTakesAnotherValueAndKeepsIt) {
   c.hooks.on_finish = "/opt/größe/fertig";
   c.limits.priorities["jörg"] = 2;
   c.oom.patterns = {"Speicher voll: ä"};
+  c.oom.early = "line";
   const auto again = parse_settings("again", to_toml(c, true));
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(*again, c);
@@ -77,6 +78,7 @@ TEST(Settings, TcpNeedsATokenAndACertificate) {
   EXPECT_NE(refusal("[tcp]\nlisten = \"0.0.0.0:7443\"").find("tcp.token_file"), std::string::npos);
   EXPECT_NE(refusal("[tcp]\nlisten = \"0.0.0.0:7443\"\ntoken_file = \"t\"").find("tcp.certificate"), std::string::npos);
   EXPECT_EQ(refusal("[tcp]\nlisten = \"127.0.0.1:7443\"\ntoken_file = \"t\"\ntls = false"), "accepted");
+  EXPECT_NE(refusal("[oom]\nearly = \"soon\"").find("oom.early 'soon' is not known"), std::string::npos);
   EXPECT_NE(refusal("driver = \"cuda\"").find("driver 'cuda' is not known"), std::string::npos);
 }
 

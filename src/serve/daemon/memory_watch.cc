@@ -39,6 +39,13 @@ std::string tail_of(const std::string& path) {
 
 }  // namespace
 
+EarlyRestart early_restart_named(std::string_view name) {
+  if (name == "line") return EarlyRestart::kLine;
+  if (name == "off") return EarlyRestart::kOff;
+  SMARTMIG_CHECK(name == "projection", "early restart '{}'", name);
+  return EarlyRestart::kProjection;
+}
+
 std::optional<JobMemory> MemoryWatch::requests_of(const JobRecord& job) const {
   return job.spec.exact_memory ? runner_.memory_of(attempt_of(job)) : std::nullopt;
 }
@@ -55,9 +62,11 @@ bool MemoryWatch::saw(JobRecord& job, int used_mib) {
 }
 
 std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int used_mib, double elapsed_s,
-                                                       double total_s, int limit_mib, int largest_mib) {
+                                                       double total_s, int limit_mib, int largest_mib,
+                                                       EarlyRestart how) {
   MemoryProjection& projection = projections_[job.id];
   projection.add(elapsed_s, used_mib);
+  if (how == EarlyRestart::kOff) return std::nullopt;
   if (limit_mib <= 0 || limit_mib >= largest_mib || used_mib <= 0 || job.stop_reason != StopReason::kNone)
     return std::nullopt;
   // Who declared a size and may not be stopped is left alone: it ends as it ends.
@@ -70,7 +79,8 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
   costs.restart_s = seconds(restart_time(job.spec));
   costs.lost_if_restarted = job.spec.checkpoint_signal ? 0 : elapsed_s;
   costs.lost_if_failed = elapsed_s;
-  const RestartVerdict verdict = projection.verdict(limit_mib, total_s, costs);
+  const RestartVerdict verdict = how == EarlyRestart::kLine ? projection.line_verdict(limit_mib, total_s)
+                                                            : projection.verdict(limit_mib, total_s, costs);
   if (!verdict.restart) return std::nullopt;
   return Early{std::clamp(int(verdict.needs_mib), limit_mib + 1, largest_mib),
                fmt::format("early restart: {} MiB of {} MiB after {:.0f} s, about {:.0f} MiB projected ({:.0f} % sure "

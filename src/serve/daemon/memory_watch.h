@@ -11,6 +11,14 @@
 
 namespace smartmig {
 
+enum class EarlyRestart : std::uint8_t {
+  kProjection,  // where that is expected to cost less than going on
+  kLine,        // where a straight line to its expected end passes the slice's memory, as in MIGM
+  kOff          // never
+};
+// Of the setting oom.early. REQUIRES: one of "projection", "line", "off".
+EarlyRestart early_restart_named(std::string_view name);
+
 class MemoryWatch {
  public:
   explicit MemoryWatch(const JobRunner& runner) : runner_(runner) {}
@@ -24,7 +32,7 @@ class MemoryWatch {
   };
   // `limit_mib`: of its slice; `largest_mib`: of the fleet's largest; `total_s`: its expected run time, 0: unknown.
   std::optional<Early> project(const JobRecord& job, int used_mib, double elapsed_s, double total_s, int limit_mib,
-                               int largest_mib);
+                               int largest_mib, EarlyRestart how = EarlyRestart::kProjection);
 
   struct Shortage {        // why an attempt failed for want of GPU memory
     int needed_mib = 0;    // at the least; 0: nothing tells

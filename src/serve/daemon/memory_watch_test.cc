@@ -39,6 +39,19 @@ TEST(MemoryWatch, SteadyGrowthPastTheSliceIsRestartedEarly) {
   EXPECT_NE(early->words.find("early restart"), std::string::npos);
 }
 
+TEST(MemoryWatch, ByALineItRestartsSoonerAndWhereItIsOffNever) {
+  Watched w, off;
+  std::optional<MemoryWatch::Early> early;
+  int second = 0;
+  for (; second < 600 && !early; second += 10)
+    early = w.watch.project(w.job, 500 + 8 * second, second, 3600, 5000, 40000, EarlyRestart::kLine);
+  ASSERT_TRUE(early);
+  EXPECT_LE(second, 120);
+  EXPECT_NEAR(early->needs_mib, 500 + 8 * 3600, 300);
+  for (second = 0; second < 600; second += 10)
+    EXPECT_FALSE(off.watch.project(off.job, 500 + 8 * second, second, 3600, 5000, 40000, EarlyRestart::kOff));
+}
+
 TEST(MemoryWatch, WhoIsOnTheLargestSliceOrDeclaredASizeIsLeftAlone) {
   Watched w;
   for (int second = 0; second < 600; second += 10)

@@ -206,6 +206,7 @@ Effects effects() {
       {"hooks.on_finish", {"hooks.on_finish = \"set\"", hook_ran}},
       {"hooks.mail", {"hooks.mail = \"set\"", hook_ran}},
       {"oom.patterns", {"oom.patterns = [\"Speicher voll\"]", attempts_after_words}},
+      {"oom.early", {"oom.early = \"off\"", early_restarts, "policy = \"migm-a\"\n"}},
   };
 }
 
