@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/command.h"
 #include "cli/http_doors.h"
 #include "cli/slurm/stop_signal.h"
+#include "cli/verbs.h"
 #include "serve/http/api.h"
 #include "serve/http/page.h"
 #include "slurm/controller.h"

@@ -1,5 +1,6 @@
 #include "serve/daemon/fleet_json.h"
 
+#include "live/gpu/driver.h"
 #include "mig/shape.h"
 
 namespace smartmig {
