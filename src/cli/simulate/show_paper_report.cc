@@ -124,7 +124,8 @@ std::string paper_page(const PaperReport& report) {
   for (const PaperSection& section : report.sections) {
     if (section.header.empty()) continue;  // a mark alone, which stands in the table of marks
     std::string inner = section.mark.empty() ? "" : mark_html(section);
-    inner += section.svg + "<div class=\"scroll\"><table><thead><tr>";
+    if (!section.svg.empty()) inner += "<div style=\"max-width:46rem\">" + section.svg + "</div>";
+    inner += "<div class=\"scroll\"><table><thead><tr>";
     for (const std::string& cell : section.header) inner += "<th>" + html_escape(cell) + "</th>";
     inner += "</tr></thead><tbody>";
     for (const auto& row : section.rows) {
