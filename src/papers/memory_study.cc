@@ -81,6 +81,7 @@ void Foresight::add(const Foresight& o) {
   cases += o.cases;
   doomed += o.doomed;
   fitting += o.fitting;
+  asked += o.asked;
   heralded += o.heralded;
   missed += o.missed;
   missed_heralded += o.missed_heralded;
@@ -153,6 +154,7 @@ Foresight judge(const MemoryCase& job, ForesightMethod method) {
     while (failure < job.curve.mib.size() && job.curve.mib[failure] <= limit) ++failure;
     const bool doomed = failure < job.curve.mib.size();
     ++(doomed ? result.doomed : result.fitting);
+    result.asked += !doomed && slice + 1 < ladder.size();
     const bool announced = doomed && heralded(job.curve, failure, limit);
     result.heralded += announced;
     if (doomed && attempt == 0) result.oracle_s = job.restart_s;

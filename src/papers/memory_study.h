@@ -38,6 +38,7 @@ struct Foresight {                         // sums over cases
   int missed = 0;                          // doomed attempts that ran into the failure
   int missed_heralded = 0;                 // of the heralded ones
   int false_restarts = 0;                  // fitting attempts that were restarted
+  int asked = 0;                           // fitting attempts where a larger slice was to be had
   int over = 0;                            // restarts that went to a larger slice than needed
   double saved_share = 0;                  // over foreseen failures: share of the doomed attempt not run
   double lost_s = 0;                       // work and restart seconds lost

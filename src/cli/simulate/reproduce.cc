@@ -18,6 +18,7 @@
 #include "papers/migbench_experiment.h"
 #include "papers/migm_experiment.h"
 #include "papers/one_gpu.h"
+#include "papers/restart_study.h"
 #include "papers/smart_mig.h"
 #include "papers/smart_mig_fig11.h"
 #include "papers/smart_mig_static.h"
@@ -45,7 +46,7 @@ struct ExperimentName {
 };
 constexpr ExperimentName kExperiments[] = {{"all", ""},    {"a", "smart-mig"}, {"b", "one-gpu"}, {"c", "migm"},
                                            {"far", ""},    {"a-static", ""},   {"a-fig11", ""},  {"bounds-tiny", ""},
-                                           {"memory", ""}, {"migbench", ""},   {"learning", ""}};
+                                           {"memory", ""}, {"migbench", ""},   {"learning", ""}, {"restart", ""}};
 
 Result<std::string> experiment_named(const std::string& text) {
   std::string known;
@@ -92,7 +93,8 @@ Result<Ok> check_ranges(const ReproduceOptions& o) {
   if (o.what == "a-static") return check_options(o.tables);
   if (o.what == "learning") return check_options(o.learning);
   const bool all = o.what == "all";
-  if ((all || o.what == "memory") && (o.cases < 1 || o.cases > 100'000)) return invalid("--cases 1 to 100000");
+  if ((all || o.what == "memory" || o.what == "restart") && (o.cases < 1 || o.cases > 100'000))
+    return invalid("--cases 1 to 100000");
   if ((all || o.what == "a-fig11") && (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 ||
                                        o.fig11.slot_min < 0.01 || o.fig11.slot_min > 60 || o.fig11.time_limit_s < 0))
     return invalid("--repetitions 1 to 10000, --slot 0.01 to 60 minutes, --time-limit at least 0");
@@ -136,6 +138,9 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   if (o.what == "a-fig11") return fig11_report(o.fig11, progress);
   if (o.what == "bounds-tiny") return tiny_bounds_report(int(o.threads), progress);
   if (o.what == "learning") return learning_report(o.learning, progress);
+  if (o.what == "restart")
+    return restart_report(
+        {int(o.cases), o.first_seed ? std::uint64_t(o.first_seed) : kFirstReportSeed, int(o.threads)});
   return memory_report(int(o.cases), int(o.threads));
 }
 
@@ -144,14 +149,15 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
   Command command(
-      "reproduce", "all|a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|learning",
+      "reproduce", "all|a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|restart|learning",
       "Prints what the papers print beside what we measure on report days. all: every figure and table of the three papers "
       "with a mark, reproduced, differs or not possible here, and the reason; finished parts are kept, so that the same "
       "command goes on where it was stopped. a or smart-mig: every table and "
       "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
       "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; migbench: MIGBench's 500 jobs on 8 H100s beside the NVIDIA DRA driver and HAMi; a-static: static partitions only; a-fig11: the "
       "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
-      "memory: foreseeing that a job will not fit its slice; learning: what is learned of commands that nobody described, and "
+      "memory: foreseeing that a job will not fit its slice; restart: the same for LLM jobs under several allocators, with what they "
+      "print and earlier runs; learning: what is learned of commands that nobody described, and "
       "what the queue loses until then, through the daemon on an emulated A100.",
       "smartmig reproduce all --html papers.html");
   command.positional(o.what);
@@ -164,7 +170,8 @@ int run_reproduce(const Arguments& arguments) {
                  "a-fig11: seconds of cuts and branching for each instance and bound, after the linear relaxation");
   command.option("--bound-days", o.smart_mig.bound_days, "N",
                  "a: prove the ET bound of so many days and print the gaps");
-  command.option("--cases", o.cases, "N", "memory: jobs of each family of curves");
+  command.option("--cases", o.cases, "N",
+                 "memory, restart: jobs of each family of curves, or of each allocator and schedule");
   command.option("--commands", o.learning.commands, "N", "learning: commands whose times are predicted");
   command.option("--sites", o.learning.sites, "N", "learning: queues, each of 25 commands");
   command.option("--rounds", o.learning.rounds, "N", "learning: times that each queue gets its commands");
@@ -172,7 +179,8 @@ int run_reproduce(const Arguments& arguments) {
   command.option("--batch", o.migm.batch, "NAME",
                  "c: one batch or group only: general, ml, llm, ...; far: one family: good, bad, mix, extreme, wide");
   command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10; migbench: seeds, 0: 1");
-  command.option("--first-seed", o.first_seed, "S", "c, far, learning: seed of the first batch; 0: 205000 and 200000");
+  command.option("--first-seed", o.first_seed, "S",
+                 "c, far, learning, restart: seed of the first batch; 0: 205000 and 200000");
   command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
   command.option("--keep", o.keep, "DIR", "all: results of finished parts, by settings and program");
   command.flag("--small", o.small, "all: two days and few jobs, to see that it works");
