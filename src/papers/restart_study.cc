@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* kMethodNames[] = {"work and history", "device memory over time", "wait for failure"};
 
-// As the daemon's MemoryWatch does it.
 class RestartWatch {
  public:
   RestartWatch(const LlmJob& job, RestartMethod method) : job_(job), method_(method) {

@@ -1,5 +1,5 @@
 // Early restarts judged on made LLM jobs (llm_jobs.h): what is lost by waiting for the failure, by the projection of device memory
-// over time alone (model/memory_projection.h), and by what the daemon does with a job's words and earlier runs besides
+// over time alone (model/memory_projection.h), and by a job's words, its allocator and earlier runs besides
 // (model/work_projection.h). Paired; deterministic for any number of threads.
 #pragma once
 #include <cstdint>
