@@ -11,6 +11,7 @@
 #include "cli/simulate/run_options.h"
 #include "cli/simulate/show_paper_report.h"
 #include "cli/verbs.h"
+#include "eval/seeds.h"
 #include "papers/all_papers.h"
 #include "papers/far_experiment.h"
 #include "papers/learning_report.h"
