@@ -9,21 +9,21 @@
 namespace smartmig {
 namespace {
 
-double in_blocks(double held) { return std::ceil(held / 20) * 20; }
+double in_steps(double held) { return std::ceil(held / 20) * 20; }
 
-WorkSample sample(double at_s, double device_mib) {
+WorkSample seen_at(double at_s, double device_mib) {
   WorkSample s;
   s.at_s = at_s;
   s.device_mib = device_mib;
   return s;
 }
 WorkSample decoding(int tokens, double end) {  // 1000 MiB and 2 MiB a token, one a second
-  WorkSample s = sample(tokens, in_blocks(1000 + 2.0 * tokens));
+  WorkSample s = seen_at(tokens, in_steps(1000 + 2.0 * tokens));
   s.size = s.done = tokens;
   s.size_max = s.of = end;
   return s;
 }
-RestartCosts costs(double at) { return {30, at, at}; }
+RestartCosts costs_at(double at) { return {30, at, at}; }
 
 TEST(WorkProjection, ADecoderIsRestartedLongBeforeItsSliceIsFull) {
   WorkProjection work;
@@ -31,7 +31,7 @@ TEST(WorkProjection, ADecoderIsRestartedLongBeforeItsSliceIsFull) {
   int tokens = 1;
   for (; tokens < 2000 && !verdict.restart; tokens += 10) {
     work.add(decoding(tokens, 4000));
-    verdict = work.verdict(5000, 0, costs(tokens));
+    verdict = work.verdict(5000, 0, costs_at(tokens));
   }
   ASSERT_TRUE(verdict.restart);
   EXPECT_LT(tokens, 400) << "a tenth of its work is enough";
@@ -42,7 +42,7 @@ TEST(WorkProjection, WhatFitsIsLeftAlone) {
   WorkProjection work;
   for (int tokens = 1; tokens < 4000; tokens += 10) {
     work.add(decoding(tokens, 4000));
-    ASSERT_FALSE(work.verdict(9984, 0, costs(tokens)).restart) << tokens;
+    ASSERT_FALSE(work.verdict(9984, 0, costs_at(tokens)).restart) << tokens;
   }
 }
 
@@ -51,14 +51,14 @@ TEST(WorkProjection, StagesGoOnAsTheyBegan) {
   RestartVerdict verdict;
   int step = 1;
   for (; step <= 800 && !verdict.restart; ++step) {
-    WorkSample s = sample(step, 0);
+    WorkSample s = seen_at(step, 0);
     s.size = 128 * (1 + step / 100);  // to 1024 at step 700
-    s.device_mib = in_blocks(1000 + 4 * s.size);
+    s.device_mib = in_steps(1000 + 4 * s.size);
     s.done = step;
     s.of = 800;
     work.set_allocator(AllocatorFamily::kPlain);
     work.add(s);
-    verdict = work.verdict(4000, 0, costs(step));
+    verdict = work.verdict(4000, 0, costs_at(step));
   }
   ASSERT_TRUE(verdict.restart);
   EXPECT_LT(step, 350) << "it is full at 600";
@@ -71,16 +71,16 @@ bool restarts_for_lengths(double most, std::uint64_t seed) {
   Rng rng(seed);
   double highest = 0;
   for (int step = 1; step < 400; ++step) {
-    WorkSample s = sample(step, 0);
+    WorkSample s = seen_at(step, 0);
     s.size = std::min(most, std::round(200 * std::exp(0.5 * rng.normal())));
     s.size_max = most;
-    highest = std::max(highest, in_blocks(1000 + 4 * s.size));
+    highest = std::max(highest, in_steps(1000 + 4 * s.size));
     if (highest > 4500) return false;  // too late
     s.device_mib = highest;
     s.done = step;
     s.of = 4000;
     work.add(s);
-    if (work.verdict(4500, 0, costs(step)).restart) return true;
+    if (work.verdict(4500, 0, costs_at(step)).restart) return true;
   }
   return false;
 }
@@ -96,35 +96,35 @@ TEST(WorkProjection, TheLongestOfManyLengthsIsForeseenAndNeverAboveTheMost) {
 
 TEST(WorkProjection, ASecondRunKnowsThePeak) {
   WorkProjection first;
-  for (int second = 1; second < 1000; ++second) first.add(sample(second, in_blocks(500 + 7.0 * second)));
+  for (int second = 1; second < 1000; ++second) first.add(seen_at(second, in_steps(500 + 7.0 * second)));
   for (const double limit : {5000.0, 9984.0}) {
     WorkProjection second;
     second.remember(first.to_past(40'000));
-    second.add(sample(1, 600));
-    second.verdict(limit, 0, costs(1));
-    second.add(sample(2, 620));
-    EXPECT_EQ(second.verdict(limit, 0, costs(2)).restart, limit < 7500);
+    second.add(seen_at(1, 600));
+    second.verdict(limit, 0, costs_at(1));
+    second.add(seen_at(2, 620));
+    EXPECT_EQ(second.verdict(limit, 0, costs_at(2)).restart, limit < 7500);
   }
 }
 
 TEST(WorkProjection, WhatIsTakenAtTheStartTellsNothing) {
   WorkProjection first;
-  for (int second = 1; second < 1000; ++second) first.add(sample(second, 36'000));
+  for (int second = 1; second < 1000; ++second) first.add(seen_at(second, 36'000));
   EXPECT_TRUE(first.to_past(40'000).fixed);
   WorkProjection second;
   second.remember(first.to_past(40'000));
   for (int at = 1; at < 100; ++at) {
-    second.add(sample(at, 9000));
-    EXPECT_FALSE(second.verdict(9984, 0, costs(at)).restart);
+    second.add(seen_at(at, 9000));
+    EXPECT_FALSE(second.verdict(9984, 0, costs_at(at)).restart);
   }
 }
 
 TEST(WorkProjection, ImpossibleValuesAreIgnored) {
   WorkProjection work;
-  work.add(sample(1, -5));
-  work.add(sample(std::nan(""), 5));
-  work.add(sample(2, 100));
-  work.add(sample(1, 9000));
+  work.add(seen_at(1, -5));
+  work.add(seen_at(std::nan(""), 5));
+  work.add(seen_at(2, 100));
+  work.add(seen_at(1, 9000));
   EXPECT_LE(work.needs(5000, 0), 110);
 }
 
@@ -135,14 +135,14 @@ TEST(WorkProjection, AnyWordsAreSurvived) {  // property: logs say what they lik
     if (rng.below(2)) work.set_allocator(AllocatorFamily(rng.below(5)));
     const auto any = [&] { return rng.below(4) ? double(rng.below(1 << (1 + rng.below(30)))) : -1; };
     for (int i = 1; i < 120; ++i) {
-      WorkSample s = sample(i, double(rng.below(40'000)));
+      WorkSample s = seen_at(i, double(rng.below(40'000)));
       s.held_mib = any();
       s.size = any();
       s.size_max = any();
       s.done = any();
       s.of = any();
       work.add(s);
-      const RestartVerdict verdict = work.verdict(9984, any(), costs(i));
+      const RestartVerdict verdict = work.verdict(9984, any(), costs_at(i));
       ASSERT_GE(verdict.passing.probability, 0) << "seed " << seed;
       ASSERT_LE(verdict.passing.probability, 1.01) << "seed " << seed;
       ASSERT_FALSE(std::isnan(verdict.cost_go_on_s)) << "seed " << seed;
