@@ -4,66 +4,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/model_source/command_flags.h"
 #include "model/model_source/model_facts.h"
 
 namespace smartmig {
 namespace {
-
-// The flags of a command line, "--per-device-x" and "--per_device_x" alike; of several of one name the last.
-class Flags {
- public:
-  explicit Flags(const std::vector<std::string>& words) : words_(words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      std::string_view word = words[i];
-      if (word.size() < 2 || word[0] != '-' || parse_double(word)) continue;
-      const auto equals = word.find('=');
-      std::string name(word.substr(0, equals));
-      if (name.starts_with("--")) std::replace(name.begin() + 2, name.end(), '-', '_');
-      std::string value;
-      if (equals != word.npos)
-        value = word.substr(equals + 1);
-      else if (i + 1 < words.size() && (words[i + 1].empty() || words[i + 1][0] != '-' || parse_double(words[i + 1])))
-        value = words[i + 1];
-      values_[name] = value;
-    }
-  }
-  bool has(const std::string& name) const {  // given, and not as "--fp16 False"
-    const auto at = values_.find(name);
-    return at != values_.end() && lower(at->second) != "false" && at->second != "0";
-  }
-  std::string text(const std::string& name) const {
-    const auto at = values_.find(name);
-    return at == values_.end() ? "" : at->second;
-  }
-  // Sets `key` by the first of the flags that has a value.
-  bool take(ModelFacts& facts, const char* key, std::initializer_list<const char*> names) const {
-    for (const char* name : names)
-      if (const std::string value = text(name); !value.empty()) {
-        facts.set(key, value, name);
-        return true;
-      }
-    return false;
-  }
-  // The part after the last slash of the first word that ends in .py or is a program's name.
-  std::string script() const {
-    for (const std::string& word : words_)
-      if (word.ends_with(".py")) return word.substr(word.rfind('/') + 1);
-    return "";
-  }
-  bool names(std::string_view program) const {
-    return std::any_of(words_.begin(), words_.end(),
-                       [&](const std::string& w) { return w.substr(w.rfind('/') + 1) == program; });
-  }
-  std::string after(std::string_view program) const {
-    for (std::size_t i = 0; i + 1 < words_.size(); ++i)
-      if (words_[i] == program && !words_[i + 1].starts_with("-")) return words_[i + 1];
-    return "";
-  }
-
- private:
-  const std::vector<std::string>& words_;
-  std::map<std::string, std::string> values_;
-};
 
 std::string lower_dtype(const std::string& word) {
   const std::string w = lower(word);
@@ -73,7 +18,7 @@ std::string lower_dtype(const std::string& word) {
   return "";
 }
 
-void take_mixed_precision(const Flags& flags, ModelFacts& facts, const char* why) {
+void take_mixed_precision(const CommandFlags& flags, ModelFacts& facts, const char* why) {
   for (const char* name : {"--bf16", "--fp16", "--amp", "--half"})
     if (flags.has(name)) {
       facts.set("precision", std::string(name) == "--bf16" ? "bf16" : "fp16", name);
@@ -87,7 +32,7 @@ void take_mixed_precision(const Flags& flags, ModelFacts& facts, const char* why
   facts.assume("precision", "fp32", why);
 }
 
-void take_optimiser(const Flags& flags, ModelFacts& facts, std::initializer_list<const char*> names) {
+void take_optimiser(const CommandFlags& flags, ModelFacts& facts, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const std::string word = lower(flags.text(name));
     if (word.empty()) continue;
@@ -106,7 +51,7 @@ void take_optimiser(const Flags& flags, ModelFacts& facts, std::initializer_list
   }
 }
 
-bool several_gpus(const Flags& flags, std::initializer_list<const char*> names, ModelFacts& facts) {
+bool several_gpus(const CommandFlags& flags, std::initializer_list<const char*> names, ModelFacts& facts) {
   for (const char* name : names)
     if (const auto n = parse_double(flags.text(name)); n && *n > 1) {
       facts.refused = fmt::format("it is spread over {:g} GPUs ({})", *n, name);
@@ -115,7 +60,7 @@ bool several_gpus(const Flags& flags, std::initializer_list<const char*> names, 
   return false;
 }
 
-ModelFacts vllm(const Flags& flags) {
+ModelFacts vllm(const CommandFlags& flags) {
   ModelFacts facts;
   facts.program = "vLLM";
   facts.set("task", "infer", "vLLM serves");
@@ -136,7 +81,7 @@ ModelFacts vllm(const Flags& flags) {
   return facts;
 }
 
-ModelFacts text_generation(const Flags& flags) {
+ModelFacts text_generation(const CommandFlags& flags) {
   ModelFacts facts;
   facts.program = "text-generation-inference";
   facts.set("task", "infer", "it serves");
@@ -153,7 +98,7 @@ ModelFacts text_generation(const Flags& flags) {
   return facts;
 }
 
-ModelFacts llama_cpp(const Flags& flags) {
+ModelFacts llama_cpp(const CommandFlags& flags) {
   ModelFacts facts;
   facts.program = "llama.cpp";
   facts.set("task", "infer", "llama.cpp");
@@ -166,7 +111,7 @@ ModelFacts llama_cpp(const Flags& flags) {
   return facts;
 }
 
-ModelFacts hugging_face(const Flags& flags) {
+ModelFacts hugging_face(const CommandFlags& flags) {
   ModelFacts facts;
   facts.program = "Hugging Face Trainer";
   flags.take(facts, "model", {"--model_name_or_path"});
@@ -202,7 +147,7 @@ ModelFacts hugging_face(const Flags& flags) {
   return facts;
 }
 
-ModelFacts nano_gpt(const Flags& flags) {
+ModelFacts nano_gpt(const CommandFlags& flags) {
   ModelFacts facts;
   facts.program = "nanoGPT";
   for (const auto& [key, name] :
@@ -232,7 +177,7 @@ bool infers_by_name(const std::string& script) {
 }
 
 // Images: torchvision's references (--model, batches of 32), PyTorch's imagenet example (-a, of 256).
-ModelFacts images(const Flags& flags, const char* flag) {
+ModelFacts images(const CommandFlags& flags, const char* flag) {
   ModelFacts facts;
   const bool example = std::string_view(flag) != "--model";
   facts.program = example ? "PyTorch's imagenet example" : "torchvision's references";
@@ -248,7 +193,7 @@ ModelFacts images(const Flags& flags, const char* flag) {
   return facts;
 }
 
-ModelFacts plain_script(const Flags& flags, const std::string& script) {
+ModelFacts plain_script(const CommandFlags& flags, const std::string& script) {
   ModelFacts facts;
   if (!flags.take(
           facts, "model",
@@ -271,43 +216,9 @@ ModelFacts plain_script(const Flags& flags, const std::string& script) {
   return facts;
 }
 
-// The words of a line of shell: quotes and backslashes as sh has them, nothing expanded.
-std::vector<std::string> words_of_line(std::string_view line) {
-  std::vector<std::string> out;
-  std::string word;
-  bool open = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote) {
-      if (c == quote)
-        quote = 0;
-      else
-        word += c;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      open = true;
-    } else if (c == '\\' && i + 1 < line.size()) {
-      word += line[++i];
-      open = true;
-    } else if (c == ' ' || c == '\t' || c == ';' || c == '&' || c == '|') {
-      if (open) out.push_back(std::move(word));
-      word.clear();
-      open = false;
-    } else if (c == '#' && !open) {
-      break;
-    } else {
-      word += c;
-      open = true;
-    }
-  }
-  if (open) out.push_back(std::move(word));
-  return out;
-}
-
 }  // namespace
 
-std::string script_of(const std::vector<std::string>& command) { return Flags(command).script(); }
+std::string script_of(const std::vector<std::string>& command) { return CommandFlags(command).script(); }
 std::string task_by_name(const std::string& script) {
   return trains_by_name(script) ? "train" : infers_by_name(script) ? "infer" : "";
 }
@@ -317,7 +228,7 @@ ModelFacts read_command_facts(const std::vector<std::string>& command) {
   if (command.empty() || command.size() > kMostWords) return {};
   // A line for the shell in one word, as `sh -c` has it.
   if (command.size() == 3 && command[1] == "-c" && command[0].ends_with("sh")) return read_script_facts(command[2]);
-  const Flags flags(command);
+  const CommandFlags flags(command);
   const std::string script = flags.script(), program = command[0].substr(command[0].rfind('/') + 1);
   ModelFacts facts;
   if ((flags.names("vllm") && flags.names("serve")) || flags.text("-m").starts_with("vllm.entrypoints"))
