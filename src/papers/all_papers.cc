@@ -25,7 +25,6 @@ struct Absent {
 };
 constexpr Absent kAbsent[] = {
     {kSmartMig, "Figs 1, 2 and 5", kMarkNotPossible, "what they show is not in the material that this project has"},
-    {kOneMig, "A DQN agent, the predecessor of its PPO", kMarkNotBuilt, "this program trains by PPO alone"},
     {kOneMig, "Its other figures and tables", kMarkNotPossible,
      "of this paper only the three gains are known here: -68 %, -31 % and -26 %"},
     {kMigm, "Its figures on a real A100", kMarkNotPossible,

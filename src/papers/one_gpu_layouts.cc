@@ -89,8 +89,7 @@ Result<PaperSection> rules_by_configuration(const char* load, double a, const On
 Result<std::vector<PaperSection>> layouts_by_hour_and_queue(const char* load, double a, const OneGpuOptions& options) {
   SMARTMIG_TRY(const Setting setting, one_gpu_setting(load, a));
   std::vector<PaperSection> out;
-  for (const std::string& policy :
-       {fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), std::string("planner")}) {
+  for (const std::string policy : {"meanfield[single-value]+value", "planner"}) {
     ExplainOptions explain{seeds_from(kFirstReportSeed, std::size_t(options.days)),
                            seeds_from(kFirstValidationSeed, 2),
                            {},

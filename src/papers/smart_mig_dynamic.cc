@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kPaperStatic = "static[1,1,2,3,3,5,5,10]+cedf";
 constexpr const char* kPaperEdf = "static[3]+edf";
+constexpr const char* kTaughtController = "meanfield[meanfield-value]+value";
 constexpr const char* kPaperController = "meanfield[meanfield-paper]+cedf";
 constexpr Time kCut = std::chrono::seconds(4);  // off every deadline, for repartitioning that takes no time
 
@@ -60,6 +61,8 @@ const std::vector<DynamicTable>& dynamic_tables() {
         {"search+cedf", ours},
         {"twice+cedf", ours},
         {"meanfield+cedf", network},
+        {"search+value", ours},
+        {kTaughtController, network},
         {"planner+cedf", ours},
         {"planner", ours}},
        true},
