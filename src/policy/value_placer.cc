@@ -27,12 +27,14 @@ void ValuePlacer::see_types(const Cluster& cluster) {
   on_offer_.clear();
   slots_.clear();
   for (std::size_t t = 0; t < count.size(); ++t)
-    if (count[t] > 0) {
-      on_offer_.push_back(TypeId(t));
-      slots_.push_back(count[t]);
-    }
-  SMARTMIG_CHECK(on_offer_.size() <= SlotMarket::kMaxTypes, "{} slice types at once; the placer 'value' takes {}",
-                 on_offer_.size(), SlotMarket::kMaxTypes);
+    if (count[t] > 0) on_offer_.push_back(TypeId(t));
+  // More than the market takes: those of which most are free; the others are offered when these have gone.
+  if (on_offer_.size() > SlotMarket::kMaxTypes) {
+    std::stable_sort(on_offer_.begin(), on_offer_.end(),
+                     [&](TypeId a, TypeId b) { return count[index(a)] > count[index(b)]; });
+    on_offer_.resize(SlotMarket::kMaxTypes);
+  }
+  for (const TypeId type : on_offer_) slots_.push_back(count[index(type)]);
 }
 
 void ValuePlacer::offer(const Cluster& cluster, double w) {
@@ -116,10 +118,13 @@ void ValuePlacer::place(const Cluster& cluster, const UsableSlices& usable, Plan
     if (preemptive || cluster.state(job).phase == JobPhase::kQueued) jobs_.push_back(job);
   board_.reset(cluster, usable, preemptive);
   see_types(cluster);
-  offer(cluster, w_);
-  take_slices(cluster);
+  assigned_.clear();
+  if (!on_offer_.empty()) {
+    offer(cluster, w_);
+    take_slices(cluster);
+  }
   // Waiting may be worth the energy it saves, but not for ever: without a running job no event would wake the placer.
-  if (assigned_.empty() && !jobs_.empty() && (preemptive || cluster.running() == 0)) {
+  if (assigned_.empty() && !on_offer_.empty() && !jobs_.empty() && (preemptive || cluster.running() == 0)) {
     offer(cluster, 0);
     take_slices(cluster);
   }

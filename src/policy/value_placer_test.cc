@@ -46,6 +46,14 @@ TEST(ValuePlacer, SomethingRunsHoweverDearEnergyIs) {
   EXPECT_EQ(d.plan_of(placer), (Plans{"0>0:4g.20gb@0"}));
 }
 
+TEST(ValuePlacer, WithoutAFreeSliceNobodyStarts) {
+  PlacingScene d("1xa100-40gb", {"7g@0"}, {job(0, 600, linear(10)), job(0, 11, linear(10))},
+                 {CostModel::kHardware, {}});
+  d.start(0, 0, "7g@0");
+  ValuePlacer placer(shipped_job_weights(), 0);
+  EXPECT_EQ(d.plan_of(placer), Plans{});
+}
+
 // With free energy every slice is used as long as jobs wait, each by one job, and no job twice.
 TEST(ValuePlacer, FillsAllSlicesOnce) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

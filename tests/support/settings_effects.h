@@ -4,6 +4,9 @@
 #include <regex>
 #include <thread>
 
+#include "live/gpu/mps_driver.h"
+#include "mig/catalog.h"
+#include "serve/daemon/gpu_access.h"
 #include "serve/http/api.h"
 #include "serve/http/listen_options.h"
 #include "support/emulated_daemon.h"
@@ -32,6 +35,13 @@ inline std::string how_it_opens(Settings s) {
   options.in_process = true;
   const auto opened = DaemonHost::open(std::move(options));
   return opened ? "it runs" : opened.error().what;
+}
+
+inline std::string sms_of_a_soft_slice(const Settings& s) {
+  DaemonHostOptions options;
+  options.settings = s;
+  const GpuModel& model = **Catalog::builtin().find("h200-141gb");
+  return fmt::format("{} %", MpsDriver::thread_percentage(model, 0, gpu_access_of(options, "").overlap));
 }
 
 inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).host().state_dir(); }

@@ -88,6 +88,13 @@ TEST_F(MpsTest, ChildGetsItsLimits) {
   EXPECT_EQ(e["CUDA_MPS_PIPE_DIRECTORY"], pipe());
   EXPECT_EQ(e["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "46");  // 60 of 132 SMs
   EXPECT_EQ(e["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=71424M");
+  options.overlap = 2;
+  driver = std::move(*MpsDriver::open(fake, options));
+  const auto wider = driver->environment(GpuId{0}, *made, ::getuid());
+  ASSERT_TRUE(wider) << wider.error().what;
+  std::map<std::string, std::string> w(wider->begin(), wider->end());
+  EXPECT_EQ(w["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "91");  // 120 of 132
+  EXPECT_EQ(w["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=71424M");
   EXPECT_EQ(e["SMARTMIG_DEVICE"], made->uuid);
 }
 

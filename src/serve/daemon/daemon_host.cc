@@ -73,18 +73,22 @@ DaemonHost::~DaemonHost() {
   runner_.reset();
 }
 
-Result<Ok> DaemonHost::open_driver() {
+GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::string& state_dir) {
   GpuAccessOptions access;
-  access.driver = options_.settings.places.driver;
-  access.state_dir = state_dir_;
-  access.nvml = options_.nvml;
-  access.like = options_.like;
-  access.overlap = options_.settings.mps.overlap;
-  access.adopt = options_.adopt;
-  access.clock = options_.clock;
-  access.power = options_.power;
-  access.seed = options_.emulation_seed;
-  SMARTMIG_TRY(GpuAccess opened, open_gpus(access));
+  access.driver = options.settings.places.driver;
+  access.state_dir = state_dir;
+  access.nvml = options.nvml;
+  access.like = options.like;
+  access.overlap = options.settings.mps.overlap;
+  access.adopt = options.adopt;
+  access.clock = options.clock;
+  access.power = options.power;
+  access.seed = options.emulation_seed;
+  return access;
+}
+
+Result<Ok> DaemonHost::open_driver() {
+  SMARTMIG_TRY(GpuAccess opened, open_gpus(gpu_access_of(options_, state_dir_)));
   machine_ = std::move(opened.machine);
   clock_ = std::move(opened.clock);
   driver_ = std::move(opened.driver);

@@ -27,6 +27,10 @@ struct DaemonHostOptions {
   std::function<Result<Settings>()> reread;  // of the configuration file; empty: there is none
 };
 
+// What the GPUs are opened with.
+struct GpuAccessOptions;
+GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::string& state_dir);
+
 class DaemonHost {
  public:
   static Result<std::unique_ptr<DaemonHost>> open(DaemonHostOptions options);

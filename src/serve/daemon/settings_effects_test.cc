@@ -187,6 +187,7 @@ Effects effects() {
        {"prelaunch.cpus = 1", started_ahead, "prelaunch.all = true\nhost.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"prelaunch.mem",
        {"prelaunch.mem = \"150M\"", started_ahead, "prelaunch.all = true\nprelaunch.cpus = 8\nhost.mem = \"64G\"\n"}},
+      {"mps.overlap", {"mps.overlap = 3", sms_of_a_soft_slice}},
       {"energy.sample", {"energy.sample = \"7s\"", next_sample}},
       {"logs.max_mib", {"logs.max_mib = 1", log_bytes}},
       {"logs.keep_days", {"logs.keep_days = 50", kept, "jobs.keep_days = 60\n"}},
