@@ -36,7 +36,7 @@ pack() {  # BUILD DIR
 settings() { nvidia-smi --query-gpu=uuid,mig.mode.current,compute_mode,persistence_mode,power.limit,ecc.mode.current,clocks.max.sm --format=csv,noheader; }
 spend() { awk "BEGIN{printf \"%d\", $1}"; }
 mig() { LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" "$@"; }
-began() { run=$1 H200_RESULTS=$out/$1.jobs.jsonl; export H200_RESULTS; sleep 2; say "$1"; t0=$(now); }
+began() { run=$1 H200_RESULTS=$out/$1.jobs.jsonl; export H200_RESULTS; rm -f "$H200_RESULTS"; sleep 2; say "$1"; t0=$(now); }
 ended() { local t1; t1=$(now); echo "$run,$t0,$t1,\"$1\"" >>"$out/runs.csv"; printf '%s: %.1f s (%s)\n' "$run" "$(awk "BEGIN{print $t1-$t0}")" "$1"; }
 
 mps_quit() {  # PIPE: and waits for the end, since it removes its pipes last. A container without an init keeps zombies.
@@ -46,7 +46,6 @@ mps_quit() {  # PIPE: and waits for the end, since it removes its pipes last. A 
 }
 
 one() {  # every job alone on the whole GPU, without MPS
-  rm -f "$out/one.jobs.jsonl"
   began one
   while read -r name kind steps; do
     python3 "$jobs" job "$name" "$kind" "$steps" >"$out/log/one.$name" 2>&1 </dev/null || echo "one: $name failed"

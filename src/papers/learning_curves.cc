@@ -108,7 +108,12 @@ class Site {
  public:
   Site(const CurveSet& curves, const std::vector<SizeCurve>& kinds, std::vector<SyntheticCommand> commands, bool soft,
        double noise, std::uint64_t seed)
-      : history_(curves), kinds_(kinds), commands_(std::move(commands)), soft_(soft), noise_(noise), rng_(seed) {
+      : history_(curves, {soft, 1}),
+        kinds_(kinds),
+        commands_(std::move(commands)),
+        soft_(soft),
+        noise_(noise),
+        rng_(seed) {
     runs_.resize(commands_.size());
   }
   void run_each_once() {
@@ -134,7 +139,7 @@ class Site {
   template <class Add>
   void errors(const Add& add) {
     for (std::size_t c = 0; c < commands_.size(); ++c) {
-      const Forecast known = history_.forecast({commands_[c].name, {}}, {7, soft_, {}});
+      const Forecast known = history_.forecast({commands_[c].name, {}}, {7, {}});
       for (const int slices : kLearningSizes) {
         const double truth = deterministic_log(commands_[c].seconds_on(slices, soft_ ? 1 - slices / 7.0 : 0));
         const double predicted[kLearners] = {deterministic_log(known.sizes[std::size_t(slices - 1)].s),

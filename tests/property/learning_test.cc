@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-constexpr ForecastQuestion kSeven{7, false, {}};
+constexpr ForecastQuestion kSeven{7, {}};
 
 PastRun run_of(const SyntheticCommand& command, int slices, double factor = 1) {
   PastRun run;
@@ -106,7 +106,8 @@ TEST(LearningProperty, WhateverWasSeenIsStoredAndReadAlike) {
   for (int seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(std::uint64_t(seed), 7);
-    History history, same;
+    const BoardSharing sharing{rng.below(2) == 0, rng.uniform(1, 9)};
+    History history(CurveSet::builtin(), sharing), same(CurveSet::builtin(), sharing);
     for (int i = 0; i < 60; ++i) {
       CommandKey key{"p" + std::to_string(rng.below(3)) + " x" + std::to_string(rng.below(3)), {}};
       for (double& number : key.numbers) number = rng.below(2) == 0 ? 0 : rng.uniform(-20, 20);
@@ -120,7 +121,7 @@ TEST(LearningProperty, WhateverWasSeenIsStoredAndReadAlike) {
       run.ended = from_unix_us(std::int64_t(rng.below(1u << 30)) * 1'000'000);
       history.add(key, run);
       same.add(key, run);
-      const Forecast known = history.forecast(key, {rng.below(2) == 0 ? 7 : 4, rng.below(2) == 0, {}});
+      const Forecast known = history.forecast(key, {rng.below(2) == 0 ? 7 : 4, {}});
       same.forecast(key, kSeven);
       if (!known.whole_s) continue;
       for (int k = 0; k < 4; ++k) {

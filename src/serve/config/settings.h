@@ -82,7 +82,7 @@ struct Settings {
   } prelaunch;
 
   struct Mps {
-    double overlap = 2;  // of the SMs, times a soft slice's share
+    double overlap = 7;  // of the SMs, times a soft slice's share
     bool operator==(const Mps&) const = default;
   } mps;
 

@@ -26,6 +26,20 @@ std::shared_ptr<JobTable> fresh_table(const Platform& platform, std::size_t capa
   return std::make_shared<JobTable>(std::move(*table));
 }
 
+// Where slices overlap each may use the SMs of a larger one, and takes that one's time.
+void share_board(Job& job, const BoardSharing& sharing, int of) {
+  const auto alone = job.work;
+  for (int k = 1; k <= of; ++k) {
+    if (alone[std::size_t(k - 1)] == kCannotRun) continue;
+    for (int larger = of; larger > k; --larger) {
+      const Time there = alone[std::size_t(larger - 1)];
+      if (there == kCannotRun || double(larger) / of > sharing.share(k, of)) continue;
+      job.work[std::size_t(k - 1)] = there;
+      break;
+    }
+  }
+}
+
 // Before a job makes progress where it goes on from what it saved.
 Time resume_time(const JobRecord& record) {
   const bool saved = record.spec.checkpoint_signal != 0 && record.work.remaining < 1;
@@ -60,18 +74,20 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.reservation = reservation_tag(record.spec.reservation);
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
+  const int whole = std::min(reference.compute_slices(), kMaxComputeSlices);
   if (measured_on(kind, reference.name())) {
     const KindCurve curve = curve_of(kind, reference.name());
     curve.set_work(job, curve.largest, whole_s);
+    share_board(job, sharing_, whole);
     for (std::size_t k = 0; k < job.work.size() && record.work.shape[0] > 0; ++k)
       if (job.work[k] != kCannotRun) job.work[k] = from_seconds(whole_s * record.work.shape[k]);
   } else if (record.work.shape[0] > 0) {
-    for (int k = 1; k <= std::min(reference.compute_slices(), kMaxComputeSlices); ++k)
+    for (int k = 1; k <= whole; ++k)
       job.work[std::size_t(k - 1)] = from_seconds(whole_s * record.work.shape[std::size_t(k - 1)]);
   } else {
-    const int whole = reference.compute_slices();
-    for (int k = 1; k <= std::min(whole, kMaxComputeSlices); ++k)
-      job.work[std::size_t(k - 1)] = from_seconds(whole_s * std::pow(double(whole) / k, kUnknownExponent));
+    for (int k = 1; k <= whole; ++k)
+      job.work[std::size_t(k - 1)] =
+          from_seconds(whole_s * std::pow(1 / sharing_.share(k, reference.compute_slices()), kUnknownExponent));
   }
   for (Time& time : job.work)
     if (time >= Time{0}) time += resume_time(record);

@@ -15,6 +15,7 @@
 
 #include "model/cluster.h"
 #include "policy/power_cap.h"
+#include "serve/daemon/board_sharing.h"
 #include "serve/daemon/job_record.h"
 
 namespace smartmig {
@@ -50,6 +51,8 @@ class Belief {
 
   void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
   void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
+  void set_sharing(BoardSharing sharing) { sharing_ = sharing; }
+  BoardSharing sharing() const { return sharing_; }
   Job job_of(const JobRecord& record, UnixTime presented_deadline, bool made_up = false) const;
   // Would it run anywhere? Without taking a row.
   Result<Ok> fits(const JobRecord& record) const;
@@ -63,6 +66,7 @@ class Belief {
   UnixTime origin_;
   PowerCaps caps_;
   int user_slices_ = 0;
+  BoardSharing sharing_;
   std::size_t capacity_, used_ = 0;
   std::map<QueueId, JobId> row_of_;
   struct Row {

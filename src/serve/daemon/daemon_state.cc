@@ -43,7 +43,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name()}, last_event),
       book(world.store),
-      estimates(settings, session, std::move(history), world.driver.name() == "mps"),
+      estimates(settings, session, std::move(history)),
       shares(settings, found.platform->total_compute_slices()),
       reservations(origin),
       memory(world.runner) {}
@@ -52,13 +52,16 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
   SMARTMIG_TRY(const UnixTime origin, origin_of(start, world.clock));
+  const BoardSharing sharing{world.driver.name() == "mps", settings.mps.overlap};
   History history;
   if (const std::string text = value_of(start, "history"); !text.empty()) {
     SMARTMIG_TRY(history, History::parse("stored history", text));
   }
+  history.set_sharing(sharing);
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
   std::unique_ptr<DaemonState> state(
       new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
+  state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
     SMARTMIG_RETURN_IF_ERROR(state->boards.meter().restore(text));
   state->boards.drained_before(value_of(start, "drained"));

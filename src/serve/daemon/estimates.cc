@@ -38,7 +38,7 @@ std::string Estimates::program(const JobRecord& job) {
 }
 
 ForecastQuestion Estimates::question(std::string_view kind) const {
-  return {session_.platform().models()[0].gpu->compute_slices(), soft_, kind};
+  return {session_.platform().models()[0].gpu->compute_slices(), kind};
 }
 
 Forecast Estimates::forecast(const JobRecord& job) { return history_.forecast(job_key(job), question(job.spec.kind)); }
@@ -101,7 +101,7 @@ void Estimates::learn_from(const JobRecord& job) {
   run.of = reference.compute_slices();
   run.slices = std::min(session_.platform().type(type).compute_slices, run.of);
   run.ran_s = seconds(job.times.ended - job.times.started) + job.ahead.hidden_s;
-  run.load = soft_ ? job.place.load : 0;
+  run.load = session_.belief().sharing().soft ? job.place.load : 0;
   run.launch_s = job.ahead.to_cuda_s;
   run.peak_mib = job.memory.peak_mib;
   run.ended = job.times.ended;

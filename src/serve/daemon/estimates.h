@@ -15,9 +15,8 @@ namespace smartmig {
 
 class Estimates {
  public:
-  // `soft`: slices share their board (MPS), so that a run is slower beside others.
-  Estimates(const Settings& settings, const LiveSession& session, History history, bool soft)
-      : settings_(settings), session_(session), history_(std::move(history)), soft_(soft) {}
+  Estimates(const Settings& settings, const LiveSession& session, History history)
+      : settings_(settings), session_(session), history_(std::move(history)) {}
 
   void estimate(JobRecord& job);                    // sets estimate, shape, source and, where it is unknown, mem_mib
   double sigma_of(const JobRecord& job);            // spread of the logarithm of its run time
@@ -53,7 +52,6 @@ class Estimates {
   const Settings& settings_;
   const LiveSession& session_;
   History history_;
-  const bool soft_;
   bool changed_ = false;
   std::set<std::string> learned_;
   std::map<EstimateSource, MetricsHistogram> errors_;

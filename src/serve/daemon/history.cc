@@ -25,9 +25,19 @@ constexpr double kInterval = 1.2816;  // 80 % of a normal distribution
 // What is stored has five digits, so that it reads back alike.
 double rounded_5(double x) { return parse_double(fmt::format("{:.5g}", x)).value_or(0); }
 
-double log_share(int slices, int of) { return deterministic_log(double(slices) / of); }
-
 }  // namespace
+
+void History::set_sharing(BoardSharing sharing) {
+  sharing_ = sharing;
+  models_.clear();
+  for (Entry& entry : entries_) entry.curve.reset();
+}
+
+double History::log_share(int slices, int of) const { return deterministic_log(sharing_.share(slices, of)); }
+
+RunPlace History::place_on(int slices, int of, const RunNumbers& numbers) const {
+  return {log_share(slices, of), sharing_.others(slices, of), numbers};
+}
 
 History::Entry& History::touch(const std::string& signature) {
   const auto found = by_signature_.find(signature);
@@ -63,7 +73,7 @@ void History::keep(Entry& entry, const Run& run) {
   entry.seen.erase(oldest);
 }
 
-std::vector<SeenRun> History::seen_runs(const Entry& entry, int command, double apart) {
+std::vector<SeenRun> History::seen_runs(const Entry& entry, int command, double apart) const {
   std::vector<SeenRun> out;
   const std::size_t from = command > 0 && entry.seen.size() > kOfEachLike ? entry.seen.size() - kOfEachLike : 0;
   for (std::size_t i = from; i < entry.seen.size(); ++i) {
@@ -194,11 +204,10 @@ void History::add_joules(const std::string& signature, UnixTime ended, double jo
 }
 
 void History::find_lessons(const RunModel& model, const CommandKey& key, const ForecastQuestion& question,
-                           Forecast& forecast) {
+                           Forecast& forecast) const {
   const int of = std::min(question.of, kMaxComputeSlices);
   std::vector<RunPlace> places;
-  for (int k = 1; k <= of; ++k)
-    places.push_back({log_share(k, of), question.soft ? 1 - double(k) / of : 0, key.numbers});
+  for (int k = 1; k <= of; ++k) places.push_back(place_on(k, of, key.numbers));
   const std::vector<double> doubts = model.doubts(places);
   const double noise = model.at(places[0]).noise, often = double(forecast.runs) / (forecast.runs + 2);
   std::vector<double> gains;
@@ -229,7 +238,7 @@ Forecast History::forecast(const CommandKey& key, const ForecastQuestion& questi
     double least_sd = 1e9;
     for (int k = 1; k <= of; ++k) {
       TimeBelief& belief = beliefs[std::size_t(k - 1)];
-      belief = model->at({log_share(k, of), question.soft ? 1 - double(k) / of : 0, key.numbers});
+      belief = model->at(place_on(k, of, key.numbers));
       belief.log_s = std::clamp(belief.log_s, -13.0, 23.0);
       least_sd = std::min(least_sd, belief.sd);
     }

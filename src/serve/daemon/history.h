@@ -30,6 +30,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/job.h"
+#include "serve/daemon/board_sharing.h"
 #include "serve/daemon/command_key.h"
 
 namespace smartmig {
@@ -46,10 +47,8 @@ struct PastRun {
   UnixTime ended{};
 };
 
-// For which sizes, and what is around a run there.
 struct ForecastQuestion {
   int of = 7;             // compute slices of the GPU
-  bool soft = false;      // slices share the board (MPS): the rest of it is taken to be used
   std::string_view kind;  // as its owner named it; may be empty
 };
 
@@ -85,8 +84,10 @@ class History {
  public:
   static constexpr std::size_t kSignatures = 10'000, kRuns = 16;
 
-  // `shipped`: curves to begin with; outlives the history.
-  explicit History(const CurveSet& shipped = CurveSet::builtin()) : shipped_(&shipped) {}
+  // `shipped`: curves to begin with; outlives the history. `sharing`: of the boards that its runs were on and will be on.
+  explicit History(const CurveSet& shipped = CurveSet::builtin(), BoardSharing sharing = {})
+      : shipped_(&shipped), sharing_(sharing) {}
+  void set_sharing(BoardSharing sharing);
   History(History&&) = default;  // list iterators stay valid when moved
   History& operator=(History&&) = default;
 
@@ -122,14 +123,17 @@ class History {
   static void keep(Entry& entry, const Run& run);
   static void notice_change(Entry& entry, const TimeBelief& before);
   static bool on_two_sizes(const Entry& entry);
-  static std::vector<SeenRun> seen_runs(const Entry& entry, int command, double apart);
+  double log_share(int slices, int of) const;
+  RunPlace place_on(int slices, int of, const RunNumbers& numbers) const;  // of a run to come
+  std::vector<SeenRun> seen_runs(const Entry& entry, int command, double apart) const;
   std::vector<const Entry*> like(const std::string& signature) const;
   CurveSet curves_for(const std::string& signature, std::string_view kind);
-  static void find_lessons(const RunModel& model, const CommandKey& key, const ForecastQuestion& question,
-                           Forecast& forecast);
+  void find_lessons(const RunModel& model, const CommandKey& key, const ForecastQuestion& question,
+                    Forecast& forecast) const;
   std::shared_ptr<const RunModel> model_of(const Entry& entry, std::string_view kind);
 
   const CurveSet* shipped_;
+  BoardSharing sharing_;
   std::list<Entry> entries_;  // most recently used last
   std::unordered_map<std::string, std::list<Entry>::iterator> by_signature_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const RunModel>> models_;  // some, by (signature, kind)

@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr ForecastQuestion kHard{7, false, {}};
+constexpr ForecastQuestion kAny{7, {}};
 
 CommandKey key(const std::string& signature) { return {signature, {}}; }
 CommandKey typed(std::string_view command) {
@@ -32,9 +32,9 @@ PastRun with_peak(PastRun run, int mib) {
 
 TEST(History, TimesOfEverySize) {
   History history;
-  EXPECT_FALSE(history.forecast(key("x"), kHard).whole_s.has_value());
+  EXPECT_FALSE(history.forecast(key("x"), kAny).whole_s.has_value());
   history.add(key("x"), with_peak(ran(75), 4000));
-  const Forecast one = history.forecast(key("x"), kHard);
+  const Forecast one = history.forecast(key("x"), kAny);
   EXPECT_NEAR(*one.whole_s, 75, 2);
   EXPECT_EQ(*one.mem_mib, 6000) << "half as much again after a single run";
   EXPECT_GT(one.sigma, 0.3);
@@ -44,7 +44,7 @@ TEST(History, TimesOfEverySize) {
   }
   for (int i = 0; i < 14; ++i) history.add(key("x"), with_peak(ran(75.0 + i % 3), 4000));
   history.add(key("x"), ran(7500));  // one outlier moves neither much
-  const Forecast many = history.forecast(key("x"), kHard);
+  const Forecast many = history.forecast(key("x"), kAny);
   EXPECT_NEAR(*many.whole_s, 76, 2);
   EXPECT_LT(many.sigma, 0.25);
   EXPECT_EQ(*many.mem_mib, int(4000 * 1.08 + 0.5)) << "the margin shrinks as evidence grows";
@@ -53,8 +53,27 @@ TEST(History, TimesOfEverySize) {
   PastRun failed;
   failed.out_of_memory_mib = 10000;
   history.add(key("x"), failed);
-  EXPECT_EQ(*history.forecast(key("x"), kHard).mem_mib, 12500);
-  EXPECT_EQ(history.forecast(key("x"), kHard).runs, 16) << "a failure teaches memory only";
+  EXPECT_EQ(*history.forecast(key("x"), kAny).mem_mib, 12500);
+  EXPECT_EQ(history.forecast(key("x"), kAny).runs, 16) << "a failure teaches memory only";
+}
+
+TEST(History, WhereSoftSlicesOverlapALargerOneIsNoFaster) {
+  History apart(CurveSet::builtin(), {true, 1}), half(CurveSet::builtin(), {true, 2}),
+      all(CurveSet::builtin(), {true, 7});
+  PastRun beside_six = ran(100, 1);
+  beside_six.load = 6 / 7.0;
+  for (History* history : {&apart, &half, &all}) history->add(key("x"), beside_six);
+  const auto gain = [](History& history, std::size_t from, std::size_t to) {
+    const Forecast known = history.forecast(key("x"), kAny);
+    return known.sizes[from].s / known.sizes[to].s;
+  };
+  EXPECT_GT(gain(apart, 0, 6), 1.5);
+  EXPECT_GT(gain(half, 0, 6), 1.2);
+  EXPECT_NEAR(gain(half, 3, 6), 1, 1e-9) << "from 4g on a slice may use all SMs";
+  EXPECT_NEAR(gain(all, 0, 6), 1, 1e-9);
+  EXPECT_NEAR(all.forecast(key("x"), kAny).sizes[0].s, 100, 2);
+  apart.set_sharing({true, 7});
+  EXPECT_NEAR(gain(apart, 0, 6), 1, 1e-9);
 }
 
 TEST(History, ASecondSizeStays) {
@@ -62,7 +81,7 @@ TEST(History, ASecondSizeStays) {
   history.add(key("x"), ran(100, 1));
   history.add(key("x"), ran(20, 7));
   for (int i = 0; i < 40; ++i) history.add(key("x"), ran(100 + i % 2, 1));
-  const Forecast known = history.forecast(key("x"), kHard);
+  const Forecast known = history.forecast(key("x"), kAny);
   EXPECT_EQ(known.sizes[6].runs, 1) << "the only run on the whole GPU is kept";
   EXPECT_NEAR(known.sizes[0].s, 100, 3);
   EXPECT_NEAR(known.sizes[6].s, 20, 3);
@@ -73,13 +92,13 @@ TEST(History, ACommandThatNeverRanBorrows) {
   History history;
   history.add(key("python3 train.py --model bert --out runs/a"), ran(60, 1));
   history.add(key("python3 other.py --model bert --out runs/b"), ran(6000, 1));
-  const Forecast known = history.forecast(key("python3 train.py --model bert --out runs/b"), kHard);
+  const Forecast known = history.forecast(key("python3 train.py --model bert --out runs/b"), kAny);
   ASSERT_TRUE(known.whole_s.has_value());
   EXPECT_EQ(known.runs, 0);
   EXPECT_EQ(known.borrowed, 1);
   EXPECT_NEAR(known.sizes[0].s, 60, 6);
   EXPECT_GT(known.sizes[0].high_s, 100) << "which is not certain";
-  EXPECT_FALSE(history.forecast(key("julia train.jl"), kHard).whole_s.has_value());
+  EXPECT_FALSE(history.forecast(key("julia train.jl"), kAny).whole_s.has_value());
   EXPECT_EQ(history.size(), 2u) << "a question leaves nothing behind";
 }
 
@@ -91,7 +110,7 @@ TEST(History, ANeverRunCommandOrdersItselfByTheNumbersOfItsLike) {
   history.add(typed("python3 jobs.py job mlp4 mlp-small 4097"), ran(10, 1));
   history.add(typed("python3 jobs.py job resnet7 resnet50-train 69"), ran(14, 1));
   history.add(typed("python3 jobs.py job bert6 bert-train-32 87"), ran(16, 1));
-  const auto on_1g = [&](const char* command) { return history.forecast(typed(command), kHard).sizes[0].s; };
+  const auto on_1g = [&](const char* command) { return history.forecast(typed(command), kAny).sizes[0].s; };
   EXPECT_GT(on_1g("python3 jobs.py job bert10 bert-train-32 290"), 18);
   EXPECT_GT(on_1g("python3 jobs.py job bert13 bert-train-32 208"), 17);
   EXPECT_LT(on_1g("python3 jobs.py job bert14 bert-train-32 40"), 16);
@@ -111,7 +130,7 @@ TEST(History, ASitesOwnCurves) {
   }
   site.add(key("new"), ran(50, 1));
   fresh.add(key("new"), ran(50, 1));
-  EXPECT_GT(site.forecast(key("new"), kHard).sizes[6].s, 1.2 * fresh.forecast(key("new"), kHard).sizes[6].s);
+  EXPECT_GT(site.forecast(key("new"), kAny).sizes[6].s, 1.2 * fresh.forecast(key("new"), kAny).sizes[6].s);
 }
 
 TEST(History, AChangedProgramIsNoticed) {
@@ -119,10 +138,10 @@ TEST(History, AChangedProgramIsNoticed) {
   for (int i = 0; i < 8; ++i) history.add(key("x"), ran(100 + i % 2, 1));
   history.add(key("x"), ran(160, 1));
   EXPECT_EQ(history.changes("x"), 0) << "once is chance";
-  const double sure = history.forecast(key("x"), kHard).sizes[0].sd;
+  const double sure = history.forecast(key("x"), kAny).sizes[0].sd;
   history.add(key("x"), ran(158, 1));
   EXPECT_EQ(history.changes("x"), 1);
-  const Forecast after = history.forecast(key("x"), kHard);
+  const Forecast after = history.forecast(key("x"), kAny);
   EXPECT_NEAR(after.sizes[0].s, 159, 8);
   EXPECT_GE(after.sizes[0].sd, sure);
   const auto runs = history.last_runs("x");
@@ -143,7 +162,7 @@ TEST(History, PredictionsAndWatts) {
   EXPECT_NEAR(runs[1].predicted_s, 100, 2);
   EXPECT_LT(runs[0].watts, 0);
   EXPECT_DOUBLE_EQ(runs[1].watts, 50);
-  EXPECT_DOUBLE_EQ(history.forecast(key("x"), kHard).sizes[0].watts, 50);
+  EXPECT_DOUBLE_EQ(history.forecast(key("x"), kAny).sizes[0].watts, 50);
 }
 
 TEST(History, KeepsTheLastUsed) {
@@ -153,11 +172,11 @@ TEST(History, KeepsTheLastUsed) {
     failed.peak_mib = 1;
     history.add(key(std::to_string(i)), failed);
   }
-  history.forecast(key("0"), kHard);
+  history.forecast(key("0"), kAny);
   history.add(key("new"), with_peak({}, 1));
   EXPECT_EQ(history.size(), History::kSignatures);
-  EXPECT_TRUE(history.forecast(key("0"), kHard).mem_mib.has_value());
-  EXPECT_FALSE(history.forecast(key("1"), kHard).mem_mib.has_value());
+  EXPECT_TRUE(history.forecast(key("0"), kAny).mem_mib.has_value());
+  EXPECT_FALSE(history.forecast(key("1"), kAny).mem_mib.has_value());
 }
 
 TEST(History, RoundTripAndMerge) {
@@ -175,10 +194,10 @@ TEST(History, RoundTripAndMerge) {
   auto read = History::parse("history", a.to_json());
   ASSERT_TRUE(bool(read)) << read.error().what;
   EXPECT_EQ(read->to_json(), a.to_json());
-  EXPECT_DOUBLE_EQ(*read->forecast(x, kHard).whole_s, *a.forecast(x, kHard).whole_s);
+  EXPECT_DOUBLE_EQ(*read->forecast(x, kAny).whole_s, *a.forecast(x, kAny).whole_s);
   a.merge(b);
-  EXPECT_EQ(a.forecast(x, kHard).runs, 2);
-  EXPECT_EQ(a.forecast(x, kHard).sizes[6].runs, 1);
+  EXPECT_EQ(a.forecast(x, kAny).runs, 2);
+  EXPECT_EQ(a.forecast(x, kAny).sizes[6].runs, 1);
   EXPECT_EQ(a.size(), 2u);
 }
 
@@ -187,13 +206,13 @@ TEST(History, ReadsTheFirstVersion) {
       "history",
       R"({"smartmig_history":1,"signatures":[{"signature":"x","runs":3,"whole_s":[10,12,11],"peak_mib":[100]}]})");
   ASSERT_TRUE(bool(old)) << old.error().what;
-  const Forecast known = old->forecast(key("x"), kHard);
+  const Forecast known = old->forecast(key("x"), kAny);
   EXPECT_NEAR(*known.whole_s, 11, 0.6);
   EXPECT_EQ(known.runs, 3);
   EXPECT_EQ(*known.mem_mib, 150);
   EXPECT_NE(old->to_json().find("\"smartmig_history\":2"), std::string::npos);
   old->add(key("x"), ran(90, 1));  // what is seen counts for more than what followed by a rule
-  EXPECT_NEAR(old->forecast(key("x"), kHard).sizes[0].s, 90, 10);
+  EXPECT_NEAR(old->forecast(key("x"), kAny).sizes[0].s, 90, 10);
 }
 
 TEST(History, RefusesWhatItDidNotWrite) {
