@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "policy/job_outlook.h"
 #include "policy/planner.h"
 
 namespace smartmig {
@@ -41,7 +42,6 @@ void Planner::gather(const Cluster& cluster, bool queued_only, double w) {
   const Platform& platform = cluster.platform();
   const JobTable& table = cluster.jobs();
   const std::size_t types = type_of_market_.size();
-  const double now = minutes(cluster.now());
 
   jobs_.clear();
   double late = 0;
@@ -49,24 +49,16 @@ void Planner::gather(const Cluster& cluster, bool queued_only, double w) {
     if (!queued_only || cluster.state(job).phase == JobPhase::kQueued) jobs_.push_back(job);
   }
   // Least remaining times come first: how many are late is part of every value.
-  times_.resize(jobs_.size() * (types + 2));
+  times_.resize(jobs_.size() * job_times_row(types));
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    double* const row = &times_[j * (types + 2)];
-    double least = HUGE_VAL;
-    for (std::size_t t = 0; t < types; ++t) {
-      const Time r = cluster.remaining_on(jobs_[j], type_of_market_[t]);
-      row[t] = r == kCannotRun ? HUGE_VAL : minutes(std::max(r, Time{1}));
-      least = std::min(least, row[t]);
-    }
-    if (least == HUGE_VAL && !doubles_) {  // it needs a double-memory slice: plan with those from now on
+    const JobTimes times = job_times_at(times_, j, types);
+    read_job_times(cluster, jobs_[j], type_of_market_, times);
+    if (times.least == HUGE_VAL && !doubles_) {  // it needs a double-memory slice: plan with those from now on
       doubles_ = true;
       see_new_cluster(cluster);
       return gather(cluster, queued_only, w);
     }
-    const Time deadline = table.job(jobs_[j]).deadline;
-    row[types] = least;
-    row[types + 1] = deadline == kNever ? HUGE_VAL : minutes(deadline) - now;
-    late += row[types + 1] < 0.5 * least;
+    late += times.late();
   }
 
   const JobValue fresh(options_.weights, late / double(platform.total_compute_slices()));
@@ -78,33 +70,13 @@ void Planner::gather(const Cluster& cluster, bool queued_only, double w) {
   class_of_.clear();
   row_.resize(types);
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    const double* const time = &times_[j * (types + 2)];
-    const double least = time[types];
-    // Linearity: work in slice-minutes on the smallest slice over that on the fastest.
-    double smallest = 0, fastest = 0, watt_minutes = HUGE_VAL;
-    int smallest_slices = 0;
-    for (std::size_t t = 0; t < types; ++t) {
-      if (time[t] == HUGE_VAL) continue;
-      const SliceType& type = platform.type(type_of_market_[t]);
-      const int slices = type.compute_slices;
-      const PowerModel& power = platform.models()[std::size_t(type.model)].power;
-      const double watts = power.is_table()
-                               ? (power.table().back() - power.idle()) * slices / (double(power.table().size()) - 1)
-                               : table.added_watts(jobs_[j], type_of_market_[t]);
-      watt_minutes = std::min(watt_minutes, watts * time[t]);
-      if (smallest_slices == 0 || slices < smallest_slices) {
-        smallest_slices = slices;
-        smallest = time[t] * slices;
-      }
-      if (time[t] == least && fastest == 0) fastest = time[t] * slices;
-    }
+    const JobTimes times = job_times_at(times_, j, types);
     JobValue value = fresh;
-    value.look({least, time[types + 1], std::clamp(fastest > 0 ? smallest / fastest : 1.0, 0.0, 1.0),
-                least < HUGE_VAL ? w * watt_minutes / least : 0});
+    value.look(outlook_of(cluster, jobs_[j], type_of_market_, times, w));
     for (std::size_t t = 0; t < types; ++t) {
       row_[t] = SlotMarket::kImpossible;
-      if (time[t] == HUGE_VAL) continue;
-      row_[t] = value.gain(least / time[t]) - w * table.added_watts(jobs_[j], type_of_market_[t]);
+      if (times.on[t] == HUGE_VAL) continue;
+      row_[t] = value.gain(times.least / times.on[t]) - w * table.added_watts(jobs_[j], type_of_market_[t]);
     }
     if (exact) {
       item_[j] = std::uint32_t(market_.add_item(row_, 1));

@@ -4,23 +4,15 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "policy/job_outlook.h"
 
 namespace smartmig {
-namespace {
-
-// What a slice draws while it is busy: its share of a full GPU where watts depend on slices alone.
-double watts_of(const Cluster& cluster, JobId job, TypeId type) {
-  const SliceType& slice = cluster.platform().type(type);
-  const PowerModel& power = cluster.platform().models()[std::size_t(slice.model)].power;
-  if (!power.is_table()) return cluster.jobs().added_watts(job, type);
-  return (power.table().back() - power.idle()) * slice.compute_slices / (double(power.table().size()) - 1);
-}
-
-}  // namespace
 
 void ValuePlacer::see_types(const Cluster& cluster) {
   const Platform& platform = cluster.platform();
   std::vector<std::int64_t> count(platform.types().size());
+  types_.clear();
+  for (std::size_t t = 0; t < count.size(); ++t) types_.push_back(TypeId(t));
   for (std::size_t g = 0; g < board_.gpus().size(); ++g)
     for (const PlacementId p : board_.gpus()[g].usable)
       if (board_.gpus()[g].free >> index(p) & 1) ++count[index(platform.type_of(GpuId(g), p))];
@@ -38,48 +30,25 @@ void ValuePlacer::see_types(const Cluster& cluster) {
 }
 
 void ValuePlacer::offer(const Cluster& cluster, double w) {
-  const Platform& platform = cluster.platform();
-  const std::size_t types = platform.types().size(), row = types + 2;
-  const double now = minutes(cluster.now());
-  times_.resize(jobs_.size() * row);
+  const std::size_t types = types_.size();
+  times_.resize(jobs_.size() * job_times_row(types));
   double late = 0;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    double* const time = &times_[j * row];
-    time[types] = HUGE_VAL;
-    for (std::size_t t = 0; t < types; ++t) {
-      const Time left = cluster.remaining_on(jobs_[j], TypeId(t));
-      time[t] = left == kCannotRun ? HUGE_VAL : minutes(std::max(left, Time{1}));
-      time[types] = std::min(time[types], time[t]);
-    }
-    const Time deadline = cluster.jobs().job(jobs_[j]).deadline;
-    time[types + 1] = deadline == kNever ? HUGE_VAL : minutes(deadline) - now;
-    late += time[types + 1] < 0.5 * time[types];
+    const JobTimes times = job_times_at(times_, j, types);
+    read_job_times(cluster, jobs_[j], types_, times);
+    late += times.late();
   }
-  const JobValue fresh(weights_, late / double(platform.total_compute_slices()));
+  const JobValue fresh(weights_, late / double(cluster.platform().total_compute_slices()));
   market_.reset(int(on_offer_.size()));
   gains_.resize(on_offer_.size());
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
-    const double *const time = &times_[j * row], least = time[types];
-    // Linearity: slice-minutes on the smallest slice over those on the fastest.
-    double smallest = 0, fastest = 0, watt_minutes = HUGE_VAL;
-    int smallest_slices = 0;
-    for (std::size_t t = 0; t < types; ++t) {
-      if (time[t] == HUGE_VAL) continue;
-      const int slices = platform.type(TypeId(t)).compute_slices;
-      watt_minutes = std::min(watt_minutes, watts_of(cluster, jobs_[j], TypeId(t)) * time[t]);
-      if (smallest_slices == 0 || slices < smallest_slices) {
-        smallest_slices = slices;
-        smallest = time[t] * slices;
-      }
-      if (time[t] == least && fastest == 0) fastest = time[t] * slices;
-    }
+    const JobTimes times = job_times_at(times_, j, types);
     JobValue value = fresh;
-    value.look({least, time[types + 1], std::clamp(fastest > 0 ? smallest / fastest : 1.0, 0.0, 1.0),
-                least < HUGE_VAL ? w * watt_minutes / least : 0});
+    value.look(outlook_of(cluster, jobs_[j], types_, times, w));
     for (std::size_t i = 0; i < on_offer_.size(); ++i) {
-      const double t = time[index(on_offer_[i])];
+      const double t = times.on[index(on_offer_[i])];
       gains_[i] = t == HUGE_VAL ? SlotMarket::kImpossible
-                                : value.gain(least / t) - w * watts_of(cluster, jobs_[j], on_offer_[i]);
+                                : value.gain(times.least / t) - w * busy_watts(cluster, jobs_[j], on_offer_[i]);
     }
     market_.add_item(gains_, 1);
   }

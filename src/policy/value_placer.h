@@ -32,7 +32,8 @@ class ValuePlacer : public Placer {
   PlanDiff diff_;
   std::vector<JobId> jobs_;
   PlanDiff::Assigned assigned_;
-  std::vector<TypeId> on_offer_;     // types with a free slice
+  std::vector<TypeId> types_;        // of the fleet
+  std::vector<TypeId> on_offer_;     // those with a free slice
   std::vector<std::int64_t> slots_;  // of each of them
   std::vector<double> times_;        // [job][type, least, slack], minutes
   std::vector<double> gains_;        // of one job
