@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How much of a network is its seed: every shipped config trained anew with three seeds, the best validation ET of each run, and the spread.
 #   bench/scenarios/seeds.sh [DIR [NAME...]]     runs stay in DIR (made; without it they are thrown away); those that are done there
-#                                                are not made again. NAME: as below; without one all but `value`, which takes hours
+#                                                are not made again. NAME: as below; without one all but `value`, which takes half an hour
 # Two cores: about 20 minutes. Validation days pick the checkpoint of each run, so the figures are of equal standing and a little low.
 set -eu
 dir=${1-}
