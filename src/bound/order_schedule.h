@@ -14,7 +14,7 @@ namespace smartmig {
 struct OrderedSchedule {
   double tardiness = kMipInfinity;  // sum over jobs
   std::vector<double> ends;
-  std::vector<JobRun> runs;  // what each job does when
+  std::vector<WholeRun> runs;  // what each job does when
 };
 
 // `ends`: about when jobs end; gives the order and where the releases lie in it. REQUIRES: no job ends before its release.

@@ -29,9 +29,9 @@ void PricedRun::add_hull(const LateJob& job, std::size_t slot, double from, doub
   }
 }
 
-JobRun PricedRun::solve(const LateJob& job, const EndWindow& window) {
+WholeRun PricedRun::solve(const LateJob& job, const EndWindow& window) {
   heap_.clear();
-  JobRun best;
+  WholeRun best;
   double done = 0, cost = 0;  // by the segments in use
   const auto pop = [&] {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -96,7 +96,7 @@ JobRun PricedRun::solve(const LateJob& job, const EndWindow& window) {
   return best;
 }
 
-void PricedRun::fill(const LateJob& job, JobRun& run) const {
+void PricedRun::fill(const LateJob& job, WholeRun& run) const {
   std::vector<Segment> segments;
   const auto& edges = grid_.edges;
   std::size_t slot = std::size_t(std::upper_bound(edges.begin(), edges.end(), job.release) - edges.begin()) - 1;

@@ -31,7 +31,7 @@ struct RunPiece {
   double from, to, minutes;  // minutes on one class, spread evenly over [from, to]
   std::size_t machine;       // class
 };
-struct JobRun {
+struct WholeRun {
   double end = 0,
          value =
              kMipInfinity;  // of the cheapest run: its end, and prices paid + minutes late; infinite if there is none
@@ -42,7 +42,7 @@ class PricedRun {
  public:
   explicit PricedRun(const PriceGrid& grid) : grid_(grid) {}
   // REQUIRES: some speed is above 0.
-  JobRun solve(const LateJob& job, const EndWindow& window);
+  WholeRun solve(const LateJob& job, const EndWindow& window);
 
  private:
   struct Segment {
@@ -57,7 +57,7 @@ class PricedRun {
   double price(std::size_t slot, std::size_t c) const {
     return slot < grid_.slots() ? grid_.prices[slot * grid_.classes + c] : 0;
   }
-  void fill(const LateJob& job, JobRun& run) const;
+  void fill(const LateJob& job, WholeRun& run) const;
 
   const PriceGrid& grid_;
   std::vector<Segment> heap_, fresh_;

@@ -17,11 +17,11 @@ TEST(PricedRun, ByHand) {
   // A job of 2 minutes. The first minute of the day is dear, the rest is free.
   const PriceGrid grid{{0, 1, 4}, {0.75, 0}, 1};
   const LateJob job = priced_job(0, 2, {0.5});
-  const JobRun pays = PricedRun(grid).solve(job, {});
+  const WholeRun pays = PricedRun(grid).solve(job, {});
   EXPECT_NEAR(pays.value, 0.75, 1e-12) << "a minute of waiting would cost 1";
   EXPECT_NEAR(pays.end, 2, 1e-12);
   const PriceGrid dearer{{0, 1, 4}, {1.5, 0}, 1};
-  const JobRun waits = PricedRun(dearer).solve(job, {});
+  const WholeRun waits = PricedRun(dearer).solve(job, {});
   EXPECT_NEAR(waits.value, 1, 1e-12);
   EXPECT_NEAR(waits.end, 3, 1e-12);
   EXPECT_NEAR(PricedRun(dearer).solve(job, {0, 2}).value, 1.5, 1e-12) << "it must end by 2";
@@ -75,7 +75,7 @@ TEST(PricedRun, NoEndIsCheaperAndTheRunIsWhatItSays) {
     EndWindow window;
     if (rng.uniform() < 0.3) window.earliest = release + rng.uniform(0, 6);
     if (rng.uniform() < 0.3) window.latest = release + job.fastest + rng.uniform(0, 3);
-    const JobRun run = PricedRun(grid).solve(job, window);
+    const WholeRun run = PricedRun(grid).solve(job, window);
     ASSERT_LT(run.value, kMipInfinity);
     EXPECT_LE(run.end, window.latest + 1e-9);
     const auto value_at = [&](double end) { return lateness(job, window, end) + least_paid(job, grid, end); };

@@ -53,7 +53,7 @@ class RunMaster::Solve {
   static constexpr std::size_t kNone = std::size_t(-1);
   int job_row(std::size_t j) const { return int(supply_.size() + j); }
 
-  std::vector<double> minutes_of(const JobRun& run) const {
+  std::vector<double> minutes_of(const WholeRun& run) const {
     std::vector<double> minutes(supply_.size());
     const auto& edges = grid_.edges;
     for (const RunPiece& piece : run.pieces) {
@@ -88,7 +88,7 @@ class RunMaster::Solve {
     bool grew = false;
     for (std::size_t i = 0; i < prices.size(); ++i) value -= prices[i] * supply_[i];
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      JobRun run = priced.solve(jobs_[j], windows_[j]);
+      WholeRun run = priced.solve(jobs_[j], windows_[j]);
       if (run.value == kMipInfinity) {
         answer_.infeasible = true;
         return false;

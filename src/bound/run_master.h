@@ -41,7 +41,7 @@ class RunMaster {
   void set_edges(std::vector<double> edges) { edges_ = std::move(edges); }
   const std::vector<double>& edges() const { return edges_; }
   // A run to start with. REQUIRES: it is one that the job can make.
-  void add_run(std::size_t job, JobRun run) { pool_.push_back({job, std::move(run)}); }
+  void add_run(std::size_t job, WholeRun run) { pool_.push_back({job, std::move(run)}); }
   std::size_t runs() const { return pool_.size(); }
   // `prices_to_try`: [slot][class], perhaps good ones, or nothing.
   Result<RunMasterAnswer> solve(const std::vector<EndWindow>& windows, const RunMasterLimits& limits,
@@ -50,7 +50,7 @@ class RunMaster {
  private:
   struct Column {
     std::size_t job;
-    JobRun run;
+    WholeRun run;
   };
   class Solve;
 
