@@ -5,6 +5,7 @@
 
 #include "bound/late_jobs.h"
 #include "bound/linearised.h"
+#include "bound/tardiness_runs.h"
 #include "bound/tardiness_search.h"
 
 namespace smartmig {
@@ -137,6 +138,23 @@ class TardinessProgram {
   std::size_t binaries_ = 0;
 };
 
+Result<Ok> take_runs(const std::vector<LateJob>& late, const std::vector<Machines>& machines,
+                     const TardinessOptions& options, double certain, double n, TardinessBound& result) {
+  RunsOptions runs;
+  if (options.search_steps > 0) runs.search_steps = options.search_steps;
+  runs.branches = options.branches;
+  runs.close = kMetShare;
+  runs.certain = certain;
+  SMARTMIG_TRY(const RunsAnswer answer, solve_tardiness(late, machines, runs));
+  result.root_min = (certain + answer.root) / n;
+  result.mean_min = std::max(result.mean_min, (certain + answer.bound) / n);
+  result.schedule_min = std::min(result.schedule_min, (certain + answer.schedule) / n);
+  result.met = answer.solved;
+  result.branches = answer.branches;
+  result.seconds += answer.seconds;
+  return Ok{};
+}
+
 }  // namespace
 
 Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs,
@@ -161,7 +179,11 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
   if (jobs.size() == 0) return result;
   const double n = double(jobs.size());
   result.mean_min = certain / n;
-  if (late.empty()) return result;
+  if (late.empty()) {
+    result.program_min = result.root_min = result.schedule_min = result.mean_min;
+    result.met = true;
+    return result;
+  }
 
   double horizon = safe_horizon(late, machines);
   if (options.horizon_min > 0) horizon = std::min(horizon, options.horizon_min);
@@ -174,7 +196,7 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
   const Slots slots = make_slots(late, options.slot_min, horizon);
   result.slots = slots.count();
   for (std::size_t s = 0; s + 1 < slots.count(); ++s) result.slot_min = std::max(result.slot_min, slots.length(s));
-  if (options.search_steps > 0 && !options.layouts.empty())
+  if (options.branches < 0 && options.search_steps > 0 && !options.layouts.empty())
     result.schedule_min = (certain + search_tardiness(late, machines, options.search_steps)) / n;
   TardinessProgram program(slots, machines);
   for (const LateJob& job : late) program.add(job);
@@ -184,8 +206,11 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
   result.seconds = answer.seconds;
   result.proven_optimal = answer.optimal;
   const double safe = answer.bound - kMipTolerance * (n + std::abs(answer.bound));
-  result.mean_min = (certain + std::max(0.0, safe)) / n;
+  result.mean_min = result.program_min = (certain + std::max(0.0, safe)) / n;
   result.mip_gap_min = std::max(0.0, (certain + answer.incumbent) / n - result.mean_min);
+  if (options.branches >= 0) {
+    SMARTMIG_TRY([[maybe_unused]] const Ok taken, take_runs(late, machines, options, certain, n, result));
+  }
   return result;
 }
 

@@ -48,6 +48,9 @@ struct TardinessOptions {
   bool own_speeds = false;
   MipLimits limits;
   int search_steps = 0;  // orders tried for a good schedule (tardiness_search.h), given layouts; 0: none is looked for
+  // Beside the program the bound of whole runs (tardiness_runs.h), which has no error of slots, with at most so many branches;
+  // below 0: without. Schedules are then looked for without layouts too: of linearised jobs on whole GPUs.
+  int branches = -1;
 };
 
 struct TardinessBound {
@@ -56,7 +59,11 @@ struct TardinessBound {
   double mip_gap_min =
       0;  // what the solver left open: optimum of the program <= mean_min + mip_gap_min; infinite if unknown
   bool proven_optimal = false;         // the solver finished: mip_gap_min is its tolerance
+  double program_min = 0;              // what the program alone proves; mean_min is the larger of this and the next
+  double root_min = 0;                 // the bound of whole runs without branching, where it was asked for
   double schedule_min = kMipInfinity;  // mean tardiness of the best schedule found: no optimum is above it
+  bool met = false;                    // bound and schedule are within kMetShare of the schedule: the case is solved
+  int branches = 0;
   std::size_t slots = 0, binaries = 0;
   int nodes = 0;
   double seconds = 0;
@@ -65,6 +72,7 @@ struct TardinessBound {
 // Refused with a sentence: superlinear jobs, no time on one slice, several GPU models, more than
 // kMostTardinessBinaries.
 inline constexpr std::size_t kMostTardinessBinaries = 200'000;
+inline constexpr double kMetShare = 1e-4;
 Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs, const TardinessOptions& options);
 
 }  // namespace smartmig

@@ -28,6 +28,7 @@ class Schedule {
 
   double tardiness(const std::vector<std::size_t>& order) {
     left_.assign(jobs_.size(), 1);
+    ends_.assign(jobs_.size(), 0);
     open_ = order;
     double now = releases_.front(), sum = 0;
     std::size_t next_release = 0;
@@ -40,11 +41,13 @@ class Schedule {
       std::erase_if(open_, [&](std::size_t job) {
         if (left_[job] > kNothing) return false;
         sum += std::max(0.0, now - jobs_[job].deadline);
+        ends_[job] = now;
         return true;
       });
     }
     return sum;
   }
+  const std::vector<double>& ends() const { return ends_; }  // in the order tried last
 
  private:
   // Who runs where from now on, and until when nothing changes.
@@ -73,7 +76,7 @@ class Schedule {
 
   const std::vector<LateJob>& jobs_;
   const std::vector<Machines>& machines_;
-  std::vector<double> releases_, left_;
+  std::vector<double> releases_, left_, ends_;
   std::vector<std::vector<std::size_t>> fastest_first_;  // classes of machines, by job
   std::vector<std::size_t> open_;                        // unfinished, in order
   std::vector<int> free_;
@@ -87,8 +90,21 @@ double tardiness_of_order(const std::vector<LateJob>& jobs, const std::vector<Ma
   return jobs.empty() ? 0 : Schedule(jobs, machines).tardiness(order);
 }
 
+std::vector<double> ends_of_order(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines,
+                                  const std::vector<std::size_t>& order) {
+  if (jobs.empty()) return {};
+  Schedule schedule(jobs, machines);
+  schedule.tardiness(order);
+  return schedule.ends();
+}
+
 double search_tardiness(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines, int steps) {
-  if (jobs.empty()) return 0;
+  return tardiness_of_order(jobs, machines, search_order(jobs, machines, steps));
+}
+
+std::vector<std::size_t> search_order(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines,
+                                      int steps) {
+  if (jobs.empty()) return {};
   Schedule schedule(jobs, machines);
   std::vector<std::size_t> order(jobs.size()), first;
   double best = kMipInfinity;
@@ -127,9 +143,12 @@ double search_tardiness(const std::vector<LateJob>& jobs, const std::vector<Mach
     if (now > value && rng.uniform() >= deterministic_exp((value - now) / heat)) continue;
     value = now;
     order.swap(tried);
-    best = std::min(best, value);
+    if (value < best) {
+      best = value;
+      first = order;
+    }
   }
-  return best;
+  return first;
 }
 
 }  // namespace smartmig

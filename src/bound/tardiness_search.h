@@ -13,7 +13,12 @@ namespace smartmig {
 // job has a speed above 0 on some machine.
 double tardiness_of_order(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines,
                           const std::vector<std::size_t>& order);
-// The least of those seen in about `steps` orders.
+// When each job ends in it.
+std::vector<double> ends_of_order(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines,
+                                  const std::vector<std::size_t>& order);
+// The best of about `steps` orders, and what it costs.
+std::vector<std::size_t> search_order(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines,
+                                      int steps);
 double search_tardiness(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines, int steps);
 
 }  // namespace smartmig

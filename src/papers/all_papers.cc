@@ -79,6 +79,7 @@ std::vector<PartOfPaper> all_parts(const AllPapersOptions& o) {
                     {{"repetitions", o.fig11.repetitions},
                      {"slot_min", o.fig11.slot_min},
                      {"time_limit_s", o.fig11.time_limit_s},
+                     {"branches", o.fig11.branches},
                      {"search_steps", o.fig11.search_steps}},
                     [o](const PaperProgress& progress) -> Result<std::vector<PaperSection>> {
                       SMARTMIG_TRY(PaperReport report, fig11_report(o.fig11, progress));
@@ -113,6 +114,7 @@ void make_small(AllPapersOptions& options) {
   options.fig11.slot_min = 4;
   options.fig11.time_limit_s = 0;
   options.fig11.search_steps = 500;
+  options.fig11.branches = 2;
   options.memory_cases = 1;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "bound/tardiness_mip.h"
 #include "eval/seeds.h"
@@ -44,6 +43,7 @@ Result<MixInstance> run_instance(const Setting& setting, std::uint64_t seed, con
     if (kind != kAnyLayout) bound.layouts.assign(setting.platform->gpus(), shape);
     bound.own_speeds = kind == kOwnSpeeds;
     bound.search_steps = options.search_steps;
+    bound.branches = int(options.branches);
     SMARTMIG_TRY(instance.bounds[kind], tardiness_bound(*setting.platform, *day.jobs, bound));
   }
   return instance;
@@ -67,12 +67,14 @@ Result<std::vector<MixInstance>> run_mix(const Mix& mix, const Fig11Options& opt
   return instances;
 }
 
+double per_cent_above(double value, double bound) { return 100 * (value / bound - 1); }
+
 // Over the repetitions. Ratios of single instances explode where a bound is near 0, so per cents are of means.
 struct MixRow {
-  double edf = 0, bound = 0, above = 0, median_above = 0, error = 0, seconds = 0, longest_seconds = 0, binaries = 0;
-  double found = 0, open = 0,
-         edf_above_found = 0;  // best schedules; what lies between bound and them, and EDF over them, %
-  std::size_t solved = 0, within_1 = 0, within_5 = 0;
+  double edf = 0, program = 0, root = 0, bound = 0, found = 0;      // minutes
+  double open = 0, above_program = 0, above_bound = 0, median = 0;  // per cent; the last three: EDF
+  double error = 0, seconds = 0, longest_seconds = 0, binaries = 0, branches = 0;
+  std::size_t program_solved = 0, within_10th = 0, met = 0;
 };
 MixRow row_of(const std::vector<MixInstance>& instances, int kind) {
   MixRow row;
@@ -81,94 +83,120 @@ MixRow row_of(const std::vector<MixInstance>& instances, int kind) {
   for (const MixInstance& instance : instances) {
     const TardinessBound& b = instance.bounds[kind];
     row.edf += instance.tardiness / n;
+    row.program += b.program_min / n;
+    row.root += b.root_min / n;
     row.bound += b.mean_min / n;
+    row.found += b.schedule_min / n;
     row.error = std::max(row.error, b.slot_min);
     row.seconds += b.seconds / n;
     row.longest_seconds = std::max(row.longest_seconds, b.seconds);
     row.binaries += double(b.binaries) / n;
-    row.solved += b.proven_optimal;
-    row.found += b.schedule_min / n;
-    row.within_1 += b.schedule_min <= 1.01 * b.mean_min;
-    row.within_5 += b.schedule_min <= 1.05 * b.mean_min;
-    if (b.mean_min > 0) ratios.push_back(100 * (instance.tardiness / b.mean_min - 1));
+    row.branches += b.branches / n;
+    row.program_solved += b.proven_optimal;
+    row.within_10th += b.schedule_min <= 1.001 * b.mean_min;
+    row.met += b.met;
+    if (b.mean_min > 0) ratios.push_back(per_cent_above(instance.tardiness, b.mean_min));
   }
-  row.above = 100 * (row.edf / row.bound - 1);
-  row.open = 100 * (row.found / row.bound - 1);
-  row.edf_above_found = 100 * (row.edf / row.found - 1);
+  row.above_program = per_cent_above(row.edf, row.program);
+  row.above_bound = per_cent_above(row.edf, row.bound);
+  row.open = per_cent_above(row.found, row.bound);
   std::sort(ratios.begin(), ratios.end());
-  if (!ratios.empty()) row.median_above = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
+  if (!ratios.empty()) row.median = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
   return row;
+}
+
+nlohmann::ordered_json json_of(const Mix& mix, int kind, const MixRow& row, const std::vector<MixInstance>& instances) {
+  nlohmann::ordered_json cases = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    const TardinessBound& b = instances[i].bounds[kind];
+    cases.push_back({{"seed", kFirstReportSeed + i},
+                     {"edf_min", instances[i].tardiness},
+                     {"program_min", b.program_min},
+                     {"root_min", b.root_min},
+                     {"bound_min", b.mean_min},
+                     {"found_min", b.schedule_min},
+                     {"branches", b.branches},
+                     {"solved", b.met}});
+  }
+  return {{"mix", mix.name},
+          {"bound", kKeys[kind]},
+          {"mean_program_min", row.program},
+          {"mean_root_min", row.root},
+          {"mean_bound_min", row.bound},
+          {"best_found_min", row.found},
+          {"open_percent", row.open},
+          {"mean_edf_min", row.edf},
+          {"edf_above_program_percent", row.above_program},
+          {"edf_above_bound_percent", row.above_bound},
+          {"median_above_bound_percent", row.median},
+          {"printed_percent", kind == kLayout ? nlohmann::ordered_json(mix.printed) : nlohmann::ordered_json(nullptr)},
+          {"mean_solver_s", row.seconds},
+          {"longest_solver_s", row.longest_seconds},
+          {"program_solved", row.program_solved},
+          {"within_0.1_percent", row.within_10th},
+          {"solved", row.met},
+          {"mean_branches", row.branches},
+          {"mean_binaries", row.binaries},
+          {"slot_error_min", row.error},
+          {"cases", std::move(cases)}};
 }
 
 }  // namespace
 
 Result<PaperReport> fig11_report(const Fig11Options& options, const PaperProgress& progress) {
-  using Json = nlohmann::ordered_json;
   const std::uint64_t last = kFirstReportSeed + std::uint64_t(options.repetitions) - 1;
   PaperSection section;
   section.name = "fig11";
   section.title = fmt::format(
       "Fig. 11: EDF most packed ({}), 50 jobs at 8 a minute, {}, {} repetitions (seeds {}-{}), mean tardiness", kPolicy,
       kGpus, options.repetitions, kFirstReportSeed, last);
-  section.header = {"jobs",        "bound",  "bound min", "best found min", "open",    "EDF min",    "EDF above bound",
-                    "above found", "median", "paper",     "solver s",       "longest", "within 1 %", "5 %",
-                    "solved"};
+  section.header = {"jobs",     "bound for", "program min",    "whole runs",   "branched", "best found",
+                    "open",     "EDF min",   "above program",  "above bound",  "median",   "paper",
+                    "solver s", "longest",   "program solved", "within 0.1 %", "solved"};
   section.apart = false;
   double error = 0;
-  std::string against_found;
+  std::string optimum;
   for (const Mix& mix : kMixes) {
     SMARTMIG_TRY(const auto instances, run_mix(mix, options, progress));
     for (int kind = 0; kind < kKinds; ++kind) {
       const MixRow row = row_of(instances, kind);
       error = std::max(error, row.error);
       if (kind == kLayout)
-        against_found +=
-            fmt::format("{}{:.1f} % ({})", against_found.empty() ? "" : " and ", row.edf_above_found, mix.name);
-      const bool searched = std::isfinite(row.found);
-      const auto if_searched = [searched](std::string text) { return searched ? text : "-"; };
+        optimum += fmt::format("{}{:.1f} % ({})", optimum.empty() ? "" : " and ", row.above_bound, mix.name);
       const auto of_all = [&](std::size_t some) { return fmt::format("{}/{}", some, instances.size()); };
-      section.rows.push_back(
-          {mix.name, kNames[kind], fmt::format("{:.3f}", row.bound), if_searched(fmt::format("{:.3f}", row.found)),
-           if_searched(fmt::format("{:.1f} %", row.open)), fmt::format("{:.3f}", row.edf),
-           fmt::format("{:.1f} %", row.above), if_searched(fmt::format("{:.1f} %", row.edf_above_found)),
-           fmt::format("{:.1f} %", row.median_above), kind == kLayout ? fmt::format("{:g} %", mix.printed) : "-",
-           fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", row.longest_seconds),
-           if_searched(of_all(row.within_1)), if_searched(of_all(row.within_5)), of_all(row.solved)});
+      section.rows.push_back({mix.name, kNames[kind], fmt::format("{:.3f}", row.program),
+                              fmt::format("{:.4f}", row.root), fmt::format("{:.4f}", row.bound),
+                              fmt::format("{:.4f}", row.found), fmt::format("{:.3f} %", row.open),
+                              fmt::format("{:.3f}", row.edf), fmt::format("{:.1f} %", row.above_program),
+                              fmt::format("{:.1f} %", row.above_bound), fmt::format("{:.1f} %", row.median),
+                              kind == kLayout ? fmt::format("{:g} %", mix.printed) : "-",
+                              fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", row.longest_seconds),
+                              of_all(row.program_solved), of_all(row.within_10th), of_all(row.met)});
+      const std::string what = fmt::format("EDF above the bound, {} jobs, %", mix.name);
       if (kind != kAnyLayout)
-        section.claims.push_back({fmt::format("EDF above the bound, {} jobs, %", mix.name), mix.printed, row.above, 5,
-                                  PaperClaim::Sense::kNear, kNames[kind]});
-      section.json.push_back({{"mix", mix.name},
-                              {"bound", kKeys[kind]},
-                              {"mean_bound_min", row.bound},
-                              {"mean_edf_min", row.edf},
-                              {"edf_above_bound_percent", row.above},
-                              {"median_above_bound_percent", row.median_above},
-                              {"printed_percent", kind == kLayout ? Json(mix.printed) : Json(nullptr)},
-                              {"mean_solver_s", row.seconds},
-                              {"longest_solver_s", row.longest_seconds},
-                              {"solved", row.solved},
-                              {"best_found_min", searched ? Json(row.found) : Json(nullptr)},
-                              {"within_1_percent", row.within_1},
-                              {"within_5_percent", row.within_5},
-                              {"mean_binaries", row.binaries},
-                              {"slot_error_min", row.error}});
+        section.claims.push_back({what, mix.printed, row.above_program, 5, PaperClaim::Sense::kNear,
+                                  std::string(kNames[kind]) + ", relaxed program"});
+      if (kind == kLayout)
+        section.claims.push_back(
+            {what, mix.printed, row.above_bound, 5, PaperClaim::Sense::kNear, std::string(kNames[kind]) + ", optimum"});
+      section.json.push_back(json_of(mix, kind, row, instances));
     }
   }
   section.below = fmt::format(
-      "Bounds are what the solver proved by the linear relaxation and {:g} s of cuts and branching for each instance "
-      "(--time-limit), never a\n"
-      "schedule it found; \"solved\": it proved the optimum of the program. \"best found\": the least of {} preemptive "
-      "schedules by priority; the optimum\n"
-      "lies between it and the bound, which are \"open\" apart; \"within\": cases where they are at most so far apart.\n"
-      "Slots of {:g} min lose at most {:.3g} min against exact times, beside what the solver left open. \"any "
-      "layouts\" holds for every policy, \"layout 8\"\n"
-      "for every policy that keeps it, which is what the printed per cents can mean. \"own speeds\" does not "
-      "linearise.\n",
-      options.time_limit_s, options.search_steps, options.slot_min, error);
+      "Two bounds, each proven, in minutes of mean tardiness. \"program\": a time-indexed program, its linear relaxation and {:g} s "
+      "of branching (--time-limit); its slots\n"
+      "of {:g} min alone may lose {:.3g} min. \"whole runs\": each job chooses among its whole runs in exact time, prices on the "
+      "machines; \"branched\": after at most\n"
+      "{} branches on when jobs end. \"best found\": a schedule; the optimum lies between the two, which are \"open\" apart. "
+      "\"solved\": at most 0.01 % apart.\n"
+      "\"any layouts\" holds for every policy (its schedules are of linearised jobs on whole GPUs), \"layout 8\" for every policy "
+      "that keeps it, which is what the printed\n"
+      "per cents can mean. \"own speeds\" does not linearise. \"above bound\", \"median\": EDF against the larger bound.\n",
+      options.time_limit_s, options.slot_min, error, options.branches);
   section.why = fmt::format(
-      "the per cents measure the bound more than EDF: against the best schedules found EDF is {} above, the rest is what a bound "
-      "leaves open; the paper's slots and time limit are not said (here {:g} min and {:g} s)",
-      against_found, options.slot_min, options.time_limit_s);
+      "the printed per cents measure a bound more than EDF: against bounds that meet the best schedule EDF is {} above; the relaxed "
+      "program of slots comes nearer to what is printed, and the paper's slots and time limit are not said (here {:g} min and {:g} s)",
+      optimum, options.slot_min, options.time_limit_s);
   PaperReport report;
   report.json = {{"figure", "11"},
                  {"policy", kPolicy},
@@ -180,6 +208,8 @@ Result<PaperReport> fig11_report(const Fig11Options& options, const PaperProgres
                  {"slot_min", options.slot_min},
                  {"slot_error_min", error},
                  {"search_steps", options.search_steps},
+                 {"branches", options.branches},
+                 {"solved_within", kMetShare},
                  {"time_limit_s", options.time_limit_s},
                  {"rows", section.json}};
   report.sections.push_back(std::move(section));

@@ -90,6 +90,9 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
     if (paper_energy) {
       ASSERT_LE(watt_minutes(*paper_energy), energy.upper * (1 + kTolerance));
       ASSERT_LE(paper_tardiness->mean_min, tardiness.upper + kTolerance);
+      const auto runs = tardiness_bound(platform, jobs, {0.5, 0, {}, false, {60, 0}, 200, 8});
+      ASSERT_TRUE(runs);
+      ASSERT_LE(runs->mean_min, tardiness.upper + kTolerance);
     }
     for (const char* policy : kPolicies)
       for (const auto kind : {CostModel::kPaper, CostModel::kHardware}) {
@@ -132,6 +135,13 @@ TEST(TardinessProperty, BoundBelowEveryPolicy) {
       const TardinessBound own = tardiness_bound(platform, jobs, {0.5, 0, layouts, true, limits}).value();
       ASSERT_LE(linear.mean_min, value + kTolerance);
       ASSERT_LE(own.mean_min, value + kTolerance);
+      for (const bool own_speeds : {false, true}) {
+        const TardinessBound runs =
+            tardiness_bound(platform, jobs, {0.5, 0, layouts, own_speeds, limits, 200, 8}).value();
+        ASSERT_LE(runs.mean_min, value + kTolerance);
+        ASSERT_LE(runs.mean_min, runs.schedule_min + kTolerance);
+        ASSERT_GE(runs.mean_min, (own_speeds ? own : linear).mean_min - kTolerance);
+      }
     }
   }
   EXPECT_GT(positive, cases(9) / 4);
