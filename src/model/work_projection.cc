@@ -10,8 +10,10 @@ namespace {
 
 constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kPastSpread = 0.25, kStageSpread = 0.02,
                  kToldWithin = 0.25, kWideOfTold = 0.33, kWideOfPast = 0.05, kFarOff = 1.1, kLogWhole = 0.125,
-                 kReserved = 0.7, kPeakSpread = 0.12;
-constexpr int kWholes = 24, kFewestByProgress = 4;  // rises, where memory is followed by progress alone
+                 kReserved = 0.7, kPeakWithin = 0.05, kGrowthWithin = 0.2, kGrowthAsTold = 0.08, kNear = 0.7,
+                 kRisesTo = 0.7;
+constexpr int kWholes = 24, kFewestToEnd = 30,
+              kFewestByProgress = 4;  // rises, where memory is followed by progress alone
 
 double tail(double z) { return 1 / (1 + deterministic_exp(1.702 * std::clamp(z, -30.0, 30.0))); }
 double quantile_of_tail(double p) { return deterministic_log(1 / p - 1) / 1.702; }  // z with tail(z) = p
@@ -67,6 +69,7 @@ void WorkProjection::add(const WorkSample& s) {
       first_at_ = s.at_s;
       first_size_ = size;
     } else {
+      steps_ += size != last_size_ || s.done != last_.done;
       falls_ += size < 0.97 * last_size_;
       within_ += same_draw && size > last_size_ && s.size != s.done;
       if (!same_draw && (s.done >= 0 || size < last_size_)) {  // the one before is whole
@@ -255,17 +258,21 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_draws(double limit_mib
   return out;
 }
 
-// By what earlier runs came to, where this one says too little.
+// By what earlier runs came to, where this one says too little; as much more as was announced to be done.
 std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib) const {
   Outlook out;
   double runs = 0;
   for (const PastWork& p : past_) {
     if (p.fixed || p.held_mib <= 0) continue;
     ++runs;
+    const bool told = p.of > 0 && last_.of > 0 && p.last_rise_s > kRisesTo * p.duration_s;
+    const double more = told ? std::clamp(last_.of / p.of, 0.25, 4.0) : 1;
     for (const double part : {0.1, 0.5, 0.9}) {
-      const double peak = p.held_mib + part * (p.peak_mib - p.held_mib);
-      out.passing.probability += tail((limit_mib - peak) / (kPeakSpread * peak)) / 3;
-      out.needs_mib = std::max(out.needs_mib, peak * (1 + kPeakSpread));
+      const double peak = p.held_mib + part * (p.peak_mib - p.held_mib), growth = std::max(0.0, peak - first_device_);
+      const double here = peak - growth + growth * more;
+      const double off = kPeakWithin * here + (told ? kGrowthAsTold : kGrowthWithin) * growth * more;
+      out.passing.probability += tail((limit_mib - here) / off) / 3;
+      out.needs_mib = std::max(out.needs_mib, here + off);
     }
   }
   if (runs == 0 || memory_time_.highest() > out.needs_mib) return std::nullopt;
@@ -277,9 +284,16 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib
 
 std::optional<WorkProjection::Outlook> WorkProjection::outlook(double limit_mib, double expected_total_s) const {
   std::optional<Outlook> out;
-  if (sized_ >= kFewest && last_.done + last_.size >= 0)
+  if (sized_ >= kFewest && (last_.done < 0 || steps_ >= kFewestSteps) && last_.done + last_.size >= 0)
     out = draws() ? by_draws(limit_mib, expected_total_s) : by_size(limit_mib, expected_total_s);
-  return out ? out : by_peaks(limit_mib);
+  if (out) return out;
+  out = by_peaks(limit_mib);
+  if (!out || memory_time_.highest() < kNear * limit_mib || samples_ < kFewestToEnd) return out;
+  const MemoryForecast forecast =
+      over_time_.forecast(total_s(expected_total_s));  // near the limit its growth tells more
+  if (const Passing passing = forecast.passing(limit_mib); passing.probability > out->passing.probability)
+    out->passing = passing, out->needs_mib = std::max(out->needs_mib, limit_mib * 1.02);
+  return out;
 }
 
 double WorkProjection::total_s(double expected_total_s) const {
@@ -298,7 +312,7 @@ RestartVerdict WorkProjection::verdict(double limit_mib, double expected_total_s
     const bool hidden =
         last_.held_mib < 0 && family_ != AllocatorFamily::kUnknown && family_ != AllocatorFamily::kPlain;
     const bool silent = sized_ == 0 && past_.empty();  // nothing will tell more: it is as sure as it gets
-    const double sure = silent ? MemoryProjection::kSure : hidden ? kSureOfCache : kSureOverTime;
+    const double sure = silent ? kSureOfSilent : hidden ? kSureOfCache : kSureOverTime;
     const bool better = by_time.cost_now_s < by_time.cost_go_on_s && by_time.passing.probability >= sure &&
                         over_time_.samples() >= MemoryProjection::kFewest &&
                         (family_ != AllocatorFamily::kReserved || last_.held_mib >= 0);
@@ -332,6 +346,8 @@ PastWork WorkProjection::to_past(double limit_mib) const {
   out.end_size = last_.size >= 0 ? most_ : -1;
   out.end_done = last_.done;
   out.duration_s = last_.at_s;
+  out.of = last_.of;
+  out.last_rise_s = memory_time_.last_rise();
   out.fixed = last_.held_mib < 0 && (!moved_ || family_ == AllocatorFamily::kReserved ||
                                      (highest > kReserved * limit_mib && memory_time_.last_rise() < 0.2 * last_.at_s));
   for (const SizeMemory::Curve& curve : memory_.curves())

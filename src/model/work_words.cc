@@ -105,7 +105,7 @@ WorkWords words_of_option(std::string_view name, double value) {
   return out;
 }
 
-WorkWords words_of_line(std::string_view line) {
+WorkWords work_words_of(std::string_view line) {
   WorkWords out;
   if (const std::size_t part = line.find_last_of('\r', line.size() > 1 ? line.size() - 2 : 0); part != line.npos)
     line.remove_prefix(part + 1);  // of a bar that is drawn over itself the last

@@ -18,7 +18,7 @@ struct WorkWords {
   void add(const WorkWords& line);
 };
 
-WorkWords words_of_line(std::string_view line);
+WorkWords work_words_of(std::string_view line);
 // What a command announces of its work: "--max-new-tokens 512", "--max_seq_length=384", "--max_steps 200".
 WorkWords words_of_option(std::string_view name, double value);
 

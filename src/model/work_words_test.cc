@@ -6,7 +6,7 @@ namespace smartmig {
 namespace {
 
 void expect_words(std::string_view line, double size, double size_max, double done, double of, double held = -1) {
-  const WorkWords w = words_of_line(line);
+  const WorkWords w = work_words_of(line);
   EXPECT_EQ(w.size, size) << line;
   EXPECT_EQ(w.size_max, size_max) << line;
   EXPECT_EQ(w.done, done) << line;
@@ -34,7 +34,7 @@ TEST(WorkWords, FormsThatProgramsPrint) {
 TEST(WorkWords, WhatIsNoWork) {
   for (const char* line : {"", "loss 2.13", "2026/11/18 12:30:11 started", "lr 1e-05", "[00:12<00:24]", "version 3.2.1",
                            "100%", "27.3it/s", "memory: 900 MiB reserved", "epoch 0.12", "took 12 s", "\xff\xfe\x01"}) {
-    const WorkWords w = words_of_line(line);
+    const WorkWords w = work_words_of(line);
     EXPECT_FALSE(w.any()) << line << " size " << w.size << " done " << w.done << " held " << w.held_mib;
   }
 }
@@ -45,8 +45,8 @@ TEST(WorkWords, OfABarDrawnOverItselfTheLast) {
 
 TEST(WorkWords, OfSeveralLinesTheLargestSizeAndTheLastProgress) {
   WorkWords all;
-  all.add(words_of_line("step 3/90 seq_len 371"));
-  all.add(words_of_line("step 4/90 seq_len 120"));
+  all.add(work_words_of("step 3/90 seq_len 371"));
+  all.add(work_words_of("step 4/90 seq_len 120"));
   EXPECT_EQ(all.size, 371);
   EXPECT_EQ(all.done, 4);
 }
