@@ -281,6 +281,7 @@ def what_a_job_prints_tells_whether_it_will_fit(build):
         log = c.get(f"/v1/jobs/{number}/log?attempt=1").body.decode()
         check("out of memory" not in log.lower(), f"it did not fail before: {log[-300:]}")
         until(lambda: c.job(number)["attempt"] == 2 and c.job(number)["state"] == "running", "its second attempt", 20)
+        until(lambda: c.get(f"/v1/jobs/{number}/log?attempt=2").body, "its second attempt prints", 20)
         sizes = [memory_of(name) for name in slices_used(m, number)]
         check(sizes[1] > sizes[0], f"on a larger slice: {sizes}")
         c.ask("DELETE", f"/v1/jobs/{number}")
@@ -396,5 +397,6 @@ def a_log_of_100_mb_without_a_newline(build):
 
 
 harness.main([out_of_memory_at_once, more_memory_than_any_slice_has, killed_while_it_holds_memory,
-              a_family_of_processes, a_checkpoint_signal_that_is_ignored, memory_held_by_a_dead_process,
+              a_family_of_processes, a_checkpoint_signal_that_is_ignored, what_a_job_prints_tells_whether_it_will_fit,
+              memory_held_by_a_dead_process,
               a_log_of_100_mb_without_a_newline], "faults")
