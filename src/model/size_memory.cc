@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kFewRises = 3;
+constexpr std::size_t kFewRises = 3, kFewestForSquare = 5;
 constexpr double kLeastRiseMib = 1, kFall = 0.08, kGarbage = 0.15, kGarbageOfCaching = 0.5;
 
 struct Point {
@@ -40,7 +40,7 @@ SizeMemory::Curve fitted(const std::vector<Point>& points, double power) {
 
 SizeMemory::Curve better_of(const std::vector<Point>& points, bool line_only) {
   const SizeMemory::Curve line = fitted(points, 1);
-  if (points.size() < 4 || line_only) return line;
+  if (points.size() < kFewestForSquare || line_only) return line;
   const SizeMemory::Curve square = fitted(points, 2);
   return square.miss < 0.6 * line.miss ? square : line;
 }

@@ -8,9 +8,12 @@
 namespace smartmig {
 namespace {
 
-constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kToldSpread = 0.5, kPastSpread = 0.25, kReserved = 0.7,
-                 kPeakSpread = 0.12;
-constexpr int kFewestByProgress = 4;  // rises, where memory is followed by progress alone
+constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kPastSpread = 0.25, kStageSpread = 0.02,
+                 kToldWithin = 0.25, kWideOfTold = 0.33, kWideOfPast = 0.05, kFarOff = 1.1, kLogWhole = 0.125,
+                 kReserved = 0.7, kPeakWithin = 0.05, kGrowthWithin = 0.2, kGrowthAsTold = 0.08, kNear = 0.7,
+                 kRisesTo = 0.7;
+constexpr int kWholes = 24, kFewestToEnd = 30,
+              kFewestByProgress = 4;  // rises, where memory is followed by progress alone
 
 double tail(double z) { return 1 / (1 + deterministic_exp(1.702 * std::clamp(z, -30.0, 30.0))); }
 double quantile_of_tail(double p) { return deterministic_log(1 / p - 1) / 1.702; }  // z with tail(z) = p
@@ -38,7 +41,7 @@ void WorkProjection::remember(const PastWork& run) {
 }
 
 double WorkProjection::level(const WorkSample& s) const {
-  return s.held_mib >= 0 ? s.held_mib + offset_ : s.device_mib;
+  return s.held_mib >= 0 && family_ != AllocatorFamily::kPlain ? s.held_mib + offset_ : s.device_mib;
 }
 
 void WorkProjection::add(const WorkSample& s) {
@@ -46,7 +49,14 @@ void WorkProjection::add(const WorkSample& s) {
   if (samples_ > 0 && s.at_s <= last_.at_s) return;
   if (samples_++ == 0) first_device_ = s.device_mib;
   moved_ |= std::abs(s.device_mib - first_device_) > 1;
-  if (s.held_mib >= 0 && offset_ < 0) offset_ = std::clamp(s.device_mib - s.held_mib, 0.0, kMostContextMib);
+  if (s.held_mib >= 0 && offset_ < 0) {
+    offset_ = std::clamp(s.device_mib - s.held_mib, 0.0, kMostContextMib);
+    if (family_ != AllocatorFamily::kPlain) {  // what the device showed before is something else
+      over_time_ = {};
+      memory_time_ = {};
+      memory_time_.set_allocator(family_);
+    }
+  }
   over_time_.add(s.at_s, level(s));
   memory_time_.add(s.at_s, level(s), s.held_mib >= 0, true);
   dips_ += level(s) < 0.97 * level_;
@@ -59,6 +69,7 @@ void WorkProjection::add(const WorkSample& s) {
       first_at_ = s.at_s;
       first_size_ = size;
     } else {
+      steps_ += size != last_size_ || s.done != last_.done;
       falls_ += size < 0.97 * last_size_;
       within_ += same_draw && size > last_size_ && s.size != s.done;
       if (!same_draw && (s.done >= 0 || size < last_size_)) {  // the one before is whole
@@ -70,6 +81,7 @@ void WorkProjection::add(const WorkSample& s) {
       }
     }
     draw_ = std::max(draw_, size);
+    at_most_ = size > most_ ? 1 : at_most_ + (size == most_);
     ++sized_;
     if (size > most_ && stages_.size() < kMostStages)
       stages_.push_back({size, s.of > 0 && s.done >= 0 ? s.done / s.of : -1, s.at_s});
@@ -81,24 +93,38 @@ void WorkProjection::add(const WorkSample& s) {
 
 bool WorkProjection::draws() const { return last_.size >= 0 && (within_ > 2 || (falls_ > 2 && 20 * falls_ > sized_)); }
 
-std::optional<WorkProjection::Share> WorkProjection::share_done(double expected_total_s) const {
-  const auto share = [](double part, double whole, double spread) {
-    return Share{std::clamp(part / whole, 1e-6, 0.995), spread};
-  };
-  if (last_.of > 0 && last_.done > 0) return share(last_.done, last_.of, 0.02);
+// How long the whole run is, in units of what is done, given that it goes on. Told times are right within a quarter twice in three,
+// else within a factor of three; without any, a run that got so far ends before x times that with 1 - 1/x.
+std::vector<WorkProjection::Whole> WorkProjection::wholes(double expected_total_s) const {
+  if (last_.of > 0 && last_.done > 0) return {{std::max(1.005, last_.of / last_.done), 1}};
+  double middle = 0, wide = 0;
   if (const auto done = median_of(past_, [](const PastWork& p) { return p.end_done; }); done && last_.done > 0)
-    return share(last_.done, *done, kPastSpread);
-  if (const auto time = median_of(past_, [](const PastWork& p) { return p.duration_s; }))
-    return share(last_.at_s, *time, kPastSpread);
-  if (expected_total_s > 0) return share(last_.at_s, expected_total_s, kToldSpread);
-  return std::nullopt;
+    middle = *done / last_.done, wide = kWideOfPast;
+  else if (const auto time = median_of(past_, [](const PastWork& p) { return p.duration_s; }))
+    middle = *time / last_.at_s, wide = kWideOfPast;
+  else if (expected_total_s > 0)
+    middle = expected_total_s / last_.at_s, wide = kWideOfTold;
+  const double centre = middle > 0 ? deterministic_log(middle) : 0;
+  std::vector<Whole> out;
+  double sum = 0;
+  for (int i = 0; i < kWholes; ++i) {
+    const double x = (i + 0.5) * kLogWhole, off = (x - centre) / kToldWithin;
+    double density = 0.02 * deterministic_exp(-x);
+    if (middle > 0)
+      density += (1 - wide) * deterministic_exp(-0.5 * off * off) / (2.5 * kToldWithin) +
+                 (std::abs(x - centre) < kFarOff ? wide / (2 * kFarOff) : 0);
+    out.push_back({deterministic_exp(x), density});
+    sum += density;
+  }
+  for (Whole& w : out) w.weight /= sum;
+  return out;
 }
 
 // Stages of equal length: as many as one is of the whole, each larger by as much or by a factor.
-void WorkProjection::stage_ends(const Share& share, std::vector<End>& out) const {
+void WorkProjection::stage_ends(const Whole& whole, std::vector<End>& out) const {
   const std::size_t k = stages_.size();
   if (k < 2) return;
-  const auto share_at = [&](const Stage& s) { return s.share >= 0 ? s.share : share.done * s.at_s / last_.at_s; };
+  const auto share_at = [&](const Stage& s) { return s.share >= 0 ? s.share : s.at_s / last_.at_s / whole.times; };
   const double width = share_at(stages_[k - 1]) / double(k - 1);
   if (width <= 0) return;
   const double more = std::max(0.0, std::floor((1 - share_at(stages_[k - 1])) / width - 0.35));
@@ -115,8 +141,8 @@ void WorkProjection::stage_ends(const Share& share, std::vector<End>& out) const
   const double doubt = 0.02 * double(k), sum_weight = (by_factor + doubt) / (by_sum + by_factor + 2 * doubt);
   const double sum_end = stages_[k - 1].size + more * step;
   const double factor_end = stages_[k - 1].size * deterministic_exp(std::min(more, 30.0) * deterministic_log(factor));
-  out.push_back({sum_end, share.spread, sum_weight});
-  out.push_back({factor_end, share.spread, 1 - sum_weight});
+  out.push_back({sum_end, kStageSpread, whole.weight * sum_weight});
+  out.push_back({factor_end, kStageSpread, whole.weight * (1 - sum_weight)});
 }
 
 std::vector<WorkProjection::End> WorkProjection::ends(double expected_total_s) const {
@@ -124,16 +150,17 @@ std::vector<WorkProjection::End> WorkProjection::ends(double expected_total_s) c
   const bool sized = last_.size >= 0;
   if (sized && last_.size_max > 0) return {{std::max(most_, last_.size_max), 0.02, 1}};
   if (!sized && last_.of > 0) return {{std::max(most_, last_.of), 0.02, 1}};
-  const auto share = share_done(expected_total_s);
+  const bool told = last_.of > 0 && last_.done > 0;
   if (const auto end = median_of(past_, [&](const PastWork& p) { return sized ? p.end_size : p.end_done; });
-      end && (!share || share->spread > 0.1 || stages_.size() < 3))
+      end && (!told || stages_.size() < 3))
     return {{std::max(most_, *end), sized && last_.size != last_.done ? 0.08 : kPastSpread, 1}};
-  if (!share) return out;
-  if (stages_.size() < kMostStages && stages_.size() * 3 <= std::size_t(sized_)) {
-    stage_ends(*share, out);
-  } else if (last_.at_s > first_at_) {
-    const double left = last_.at_s / share->done - last_.at_s;
-    out.push_back({most_ + (most_ - first_size_) / (last_.at_s - first_at_) * left, share->spread, 1});
+  const bool staged = stages_.size() < kMostStages && stages_.size() * 3 <= std::size_t(sized_);
+  for (const Whole& whole : wholes(expected_total_s)) {
+    if (staged)
+      stage_ends(whole, out);
+    else if (last_.at_s > first_at_)
+      out.push_back({most_ + (most_ - first_size_) / (last_.at_s - first_at_) * last_.at_s * (whole.times - 1), 0.02,
+                     whole.weight});
   }
   return out;
 }
@@ -186,27 +213,41 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_size(double limit_mib,
   }
   out.passing.after_s /= std::max(1e-9, out.passing.probability);
   out.needs_mib /= std::max(1e-9, out.passing.probability);
+  double now = 0, first = 0;
+  for (const SizeMemory::Curve& curve : curves) {
+    now += curve.weight * curve.at(most_);
+    first += curve.weight * curve.at(first_size_);
+  }
+  out.way = (now - first) / std::max(1.0, limit_mib - first);
   return out;
 }
 
 std::optional<WorkProjection::Outlook> WorkProjection::by_draws(double limit_mib, double expected_total_s) const {
   const std::vector<SizeMemory::Curve> curves = believed_curves();
-  const auto share = share_done(expected_total_s);
-  if (curves.empty() || drawn_ < 5 || !share) return std::nullopt;
+  if (curves.empty() || drawn_ < 5) return std::nullopt;
+  const std::vector<Whole> all = wholes(expected_total_s);
   const double n = drawn_, mean = log_sum_ / n;
   const double sd = std::max(0.02, std::sqrt(std::max(0.0, log_squares_ / n - mean * mean)));
-  const double left = std::max(1.0, last_.of > 0 && last_.done > 0 ? last_.of - last_.done : n / share->done - n);
   const double pace = n / std::max(1e-9, last_.at_s - first_at_);
+  double left = 0;  // of it the middle, for what it needs
+  for (const Whole& w : all) left += w.weight * std::max(1.0, n * (w.times - 1));
+  const double cap = last_.size_max > 0 ? last_.size_max : at_most_ > kCapSeen && last_.done >= 0 ? most_ : 0;
   double longest = deterministic_exp(mean + sd * quantile_of_tail(std::min(0.4, 0.3 / left)));
-  if (last_.size_max > 0) longest = std::min(longest, last_.size_max);
+  if (cap > 0) longest = std::min(longest, cap);
   Outlook out;
   for (const SizeMemory::Curve& curve : curves) {
     const double off = std::max(kLeastDeviationMib, curve.miss) + 0.03 * std::abs(limit_mib - curve.at(most_));
     for (const auto& [z, weight] : {std::pair{-1.2, 0.25}, {0.0, 0.5}, {1.2, 0.25}}) {
       const double size = std::max(curve.size_at(limit_mib + z * off), most_ * 1.001);
-      if (!std::isfinite(size) || (last_.size_max > 0 && size > last_.size_max)) continue;
+      if (!std::isfinite(size) || (cap > 0 && size > cap)) continue;
       const double each = std::min(0.999, tail((deterministic_log(std::max(1.0, size)) - mean) / sd));
-      const double p = curve.weight * weight * (1 - deterministic_exp(left * deterministic_log(1 - each)));
+      double p = 0;
+      for (const Whole& w : all)
+        p += w.weight * (1 - deterministic_exp(std::max(1.0, n * (w.times - 1)) * deterministic_log(1 - each)));
+      double runs = 1;
+      for (const PastWork& past : past_)
+        if (past.end_size >= 0) p += past.end_size >= size, ++runs;
+      p *= curve.weight * weight / runs;
       out.passing.probability += p;
       out.passing.after_s += p / (each * pace);
       out.needs_mib += p * (std::max(curve.at(std::max(longest, most_)), limit_mib) + off);
@@ -217,17 +258,21 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_draws(double limit_mib
   return out;
 }
 
-// By what earlier runs came to, where this one says too little.
+// By what earlier runs came to, where this one says too little; as much more as was announced to be done.
 std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib) const {
   Outlook out;
   double runs = 0;
   for (const PastWork& p : past_) {
     if (p.fixed || p.held_mib <= 0) continue;
     ++runs;
+    const bool told = p.of > 0 && last_.of > 0 && p.last_rise_s > kRisesTo * p.duration_s;
+    const double more = told ? std::clamp(last_.of / p.of, 0.25, 4.0) : 1;
     for (const double part : {0.1, 0.5, 0.9}) {
-      const double peak = p.held_mib + part * (p.peak_mib - p.held_mib);
-      out.passing.probability += tail((limit_mib - peak) / (kPeakSpread * peak)) / 3;
-      out.needs_mib = std::max(out.needs_mib, peak * (1 + kPeakSpread));
+      const double peak = p.held_mib + part * (p.peak_mib - p.held_mib), growth = std::max(0.0, peak - first_device_);
+      const double here = peak - growth + growth * more;
+      const double off = kPeakWithin * here + (told ? kGrowthAsTold : kGrowthWithin) * growth * more;
+      out.passing.probability += tail((limit_mib - here) / off) / 3;
+      out.needs_mib = std::max(out.needs_mib, here + off);
     }
   }
   if (runs == 0 || memory_time_.highest() > out.needs_mib) return std::nullopt;
@@ -239,34 +284,50 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib
 
 std::optional<WorkProjection::Outlook> WorkProjection::outlook(double limit_mib, double expected_total_s) const {
   std::optional<Outlook> out;
-  if (sized_ >= kFewest && last_.done + last_.size >= 0)
+  if (sized_ >= kFewest && (last_.done < 0 || steps_ >= kFewestSteps) && last_.done + last_.size >= 0)
     out = draws() ? by_draws(limit_mib, expected_total_s) : by_size(limit_mib, expected_total_s);
-  return out ? out : by_peaks(limit_mib);
+  if (out) return out;
+  out = by_peaks(limit_mib);
+  if (!out || memory_time_.highest() < kNear * limit_mib || samples_ < kFewestToEnd) return out;
+  const MemoryForecast forecast =
+      over_time_.forecast(total_s(expected_total_s));  // near the limit its growth tells more
+  if (const Passing passing = forecast.passing(limit_mib); passing.probability > out->passing.probability)
+    out->passing = passing, out->needs_mib = std::max(out->needs_mib, limit_mib * 1.02);
+  return out;
 }
 
 double WorkProjection::total_s(double expected_total_s) const {
-  const auto share = share_done(expected_total_s);
-  return share ? last_.at_s / share->done : expected_total_s;
+  if (last_.of > 0 && last_.done > 0) return last_.at_s * std::max(1.0, last_.of / last_.done);
+  if (const auto done = median_of(past_, [](const PastWork& p) { return p.end_done; }); done && last_.done > 0)
+    return last_.at_s * *done / last_.done;
+  return median_of(past_, [](const PastWork& p) { return p.duration_s; }).value_or(expected_total_s);
 }
 
 RestartVerdict WorkProjection::verdict(double limit_mib, double expected_total_s, const RestartCosts& costs) {
   const double limit = limit_for(limit_mib);
   const auto found = outlook(limit, expected_total_s);
   if (!found) {
-    in_a_row_ = 0;
-    RestartVerdict by_time = over_time_.verdict(limit, total_s(expected_total_s), costs);
+    RestartVerdict by_time = over_time_.forecast(total_s(expected_total_s)).weigh(limit, costs);
+    by_time.cost_go_on_s *= 1 + kToll;
     const bool hidden =
         last_.held_mib < 0 && family_ != AllocatorFamily::kUnknown && family_ != AllocatorFamily::kPlain;
-    by_time.restart &= by_time.passing.probability >= (hidden ? kSureOfCache : kSureOverTime) &&
-                       (family_ != AllocatorFamily::kReserved || last_.held_mib >= 0);
+    const bool silent = sized_ == 0 && past_.empty();  // nothing will tell more: it is as sure as it gets
+    const double sure = silent ? kSureOfSilent : hidden ? kSureOfCache : kSureOverTime;
+    const bool better = by_time.cost_now_s < by_time.cost_go_on_s && by_time.passing.probability >= sure &&
+                        over_time_.samples() >= MemoryProjection::kFewest &&
+                        (family_ != AllocatorFamily::kReserved || last_.held_mib >= 0);
+    in_a_row_ = better ? in_a_row_ + 1 : 0;
+    by_time.restart = in_a_row_ >= MemoryProjection::kAgain;
+    if (by_time.restart) by_time.needs_mib = over_time_.forecast(total_s(expected_total_s)).quantile(0.9);
     return by_time;
   }
   RestartVerdict out;
   out.passing = found->passing;
   out.cost_now_s = costs.restart_s + costs.lost_if_restarted;
-  out.cost_go_on_s = out.passing.probability *
+  out.cost_go_on_s = out.passing.probability * (1 + kToll) *
                      (costs.restart_s + costs.lost_if_failed + std::min(out.passing.after_s, kPatience * last_.at_s));
-  const bool better = out.passing.probability >= (draws() ? kSureOfDraws : kSure) && out.cost_now_s < out.cost_go_on_s;
+  const double sure = draws() ? kSureOfDraws : kSure + (kSureAtFirst - kSure) * std::max(0.0, 1 - found->way / kWay);
+  const bool better = out.passing.probability >= sure && out.cost_now_s < out.cost_go_on_s;
   in_a_row_ = better ? in_a_row_ + 1 : 0;
   out.restart = in_a_row_ >= kAgain;
   out.needs_mib = out.restart ? found->needs_mib * limit_mib / limit : 0;
@@ -285,6 +346,8 @@ PastWork WorkProjection::to_past(double limit_mib) const {
   out.end_size = last_.size >= 0 ? most_ : -1;
   out.end_done = last_.done;
   out.duration_s = last_.at_s;
+  out.of = last_.of;
+  out.last_rise_s = memory_time_.last_rise();
   out.fixed = last_.held_mib < 0 && (!moved_ || family_ == AllocatorFamily::kReserved ||
                                      (highest > kReserved * limit_mib && memory_time_.last_rise() < 0.2 * last_.at_s));
   for (const SizeMemory::Curve& curve : memory_.curves())

@@ -32,18 +32,22 @@ struct PastWork {                       // an earlier run of the same command th
   SizeMemory::Curve by_size;            // points 0: its sizes say nothing
   double end_size = -1, end_done = -1;  // below 0: not printed
   double duration_s = 0;
+  double of = 0;                      // as it, or its command, announced; 0: not
+  double last_rise_s = 0;             // when it last took more memory
   double held_mib = 0, peak_mib = 0;  // at the most it held between these; 0: nothing tells
   bool fixed = false;                 // it took its memory at the start: what it showed is no need
 };
 
 class WorkProjection {
  public:
-  static constexpr int kAgain = 2, kFewest = 10;
-  static constexpr double kSure = 0.75, kSureOfDraws = 0.92, kSureOverTime = 0.7, kSureOfCache = 0.85, kPatience = 1;
+  static constexpr int kAgain = 2, kFewest = 10, kCapSeen = 2, kFewestSteps = 6;
+  static constexpr double kSure = 0.75, kSureOfDraws = 0.92, kSureOverTime = 0.7, kSureOfSilent = 0.6,
+                          kSureOfCache = 0.85, kPatience = 1, kToll = 0.08, kSureAtFirst = 0.985, kWay = 0.3;
   static constexpr std::size_t kMostPast = 4, kMostStages = 64;
 
   void set_allocator(AllocatorFamily family);
   void remember(const PastWork& run);  // before the first sample
+  int samples() const { return samples_; }
   void add(const WorkSample& sample);  // impossible values and samples out of order are ignored
 
   // `expected_total_s`: run time from start to end; 0: not known. Once per sample.
@@ -56,22 +60,23 @@ class WorkProjection {
   struct End {                                // a size that the work may come to
     double size = 0, spread = 0, weight = 1;  // spread: deviation as a share of what it still grows
   };
-  struct Share {
-    double done = 0, spread = 0;  // of the whole run; spread of its logarithm
+  struct Whole {
+    double times = 1, weight = 1;  // the whole run over what is done
   };
   struct Outlook {
     Passing passing;
     double needs_mib = 0;
+    double way = 1;  // share of the way to the limit that was seen
   };
   struct Stage {
     double size = 0, share = -1, at_s = 0;  // share: done by then, as printed
   };
   double level(const WorkSample& sample) const;
   bool draws() const;
-  std::optional<Share> share_done(double expected_total_s) const;
+  std::vector<Whole> wholes(double expected_total_s) const;
   double total_s(double expected_total_s) const;
   std::vector<End> ends(double expected_total_s) const;
-  void stage_ends(const Share& share, std::vector<End>& out) const;
+  void stage_ends(const Whole& whole, std::vector<End>& out) const;
   std::vector<SizeMemory::Curve> believed_curves() const;
   std::optional<Outlook> outlook(double limit_mib, double expected_total_s) const;
   std::optional<Outlook> by_size(double limit_mib, double expected_total_s) const;
@@ -87,7 +92,7 @@ class WorkProjection {
   WorkSample last_;
   double first_device_ = -1, first_at_ = -1, first_size_ = -1, most_ = 0, last_size_ = -1, offset_ = -1, level_ = 0;
   double draw_ = 0, log_sum_ = 0, log_squares_ = 0;  // the size being drawn; of those that are whole
-  int samples_ = 0, sized_ = 0, falls_ = 0, within_ = 0, dips_ = 0, drawn_ = 0, in_a_row_ = 0;
+  int samples_ = 0, sized_ = 0, falls_ = 0, within_ = 0, dips_ = 0, drawn_ = 0, in_a_row_ = 0, at_most_ = 0, steps_ = 0;
   bool moved_ = false;  // the device's figure, since the first sample
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "base/embedded.h"
 #include "base/rng.h"
 #include "eval/experiment.h"
 
@@ -86,7 +88,70 @@ void fill_section(PaperSection& section, const RestartRow& row) {
   }
 }
 
+std::vector<std::string> study_header() {
+  return {"",
+          "",
+          "jobs",
+          "method",
+          "announced",
+          "missed",
+          "missed of all",
+          "false restarts",
+          "of asked",
+          "lost s per job",
+          "of waiting",
+          "oracle s"};
+}
+
+std::string bars(const RestartRow& all) {
+  const auto bar = [](const char* what, double is, double most) {
+    return fmt::format("{} {:.1f} %, the bar is {:.0f} %: {}\n", what, 100 * is, 100 * most,
+                       is <= most ? "kept" : "not kept");
+  };
+  const Foresight &ours = all.by_method[0], &wait = all.by_method[int(RestartMethod::kWait)];
+  return bar("missed", double(ours.missed_heralded) / std::max(1, ours.heralded), 0.15) +
+         bar("false restarts", double(ours.false_restarts) / std::max(1, ours.fitting), 0.05) +
+         bar("seconds lost, of waiting", ours.lost_s / std::max(1e-9, wait.lost_s), 0.50);
+}
+
 }  // namespace
+
+Result<PaperSection> recorded_section(RecordedPart part, int threads) {
+  SMARTMIG_TRY(const std::vector<RecordedRun> runs,
+               parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv")));
+  std::vector<RecordedCase> cases = recorded_cases(runs, part, false);
+  const std::size_t alone = cases.size();
+  for (const RecordedCase& one : recorded_cases(runs, part, true)) cases.push_back(one);
+  std::vector<std::array<Foresight, kRestartMethods>> found(cases.size());
+  run_parallel(cases.size(), threads, [&](std::size_t c) {
+    for (std::size_t m = 0; m < kRestartMethods; ++m) found[c][m] = judge_recorded(cases[c], RestartMethod(m));
+  });
+  std::map<std::pair<std::string, std::string>, RestartRow> rows;
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    const RecordedRun& run = *cases[c].run;
+    const char* known = c < alone ? "without earlier runs" : "with earlier runs";
+    for (const auto& [group, name] : {std::pair<std::string, std::string>{"all", ""},
+                                      {"known", known},
+                                      {"allocator", run.allocator},
+                                      {"program", run.kind}}) {
+      RestartRow& row = rows[{group, name}];
+      row.group = group;
+      row.name = name;
+      for (std::size_t m = 0; m < kRestartMethods; ++m) row.by_method[m].add(found[c][m]);
+    }
+  }
+  PaperSection section;
+  section.name = "recorded";
+  section.title = fmt::format("{} cases from LLM programs recorded on an H200 under eight allocators ({} part)",
+                              cases.size(), part == RecordedPart::kReport ? "report" : "tuning");
+  section.header = study_header();
+  for (const char* group : {"all", "known", "allocator", "program"})
+    for (const auto& [key, row] : rows)
+      if (key.first == group) fill_section(section, row);
+  section.below = "limits: as recorded, and set afterwards where that is exact (recorded_llm.h). One restart a case.\n";
+  if (!cases.empty()) section.below += bars(rows.at({"all", ""}));
+  return section;
+}
 
 Foresight judge_llm_job(const LlmJob& job, RestartMethod method) {
   const std::vector<double> ladder = memory_ladder();
@@ -164,31 +229,13 @@ PaperReport restart_report(const RestartStudyOptions& options) {
   section.name = "early restarts";
   section.title = fmt::format("{} made LLM jobs on slices of an A100-40GB: {} allocators, {} schedules (seeds from {})",
                               rows[0].by_method[0].cases, kAllocatorKinds, kLlmSchedules, options.first_seed);
-  section.header = {"",
-                    "",
-                    "jobs",
-                    "method",
-                    "announced",
-                    "missed",
-                    "missed of all",
-                    "false restarts",
-                    "of asked",
-                    "lost s per job",
-                    "of waiting",
-                    "oracle s"};
+  section.header = study_header();
   section.apart = false;
   for (const RestartRow& row : rows) fill_section(section, row);
-  const Foresight &ours = rows[0].by_method[0], &wait = rows[0].by_method[int(RestartMethod::kWait)];
-  const auto bar = [](const char* what, double is, double most) {
-    return fmt::format("{} {:.1f} %, the bar is {:.0f} %: {}\n", what, 100 * is, 100 * most,
-                       is <= most ? "kept" : "not kept");
-  };
   section.below =
       "announced: failures that can be seen coming in what the job holds (docs/memory.md); missed: of those, then "
       "of all. false restarts: of attempts that fit, then of those of them that were not on the largest slice. lost: work thrown away and restarts.\n" +
-      bar("missed", double(ours.missed_heralded) / std::max(1, ours.heralded), 0.15) +
-      bar("false restarts", double(ours.false_restarts) / std::max(1, ours.fitting), 0.05) +
-      bar("seconds lost, of waiting", ours.lost_s / std::max(1e-9, wait.lost_s), 0.50);
+      bars(rows[0]);
   report.sections = {section};
   report.json = {{"first_seed", options.first_seed}, {"cases", options.cases}, {"rows", section.json}};
   return report;

@@ -7,10 +7,10 @@
 #include "papers/llm_jobs.h"
 #include "papers/memory_study.h"
 #include "papers/paper_report.h"
+#include "papers/recorded_llm.h"
 
 namespace smartmig {
 
-enum class RestartMethod : std::uint8_t { kWork, kTime, kWait };
 inline constexpr int kRestartMethods = 3;
 
 struct RestartStudyOptions {
@@ -20,5 +20,7 @@ struct RestartStudyOptions {
 };
 Foresight judge_llm_job(const LlmJob& job, RestartMethod method);
 PaperReport restart_report(const RestartStudyOptions& options);
+// The same three methods on programs recorded on a GPU (recorded_llm.h).
+Result<PaperSection> recorded_section(RecordedPart part, int threads);
 
 }  // namespace smartmig

@@ -260,6 +260,34 @@ def a_checkpoint_signal_that_is_ignored(build):
         the_gpu_is_whole_again(m)
 
 
+# An LLM that decodes: memory grows with its tokens, which it prints; the emulated job beside it holds the memory.
+DECODES = '''echo "$SMARTMIG_SLICE"; total=$1; shift; "$@" & n=0
+while kill -0 $! 2>/dev/null; do n=$((n + 16)); echo "generated $n/$total tokens"; sleep 0.1; done; wait $!'''
+
+
+def decoding(machine, total, curve, work_s):
+    return ["sh", "-c", DECODES, "sh", str(total), *machine.job(curve, work_s)]
+
+
+def what_a_job_prints_tells_whether_it_will_fit(build):
+    """The same growth: with 3000 tokens to come it moves before it fails, with 600 it ends where it is."""
+    with running(build) as m:
+        c = m.client()
+        short = c.submit(decoding(m, 600, "0:500M,20:8G", 0.6))
+        end = c.wait(short, 60)
+        equal((end["state"], end["attempt"], end["oom_restarts"]), ("done", 1, 0), "one that fits")
+        number = c.submit(decoding(m, 3000, "0:500M,20:8G", 2))
+        until(lambda: any(note["job"] == number for note in m.notes("early_restart")), "it is restarted early", 30)
+        log = c.get(f"/v1/jobs/{number}/log?attempt=1").body.decode()
+        check("out of memory" not in log.lower(), f"it did not fail before: {log[-300:]}")
+        until(lambda: c.job(number)["attempt"] == 2 and c.job(number)["state"] == "running", "its second attempt", 20)
+        until(lambda: c.get(f"/v1/jobs/{number}/log?attempt=2").body, "its second attempt prints", 20)
+        sizes = [memory_of(name) for name in slices_used(m, number)]
+        check(sizes[1] > sizes[0], f"on a larger slice: {sizes}")
+        c.ask("DELETE", f"/v1/jobs/{number}")
+        equal(c.wait(number)["state"], "cancelled", "the job")
+
+
 def memory_held_by_a_dead_process(build):
     with running(build) as m:
         c = m.client()
@@ -369,5 +397,6 @@ def a_log_of_100_mb_without_a_newline(build):
 
 
 harness.main([out_of_memory_at_once, more_memory_than_any_slice_has, killed_while_it_holds_memory,
-              a_family_of_processes, a_checkpoint_signal_that_is_ignored, memory_held_by_a_dead_process,
+              a_family_of_processes, a_checkpoint_signal_that_is_ignored, what_a_job_prints_tells_whether_it_will_fit,
+              memory_held_by_a_dead_process,
               a_log_of_100_mb_without_a_newline], "faults")

@@ -141,9 +141,15 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
   if (o.what == "a-fig11") return fig11_report(o.fig11, progress);
   if (o.what == "bounds-tiny") return tiny_bounds_report(int(o.threads), progress);
   if (o.what == "learning") return learning_report(o.learning, progress);
-  if (o.what == "restart")
-    return restart_report(
-        {int(o.cases), o.first_seed ? std::uint64_t(o.first_seed) : kFirstReportSeed, int(o.threads)});
+  if (o.what == "restart") {
+    const std::uint64_t seed = o.first_seed ? std::uint64_t(o.first_seed) : kFirstReportSeed;
+    PaperReport report = restart_report({int(o.cases), seed, int(o.threads)});
+    const RecordedPart part = seed < kFirstReportSeed ? RecordedPart::kTuning : RecordedPart::kReport;
+    SMARTMIG_TRY(const PaperSection recorded, recorded_section(part, int(o.threads)));
+    report.json["recorded"] = recorded.json;
+    report.sections.push_back(recorded);
+    return report;
+  }
   return memory_report(int(o.cases), int(o.threads));
 }
 

@@ -79,6 +79,7 @@ void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
                         boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);
   memory_.attempt_ended(job);
+  const int had_mib = boards_.slice_memory_mib(job.place.gpu, job.place.slice);
   job.exit.code = exit.code;
   job.exit.signal = exit.signal;
   attempts_.left_slice(job, exit.ended);
@@ -94,7 +95,10 @@ void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
       return failed(job, exit, verdict);
     case ExitVerdict::kEnds:
       job.times.ended = exit.ended;
-      if (verdict.status == JobStatus::kDone) estimates_.learn_from(job);
+      if (verdict.status == JobStatus::kDone) {
+        estimates_.learn_from(job);
+        if (const auto work = memory_.past_of(job, had_mib)) estimates_.learn_work(job, *work);
+      }
       return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
   }
 }

@@ -46,7 +46,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       estimates(settings, session, std::move(history)),
       shares(settings, found.platform->total_compute_slices()),
       reservations(origin),
-      memory(world.runner) {}
+      memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {}
 
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,

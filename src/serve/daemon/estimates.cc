@@ -133,6 +133,13 @@ void Estimates::ran_out(const JobRecord& job, int had_mib) {
   changed_ = true;
 }
 
+void Estimates::learn_work(const JobRecord& job, const PastWork& work) {
+  history_.add_work(job_key(job).signature, work);
+  changed_ = true;
+}
+
+std::vector<PastWork> Estimates::works_of(const JobRecord& job) const { return history_.works(job_key(job).signature); }
+
 Estimates::Known Estimates::known_of(const std::vector<std::string>& command, std::string_view script,
                                      std::string_view kind) {
   Known out;

@@ -23,6 +23,8 @@ class Estimates {
   void learn_from(const JobRecord& job);            // it ran to its end, REQUIRES: the belief has it still
   void learn_joules(const JobRecord& job);          // of one that has ended, when they are all known
   void ran_out(const JobRecord& job, int had_mib);  // of memory
+  void learn_work(const JobRecord& job, const PastWork& work);  // how its memory followed its work
+  std::vector<PastWork> works_of(const JobRecord& job) const;   // of its command, newest first
 
   // Again for a job that still waits. True: it will take another time or memory than was thought, by 2 % and more.
   bool refresh(JobRecord& job);

@@ -76,14 +76,18 @@ void GpuReports::see_memory(int gpu) {
     const Instance* instance = find_instance(state.board, PlacementId(slice.second));
     if (!job || !instance || job->status != JobStatus::kRunning || job->times.started > state.sampled) continue;
     int used = 0;
+    std::vector<std::uint32_t> pids;
     for (const DeviceProcess& process : state.processes)
-      if (process.gpu_instance == instance->gpu_instance) used += process.memory_mib;
+      if (process.gpu_instance == instance->gpu_instance) {
+        used += process.memory_mib;
+        pids.push_back(process.pid);
+      }
     if (memory_.saw(*job, used)) book_.changed(*job);
     const auto finish = session_.expected_finish(id);
     const auto early = memory_.project(
         *job, used, seconds(state.sampled - job->times.started), finish ? seconds(*finish - job->times.started) : 0,
         boards_.slice_memory_mib(job->place.gpu, job->place.slice), session_.belief().largest_memory_mib(),
-        early_restart_named(settings_.oom.early));
+        early_restart_named(settings_.oom.early), pids);
     if (!early) continue;
     job->reason = early->words;
     job->memory.mib = early->needs_mib;

@@ -193,6 +193,19 @@ void History::add(const CommandKey& key, const PastRun& run, std::string_view ki
   entry.out_of_memory_mib = std::max(entry.out_of_memory_mib, std::min(run.out_of_memory_mib, kMostMib));
 }
 
+void History::add_work(const std::string& signature, const PastWork& work) {
+  if (signature.empty()) return;
+  std::vector<PastWork>& kept = touch(signature).works;
+  kept.push_back(work);
+  if (kept.size() > kWorks) kept.erase(kept.begin());
+}
+
+std::vector<PastWork> History::works(const std::string& signature) const {
+  const auto found = by_signature_.find(signature);
+  if (found == by_signature_.end()) return {};
+  return {found->second->works.rbegin(), found->second->works.rend()};
+}
+
 void History::add_joules(const std::string& signature, UnixTime ended, double joules) {
   const auto found = by_signature_.find(signature);
   if (found == by_signature_.end() || !(joules >= 0 && joules < 1e18)) return;
@@ -299,6 +312,7 @@ void History::merge(const History& other) {
     }
     for (const int x : theirs.peak_mib) ours.peak_mib.push_back(x);
     if (ours.peak_mib.size() > kRuns) ours.peak_mib.erase(ours.peak_mib.begin(), ours.peak_mib.end() - kRuns);
+    for (const PastWork& work : theirs.works) add_work(theirs.signature, work);
     ours.runs = std::min(ours.runs + theirs.runs, 1'000'000'000);
     ours.out_of_memory_mib = std::max(ours.out_of_memory_mib, theirs.out_of_memory_mib);
     ours.curve.reset();

@@ -13,7 +13,7 @@
 // size that lowers it least. Full worth (0.02 of the run) at 0.05, and for a command that came often: n / (n + 2).
 //
 // Memory: the largest peak of the last 16, plus 5 % and plus another 45 % / runs; at least 1.25 x what a run once ran
-// out of memory with. Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one
+// out of memory with. Of the last 4 that were watched: how memory followed what they printed (model/work_projection.h). Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one
 // owner.
 #pragma once
 #include <array>
@@ -30,6 +30,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/job.h"
+#include "model/work_projection.h"
 #include "serve/daemon/board_sharing.h"
 #include "serve/daemon/command_key.h"
 
@@ -82,7 +83,7 @@ struct PredictedRun {
 
 class History {
  public:
-  static constexpr std::size_t kSignatures = 10'000, kRuns = 16;
+  static constexpr std::size_t kSignatures = 10'000, kRuns = 16, kWorks = WorkProjection::kMostPast;
 
   // `shipped`: curves to begin with; outlives the history. `sharing`: of the boards that its runs were on and will be on.
   explicit History(const CurveSet& shipped = CurveSet::builtin(), BoardSharing sharing = {})
@@ -94,6 +95,8 @@ class History {
   void add(const CommandKey& key, const PastRun& run, std::string_view kind = {});
   // Joules of the run that ended then, when they are known.
   void add_joules(const std::string& signature, UnixTime ended, double joules);
+  void add_work(const std::string& signature, const PastWork& work);           // of a run that ended well
+  std::vector<PastWork> works(const std::string& signature) const;             // newest first
   Forecast forecast(const CommandKey& key, const ForecastQuestion& question);  // counts as a use
   std::vector<PredictedRun> last_runs(const std::string& signature) const;     // oldest first
   int changes(const std::string& signature) const;                             // of its program, noticed
@@ -114,6 +117,7 @@ class History {
     std::string signature;
     std::vector<Run> seen;  // newest last
     std::vector<int> peak_mib;
+    std::vector<PastWork> works;  // newest last
     int runs = 0, out_of_memory_mib = -1, epoch = 0;
     std::optional<WeightedCurve> curve;  // its own, where it ran on two sizes; made when wanted
   };

@@ -1,4 +1,5 @@
 // The stored form of the history: version 2 is written, 1 (whole-GPU seconds by a fixed rule) is still read.
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -39,6 +40,40 @@ Result<Ok> read_peaks(const JsonObject& row, std::size_t most, std::vector<int>&
   return Ok{};
 }
 
+constexpr std::size_t kWorkFigures = 16;
+
+Json work_json(const PastWork& w) {
+  const auto& c = w.by_size;
+  Json out = Json::array();
+  for (const double x : {w.end_size, w.end_done, w.duration_s, w.of, w.last_rise_s, w.held_mib, w.peak_mib,
+                         double(w.fixed), c.a, c.b, c.power, c.miss, double(c.points), c.from, c.to, c.weight})
+    out.push_back(std::isfinite(x) ? std::clamp(x, -1e12, 1e12) : 0);
+  return out;
+}
+
+Result<Ok> read_works(const JsonObject& row, std::size_t most, std::vector<PastWork>& out) {
+  if (!row.has("work")) return Ok{};
+  SMARTMIG_TRY(const Json* works, row.list("work"));
+  if (works->size() > most) return row.error("work", "is too long");
+  for (const Json& one : *works) {
+    double x[kWorkFigures];
+    if (!one.is_array() || one.size() != kWorkFigures) return row.error("work", "holds what is no run");
+    for (std::size_t i = 0; i < kWorkFigures; ++i) {
+      if (!one[i].is_number() || !(std::abs(one[i].get<double>()) <= 1e12))
+        return row.error("work", "holds a figure that cannot be");
+      x[i] = one[i].get<double>();
+    }
+    PastWork w;
+    w.end_size = x[0], w.end_done = x[1], w.duration_s = x[2], w.of = x[3], w.last_rise_s = x[4];
+    w.held_mib = x[5], w.peak_mib = x[6], w.fixed = x[7] != 0;
+    w.by_size.a = x[8], w.by_size.b = x[9], w.by_size.power = x[10] == 2 ? 2 : 1, w.by_size.miss = x[11];
+    w.by_size.points = int(std::clamp(x[12], 0.0, 1e6)), w.by_size.from = x[13], w.by_size.to = x[14];
+    w.by_size.weight = x[15];
+    out.push_back(w);
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 std::string History::to_json() const {
@@ -59,6 +94,7 @@ std::string History::to_json() const {
                     {"seen", std::move(seen)},
                     {"peak_mib", e.peak_mib},
                     {"out_of_memory_mib", e.out_of_memory_mib < 0 ? Json(nullptr) : Json(e.out_of_memory_mib)}});
+    for (const PastWork& work : e.works) list.back()["work"].push_back(work_json(work));
   }
   return json_dump(Json{{"smartmig_history", 2}, {"signatures", std::move(list)}});
 }
@@ -113,8 +149,9 @@ Result<History> History::parse(const std::string& name, std::string_view text) {
   SMARTMIG_TRY(const Json* list, root.list("signatures"));
   if (list->size() > kSignatures) return root.error("signatures", fmt::format("has more than {} rows", kSignatures));
   const std::vector<std::string> known =
-      version == 1 ? std::vector<std::string>{"signature", "runs", "whole_s", "peak_mib", "out_of_memory_mib"}
-                   : std::vector<std::string>{"signature", "runs", "epoch", "seen", "peak_mib", "out_of_memory_mib"};
+      version == 1
+          ? std::vector<std::string>{"signature", "runs", "whole_s", "peak_mib", "out_of_memory_mib"}
+          : std::vector<std::string>{"signature", "runs", "epoch", "seen", "peak_mib", "out_of_memory_mib", "work"};
   History out;
   for (std::size_t i = 0; i < list->size(); ++i) {
     SMARTMIG_TRY(const JsonObject row, JsonObject::open((*list)[i], name, fmt::format("signatures[{}]", i), known));
@@ -127,6 +164,7 @@ Result<History> History::parse(const std::string& name, std::string_view text) {
     entry.runs = int(runs);
     entry.out_of_memory_mib = int(short_of);
     SMARTMIG_RETURN_IF_ERROR(read_peaks(row, kRuns, entry.peak_mib));
+    SMARTMIG_RETURN_IF_ERROR(read_works(row, kWorks, entry.works));
     SMARTMIG_RETURN_IF_ERROR(version == 1 ? parse_first_version(row, entry) : parse_entry(row, entry));
   }
   return out;

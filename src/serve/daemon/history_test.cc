@@ -242,5 +242,26 @@ TEST(History, RefusesWhatItDidNotWrite) {
   EXPECT_NE(with("[1,7,0,0.5,-1,2500,30,1700000000,1]").find("cannot be"), std::string::npos);
 }
 
+TEST(History, HowMemoryFollowedWorkIsKeptAndStored) {
+  History history;
+  for (int i = 0; i < 6; ++i) {
+    PastWork work;
+    work.end_done = i;
+    work.held_mib = 100 + i;
+    work.by_size.b = 0.5;
+    work.by_size.points = 7;
+    history.add_work("python3 a.py", work);
+  }
+  const auto again = History::parse("h", history.to_json());
+  ASSERT_TRUE(again);
+  const std::vector<PastWork> works = again->works("python3 a.py");
+  ASSERT_EQ(works.size(), History::kWorks);
+  EXPECT_EQ(works[0].end_done, 5) << "newest first";
+  EXPECT_EQ(works[0].held_mib, 105);
+  EXPECT_EQ(works[0].by_size.points, 7);
+  EXPECT_EQ(again->to_json(), history.to_json());
+  EXPECT_TRUE(again->works("python3 b.py").empty());
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "model/speed.h"
+#include "serve/daemon/allocator_seen.h"
 #include "serve/daemon/belief.h"
 #include "serve/daemon/oom_words.h"
 #include "sim/kind_curve.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr int kContextMib = 512;  // of a process that was never sampled
 constexpr std::size_t kLogTail = 64 * 1024;
-constexpr double kFull = 0.98;  // of a slice's memory
+constexpr int kFewestForPast = 3;  // samples
+constexpr double kFull = 0.98;     // of a slice's memory
 
 int to_mib(std::int64_t bytes) { return int((bytes + (1 << 20) - 1) >> 20); }
 
@@ -61,11 +63,43 @@ bool MemoryWatch::saw(JobRecord& job, int used_mib) {
   return true;
 }
 
+MemoryWatch::Watched& MemoryWatch::watched(const JobRecord& job) {
+  const auto [at, fresh] = watched_.try_emplace(job.id);
+  if (fresh) {
+    at->second.log.set_command(job.spec.command);
+    if (earlier_)
+      for (const PastWork& run : earlier_(job)) at->second.work.remember(run);
+  }
+  return at->second;
+}
+
+WorkSample MemoryWatch::sample_of(const JobRecord& job, Watched& watched, int used_mib, double elapsed_s) const {
+  WorkSample out;
+  out.at_s = elapsed_s;
+  out.device_mib = used_mib;
+  if (const auto requests = requests_of(job); requests && requests->peak_bytes > watched.peak_bytes) {
+    watched.peak_bytes = requests->peak_bytes;  // a new peak, perhaps between two samples
+    out.device_mib += to_mib(requests->peak_bytes - requests->now_bytes);
+  }
+  const WorkWords& words = watched.log.read(runner_.log_path(attempt_of(job)));
+  out.held_mib = words.held_mib;
+  out.size = words.size;
+  out.size_max = words.size_max;
+  out.done = words.done;
+  out.of = words.of;
+  return out;
+}
+
 std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int used_mib, double elapsed_s,
-                                                       double total_s, int limit_mib, int largest_mib,
-                                                       EarlyRestart how) {
-  MemoryProjection& projection = projections_[job.id];
-  projection.add(elapsed_s, used_mib);
+                                                       double total_s, int limit_mib, int largest_mib, EarlyRestart how,
+                                                       const std::vector<std::uint32_t>& pids) {
+  Watched& one = watched(job);
+  if (!one.allocator_known && !pids.empty()) {
+    one.allocator_known = true;
+    one.work.set_allocator(allocator_of_processes(pids, job.spec.environment));
+  }
+  one.line.add(elapsed_s, used_mib);
+  if (used_mib > 0) one.work.add(sample_of(job, one, used_mib, elapsed_s));
   if (how == EarlyRestart::kOff) return std::nullopt;
   if (limit_mib <= 0 || limit_mib >= largest_mib || used_mib <= 0 || job.stop_reason != StopReason::kNone)
     return std::nullopt;
@@ -79,8 +113,8 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
   costs.restart_s = seconds(restart_time(job.spec));
   costs.lost_if_restarted = job.spec.checkpoint_signal ? 0 : elapsed_s;
   costs.lost_if_failed = elapsed_s;
-  const RestartVerdict verdict = how == EarlyRestart::kLine ? projection.line_verdict(limit_mib, total_s)
-                                                            : projection.verdict(limit_mib, total_s, costs);
+  const RestartVerdict verdict = how == EarlyRestart::kLine ? one.line.line_verdict(limit_mib, total_s)
+                                                            : one.work.verdict(limit_mib, total_s, costs);
   if (!verdict.restart) return std::nullopt;
   return Early{std::clamp(int(verdict.needs_mib), limit_mib + 1, largest_mib),
                fmt::format("early restart: {} MiB of {} MiB after {:.0f} s, about {:.0f} MiB projected ({:.0f} % sure "
@@ -120,9 +154,15 @@ std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job,
 
 int MemoryWatch::after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const {
   double wants = std::max(had_mib + 1, shortage.needed_mib);
-  if (const auto at = projections_.find(job.id); !shortage.certain && at != projections_.end())
-    wants = std::max(wants, at->second.forecast(0).quantile(0.5));
+  if (const auto at = watched_.find(job.id); !shortage.certain && at != watched_.end())
+    wants = std::max(wants, at->second.work.needs(had_mib, 0));
   return std::clamp(int(wants), had_mib + 1, std::max(had_mib + 1, largest_mib));
+}
+
+std::optional<PastWork> MemoryWatch::past_of(const JobRecord& job, int limit_mib) const {
+  const auto at = watched_.find(job.id);
+  if (at == watched_.end() || at->second.work.samples() < kFewestForPast || limit_mib <= 0) return std::nullopt;
+  return at->second.work.to_past(limit_mib);
 }
 
 void MemoryWatch::attempt_ended(JobRecord& job) const {
@@ -133,7 +173,7 @@ void MemoryWatch::attempt_ended(JobRecord& job) const {
 }
 
 void MemoryWatch::forget(QueueId id) {
-  projections_.erase(id);
+  watched_.erase(id);
   contexts_mib_.erase(id);
 }
 

@@ -1,13 +1,15 @@
 // GPU memory of running jobs: what each holds, what it will need, and whether it should restart on a larger slice
-// before it fails (model/memory_projection.h). After a failure: was it for want of memory, and how much is enough.
+// before it fails, by its memory, what it prints, its allocator and earlier runs of its command (model/work_projection.h). After a failure: was it for want of memory, and how much is enough.
 // It judges and leaves the doing to others. Thread rule: the owner's.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "live/jobs/runner.h"
-#include "model/memory_projection.h"
+#include "model/work_projection.h"
 #include "serve/daemon/job_record.h"
+#include "serve/daemon/work_log.h"
 
 namespace smartmig {
 
@@ -21,7 +23,9 @@ EarlyRestart early_restart_named(std::string_view name);
 
 class MemoryWatch {
  public:
-  explicit MemoryWatch(const JobRunner& runner) : runner_(runner) {}
+  using Earlier = std::function<std::vector<PastWork>(const JobRecord&)>;  // runs of its command, newest first
+  explicit MemoryWatch(const JobRunner& runner, Earlier earlier = nullptr)
+      : runner_(runner), earlier_(std::move(earlier)) {}
 
   // What a sample showed of a job's slice. Raises job.memory.peak_mib: returns whether it did.
   bool saw(JobRecord& job, int used_mib);
@@ -31,8 +35,12 @@ class MemoryWatch {
     std::string words;
   };
   // `limit_mib`: of its slice; `largest_mib`: of the fleet's largest; `total_s`: its expected run time, 0: unknown.
+  // `pids`: its processes on the GPU, which tell its allocator.
   std::optional<Early> project(const JobRecord& job, int used_mib, double elapsed_s, double total_s, int limit_mib,
-                               int largest_mib, EarlyRestart how = EarlyRestart::kProjection);
+                               int largest_mib, EarlyRestart how = EarlyRestart::kProjection,
+                               const std::vector<std::uint32_t>& pids = {});
+  // What this attempt, which has ended well on a slice of so much, says of the next run. Nothing: it was hardly seen.
+  std::optional<PastWork> past_of(const JobRecord& job, int limit_mib) const;
 
   struct Shortage {        // why an attempt failed for want of GPU memory
     int needed_mib = 0;    // at the least; 0: nothing tells
@@ -54,7 +62,17 @@ class MemoryWatch {
   std::optional<JobMemory> requests_of(const JobRecord& job) const;
 
   const JobRunner& runner_;
-  std::map<QueueId, MemoryProjection> projections_;
+  struct Watched {
+    WorkProjection work;
+    MemoryProjection line;
+    WorkLog log;
+    std::int64_t peak_bytes = 0;
+    bool allocator_known = false;
+  };
+  Watched& watched(const JobRecord& job);
+  WorkSample sample_of(const JobRecord& job, Watched& watched, int used_mib, double elapsed_s) const;
+  Earlier earlier_;
+  std::map<QueueId, Watched> watched_;
   std::map<QueueId, int> contexts_mib_;  // held beside their requests, of those that report
 };
 

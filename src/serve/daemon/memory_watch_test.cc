@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "live/jobs/in_process_runner.h"
 
 namespace smartmig {
@@ -61,6 +63,52 @@ TEST(MemoryWatch, WhoIsOnTheLargestSliceOrDeclaredASizeIsLeftAlone) {
   declared.job.spec.mem_mib = 4000;
   for (int second = 0; second < 600; second += 10)
     EXPECT_FALSE(declared.watch.project(declared.job, 500 + 8 * second, second, 3600, 5000, 40000));
+}
+
+struct LoggingRunner : InProcessRunner {
+  using InProcessRunner::InProcessRunner;
+  std::string path;
+  std::string log_path(AttemptId) const override { return path; }
+};
+
+// A job that prints its tokens and takes 4 MiB for each; the seconds at which it is restarted, or -1.
+int decodes(int total, MemoryWatch::Earlier earlier, std::optional<PastWork>* past = nullptr) {
+  RealClock clock;
+  LoggingRunner runner(clock);
+  runner.path = testing::TempDir() + "smartmig-decodes.log";
+  std::ofstream log(runner.path, std::ios::trunc);
+  MemoryWatch watch(runner, std::move(earlier));
+  JobRecord job;
+  job.id = QueueId(1);
+  job.attempt = 1;
+  job.spec.requeue = true;
+  job.spec.command = {"python3", "generate.py"};
+  for (int second = 10, tokens = 0; tokens < total; second += 10, tokens += 20) {
+    if (tokens > 0) log << "generated " << tokens << "/" << total << " tokens" << std::endl;
+    if (watch.project(job, 1000 + 4 * tokens, second, 0, 5000, 40000)) return second;
+  }
+  if (past) *past = watch.past_of(job, 5000);
+  return -1;
+}
+
+TEST(MemoryWatch, WhatAJobPrintsTellsWhetherItWillFit) {
+  const int restarted = decodes(3000, nullptr);
+  EXPECT_GT(restarted, 0);
+  EXPECT_LT(restarted, 400) << "the slice is full after 510 s";
+  EXPECT_EQ(decodes(900, nullptr), -1) << "4.6 of 5 GB";
+}
+
+TEST(MemoryWatch, AnEarlierRunTellsWhatThisOneComesTo) {
+  std::optional<PastWork> past;
+  EXPECT_EQ(decodes(900, nullptr, &past), -1);
+  ASSERT_TRUE(past);
+  EXPECT_NEAR(past->peak_mib, 4600, 100);
+  EXPECT_EQ(past->end_done, 880);
+  past->held_mib = past->peak_mib = 9000;
+  past->by_size.points = 0;
+  const int restarted = decodes(3000, [&](const JobRecord&) { return std::vector{*past}; });
+  EXPECT_GT(restarted, 0);
+  EXPECT_LT(restarted, 60) << "before its own growth tells";
 }
 
 TEST(MemoryWatch, AFailureForWantOfMemory) {

@@ -1,0 +1,51 @@
+#include "papers/recorded_llm.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/embedded.h"
+
+namespace smartmig {
+namespace {
+
+TEST(RecordedLlm, CasesAreExactOrNotMade) {
+  const auto runs = parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv"));
+  ASSERT_TRUE(runs);
+  EXPECT_EQ(runs->size(), 186u);
+  std::set<std::string> groups;
+  for (const RecordedRun& run : *runs) groups.insert(run.group);
+  EXPECT_EQ(groups.size(), 51u);
+  int failed = 0, fits = 0;
+  for (const bool earlier : {false, true})
+    for (const RecordedCase& one : recorded_cases(*runs, RecordedPart::kTuning, earlier)) {
+      EXPECT_EQ(part_of(one.run->group), RecordedPart::kTuning);
+      EXPECT_EQ(one.earlier.empty(), !earlier);
+      for (const RecordedRun* past : one.earlier) EXPECT_NE(past->input, one.run->input) << past->name;
+      one.failed() ? ++failed : ++fits;
+      if (!one.failed())
+        for (const RecordedRun::Point& p : one.run->points) EXPECT_LE(p.device_mib, one.limit_mib) << one.run->name;
+    }
+  EXPECT_GT(failed, 100);
+  EXPECT_GT(fits, 100);
+}
+
+TEST(RecordedLlm, WhoWaitsLosesWhatWasDoneAndTheRestart) {
+  const auto runs = parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv"));
+  ASSERT_TRUE(runs);
+  for (const RecordedCase& one : recorded_cases(*runs, RecordedPart::kTuning, false)) {
+    const Foresight waited = judge_recorded(one, RestartMethod::kWait);
+    EXPECT_EQ(waited.false_restarts, 0);
+    EXPECT_EQ(waited.lost_s, one.failed() ? one.at(one.failure) + one.restart_s : 0);
+  }
+}
+
+TEST(RecordedLlm, DamageIsNamed) {
+  EXPECT_FALSE(parse_recorded_runs("run,group,input,limit_mib,outcome,seconds,command\nr,nothing,0,0,ended,1,x\n",
+                                   "run,at_ms,device_mib,held_mib,text\n"));
+  EXPECT_FALSE(parse_recorded_runs("run,group,input,limit_mib,outcome,seconds,command\n",
+                                   "run,at_ms,device_mib,held_mib,text\nr,soon,1,1,\n"));
+}
+
+}  // namespace
+}  // namespace smartmig
