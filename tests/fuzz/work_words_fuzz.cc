@@ -1,0 +1,26 @@
+// Lines of a job's output, and what is projected from them: never crashes, never says numbers that cannot be; what is projected is finite.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/target.h"
+#include "model/work_projection.h"
+#include "model/work_words.h"
+
+SMARTMIG_FUZZ_TARGET(work_words) {
+  using namespace smartmig;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  WorkProjection projection;
+  for (double at = 1; !text.empty() && at < 64; ++at) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const WorkWords words = work_words_of(line);
+    for (const double number : {words.size, words.size_max, words.done, words.of, words.held_mib})
+      SMARTMIG_CHECK(std::isfinite(number) && number >= -1, "{} from '{}'", number, line);
+    projection.add({at, 100 + 10 * at, words.held_mib, words.size, words.size_max, words.done, words.of});
+    const RestartVerdict verdict = projection.verdict(5000, 100, {30, at, at});
+    SMARTMIG_CHECK(std::isfinite(verdict.needs_mib), "after '{}'", line);
+  }
+  SMARTMIG_CHECK(std::isfinite(projection.needs(5000, 0)), "what it needs");
+  return 0;
+}
