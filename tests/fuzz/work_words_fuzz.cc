@@ -1,7 +1,9 @@
 // Lines of a job's output, and what is projected from them: never crashes, never says numbers that cannot be; what is projected is finite.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "fuzz/target.h"
 #include "model/work_projection.h"
