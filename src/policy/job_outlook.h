@@ -1,5 +1,6 @@
-// What a job's value (job_value.h) is made from, read off the fleet: least time, slack, linearity, and the energy of its thriftiest slice.
-// For the planner, which chooses layouts too, and for the placer `value`, which takes those that are there. Units: minutes, watts.
+// What a job's value (job_value.h) is made from, read off the fleet: least time, slack, linearity, and the energy of its
+// thriftiest slice. For the planner, which chooses layouts too, and for the placer `value`, which takes those that are
+// there. Units: minutes, watts.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace smartmig {
 
-// Remaining minutes of a job on each of these types, HUGE_VAL where it does not run; behind them the least of them and its slack.
+// Remaining minutes of a job on each of these types, HUGE_VAL where it does not run; behind them the least of them and
+// its slack.
 struct JobTimes {
   std::span<double> on;
   double &least, &slack;

@@ -1,4 +1,5 @@
-// Lines of a job's output, and what is projected from them: never crashes, never says numbers that cannot be; what is projected is finite.
+// Lines of a job's output, and what is projected from them: never crashes, never says numbers that cannot be; what is
+// projected is finite.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

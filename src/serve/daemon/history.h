@@ -13,8 +13,8 @@
 // size that lowers it least. Full worth (0.02 of the run) at 0.05, and for a command that came often: n / (n + 2).
 //
 // Memory: the largest peak of the last 16, plus 5 % and plus another 45 % / runs; at least 1.25 x what a run once ran
-// out of memory with. Of the last 4 that were watched: how memory followed what they printed (model/work_projection.h). Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one
-// owner.
+// out of memory with. Of the last 4 that were watched: how memory followed what they printed (model/work_projection.h).
+// Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one owner.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // GPU memory of running jobs: what each holds, what it will need, and whether it should restart on a larger slice
-// before it fails, by its memory, what it prints, its allocator and earlier runs of its command (model/work_projection.h). After a failure: was it for want of memory, and how much is enough.
+// before it fails, by its memory, what it prints, its allocator and earlier runs of its command
+// (model/work_projection.h). After a failure: was it for want of memory, and how much is enough.
 // It judges and leaves the doing to others. Thread rule: the owner's.
 #pragma once
 #include <functional>
