@@ -24,6 +24,7 @@ namespace smartmig {
 struct WorkSample {
   double at_s = 0, device_mib = 0;
   double held_mib = -1;            // below 0: not said, as with size and done
+  double held_peak_mib = -1;       // the most its tensors held so far, as its framework counts it; below 0: not known
   double size = -1, size_max = 0;  // 0: not said
   double done = -1, of = 0;        // 0: not said
 };
