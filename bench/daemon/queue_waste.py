@@ -20,6 +20,13 @@ def slices_of(platform):
     return sum(int(n) * (4 if "a30-" in model else 7) for n, model in re.findall(r"(\d+)x([a-z0-9-]+)", platform))
 
 
+def size_of(slice_name, platform):
+    """Compute slices of the fleet that a slice takes: those in its name, half of them on the halves of soft slices."""
+    size, memory = re.match(r"(\d+)g\.(\d+)gb", slice_name).groups()
+    whole = re.search(r"-(\d+)gb-soft", platform)
+    return int(size) / (2 if whole and int(memory) <= int(whole[1]) / 16 + 0.5 else 1)
+
+
 def read_runs(path):
     """Each start of the daemon: its header and its events."""
     runs = []
@@ -44,8 +51,9 @@ def busy_times(events):
     if any(e["ev"] == "started" for e in group): yield group
 
 
-def account(events, slices, launch):
+def account(events, platform, launch):
     """Slice-seconds by part. `launch`: of a job's name, seconds after its start until it was ready."""
+    slices = slices_of(platform)
     out = dict.fromkeys(PARTS, 0.0)
     waiting, running, making, names, starts = set(), {}, {}, {}, []
     begin = last = events[0]["t"]
@@ -66,7 +74,7 @@ def account(events, slices, launch):
             names[job] = event.get("name", str(job))
         elif kind == "started":
             waiting.discard(job)
-            running[job] = (int(event["slice"].split("g")[0]), t, launch.get(names.get(job), 0))
+            running[job] = (size_of(event["slice"], platform), t, launch.get(names.get(job), 0))
             starts.append((t - begin) / 1e6)
         elif kind == "stopped":
             running.pop(job, None)
@@ -97,7 +105,7 @@ def main(arguments):
     paths = [a for a in arguments if not a.startswith("--")]
     if not paths or not os.path.exists(paths[0]): sys.exit(__doc__)
     launch = launches(paths[1:])
-    rows = [account(group, slices_of(header["platform"]), launch) for header, events in read_runs(paths[0]) for group in busy_times(events)]
+    rows = [account(group, header["platform"], launch) for header, events in read_runs(paths[0]) for group in busy_times(events)]
     if "--json" in arguments:
         print(json.dumps(rows))
         return 0

@@ -9,8 +9,8 @@
                                           resnet50-infer-8, llm-decode-8; mlp-small uses little of the GPU, augment is bound by the host
     h200_jobs.py oom GIB SECONDS          asks for GIB at once, then works for SECONDS
     h200_jobs.py grow MIB_PER_S GIB       grows steadily up to GIB, then ends
-    h200_jobs.py meter FILE               board energy counter (mJ) and watts ten times a second, processes (FILE.processes)
-                                          once a second, until it is ended
+    h200_jobs.py meter FILE               board energy counter (mJ) and watts ten times a second, processes (FILE.processes) and their
+                                          use of SMs and memory (FILE.use, in per cent) once a second, until it is ended
 
 A job appends one JSON line to $H200_RESULTS: begin (process), ready (model built, first step done), end, all Unix seconds; its name is
 $H200_AS where that is set. With $H200_STANDIN=SECONDS, for machines without a GPU, a job sleeps: so long before its first CUDA call, which
@@ -263,7 +263,7 @@ def job(name, kind, steps):
             print(f"step {n}/{steps}", flush=True)
     torch.cuda.synchronize()
     tell(name=name, kind=kind, steps=steps, begin=BEGIN, imported=imported, cuda=begun, ready=ready, end=time.time(), attempt=os.environ.get("SMARTMIG_ATTEMPT", ""),
-         slice=told("SMARTMIG_SLICE"), job=os.environ.get("SMARTMIG_JOB_ID", ""),
+         slice=told("SMARTMIG_SLICE"), job=os.environ.get("SMARTMIG_JOB_ID", ""), pid=os.getpid(),
          sms=torch.cuda.get_device_properties(0).multi_processor_count, peak_mib=torch.cuda.max_memory_reserved() >> 20)
 
 
@@ -303,14 +303,19 @@ class Process(ctypes.Structure):  # nvmlProcessInfo_t
     _fields_ = [("pid", ctypes.c_uint), ("memory", ctypes.c_ulonglong), ("gpu_instance", ctypes.c_uint), ("compute_instance", ctypes.c_uint)]
 
 
+class Use(ctypes.Structure):  # nvmlProcessUtilizationSample_t
+    _fields_ = [("pid", ctypes.c_uint), ("at_us", ctypes.c_ulonglong), ("sm", ctypes.c_uint), ("memory", ctypes.c_uint), ("encoder", ctypes.c_uint), ("decoder", ctypes.c_uint)]
+
+
 def meter(path):
     nvml = ctypes.CDLL("libnvidia-ml.so.1")
     gpu, energy, watts = ctypes.c_void_p(), ctypes.c_ulonglong(), ctypes.c_uint()
     if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(gpu)): sys.exit("no NVML")
-    seen = 0
-    with open(path, "w", buffering=1) as out, open(path + ".processes", "w", buffering=1) as who:
+    seen, since = 0, int(time.time() * 1e6)
+    with open(path, "w", buffering=1) as out, open(path + ".processes", "w", buffering=1) as who, open(path + ".use", "w", buffering=1) as use:
         out.write("at_s,energy_mj,power_mw\n")
         who.write("at_s,list,pid,mib\n")
+        use.write("at_us,pid,sm,memory\n")
         while True:
             failed = nvml.nvmlDeviceGetTotalEnergyConsumption(gpu, ctypes.byref(energy))
             at = time.time()
@@ -323,6 +328,13 @@ def meter(path):
                     infos, count = (Process * 64)(), ctypes.c_uint(64)
                     if getattr(nvml, call)(gpu, ctypes.byref(count), infos): continue
                     for p in infos[: count.value]: who.write(f"{at:.1f},{call[13:16]},{p.pid},{p.memory >> 20}\n")
+                uses, count = (Use * 512)(), ctypes.c_uint(512)
+                if answer := nvml.nvmlDeviceGetProcessUtilization(gpu, uses, ctypes.byref(count), ctypes.c_ulonglong(since)):
+                    use.write(f"{int(at * 1e6)},error,{answer},\n")
+                else:
+                    for u in uses[: count.value]:
+                        since = max(since, u.at_us)
+                        if u.pid: use.write(f"{u.at_us},{u.pid},{u.sm},{u.memory}\n")
             time.sleep(0.1)
 
 

@@ -54,7 +54,7 @@ def known(path, out, run, program):
         status, text = answer_of(path, "POST", "/v1/history", json.dumps({"command": ["python3", program, "job", name, kind, steps]}))
         told = json.loads(text) if status == 200 else {}
         if not told.get("runs") or not told.get("sizes"): return 0
-        rows.append({"job": job, "kind": kind, "runs": told["runs"], "launch_s": told["launch_s"],
+        rows.append({"job": job, "kind": kind, "runs": told["runs"], "launch_s": told["launch_s"], "mem_mib": told.get("mem_mib"),
                      "sizes": {z["profile"]: {"s": z["s"], "watts_w": z.get("watts_w")} for z in told["sizes"]}})
     with open(f"{out}/{run}.known.jsonl", "w") as f:
         f.writelines(json.dumps(row) + "\n" for row in rows)
@@ -166,7 +166,8 @@ def measured_runs(folders):
                 last, running = at, running + change
             plain = r["run"] == "one" or "script" in r["run"]  # seen from inside the process, which takes half a second to go
             joules = float(r["joules"]) - (IDLE * float(r["seconds"]) if r["run"] == "one" else 0) if r["joules"] else ""
-            yield {"kind": r["kind"], "gpu": GPU, "profile": "1g.18gb" if "script" in r["run"] else r["profile"],
+            # Half the memory, the same SMs: for speeds and watts it is the smallest slice.
+            yield {"kind": r["kind"], "gpu": GPU, "profile": SIZES[0] if "script" in r["run"] or r["profile"] == HALF else r["profile"],
                    "seconds": round(float(r["seconds"]) + 0.5 * plain, 3), "joules": joules and round(joules, 1), "work": r["steps"], "task": "",
                    "mem_mib": r["peak_mib"], "share": round(share / (end - begin), 4)}
 
@@ -187,6 +188,7 @@ def calibrate(into, smartmig, folders):
 
 GPU, IDLE, BASE = "h200-141gb", 88.2, 120.76  # W without a CUDA context, and with: data/power.csv
 SIZES = ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
+HALF, CONTEXT_MIB = "1g.8gb", 670  # context: of what the device shows beside PyTorch's own figure
 SEVEN = "1g+1g+1g+1g+1g+1g+1g"
 # Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times. A first round
 # that was told nothing gives each job the same: seven at a time, in order.
@@ -242,6 +244,25 @@ def learned_tables(out, run, into):
     return times
 
 
+def owner_of(out, run, ending):
+    """The daemon that had a run, by the file it left: one daemon may have had several rounds."""
+    return max((os.path.basename(p)[:-len(ending)] for p in glob.glob(f"{out}/*{ending}") if run.startswith(os.path.basename(p)[:-len(ending)])), key=len, default=None)
+
+
+def with_halves(out, run):
+    owner = owner_of(out, run, ".journal.jsonl")
+    return bool(owner) and "-soft" in open(f"{out}/{owner}.journal.jsonl").readline()
+
+
+def needs_of(out, run):
+    """MiB of each job: as the daemon believed before the run; where it was not asked, what the job took for itself, the context, and
+    what is added for a command that ran twice."""
+    said = {row["job"]: row["mem_mib"] for row in lines(f"{out}/{run}.known.jsonl") if row.get("mem_mib")}
+    took = {j["name"]: round(1.275 * (j["peak_mib"] + CONTEXT_MIB)) for j in lines(f"{out}/script7.jobs.jsonl")}
+    like = {job: of for _, job, of, _, _, _ in stream_of(out, run)} if os.path.exists(f"{out}/{run}.plan") else {n: n for n in took}
+    return {job: said.get(job, took.get(of)) for job, of in like.items()}
+
+
 def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, learned=None):
     """Seconds, joules and mean lateness of a run by the simulator; else its words. `hidden`: seconds of a launch that lie before the slice,
     of those that find none free when they come. `learned`: times by job, in place of those by kind."""
@@ -251,6 +272,7 @@ def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, 
     # All jobs of a batch are there when the first decision is made: a job of one second keeps the GPU until then.
     hold = 1.0 if not os.path.exists(plan) and not layouts and policy != "none+fifo" else 0.0
     offset = 0.5 if hold else 0.0
+    needs = needs_of(out, name) if with_halves(out, name) else {}
     with open(f"{out}/{name}.predicted.csv", "w") as f:
         f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
         if hold: f.write(f"hold,0,1,,,,,,{hold},,\n")
@@ -263,8 +285,8 @@ def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, 
                 launch, step = known[kind]
                 times = [f"{max(0.1, launch - less) + steps * step[p]:.3f}" if p in step else "" for p in SIZES]
             if due is None: due = "" if "edf" not in policy and "llf" not in policy else 200 - float(times[0]) if "edf" in policy else 60
-            f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},,\n")
-    command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
+            f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},{needs.get(job, '')},\n")
+    command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}-soft" if needs else f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
                "--policy", policy, "--json"] + (["--layouts", layouts] if layouts else [])
     got = subprocess.run(command, env=environment, capture_output=True, text=True)
     if got.returncode: return got.stderr.strip()[:200]
@@ -307,9 +329,8 @@ def replay(out, smartmig):
 
 
 def final_of(out, run):
-    """Jobs of a run by name, as their daemon knew them at its end: one daemon may have had several rounds."""
-    owner = max((os.path.basename(p)[:-len(".final.json")] for p in glob.glob(f"{out}/*.final.json") if run.startswith(os.path.basename(p)[:-len(".final.json")])),
-                key=len, default=None)
+    """Jobs of a run by name, as their daemon knew them at its end."""
+    owner = owner_of(out, run, ".final.json")
     if owner is None: return {}
     begin, end = next((float(r["begin_s"]), float(r["end_s"])) for r in runs(out) if r["run"] == run)
     try:

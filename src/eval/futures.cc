@@ -79,7 +79,7 @@ class FutureGate {
   StartObjection check(const Cluster& cluster, const Start& start) {
     const ForkJob& job = fork_.jobs[index(start.job)];
     const ForkHost& host = fork_.host;
-    const int size = slices(cluster, start.gpu, start.where);
+    const double size = slices(cluster, start.gpu, start.where);
     if (host.user_slices > 0 && user_slices_[job.user] + size > host.user_slices) return StartObjection::kUserSlices;
     if (host.cpus > 0 && cpus_ + cpus_of(job, size) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
     if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size) > host.mem_mib) return StartObjection::kHostMemory;
@@ -88,16 +88,16 @@ class FutureGate {
   }
 
  private:
-  static int slices(const Cluster& cluster, GpuId gpu, PlacementId where) {
-    return cluster.platform().model(gpu).slices_of_placement[index(where)];
+  static double slices(const Cluster& cluster, GpuId gpu, PlacementId where) {
+    return cluster.platform().model(gpu).room_of(where);
   }
-  double cpus_of(const ForkJob& job, int size) const {
+  double cpus_of(const ForkJob& job, double size) const {
     return job.cpus > 0 ? job.cpus : fork_.host.cpus * size / fleet_slices_;
   }
-  double mem_of(const ForkJob& job, int size) const {
+  double mem_of(const ForkJob& job, double size) const {
     return job.host_mem_mib > 0 ? job.host_mem_mib : std::floor(fork_.host.mem_mib * size / fleet_slices_);
   }
-  void add(JobId id, int size) {
+  void add(JobId id, double size) {
     const ForkJob& job = fork_.jobs[index(id)];
     user_slices_[job.user] += size;
     cpus_ += cpus_of(job, size);
@@ -106,7 +106,7 @@ class FutureGate {
 
   const Fork& fork_;
   const int fleet_slices_;
-  std::map<std::uint32_t, int> user_slices_;
+  std::map<std::uint32_t, double> user_slices_;
   double cpus_ = 0, mem_mib_ = 0;
 };
 

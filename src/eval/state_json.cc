@@ -62,7 +62,7 @@ Result<Ok> read_work(const std::string& name, const GpuModel& reference, JobEntr
     SMARTMIG_TRY(const double estimate, object.number("estimate_s", 0, kMaxSeconds));
     const auto& rows = SpeedTable::builtin().rows();
     const bool measured = std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
-      return row.kind == entry.kind && row.gpu == reference.name();
+      return row.kind == entry.kind && row.gpu == reference.tables();
     });
     const auto no_curve = [&] {
       return object.error(
@@ -71,7 +71,7 @@ Result<Ok> read_work(const std::string& name, const GpuModel& reference, JobEntr
                       entry.kind.empty() ? "the job has none" : "'" + entry.kind + "' was not"));
     };
     if (!measured) return no_curve();
-    const KindCurve curve = curve_of(entry.kind, reference.name());
+    const KindCurve curve = curve_of(entry.kind, reference.tables());
     if (curve.largest != reference.compute_slices()) return no_curve();
     curve.set_work(entry.job, curve.largest, estimate);
     entry.job.restart = curve.restart;

@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/embedded.h"
 #include "base/text.h"
+#include "mig/soft_model.h"
 
 namespace smartmig {
 namespace {
@@ -145,6 +146,11 @@ const Catalog& Catalog::builtin() {
 
 Result<std::shared_ptr<const GpuModel>> Catalog::find(std::string_view name) const {
   const std::string wanted = lower(trim(name));
+  if (wanted.ends_with(kSoftSuffix)) {
+    SMARTMIG_TRY(const auto hard, find(std::string_view(wanted).substr(0, wanted.size() - kSoftSuffix.size())));
+    if (auto soft = soft_model(*hard)) return std::make_shared<const GpuModel>(std::move(*soft));
+    return not_found("{} has no soft slices of half the memory: they would be too small, or too many", hard->name());
+  }
   for (const auto& model : models_) {
     if (model->name() == wanted) return model;
     for (const std::string& product : model->spec().products)

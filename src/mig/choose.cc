@@ -9,6 +9,7 @@ std::vector<int> suitable_profiles(const GpuModel& model, int mem_mib, int min_s
   std::vector<int> found;
   for (std::size_t i = 0; i < model.profiles().size(); ++i) {
     const Profile& p = model.profiles()[i];
+    if (mem_mib <= 0 && p.variant == Variant::kHalfMemory) continue;
     if ((profiles >> i & 1) && p.compute_slices >= min_slices && (mem_mib <= 0 || p.memory_mib >= mem_mib))
       found.push_back(int(i));
   }

@@ -17,8 +17,9 @@
 
 namespace smartmig {
 
-// What a profile is beside its size. Schedulers use kPlain and kDoubleMemory; the others exist for the media engines.
-enum class Variant : std::uint8_t { kPlain, kDoubleMemory, kMedia, kGraphics, kAllMedia, kNoMedia };
+// What a profile is beside its size. Schedulers use the first three, kHalfMemory being of soft slices alone
+// (soft_model.h); the others exist for the media engines.
+enum class Variant : std::uint8_t { kPlain, kDoubleMemory, kHalfMemory, kMedia, kGraphics, kAllMedia, kNoMedia };
 
 struct Profile {
   std::string name;    // "3g.20gb"; unique within its model only
@@ -43,6 +44,7 @@ using ProfileMask = std::uint32_t;  // bit i: profile i
 // What a model is made of, as read from a catalogue row or from NVML.
 struct GpuModelSpec {
   std::string name;                   // "a100-40gb"
+  std::string tables;                 // the model whose measured speeds, watts and times are its own; empty: `name`
   std::vector<std::string> products;  // "NVIDIA A100-SXM4-40GB"
   std::vector<std::string> pci_ids;   // "0x20B010DE"
   std::string architecture;
@@ -59,6 +61,7 @@ class GpuModel {
 
   const GpuModelSpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }
+  const std::string& tables() const { return spec_.tables.empty() ? spec_.name : spec_.tables; }
   int compute_slices() const { return spec_.compute_slices; }
   int memory_slices() const { return spec_.memory_slices; }
   std::span<const Profile> profiles() const { return spec_.profiles; }
@@ -70,7 +73,9 @@ class GpuModel {
 
   ProfileMask all_profiles() const { return (ProfileMask(1) << spec_.profiles.size()) - 1; }
   ProfileMask plain_profiles() const { return mask_of(Variant::kPlain); }
-  ProfileMask schedulable_profiles() const { return mask_of(Variant::kPlain) | mask_of(Variant::kDoubleMemory); }
+  ProfileMask schedulable_profiles() const {
+    return mask_of(Variant::kPlain) | mask_of(Variant::kDoubleMemory) | mask_of(Variant::kHalfMemory);
+  }
 
   bool fits(Layout layout, PlacementId p) const;  // may p be added?
   std::optional<Layout> with(Layout layout, PlacementId p) const;

@@ -24,10 +24,10 @@ JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuMode
     return {profile.compute_slices, 1};
   const int whole = plain_profile_of_size(reference, reference.compute_slices());
   const auto& speeds = SpeedTable::builtin();
-  const Time launch = from_seconds(speeds.launch_s(kind, reference.name()));
+  const Time launch = from_seconds(speeds.launch_s(kind, reference.tables()));
   if (!kind.empty() && whole >= 0) {
-    const auto here = speeds.throughput(kind, gpu.name(), profile.name);
-    const auto there = speeds.throughput(kind, reference.name(), reference.profiles()[std::size_t(whole)].name);
+    const auto here = speeds.throughput(kind, gpu.tables(), profile.name);
+    const auto there = speeds.throughput(kind, reference.tables(), reference.profiles()[std::size_t(whole)].name);
     if (here && there && *here > 0) return {reference.compute_slices(), *there / *here, launch};
   }
   if (profile.sms == 0) return {profile.compute_slices, 1};  // SM counts unknown: by slices
@@ -86,6 +86,8 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
     const Time base = job.work_on(s.compute_slices);
     if (base < Time{0}) continue;
     if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
+    // Half the memory is for jobs that are known to need no more: the others would find out by failing.
+    if (memory <= 0 && platform.profile(TypeId(t)).variant == Variant::kHalfMemory) continue;
     const Time launch = base > s.launch ? s.launch : Time{0};
     work_[row * types_ + t] =
         s.factor == 1 ? base : launch + Time(std::llround(double((base - launch).count()) * s.factor));

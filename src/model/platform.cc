@@ -25,6 +25,19 @@ Result<PowerModel> power_of(std::string_view power, const GpuModel& gpu, const C
   return PowerModel::named(own, gpu);
 }
 
+// Plain profiles fill a GPU together; of those with double memory each leaves compute slices without memory.
+double room_of(const GpuModel& gpu, const Profile& profile) {
+  const double of_memory = double(profile.memory_slices) * gpu.compute_slices() / gpu.memory_slices();
+  switch (profile.variant) {
+    case Variant::kPlain:
+      return profile.compute_slices;
+    case Variant::kHalfMemory:
+      return profile.compute_slices / 2.0;
+    default:
+      return std::max(double(profile.compute_slices), of_memory);
+  }
+}
+
 }  // namespace
 
 Result<Platform> Platform::parse(std::string_view spec, std::string_view power, const Catalog& catalog) {
@@ -51,14 +64,12 @@ Result<Platform> Platform::parse(std::string_view spec, std::string_view power, 
                        kMaxComputeSlices);
       for (std::size_t p = 0; p < gpu->profiles().size(); ++p) {
         const Profile& profile = gpu->profiles()[p];
-        // Plain profiles fill a GPU together; of those with double memory each leaves compute slices without memory.
-        const double of_memory = double(profile.memory_slices) * gpu->compute_slices() / gpu->memory_slices();
-        const bool plain = profile.variant == Variant::kPlain;
         platform.types_.push_back(
-            {int(at), int(p), profile.compute_slices, profile.memory_mib,
-             plain ? profile.compute_slices : std::max(double(profile.compute_slices), of_memory)});
+            {int(at), int(p), profile.compute_slices, profile.memory_mib, room_of(*gpu, profile)});
       }
       for (const Placement& placement : gpu->placements()) {
+        if (gpu->profiles()[placement.profile].variant == Variant::kHalfMemory)
+          model.halves |= 1u << model.type_of_placement.size();
         model.type_of_placement.push_back(TypeId(model.first_type + placement.profile));
         model.slices_of_placement.push_back(std::uint8_t(gpu->profiles()[placement.profile].compute_slices));
       }

@@ -31,7 +31,12 @@ class Platform {
     std::vector<TypeId> type_of_placement;
     std::vector<std::uint8_t> slices_of_placement;  // compute slices
     int first_type = 0;
+    std::uint32_t halves = 0;  // placements that take half of the compute slices they count (mig/soft_model.h)
 
+    // Compute slices of the GPU that a placement takes.
+    double room_of(PlacementId where) const {
+      return slices_of_placement[index(where)] * (halves >> index(where) & 1 ? 0.5 : 1.0);
+    }
     // A running job's weight when the watts above idle are shared out: the watts it adds, where the power model says so,
     // else its compute slices.
     double energy_weight(PlacementId where, double added_watts) const {

@@ -168,7 +168,7 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   for (const Row& candidate : power_tables()->rows) {
     names.push_back(candidate.model);
     const auto& defaults = candidate.default_for;
-    if (name == "auto" ? std::find(defaults.begin(), defaults.end(), gpu.name()) != defaults.end()
+    if (name == "auto" ? std::find(defaults.begin(), defaults.end(), gpu.tables()) != defaults.end()
                        : candidate.model == name)
       row = &candidate;
   }

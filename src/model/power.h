@@ -30,9 +30,9 @@ class PowerModel {
   double idle() const { return table_.empty() ? idle_ : table_[0]; }
   double cap() const { return cap_; }
 
-  // REQUIRES: 0 <= busy_slices <= compute slices of the GPU model.
+  // Soft slices may be more than the GPU has compute slices: no more than all are busy. REQUIRES: busy_slices >= 0.
   double watts(int busy_slices, double added) const {
-    if (!table_.empty()) return table_[std::size_t(busy_slices)];
+    if (!table_.empty()) return table_[std::min(std::size_t(busy_slices), table_.size() - 1)];
     return busy_slices == 0 ? idle_ : std::min(cap_, base_ + added);
   }
   // What one running job of this kind adds on this profile; 0 for table models, whose parts do not depend on the job.

@@ -56,11 +56,11 @@ const ReconfigTables& reconfig_tables() {
 ReconfigTime reconfig_time(const GpuModel& model, int profile) {
   thread_local const std::map<int, ReconfigTime>* sizes = nullptr;
   thread_local std::string of;
-  if (!sizes || of != model.name()) {
-    const auto named = reconfig_tables().family_of.find(model.name());
+  if (!sizes || of != model.tables()) {
+    const auto named = reconfig_tables().family_of.find(model.tables());
     sizes = &reconfig_tables().families.at(
         named != reconfig_tables().family_of.end() ? named->second : reconfig_tables().family_of.at("*"));
-    of = model.name();
+    of = model.tables();
   }
   const auto size = sizes->lower_bound(model.profiles()[std::size_t(profile)].compute_slices);
   return size == sizes->end() ? sizes->rbegin()->second : size->second;

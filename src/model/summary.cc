@@ -71,7 +71,8 @@ Summary summarize(const Cluster& cluster, double a, double days) {
   for (const GpuState& gpu : cluster.gpus())
     busy += double(gpu.slice_us) + double(gpu.busy_slices) * double((cluster.now() - gpu.since).count());
   if (cluster.now() > Time{0})
-    s.utilisation = busy / (double(cluster.platform().total_compute_slices()) * double(cluster.now().count()));
+    s.utilisation =
+        std::min(1.0, busy / (double(cluster.platform().total_compute_slices()) * double(cluster.now().count())));
   s.events = cluster.counters().arrivals + cluster.counters().completions;
   s.repartitions = cluster.counters().repartitions;
   s.preemptions = cluster.counters().preemptions;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "model/reconfig.h"
+#include "policy/tightest_memory.h"
 
 namespace smartmig {
 namespace {
@@ -19,7 +20,7 @@ ScheduleProblem::Geometry geometry_of(const Platform::Model& model) {
   const GpuModel& gpu = *model.gpu;
   SMARTMIG_CHECK(std::size_t(gpu.memory_slices()) <= PaperBoard::kSlots, "{} has more memory slices", gpu.name());
   out.slots = std::size_t(gpu.memory_slices());
-  out.ends = std::size_t(std::min(gpu.memory_slices(), gpu.compute_slices()));
+  out.ends = std::size_t(std::min(gpu.memory_slices(), gpu.compute_slices() * (model.halves != 0 ? 2 : 1)));
   for (std::size_t p = 0; p < gpu.placements().size(); ++p) {
     const Placement& placement = gpu.placements()[p];
     const ReconfigTime times = reconfig_time(gpu, placement.profile);
@@ -109,13 +110,9 @@ void ScheduleProblem::read_board(const Cluster& cluster, std::size_t gpu) {
       stands(p, fixed_change_s_ ? *fixed_change_s_ : facts.create_s[index(p)]);
 }
 
-// Double-memory slices only where the plain one of that size is too small for the job.
 void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
   const Platform& platform = cluster.platform();
   std::vector<double> run(types_, -1), joules(types_, 0), taught(types_, 0);
-  const auto runs_on = [&](std::size_t t, Variant variant) {
-    return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
-  };
   const Time resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   std::vector<std::uint8_t> model_open(geometries_.size(), 0);
   for (std::size_t g = 0; g < boards_.size(); ++g) model_open[model_of_[g]] |= open_[g];
@@ -124,17 +121,10 @@ void ScheduleProblem::read_job(const Cluster& cluster, JobId job) {
   for (std::size_t t = 0; t < types_; ++t) {
     const SliceType& type = platform.type(TypeId(t));
     if (!model_open[std::size_t(type.model)]) continue;
-    bool take = runs_on(t, Variant::kPlain);
-    if (!take && runs_on(t, Variant::kDoubleMemory)) {
-      take = true;
-      for (std::size_t u = 0; u < types_ && take; ++u)
-        take = !(platform.type(TypeId(u)).model == type.model &&
-                 platform.type(TypeId(u)).compute_slices == type.compute_slices && runs_on(u, Variant::kPlain));
-    }
-    if (!take) continue;
+    if (!tightest_memory(cluster, job, TypeId(t))) continue;
     run[t] = seconds(cluster.remaining_on(job, TypeId(t)) + resume);
     joules[t] = run[t] * active_watts(cluster, job, TypeId(t));
-    const double a = run[t] * type.compute_slices;
+    const double a = run[t] * std::min(type.room, double(type.compute_slices));
     taught[t] = double(cluster.jobs().job(job).teaches[std::size_t(type.compute_slices - 1)]) * a;
     if (area < 0 || a < area) area = a, efficient = run[t], best = type.compute_slices;
     if (type.compute_slices > most) most = type.compute_slices, whole_s = run[t], whole_j = joules[t];

@@ -34,7 +34,7 @@ using PlannedRuns = std::vector<PlannedRun>;
 
 // A GPU as the runs laid down so far leave it.
 struct PaperBoard {
-  static constexpr std::size_t kSlots = 12;
+  static constexpr std::size_t kSlots = 16;
   static constexpr std::uint8_t kNothing = 255;
   std::array<double, kSlots> free_s{};          // by memory slot
   std::array<std::uint8_t, kSlots> instance{};  // the placement that stands there

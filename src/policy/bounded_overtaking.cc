@@ -15,7 +15,8 @@ namespace {
 constexpr Time kSlip{60'000'000};  // a reservation that is later than promised by more than this may move
 
 bool schedulable(const Profile& profile) {
-  return profile.variant == Variant::kPlain || profile.variant == Variant::kDoubleMemory;
+  return profile.variant == Variant::kPlain || profile.variant == Variant::kDoubleMemory ||
+         profile.variant == Variant::kHalfMemory;
 }
 
 }  // namespace

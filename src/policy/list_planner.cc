@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "policy/tightest_memory.h"
 
 namespace smartmig {
 
@@ -156,7 +157,6 @@ Time ListPlanner::change_time(const Cluster& cluster, std::uint32_t gpu, Placeme
   return took;
 }
 
-// Double-memory slices only where the plain one of that size is too small for the job.
 void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   const Platform& platform = cluster.platform();
   candidate_.job = job;
@@ -166,19 +166,8 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
   candidate_.taught.assign(platform.types().size(), 0.0);
-  const auto runs_on = [&](std::size_t t, Variant variant) {
-    return cluster.jobs().work(job, TypeId(t)) >= Time{0} && platform.profile(TypeId(t)).variant == variant;
-  };
   for (std::size_t t = 0; t < platform.types().size(); ++t) {
-    bool take = runs_on(t, Variant::kPlain);
-    if (!take && runs_on(t, Variant::kDoubleMemory)) {
-      take = true;
-      for (std::size_t u = 0; u < platform.types().size() && take; ++u)
-        take = !(platform.type(TypeId(u)).model == platform.type(TypeId(t)).model &&
-                 platform.type(TypeId(u)).compute_slices == platform.type(TypeId(t)).compute_slices &&
-                 runs_on(u, Variant::kPlain));
-    }
-    if (!take) continue;
+    if (!tightest_memory(cluster, job, TypeId(t))) continue;
     candidate_.types.push_back(TypeId(t));
     candidate_.run[t] = std::max(Time(1), cluster.remaining_on(job, TypeId(t)) + candidate_.resume);
     if (candidate_.deadline == kNever)

@@ -62,7 +62,6 @@ PowerCap::Obstacle PowerCap::admit(const Cluster& cluster, const Start& start) {
   const Platform::Model& model = cluster.platform().model(start.gpu);
   Watts board = boards_[index(start.gpu)];
   board.busy_slices += model.slices_of_placement[index(start.where)];
-  if (board.busy_slices > model.gpu->compute_slices()) return kNothing;  // not legal: the cluster will say so
   board.added += cluster.jobs().added_watts(start.job, model.type_of_placement[index(start.where)]);
   board.watts = model.power.watts(board.busy_slices, board.added);
   const double fleet = fleet_w_ - boards_[index(start.gpu)].watts + board.watts;

@@ -1,6 +1,7 @@
 #include "policy/slice_price.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <string>
 
@@ -11,7 +12,10 @@ namespace smartmig {
 // A job that is shown anew, with another deadline, came before.
 void SlicePrice::see_arrivals(const Cluster& cluster) {
   busy_ = 0;
-  for (const GpuState& gpu : cluster.gpus()) busy_ += gpu.busy_slices;
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+    const GpuState& gpu = cluster.gpus()[g];
+    busy_ += gpu.busy_slices - 0.5 * std::popcount(gpu.busy.bits() & cluster.platform().model(GpuId(g)).halves);
+  }
   std::set<std::string> withdrawn;
   const auto name_of = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
   for (const Event& event : cluster.news())

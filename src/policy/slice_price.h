@@ -59,7 +59,7 @@ class SlicePrice {
   std::shared_ptr<ArrivalAverages> arrivals_;
   mutable std::uint64_t identity_ = 0;  // of the cluster whose compute slices were counted
   mutable double slices_ = 0;
-  int busy_ = 0;  // compute slices that worked at the last see_arrivals()
+  double busy_ = 0;  // compute slices that worked at the last see_arrivals()
 };
 
 }  // namespace smartmig

@@ -32,6 +32,8 @@ const char* variant_name(Variant variant) {
       return "plain";
     case Variant::kDoubleMemory:
       return "double memory";
+    case Variant::kHalfMemory:
+      return "half memory";
     case Variant::kMedia:
       return "media";
     case Variant::kGraphics:

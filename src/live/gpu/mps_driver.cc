@@ -16,6 +16,7 @@
 #include "live/durable_file.h"
 #include "live/grant_format.h"
 #include "mig/shape.h"
+#include "mig/soft_model.h"
 
 namespace smartmig {
 namespace {
@@ -87,9 +88,13 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
     driver->controls_.emplace_back(driver->options_.control, driver->options_.pipe_root, board.uuid,
                                    driver->options_.multi_user);
   driver->log_read_.resize(list.size());
+  driver->geometries_.resize(list.size());
   driver->turns_ = std::make_unique<std::recursive_mutex[]>(list.size());
   driver->only_user_ = std::make_unique<std::atomic<std::int64_t>[]>(list.size());
-  for (std::size_t g = 0; g < list.size(); ++g) driver->only_user_[g] = -1;
+  for (std::size_t g = 0; g < list.size(); ++g) {
+    driver->only_user_[g] = -1;
+    driver->geometry_of(list[g]);
+  }
   return driver;
 }
 
@@ -104,15 +109,37 @@ Result<Ok> MpsDriver::stop(GpuId gpu) {
   return control(gpu).stop();
 }
 
+// What is written of a board's slices tells the geometry they were made in; a book that cannot be read is complained of by read_book().
+std::shared_ptr<const GpuModel> MpsDriver::geometry_of(const GpuBoard& board) {
+  const std::size_t g = std::size_t(board.index);
+  if (g < geometries_.size() && geometries_[g]) return geometries_[g];
+  const std::shared_ptr<const GpuModel> hard = board.model ? board.model : like_;
+  if (!hard) return hard;
+  bool soft = options_.halves;
+  if (const auto text = read_file(book_path(board)))
+    if (const auto json = parse_json(book_path(board), *text);
+        json && json->is_object() && json->contains("slices") && !(*json)["slices"].empty())
+      soft = json->contains("model");
+  std::shared_ptr<const GpuModel> chosen = hard;
+  if (soft)
+    if (auto made = soft_model(*hard)) chosen = std::make_shared<const GpuModel>(std::move(*made));
+  if (g < geometries_.size()) geometries_[g] = chosen;
+  return chosen;
+}
+
+std::string MpsDriver::book_path(const GpuBoard& board) const {
+  return fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid);
+}
+
 Result<MpsDriver::Book> MpsDriver::read_book(const GpuBoard& board) const {
-  const std::string path = fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid);
+  const std::string path = book_path(board);
   Book book;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return book;
   SMARTMIG_TRY(const std::string text, read_file(path));
   const auto read = [&]() -> Result<Ok> {
     SMARTMIG_TRY(const Json json, parse_json(path, text));
-    SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, path, "", {"next", "slices"}));
+    SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, path, "", {"next", "slices", "model"}));
     SMARTMIG_TRY(book.next, root.integer("next", 0, INT32_MAX));
     SMARTMIG_TRY(const Json* slices, root.list("slices"));
     for (const Json& entry : *slices) {
@@ -136,7 +163,8 @@ Result<Ok> MpsDriver::write_book(const GpuBoard& board, const Book& book) const 
   nlohmann::ordered_json json{{"next", book.next}, {"slices", nlohmann::ordered_json::array()}};
   for (const auto& [id, placement] : book.slices)
     json["slices"].push_back({{"id", id}, {"slice", slice_name(*board.model, placement)}});
-  return write_durably(fmt::format("{}/mps-{}.json", options_.state_dir, board.uuid), json_dump(json, 1) + "\n");
+  if (board.model->name().ends_with(kSoftSuffix)) json["model"] = board.model->name();
+  return write_durably(book_path(board), json_dump(json, 1) + "\n");
 }
 
 Result<GpuBoard> MpsDriver::soften(GpuBoard board) {
@@ -145,7 +173,7 @@ Result<GpuBoard> MpsDriver::soften(GpuBoard board) {
   board.layout = Layout{};
   board.trouble.clear();
   board.notes = {"soft slices: not isolated from each other"};
-  if (!board.model) board.model = like_;
+  board.model = geometry_of(board);
   board.mode = board.pending = board.model ? MigMode::kOn : MigMode::kUnsupported;
   if (in_mig_mode) {
     board.trouble = "MIG mode is on: its slices are hard ones, use the nvml driver";

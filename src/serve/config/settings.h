@@ -83,6 +83,7 @@ struct Settings {
 
   struct Mps {
     double overlap = 7;  // of the SMs, times a soft slice's share
+    bool halves = true;  // slices of half the smallest memory (mig/soft_model.h); none with an overlap below 2
     bool operator==(const Mps&) const = default;
   } mps;
 

@@ -233,6 +233,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
           number_field("mps.overlap",
                        "mps: a slice may use so many times its share of the SMs, where its neighbours leave them idle",
                        c.mps.overlap, 1, 100)),
+      fixed(flag("mps.halves",
+                 "mps: slices of half the smallest memory, too, for jobs that are known to need no more: twice as many "
+                 "at once; none where mps.overlap is below 2",
+                 c.mps.halves)),
       duration("energy.sample", "how often the boards' energy counters are read", c.energy.sample, Time{10'000},
                Time{60'000'000}),
       fixed(whole("logs.max_mib", "MiB kept of one attempt's log, the beginning and the end of it", c.logs.max_mib, 1,

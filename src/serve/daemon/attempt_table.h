@@ -48,7 +48,7 @@ class AttemptTable {
 
   struct Running {
     const JobRecord* job = nullptr;
-    int slices = 0;  // compute slices
+    double slices = 0;  // compute slices of its GPU that it takes
   };
   std::vector<Running> running(const JobBook& book, const Platform& platform) const;
   std::map<QueueId, int> running_of_arrays(const JobBook& book) const;      // array id -> tasks

@@ -119,6 +119,7 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   launch.slice.insert(launch.slice.begin(), slice.begin(), slice.end());
   launch.device = job.place.device;
   if (runner_.fences_devices()) launch.device_nodes = boards_.lanes().device_nodes(effect.gpu, *instance);
+  // On half the memory it may use as much of the host as on a whole slice; counted (HostShares::check) is half.
   const HostShare share =
       shares_.share_of(job, session_.platform().model(effect.gpu).slices_of_placement[index(effect.where)]);
   launch.cpus = share.cpus;

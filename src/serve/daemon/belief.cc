@@ -75,8 +75,8 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   const double whole_s = seconds(record.work.estimate) * record.work.remaining;
   const std::string& kind = record.spec.kind;
   const int whole = std::min(reference.compute_slices(), kMaxComputeSlices);
-  if (measured_on(kind, reference.name())) {
-    const KindCurve curve = curve_of(kind, reference.name());
+  if (measured_on(kind, reference.tables())) {
+    const KindCurve curve = curve_of(kind, reference.tables());
     curve.set_work(job, curve.largest, whole_s);
     share_board(job, sharing_, whole);
     for (std::size_t k = 0; k < job.work.size() && record.work.shape[0] > 0; ++k)

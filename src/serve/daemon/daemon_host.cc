@@ -80,6 +80,7 @@ GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::stri
   access.nvml = options.nvml;
   access.like = options.like;
   access.overlap = options.settings.mps.overlap;
+  access.halves = options.settings.mps.halves && options.settings.mps.overlap >= 2;
   access.adopt = options.adopt;
   access.clock = options.clock;
   access.power = options.power;

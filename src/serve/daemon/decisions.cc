@@ -42,8 +42,7 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
                           [&session, &book, &shares](const Cluster&, const Start& start) {
                             const JobRecord* job = book.find(session.belief().record(start.job));
                             if (!job) return StartObjection::kJobEnded;
-                            return shares.check(
-                                *job, session.platform().model(start.gpu).slices_of_placement[index(start.where)]);
+                            return shares.check(*job, session.platform().model(start.gpu).room_of(start.where));
                           }},
                 reservations.windows()),
       advice_(settings, policies_, clock, pace.advice) {}

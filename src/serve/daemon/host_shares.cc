@@ -2,8 +2,8 @@
 
 namespace smartmig {
 
-HostShare HostShares::share_of(const JobRecord& job, int slices) const {
-  const double share = double(slices) / fleet_slices_;
+HostShare HostShares::share_of(const JobRecord& job, double slices) const {
+  const double share = slices / fleet_slices_;
   return {job.spec.cpus > 0 ? job.spec.cpus : settings_.host.cpus * share,
           job.spec.host_mem_mib > 0 ? job.spec.host_mem_mib : int(settings_.host.mem_mib * share)};
 }
@@ -14,14 +14,14 @@ void HostShares::count(const std::vector<AttemptTable::Running>& running) {
   for (const AttemptTable::Running& one : running) add(*one.job, one.slices);
 }
 
-void HostShares::add(const JobRecord& job, int slices) {
+void HostShares::add(const JobRecord& job, double slices) {
   const HostShare share = share_of(job, slices);
   user_slices_[job.owner.uid] += slices;
   cpus_ += share.cpus;
   mem_mib_ += share.mem_mib;
 }
 
-int HostShares::user_slices(std::uint32_t uid) const {
+double HostShares::user_slices(std::uint32_t uid) const {
   const auto at = user_slices_.find(uid);
   return at == user_slices_.end() ? 0 : at->second;
 }
@@ -30,7 +30,7 @@ bool HostShares::user_full(std::uint32_t uid) const {
   return settings_.limits.user_slices > 0 && user_slices(uid) >= settings_.limits.user_slices;
 }
 
-StartObjection HostShares::check(const JobRecord& job, int slices) {
+StartObjection HostShares::check(const JobRecord& job, double slices) {
   if (settings_.limits.user_slices > 0 && user_slices(job.owner.uid) + slices > settings_.limits.user_slices)
     return StartObjection::kUserSlices;
   const HostShare share = share_of(job, slices);
