@@ -1,6 +1,6 @@
 """Put first on PYTHONPATH by the daemon (docs/preload.md): every Python of the job runs this at its start, then the
 sitecustomize that it stands before, as if this one were not there. It watches for the imports that lead to a GPU and
-does nothing else until then; who asks the framework is smartmig_held.py beside it. Python 3.7 or newer."""
+does nothing else until then; who asks the framework is smartmig_held.py beside it. Before Python 3.7 it only goes on."""
 import sys
 
 
@@ -64,7 +64,7 @@ def _begin():
     here = os.path.dirname(__file__)
     sys.path[:] = [entry for entry in sys.path if entry != here]
     directory = os.environ.get("SMARTMIG_MEMORY_DIR", "")
-    if not directory.startswith("/"):
+    if not directory.startswith("/") or sys.version_info < (3, 7):
         return
     watch = _Watch(here, directory)
     sys.meta_path.insert(0, watch)
@@ -74,6 +74,11 @@ def _begin():
 
 def _go_on():
     """The next sitecustomize takes this one's place. Where there is none the import fails, as it would have."""
+    if sys.version_info < (3,):
+        import imp
+        del sys.modules["sitecustomize"]
+        imp.load_module("sitecustomize", *imp.find_module("sitecustomize"))
+        return
     from _frozen_importlib import module_from_spec  # importlib.util would import a dozen more
     for finder in list(sys.meta_path):
         spec = finder.find_spec("sitecustomize", None) if hasattr(finder, "find_spec") else None
