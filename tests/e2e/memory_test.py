@@ -148,6 +148,13 @@ def each_of_the_two_does_without_the_other(build):
         root = s.client()
         job = root.wait(root.sh("echo ${SMARTMIG_MEMORY_DIR-none}"))
         equal((job["state"], root.log(job["id"])), ("done", "none\n"), "state and words where nothing can be had")
+    with running(build) as s:
+        root, place = s.client(), os.path.join(s.state, "memory")
+        os.rmdir(place)
+        with open(place, "w"):
+            pass
+        job = root.wait(tensors(s, root, "40:0", exact_memory=True))
+        equal((job["state"], job["tensors_mib"]), ("done", None), "state and MiB of tensors without a place for records")
 
 
 def what_was_held_counts_after_a_failure(build):

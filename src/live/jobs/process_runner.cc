@@ -433,7 +433,10 @@ Result<Environment> ProcessRunner::preload_environment(const Launch& launch) con
   if (!library && !hook) return Environment{};
   const std::string directory = memory_directory(launch.id);
   remove_memory_directory(directory);
-  SMARTMIG_RETURN_IF_ERROR(make_memory_directory(directory, launch.uid, launch.gid));
+  if (const auto made = make_memory_directory(directory, launch.uid, launch.gid); !made) {
+    if (launch.hold) return made.error();
+    return Environment{};  // rather a job that tells nothing than none
+  }
   const auto own = [&](std::string_view name) {
     std::string_view found;
     for (const std::string_view entry : launch.spec.environment)
