@@ -72,7 +72,8 @@ def an_installation_without_a_package(build):
         for name in ("share/man/man1/smartmig.1", "share/bash-completion/completions/smartmig",
                      "share/zsh/site-functions/_smartmig", "share/fish/vendor_completions.d/smartmig.fish",
                      "lib/systemd/system/smartmig.service", "libexec/smartmig/smartmig-supervisor",
-                     "lib/smartmig/libsmartmig-preload.so"):
+                     "lib/smartmig/libsmartmig-preload.so", "lib/smartmig/python/sitecustomize.py",
+                     "lib/smartmig/python/smartmig_held.py"):
             check(os.path.getsize(os.path.join(directory, name)) > 0, name)
         program, socket = os.path.join(directory, "bin/smartmig"), os.path.join(directory, "socket")
         daemon = subprocess.Popen([program, "serve", "--emulate", "1xa100-40gb", "--quiet", "--socket", socket, "--state",

@@ -85,10 +85,12 @@ std::string estimate_words(const Json& job) {
 }
 
 std::string memory_words(const Json& job) {
-  const auto memory = number_at(job, "mem_mib"), peak = number_at(job, "peak_mib");
+  const auto memory = number_at(job, "mem_mib"), peak = number_at(job, "peak_mib"),
+             tensors = number_at(job, "tensors_mib");
   const Json& spec = object_at(job, "spec");
   std::string out = memory ? mib_words(*memory) : "not known yet";
   if (peak) out += fmt::format(", {} at most were seen", mib_words(*peak));
+  if (tensors) out += fmt::format(", {} at most were held by tensors", mib_words(*tensors));
   const auto estimate = number_at(spec, "mem_estimate_mib");
   if (!estimate || number_at(spec, "mem_mib")) return out;
   const std::string basis = text_at(spec, "mem_basis", "its model");

@@ -8,15 +8,27 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
+
+#include "base/text.h"
 
 namespace smartmig {
 namespace fs = std::filesystem;
+
+namespace {
+
+fs::path own_directory() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace
 
 Result<std::string> find_preload_library() {
   constexpr const char* kName = "libsmartmig-preload.so";
   std::error_code error;
   std::string found;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path here = own_directory();
   if (const char* named = std::getenv("SMARTMIG_PRELOAD"); named && *named) {
     if (::access(named, R_OK) != 0) return not_found("SMARTMIG_PRELOAD={}: {}", named, std::strerror(errno));
     found = fs::absolute(named, error).lexically_normal().string();
@@ -30,6 +42,22 @@ Result<std::string> find_preload_library() {
   if (found.find_first_of(": \t\n") != found.npos)
     return invalid("{}: the loader takes no blank and no colon in the path of a library: put it elsewhere", found);
   return found;
+}
+
+Result<std::string> find_python_hook() {
+  std::error_code error;
+  const fs::path here = own_directory();
+  std::vector<fs::path> places = {here / "preload", here / ".." / "lib" / "smartmig"};
+  if (const char* named = std::getenv("SMARTMIG_PRELOAD"); named && *named)
+    places = {fs::absolute(named, error).parent_path()};
+  for (const fs::path& place : places) {
+    const std::string found = (place / "python").lexically_normal().string();
+    if (::access((found + "/sitecustomize.py").c_str(), R_OK) != 0) continue;
+    if (found.find(':') != found.npos)
+      return invalid("{}: PYTHONPATH takes no colon in the path of a directory: put it elsewhere", found);
+    return found;
+  }
+  return not_found("python/sitecustomize.py is not in {}: what tensors hold is not known", places.back().string());
 }
 
 Result<Ok> make_memory_directory(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
@@ -49,11 +77,12 @@ void remove_memory_directory(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-Environment exact_memory_environment(const std::string& library, const std::string& directory,
-                                     std::string_view preloaded) {
-  std::string all = library;
-  if (!preloaded.empty()) all.append(":").append(preloaded);
-  return {{"LD_PRELOAD", all}, {"SMARTMIG_MEMORY_DIR", directory}};
+std::string put_first(const std::string& first, std::string_view own) {
+  std::string out = first;
+  if (own.empty()) return out;
+  for (const std::string_view entry : split(own, ':'))  // an empty one is Python's word for the current directory
+    if (entry != first) out.append(":").append(entry);
+  return out;
 }
 
 }  // namespace smartmig

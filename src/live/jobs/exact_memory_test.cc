@@ -41,12 +41,22 @@ TEST_F(ExactMemory, MakesADirectoryForTheJobAlone) {
   EXPECT_TRUE(std::filesystem::exists(outside));
 }
 
-TEST_F(ExactMemory, KeepsTheJobsOwnPreload) {
-  const Environment plain = exact_memory_environment("/lib/a.so", "/run/d", "");
-  ASSERT_EQ(plain.size(), 2u);
-  EXPECT_EQ(plain[0].second, "/lib/a.so");
-  EXPECT_EQ(plain[1], (std::pair<std::string, std::string>("SMARTMIG_MEMORY_DIR", "/run/d")));
-  EXPECT_EQ(exact_memory_environment("/lib/a.so", "/run/d", "/b.so:/c.so")[0].second, "/lib/a.so:/b.so:/c.so");
+TEST_F(ExactMemory, FindsTheHookBesideTheLibraryOrWhereThatWouldBe) {
+  ::setenv("SMARTMIG_PRELOAD", (dir_.path() + "/missing.so").c_str(), 1);
+  EXPECT_NE(find_python_hook().error().what.find(dir_.path()), std::string::npos);
+  dir_.file("python/sitecustomize.py", "x");
+  EXPECT_EQ(find_python_hook().value(), dir_.path() + "/python");
+  dir_.file("a:b/python/sitecustomize.py", "x");
+  ::setenv("SMARTMIG_PRELOAD", (dir_.path() + "/a:b/missing.so").c_str(), 1);
+  EXPECT_NE(find_python_hook().error().what.find("colon"), std::string::npos);
+}
+
+TEST_F(ExactMemory, KeepsWhatTheJobHasItself) {
+  EXPECT_EQ(put_first("/lib/a.so", ""), "/lib/a.so");
+  EXPECT_EQ(put_first("/lib/a.so", "/b.so:/c.so"), "/lib/a.so:/b.so:/c.so");
+  EXPECT_EQ(put_first("/hook", "/x::/y:"), "/hook:/x::/y:") << "the current directory";
+  EXPECT_EQ(put_first("/hook", "/x:/hook:/y"), "/hook:/x:/y") << "of a job that was submitted by a job";
+  EXPECT_EQ(put_first("/hook", "/hook"), "/hook");
 }
 
 }  // namespace

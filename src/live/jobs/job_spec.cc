@@ -196,7 +196,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   if (in.find("mem_mib")) spec.mem_mib = in.integer("mem_mib", 0, kMaxMemoryMib, 0);
   if (in.find("mem_estimate_mib")) spec.mem_estimate_mib = in.integer("mem_estimate_mib", 0, kMaxMemoryMib, 0);
   spec.mem_basis = in.text("mem_basis", kMaxPath);
-  spec.exact_memory = in.yes("exact_memory");
+  if (in.find("exact_memory")) spec.exact_memory = in.yes("exact_memory");
   spec.min_slices = in.integer("min_slices", 1, 64, 1);
   spec.time_limit = in.duration("time_limit_s", 1e-6);
   spec.estimate = in.duration("estimate_s", 1e-6);
@@ -271,7 +271,7 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.mem_mib) out["mem_mib"] = *spec.mem_mib;
   if (spec.mem_estimate_mib) out["mem_estimate_mib"] = *spec.mem_estimate_mib;
   if (!spec.mem_basis.empty()) out["mem_basis"] = spec.mem_basis;
-  if (spec.exact_memory) out["exact_memory"] = true;
+  if (spec.exact_memory) out["exact_memory"] = *spec.exact_memory;
   out["min_slices"] = spec.min_slices;
   if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);
   if (spec.prelaunch) out["prelaunch"] = *spec.prelaunch;

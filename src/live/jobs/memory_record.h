@@ -1,12 +1,14 @@
 // What a process tells about its CUDA memory requests: one file of this record in SMARTMIG_MEMORY_DIR, named
-// PID-NANOSECONDS.mem, mapped and written by libsmartmig-preload.so (preload/), read by live/jobs/memory_report.h. C and
-// C++. Words of 64 bits in the byte order of the machine; amounts are bytes as the program asked for them. `sequence`
+// PID-NANOSECONDS.mem, mapped and written by libsmartmig-preload.so (preload/), read by live/jobs/memory_report.h. The
+// same record with another magic, named PID-NANOSECONDS.held, is what the process's framework says its tensors hold: its
+// words up to `peak`, written whole by preload/python/smartmig_held.py. C and C++. Words of 64 bits in the byte order of the machine; amounts are bytes as the program asked for them. `sequence`
 // is odd while the rest is being written. A process that execs begins a new file: of one pid the record begun last
 // counts.
 #pragma once
 #include <stdint.h>
 
 #define SMARTMIG_MEMORY_MAGIC UINT64_C(0x314d454d47494d53)  // "SMIGMEM1"
+#define SMARTMIG_HELD_MAGIC UINT64_C(0x31444c4847494d53)    // "SMIGHLD1"
 #define SMARTMIG_MEMORY_VERSION 1
 
 struct SmartmigMemoryRecord {

@@ -60,9 +60,9 @@ std::optional<ProcessMemory> read_record(int directory, const char* name, std::o
   return parse_memory_record({bytes, sizeof(bytes)});
 }
 
-bool is_report_name(std::string_view name) {
-  if (!name.ends_with(".mem")) return false;
-  name.remove_suffix(4);
+bool is_report_name(std::string_view name, std::string_view kind) {
+  if (!name.ends_with(kind)) return false;
+  name.remove_suffix(kind.size());
   const auto dash = name.find('-');
   const auto digits = [](std::string_view text) {
     return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == text.npos;
@@ -81,14 +81,21 @@ std::optional<ProcessMemory> parse_memory_record(std::string_view bytes) {
   Record record;
   if (bytes.size() != sizeof(record)) return std::nullopt;
   std::memcpy(&record, bytes.data(), sizeof(record));
-  if (record.magic != SMARTMIG_MEMORY_MAGIC || record.version != SMARTMIG_MEMORY_VERSION) return std::nullopt;
+  const bool tensors = record.magic == SMARTMIG_HELD_MAGIC;
+  if (!tensors && record.magic != SMARTMIG_MEMORY_MAGIC) return std::nullopt;
+  if (record.version != SMARTMIG_MEMORY_VERSION) return std::nullopt;
   if (record.pid == 0 || record.pid > (1U << 30)) return std::nullopt;
   ProcessMemory out;
+  out.tensors = tensors;
   out.pid = int(record.pid);
   out.exited = record.ended != 0;
   out.running = !out.exited;
   out.now_bytes = bytes_of(record.now);
   out.peak_bytes = std::max(bytes_of(record.peak), out.now_bytes);
+  out.pid_namespace = record.pid_namespace;
+  out.begun_ns = record.begun_ns;
+  out.start_ticks = record.start_ticks;
+  if (tensors) return out;
   out.managed_bytes = std::min(bytes_of(record.managed), out.now_bytes);
   out.allocations = calls_of(record.allocations);
   out.frees = calls_of(record.frees);
@@ -99,9 +106,6 @@ std::optional<ProcessMemory> parse_memory_record(std::string_view bytes) {
     out.held_at_failure = bytes_of(record.held_at_failure);
     out.went_on = record.allocations > record.allocations_at_failure;
   }
-  out.pid_namespace = record.pid_namespace;
-  out.begun_ns = record.begun_ns;
-  out.start_ticks = record.start_ticks;
   return out;
 }
 
@@ -117,17 +121,22 @@ std::vector<ProcessMemory> read_memory_reports(const std::string& directory, std
   int looked_at = 0;
   while (const dirent* entry = ::readdir(open_directory.get())) {
     if (++looked_at > 2 * kMemoryReportsAtMost || int(out.size()) == kMemoryReportsAtMost) break;
-    if (!is_report_name(entry->d_name)) continue;
-    if (const auto process = read_record(file, entry->d_name, owner)) out.push_back(*process);
+    const bool tensors = is_report_name(entry->d_name, ".held");
+    if (!tensors && !is_report_name(entry->d_name, ".mem")) continue;
+    if (const auto process = read_record(file, entry->d_name, owner); process && process->tensors == tensors)
+      out.push_back(*process);
   }
-  const auto key = [](const ProcessMemory& p) { return std::tuple(p.pid, p.pid_namespace, p.begun_ns); };
+  const auto key = [](const ProcessMemory& p) { return std::tuple(p.tensors, p.pid, p.pid_namespace, p.begun_ns); };
+  const auto same_process = [](const ProcessMemory& a, const ProcessMemory& b) {
+    return a.tensors == b.tensors && a.pid == b.pid && a.pid_namespace == b.pid_namespace;
+  };
   std::sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   const std::uint64_t here = own_pid_namespace();
   for (std::size_t i = 0; i < out.size(); ++i) {
     ProcessMemory& process = out[i];
     if (!process.running) continue;
     // The same process after an exec, or a later one of that pid: what this record holds is gone.
-    if (i + 1 < out.size() && out[i + 1].pid == process.pid && out[i + 1].pid_namespace == process.pid_namespace) {
+    if (i + 1 < out.size() && same_process(out[i + 1], process)) {
       process.running = false;
       process.exited = true;
     } else if (here != 0 && process.pid_namespace == here) {
@@ -143,8 +152,14 @@ JobMemory sum_memory(const std::vector<ProcessMemory>& processes) {
   // What each held at the end: nothing once it left in order.
   const auto held = [](const ProcessMemory& p) { return p.exited ? 0 : p.now_bytes; };
   std::int64_t all = 0;
-  for (const ProcessMemory& process : processes) all += held(process);
+  for (const ProcessMemory& process : processes)
+    if (!process.tensors) all += held(process);
   for (const ProcessMemory& process : processes) {
+    if (process.tensors) {
+      out.tensors_bytes = std::max(out.tensors_bytes, std::int64_t(0)) + (process.running ? process.now_bytes : 0);
+      out.tensors_peak_bytes = std::max(out.tensors_peak_bytes, process.peak_bytes);
+      continue;
+    }
     ++out.processes;
     out.failures = std::min(out.failures + process.failures, std::int64_t(kMostCalls));
     if (process.running) out.now_bytes += process.now_bytes;
@@ -154,6 +169,7 @@ JobMemory sum_memory(const std::vector<ProcessMemory>& processes) {
           std::max(out.needed_bytes, process.held_at_failure + process.failed_bytes + (all - held(process)));
   }
   out.peak_bytes = std::max(out.peak_bytes, out.now_bytes);
+  out.tensors_peak_bytes = std::max(out.tensors_peak_bytes, out.tensors_bytes);
   return out;
 }
 

@@ -1,5 +1,6 @@
-// What the processes of a job say about their CUDA memory requests: the records that libsmartmig-preload.so keeps in
-// the job's directory SMARTMIG_MEMORY_DIR (live/jobs/memory_record.h, docs/preload.md).
+// What the processes of a job say about their CUDA memory requests, and about what their tensors hold: the records that
+// libsmartmig-preload.so and the hook in Python keep in the job's directory SMARTMIG_MEMORY_DIR
+// (live/jobs/memory_record.h, docs/preload.md).
 // The job writes them, so they are numbers to plan with, never to trust: read without mapping (the job may shorten a
 // file at any moment), only regular files of exactly the right size, amounts held below 64 TiB, at most
 // kMemoryReportsAtMost files. Whatever is no record is passed over. Amounts are bytes of what was asked for: the CUDA
@@ -16,6 +17,7 @@ namespace smartmig {
 inline constexpr int kMemoryReportsAtMost = 4096;
 
 struct ProcessMemory {
+  bool tensors = false;            // as its framework counts them: requests and failures are not told
   int pid = 0;                     // as the process sees itself
   bool running = true;             // false: it left, or its pid is another's by now; true where nobody can tell
   bool exited = false;             // left through exit(), holding nothing of interest
@@ -35,19 +37,21 @@ struct ProcessMemory {
 // ended.
 std::optional<ProcessMemory> parse_memory_record(std::string_view bytes);
 
-// Every process of the directory, by pid, then by when it began. No directory: nothing. `owner`: files of anybody else
+// Every process of the directory: requests, then tensors; by pid, then by when it began. No directory: nothing. `owner`: files of anybody else
 // are passed over.
 std::vector<ProcessMemory> read_memory_reports(const std::string& directory,
                                                std::optional<std::uint32_t> owner = std::nullopt);
 
 struct JobMemory {
-  int processes = 0;            // that have asked for memory
+  int processes = 0;            // that have asked for memory; 0: the next four mean nothing
   std::int64_t now_bytes = 0;   // of those running
   std::int64_t peak_bytes = 0;  // a lower bound: the largest single peak, or what all hold now where that is more
   std::int64_t failures = 0;
   // What the job would have held had its failed request succeeded: the largest over its processes whose last failure
   // was not followed by a success, with what the others held. 0: no such failure.
   std::int64_t needed_bytes = 0;
+  std::int64_t tensors_bytes = -1;       // held by tensors of those running; -1: no framework tells
+  std::int64_t tensors_peak_bytes = -1;  // a lower bound, as peak_bytes
 };
 JobMemory sum_memory(const std::vector<ProcessMemory>& processes);
 

@@ -169,6 +169,57 @@ TEST(MemoryReport, WhatAJobNeededIsTheFailedRequestOnTopOfAllThatWasHeld) {
   EXPECT_EQ(sum_memory({failed, neighbour}).needed_bytes, 0);
 }
 
+Record tensors(std::uint64_t pid, std::uint64_t now, std::uint64_t peak) {
+  Record record = good(pid);
+  record.magic = SMARTMIG_HELD_MAGIC;
+  record.now = now;
+  record.peak = peak;
+  record.failures = 3;
+  record.failed_request = 5;
+  return record;
+}
+
+TEST(MemoryReport, WhatTensorsHoldIsCountedApart) {
+  TempDir dir;
+  dir.file("41-1.mem", bytes_of(good()));
+  EXPECT_EQ(sum_memory(read_memory_reports(dir.path())).tensors_peak_bytes, -1);
+  dir.file("41-2.held", bytes_of(tensors(41, 600, 900)));
+  dir.file("42-2.held", bytes_of(tensors(42, 500, 500)));
+  dir.file("43-2.held", bytes_of(good(43)));             // requests under the name of tensors
+  dir.file("44-2.mem", bytes_of(tensors(44, 1, 7000)));  // and the other way round
+  const auto reports = read_memory_reports(dir.path());
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_TRUE(reports[0].running && !reports[0].tensors) << "of one pid the last begun, but of each kind";
+  const JobMemory sum = sum_memory(reports);
+  EXPECT_EQ(sum.processes, 1);
+  EXPECT_EQ(sum.now_bytes, 1000);
+  EXPECT_EQ(sum.peak_bytes, 3000);
+  EXPECT_EQ(sum.failures, 0);
+  EXPECT_EQ(sum.needed_bytes, 0);
+  EXPECT_EQ(sum.tensors_bytes, 1100);
+  EXPECT_EQ(sum.tensors_peak_bytes, 1100) << "more than the larger peak";
+}
+
+TEST(MemoryReport, TensorsOfAProcessThatLeftArePast) {
+  TempDir dir;
+  Record left = tensors(41, 600, 900);
+  left.ended = 1;
+  dir.file("41-1.held", bytes_of(left));
+  dir.file("42-1.held", bytes_of(tensors(42, 100, 200)));
+  const JobMemory sum = sum_memory(read_memory_reports(dir.path()));
+  EXPECT_EQ(sum.tensors_bytes, 100);
+  EXPECT_EQ(sum.tensors_peak_bytes, 900);
+}
+
+TEST(MemoryReport, TensorsHaveBoundsToo) {
+  const auto seen = parse_memory_record(bytes_of(tensors(41, ~std::uint64_t(0), 1)));
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->now_bytes, std::int64_t(1) << 46);
+  EXPECT_EQ(seen->peak_bytes, seen->now_bytes);
+  const JobMemory sum = sum_memory(std::vector<ProcessMemory>(kMemoryReportsAtMost, *seen));
+  EXPECT_EQ(sum.tensors_bytes, std::int64_t(kMemoryReportsAtMost) << 46);
+}
+
 TEST(MemoryReport, ReadsNoMoreThanItsLimit) {
   TempDir dir;
   for (int i = 1; i <= kMemoryReportsAtMost + 50; ++i)

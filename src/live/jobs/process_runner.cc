@@ -418,22 +418,42 @@ Result<Ok> ProcessRunner::reports_memory() const {
   return Ok{};
 }
 
+Result<Ok> ProcessRunner::reports_tensors() const {
+  if (options_.memory.empty()) return unsupported("this runner keeps no reports of tensors");
+  SMARTMIG_TRY(const std::string hook, find_python_hook());
+  return Ok{};
+}
+
 // Called once the attempt has its place in the spool, so what lies there is of a start that came to nothing.
 Result<Environment> ProcessRunner::preload_environment(const Launch& launch) const {
-  const bool told = launch.hold || (launch.tell_cuda && reports_memory());
-  if (!launch.spec.exact_memory && !told) return Environment{};
-  SMARTMIG_RETURN_IF_ERROR(reports_memory());
-  SMARTMIG_TRY(const std::string library, find_preload_library());
+  if (launch.hold) SMARTMIG_RETURN_IF_ERROR(reports_memory());
+  const bool exact = launch.spec.exact_memory.value_or(false);
+  const bool library = (exact || launch.hold || launch.tell_cuda) && reports_memory();
+  const bool hook = exact && reports_tensors();
+  if (!library && !hook) return Environment{};
   const std::string directory = memory_directory(launch.id);
   remove_memory_directory(directory);
-  SMARTMIG_RETURN_IF_ERROR(make_memory_directory(directory, launch.uid, launch.gid));
-  constexpr std::string_view kPreload = "LD_PRELOAD=";
-  std::string_view own;
-  for (const std::string& entry : launch.spec.environment)
-    if (entry.starts_with(kPreload)) own = std::string_view(entry).substr(kPreload.size());
-  Environment out = exact_memory_environment(library, directory, own);
-  if (!launch.spec.exact_memory) out.pop_back();
-  if (told)
+  if (const auto made = make_memory_directory(directory, launch.uid, launch.gid); !made) {
+    if (launch.hold) return made.error();
+    return Environment{};  // rather a job that tells nothing than none
+  }
+  const auto own = [&](std::string_view name) {
+    std::string_view found;
+    for (const std::string_view entry : launch.spec.environment)
+      if (entry.starts_with(name)) found = entry.substr(name.size());
+    return found;
+  };
+  Environment out;
+  if (exact) out.push_back({"SMARTMIG_MEMORY_DIR", directory});
+  if (library) {
+    SMARTMIG_TRY(const std::string path, find_preload_library());
+    out.push_back({"LD_PRELOAD", put_first(path, own("LD_PRELOAD="))});
+  }
+  if (hook) {
+    SMARTMIG_TRY(const std::string path, find_python_hook());
+    out.push_back({"PYTHONPATH", put_first(path, own("PYTHONPATH="))});
+  }
+  if (library && (launch.hold || launch.tell_cuda))
     for (auto& variable : hold_environment(directory, launch.hold)) out.push_back(std::move(variable));
   return out;
 }

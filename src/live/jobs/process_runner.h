@@ -54,6 +54,7 @@ class ProcessRunner : public JobRunner {
   }
 
   Result<Ok> reports_memory() const override;
+  Result<Ok> reports_tensors() const override;
   std::optional<JobMemory> memory_of(AttemptId id) const override;
   void forget_memory(AttemptId id) override;
 

@@ -94,8 +94,10 @@ class JobRunner {
   // Asked before a job is accepted. kNoPermission: this user can never start its program.
   virtual Result<Ok> can_reach(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const { return Ok{}; }
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
-  // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests. An error says why none can.
+  // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests, and those in Python what their tensors hold.
+  // An error says why none can. Whatever of it can be had is, and a job starts without what cannot.
   virtual Result<Ok> reports_memory() const { return unsupported("jobs without processes make no CUDA requests"); }
+  virtual Result<Ok> reports_tensors() const { return unsupported("jobs without processes have no tensors"); }
   virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
   virtual void forget_memory(AttemptId) {}                                              // once it has ended
   // The last attempt of each job that `wanted` names and of which something is left here, whether it runs or has ended.

@@ -54,7 +54,7 @@ struct Settings {
   struct Defaults {  // of a job that does not say
     Time estimate = std::chrono::minutes(10);
     double slack = 1;
-    bool patient = false;
+    bool patient = false, exact_memory = false;
     Time grace = std::chrono::seconds(30);
     int mem_mib = -1;  // -1: learned from the command's history
     bool operator==(const Defaults&) const = default;

@@ -45,6 +45,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"slice_s", job.work.slice_s},
                 {"mem_mib", job.memory.mib},
                 {"peak_mib", job.memory.peak_mib},
+                {"tensors_mib", job.memory.tensors_mib},
                 {"joules", job.energy.joules},
                 {"energy_source", int(job.energy.source)},
                 {"preemptions", job.counts.preempted},
@@ -81,7 +82,8 @@ Result<JobRecord> from_row(const JobRow& row) {
            "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
-           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape"}));
+           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape",
+           "tensors_mib"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -135,6 +137,8 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_RETURN_IF_ERROR(number("exit_signal", job.exit.signal));
   SMARTMIG_RETURN_IF_ERROR(number("mem_mib", job.memory.mib));
   SMARTMIG_RETURN_IF_ERROR(number("peak_mib", job.memory.peak_mib));
+  SMARTMIG_TRY(const std::int64_t tensors, object.integer("tensors_mib", -1, INT32_MAX, -1));  // rows of before: none
+  job.memory.tensors_mib = int(tensors);
   SMARTMIG_RETURN_IF_ERROR(number("preemptions", job.counts.preempted));
   SMARTMIG_RETURN_IF_ERROR(number("oom_restarts", job.counts.out_of_memory));
   SMARTMIG_RETURN_IF_ERROR(number("overruns", job.counts.overruns));
@@ -207,6 +211,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
       {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
       {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},
+      {"tensors_mib", job.memory.tensors_mib >= 0 ? Json(job.memory.tensors_mib) : Json()},
       {"energy",
        {{"joules_j", job.energy.joules}, {"source", std::string("attributed from ") + name_of(job.energy.source)}}},
       {"cost", shown.cost ? Json(*shown.cost) : Json()},

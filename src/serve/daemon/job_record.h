@@ -102,9 +102,10 @@ struct JobRecord {
     double slice_s = 0;    // compute slices times seconds of the attempts before the last
   } work;
   struct {
-    int mib = -1;       // what it is placed by; -1: unknown
-    int peak_mib = -1;  // seen
-  } memory;             // of the GPU
+    int mib = -1;          // what it is placed by; -1: unknown
+    int peak_mib = -1;     // seen
+    int tensors_mib = -1;  // the most that its tensors held, as its framework counts them; -1: it does not tell
+  } memory;                // of the GPU
   struct {
     double joules = 0;                           // attributed, of all attempts
     EnergySource source = EnergySource::kModel;  // what the last of them were read from

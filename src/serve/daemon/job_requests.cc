@@ -80,9 +80,12 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
     return invalid("--host-mem {} MiB can never be had: jobs share {} MiB of this machine", spec.host_mem_mib,
                    settings_.host.mem_mib);
   SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
-  if (spec.exact_memory)
+  if (spec.exact_memory.value_or(false)) {
     if (const auto can = runner_.reports_memory(); !can)
       return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
+    if (const auto can = runner_.reports_tensors(); !can)
+      warnings.push_back("its CUDA requests are counted, its tensors are not: " + can.error().what);
+  }
   if (spec.prelaunch.value_or(false)) {
     const auto can = runner_.can_hold(spec);
     const std::string why = settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)"
@@ -109,6 +112,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   if (const auto at = settings_.limits.priorities.find(job.owner.name); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
   if (!job.spec.patient) job.spec.patient = settings_.defaults.patient;
+  if (!job.spec.exact_memory) job.spec.exact_memory = settings_.defaults.exact_memory;
   if (!job.spec.prelaunch) job.spec.prelaunch = settings_.prelaunch.all;
   if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
   estimates_.estimate(job);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "live/gpu/memory_size.h"
 #include "model/speed.h"
 #include "serve/daemon/allocator_seen.h"
 #include "serve/daemon/belief.h"
@@ -19,7 +20,21 @@ constexpr std::size_t kLogTail = 64 * 1024;
 constexpr int kFewestForPast = 3;  // samples
 constexpr double kFull = 0.98;     // of a slice's memory
 
-int to_mib(std::int64_t bytes) { return int((bytes + (1 << 20) - 1) >> 20); }
+int to_mib(std::int64_t bytes) {
+  return int(std::clamp<std::int64_t>((bytes + (1 << 20) - 1) >> 20, 0, kMaxMemoryMib));
+}
+
+bool raise_to(int& value, int at_least) {
+  if (at_least <= value) return false;
+  value = at_least;
+  return true;
+}
+
+// The most that its tensors held by what it has said so far; -1: no framework has told.
+int tensors_of(const std::optional<JobMemory>& told) {
+  return told && told->tensors_peak_bytes > 0 ? to_mib(told->tensors_peak_bytes) : -1;
+}
+bool asked_cuda(const std::optional<JobMemory>& told) { return told && told->processes > 0; }
 
 std::string end_of(const std::string& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -48,19 +63,19 @@ EarlyRestart early_restart_named(std::string_view name) {
   return EarlyRestart::kProjection;
 }
 
-std::optional<JobMemory> MemoryWatch::requests_of(const JobRecord& job) const {
-  return job.spec.exact_memory ? runner_.memory_of(attempt_of(job)) : std::nullopt;
+std::optional<JobMemory> MemoryWatch::reports_of(const JobRecord& job) const {
+  return job.spec.exact_memory.value_or(false) ? runner_.memory_of(attempt_of(job)) : std::nullopt;
 }
 
 bool MemoryWatch::saw(JobRecord& job, int used_mib) {
   int highest = used_mib;
-  if (const auto requests = requests_of(job); requests && used_mib > 0) {
-    contexts_mib_[job.id] = std::max(0, used_mib - to_mib(requests->now_bytes));
-    highest += to_mib(requests->peak_bytes - requests->now_bytes);  // between two samples
+  const auto told = reports_of(job);
+  if (asked_cuda(told) && used_mib > 0) {
+    contexts_mib_[job.id] = std::max(0, used_mib - to_mib(told->now_bytes));
+    highest += to_mib(told->peak_bytes - told->now_bytes);  // between two samples
   }
-  if (highest <= job.memory.peak_mib) return false;
-  job.memory.peak_mib = highest;
-  return true;
+  const bool held_more = raise_to(job.memory.tensors_mib, tensors_of(told));
+  return raise_to(job.memory.peak_mib, std::max(highest, tensors_of(told))) || held_more;
 }
 
 MemoryWatch::Watched& MemoryWatch::watched(const JobRecord& job) {
@@ -73,15 +88,19 @@ MemoryWatch::Watched& MemoryWatch::watched(const JobRecord& job) {
   return at->second;
 }
 
-WorkSample MemoryWatch::sample_of(const JobRecord& job, Watched& watched, int used_mib, double elapsed_s) const {
+WorkSample MemoryWatch::sample(const JobRecord& job, int used_mib, double elapsed_s) {
+  Watched& one = watched(job);
   WorkSample out;
   out.at_s = elapsed_s;
   out.device_mib = used_mib;
-  if (const auto requests = requests_of(job); requests && requests->peak_bytes > watched.peak_bytes) {
-    watched.peak_bytes = requests->peak_bytes;  // a new peak, perhaps between two samples
-    out.device_mib += to_mib(requests->peak_bytes - requests->now_bytes);
+  const auto told = reports_of(job);
+  if (asked_cuda(told) && told->peak_bytes > one.peak_bytes) {
+    one.peak_bytes = told->peak_bytes;  // a new peak, perhaps between two samples
+    out.device_mib += to_mib(told->peak_bytes - told->now_bytes);
   }
-  const WorkWords& words = watched.log.read(runner_.log_path(attempt_of(job)));
+  raise_to(one.tensors_mib, tensors_of(told));
+  out.held_peak_mib = one.tensors_mib;
+  const WorkWords& words = one.log.read(runner_.log_path(attempt_of(job)));
   out.held_mib = words.held_mib;
   out.size = words.size;
   out.size_max = words.size_max;
@@ -99,7 +118,7 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
     one.work.set_allocator(allocator_of_processes(pids, job.spec.environment));
   }
   one.line.add(elapsed_s, used_mib);
-  if (used_mib > 0) one.work.add(sample_of(job, one, used_mib, elapsed_s));
+  if (used_mib > 0) one.work.add(sample(job, used_mib, elapsed_s));
   if (how == EarlyRestart::kOff) return std::nullopt;
   if (limit_mib <= 0 || limit_mib >= largest_mib || used_mib <= 0 || job.stop_reason != StopReason::kNone)
     return std::nullopt;
@@ -126,10 +145,10 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
 std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job, const AttemptExit& exit, int limit_mib,
                                                            const std::vector<std::string>& patterns) const {
   if (exit.code == 0 || exit.never_started) return std::nullopt;
-  if (const auto requests = requests_of(job); requests && requests->needed_bytes > 0) {
+  if (const auto told = reports_of(job); asked_cuda(told) && told->needed_bytes > 0) {
     const auto beside = contexts_mib_.find(job.id);
     const int context = beside == contexts_mib_.end() ? kContextMib : beside->second;
-    const int needed = to_mib(requests->needed_bytes) + context;
+    const int needed = to_mib(told->needed_bytes) + context;
     return Shortage{needed, true,
                     fmt::format("its requests came to {} MiB, {} MiB of it for the CUDA context", needed, context)};
   }
@@ -166,10 +185,12 @@ std::optional<PastWork> MemoryWatch::past_of(const JobRecord& job, int limit_mib
 }
 
 void MemoryWatch::attempt_ended(JobRecord& job) const {
+  const auto told = reports_of(job);
+  raise_to(job.memory.tensors_mib, tensors_of(told));
+  raise_to(job.memory.peak_mib, tensors_of(told));
   const auto beside = contexts_mib_.find(job.id);
-  if (beside == contexts_mib_.end()) return;
-  if (const auto requests = requests_of(job))
-    job.memory.peak_mib = std::max(job.memory.peak_mib, int(requests->peak_bytes >> 20) + beside->second);
+  if (asked_cuda(told) && beside != contexts_mib_.end())
+    raise_to(job.memory.peak_mib, to_mib(told->peak_bytes) + beside->second);
 }
 
 void MemoryWatch::forget(QueueId id) {

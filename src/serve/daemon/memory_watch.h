@@ -28,8 +28,12 @@ class MemoryWatch {
   explicit MemoryWatch(const JobRunner& runner, Earlier earlier = nullptr)
       : runner_(runner), earlier_(std::move(earlier)) {}
 
-  // What a sample showed of a job's slice. Raises job.memory.peak_mib: returns whether it did.
+  // What a sample showed of a job's slice, and its own reports say. Raises job.memory.peak_mib and tensors_mib: returns
+  // whether it did.
   bool saw(JobRecord& job, int used_mib);
+
+  // What the projection is told of a sample: beside the device's figure what the job prints and reports.
+  WorkSample sample(const JobRecord& job, int used_mib, double elapsed_s);
 
   struct Early {  // it should restart on a larger slice, without waiting for the failure
     int needs_mib = 0;
@@ -55,12 +59,12 @@ class MemoryWatch {
   // What it should have next: at least one size up, what it asked for, and where nothing tells that, what its growth
   // pointed to.
   int after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const;
-  // Its highest use by its own reports, where it makes them; raises job.memory.peak_mib.
+  // Its highest use by its own reports, where it makes them; raises job.memory.peak_mib and tensors_mib.
   void attempt_ended(JobRecord& job) const;
   void forget(QueueId id);
 
  private:
-  std::optional<JobMemory> requests_of(const JobRecord& job) const;
+  std::optional<JobMemory> reports_of(const JobRecord& job) const;
 
   const JobRunner& runner_;
   struct Watched {
@@ -68,10 +72,10 @@ class MemoryWatch {
     MemoryProjection line;
     WorkLog log;
     std::int64_t peak_bytes = 0;
+    int tensors_mib = -1;
     bool allocator_known = false;
   };
   Watched& watched(const JobRecord& job);
-  WorkSample sample_of(const JobRecord& job, Watched& watched, int used_mib, double elapsed_s) const;
   Earlier earlier_;
   std::map<QueueId, Watched> watched_;
   std::map<QueueId, int> contexts_mib_;  // held beside their requests, of those that report

@@ -111,6 +111,69 @@ TEST(MemoryWatch, AnEarlierRunTellsWhatThisOneComesTo) {
   EXPECT_LT(restarted, 60) << "before its own growth tells";
 }
 
+struct ReportingRunner : InProcessRunner {
+  using InProcessRunner::InProcessRunner;
+  std::optional<JobMemory> told;
+  std::optional<JobMemory> memory_of(AttemptId) const override { return told; }
+};
+
+struct Reporting {
+  RealClock clock;
+  ReportingRunner runner{clock};
+  MemoryWatch watch{runner};
+  JobRecord job;
+  Reporting() {
+    job.id = QueueId(1);
+    job.attempt = 1;
+    job.spec.exact_memory = true;
+    runner.told = JobMemory{};
+  }
+};
+
+TEST(MemoryWatch, WhatTensorsHeldIsToldWithEachSampleAndNeverFalls) {
+  Reporting r;
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 1).held_peak_mib, -1) << "no framework has told";
+  r.runner.told->tensors_bytes = std::int64_t(600) << 20;
+  r.runner.told->tensors_peak_bytes = (std::int64_t(900) << 20) - 5;
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 2).held_peak_mib, 900);
+  r.runner.told->tensors_peak_bytes = std::int64_t(700) << 20;  // of two processes the larger one is gone
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 3).held_peak_mib, 900);
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 4).device_mib, 3000) << "no CUDA requests were reported";
+  r.watch.forget(r.job.id);
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 1).held_peak_mib, 700) << "of another attempt";
+  r.job.spec.exact_memory = false;
+  r.watch.forget(r.job.id);
+  EXPECT_EQ(r.watch.sample(r.job, 3000, 1).held_peak_mib, -1);
+}
+
+TEST(MemoryWatch, TheDeviceHeldAtLeastWhatTensorsDid) {
+  Reporting r;
+  EXPECT_TRUE(r.watch.saw(r.job, 500));
+  r.runner.told->tensors_peak_bytes = std::int64_t(300) << 20;
+  EXPECT_TRUE(r.watch.saw(r.job, 500)) << "tensors are news";
+  EXPECT_EQ(r.job.memory.tensors_mib, 300);
+  EXPECT_EQ(r.job.memory.peak_mib, 500);
+  EXPECT_FALSE(r.watch.saw(r.job, 500));
+  r.runner.told->tensors_peak_bytes = std::int64_t(800) << 20;  // after the last sample
+  r.watch.attempt_ended(r.job);
+  EXPECT_EQ(r.job.memory.tensors_mib, 800);
+  EXPECT_EQ(r.job.memory.peak_mib, 800);
+  AttemptExit exit;
+  exit.id = {1, 1};
+  exit.code = 1;
+  exit.gpu_oom = true;
+  const auto shortage = r.watch.shortage(r.job, exit, 5000, {});
+  ASSERT_TRUE(shortage);
+  EXPECT_FALSE(shortage->certain) << "which request was refused is not known";
+}
+
+TEST(MemoryWatch, AnAbsurdReportStaysInBounds) {
+  Reporting r;
+  r.runner.told->tensors_peak_bytes = std::int64_t(1) << 58;
+  EXPECT_TRUE(r.watch.saw(r.job, 500));
+  EXPECT_EQ(r.job.memory.tensors_mib, 1 << 26);
+}
+
 TEST(MemoryWatch, AFailureForWantOfMemory) {
   Watched w;
   AttemptExit exit;

@@ -21,8 +21,9 @@ std::string record_of_a_job(const Settings& s) {
   EmulatedDaemon d(s);
   d.daemon().pause(true);
   const JobRecord& job = d.live(d.submit(0));
-  return fmt::format("estimate {} grace {} mem {} priority {} patient {}", seconds(job.work.estimate),
-                     seconds(*job.spec.grace), job.memory.mib, job.spec.priority, job.spec.patient.value_or(false));
+  return fmt::format("estimate {} grace {} mem {} priority {} patient {} exact {}", seconds(job.work.estimate),
+                     seconds(*job.spec.grace), job.memory.mib, job.spec.priority, job.spec.patient.value_or(false),
+                     job.spec.exact_memory.value_or(false));
 }
 
 std::string deadline_the_policy_sees(const Settings& s) {
@@ -171,6 +172,7 @@ Effects effects() {
       {"defaults.estimate", {"defaults.estimate = \"20m\"", record_of_a_job}},
       {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},
       {"defaults.patient", {"defaults.patient = true", record_of_a_job}},
+      {"defaults.exact_memory", {"defaults.exact_memory = true", record_of_a_job}},
       {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
       {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},

@@ -37,7 +37,7 @@ constexpr SchemaShape kShapes[] = {
      "kind:text "
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int ahead_at:num? ahead_refused:text held_s:num hidden_s:num to_cuda_s:num? gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
-     "mem_mib:int? peak_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
+     "mem_mib:int? peak_mib:int? tensors_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
      "min_slices:int "
      "-spec:Spec"},
     {"JobEnergy", "Joules of all attempts and how they were found.", "joules_j:num source:text"},
