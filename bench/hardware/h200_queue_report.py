@@ -229,11 +229,21 @@ def script_times(out):
     return {kind: (statistics.mean(a for a, _ in all), {SIZES[0]: statistics.mean(b for _, b in all)}) for kind, all in seen.items()}
 
 
+def known_before(out, run):
+    """What the daemon believed of each job before the run. A stream whose daemon was another's heir under another path of the program knew
+    nothing: then what the last round on this machine had been told, of the same commands."""
+    if own := lines(f"{out}/{run}.known.jsonl"): return own
+    rounds = sorted(glob.glob(f"{out}/best-loop-*.known.jsonl"))
+    if not os.path.exists(f"{out}/{run}.plan") or "script" in run or "fifo" in run or not rounds: return []
+    told = {row["job"]: row for row in lines(rounds[-1])}
+    return [dict(told[name], job=job) for _, job, name, _, _, _ in stream_of(out, run)]
+
+
 def learned_tables(out, run, into):
-    """From RUN.known.jsonl: seconds of each job on each size, and a table of watts in which each job is a kind. Watts above idle are
+    """From what was known before: seconds of each job on each size, and a table of watts in which each job is a kind. Watts above idle are
     booked with a share of what any job costs the board (BASE - IDLE), by its slices; of a size that never ran the joules are those of one that did."""
     times, rows = {}, []
-    for row in lines(f"{out}/{run}.known.jsonl"):
+    for row in known_before(out, run):
         times[row["job"]] = {p: z["s"] for p, z in row["sizes"].items()}
         joules = [z["s"] * z["watts_w"] for z in row["sizes"].values() if z["watts_w"] is not None]
         for profile, size in row["sizes"].items():

@@ -132,6 +132,12 @@ def jobs_that_come_one_by_one(build, root):
             time.sleep(0.8)
         jobs = json.loads(mig("queue", "--json").stdout)["jobs"]
         equal([(job["state"], job["slice"].split("@")[0]) for job in jobs], [("running", "1g.18gb")] * 4, "four at once on small slices")
+        equal(mig("cancel", "--all").returncode, 0, "cancelled")
+        until(lambda: not json.loads(mig("queue", "--json").stdout)["jobs"], "an empty queue")
+        for _ in range(14): equal(mig("submit", "--mem", "6G", "--", "sleep", "30").returncode, 0, "submitted")
+        running = lambda: [job["slice"].split("@")[0] for job in json.loads(mig("queue", "--json").stdout)["jobs"] if job["state"] == "running"]
+        until(lambda: running() == ["1g.8gb"] * 14, "fourteen at once, on half the memory of the smallest slice")
+        mig("cancel", "--all")
     finally:
         daemon.kill()
         daemon.wait()

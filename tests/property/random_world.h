@@ -36,7 +36,7 @@ inline std::shared_ptr<const Platform> random_platform(Rng& rng) {
   if (kind == 0) {
     spec = fmt::format("{}xa100-40gb,{}xa30-24gb", some, few);
   } else if (kind == 1) {
-    spec = fmt::format("{}xh200-141gb,{}xa100-40gb", some, few);
+    spec = fmt::format("{}xh200-141gb{},{}xa100-40gb", some, watts == 5 ? "-soft" : "", few);
     if (watts < 3) power = "auto";
   } else if (kind == 2) {
     spec = fmt::format("{}xrtx-pro-6000-blackwell-96gb,{}xa100-40gb", some, few);

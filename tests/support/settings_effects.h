@@ -44,6 +44,12 @@ inline std::string sms_of_a_soft_slice(const Settings& s) {
   return fmt::format("{} %", MpsDriver::thread_percentage(model, 0, gpu_access_of(options, "").overlap));
 }
 
+inline std::string soft_geometry(const Settings& s) {
+  DaemonHostOptions options;
+  options.settings = s;
+  return gpu_access_of(options, "").halves ? "with halves" : "without";
+}
+
 inline std::string state_dir_of(const Settings& s) { return EmulatedDaemon(s).host().state_dir(); }
 
 inline std::string mapped_jobs(Settings s) {

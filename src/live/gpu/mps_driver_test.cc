@@ -98,6 +98,42 @@ TEST_F(MpsTest, ChildGetsItsLimits) {
   EXPECT_EQ(e["SMARTMIG_DEVICE"], made->uuid);
 }
 
+TEST_F(MpsTest, HalvesOfTheSmallestSlice) {
+  options.overlap = 7;
+  options.halves = true;
+  driver = std::move(*MpsDriver::open(fake, options));
+  board = *driver->read(GpuId{0});
+  EXPECT_EQ(board.model->name(), "h200-141gb-soft");
+  const auto one = driver->create(GpuId{0}, place("1g.8gb@0")), other = driver->create(GpuId{0}, place("1g.8gb@1"));
+  ASSERT_TRUE(one && other);
+  EXPECT_FALSE(driver->create(GpuId{0}, place("1g.18gb@0")));
+  const auto environment = driver->environment(GpuId{0}, *other, ::getuid());
+  ASSERT_TRUE(environment) << environment.error().what;
+  std::map<std::string, std::string> e(environment->begin(), environment->end());
+  EXPECT_EQ(e["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "85");  // 7 x 16 of 132 SMs
+  EXPECT_EQ(e["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=8192M");
+  options.halves = false;
+  driver = std::move(*MpsDriver::open(fake, options));
+  const GpuBoard again = *driver->read(GpuId{0});
+  EXPECT_EQ(again.model->name(), "h200-141gb-soft") << "slices keep the geometry they were made in";
+  EXPECT_EQ(again.layout.size(), 2);
+  ASSERT_TRUE(driver->destroy(GpuId{0}, *one));
+  ASSERT_TRUE(driver->destroy(GpuId{0}, *other));
+  EXPECT_EQ(driver->read(GpuId{0})->model->name(), "h200-141gb-soft") << "until the driver is opened again";
+  driver = std::move(*MpsDriver::open(fake, options));
+  EXPECT_EQ(driver->read(GpuId{0})->model->name(), "h200-141gb");
+}
+
+TEST_F(MpsTest, SlicesMadeBeforeThereWereHalvesStay) {
+  const auto made = driver->create(GpuId{0}, place("1g@3"));
+  ASSERT_TRUE(made);
+  options.halves = true;
+  driver = std::move(*MpsDriver::open(fake, options));
+  const GpuBoard kept = *driver->read(GpuId{0});
+  EXPECT_EQ(kept.model->name(), "h200-141gb");
+  EXPECT_TRUE(kept.layout.contains(made->placement));
+}
+
 TEST_F(MpsTest, PercentagesGiveAtLeastTheSmsOfTheProfile) {
   for (const auto& model : Catalog::builtin().models())
     for (std::size_t i = 0; i < model->profiles().size(); ++i) {

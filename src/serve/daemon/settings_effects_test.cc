@@ -190,6 +190,7 @@ Effects effects() {
       {"prelaunch.mem",
        {"prelaunch.mem = \"150M\"", started_ahead, "prelaunch.all = true\nprelaunch.cpus = 8\nhost.mem = \"64G\"\n"}},
       {"mps.overlap", {"mps.overlap = 3", sms_of_a_soft_slice}},
+      {"mps.halves", {"mps.halves = false", soft_geometry}},
       {"energy.sample", {"energy.sample = \"7s\"", next_sample}},
       {"logs.max_mib", {"logs.max_mib = 1", log_bytes}},
       {"logs.keep_days", {"logs.keep_days = 50", kept, "jobs.keep_days = 60\n"}},
