@@ -129,6 +129,7 @@ Result<Catalog> Catalog::parse(LineReader gpus, LineReader profiles) {
     if (!model)
       return invalid("{} line {} with its rows of {}: {}", gpu_table.name(), row.line, profile_table.name(),
                      model.error().what);
+    if (auto soft = soft_model(*model)) catalog.soft_.push_back(std::make_shared<const GpuModel>(std::move(*soft)));
     catalog.models_.push_back(std::make_shared<const GpuModel>(std::move(*model)));
   }
   return catalog;
@@ -148,7 +149,8 @@ Result<std::shared_ptr<const GpuModel>> Catalog::find(std::string_view name) con
   const std::string wanted = lower(trim(name));
   if (wanted.ends_with(kSoftSuffix)) {
     SMARTMIG_TRY(const auto hard, find(std::string_view(wanted).substr(0, wanted.size() - kSoftSuffix.size())));
-    if (auto soft = soft_model(*hard)) return std::make_shared<const GpuModel>(std::move(*soft));
+    for (const auto& soft : soft_)
+      if (soft->name() == hard->name() + std::string(kSoftSuffix)) return soft;
     return not_found("{} has no soft slices of half the memory: they would be too small, or too many", hard->name());
   }
   for (const auto& model : models_) {

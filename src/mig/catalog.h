@@ -17,11 +17,12 @@ class Catalog {
   static const Catalog& builtin();  // made on first use; thread-safe
 
   std::span<const std::shared_ptr<const GpuModel>> models() const { return models_; }
-  // By name ("a100-40gb"), product name or PCI id; the error lists near names.
+  // By name ("a100-40gb", "h200-141gb-soft"), product name or PCI id; the error lists near names.
   Result<std::shared_ptr<const GpuModel>> find(std::string_view name) const;
 
  private:
   std::vector<std::shared_ptr<const GpuModel>> models_;
+  std::vector<std::shared_ptr<const GpuModel>> soft_;  // soft_model.h; found by name, listed nowhere
 };
 
 }  // namespace smartmig

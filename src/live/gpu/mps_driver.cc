@@ -122,7 +122,7 @@ std::shared_ptr<const GpuModel> MpsDriver::geometry_of(const GpuBoard& board) {
       soft = json->contains("model");
   std::shared_ptr<const GpuModel> chosen = hard;
   if (soft)
-    if (auto made = soft_model(*hard)) chosen = std::make_shared<const GpuModel>(std::move(*made));
+    if (const auto found = Catalog::builtin().find(hard->name() + std::string(kSoftSuffix))) chosen = *found;
   if (g < geometries_.size()) geometries_[g] = chosen;
   return chosen;
 }
