@@ -87,6 +87,8 @@ WorkSample MemoryWatch::sample_of(const JobRecord& job, Watched& watched, int us
   out.size_max = words.size_max;
   out.done = words.done;
   out.of = words.of;
+  out.part_done = words.part_done;
+  out.part_of = words.part_of;
   return out;
 }
 
