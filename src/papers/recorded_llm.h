@@ -49,7 +49,12 @@ struct RecordedCase {
 };
 std::vector<RecordedCase> recorded_cases(const std::vector<RecordedRun>& runs, RecordedPart part, bool with_earlier);
 
-enum class RestartMethod : std::uint8_t { kWork, kTime, kWait };
+enum class RestartMethod : std::uint8_t {
+  kAsked,  // the framework says what its tensors held at the most; words, allocator and earlier runs besides
+  kWork,   // words, allocator and earlier runs
+  kTime,   // device memory over time
+  kWait
+};
 Foresight judge_recorded(const RecordedCase& one, RestartMethod method);
 
 }  // namespace smartmig

@@ -13,19 +13,20 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kMethodNames[] = {"work and history", "device memory over time", "wait for failure"};
+constexpr const char* kMethodNames[] = {"asked of the framework", "work and history", "device memory over time",
+                                        "wait for failure"};
 
 class RestartWatch {
  public:
   RestartWatch(const LlmJob& job, RestartMethod method) : job_(job), method_(method) {
     work_.set_allocator(job.family);
-    for (const PastWork& past : job.past) work_.remember(past);
+    for (const PastWork& past : asks() ? job.past_asked : job.past) work_.remember(past);
   }
   RestartVerdict look(const LlmTrace& trace, std::size_t i, double limit) {
     const RestartCosts costs{job_.restart_s, job_.at(i), job_.at(i)};
     if (method_ == RestartMethod::kWait) return {};
-    if (method_ == RestartMethod::kWork) {
-      work_.add(sample_of(job_, trace, i));
+    if (method_ != RestartMethod::kTime) {
+      work_.add(sample_of(job_, trace, i, asks()));
       return work_.verdict(limit, job_.expected_s, costs);
     }
     time_.add(job_.at(i), trace.device_mib[i]);
@@ -33,11 +34,13 @@ class RestartWatch {
   }
   double needs_after_failure(double limit) const {
     if (method_ == RestartMethod::kWait) return limit;
-    if (method_ == RestartMethod::kWork) return work_.needs(limit, job_.expected_s);
+    if (method_ != RestartMethod::kTime) return work_.needs(limit, job_.expected_s);
     return time_.forecast(job_.expected_s).quantile(0.5);
   }
 
  private:
+  bool asks() const { return method_ == RestartMethod::kAsked; }
+
   const LlmJob& job_;
   RestartMethod method_;
   WorkProjection work_;
@@ -45,9 +48,9 @@ class RestartWatch {
 };
 
 // Whether the failure is announced, by the rule of memory_study.h said of what the job holds. One that took its memory at the
-// start and says nothing of it shows nothing.
-bool announced(const LlmJob& job, const LlmTrace& trace, double limit_mib) {
-  if (job.allocator == AllocatorKind::kPreallocated && !job.says_memory) return false;
+// start and says nothing of it, and is not asked, shows nothing.
+bool announced(const LlmJob& job, const LlmTrace& trace, double limit_mib, bool asked) {
+  if (job.allocator == AllocatorKind::kPreallocated && !job.says_memory && !asked) return false;
   MemoryCurve curve;
   curve.duration_s = job.duration_s;
   curve.mib = trace.held_mib;
@@ -165,7 +168,7 @@ Foresight judge_llm_job(const LlmJob& job, RestartMethod method) {
     if (trace.failed && slice + 1 == ladder.size()) return result;  // nothing is larger
     ++(trace.failed ? result.doomed : result.fitting);
     result.asked += !trace.failed && slice + 1 < ladder.size();
-    const bool seen_coming = trace.failed && announced(job, trace, limit);
+    const bool seen_coming = trace.failed && announced(job, trace, limit, method == RestartMethod::kAsked);
     result.heralded += seen_coming;
     if (trace.failed && attempt == 0) result.oracle_s = job.restart_s;
     RestartWatch watch(job, method);

@@ -11,7 +11,7 @@
 
 namespace smartmig {
 
-inline constexpr int kRestartMethods = 3;
+inline constexpr int kRestartMethods = 4;
 
 struct RestartStudyOptions {
   int cases = 20;  // of each allocator and schedule
