@@ -3,7 +3,7 @@
 
     python3 bench/hardware/convert_llm.py OUT data/llm_runs_2.csv data/llm_series_2.csv --made "2026-11-18; record_llm.py --round 2 --seconds 235"
 
-Runs that failed for another reason than memory are left out. A figure is kept where what is shown changes, or what is held by more than
+Runs that failed for another reason than memory, or never held any on the GPU, are left out. A figure is kept where what is shown changes, or what is held by more than
 1 % (the most since the row before), and at a run's end; lines have spaces for commas and are cut at 80 characters.
 """
 import argparse, csv, os
@@ -30,7 +30,7 @@ def main():
     o = p.parse_args()
     machine = open(f"{o.out}/machine.txt").read().strip() if os.path.exists(f"{o.out}/machine.txt") else "an NVIDIA H200"
     source = f"# Source: measured. Real LLM programs on {machine}; {o.made}."
-    runs = [r for r in table(f"{o.out}/runs.csv") if r["outcome"] in ("ended", "refused", "late")]
+    runs = [r for r in table(f"{o.out}/runs.csv") if r["outcome"] in ("ended", "refused", "late") and int(r["held_mib"]) > 0]
     figures, lines = {}, {}
     for r in table(f"{o.out}/rows.csv"): figures.setdefault(r["run"], []).append((int(r["at_ms"]), int(r["device_mib"]), int(r["held_mib"])))
     for r in table(f"{o.out}/lines.csv"): lines.setdefault(r["run"], []).append((int(r["at_ms"]), r["text"].replace(",", " ").replace('"', "'")[:80].strip()))

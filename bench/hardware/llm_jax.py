@@ -17,11 +17,11 @@ def parameters(group):
 
 def start(most_bytes, total_bytes, at_once):
     """JAX with so much memory at the most. Before anything of it is imported."""
-    os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = os.environ["XLA_CLIENT_MEM_FRACTION"] = f"{most_bytes / total_bytes:.5f}"
+    os.environ["XLA_CLIENT_MEM_FRACTION"] = f"{most_bytes / total_bytes:.5f}"  # with the older name beside it JAX falls back to the CPU
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "true" if at_once else "false"
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
     import jax
-    jax.devices()
+    if jax.devices()[0].platform not in ("gpu", "cuda"): raise RuntimeError("JAX has no GPU")
     return jax
 
 
