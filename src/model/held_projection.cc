@@ -11,8 +11,8 @@ namespace {
 constexpr double kHeldRise = 0.003, kHeldRiseMib = 1;      // what counts as a rise
 constexpr double kGoesOnByRises = 1.5, kRisesPower = 1.2;  // odds that it goes on: the first times n to the second
 constexpr double kInTime = 1.3, kOverdue = 1.5,
-                 kLasting = 0.1;                       // distances until the next is late; by how much that tells
-constexpr double kLeastMiss = 0.03, kMissOfFew = 0.3;  // of the slope
+                 kLasting = 0.1;  // distances until the next is late; by how much that tells
+constexpr double kLeastMiss = 0.03, kMissOfFew = 0.3, kMissedAnyway = 0.05;  // of the slope
 constexpr double kPassGoesOn = 0.9, kPassBegan = 0.5, kPassWithin = 0.2;
 enum HeldAxis { kWork, kLog, kSquare };
 
@@ -99,7 +99,8 @@ std::vector<HeldProjection::Way> HeldProjection::ways() const {
       distances += x * x;
       ++tried;
     }
-    way.missed_mib = std::sqrt(squares / std::max(1.0, tried));
+    const double grown = std::max(kHeldRiseMib, held_mib() - rises_[first > 1 ? first : 0].held);
+    way.missed = std::sqrt(squares / std::max(1.0, tried)) / grown;
     way.miss = std::sqrt(squares / std::max(1e-12, distances)) + (kLeastMiss + (n < 3 ? kMissOfFew : 0)) * way.slope;
     double gaps = 0, gap_squares = 0;
     for (std::size_t i = from(n) + 1; i <= n; ++i) {
@@ -133,7 +134,7 @@ HeldForecast HeldProjection::forecast(const std::vector<Way>& ways, const HeldRo
     const double unlikely = deterministic_exp(-kOverdue * std::max(0.0, since - kInTime));
     const double lasts = power_of((last - way.begin) / (last - way.begin + std::min(needed, more)), kLasting);
     const double going = lasts * (1 - stop) * unlikely / ((1 - stop) * unlikely + stop);
-    const double weight = way.prior / power_of(way.missed_mib / room.edge_mib + 1, 2);
+    const double weight = way.prior / power_of(way.missed + kMissedAnyway, 2);
     const double share = std::clamp(needed / std::max(1e-9, to_end), 0.0, 1.0);
     out.add(weight, {going * std::max(p, flat) + (1 - going) * flat,
                      std::max(0.0, share * (end - last_work) - (work_ - last_work)), there + off});

@@ -5,9 +5,10 @@
 // The curve is a staircase: it is kept as its rises, the work each came at and the level it led to. Carried on: at even distances and
 // heights (a line through the rises, all of them or the later half), at distances that grow as the work does (a line over its logarithm:
 // the largest of draws so far, buffers that double), or at heights that grow (over its square). None is believed for how it fits: each
-// is made as of earlier rises and asked for the last; its miss there per distance is u, its deviation at a distance x is u x, its weight
-// falls with the square of that. Each may also have stopped: with n rises that is about 1 / (1 + n) before anything is known of the
-// time since the last one, and more the longer that is for the distances so far. Pure. Units: MiB, and work or seconds.
+// is made as of earlier rises and asked for the last. Its miss there per distance is u: growth is right within a factor of
+// 1 + u / slope, and a way counts by the inverse square of what it missed. Each may also have stopped: with n rises that is about
+// 1 / (1 + 1.5 n) before anything is known of the time since the last one, and more the longer that is for the distances so far.
+// Pure. Units: MiB, and work or seconds.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -44,7 +45,7 @@ class HeldProjection {
   struct Way {
     int axis = 0;
     bool late = false;
-    double prior = 1, slope = 0, miss = 0, missed_mib = 0, begin = 0;
+    double prior = 1, slope = 0, miss = 0, missed = 0, begin = 0;
     double gap = 1, told = 0;  // between rises along its axis; so many at even distances would tell as much
   };
   std::vector<Way> ways() const;

@@ -26,7 +26,7 @@ HeldProjection seen(int steps, Held held) {
 TEST(HeldProjection, ALineGoesOnToItsEnd) {
   const HeldProjection line = seen(20, [](int i) { return 500 + 10.0 * i; });
   const HeldForecast passes = forecast_of(line, 300);
-  EXPECT_GT(passes.probability, 0.8);
+  EXPECT_GT(passes.probability, 0.75) << "what a restart asks for";
   EXPECT_NEAR(passes.needs_mib, 3500, 300);
   EXPECT_NEAR(passes.after, 135, 20);
   EXPECT_LT(forecast_of(line, 120).probability, 0.05) << "1700 MiB at its end";

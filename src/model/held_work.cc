@@ -41,7 +41,6 @@ void HeldWork::add(const Sample& s) {
   ++samples_;
   by_time_.add(s.at_s, s.held_mib);
   if (s.done > 0) {
-    cycles_ |= s.done < 0.5 * last_.done;
     steps_ += s.done != last_.done;
     by_work_.add(s.done, s.held_mib);
   }
@@ -57,7 +56,7 @@ void HeldWork::add(const Sample& s) {
 
 std::optional<HeldForecast> HeldWork::by_itself(const HeldRoom& room, const std::vector<RunWhole>& wholes) const {
   if (samples_ < kFewest) return std::nullopt;
-  const bool by_work = last_.done > 0 && !cycles_;
+  const bool by_work = last_.done > 0;
   std::optional<HeldForecast> out;
   if (!by_work || steps_ >= kFewestSteps) {
     const HeldProjection& held = by_work ? by_work_ : by_time_;
@@ -79,7 +78,7 @@ std::optional<HeldForecast> HeldWork::by_itself(const HeldRoom& room, const std:
 HeldForecast HeldWork::by_past(const HeldRun& run, const HeldRoom& room, double& agrees) const {
   HeldForecast out;
   agrees = 0;
-  const bool counted = last_.done > 0 && !cycles_;
+  const bool counted = last_.done > 0;
   const double by_count = counted && run.end_done > 0 ? last_.done / run.end_done : last_.at_s / run.duration_s;
   const double times = last_.of > 0 && run.whole() > 0 ? last_.of / run.whole() : -1;  // as much work as that
   const auto ask = [&](double share, double end, double weight) {
@@ -123,7 +122,7 @@ std::optional<HeldForecast> HeldWork::forecast(const HeldRoom& room, const std::
 HeldRun HeldWork::to_past() const {
   HeldRun out;
   out.duration_s = last_.at_s;
-  const bool by_work = last_.done > 0 && !cycles_;
+  const bool by_work = last_.done > 0;
   if (by_work) out.end_done = last_.done;
   out.of = last_.of;
   const std::vector<HeldProjection::Rise>& all = (by_work ? by_work_ : by_time_).rises();

@@ -52,7 +52,6 @@ class HeldWork {
   Sample last_;
   double counts_ = 0.5;  // how likely the same is held for the same count, not at the same share
   int samples_ = 0, steps_ = 0;
-  bool cycles_ = false;  // its progress began anew
 };
 
 }  // namespace smartmig

@@ -79,15 +79,6 @@ TEST(HeldWork, AnEvaluationPassIsSeenThroughBeforeItsEnd) {
   EXPECT_GT(chance_of(work, 5), 0.75) << "150 MiB each, five to come";
 }
 
-TEST(HeldWork, ProgressThatBeginsAnewIsNoProgress) {
-  HeldWork work;
-  int second = 0;
-  for (int document = 0; document < 6; ++document)
-    for (int i = 1; i <= 10; ++i) work.add({double(++second), 1000, double(i), 10, -1, 0});
-  EXPECT_EQ(work.to_past().end_done, -1);
-  EXPECT_LT(chance_of(work, 3), 0.05);
-}
-
 TEST(HeldWork, APastRunGoesOnPastItsEndOnlyIfItRoseToIt) {
   EXPECT_NEAR(served(100).held_at(1.5), 2000, 60);
   HeldRun level;

@@ -13,7 +13,7 @@ constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kPastSpread = 0.
                  kReserved = 0.7, kPeakWithin = 0.05, kGrowthWithin = 0.2, kGrowthAsTold = 0.08, kNear = 0.7,
                  kRisesTo = 0.7, kSizeWithin = 0.05;
 constexpr double kRoom = 0.97, kRoomEdge = 0.02;  // of what the context leaves: fragments take the rest
-constexpr int kWholes = 24, kFewestToEnd = 30,
+constexpr int kWholes = 24, kFewestToEnd = 30, kBeginsAnew = 2,
               kFewestByProgress = 4;  // rises, where memory is followed by progress alone
 
 double tail(double z) { return 1 / (1 + deterministic_exp(1.702 * std::clamp(z, -30.0, 30.0))); }
@@ -48,9 +48,12 @@ double WorkProjection::level(const WorkSample& s) const {
   return s.held_mib >= 0 && family_ != AllocatorFamily::kPlain ? s.held_mib + offset_ : s.device_mib;
 }
 
-void WorkProjection::add(const WorkSample& s) {
+void WorkProjection::add(const WorkSample& sample) {
+  WorkSample s = sample;
   if (!std::isfinite(s.at_s) || !std::isfinite(s.device_mib) || s.device_mib < 0 || s.at_s < 0) return;
   if (samples_ > 0 && s.at_s <= last_.at_s) return;
+  begun_anew_ += s.done >= 0 && s.done < 0.5 * last_.done;
+  if (begun_anew_ >= kBeginsAnew) s.done = -1, s.of = 0;  // of each epoch or document, not of the run
   if (samples_++ == 0) first_device_ = s.device_mib;
   moved_ |= std::abs(s.device_mib - first_device_) > 1;
   const bool asked = s.held_peak_mib >= 0, exact = asked || s.held_mib >= 0;

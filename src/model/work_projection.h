@@ -101,7 +101,8 @@ class WorkProjection {
   WorkSample last_;
   double first_device_ = -1, first_at_ = -1, first_size_ = -1, most_ = 0, last_size_ = -1, offset_ = -1, level_ = 0;
   double draw_ = 0, log_sum_ = 0, log_squares_ = 0;  // the size being drawn; of those that are whole
-  int samples_ = 0, sized_ = 0, falls_ = 0, within_ = 0, dips_ = 0, drawn_ = 0, in_a_row_ = 0, at_most_ = 0, steps_ = 0;
+  int samples_ = 0, sized_ = 0, falls_ = 0, within_ = 0, dips_ = 0, drawn_ = 0, in_a_row_ = 0, at_most_ = 0, steps_ = 0,
+      begun_anew_ = 0;
   bool moved_ = false;  // the device's figure, since the first sample
 };
 

@@ -187,6 +187,19 @@ TEST(WorkProjection, WhatFitsByItsFrameworkIsLeftAlone) {
   }
 }
 
+TEST(WorkProjection, ProgressThatBeginsAnewIsNotThatOfTheRun) {
+  WorkProjection work;
+  for (int second = 1; second <= 60; ++second) {
+    WorkSample s = seen_at(second, 1500);
+    s.done = 1 + second % 10;  // of each document
+    s.of = 10;
+    s.held_peak_mib = 1000;
+    work.add(s);
+  }
+  EXPECT_EQ(work.to_past(4000).end_done, -1);
+  EXPECT_EQ(work.to_past(4000).held.of, 0);
+}
+
 TEST(WorkProjection, ASecondRunIsForetoldFromItsFirstSamples) {
   WorkProjection first;
   for (int i = 1; i <= 200; ++i) first.add(hidden_request(i));

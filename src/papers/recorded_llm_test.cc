@@ -47,6 +47,21 @@ TEST(RecordedLlm, DamageIsNamed) {
                                    "run,at_ms,device_mib,held_mib,text\nr,soon,1,1,\n"));
 }
 
+TEST(RecordedLlm, TheSecondRoundIsReadAndHasNoCommandOfTheFirst) {
+  const auto first = parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv"));
+  const auto second = parse_recorded_runs(embedded_file("llm_runs_2.csv"), embedded_file("llm_series_2.csv"));
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  std::set<std::string> groups, kinds, new_kinds;
+  for (const RecordedRun& run : *first) groups.insert(run.group), kinds.insert(run.kind);
+  for (const RecordedRun& run : *second) {
+    EXPECT_FALSE(groups.count(run.group)) << run.group;
+    EXPECT_EQ(part_of(run.group), RecordedPart::kReport);
+    if (!kinds.count(run.kind)) new_kinds.insert(run.kind);
+  }
+  EXPECT_GE(new_kinds.size(), 5u);
+}
+
 TEST(RecordedLlm, RoundsArePartsOfTheStudy) {
   EXPECT_EQ(part_of("default/chat/0"), RecordedPart::kTuning);
   EXPECT_EQ(part_of("default/chat/1"), RecordedPart::kTuning);
