@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/check.h"
 #include "fuzz/target.h"
 #include "model/work_projection.h"
 #include "model/work_words.h"
