@@ -3,21 +3,33 @@
 line the programs print. For the study of early restarts (docs/memory.md).
 
     python3 bench/hardware/record_llm.py OUT [--seconds 130] [--preload libsmartmig-preload.so]     needs torch, transformers
-    python3 bench/hardware/record_llm.py OUT --dry --seconds 10                                      the flow alone, without either
+    python3 bench/hardware/record_llm.py OUT --round 2 --seconds 235                                 and jax, where it is there
+    python3 bench/hardware/record_llm.py OUT --dry --seconds 10                                      the flow alone, without any
+
+The first round made data/llm_runs.csv, the second llm_runs_2.csv: other commands of the same programs, programs that the first did not
+have (llm_programs_2.py), and JAX with its own allocator (llm_jax.py). convert_llm.py makes data/ of what is written here.
 
 One process for each allocator imports torch and forks a process for each run. A group is a command under an allocator: two runs
 with room (other input each), then four with the memory of a slice, enforced by the allocator itself, at 0.5 to 1.6 of what the first
-runs held; without a cache what is shown is what is held, and limits can be set afterwards. OUT gets runs.csv, rows.csv (MiB), lines.csv.
+runs held; without a cache what is shown is what is held, and limits can be set afterwards. OUT gets runs.csv, rows.csv (MiB), lines.csv,
+machine.txt.
 """
 import argparse, csv, glob, json, os, random, signal, struct, subprocess, sys, tempfile, threading, time, traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import llm_programs
+import llm_jax, llm_programs, llm_programs_2
 
 MIB, ROOM_MIB, LONGEST_S = 1 << 20, 4000, 30
 ALLOCATORS = {"default": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync",
               "roundup": "roundup_power2_divisions:8", "collected": "garbage_collection_threshold:0.7", "uncached": "",
-              "doubling": "", "reserved": ""}
+              "doubling": "", "reserved": "", "jax": "", "jaxreserved": ""}
+ROUNDS = {1: ["default", "expandable", "async", "roundup", "collected", "uncached", "doubling", "reserved"],
+          2: ["default", "expandable", "async", "roundup", "collected", "doubling", "reserved", "jax", "jaxreserved"]}
+
+
+def programs_of(group):
+    kind = group.split("/")[1]
+    return llm_jax if kind in llm_jax.KINDS else llm_programs_2 if kind in llm_programs_2.KINDS else llm_programs
 
 
 class Refused(Exception): pass
@@ -30,7 +42,7 @@ class Run:
         self.torch, self.group, self.task, self.command = torch, task["group"], task, ""
         self.begin, self.seconds, self.rows, self.lines, self.arena, self.retries = time.monotonic(), parameters["seconds"], [], [], None, 0
         self.said_at, self.peak_held, self.peak_device, self.stop, self.note = -1.0, 0, 0, threading.Event(), ""
-        self.pending_peak, self.saved = 0, False
+        self.pending_peak, self.saved, self.stats = 0, False, None
 
     def now(self): return time.monotonic() - self.begin
 
@@ -55,6 +67,7 @@ class Run:
 
     def figures(self):  # shown, held at the most since last asked
         if self.task.get("dry"): return self.fake(), self.fake()
+        if self.stats: return self.stats.figures(self.task["allocator"] == "jaxreserved")
         if self.arena:
             held, self.arena.held_peak = self.arena.held_peak, self.arena.held
             return self.arena.device, held
@@ -105,7 +118,8 @@ def refuse(run, size):  # called by the arena, in the middle of a request
 
 
 def work(torch, task):
-    parameters = llm_programs.parameters(task["group"])
+    programs = programs_of(task["group"])
+    parameters = programs.parameters(task["group"])
     run = Run(torch, task, parameters)
     source = random.Random(f"{task['group']}/{task['input']}")
     more = 2.718281828 ** (0.25 * source.gauss(0, 1))
@@ -118,6 +132,14 @@ def work(torch, task):
                 if run.fake() > (task["limit_mib"] or ROOM_MIB) * MIB: raise Refused()
             return run.save("ended")
         most = (task["limit_mib"] or ROOM_MIB) * MIB
+        if programs is llm_jax:
+            jax = llm_jax.start(most, total_memory(), task["allocator"] == "jaxreserved")
+            run.stats = llm_jax.Stats(jax)
+            if task["limit_mib"]: task["limit_mib"] = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", most) // MIB
+            run.begin = time.monotonic()
+            threading.Thread(target=run.watch, daemon=True).start()
+            getattr(llm_jax, parameters["kind"])(jax, run, parameters, source, more)
+            return run.save("ended")
         if task["allocator"] in ("doubling", "reserved"):
             from llm_arena import Arena
             run.arena = Arena(torch, most, task["allocator"] == "reserved", lambda size: refuse(run, size))
@@ -127,15 +149,32 @@ def work(torch, task):
         torch.zeros(1, device="cuda")
         run.begin = time.monotonic()
         threading.Thread(target=run.watch, daemon=True).start()
-        getattr(llm_programs, parameters["kind"])(torch, run, parameters, source, more)
+        getattr(programs, parameters["kind"])(torch, run, parameters, source, more)
         run.save("ended")
     except Late: run.save("late")
     except Exception as e:
         text = f"{type(e).__name__}: {' '.join(str(e).split())[:160]}"
         run.lines.append((run.now(), text))
-        refused = isinstance(e, Refused) or "out of memory" in text or "ALLOC_FAILED" in text
+        refused = isinstance(e, Refused) or "out of memory" in text.lower() or "ALLOC_FAILED" in text or "RESOURCE_EXHAUSTED" in text
         if not refused: run.note = text + " " + traceback.format_exc()[-300:].replace("\n", " ; ")
         run.save("refused" if refused else "error")
+
+
+def total_memory():
+    try: return int(subprocess.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"], capture_output=True, text=True, timeout=10).stdout.split()[0]) * MIB
+    except Exception: return 143771 * MIB
+
+
+def groups_of(o):
+    if o.allocator.startswith("jax"): return [f"{o.allocator}/{k}/{n}" for n in (2, 3) for k in llm_jax.KINDS]
+    if o.round == 1:
+        kinds = list(llm_programs.KINDS)
+        random.Random(o.allocator).shuffle(kinds)
+        return [f"{o.allocator}/{k}/{n}" for n in range(2) for k in kinds]
+    kinds = llm_programs.KINDS + llm_programs_2.KINDS  # every allocator begins elsewhere: time is not enough for all of them
+    random.Random("second round").shuffle(kinds)
+    begin = ROUNDS[2].index(o.allocator) * len(kinds) // 7
+    return [f"{o.allocator}/{k}/{n}" for n in (2, 3) for k in kinds[begin:] + kinds[:begin]]
 
 
 def limits_of(group, held_mib, allocator):
@@ -147,14 +186,13 @@ def limits_of(group, held_mib, allocator):
 def allocate_runs(o):
     """The process of one allocator: forks runs, at most so many at once, until the deadline."""
     torch = None
-    if not o.dry:
+    if not o.dry and not o.allocator.startswith("jax"):
         import torch
         try:
             if not o.plain: import transformers.models.bert.modeling_bert, transformers.models.gpt2.modeling_gpt2
+            if not o.plain and o.round == 2: import transformers.models.llama.modeling_llama, transformers.models.t5.modeling_t5
         except Exception: traceback.print_exc()
-    kinds = list(llm_programs.KINDS)
-    random.Random(o.allocator).shuffle(kinds)
-    waiting = [dict(group=f"{o.allocator}/{k}/{n}", input=0, limit_mib=0) for n in range(2) for k in kinds]
+    waiting = [dict(group=group, input=0, limit_mib=0) for group in groups_of(o)]
     children, number, room_runs = {}, 0, 4 if o.allocator == "uncached" else 2
     while (waiting or children) and time.time() < o.deadline:
         while waiting and len(children) < o.at_once and time.time() < o.deadline - 9:
@@ -202,12 +240,24 @@ def write(o, answers):
         for at, text in a["lines"]: lines.writerow([a["run"], int(1000 * at), text])
 
 
+def machine():
+    from importlib import metadata
+    versions = []
+    for name in ("torch", "transformers", "jax"):
+        try: versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError: pass
+    try: gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True, timeout=20).stdout.strip()
+    except Exception: gpu = "no GPU"
+    return f"{gpu.replace(', ', ', driver ')}, Linux {os.uname().release}, {', '.join(versions)}"
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("out")
     p.add_argument("--seconds", type=float, default=130)
     p.add_argument("--preload", default="")
     p.add_argument("--at-once", type=int, default=3, help="runs of one allocator at a time")
+    p.add_argument("--round", type=int, default=1, choices=[1, 2])
     p.add_argument("--dry", action="store_true")
     for hidden in ("--allocator", "--scratch"): p.add_argument(hidden, help=argparse.SUPPRESS)
     p.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
@@ -215,10 +265,12 @@ def main():
     o = p.parse_args()
     if o.allocator: return allocate_runs(o)
     os.makedirs(o.out, exist_ok=True)
+    with open(f"{o.out}/machine.txt", "w") as f: print(machine(), file=f)
     with tempfile.TemporaryDirectory() as scratch:
         deadline, started = time.time() + o.seconds - 4, []
         log = open(f"{o.out}/log.txt", "w")
-        for name, setting in ALLOCATORS.items():
+        for name in ROUNDS[o.round]:
+            setting = ALLOCATORS[name]
             env = dict(os.environ, PYTORCH_NVML_BASED_CUDA_CHECK="1", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
             for variable in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING"): env.pop(variable, None)
             if setting: env["PYTORCH_CUDA_ALLOC_CONF"] = env["PYTORCH_ALLOC_CONF"] = setting
@@ -226,7 +278,8 @@ def main():
             if o.preload and os.path.exists(o.preload):
                 os.makedirs(f"{scratch}/{name}", mode=0o700)
                 env.update(LD_PRELOAD=os.path.abspath(o.preload), SMARTMIG_MEMORY_DIR=f"{scratch}/{name}")
-            command = [sys.executable, os.path.abspath(__file__), o.out, "--allocator", name, "--scratch", scratch, "--deadline", str(deadline), "--at-once", str(o.at_once)]
+            command = [sys.executable, os.path.abspath(__file__), o.out, "--allocator", name, "--scratch", scratch, "--deadline", str(deadline), "--at-once", str(o.at_once),
+                       "--round", str(o.round)]
             started.append(subprocess.Popen(command + (["--dry"] if o.dry else []), env=env, stdout=log, stderr=log, start_new_session=True))
         for process in started:
             try: process.wait(max(1, deadline + 3 - time.time()))

@@ -11,8 +11,9 @@ namespace {
 constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kPastSpread = 0.25, kStageSpread = 0.02,
                  kToldWithin = 0.25, kWideOfTold = 0.33, kWideOfPast = 0.05, kFarOff = 1.1, kLogWhole = 0.125,
                  kReserved = 0.7, kPeakWithin = 0.05, kGrowthWithin = 0.2, kGrowthAsTold = 0.08, kNear = 0.7,
-                 kRisesTo = 0.7;
-constexpr int kWholes = 24, kFewestToEnd = 30,
+                 kRisesTo = 0.7, kSizeWithin = 0.05;
+constexpr double kRoom = 0.97, kRoomEdge = 0.02;  // of what the context leaves: fragments take the rest
+constexpr int kWholes = 24, kFewestToEnd = 30, kBeginsAnew = 2,
               kFewestByProgress = 4;  // rises, where memory is followed by progress alone
 
 double tail(double z) { return 1 / (1 + deterministic_exp(1.702 * std::clamp(z, -30.0, 30.0))); }
@@ -37,20 +38,31 @@ void WorkProjection::set_allocator(AllocatorFamily family) {
 }
 
 void WorkProjection::remember(const PastWork& run) {
-  if (past_.size() < kMostPast) past_.push_back(run);
+  if (past_.size() >= kMostPast) return;
+  past_.push_back(run);
+  held_.remember(run.held);
 }
 
 double WorkProjection::level(const WorkSample& s) const {
+  if (s.held_peak_mib >= 0) return s.held_peak_mib + offset_;
   return s.held_mib >= 0 && family_ != AllocatorFamily::kPlain ? s.held_mib + offset_ : s.device_mib;
 }
 
-void WorkProjection::add(const WorkSample& s) {
+void WorkProjection::add(const WorkSample& sample) {
+  WorkSample s = sample;
   if (!std::isfinite(s.at_s) || !std::isfinite(s.device_mib) || s.device_mib < 0 || s.at_s < 0) return;
   if (samples_ > 0 && s.at_s <= last_.at_s) return;
+  begun_anew_ += s.done >= 0 && s.done < 0.5 * last_.done;
+  if (begun_anew_ >= kBeginsAnew) s.done = -1, s.of = 0;  // of each epoch or document, not of the run
   if (samples_++ == 0) first_device_ = s.device_mib;
   moved_ |= std::abs(s.device_mib - first_device_) > 1;
-  if (s.held_mib >= 0 && offset_ < 0) {
-    offset_ = std::clamp(s.device_mib - s.held_mib, 0.0, kMostContextMib);
+  const bool asked = s.held_peak_mib >= 0, exact = asked || s.held_mib >= 0;
+  if (asked) {
+    held_.add({s.at_s, s.held_peak_mib, s.done, s.of, s.part_done, s.part_of});
+    if (offset_ >= 0) offset_ = std::clamp(s.device_mib - s.held_peak_mib, 0.0, offset_);
+  }
+  if (exact && offset_ < 0) {
+    offset_ = std::clamp(s.device_mib - (asked ? s.held_peak_mib : s.held_mib), 0.0, kMostContextMib);
     if (family_ != AllocatorFamily::kPlain) {  // what the device showed before is something else
       over_time_ = {};
       memory_time_ = {};
@@ -58,12 +70,12 @@ void WorkProjection::add(const WorkSample& s) {
     }
   }
   over_time_.add(s.at_s, level(s));
-  memory_time_.add(s.at_s, level(s), s.held_mib >= 0, true);
+  memory_time_.add(s.at_s, level(s), exact, true);
   dips_ += level(s) < 0.97 * level_;
   level_ = level(s);
   const double size = s.size >= 0 ? s.size : s.done;  // without sizes memory may follow progress
   if (size >= 0) {
-    memory_.add(size, level(s), s.held_mib >= 0, s.size < 0 || s.size == s.done);
+    memory_.add(size, level(s), exact, s.size < 0 || s.size == s.done);
     const bool same_draw = s.done >= 0 && s.done == last_.done;
     if (sized_ == 0) {
       first_at_ = s.at_s;
@@ -167,7 +179,7 @@ std::vector<WorkProjection::End> WorkProjection::ends(double expected_total_s) c
 
 std::vector<SizeMemory::Curve> WorkProjection::believed_curves() const {
   if (last_.size < 0 && dips_ > 2 && family_ != AllocatorFamily::kCaching) return {};  // progress does not drive it
-  if (family_ == AllocatorFamily::kReserved && last_.held_mib < 0) return {};
+  if (family_ == AllocatorFamily::kReserved && (last_.held_mib < 0 && last_.held_peak_mib < 0)) return {};
   std::vector<SizeMemory::Curve> own = memory_.curves();
   if (last_.size >= 0 && own.size() == 1 && own[0].points >= 4 && !own[0].overdue) return own;
   for (const PastWork& p : past_) {
@@ -186,7 +198,8 @@ std::vector<SizeMemory::Curve> WorkProjection::believed_curves() const {
 }
 
 double WorkProjection::limit_for(double limit_mib) const {
-  const bool reserved = !moved_ && last_.held_mib >= 0 && first_device_ > kReserved * limit_mib;
+  const bool reserved =
+      !moved_ && (last_.held_mib >= 0 || last_.held_peak_mib >= 0) && first_device_ > kReserved * limit_mib;
   return reserved ? std::min(limit_mib, first_device_) : limit_mib;
 }
 
@@ -258,6 +271,17 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_draws(double limit_mib
   return out;
 }
 
+std::optional<WorkProjection::Outlook> WorkProjection::by_held(double limit_mib, double expected_total_s) const {
+  const double room = limit_mib - offset_;
+  const auto found = held_.forecast({kRoom * room, kRoomEdge * room}, wholes(expected_total_s));
+  Outlook out;
+  if (!found) return out;
+  out.passing = {found->probability, found->after};
+  out.asked = true;
+  out.needs_mib = found->needs_mib / kRoom + offset_;
+  return out;
+}
+
 // By what earlier runs came to, where this one says too little; as much more as was announced to be done.
 std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib) const {
   Outlook out;
@@ -282,11 +306,21 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib
   return out;
 }
 
+// Where the size explains what is held, its own end is known better than that of a staircase.
+bool WorkProjection::sizes_tell() const {
+  if (!past_.empty() || last_.size < 0 || sized_ < kFewest || steps_ < kFewestSteps) return false;
+  const std::vector<SizeMemory::Curve> curves = memory_.curves();
+  const SizeMemory::Curve& c = curves[0];
+  return curves.size() == 1 && c.points >= 3 && c.b > 0 && c.miss < kSizeWithin * (c.at(c.to) - c.at(c.from));
+}
+
 std::optional<WorkProjection::Outlook> WorkProjection::outlook(double limit_mib, double expected_total_s) const {
   std::optional<Outlook> out;
+  if (last_.held_peak_mib >= 0 && !sizes_tell()) return by_held(limit_mib, expected_total_s);
   if (sized_ >= kFewest && (last_.done < 0 || steps_ >= kFewestSteps) && last_.done + last_.size >= 0)
     out = draws() ? by_draws(limit_mib, expected_total_s) : by_size(limit_mib, expected_total_s);
   if (out) return out;
+  if (last_.held_peak_mib >= 0) return by_held(limit_mib, expected_total_s);
   out = by_peaks(limit_mib);
   if (!out || memory_time_.highest() < kNear * limit_mib || samples_ < kFewestToEnd) return out;
   const MemoryForecast forecast =
@@ -309,13 +343,13 @@ RestartVerdict WorkProjection::verdict(double limit_mib, double expected_total_s
   if (!found) {
     RestartVerdict by_time = over_time_.forecast(total_s(expected_total_s)).weigh(limit, costs);
     by_time.cost_go_on_s *= 1 + kToll;
-    const bool hidden =
-        last_.held_mib < 0 && family_ != AllocatorFamily::kUnknown && family_ != AllocatorFamily::kPlain;
+    const bool hidden = (last_.held_mib < 0 && last_.held_peak_mib < 0) && family_ != AllocatorFamily::kUnknown &&
+                        family_ != AllocatorFamily::kPlain;
     const bool silent = sized_ == 0 && past_.empty();  // nothing will tell more: it is as sure as it gets
     const double sure = silent ? kSureOfSilent : hidden ? kSureOfCache : kSureOverTime;
     const bool better = by_time.cost_now_s < by_time.cost_go_on_s && by_time.passing.probability >= sure &&
                         over_time_.samples() >= MemoryProjection::kFewest &&
-                        (family_ != AllocatorFamily::kReserved || last_.held_mib >= 0);
+                        (family_ != AllocatorFamily::kReserved || (last_.held_mib >= 0 || last_.held_peak_mib >= 0));
     in_a_row_ = better ? in_a_row_ + 1 : 0;
     by_time.restart = in_a_row_ >= MemoryProjection::kAgain;
     if (by_time.restart) by_time.needs_mib = over_time_.forecast(total_s(expected_total_s)).quantile(0.9);
@@ -324,12 +358,14 @@ RestartVerdict WorkProjection::verdict(double limit_mib, double expected_total_s
   RestartVerdict out;
   out.passing = found->passing;
   out.cost_now_s = costs.restart_s + costs.lost_if_restarted;
-  out.cost_go_on_s = out.passing.probability * (1 + kToll) *
+  out.cost_go_on_s = out.passing.probability * (1 + (found->asked ? kTollAsked : kToll)) *
                      (costs.restart_s + costs.lost_if_failed + std::min(out.passing.after_s, kPatience * last_.at_s));
-  const double sure = draws() ? kSureOfDraws : kSure + (kSureAtFirst - kSure) * std::max(0.0, 1 - found->way / kWay);
+  const double sure = found->asked ? kSure
+                      : draws()    ? kSureOfDraws
+                                   : kSure + (kSureAtFirst - kSure) * std::max(0.0, 1 - found->way / kWay);
   const bool better = out.passing.probability >= sure && out.cost_now_s < out.cost_go_on_s;
   in_a_row_ = better ? in_a_row_ + 1 : 0;
-  out.restart = in_a_row_ >= kAgain;
+  out.restart = in_a_row_ >= (found->asked ? kAgainAsked : kAgain);
   out.needs_mib = out.restart ? found->needs_mib * limit_mib / limit : 0;
   return out;
 }
@@ -348,11 +384,13 @@ PastWork WorkProjection::to_past(double limit_mib) const {
   out.duration_s = last_.at_s;
   out.of = last_.of;
   out.last_rise_s = memory_time_.last_rise();
-  out.fixed = last_.held_mib < 0 && (!moved_ || family_ == AllocatorFamily::kReserved ||
-                                     (highest > kReserved * limit_mib && memory_time_.last_rise() < 0.2 * last_.at_s));
+  out.fixed = (last_.held_mib < 0 && last_.held_peak_mib < 0) &&
+              (!moved_ || family_ == AllocatorFamily::kReserved ||
+               (highest > kReserved * limit_mib && memory_time_.last_rise() < 0.2 * last_.at_s));
   for (const SizeMemory::Curve& curve : memory_.curves())
     if (curve.weight > 0.8 && !curve.overdue) out.by_size = curve;
   out.peak_mib = highest;
+  if (held_.known()) out.held = held_.to_past();
   out.held_mib = memory_time_.surely_held();
   if (out.held_mib == 0 && last_.size >= 0 && out.by_size.points > 2 && out.by_size.b > 0)
     out.held_mib = out.peak_mib = std::min(highest, out.by_size.at(most_));

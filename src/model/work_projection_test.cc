@@ -153,5 +153,67 @@ TEST(WorkProjection, AnyWordsAreSurvived) {  // property: logs say what they lik
   }
 }
 
+// A server behind a cache that shows all it has from the start: 600 MiB and 12 a request, of 200.
+WorkSample hidden_request(int i) {
+  WorkSample s = seen_at(10 * i, 3900);
+  s.done = i;
+  s.of = 200;
+  s.held_peak_mib = 600 + 12.0 * i;
+  return s;
+}
+
+TEST(WorkProjection, WhatAFrameworkSaysIsSeenBehindItsCache) {
+  WorkProjection asked, blind;
+  int restarted_at = 0;
+  for (int i = 1; i < 150 && !restarted_at; ++i) {
+    asked.add(hidden_request(i));
+    if (asked.verdict(2600, 0, costs_at(10 * i)).restart) restarted_at = i;
+    WorkSample s = hidden_request(i);
+    s.held_peak_mib = -1;
+    blind.add(s);
+    EXPECT_FALSE(blind.verdict(4000, 0, costs_at(10 * i)).restart) << i;
+  }
+  EXPECT_GT(restarted_at, 0);
+  EXPECT_LT(restarted_at, 40) << "it is full at about 120";
+}
+
+TEST(WorkProjection, WhatFitsByItsFrameworkIsLeftAlone) {
+  WorkProjection asked;
+  for (int i = 1; i <= 200; ++i) {
+    WorkSample s = hidden_request(i);
+    s.device_mib = s.held_peak_mib + 450;
+    asked.add(s);
+    ASSERT_FALSE(asked.verdict(3800, 0, costs_at(10 * i)).restart) << i;
+  }
+}
+
+TEST(WorkProjection, ProgressThatBeginsAnewIsNotThatOfTheRun) {
+  WorkProjection work;
+  for (int second = 1; second <= 60; ++second) {
+    WorkSample s = seen_at(second, 1500);
+    s.done = 1 + second % 10;  // of each document
+    s.of = 10;
+    s.held_peak_mib = 1000;
+    work.add(s);
+  }
+  EXPECT_EQ(work.to_past(4000).end_done, -1);
+  EXPECT_EQ(work.to_past(4000).held.of, 0);
+}
+
+TEST(WorkProjection, ASecondRunIsForetoldFromItsFirstSamples) {
+  WorkProjection first;
+  for (int i = 1; i <= 200; ++i) first.add(hidden_request(i));
+  WorkProjection second;
+  second.remember(first.to_past(4000));
+  int i = 1;
+  bool restart = false;
+  for (; i < 10 && !restart; ++i) {
+    second.add(hidden_request(i));
+    restart = second.verdict(2600, 0, costs_at(10 * i)).restart;
+  }
+  EXPECT_TRUE(restart);
+  EXPECT_LE(i, 4);
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -85,8 +85,16 @@ void set_size(WorkWords& out, double value) { out.size = std::max(out.size, valu
 void WorkWords::add(const WorkWords& line) {
   if (line.size >= 0) size = std::max(size, line.size);
   if (line.size_max > 0) size_max = line.size_max;
-  if (line.done >= 0) done = line.done;
-  if (line.of > 0) of = line.of;
+  const bool part = line.of > 0 && line.done >= 0 && (of > 0 ? line.of < of && done < of : done > line.of);
+  if (part) {
+    part_done = line.done;
+    part_of = line.of;
+  } else {
+    if (line.done >= 0) done = line.done, part_done = -1, part_of = 0;
+    if (line.of > 0) of = line.of;
+    if (done > of) of = 0;  // it was the end of something else
+    if (line.part_of > 0) part_done = line.part_done, part_of = line.part_of;
+  }
   if (line.held_mib >= 0) held_mib = line.held_mib;
 }
 

@@ -12,9 +12,11 @@ namespace smartmig {
 struct WorkWords {
   double size = -1, size_max = 0;  // below 0, and 0: not said
   double done = -1, of = 0;
+  double part_done = -1, part_of = 0;  // of a pass between two steps: "eval 3/6" after "step 40/200"
   double held_mib = -1;
   bool any() const { return size >= 0 || done >= 0 || held_mib >= 0 || size_max > 0; }
-  // Of lines in order: the last that said each counts, and of sizes since `size` was taken away the largest.
+  // Of lines in order: the last that said each counts, and of sizes since `size` was taken away the largest. Progress to a smaller end
+  // than that which stands, and is not reached, is that of a part.
   void add(const WorkWords& line);
 };
 

@@ -58,5 +58,38 @@ TEST(WorkWords, OptionsOfACommand) {
   EXPECT_FALSE(words_of_option("--seed", 7).any());
 }
 
+TEST(WorkWords, ProgressOfAPartIsNotThatOfTheRun) {
+  WorkWords told;
+  for (const char* line : {"step 40/200 | loss 2.1", "eval 1/6", "eval 3/6"}) told.add(work_words_of(line));
+  EXPECT_EQ(told.done, 40);
+  EXPECT_EQ(told.of, 200);
+  EXPECT_EQ(told.part_done, 3);
+  EXPECT_EQ(told.part_of, 6);
+  told.add(work_words_of("step 41/200 | loss 2.1"));
+  EXPECT_EQ(told.done, 41);
+  EXPECT_EQ(told.part_of, 0);
+}
+
+TEST(WorkWords, APartIsToldFromARunWithoutAnEnd) {
+  WorkWords told;
+  for (const char* line : {"iter 9: loss 2.1", "eval 1/6"}) told.add(work_words_of(line));
+  EXPECT_EQ(told.done, 9);
+  EXPECT_EQ(told.of, 0);
+  EXPECT_EQ(told.part_of, 6);
+  WorkWords late;  // the pass came first
+  for (const char* line : {"eval 6/6", "iter 9: loss 2.1"}) late.add(work_words_of(line));
+  EXPECT_EQ(late.done, 9);
+  EXPECT_EQ(late.of, 0) << "6 was the end of something else";
+}
+
+TEST(WorkWords, WhatIsAddedUpKeepsItsParts) {
+  WorkWords told, fresh;
+  told.add(work_words_of("step 40/200"));
+  for (const char* line : {"step 41/200", "eval 2/6"}) fresh.add(work_words_of(line));
+  told.add(fresh);
+  EXPECT_EQ(told.done, 41);
+  EXPECT_EQ(told.part_done, 2);
+}
+
 }  // namespace
 }  // namespace smartmig

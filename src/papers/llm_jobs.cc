@@ -108,13 +108,11 @@ void fill_points(LlmJob& job, const Command& c, double more, Rng& rng) {
   }
 }
 
-std::optional<PastWork> past_of(const LlmJob& job) {  // nothing: it did not fit anywhere
-  const LlmTrace trace = run_on(job, memory_ladder().back());
-  if (trace.failed) return std::nullopt;
+PastWork past_of(const LlmJob& job, const LlmTrace& trace, bool asked) {
   WorkProjection watch;
   watch.set_allocator(job.family);
   for (std::size_t i = kLlmSampleEvery - 1; i < trace.device_mib.size(); i += kLlmSampleEvery)
-    watch.add(sample_of(job, trace, i));
+    watch.add(sample_of(job, trace, i, asked));
   return watch.to_past(memory_ladder().back());
 }
 
@@ -198,15 +196,18 @@ LlmTrace run_on(const LlmJob& job, double slice_mib) {
       return out;
     }
     out.held_mib.push_back(kContextMib + double(std::max(highest, memory.held())) / kMib);
+    out.held_peak_mib.push_back(
+        std::max(out.held_mib.back(), out.held_peak_mib.empty() ? 0 : out.held_peak_mib.back()));
     out.device_mib.push_back(kContextMib + double(std::max(shown, memory.device())) / kMib);
   }
   return out;
 }
 
-WorkSample sample_of(const LlmJob& job, const LlmTrace& trace, std::size_t i) {
+WorkSample sample_of(const LlmJob& job, const LlmTrace& trace, std::size_t i, bool asked) {
   WorkSample s;
   s.at_s = job.at(i);
   s.device_mib = trace.device_mib[i];
+  if (asked && job.allocator != AllocatorKind::kPaged) s.held_peak_mib = trace.held_peak_mib[i] - kContextMib;
   const LlmJob::Point& p = job.points[i];
   if (p.size < 0) return s;
   if (job.says_memory) s.held_mib = trace.held_mib[i] - kContextMib;
@@ -272,7 +273,10 @@ LlmJob make_llm_job(LlmSchedule schedule, AllocatorKind allocator, std::uint64_t
     const double more = deterministic_exp(0.25 * other.normal());
     fill_points(past, command, more, other);
     past.duration_s *= more;
-    if (const auto run = past_of(past)) job.past.push_back(*run);
+    const LlmTrace trace = run_on(past, memory_ladder().back());
+    if (trace.failed) continue;  // it did not fit anywhere
+    job.past.push_back(past_of(past, trace, false));
+    job.past_asked.push_back(past_of(past, trace, true));
   }
   const std::uint64_t told = rng.below(4);
   if (told < 2)

@@ -47,8 +47,8 @@ struct LlmJob {
   bool says_size = false, says_max = false, says_done = false, says_of = false, says_memory = false;
   double duration_s = 0, expected_s = 0, restart_s = 0;  // expected: as told; 0: nothing
   std::size_t first_slice = 0;                           // of memory_ladder()
-  std::vector<PastWork> past;
-  AllocatorFamily family = AllocatorFamily::kUnknown;  // as its libraries tell
+  std::vector<PastWork> past, past_asked;                // the same runs, without and with what the framework says
+  AllocatorFamily family = AllocatorFamily::kUnknown;    // as its libraries tell
   double at(std::size_t i) const { return duration_s * double(i + 1) / double(points.size()); }
   bool prints() const { return says_size || says_done || says_memory; }
 };
@@ -58,9 +58,11 @@ LlmJob make_llm_job(LlmSchedule schedule, AllocatorKind allocator, std::uint64_t
 
 struct LlmTrace {
   std::vector<double> device_mib, held_mib;  // at every point before the failure; the context is in both
+  std::vector<double> held_peak_mib;         // so far
   bool failed = false;
 };
 LlmTrace run_on(const LlmJob& job, double slice_mib);
-WorkSample sample_of(const LlmJob& job, const LlmTrace& trace, std::size_t point);
+// `asked`: with what the framework counts as held at the most. Of a paged server that is the whole pool, and not asked.
+WorkSample sample_of(const LlmJob& job, const LlmTrace& trace, std::size_t point, bool asked);
 
 }  // namespace smartmig

@@ -45,35 +45,41 @@ WorkWords announced_by(const std::string& command) {
 // What the daemon would have seen, sample by sample.
 class RecordedSamples {
  public:
-  explicit RecordedSamples(const RecordedRun& run) : run_(run), told_(announced_by(run.command)) {}
+  RecordedSamples(const RecordedRun& run, bool asked) : run_(run), told_(announced_by(run.command)), asked_(asked) {}
   WorkSample upto(std::size_t point, double at_s) {
     WorkSample out;
     WorkWords fresh;
     for (; next_ <= point; ++next_) {
       fresh.add(run_.points[next_].words);
       out.device_mib = std::max(out.device_mib, run_.points[next_].device_mib);
+      held_peak_ = std::max(held_peak_, run_.points[next_].held_mib - kRecordedContextMib);
     }
     if (fresh.size >= 0) told_.size = -1;
     told_.add(fresh);
     out.at_s = at_s;
     out.held_mib = told_.held_mib;
+    if (asked_) out.held_peak_mib = held_peak_;
     out.size = told_.size;
     out.size_max = told_.size_max;
     out.done = told_.done;
     out.of = told_.of;
+    out.part_done = told_.part_done;
+    out.part_of = told_.part_of;
     return out;
   }
 
  private:
   const RecordedRun& run_;
   WorkWords told_;
+  bool asked_;
+  double held_peak_ = -1;
   std::size_t next_ = 0;
 };
 
-PastWork past_of_run(const RecordedRun& run, double stretch) {
+PastWork past_of_run(const RecordedRun& run, double stretch, bool asked) {
   WorkProjection watch;
   watch.set_allocator(family_of(run.allocator));
-  RecordedSamples samples(run);
+  RecordedSamples samples(run, asked);
   for (std::size_t i = kRecordedEvery - 1; i < run.points.size(); i += kRecordedEvery)
     watch.add(samples.upto(i, stretch * run.whole_s * double(i + 1) / double(kRecordedPoints)));
   return watch.to_past((run.limit_mib > 0 ? run.limit_mib : kRoomMib) + kRecordedContextMib);
@@ -94,7 +100,8 @@ std::size_t first_above(const RecordedRun& run, double RecordedRun::Point::*figu
 }  // namespace
 
 RecordedPart part_of(std::string_view group) {
-  return checksum(group) & 1 ? RecordedPart::kReport : RecordedPart::kTuning;
+  const std::string_view number = group.substr(std::min(group.size(), group.rfind('/') + 1));
+  return number == "0" || number == "1" ? RecordedPart::kTuning : RecordedPart::kReport;
 }
 
 Result<std::vector<RecordedRun>> parse_recorded_runs(std::string_view runs_csv, std::string_view series_csv) {
@@ -232,6 +239,7 @@ std::vector<RecordedCase> recorded_cases(const std::vector<RecordedRun>& runs, R
 
 Foresight judge_recorded(const RecordedCase& one, RestartMethod method) {
   const RecordedRun& run = *one.run;
+  const bool asked = method == RestartMethod::kAsked;
   Foresight result;
   result.cases = 1;
   ++(one.failed() ? result.doomed : result.fitting);
@@ -245,19 +253,20 @@ Foresight judge_recorded(const RecordedCase& one, RestartMethod method) {
       says |= p.words.held_mib >= 0;
     }
     const bool reserved = run.allocator == "reserved";
-    result.heralded = (!reserved || says) && heralded(held, one.failure, one.limit_mib * (reserved ? 0.75 : 1));
+    result.heralded =
+        (!reserved || says || asked) && heralded(held, one.failure, one.limit_mib * (reserved ? 0.75 : 1));
     result.oracle_s = one.restart_s;
   }
   WorkProjection work;
   MemoryProjection time;
   work.set_allocator(family_of(run.allocator));
-  for (const RecordedRun* past : one.earlier) work.remember(past_of_run(*past, one.duration_s / run.whole_s));
-  RecordedSamples samples(run);
+  for (const RecordedRun* past : one.earlier) work.remember(past_of_run(*past, one.duration_s / run.whole_s, asked));
+  RecordedSamples samples(run, asked);
   for (std::size_t i = kRecordedEvery - 1; i < one.failure && method != RestartMethod::kWait; i += kRecordedEvery) {
     const WorkSample sample = samples.upto(i, one.at(i));
     const RestartCosts costs{one.restart_s, sample.at_s, sample.at_s};
     RestartVerdict verdict;
-    if (method == RestartMethod::kWork) {
+    if (method == RestartMethod::kWork || asked) {
       work.add(sample);
       verdict = work.verdict(one.limit_mib, one.expected_s, costs);
     } else {

@@ -1,6 +1,6 @@
-// LLM programs recorded on an H200 under eight allocators (data/llm_runs.csv, llm_series.csv; bench/hardware/record_llm.py), as cases
-// for the study of early restarts: what the device showed, what tensors held, and the lines that were printed, read as the daemon
-// reads them (model/work_words.h).
+// LLM programs recorded on an H200 under several allocators (data/llm_runs*.csv, llm_series*.csv; bench/hardware/record_llm.py), as
+// cases for the study of early restarts: what the device showed, what tensors held, and the lines that were printed, read as the
+// daemon reads them (model/work_words.h). What a framework says when it is asked is the most that was held.
 //
 // A case is a run on a slice. Recorded ones had their memory limited by their own allocator. A run that ended well also stands for
 // slices that it never filled (it fits), and for those where what it held passed the limit within 3 % of the run after the
@@ -8,7 +8,8 @@
 // of 5 to 30 s are stretched to 2 minutes to 2 hours. Each case is judged without earlier runs, and with those of its command that
 // ended well on other input.
 //
-// Groups (a command under an allocator) are split by a checksum of their name, before anybody looked: kTuning and kReport.
+// Groups (a command under an allocator) of the first round are numbered 0 and 1: constants were chosen on them (kTuning). Those of the
+// second are numbered from 2: other commands, half of them of programs that the first round does not have (kReport).
 #pragma once
 #include <string>
 #include <string_view>
@@ -49,7 +50,12 @@ struct RecordedCase {
 };
 std::vector<RecordedCase> recorded_cases(const std::vector<RecordedRun>& runs, RecordedPart part, bool with_earlier);
 
-enum class RestartMethod : std::uint8_t { kWork, kTime, kWait };
+enum class RestartMethod : std::uint8_t {
+  kAsked,  // the framework says what its tensors held at the most; words, allocator and earlier runs besides
+  kWork,   // words, allocator and earlier runs
+  kTime,   // device memory over time
+  kWait
+};
 Foresight judge_recorded(const RecordedCase& one, RestartMethod method);
 
 }  // namespace smartmig

@@ -47,5 +47,41 @@ TEST(RecordedLlm, DamageIsNamed) {
                                    "run,at_ms,device_mib,held_mib,text\nr,soon,1,1,\n"));
 }
 
+TEST(RecordedLlm, TheSecondRoundIsReadAndHasNoCommandOfTheFirst) {
+  const auto first = parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv"));
+  const auto second = parse_recorded_runs(embedded_file("llm_runs_2.csv"), embedded_file("llm_series_2.csv"));
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  std::set<std::string> groups, kinds, new_kinds;
+  for (const RecordedRun& run : *first) groups.insert(run.group), kinds.insert(run.kind);
+  for (const RecordedRun& run : *second) {
+    EXPECT_FALSE(groups.count(run.group)) << run.group;
+    EXPECT_EQ(part_of(run.group), RecordedPart::kReport);
+    if (!kinds.count(run.kind)) new_kinds.insert(run.kind);
+  }
+  EXPECT_GE(new_kinds.size(), 5u);
+}
+
+TEST(RecordedLlm, RoundsArePartsOfTheStudy) {
+  EXPECT_EQ(part_of("default/chat/0"), RecordedPart::kTuning);
+  EXPECT_EQ(part_of("default/chat/1"), RecordedPart::kTuning);
+  EXPECT_EQ(part_of("default/chat/2"), RecordedPart::kReport);
+  EXPECT_EQ(part_of("jax/jax_index/3"), RecordedPart::kReport);
+}
+
+TEST(RecordedLlm, AskingTheFrameworkForeseesMoreThanItsWords) {  // on the tuning round
+  const auto runs = parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv"));
+  ASSERT_TRUE(runs);
+  Foresight asked, words;
+  const std::vector<RecordedCase> cases = recorded_cases(*runs, RecordedPart::kTuning, true);
+  for (std::size_t c = 0; c < cases.size(); c += 5) {
+    asked.add(judge_recorded(cases[c], RestartMethod::kAsked));
+    words.add(judge_recorded(cases[c], RestartMethod::kWork));
+  }
+  EXPECT_LT(asked.lost_s, 0.8 * words.lost_s);
+  EXPECT_LT(asked.missed_heralded, words.missed_heralded);
+  EXPECT_LT(asked.false_restarts, 0.1 * asked.fitting);
+}
+
 }  // namespace
 }  // namespace smartmig

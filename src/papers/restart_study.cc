@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "base/embedded.h"
 #include "base/rng.h"
@@ -13,19 +14,20 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kMethodNames[] = {"work and history", "device memory over time", "wait for failure"};
+constexpr const char* kMethodNames[] = {"asked of the framework", "work and history", "device memory over time",
+                                        "wait for failure"};
 
 class RestartWatch {
  public:
   RestartWatch(const LlmJob& job, RestartMethod method) : job_(job), method_(method) {
     work_.set_allocator(job.family);
-    for (const PastWork& past : job.past) work_.remember(past);
+    for (const PastWork& past : asks() ? job.past_asked : job.past) work_.remember(past);
   }
   RestartVerdict look(const LlmTrace& trace, std::size_t i, double limit) {
     const RestartCosts costs{job_.restart_s, job_.at(i), job_.at(i)};
     if (method_ == RestartMethod::kWait) return {};
-    if (method_ == RestartMethod::kWork) {
-      work_.add(sample_of(job_, trace, i));
+    if (method_ != RestartMethod::kTime) {
+      work_.add(sample_of(job_, trace, i, asks()));
       return work_.verdict(limit, job_.expected_s, costs);
     }
     time_.add(job_.at(i), trace.device_mib[i]);
@@ -33,11 +35,13 @@ class RestartWatch {
   }
   double needs_after_failure(double limit) const {
     if (method_ == RestartMethod::kWait) return limit;
-    if (method_ == RestartMethod::kWork) return work_.needs(limit, job_.expected_s);
+    if (method_ != RestartMethod::kTime) return work_.needs(limit, job_.expected_s);
     return time_.forecast(job_.expected_s).quantile(0.5);
   }
 
  private:
+  bool asks() const { return method_ == RestartMethod::kAsked; }
+
   const LlmJob& job_;
   RestartMethod method_;
   WorkProjection work_;
@@ -45,9 +49,9 @@ class RestartWatch {
 };
 
 // Whether the failure is announced, by the rule of memory_study.h said of what the job holds. One that took its memory at the
-// start and says nothing of it shows nothing.
-bool announced(const LlmJob& job, const LlmTrace& trace, double limit_mib) {
-  if (job.allocator == AllocatorKind::kPreallocated && !job.says_memory) return false;
+// start and says nothing of it, and is not asked, shows nothing.
+bool announced(const LlmJob& job, const LlmTrace& trace, double limit_mib, bool asked) {
+  if (job.allocator == AllocatorKind::kPreallocated && !job.says_memory && !asked) return false;
   MemoryCurve curve;
   curve.duration_s = job.duration_s;
   curve.mib = trace.held_mib;
@@ -104,21 +108,35 @@ std::vector<std::string> study_header() {
 }
 
 std::string bars(const RestartRow& all) {
-  const auto bar = [](const char* what, double is, double most) {
-    return fmt::format("{} {:.1f} %, the bar is {:.0f} %: {}\n", what, 100 * is, 100 * most,
-                       is <= most ? "kept" : "not kept");
-  };
-  const Foresight &ours = all.by_method[0], &wait = all.by_method[int(RestartMethod::kWait)];
-  return bar("missed", double(ours.missed_heralded) / std::max(1, ours.heralded), 0.15) +
-         bar("false restarts", double(ours.false_restarts) / std::max(1, ours.fitting), 0.05) +
-         bar("seconds lost, of waiting", ours.lost_s / std::max(1e-9, wait.lost_s), 0.50);
+  std::string out;
+  const Foresight& wait = all.by_method[int(RestartMethod::kWait)];
+  for (const RestartMethod method : {RestartMethod::kAsked, RestartMethod::kWork}) {
+    const Foresight& ours = all.by_method[std::size_t(method)];
+    const auto bar = [&](const char* what, double is, double most) {
+      out += fmt::format("{}: {} {:.1f} %, the bar is {:.0f} %: {}\n", kMethodNames[int(method)], what, 100 * is,
+                         100 * most, is <= most ? "kept" : "not kept");
+    };
+    bar("missed", double(ours.missed_heralded) / std::max(1, ours.heralded), 0.15);
+    bar("false restarts", double(ours.false_restarts) / std::max(1, ours.fitting), 0.05);
+    bar("seconds lost, of waiting", ours.lost_s / std::max(1e-9, wait.lost_s), 0.50);
+  }
+  return out;
+}
+
+Result<std::vector<RecordedRun>> runs_of(RecordedPart part) {
+  const char* round = part == RecordedPart::kReport ? "_2" : "";
+  return parse_recorded_runs(embedded_file(fmt::format("llm_runs{}.csv", round)),
+                             embedded_file(fmt::format("llm_series{}.csv", round)));
 }
 
 }  // namespace
 
 Result<PaperSection> recorded_section(RecordedPart part, int threads) {
-  SMARTMIG_TRY(const std::vector<RecordedRun> runs,
-               parse_recorded_runs(embedded_file("llm_runs.csv"), embedded_file("llm_series.csv")));
+  SMARTMIG_TRY(const std::vector<RecordedRun> runs, runs_of(part));
+  SMARTMIG_TRY(const std::vector<RecordedRun> tuned, runs_of(RecordedPart::kTuning));
+  std::set<std::string> tuned_kinds, allocators;
+  for (const RecordedRun& run : tuned) tuned_kinds.insert(run.kind);
+  for (const RecordedRun& run : runs) allocators.insert(run.allocator);
   std::vector<RecordedCase> cases = recorded_cases(runs, part, false);
   const std::size_t alone = cases.size();
   for (const RecordedCase& one : recorded_cases(runs, part, true)) cases.push_back(one);
@@ -132,6 +150,7 @@ Result<PaperSection> recorded_section(RecordedPart part, int threads) {
     const char* known = c < alone ? "without earlier runs" : "with earlier runs";
     for (const auto& [group, name] : {std::pair<std::string, std::string>{"all", ""},
                                       {"known", known},
+                                      {"tuned on", tuned_kinds.count(run.kind) ? "such programs" : "no such program"},
                                       {"allocator", run.allocator},
                                       {"program", run.kind}}) {
       RestartRow& row = rows[{group, name}];
@@ -142,10 +161,11 @@ Result<PaperSection> recorded_section(RecordedPart part, int threads) {
   }
   PaperSection section;
   section.name = "recorded";
-  section.title = fmt::format("{} cases from LLM programs recorded on an H200 under eight allocators ({} part)",
-                              cases.size(), part == RecordedPart::kReport ? "report" : "tuning");
+  section.title = fmt::format("{} cases from LLM programs recorded on an H200 under {} allocators ({})", cases.size(),
+                              allocators.size(),
+                              part == RecordedPart::kReport ? "report: the second round" : "tuning: the first round");
   section.header = study_header();
-  for (const char* group : {"all", "known", "allocator", "program"})
+  for (const char* group : {"all", "known", "tuned on", "allocator", "program"})
     for (const auto& [key, row] : rows)
       if (key.first == group) fill_section(section, row);
   section.below = "limits: as recorded, and set afterwards where that is exact (recorded_llm.h). One restart a case.\n";
@@ -165,7 +185,7 @@ Foresight judge_llm_job(const LlmJob& job, RestartMethod method) {
     if (trace.failed && slice + 1 == ladder.size()) return result;  // nothing is larger
     ++(trace.failed ? result.doomed : result.fitting);
     result.asked += !trace.failed && slice + 1 < ladder.size();
-    const bool seen_coming = trace.failed && announced(job, trace, limit);
+    const bool seen_coming = trace.failed && announced(job, trace, limit, method == RestartMethod::kAsked);
     result.heralded += seen_coming;
     if (trace.failed && attempt == 0) result.oracle_s = job.restart_s;
     RestartWatch watch(job, method);

@@ -1,6 +1,7 @@
 // Early restarts judged on made LLM jobs (llm_jobs.h): what is lost by waiting for the failure, by the projection of device memory
 // over time alone (model/memory_projection.h), and by a job's words, its allocator and earlier runs besides
-// (model/work_projection.h). Paired; deterministic for any number of threads.
+// (model/work_projection.h), without and with what its framework says when it is asked. Paired; deterministic for any number of
+// threads.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +12,7 @@
 
 namespace smartmig {
 
-inline constexpr int kRestartMethods = 3;
+inline constexpr int kRestartMethods = 4;
 
 struct RestartStudyOptions {
   int cases = 20;  // of each allocator and schedule
@@ -20,7 +21,7 @@ struct RestartStudyOptions {
 };
 Foresight judge_llm_job(const LlmJob& job, RestartMethod method);
 PaperReport restart_report(const RestartStudyOptions& options);
-// The same three methods on programs recorded on a GPU (recorded_llm.h).
+// The same methods on programs recorded on a GPU (recorded_llm.h).
 Result<PaperSection> recorded_section(RecordedPart part, int threads);
 
 }  // namespace smartmig

@@ -48,7 +48,38 @@ Json work_json(const PastWork& w) {
   for (const double x : {w.end_size, w.end_done, w.duration_s, w.of, w.last_rise_s, w.held_mib, w.peak_mib,
                          double(w.fixed), c.a, c.b, c.power, c.miss, double(c.points), c.from, c.to, c.weight})
     out.push_back(std::isfinite(x) ? std::clamp(x, -1e12, 1e12) : 0);
+  if (w.held.rises.empty()) return out;
+  Json held = {w.held.end_done, w.held.of, w.held.duration_s};
+  for (const HeldProjection::Rise& r : w.held.rises) {
+    held.push_back(r.work);
+    held.push_back(r.held);
+  }
+  out.push_back(std::move(held));
   return out;
+}
+
+constexpr std::size_t kHeldFigures = 3;
+
+bool are_figures(const Json& list, std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i)
+    if (!list[i].is_number() || !(std::abs(list[i].get<double>()) <= 1e12)) return false;
+  return true;
+}
+
+// What its framework counted, where it was asked; false: that cannot be.
+bool read_held(const Json& list, HeldRun& out) {
+  const std::size_t n = list.is_array() ? list.size() : 0;
+  if (n < kHeldFigures + 2 || n > kHeldFigures + 2 * HeldRun::kMost || n % 2 != kHeldFigures % 2) return false;
+  if (!are_figures(list, 0, n)) return false;
+  out.end_done = list[0].get<double>();
+  out.of = list[1].get<double>();
+  out.duration_s = list[2].get<double>();
+  for (std::size_t i = kHeldFigures; i < n; i += 2) {
+    const HeldProjection::Rise rise{list[i].get<double>(), list[i + 1].get<double>()};
+    if (!out.rises.empty() && (rise.work < out.rises.back().work || rise.held < out.rises.back().held)) return false;
+    out.rises.push_back(rise);
+  }
+  return out.rises.front().held >= 0 && out.duration_s > 0;
 }
 
 Result<Ok> read_works(const JsonObject& row, std::size_t most, std::vector<PastWork>& out) {
@@ -57,13 +88,12 @@ Result<Ok> read_works(const JsonObject& row, std::size_t most, std::vector<PastW
   if (works->size() > most) return row.error("work", "is too long");
   for (const Json& one : *works) {
     double x[kWorkFigures];
-    if (!one.is_array() || one.size() != kWorkFigures) return row.error("work", "holds what is no run");
-    for (std::size_t i = 0; i < kWorkFigures; ++i) {
-      if (!one[i].is_number() || !(std::abs(one[i].get<double>()) <= 1e12))
-        return row.error("work", "holds a figure that cannot be");
-      x[i] = one[i].get<double>();
-    }
+    if (!one.is_array() || one.size() < kWorkFigures || one.size() > kWorkFigures + 1)
+      return row.error("work", "holds what is no run");
     PastWork w;
+    if (!are_figures(one, 0, kWorkFigures) || (one.size() > kWorkFigures && !read_held(one[kWorkFigures], w.held)))
+      return row.error("work", "holds a figure that cannot be");
+    for (std::size_t i = 0; i < kWorkFigures; ++i) x[i] = one[i].get<double>();
     w.end_size = x[0], w.end_done = x[1], w.duration_s = x[2], w.of = x[3], w.last_rise_s = x[4];
     w.held_mib = x[5], w.peak_mib = x[6], w.fixed = x[7] != 0;
     w.by_size.a = x[8], w.by_size.b = x[9], w.by_size.power = x[10] == 2 ? 2 : 1, w.by_size.miss = x[11];

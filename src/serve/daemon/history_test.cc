@@ -263,5 +263,30 @@ TEST(History, HowMemoryFollowedWorkIsKeptAndStored) {
   EXPECT_TRUE(again->works("python3 b.py").empty());
 }
 
+TEST(History, WhatAFrameworkCountedIsStoredAndOlderFilesAreRead) {
+  History history;
+  PastWork work;
+  work.held_mib = 100;
+  history.add_work("python3 a.py", work);
+  const std::string without = history.to_json();
+  EXPECT_TRUE(History::parse("h", without)->works("python3 a.py")[0].held.rises.empty());
+  work.held.rises = {{0.1, 500}, {0.6, 900}};
+  work.held.end_done = 80;
+  work.held.of = 80;
+  work.held.duration_s = 60;
+  history.add_work("python3 a.py", work);
+  const auto again = History::parse("h", history.to_json());
+  ASSERT_TRUE(again);
+  const HeldRun held = again->works("python3 a.py")[0].held;
+  ASSERT_EQ(held.rises.size(), 2u);
+  EXPECT_EQ(held.rises[1].work, 0.6);
+  EXPECT_EQ(held.peak_mib(), 900);
+  EXPECT_EQ(held.end_done, 80);
+  EXPECT_EQ(again->to_json(), history.to_json());
+  std::string damaged = history.to_json();
+  damaged.replace(damaged.find("900"), 3, "400");
+  EXPECT_FALSE(History::parse("h", damaged)) << "the most held so far never falls";
+}
+
 }  // namespace
 }  // namespace smartmig

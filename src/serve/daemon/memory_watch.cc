@@ -106,6 +106,8 @@ WorkSample MemoryWatch::sample(const JobRecord& job, int used_mib, double elapse
   out.size_max = words.size_max;
   out.done = words.done;
   out.of = words.of;
+  out.part_done = words.part_done;
+  out.part_of = words.part_of;
   return out;
 }
 
