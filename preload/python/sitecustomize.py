@@ -86,7 +86,8 @@ def _go_on():
             module = sys.modules["sitecustomize"] = module_from_spec(spec)
             spec.loader.exec_module(module)
             return
-    raise ModuleNotFoundError("No module named 'sitecustomize'", name="sitecustomize")
+    missing = ImportError if sys.version_info < (3, 6) else ModuleNotFoundError
+    raise missing("No module named 'sitecustomize'", name="sitecustomize")
 
 
 _begin()

@@ -32,11 +32,25 @@ struct Group {
   std::size_t tasks = 0;
 };
 
+// Soft slices are measured as those of the model itself, and halves of the smallest as that one: they have the same SMs.
+struct Measured {
+  std::shared_ptr<const GpuModel> gpu;
+  int profile = -1;
+};
+Result<Measured> measured_on(const MeasuredRun& run) {
+  SMARTMIG_TRY(const auto named, Catalog::builtin().find(run.gpu));
+  const int own = named->find_profile(run.profile);
+  if (own < 0)
+    return invalid("{} has no profile '{}'; smartmig geometry {} lists them", run.gpu, run.profile, named->name());
+  const Profile& p = named->profiles()[std::size_t(own)];
+  SMARTMIG_TRY(const auto gpu, Catalog::builtin().find(named->tables()));
+  return Measured{gpu,
+                  gpu->find_profile(p.variant == Variant::kHalfMemory ? fmt::format("{}g", p.compute_slices) : p.name)};
+}
+
 Result<Ok> add_run(std::map<std::pair<std::string, std::string>, Group>& groups, const MeasuredRun& run) {
-  SMARTMIG_TRY(const auto gpu, Catalog::builtin().find(run.gpu));
-  const int profile = gpu->find_profile(run.profile);
-  if (profile < 0)
-    return invalid("{} has no profile '{}'; smartmig geometry {} lists them", run.gpu, run.profile, gpu->name());
+  SMARTMIG_TRY(const Measured on, measured_on(run));
+  const auto& [gpu, profile] = on;
   Group& group = groups[{run.kind, gpu->name()}];
   group.gpu = gpu.get();  // of the catalogue: it stays
   group.runs.push_back(&run);
@@ -53,7 +67,7 @@ void number_points(Group& group) {
   std::sort(group.sizes.begin(), group.sizes.end(), [&](const Sized& a, const Sized& b) { return key(a) < key(b); });
   std::map<std::string, std::size_t> tasks;
   for (const MeasuredRun* run : group.runs) {
-    const std::string& name = group.gpu->profiles()[std::size_t(group.gpu->find_profile(run->profile))].name;
+    const std::string& name = group.gpu->profiles()[std::size_t(measured_on(*run)->profile)].name;
     const auto size =
         std::find_if(group.sizes.begin(), group.sizes.end(), [&](const Sized& s) { return s.name == name; });
     const std::size_t task = tasks.emplace(run->task, tasks.size()).first->second;

@@ -60,6 +60,25 @@ TEST(Calibration, FindsSpeedsAndWattsOfAKnownWorld) {
   }
 }
 
+TEST(Calibration, SoftSlicesAreMeasuredAsTheModelsOwn) {
+  std::vector<MeasuredRun> runs;
+  for (const auto& [profile, seconds] : {std::pair{"1g.8gb", 40.0}, {"1g.18gb", 40.0}, {"7g.141gb", 10.0}})
+    for (int i = 0; i < 3; ++i) {
+      runs.push_back({"mine-train-1", "h200-141gb-soft", profile, "a"});
+      runs.back().work = 1;
+      runs.back().seconds = seconds;
+      runs.back().joules = 400;
+    }
+  const auto fit = calibrate(runs, "h200");
+  ASSERT_TRUE(fit) << fit.error().what;
+  ASSERT_EQ(fit->kinds.size(), 1u);
+  EXPECT_EQ(fit->kinds[0].gpu, "h200-141gb");
+  ASSERT_EQ(fit->kinds[0].profiles.size(), 2u);
+  EXPECT_EQ(fit->kinds[0].profiles[0].profile, "1g.18gb");
+  EXPECT_EQ(fit->kinds[0].profiles[0].runs, 6);
+  EXPECT_NEAR(fit->kinds[0].profiles[0].speed, 0.25, 0.01);
+}
+
 TEST(Calibration, TellsLaunchFromWork) {
   const auto fit = calibrate(known_world(3, 0.01, true, 20), "a100-jobs");
   ASSERT_TRUE(fit) << fit.error().what;

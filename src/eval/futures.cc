@@ -72,41 +72,47 @@ class FutureGate {
     for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
       const JobState& state = cluster.state(job);
       if (state.phase != JobPhase::kRunning || std::count(plan.stops.begin(), plan.stops.end(), job) > 0) continue;
-      add(job, slices(cluster, state.gpu, state.where));
+      add(job, size_of(cluster, state.gpu, state.where));
     }
   }
 
   StartObjection check(const Cluster& cluster, const Start& start) {
     const ForkJob& job = fork_.jobs[index(start.job)];
     const ForkHost& host = fork_.host;
-    const double size = slices(cluster, start.gpu, start.where);
-    if (host.user_slices > 0 && user_slices_[job.user] + size > host.user_slices) return StartObjection::kUserSlices;
-    if (host.cpus > 0 && cpus_ + cpus_of(job, size) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
-    if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size) > host.mem_mib) return StartObjection::kHostMemory;
+    const Size size = size_of(cluster, start.gpu, start.where);
+    if (host.user_slices > 0 && user_slices_[job.user] + size.slices > host.user_slices)
+      return StartObjection::kUserSlices;
+    if (host.cpus > 0 && cpus_ + cpus_of(job, size.room) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
+    if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size.room) > host.mem_mib) return StartObjection::kHostMemory;
     add(start.job, size);
     return StartObjection::kNone;
   }
 
  private:
-  static double slices(const Cluster& cluster, GpuId gpu, PlacementId where) {
-    return cluster.platform().model(gpu).room_of(where);
+  struct Size {
+    int slices = 0;   // compute slices
+    double room = 0;  // of its GPU that it takes of these
+  };
+  static Size size_of(const Cluster& cluster, GpuId gpu, PlacementId where) {
+    const Platform::Model& model = cluster.platform().model(gpu);
+    return {model.slices_of_placement[index(where)], model.room_of(where)};
   }
-  double cpus_of(const ForkJob& job, double size) const {
-    return job.cpus > 0 ? job.cpus : fork_.host.cpus * size / fleet_slices_;
+  double cpus_of(const ForkJob& job, double room) const {
+    return job.cpus > 0 ? job.cpus : fork_.host.cpus * room / fleet_slices_;
   }
-  double mem_of(const ForkJob& job, double size) const {
-    return job.host_mem_mib > 0 ? job.host_mem_mib : std::floor(fork_.host.mem_mib * size / fleet_slices_);
+  double mem_of(const ForkJob& job, double room) const {
+    return job.host_mem_mib > 0 ? job.host_mem_mib : std::floor(fork_.host.mem_mib * room / fleet_slices_);
   }
-  void add(JobId id, double size) {
+  void add(JobId id, const Size& size) {
     const ForkJob& job = fork_.jobs[index(id)];
-    user_slices_[job.user] += size;
-    cpus_ += cpus_of(job, size);
-    mem_mib_ += mem_of(job, size);
+    user_slices_[job.user] += size.slices;
+    cpus_ += cpus_of(job, size.room);
+    mem_mib_ += mem_of(job, size.room);
   }
 
   const Fork& fork_;
   const int fleet_slices_;
-  std::map<std::uint32_t, double> user_slices_;
+  std::map<std::uint32_t, int> user_slices_;
   double cpus_ = 0, mem_mib_ = 0;
 };
 

@@ -20,7 +20,7 @@ int plain_profile_of_size(const GpuModel& gpu, int compute_slices) {
 JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuModel& gpu, const Profile& profile,
                                         const std::string& kind) {
   const int same = plain_profile_of_size(reference, profile.compute_slices);
-  if (gpu.name() == reference.name() && same >= 0 && reference.profiles()[std::size_t(same)].sms == profile.sms)
+  if (gpu.tables() == reference.tables() && same >= 0 && reference.profiles()[std::size_t(same)].sms == profile.sms)
     return {profile.compute_slices, 1};
   const int whole = plain_profile_of_size(reference, reference.compute_slices());
   const auto& speeds = SpeedTable::builtin();

@@ -33,6 +33,23 @@ TEST(JobTable, TimesOnTheReferenceModelAreTheJobsOwn) {
   EXPECT_EQ(table->added_watts(JobId(0), TypeId(0)), 0);
 }
 
+TEST(JobTable, SoftSlicesTakeTheTimesOfTheModelItself) {
+  const auto platform = fixture::platform("1xh200-141gb-soft");
+  auto workload = std::make_shared<Workload>();
+  workload->reference_gpu = "h200-141gb";
+  workload->kinds = {"llm-decode-8"};
+  workload->jobs = {fixture::job(0, 1, {70, 40, 30, 20, 10}, 0)};
+  workload->jobs[0].mem_mib = 5000;
+  const auto table = JobTable::bind(workload, *platform);
+  ASSERT_TRUE(table) << table.error().what;
+  const auto work = [&](const char* profile) {
+    return table->work(JobId(0), type_named(*platform, "h200-141gb-soft", profile));
+  };
+  EXPECT_EQ(work("1g.18gb"), min(70));
+  EXPECT_EQ(work("1g.8gb"), min(70));
+  EXPECT_EQ(work("3g.71gb"), min(30));
+}
+
 TEST(JobTable, OtherModelsBySmsWhenTheKindIsNotMeasured) {
   const auto platform = fixture::platform("1xh200-141gb,1xa30-24gb", "linear:40:30:250");
   const auto table = fixture::bind({fixture::job(0, 1, {70, 40, 30, 20, 10})}, *platform);

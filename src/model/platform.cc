@@ -14,13 +14,15 @@ constexpr std::int64_t kMaxGpus = 1'000'000;
 Result<PowerModel> power_of(std::string_view power, const GpuModel& gpu, const Catalog& catalog) {
   if (power.find('=') == power.npos) return PowerModel::named(power, gpu);
   std::string_view own = "auto";
+  bool exact = false;
   for (const std::string_view item : split(power, ',')) {
     const auto equals = item.find('=');
     if (equals == item.npos)
       return invalid("power '{}': write one name for all GPU models, or MODEL=NAME for each: a100-40gb=paper,...",
                      power);
     SMARTMIG_TRY(const auto named, catalog.find(trim(item.substr(0, equals))));
-    if (named->name() == gpu.name()) own = trim(item.substr(equals + 1));
+    exact |= named->name() == gpu.name();
+    if (named->name() == (exact ? gpu.name() : gpu.tables())) own = trim(item.substr(equals + 1));
   }
   return PowerModel::named(own, gpu);
 }

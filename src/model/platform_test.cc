@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 namespace smartmig {
 namespace {
 
@@ -25,6 +27,21 @@ TEST(Platform, SlicesWithDoubleMemoryTakeMoreRoom) {
     else if (profile.variant == Variant::kDoubleMemory)
       EXPECT_EQ(room, 1.75) << profile.name;  // two of eight memory slices, of seven compute slices
   }
+}
+
+TEST(Platform, SoftSlicesHaveTheTablesOfTheirModel) {
+  const auto own = Platform::parse("1xh200-141gb-soft", "h200-141gb=linear:70:40:500");
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_EQ(own->models()[0].power.idle(), 70);
+  const auto exact =
+      Platform::parse("1xh200-141gb-soft", "h200-141gb-soft=linear:71:40:500,h200-141gb=linear:70:40:500");
+  ASSERT_TRUE(exact) << exact.error().what;
+  EXPECT_EQ(exact->models()[0].power.idle(), 71);
+  const Platform plain = *Platform::parse("1xh200-141gb-soft");
+  EXPECT_EQ(plain.models()[0].power.name(), "h200");
+  for (std::size_t t = 0; t < plain.types().size(); ++t)
+    if (plain.profile(TypeId(t)).variant == Variant::kHalfMemory) EXPECT_EQ(plain.types()[t].room, 0.5);
+  EXPECT_EQ(std::popcount(plain.models()[0].halves), 14);
 }
 
 TEST(Platform, MixedFleetsNumberTheSliceTypesOfAllModels) {

@@ -105,7 +105,7 @@ WorkWords words_of_option(std::string_view name, double value) {
     if (c != '-' || !key.empty()) key += c == '-' ? '_' : c;
   const bool most = key.rfind("max_", 0) == 0;
   const auto has = [&](std::string_view part) { return key.find(part) != key.npos; };
-  if (!(value > 0)) return out;
+  if (!(value > 0 && value <= kLargestWord)) return out;
   if ((most && has("steps")) || (is_in(kCounts, key) && key.back() == 's'))
     out.of = value;
   else if ((most && (has("token") || has("len") || has("seq") || has("ctx"))) || key == "block_size" || key == "n_ctx")

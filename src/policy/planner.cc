@@ -43,7 +43,9 @@ void Planner::see_new_cluster(const Cluster& cluster) {
   for (std::size_t m = 0; m < platform.models().size(); ++m) {
     const Platform::Model& model = platform.models()[m];
     const GpuModel& gpu = *model.gpu;
-    const ProfileMask profiles = doubles_ ? gpu.schedulable_profiles() : gpu.plain_profiles();
+    ProfileMask profiles = doubles_ ? gpu.schedulable_profiles() : gpu.plain_profiles();
+    for (std::size_t p = 0; p < gpu.profiles().size(); ++p)  // soft halves: whoever fits one fits a plain slice
+      if (gpu.profiles()[p].variant == Variant::kHalfMemory) profiles &= ~(ProfileMask(1) << p);
     const ShapeTable table(gpu, profiles);
     const std::vector<Shape> maximal = table.maximal_shapes();
     for (const Shape& shape : table.shapes()) {
@@ -51,6 +53,7 @@ void Planner::see_new_cluster(const Cluster& cluster) {
       for (int p = 0; p < int(gpu.profiles().size()); ++p)
         if (shape.count(p) > 0) {
           const int type = market_type_[std::size_t(model.first_type + p)];
+          SMARTMIG_CHECK(type >= 0, "{} of {} is on no market", gpu.profiles()[std::size_t(p)].name, gpu.name());
           configuration.slots[std::size_t(type)] = std::uint8_t(shape.count(p));
         }
       const int slices = compute_slices(gpu, shape);

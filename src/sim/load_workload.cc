@@ -20,7 +20,7 @@ Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOption
   LoadOptions for_file = options;
   if (!options.gpu.empty()) {
     SMARTMIG_TRY(const auto gpu, Catalog::builtin().find(options.gpu));
-    for_file.gpu = gpu->name();
+    for_file.gpu = gpu->tables();
   }
   std::error_code ignored;
   if (const auto colon = spec_or_file.find(':');

@@ -50,7 +50,8 @@ const char* variant_name(Variant variant) {
 std::vector<std::pair<std::string, ProfileMask>> profile_sets(const GpuModel& model) {
   std::vector<std::pair<std::string, ProfileMask>> sets{{"plain", model.plain_profiles()}};
   if (model.schedulable_profiles() != sets.back().second)
-    sets.emplace_back("plain and double memory", model.schedulable_profiles());
+    sets.emplace_back(model.tables() == model.name() ? "plain and double memory" : "and double and half memory",
+                      model.schedulable_profiles());
   if (model.all_profiles() != sets.back().second) sets.emplace_back("all", model.all_profiles());
   return sets;
 }

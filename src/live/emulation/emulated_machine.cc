@@ -19,7 +19,13 @@ Result<std::vector<std::string>> models_of(std::string_view boards) {
   if (!platform) platform = Platform::parse(boards, "linear:60:45:400");  // models without measured watts
   if (!platform) return platform.error();
   std::vector<std::string> models;
-  for (std::size_t i = 0; i < platform->gpus(); ++i) models.push_back(platform->model(GpuId(i)).gpu->name());
+  for (std::size_t i = 0; i < platform->gpus(); ++i) {
+    const GpuModel& gpu = *platform->model(GpuId(i)).gpu;
+    if (gpu.tables() != gpu.name())
+      return invalid("{} is a board with soft slices, which an emulated machine has not: write {}", gpu.name(),
+                     gpu.tables());
+    models.push_back(gpu.name());
+  }
   return models;
 }
 

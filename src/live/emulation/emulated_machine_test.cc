@@ -24,6 +24,13 @@ class EmulatedMachineTest : public ::testing::Test {
   void TearDown() override { ::unsetenv("NVML_SIM_STATE"); }
 };
 
+TEST_F(EmulatedMachineTest, HasNoSoftSlices) {
+  const TempDir dir;
+  const auto refused = EmulatedMachine::open(options_in(dir, "1xh200-141gb-soft"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("write h200-141gb"), std::string::npos) << refused.error().what;
+}
+
 TEST_F(EmulatedMachineTest, SurvivesItsMakerAndRefusesToBecomeAnother) {
   const TempDir dir;
   std::string uuid;

@@ -95,6 +95,7 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
     driver->only_user_[g] = -1;
     driver->geometry_of(list[g]);
   }
+  driver->opening_ = false;
   return driver;
 }
 
@@ -115,16 +116,38 @@ std::shared_ptr<const GpuModel> MpsDriver::geometry_of(const GpuBoard& board) {
   if (g < geometries_.size() && geometries_[g]) return geometries_[g];
   const std::shared_ptr<const GpuModel> hard = board.model ? board.model : like_;
   if (!hard) return hard;
-  bool soft = options_.halves;
+  std::shared_ptr<const GpuModel> soft = hard;
+  if (const auto found = Catalog::builtin().find(hard->name() + std::string(kSoftSuffix))) soft = *found;
+  std::shared_ptr<const GpuModel> chosen = options_.halves ? soft : hard;
   if (const auto text = read_file(book_path(board)))
     if (const auto json = parse_json(book_path(board), *text);
-        json && json->is_object() && json->contains("slices") && !(*json)["slices"].empty())
-      soft = json->contains("model");
-  std::shared_ptr<const GpuModel> chosen = hard;
-  if (soft)
-    if (const auto found = Catalog::builtin().find(hard->name() + std::string(kSoftSuffix))) chosen = *found;
-  if (g < geometries_.size()) geometries_[g] = chosen;
+        json && json->is_object() && json->contains("slices") && !(*json)["slices"].empty()) {
+      const auto& made = json->contains("model") ? soft : hard;
+      if (made != chosen && !(opening_ && options_.nothing_runs && rewrite_book(board, made, chosen))) chosen = made;
+    }
+  if (opening_ && g < geometries_.size() && !board.lost && !board.uuid.empty()) geometries_[g] = chosen;
   return chosen;
+}
+
+// False, and all stays as it is: a client is in a slice, or the book cannot be read or written.
+bool MpsDriver::rewrite_book(GpuBoard board, const std::shared_ptr<const GpuModel>& from,
+                             const std::shared_ptr<const GpuModel>& to) {
+  board.model = from;
+  const auto book = read_book(board);
+  if (!book) return false;
+  if (const auto clients = control(GpuId(std::uint32_t(board.index))).clients())
+    for (const std::uint32_t pid : *clients)
+      for (const auto& [id, placement] : book->slices)
+        if (slice_of(options_.proc_root, pid) == soft_uuid(board.uuid, id)) return false;
+  Book anew{book->next, {}};
+  for (const auto& [id, placement] : book->slices) {
+    const int profile = to->find_profile(from->profile_of(placement).name);
+    const int start = from->placement(placement).start * to->memory_slices() / from->memory_slices();
+    const PlacementId there = profile < 0 ? kNoPlacement : to->find_placement(profile, start);
+    if (there != kNoPlacement) anew.slices.emplace_back(id, there);
+  }
+  board.model = to;
+  return bool(write_book(board, anew));
 }
 
 std::string MpsDriver::book_path(const GpuBoard& board) const {

@@ -3,8 +3,10 @@
 // that model, so that policies need not know the difference. NOT ISOLATED: clients share caches, bandwidth and fatal
 // faults; isolated() is false and every listing says so. create() and destroy() only keep books (a durable file per
 // GPU); the limits reach a job through environment(): pipe directory, thread percentage, pinned memory limit.
-// Where slices overlap there may be slices of half the memory of the smallest besides (mig/soft_model.h): a board's geometry is chosen once, when
-// the driver opens, and one that has slices keeps the geometry they were made in.
+// Where slices overlap there may be slices of half the memory of the smallest besides (mig/soft_model.h): a board's geometry is
+// chosen once, when the driver opens. One whose slices were made in the other keeps that, unless the owner says that nothing
+// runs and no client is seen in a slice: then its book is written anew, whole slices where they stood, halves only where
+// there are any.
 // One daemon per GPU, started with the first slice and stopped with the last. One user at a time unless multi_user.
 // Thread rule: as MigDriver; calls for one GPU take turns, since environment() may start its daemon. A question to a control
 // daemon is a program run, and one that is busy with new clients lets it wait: where it is known that nothing stands
@@ -31,7 +33,8 @@ class MpsDriver : public MigDriver {
     // A slice may use so many times its share of the SMs: what its neighbours leave idle (while they start, read files
     // or copy) is then used, and between busy ones the hardware divides. 1: its share and no more, as MIG would.
     double overlap = 1;
-    bool halves = false;  // slices of half the memory, too, where the model has any
+    bool halves = false;        // slices of half the memory, too, where the model has any
+    bool nothing_runs = false;  // in any slice, as far as the owner knows, when the driver opens
   };
   // `boards` says which GPUs there are and reads their energy; it is never asked to change anything.
   static Result<std::unique_ptr<MpsDriver>> open(std::shared_ptr<MigDriver> boards, Options options);
@@ -66,6 +69,8 @@ class MpsDriver : public MigDriver {
       : boards_(std::move(boards)), options_(std::move(options)) {}
   Result<GpuBoard> soften(GpuBoard board);  // the MIG view of a board becomes the MPS view
   std::shared_ptr<const GpuModel> geometry_of(const GpuBoard& board);
+  bool rewrite_book(GpuBoard board, const std::shared_ptr<const GpuModel>& from,
+                    const std::shared_ptr<const GpuModel>& to);
   std::string book_path(const GpuBoard& board) const;
   Result<Book> read_book(const GpuBoard& board) const;
   Result<Ok> write_book(const GpuBoard& board, const Book& book) const;
@@ -78,8 +83,9 @@ class MpsDriver : public MigDriver {
   Options options_;
   std::shared_ptr<const GpuModel> like_;
   std::vector<MpsControl> controls_;
-  std::vector<std::size_t> log_read_;                        // by GPU: bytes seen
-  std::vector<std::shared_ptr<const GpuModel>> geometries_;  // by GPU; null: not chosen yet
+  std::vector<std::size_t> log_read_;  // by GPU: bytes seen
+  bool opening_ = true;
+  std::vector<std::shared_ptr<const GpuModel>> geometries_;  // by GPU; null: it did not answer when the driver opened
   std::unique_ptr<std::recursive_mutex[]> turns_;            // by GPU
   // By GPU: the one user whose clients were seen or given an environment since a look found no other's; -1: not known.
   std::unique_ptr<std::atomic<std::int64_t>[]> only_user_;

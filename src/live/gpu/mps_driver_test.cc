@@ -124,6 +124,29 @@ TEST_F(MpsTest, HalvesOfTheSmallestSlice) {
   EXPECT_EQ(driver->read(GpuId{0})->model->name(), "h200-141gb");
 }
 
+TEST_F(MpsTest, WhereNothingRunsTheBookIsWrittenAnew) {
+  const auto made = driver->create(GpuId{0}, place("1g@3"));
+  ASSERT_TRUE(made);
+  client(5001, made->uuid);
+  options.halves = options.nothing_runs = true;
+  driver = std::move(*MpsDriver::open(fake, options));
+  EXPECT_EQ(driver->read(GpuId{0})->model->name(), "h200-141gb") << "a client is in a slice, whatever the owner thinks";
+  std::filesystem::remove(pipe() + "/clients");
+  driver = std::move(*MpsDriver::open(fake, options));
+  board = *driver->read(GpuId{0});
+  EXPECT_EQ(board.model->name(), "h200-141gb-soft");
+  ASSERT_EQ(board.instances.size(), 1u);
+  EXPECT_EQ(slice_name(*board.model, board.instances[0].placement), "1g.18gb@6") << "the same memory";
+  EXPECT_EQ(board.instances[0].uuid, made->uuid);
+  ASSERT_TRUE(driver->create(GpuId{0}, place("1g.8gb@0")));
+  options.halves = false;
+  driver = std::move(*MpsDriver::open(fake, options));
+  board = *driver->read(GpuId{0});
+  EXPECT_EQ(board.model->name(), "h200-141gb");
+  ASSERT_EQ(board.instances.size(), 1u) << "there are no halves any more";
+  EXPECT_EQ(slice_name(*board.model, board.instances[0].placement), "1g.18gb@3");
+}
+
 TEST_F(MpsTest, SlicesMadeBeforeThereWereHalvesStay) {
   const auto made = driver->create(GpuId{0}, place("1g@3"));
   ASSERT_TRUE(made);

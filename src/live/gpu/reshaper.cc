@@ -4,6 +4,7 @@
 
 #include "live/durable_file.h"
 #include "live/gpu/intent.h"
+#include "mig/catalog.h"
 
 namespace smartmig {
 
@@ -182,6 +183,10 @@ Result<std::vector<std::string>> Reshaper::recover() {
           {intent.gpu, "", fmt::format("it vanished during a reshape from {} to {}", intent.from, intent.to)}));
       words.push_back(fmt::format("{} is gone and in quarantine; a reshape from {} to {} was not finished", intent.gpu,
                                   intent.from, intent.to));
+    } else if (const auto then = Catalog::builtin().find(intent.model);
+               then && (*then)->name() != at->model->name() && (*then)->tables() == at->model->tables()) {
+      words.push_back(fmt::format("{}: it was {} when a reshape from {} to {} was begun; nothing of that is left",
+                                  title(*at), intent.model, intent.from, intent.to));
     } else {
       SMARTMIG_TRY(const Layout from, parse_layout(*at->model, intent.from));
       SMARTMIG_TRY(const Layout to, parse_layout(*at->model, intent.to));

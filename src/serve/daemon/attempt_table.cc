@@ -49,7 +49,8 @@ std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, co
   std::vector<Running> out;
   for (const auto& [slice, id] : on_slice_)
     if (const JobRecord* job = book.find(id))
-      out.push_back({job, platform.model(GpuId(slice.first)).room_of(PlacementId(slice.second))});
+      out.push_back({job, platform.model(GpuId(slice.first)).slices_of_placement[slice.second],
+                     platform.model(GpuId(slice.first)).room_of(PlacementId(slice.second))});
   return out;
 }
 

@@ -48,7 +48,8 @@ class AttemptTable {
 
   struct Running {
     const JobRecord* job = nullptr;
-    double slices = 0;  // compute slices of its GPU that it takes
+    int slices = 0;   // compute slices
+    double room = 0;  // of its GPU that it takes of these
   };
   std::vector<Running> running(const JobBook& book, const Platform& platform) const;
   std::map<QueueId, int> running_of_arrays(const JobBook& book) const;      // array id -> tasks

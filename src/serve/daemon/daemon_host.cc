@@ -89,7 +89,16 @@ GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::stri
 }
 
 Result<Ok> DaemonHost::open_driver() {
-  SMARTMIG_TRY(GpuAccess opened, open_gpus(gpu_access_of(options_, state_dir_)));
+  GpuAccessOptions access = gpu_access_of(options_, state_dir_);
+  access.nothing_runs = true;
+  for (const JobStatus status : {JobStatus::kStarting, JobStatus::kRunning, JobStatus::kStopping}) {
+    StoreFind find;
+    find.status = int(status);
+    find.limit = 1;
+    const auto rows = store_->find(find);
+    access.nothing_runs &= rows && rows->empty();
+  }
+  SMARTMIG_TRY(GpuAccess opened, open_gpus(access));
   machine_ = std::move(opened.machine);
   clock_ = std::move(opened.clock);
   driver_ = std::move(opened.driver);

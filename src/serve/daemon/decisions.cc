@@ -42,7 +42,9 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
                           [&session, &book, &shares](const Cluster&, const Start& start) {
                             const JobRecord* job = book.find(session.belief().record(start.job));
                             if (!job) return StartObjection::kJobEnded;
-                            return shares.check(*job, session.platform().model(start.gpu).room_of(start.where));
+                            const Platform::Model& model = session.platform().model(start.gpu);
+                            return shares.check(*job, model.slices_of_placement[index(start.where)],
+                                                model.room_of(start.where));
                           }},
                 reservations.windows()),
       advice_(settings, policies_, clock, pace.advice) {}

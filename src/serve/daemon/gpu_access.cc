@@ -50,6 +50,7 @@ Result<GpuAccess> open_gpus(const GpuAccessOptions& options) {
     mps.multi_user = false;
     mps.overlap = options.overlap;
     mps.halves = options.halves;
+    mps.nothing_runs = options.nothing_runs;
     if (const char* program = std::getenv("SMARTMIG_MPS_CONTROL"); program && *program) mps.control = program;
     if (const char* root = std::getenv("SMARTMIG_MPS_DIR"); root && *root) mps.pipe_root = root;
     SMARTMIG_TRY(out.driver, MpsDriver::open(out.driver, std::move(mps)));

@@ -18,6 +18,7 @@ struct GpuAccessOptions {
   std::string like;            // mps: the catalogue model to imitate
   double overlap = 1;          // mps: of the SMs, times a slice's share (MpsDriver::Options)
   bool halves = false;         // mps: slices of half the memory, too
+  bool nothing_runs = false;   // mps: in any slice, as far as is known
   bool adopt = false;          // take over slices that somebody else made
   std::string clock = "real";  // of an emulated machine: real, zero, virtual
   std::string power = "auto";  // of an emulated machine

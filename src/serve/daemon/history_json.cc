@@ -41,18 +41,20 @@ Result<Ok> read_peaks(const JsonObject& row, std::size_t most, std::vector<int>&
 }
 
 constexpr std::size_t kWorkFigures = 16;
+constexpr double kMostFigure = 1e12;
 
 Json work_json(const PastWork& w) {
   const auto& c = w.by_size;
+  const auto figure = [](double x) { return std::isfinite(x) ? std::clamp(x, -kMostFigure, kMostFigure) : 0.0; };
   Json out = Json::array();
   for (const double x : {w.end_size, w.end_done, w.duration_s, w.of, w.last_rise_s, w.held_mib, w.peak_mib,
                          double(w.fixed), c.a, c.b, c.power, c.miss, double(c.points), c.from, c.to, c.weight})
-    out.push_back(std::isfinite(x) ? std::clamp(x, -1e12, 1e12) : 0);
+    out.push_back(figure(x));
   if (w.held.rises.empty()) return out;
-  Json held = {w.held.end_done, w.held.of, w.held.duration_s};
+  Json held = {figure(w.held.end_done), figure(w.held.of), figure(w.held.duration_s)};
   for (const HeldProjection::Rise& r : w.held.rises) {
-    held.push_back(r.work);
-    held.push_back(r.held);
+    held.push_back(figure(r.work));
+    held.push_back(figure(r.held));
   }
   out.push_back(std::move(held));
   return out;
@@ -62,7 +64,7 @@ constexpr std::size_t kHeldFigures = 3;
 
 bool are_figures(const Json& list, std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i)
-    if (!list[i].is_number() || !(std::abs(list[i].get<double>()) <= 1e12)) return false;
+    if (!list[i].is_number() || !(std::abs(list[i].get<double>()) <= kMostFigure)) return false;
   return true;
 }
 
@@ -91,8 +93,9 @@ Result<Ok> read_works(const JsonObject& row, std::size_t most, std::vector<PastW
     if (!one.is_array() || one.size() < kWorkFigures || one.size() > kWorkFigures + 1)
       return row.error("work", "holds what is no run");
     PastWork w;
-    if (!are_figures(one, 0, kWorkFigures) || (one.size() > kWorkFigures && !read_held(one[kWorkFigures], w.held)))
-      return row.error("work", "holds a figure that cannot be");
+    if (!are_figures(one, 0, kWorkFigures)) return row.error("work", "holds a figure that cannot be");
+    // A hint for the next run of one command: better none than a daemon that does not start.
+    if (one.size() > kWorkFigures && !read_held(one[kWorkFigures], w.held)) w.held = {};
     for (std::size_t i = 0; i < kWorkFigures; ++i) x[i] = one[i].get<double>();
     w.end_size = x[0], w.end_done = x[1], w.duration_s = x[2], w.of = x[3], w.last_rise_s = x[4];
     w.held_mib = x[5], w.peak_mib = x[6], w.fixed = x[7] != 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/text.h"
 
@@ -261,6 +262,27 @@ TEST(History, HowMemoryFollowedWorkIsKeptAndStored) {
   EXPECT_EQ(works[0].by_size.points, 7);
   EXPECT_EQ(again->to_json(), history.to_json());
   EXPECT_TRUE(again->works("python3 b.py").empty());
+}
+
+TEST(History, NoFigureOfARunKeepsItFromBeingReadAgain) {
+  History history;
+  PastWork work;
+  work.of = work.end_done = 1e300;
+  work.held.rises = {{0.1, 500}, {1e15, 1e300}};
+  work.held.of = 1e18;
+  work.held.end_done = std::numeric_limits<double>::infinity();
+  work.held.duration_s = 60;
+  history.add_work("python3 a.py", work);
+  const auto again = History::parse("h", history.to_json());
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(again->works("python3 a.py")[0].held.of, 1e12);
+  std::string odd = history.to_json();
+  const std::size_t at = odd.find("500.0");
+  ASSERT_NE(at, odd.npos);
+  odd.replace(at, 5, "\"no\"");
+  const auto without = History::parse("h", odd);
+  ASSERT_TRUE(without) << without.error().what;
+  EXPECT_TRUE(without->works("python3 a.py")[0].held.rises.empty());
 }
 
 TEST(History, WhatAFrameworkCountedIsStoredAndOlderFilesAreRead) {

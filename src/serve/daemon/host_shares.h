@@ -20,25 +20,25 @@ class HostShares {
   // `settings` outlives it and may change.
   HostShares(const Settings& settings, int fleet_slices) : settings_(settings), fleet_slices_(fleet_slices) {}
 
-  // In proportion to the slice, unless the job says otherwise.
-  HostShare share_of(const JobRecord& job, double slices) const;
+  // In proportion to the slice, unless the job says otherwise; `room`: compute slices of the GPU that it takes.
+  HostShare share_of(const JobRecord& job, double room) const;
   void count(const std::vector<AttemptTable::Running>& running);
   // kNone: it may start, and its share is taken.
-  StartObjection check(const JobRecord& job, double slices);
+  StartObjection check(const JobRecord& job, int slices, double room);
 
-  double user_slices(std::uint32_t uid) const;
-  const std::map<std::uint32_t, double>& user_slices() const { return user_slices_; }
+  int user_slices(std::uint32_t uid) const;
+  const std::map<std::uint32_t, int>& user_slices() const { return user_slices_; }
   bool user_full(std::uint32_t uid) const;  // no slice more
   double free_cpus() const { return settings_.host.cpus - cpus_; }
   int free_mem_mib() const { return int(settings_.host.mem_mib - mem_mib_); }
 
  private:
-  void add(const JobRecord& job, double slices);
+  void add(const JobRecord& job, int slices, double room);
 
   const Settings& settings_;
   const int fleet_slices_;
-  std::map<std::uint32_t, double> user_slices_;  // by uid: running, and started by the plan under way
-  double cpus_ = 0, mem_mib_ = 0;                // likewise
+  std::map<std::uint32_t, int> user_slices_;  // by uid: running, and started by the plan under way
+  double cpus_ = 0, mem_mib_ = 0;             // likewise
 };
 
 }  // namespace smartmig

@@ -31,16 +31,29 @@ TEST(HostShares, StartsOfOnePlanAreCountedTogether) {
   settings.limits.user_slices = 4;
   HostShares shares(settings, 14);
   const JobRecord runs = job_of(1, 1, 1);
-  shares.count({{&runs, 2}});
-  EXPECT_EQ(shares.check(job_of(1, 1, 1), 3), StartObjection::kUserSlices);
-  EXPECT_EQ(shares.check(job_of(1, 1, 1), 2), StartObjection::kNone);
+  shares.count({{&runs, 2, 2}});
+  EXPECT_EQ(shares.check(job_of(1, 1, 1), 3, 3), StartObjection::kUserSlices);
+  EXPECT_EQ(shares.check(job_of(1, 1, 1), 2, 2), StartObjection::kNone);
   EXPECT_TRUE(shares.user_full(1));
-  EXPECT_EQ(shares.check(job_of(2, 7, 1), 1), StartObjection::kHostCpus) << "2 of 8 are taken";
-  EXPECT_EQ(shares.check(job_of(2, 1, 999), 1), StartObjection::kHostMemory);
-  EXPECT_EQ(shares.check(job_of(2, 6, 998), 1), StartObjection::kNone);
+  EXPECT_EQ(shares.check(job_of(2, 7, 1), 1, 1), StartObjection::kHostCpus) << "2 of 8 are taken";
+  EXPECT_EQ(shares.check(job_of(2, 1, 999), 1, 1), StartObjection::kHostMemory);
+  EXPECT_EQ(shares.check(job_of(2, 6, 998), 1, 1), StartObjection::kNone);
   EXPECT_EQ(shares.free_mem_mib(), 0);
   shares.count({});
   EXPECT_FALSE(shares.user_full(1)) << "a new plan";
+}
+
+TEST(HostShares, AHalfCountsHalfOfTheHostAndOneOfAUsersCap) {
+  Settings settings;
+  settings.host.cpus = 7;
+  settings.host.mem_mib = 0;
+  settings.limits.user_slices = 14;
+  HostShares shares(settings, 7);
+  shares.count({});
+  for (int i = 0; i < 14; ++i) ASSERT_EQ(shares.check(job_of(1), 1, 0.5), StartObjection::kNone) << i;
+  EXPECT_EQ(shares.user_slices(1), 14);
+  EXPECT_EQ(shares.check(job_of(1), 1, 0.5), StartObjection::kUserSlices);
+  EXPECT_EQ(shares.check(job_of(2), 1, 0.5), StartObjection::kHostCpus);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "serve/daemon/visible_jobs.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 
@@ -78,7 +77,7 @@ void VisibleJobs::update(UnixTime daemon_started) {
   shares_.count(attempts_.running(book_, session_.platform()));
   const std::vector<AdmissionJob> waiting_jobs = waiting();
   std::vector<UserLoad> users;
-  for (const auto& [uid, slices] : shares_.user_slices()) users.push_back({uid, int(std::ceil(slices))});
+  for (const auto& [uid, slices] : shares_.user_slices()) users.push_back({uid, slices});
   const int of_gpu = session_.platform().models()[0].gpu->compute_slices();
   AdmissionAnswer answer =
       admission_.admit(waiting_jobs, users, limits(), std::max(1, boards_.slices_in_service()), of_gpu, session_.now());
