@@ -39,18 +39,22 @@ TEST(SoftSlices, FourteenSmallJobsRunAtOnceOnSoftSlices) {
 
 // Where a job fits no plain slice of its size the planner looks at double memory, too, and halves are in the same table.
 TEST(SoftSlices, PlannersUnderPaperCosts) {
-  const auto platform = fixture::platform("1xh200-141gb-soft");
-  std::vector<Job> all;
+  const auto platform = fixture::platform("1xa100-80gb-soft");
+  const auto all = std::make_shared<Workload>();
+  all->reference_gpu = "a100-80gb";
   for (int i = 0; i < 6; ++i) {
-    all.push_back(fixture::job(i, 60, {10, -1, -1, -1, -1}));
-    all.back().mem_mib = i % 2 == 0 ? 30'000 : 6'000;
+    all->jobs.push_back(fixture::job(i, 60, {10, -1, -1, -1, -1}));
+    all->jobs.back().mem_mib = i % 2 == 0 ? 15'000 : 4'000;
   }
+  auto bound = JobTable::bind(all, *platform);
+  ASSERT_TRUE(bound) << bound.error().what;
+  const auto jobs = std::make_shared<const JobTable>(std::move(*bound));
   const CostModel cost{CostModel::kPaper, {}};
   for (const char* policy : {"best", "planner", "planner+cedf", "planner+value"}) {
     SCOPED_TRACE(policy);
     auto named = make_policy(policy, {}, cost, *platform);
     ASSERT_TRUE(named) << named.error().what;
-    const auto result = simulate({platform, fixture::bind(all, *platform), cost, {Layout{}}, 2e-7}, *named->policy);
+    const auto result = simulate({platform, jobs, cost, {Layout{}}, 2e-7}, *named->policy);
     ASSERT_TRUE(result) << result.error().what;
     EXPECT_EQ(result->refused, 0u) << result->last_refusal;
     EXPECT_EQ(result->summary.unfinished_jobs, 0u);
