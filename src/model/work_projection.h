@@ -21,6 +21,7 @@
 #include "model/held_work.h"
 #include "model/memory_projection.h"
 #include "model/size_memory.h"
+#include "model/work_words.h"
 
 namespace smartmig {
 
@@ -31,6 +32,13 @@ struct WorkSample {
   double size = -1, size_max = 0;  // 0: not said
   double done = -1, of = 0;        // 0: not said
   double part_done = -1, part_of = 0;  // of a pass between two steps
+
+  void take(const WorkWords& words) {
+    held_mib = words.held_mib;
+    size = words.size, size_max = words.size_max;
+    done = words.done, of = words.of;
+    part_done = words.part_done, part_of = words.part_of;
+  }
 };
 
 struct PastWork {                       // an earlier run of the same command that ended well

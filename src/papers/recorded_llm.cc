@@ -57,14 +57,8 @@ class RecordedSamples {
     if (fresh.size >= 0) told_.size = -1;
     told_.add(fresh);
     out.at_s = at_s;
-    out.held_mib = told_.held_mib;
+    out.take(told_);
     if (asked_) out.held_peak_mib = held_peak_;
-    out.size = told_.size;
-    out.size_max = told_.size_max;
-    out.done = told_.done;
-    out.of = told_.of;
-    out.part_done = told_.part_done;
-    out.part_of = told_.part_of;
     return out;
   }
 

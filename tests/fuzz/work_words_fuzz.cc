@@ -27,14 +27,8 @@ SMARTMIG_FUZZ_TARGET(work_words) {
     WorkSample sample;
     sample.at_s = at;
     sample.device_mib = 100 + 10 * at;
-    sample.held_mib = told.held_mib;
+    sample.take(told);
     if (asked) sample.held_peak_mib = sample.device_mib - 50;
-    sample.size = told.size;
-    sample.size_max = told.size_max;
-    sample.done = told.done;
-    sample.of = told.of;
-    sample.part_done = told.part_done;
-    sample.part_of = told.part_of;
     projection.add(sample);
     const RestartVerdict verdict = projection.verdict(5000, 100, {30, at, at});
     SMARTMIG_CHECK(std::isfinite(verdict.needs_mib), "after '{}'", line);

@@ -100,14 +100,7 @@ WorkSample MemoryWatch::sample(const JobRecord& job, int used_mib, double elapse
   }
   raise_to(one.tensors_mib, tensors_of(told));
   out.held_peak_mib = one.tensors_mib;
-  const WorkWords& words = one.log.read(runner_.log_path(attempt_of(job)));
-  out.held_mib = words.held_mib;
-  out.size = words.size;
-  out.size_max = words.size_max;
-  out.done = words.done;
-  out.of = words.of;
-  out.part_done = words.part_done;
-  out.part_of = words.part_of;
+  out.take(one.log.read(runner_.log_path(attempt_of(job))));
   return out;
 }
 
