@@ -119,6 +119,10 @@ ours() {  # NAME POLICY LAYOUTS DEADLINES: the batch through the queue; DEADLINE
   leave
 }
 
+foretell() {  # when the daemon, all being sent, expects each job to end
+  python3 "$report" ask "$socket" "/v1/futures?count=20" >"$out/$run.futures.json"
+}
+
 rounds() {  # NAME POLICY N: the batch N times through one daemon that is told nothing: what it learns from its own runs
   run=$1
   serve "$2" "" || return
@@ -128,6 +132,7 @@ rounds() {  # NAME POLICY N: the batch N times through one daemon that is told n
     python3 "$report" known "$socket" "$out" "$1-$round" "$jobs" || echo "$1-$round: what is known was not told"
     began "$1-$round"
     send_plan
+    foretell
     mig wait --timeout 200s >"$out/log/$1-$round.wait" 2>&1 || tail -n 3 "$out/log/$1-$round.wait"
     ended "smartmig $2, nothing told, round $round${prelaunch:+, prelaunch of $prelaunch}"
   done
@@ -286,10 +291,10 @@ expected() {  # NAME: seconds, about
   esac
 }
 
-# What a run that was ended has left: its jobs and daemons are known by this folder's name.
+# What a run that was ended has left: its jobs and daemons are known by these folders' names.
 clean_up() {
   local pids
-  pids=$(pgrep -f "$work/(h200_jobs.py (job|oom|grow)|programs/smartmig)")
+  pids=$(pgrep -f "$out/h200_jobs.py (job|oom|grow)|$work/programs/smartmig")
   # shellcheck disable=SC2086
   [ -z "$pids" ] || { echo "ended with the run: $(echo $pids)"; kill -9 $pids; }
   for pipe in "$work"/*/pipe "$work"/m.*/*/pipe; do [ ! -e "$pipe/nvidia-cuda-mps-control.pid" ] || mps_quit "$pipe"; done
@@ -303,8 +308,8 @@ save() {
 run_all() {  # DIR OUTPUT RUN...
   local start=$SECONDS
   out=$2 work=$(mktemp -d /tmp/q.XXXX)
-  mkdir -p "$out/log" "$work/programs" && tar -C "$work/programs" -xJf "$1/queue.tar.xz" && cp "$here/h200_jobs.py" "$work/" || exit 1
-  out=$(realpath "$out") jobs=$work/h200_jobs.py
+  mkdir -p "$out/log" "$work/programs" && tar -C "$work/programs" -xJf "$1/queue.tar.xz" && cp "$here/h200_jobs.py" "$out/" || exit 1
+  out=$(realpath "$out") jobs=$out/h200_jobs.py  # of all calls: what is learned of a command goes by its path
   printf '%s\n' '#!/bin/sh' "LD_LIBRARY_PATH=$work/programs/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec $work/programs/smartmig \"\$@\"" >"$work/mig"
   chmod +x "$work/mig"
   # What earlier measurements said of these kinds (h200_queue_report.py calibrate): the queue plans by it.

@@ -15,6 +15,7 @@
                                               each size (POST /v1/history): RUN.known.jsonl; PROGRAM: h200_jobs.py as the jobs call it
     h200_queue_report.py replay OUTPUT SMARTMIG
                                               the daemons' own journals lived again in the simulator (smartmig replay)
+    h200_queue_report.py etas OUTPUT          ends that the daemon foretold once all jobs of a round were sent (RUN.futures.json), against the ends
     h200_queue_report.py gaps OUTPUT          seconds from the end of a job to the start of the next on its slice (script: its place)
     h200_queue_report.py plan OUTPUT MODE     the batch as NAME KIND STEPS SUBMIT-OPTIONS; MODE: what the queue is told besides the kind:
                                               none, common (one deadline for all), unknown (no kind), all with the run time on the
@@ -25,7 +26,7 @@
                                               arrivals at that load of what script7 carried, as AT ID NAME KIND STEPS DEADLINE
     h200_queue_report.py ask SOCKET PATH      GET from the daemon
 """
-import bisect, csv, glob, http.client, json, os, re, socket, statistics, subprocess, sys
+import bisect, csv, glob, http.client, json, math, os, re, socket, statistics, subprocess, sys
 
 
 def answer_of(path, method, what, body=None):
@@ -54,7 +55,7 @@ def known(path, out, run, program):
         status, text = answer_of(path, "POST", "/v1/history", json.dumps({"command": ["python3", program, "job", name, kind, steps]}))
         told = json.loads(text) if status == 200 else {}
         if not told.get("runs") or not told.get("sizes"): return 0
-        rows.append({"job": job, "kind": kind, "runs": told["runs"], "launch_s": told["launch_s"], "mem_mib": told.get("mem_mib"),
+        rows.append({"job": job, "kind": kind, "runs": told["runs"], "launch_s": told["launch_s"], "mem_mib": told.get("mem_mib"), "slowdown": told.get("slowdown"),
                      "sizes": {z["profile"]: {"s": z["s"], "watts_w": z.get("watts_w")} for z in told["sizes"]}})
     with open(f"{out}/{run}.known.jsonl", "w") as f:
         f.writelines(json.dumps(row) + "\n" for row in rows)
@@ -62,7 +63,7 @@ def known(path, out, run, program):
 
 
 def lines(path):
-    return [json.loads(l) for l in open(path)] if os.path.exists(path) else []
+    return [json.loads(l) for l in open(path) if l.strip()] if os.path.exists(path) else []
 
 
 def batch(out):
@@ -188,7 +189,7 @@ def calibrate(into, smartmig, folders):
 
 GPU, IDLE, BASE = "h200-141gb", 88.2, 120.76  # W without a CUDA context, and with: data/power.csv
 SIZES = ("1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb")
-HALF, CONTEXT_MIB = "1g.8gb", 670  # context: of what the device shows beside PyTorch's own figure
+HALF, HALF_MIB, CONTEXT_MIB = "1g.8gb", 8192, 670  # context: of what the device shows beside PyTorch's own figure
 SEVEN = "1g+1g+1g+1g+1g+1g+1g"
 # Policy and layouts of each run; the planner's runs are left out, since in the simulator it would know the true times. A first round
 # that was told nothing gives each job the same: seven at a time, in order.
@@ -230,28 +231,50 @@ def script_times(out):
 
 
 def known_before(out, run):
-    """What the daemon believed of each job before the run. A stream whose daemon was another's heir under another path of the program knew
-    nothing: then what the last round on this machine had been told, of the same commands."""
+    """What the daemon believed of each job before the run. Where it was not asked (FIFO has none, one that is told asks nobody): what the
+    last round on this machine knew, of the same commands."""
     if own := lines(f"{out}/{run}.known.jsonl"): return own
-    rounds = sorted(glob.glob(f"{out}/best-loop-*.known.jsonl"))
-    if not os.path.exists(f"{out}/{run}.plan") or "script" in run or "fifo" in run or not rounds: return []
+    rounds = sorted(glob.glob(f"{out}/best-loop-*.known.jsonl")) or sorted(glob.glob(f"{out}/prelaunch-loop-*.known.jsonl"))
+    stream = os.path.exists(f"{out}/{run}.plan")
+    if not (stream or "told" in run) or "script" in run or not rounds: return []
     told = {row["job"]: row for row in lines(rounds[-1])}
-    return [dict(told[name], job=job) for _, job, name, _, _, _ in stream_of(out, run)]
+    return [dict(told[name], job=job) for _, job, name, _, _, _ in stream_of(out, run)] if stream else list(told.values())
 
 
 def learned_tables(out, run, into):
     """From what was known before: seconds of each job on each size, and a table of watts in which each job is a kind. Watts above idle are
-    booked with a share of what any job costs the board (BASE - IDLE), by its slices; of a size that never ran the joules are those of one that did."""
+    booked with a share of what any job costs the board (BASE - IDLE), by its slices; of a size that never ran the rest of the joules is that of one
+    that did."""
     times, rows = {}, []
     for row in known_before(out, run):
         times[row["job"]] = {p: z["s"] for p, z in row["sizes"].items()}
-        joules = [z["s"] * z["watts_w"] for z in row["sizes"].values() if z["watts_w"] is not None]
+        own = {p: z["s"] * max(0.0, z["watts_w"] - (BASE - IDLE) * int(p[0]) / 7) for p, z in row["sizes"].items() if z["watts_w"] is not None}
         for profile, size in row["sizes"].items():
-            watts = size["watts_w"] if size["watts_w"] is not None else statistics.mean(joules) / size["s"] if joules else 0
-            rows.append(f"h200,{row['job']},{profile},{BASE + max(0.0, watts - (BASE - IDLE) * int(profile[0]) / 7):.2f},what the daemon had learned")
+            joules = own.get(profile, statistics.mean(own.values()) if own else 0)
+            rows.append(f"h200,{row['job']},{profile},{BASE + joules / size['s']:.2f},what the daemon had learned")
     if not times: return None
     with open(into, "w") as f: f.write("model,kind,profile,watts,source\n" + "\n".join(rows) + "\n")
     return times
+
+
+def script_watts(out, into):
+    """Of the plain script, whose 13 % of the SMs work at another price: what its batches drew above idle and base, shared out by time."""
+    found = [(spent(out, name), lines(f"{out}/{name}.jobs.jsonl")) for name in ("script7", "script7b") if spent(out, name)]
+    added = statistics.mean((joules - BASE * seconds) / sum(j["end"] - j["begin"] + 0.5 for j in done) for (seconds, joules), done in found)
+    with open(into, "w") as f:
+        f.write("model,kind,profile,watts,source\n" + "".join(f"h200,{kind},{SIZES[0]},{BASE + added:.2f},script7 here\n" for kind in {k for _, k, _ in batch(out)}))
+
+
+def mean_others(out):
+    """Of each kind: the share of the board that others had beside it, on average over its runs of which `calibrate` makes tables."""
+    seen = {}
+    rows = [r for r in csv.DictReader(open(f"{out}/rows.csv")) if "script" not in r["run"] and "prelaunch" not in r["run"]]
+    stay = lambda r: (float(r["begin_s"]), float(r["begin_s"]) + float(r["seconds"]))
+    for r in rows:
+        begin, end = stay(r)
+        beside = sum(max(0, min(end, stay(q)[1]) - max(begin, stay(q)[0])) for q in rows if q is not r and q["run"] == r["run"])
+        seen.setdefault(r["kind"], []).append(beside / (end - begin) / 7)
+    return {kind: statistics.mean(all) for kind, all in seen.items()}
 
 
 def owner_of(out, run, ending):
@@ -266,11 +289,18 @@ def with_halves(out, run):
 
 def needs_of(out, run):
     """MiB of each job: as the daemon believed before the run; where it was not asked, what the job took for itself, the context, and
-    what is added for a command that ran twice."""
+    what is added for a command that ran so often (serve/daemon/history.h)."""
     said = {row["job"]: row["mem_mib"] for row in lines(f"{out}/{run}.known.jsonl") if row.get("mem_mib")}
-    took = {j["name"]: round(1.275 * (j["peak_mib"] + CONTEXT_MIB)) for j in lines(f"{out}/script7.jobs.jsonl")}
+    before = int(m[1]) - 1 if (m := re.search(r"-loop-(?:b-)?(\d)$", run)) else 2
+    took = {j["name"]: round((1.05 + 0.45 / before) * (j["peak_mib"] + CONTEXT_MIB)) for j in lines(f"{out}/script7.jobs.jsonl")}
     like = {job: of for _, job, of, _, _, _ in stream_of(out, run)} if os.path.exists(f"{out}/{run}.plan") else {n: n for n in took}
     return {job: said.get(job, took.get(of)) for job, of in like.items()}
+
+
+def crowding(out, run):
+    """How neighbours slow each job, as the daemon believed it before the run; where it was not asked, what it takes of a job that it does
+    not know (model/job.h). Times that it tells are those beside six others."""
+    return {row["job"]: (math.log(row["slowdown"]) if row.get("slowdown") else 0.5, 6 / 7) for row in known_before(out, run)}
 
 
 def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, learned=None):
@@ -283,19 +313,25 @@ def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, 
     hold = 1.0 if not os.path.exists(plan) and not layouts and policy != "none+fifo" else 0.0
     offset = 0.5 if hold else 0.0
     needs = needs_of(out, name) if with_halves(out, name) else {}
+    slowed = crowding(out, name) if learned else {}
+    between = statistics.median(script_gaps(lines(f"{out}/script7.jobs.jsonl"))) if policy == "none+fifo" else 0  # a plain script's next start
+    if not learned and "script" not in name and policy != "none+fifo":
+        slowed = {job: (0.5, others) for _, job, kind, *_ in arrive if (others := mean_others(out).get(kind)) is not None}
     with open(f"{out}/{name}.predicted.csv", "w") as f:
-        f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s\n")
-        if hold: f.write(f"hold,0,1,,,,,,{hold},,\n")
-        for i, (at, job, kind, steps, due) in enumerate(arrive):
-            less = hidden if i >= 7 else 0
+        f.write(f"# gpu={GPU}\njob_id,submit_s,deadline_s,kind,work_1g_s,work_2g_s,work_3g_s,work_4g_s,work_7g_s,mem_mib,restart_s,log_slowdown,beside\n")
+        if hold: f.write(f"hold,0,1,,,,,,{hold},,,,\n")
+        room = 14 if needs else 7
+        for at, job, kind, steps, due in arrive:
+            room -= 1 + (bool(needs) and not 0 < (needs[job] or 0) <= HALF_MIB)
+            less = hidden if room < 0 else 0
             if learned:
-                kind, times = job, [f"{max(0.1, learned[job][p] - less):.3f}" if p in learned[job] else "" for p in SIZES]
+                kind, times = job, [f"{max(0.1, learned[job][p] + between - less):.3f}" if p in learned[job] else "" for p in SIZES]
             elif kind not in known: return f"nothing is known of {kind}"
             else:
                 launch, step = known[kind]
                 times = [f"{max(0.1, launch - less) + steps * step[p]:.3f}" if p in step else "" for p in SIZES]
             if due is None: due = "" if "edf" not in policy and "llf" not in policy else 200 - float(times[0]) if "edf" in policy else 60
-            f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},{needs.get(job, '')},\n")
+            f.write(f"{job},{at + offset},{due},{kind},{','.join(times)},{needs.get(job, '')},,{','.join(map(str, slowed.get(job, ('', ''))))}\n")
     command = [smartmig, "sim", "-w", f"{out}/{name}.predicted.csv", "--gpus", f"1x{GPU}-soft" if needs else f"1x{GPU}", "--power", "h200", "--cost", "hardware", "--reshape-s", "0.3",
                "--policy", policy, "--json"] + (["--layouts", layouts] if layouts else [])
     got = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -317,7 +353,8 @@ def predict(out, tables, smartmig):
         hidden = statistics.mean(before) if before and "prelaunch" in name else 0
         watts = f"{out}/{name}.watts.csv"
         learned = learned_tables(out, name, watts)
-        there = dict(environment, SMARTMIG_POWER_KINDS=watts) if learned else environment
+        if "script" in name: script_watts(out, watts)
+        there = dict(environment, SMARTMIG_POWER_KINDS=watts) if learned or "script" in name else environment
         of = script_times(out) if "script" in name else known
         got, measured = simulated(out, name, *chosen, of, hidden, smartmig, there, learned), spent(out, name)
         if isinstance(got, str):
@@ -350,6 +387,11 @@ def final_of(out, run):
     return {j["name"]: j for j in all if j.get("started_at") and begin - 1 <= j["started_at"] <= end + 1}
 
 
+def script_gaps(done):
+    """Seconds from the end of a job of the plain script to the begin of the next, whichever that is."""
+    return [b - e for b, e in zip(sorted(j["begin"] for j in done)[7:], sorted(j["end"] for j in done)) if b - e < 5]
+
+
 def gaps(out):
     """By the jobs' own words: from the last line of one to the first of the next on its slice; where jobs begin ahead, to its grant. Of
     the script: from the end of one to the begin of the next, whichever that is."""
@@ -362,10 +404,27 @@ def gaps(out):
             for j in done: by_slice.setdefault(j["slice"], []).append(stay(j))
             found = [b[0] - a[1] for stays in by_slice.values() for a, b in zip(sorted(stays), sorted(stays)[1:]) if b[0] - a[1] < 5]  # more: nothing was to run there
         else:
-            found = [b - e for b, e in zip(sorted(stay(j)[0] for j in done)[7:], sorted(stay(j)[1] for j in done)) if b - e < 5]
+            found = script_gaps(done)
         if found and not os.path.exists(f"{out}/{r['run']}.plan"):
             found.sort()
             print(f"{r['run']:18} {len(found):4} {found[len(found) // 2]:8.3f} {found[min(len(found) - 1, int(len(found) * 0.99))]:8.3f} {found[-1]:8.3f}")
+    return 0
+
+
+def etas(out):
+    """Errors are shares of the time from the question to the end; negative: the daemon said too early. Within: between p10 and p90."""
+    shown = False
+    for r in runs(out):
+        asked = lines(f"{out}/{r['run']}.futures.json")
+        ended = {j["id"]: j["ended_at"] for j in final_of(out, r["run"]).values() if j.get("ended_at")}
+        jobs = [j for j in asked[0]["jobs"] if j["id"] in ended] if asked and asked[0].get("jobs") else []
+        if not jobs: continue
+        if not shown: print(f"\n{'ends foretold':18} {'n':>4} {'mean error':>11} {'mean |error|':>13} {'last end':>9} {'within':>7}")
+        shown, now = True, asked[0]["now_at"]
+        off = [(j["expected_finish_at"] - ended[j["id"]]) / max(1.0, ended[j["id"]] - now) for j in jobs]
+        last = (max(j["expected_finish_at"] for j in jobs) - now) / (max(ended[j["id"]] for j in jobs) - now) - 1
+        within = sum(j["finish_at"]["p10"] <= ended[j["id"]] <= j["finish_at"]["p90"] for j in jobs)
+        print(f"{r['run']:18} {len(jobs):4} {100 * statistics.mean(off):+9.1f} % {100 * statistics.mean(map(abs, off)):11.1f} % {100 * last:+7.1f} % {within:4} of {len(jobs)}")
     return 0
 
 
@@ -417,6 +476,7 @@ def report(out, earlier=None):
                          round(j["ready"] - first, 2), round(j["end"] - j["ready"], 2), "" if energy is None else round(energy, 1), j["peak_mib"]))
 
     against_script(out)
+    etas(out)
     print()
     gaps(out)
     print("\nenergy books of the daemons, J: jobs + idle + unattributed = booked; the meter beside it ran from before the daemon's first sample to after its last")
@@ -466,5 +526,6 @@ if __name__ == "__main__":
     if len(a) == 4 and a[0] == "predict": sys.exit(predict(a[1], a[2], a[3]))
     if len(a) == 3 and a[0] == "replay": sys.exit(replay(a[1], a[2]))
     if len(a) == 2 and a[0] == "gaps": sys.exit(gaps(a[1]))
+    if len(a) == 2 and a[0] == "etas": sys.exit(etas(a[1]))
     if len(a) in (1, 2) and not a[0].startswith("-"): sys.exit(report(*a))
     sys.exit(__doc__)

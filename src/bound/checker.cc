@@ -9,6 +9,7 @@
 #include "bound/checker_job.h"
 #include "bound/checker_rounding.h"
 #include "bound/checker_run.h"
+#include "bound/least_times.h"
 
 namespace smartmig {
 namespace {
@@ -274,6 +275,7 @@ Result<double> Checker::run() {
 }  // namespace
 
 Result<double> value_at_prices(const Certificate& certificate, const Platform& platform, const JobTable& jobs) {
+  SMARTMIG_RETURN_IF_ERROR(require_least_times(jobs));
   return Checker(certificate, platform, jobs).run();
 }
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "bound/least_times.h"
+
 namespace smartmig {
 
 Result<Objective> parse_objective(std::string_view text) {
@@ -50,6 +52,7 @@ double least_makespan_min(const Platform& platform, const JobTable& jobs) {
 
 Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable& jobs, Objective objective, double a,
                                         double share, BoundWorld world) {
+  SMARTMIG_RETURN_IF_ERROR(require_least_times(jobs));
   BoundProblem p;
   p.weights = bound_weights(objective, a, jobs.size());
   p.classes = slice_classes(platform);

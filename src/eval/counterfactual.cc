@@ -11,44 +11,89 @@ namespace {
 
 constexpr double kRounding = 1e-6;  // shares so near to the whole are the whole: sums of rescaled microseconds
 
-struct Progress {
-  Time since{};
-  TypeId type = kNoType;  // where it runs; kNoType: nowhere
-  double share = 0;       // of its expected work
-  bool ran = false;
-};
+// What each job did in the record, in shares of what was expected of it beside those that ran on its GPU.
+class RecordedShares {
+ public:
+  RecordedShares(const Platform& platform, const JobTable& jobs, const CostModel& cost)
+      : platform_(platform), jobs_(jobs), cost_(cost), progress_(jobs.size()), boards_(platform.gpus()) {}
 
-// What each job did in the record, in shares of what was expected of it.
-std::vector<Progress> shares_of(const Platform& platform, const JobTable& jobs, const CostModel& cost,
-                                std::span<const Event> events) {
-  std::vector<Progress> out(jobs.size());
-  for (const Event& event : events) {
-    if (event.job == kNoJob || index(event.job) >= out.size()) continue;
-    Progress& job = out[index(event.job)];
+  void see(const Event& event) {
+    if (event.job == kNoJob || index(event.job) >= progress_.size()) return;
+    Progress& job = progress_[index(event.job)];
     if (event.kind == EventKind::kStarted) {
-      job.type = platform.type_of(event.gpu, event.where);
-      job.since = event.at;
-      if (job.ran && !cost.free()) job.since += std::max(Time{0}, jobs.job(event.job).restart);
+      comes(event);
+      if (job.ran && !cost_.free()) job.since += std::max(Time{0}, jobs_.job(event.job).restart);
       job.ran = true;
     } else if (event.kind == EventKind::kFoundRunning || event.kind == EventKind::kFoundWaiting) {
-      const TypeId type = platform.type_of(event.gpu, event.where);
-      if (const double whole = double(jobs.work(event.job, type).count()); whole > 0)
+      const TypeId type = platform_.type_of(event.gpu, event.where);
+      if (const double whole = double(jobs_.work(event.job, type).count()); whole > 0)
         job.share += std::max(0.0, 1 - double(event.left.count()) / whole);  // what it did before the record
-      if (event.kind == EventKind::kFoundRunning) job.type = type;
-      job.since = event.at;
+      if (event.kind == EventKind::kFoundRunning) comes(event);
       job.ran = true;
-    } else if (event.kind == EventKind::kStopped || event.kind == EventKind::kFinished) {
-      if (job.type == kNoType) continue;
-      const double whole = double(jobs.work(event.job, job.type).count());
-      const double ran = std::max(0.0, double((event.at - job.since).count()));
-      if (whole > 0) job.share += ran / whole;
-      job.type = kNoType;
+    } else if (event.kind == EventKind::kStopped || event.kind == EventKind::kFinished ||
+               event.kind == EventKind::kWithdrawn) {
+      if (job.type != kNoType) goes(event);
     }
   }
-  for (Progress& job : out)
-    if (job.share == 0 || std::abs(job.share - 1) < kRounding) job.share = 1;
-  return out;
-}
+
+  double of(std::size_t job) const {
+    const double share = progress_[job].share;
+    return share == 0 || std::abs(share - 1) < kRounding ? 1 : share;
+  }
+
+ private:
+  struct Progress {
+    Time since{};           // counted until
+    TypeId type = kNoType;  // where it runs; kNoType: nowhere
+    GpuId gpu = kNoGpu;
+    double share = 0;
+    bool ran = false;
+  };
+  struct Board {
+    std::vector<JobId> jobs;
+    int slices = 0;
+  };
+  int slices_of(TypeId type) const { return platform_.type(type).compute_slices; }
+
+  void count(JobId id, Time now) {
+    Progress& job = progress_[index(id)];
+    const double whole = double(jobs_.work(id, job.type).count()), ran = double((now - job.since).count());
+    if (ran <= 0) return;
+    const double others =
+        double(boards_[index(job.gpu)].slices - slices_of(job.type)) / platform_.model(job.gpu).gpu->compute_slices();
+    if (whole > 0) job.share += ran / whole / jobs_.job(id).crowding.factor(others);
+    job.since = now;
+  }
+  void count_neighbours(const Board& board, Time now) {
+    if (!jobs_.has_crowding()) return;
+    for (const JobId id : board.jobs) count(id, now);
+  }
+  void comes(const Event& event) {
+    Board& board = boards_[index(event.gpu)];
+    count_neighbours(board, event.at);
+    Progress& job = progress_[index(event.job)];
+    job.type = platform_.type_of(event.gpu, event.where);
+    job.gpu = event.gpu;
+    job.since = event.at;
+    board.jobs.push_back(event.job);
+    board.slices += slices_of(job.type);
+  }
+  void goes(const Event& event) {
+    Progress& job = progress_[index(event.job)];
+    Board& board = boards_[index(job.gpu)];
+    count_neighbours(board, event.at);
+    if (event.kind != EventKind::kWithdrawn) count(event.job, event.at);
+    std::erase(board.jobs, event.job);
+    board.slices -= slices_of(job.type);
+    job.type = kNoType;
+  }
+
+  const Platform& platform_;
+  const JobTable& jobs_;
+  const CostModel cost_;
+  std::vector<Progress> progress_;
+  std::vector<Board> boards_;
+};
 
 }  // namespace
 
@@ -56,7 +101,8 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
                                  std::vector<Layout> initial, double a, std::span<const Event> events,
                                  const Cluster& final) {
   const Workload& before = jobs.workload();
-  const std::vector<Progress> progress = shares_of(*platform, jobs, cost, events);
+  RecordedShares recorded(*platform, jobs, cost);
+  for (const Event& event : events) recorded.see(event);
   RecordedDay day;
   day.cost = cost;
   day.initial = std::move(initial);
@@ -86,7 +132,7 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
     job.deadline = arrival(j).deadline;
     expected.jobs.push_back(job);
     expected.names.push_back(before.name_of(j));
-    shares.push_back(progress[j].share);
+    shares.push_back(recorded.of(j));
     day.finish.push_back(final.states()[j].finish);
     day.joules.push_back(final.states()[j].joules);
     day.returned += first.at(before.name_of(j)) != j;

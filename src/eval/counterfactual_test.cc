@@ -63,6 +63,25 @@ TEST(Counterfactual, TheRecordedPolicyGivesTheRecord) {
     }
 }
 
+// What each job did is counted by who ran beside it; microseconds are rounded at every change.
+TEST(Counterfactual, TheRecordedPolicyGivesTheRecordWhereNeighboursSlowEachOther) {
+  const CostModel cost{CostModel::kHardware, {}};
+  Workload crowded = small_day();
+  for (std::size_t i = 0; i < crowded.jobs.size(); ++i) crowded.jobs[i].crowding = {0.1 * double(i % 8), 0.5};
+  const RecordedDay recorded = record("static+cedf", cost, crowded);
+  const auto day = recorded_day(recorded.platform, *recorded.jobs, cost, recorded.initial, recorded.result->summary.a,
+                                recorded.journal.events(), recorded.result->final);
+  ASSERT_TRUE(day) << day.error().what;
+  const auto again = live_again(*day, day->measured, "static+cedf", {{}, {}, true});
+  ASSERT_TRUE(again) << again.error().what;
+  const ReplayFidelity fidelity = fidelity_of(*day, *again, {});
+  EXPECT_LT(fidelity.p90_s, 1e-3);
+  EXPECT_NEAR(fidelity.total_energy, 0, 1e-6);
+  // The same day without neighbours is another one.
+  const RecordedDay apart = record("static+cedf", cost, small_day());
+  EXPECT_GT(std::abs(apart.result->summary.makespan_min - recorded.result->summary.makespan_min), 0.1);
+}
+
 // A record in which every job took half as long again as its arrival said: the events are those of the longer jobs.
 TEST(Counterfactual, MeasuredTimesForetellWhatExpectedOnesMiss) {
   const Workload expected = small_day();

@@ -21,7 +21,7 @@ struct World {
   std::shared_ptr<const JobTable> jobs;
 };
 
-World world(std::string_view spec, int count, double spread_min, std::uint64_t seed = 5) {
+World world(std::string_view spec, int count, double spread_min, std::uint64_t seed = 5, bool crowded = false) {
   World out{platform(spec), nullptr};
   Rng rng(seed);
   std::vector<Job> list;
@@ -29,6 +29,7 @@ World world(std::string_view spec, int count, double spread_min, std::uint64_t s
   for (int i = 0; i < count; ++i) {
     const double minutes = rng.uniform(1, 20);
     list.push_back(job(at, at + minutes * 3, linear(minutes)));
+    if (crowded) list.back().crowding = {rng.uniform(0, 1), rng.uniform(0, 1)};
     at += rng.uniform(0, spread_min);
   }
   out.jobs = bind(std::move(list), *out.fleet);
@@ -41,9 +42,13 @@ PolicyMaker bare(std::string name) {
 
 // The run of a simulation, stopped after its last arrival: the future of the fork is the rest of that run.
 TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
-  for (const char* name : {"planner", "static+cedf", "none+edf"}) {
-    SCOPED_TRACE(name);
-    const World w = world("4xa100-40gb", 60, 2);
+  for (const auto& [name, crowded] : {std::pair("planner", false),
+                                      {"static+cedf", false},
+                                      {"none+edf", false},
+                                      {"static+cedf", true},
+                                      {"none+edf", true}}) {
+    SCOPED_TRACE(fmt::format("{}{}", name, crowded ? ", where neighbours slow each other" : ""));
+    const World w = world("4xa100-40gb", 60, 2, 5, crowded);
     PolicyOptions options;
     options.arrivals = std::make_shared<ArrivalAverages>();
     ArrivalAverages arrivals_then;

@@ -16,7 +16,7 @@ constexpr double kScale = 3;           // around the runs seen: anything
 constexpr double kDeviation = 0.08;    // of a command's curve from the one that it is taken for
 constexpr double kDeviationSel = 0.4;  // the same from the mean of all curves, where the others are not weighed yet
 constexpr double kAlike = 0.7;         // log share within which deviations are alike
-constexpr double kLoad = 0.35, kLoadSd = 0.2;
+constexpr double kLoad = kUsualSlowdown, kLoadSd = 0.3;
 constexpr double kChange = 0.5;
 constexpr double kChangedNoise = 0.1;  // more noise of runs before a change: the curve may have changed as well
 constexpr double kFarNumber = 3;       // logarithms further apart count as this
@@ -244,6 +244,13 @@ TimeBelief RunModel::at(const RunPlace& place) const {
   out.sd = std::sqrt(std::max(0.0, variance) + std::max(0.0, square - mean * mean));
   out.noise = spread_.noise;
   return out;
+}
+
+double RunModel::slowdown(const RunPlace& place) const {
+  RunPlace alone = place, full = place;
+  alone.load = 0;
+  full.load = 1;
+  return at(full).log_s - at(alone).log_s;
 }
 
 double RunModel::launch_share() const {

@@ -9,8 +9,8 @@
 //   deviation   no curve is exactly the command's: 0.08 at each size, alike at near ones
 //   numbers     a slope for each (`--steps 300`), and an offset for each set of numbers; how much they matter is chosen
 //               by what explains the runs best, from a few values. Until runs say so a slope is more likely up than down
-//   neighbours  a factor that grows with the share of the board that others used: 0.35 in the logarithm for all of it,
-//               within 0.2, from copies of seven kinds side by side on an H200 (docs/learning-jobs.md)
+//   neighbours  a factor that grows with the share of the board that others used: 0.5 in the logarithm for all of it,
+//               within 0.3, from six kinds beside up to thirteen others on an H200 (docs/learning-jobs.md)
 //   change      0.5 where the program has changed between two runs
 //   noise       chosen like the weight of numbers; larger for old runs, and for one far off its like
 // Everything but the curve is Gaussian, so one factorisation serves all curves. Pure, deterministic.
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "eval/size_curves.h"
+#include "model/job.h"
 
 namespace smartmig {
 
@@ -28,7 +29,7 @@ using RunNumbers = std::array<double, kRunNumbers>;  // logarithms; 0 where ther
 
 struct RunPlace {
   double log_share = 0;  // of the GPU's compute
-  double load = 0;       // of the board, by others, on soft slices; 0..1
+  double load = 0;       // of the board, by others, on soft slices; 0..2
   RunNumbers numbers{};
 };
 
@@ -57,8 +58,9 @@ class RunModel {
   TimeBelief at(const RunPlace& place) const;
   // Covariances of what is not known of these places, row by row.
   std::vector<double> doubts(std::span<const RunPlace> places) const;
-  double launch_share() const;  // of the time on the whole GPU
-  WeightedCurve curve() const;  // posterior mean, without neighbours and numbers
+  double slowdown(const RunPlace& place) const;  // there, by a board full of others against none, in the logarithm
+  double launch_share() const;                   // of the time on the whole GPU
+  WeightedCurve curve() const;                   // posterior mean, without neighbours and numbers
 
  private:
   struct Spread {  // standard deviations

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "base/math.h"
+
 namespace smartmig {
 namespace {
 constexpr Time kLeastOverrun{1'000'000};
@@ -41,22 +43,19 @@ void Cluster::settle(GpuState& gpu) {
 // Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
 void Cluster::refresh_power(GpuId id, GpuState& gpu) {
   const Platform::Model& model = platform_->model(id);
-  int drawing = gpu.busy_slices;
-  if (jobs_->has_idle())
-    for (PlacementId p : gpu.busy)
-      if (jobs_->job(gpu.job_at[index(p)]).idle) drawing -= model.slices_of_placement[index(p)];
   gpu.added = 0;
-  gpu.weight = drawing;
+  gpu.weight = gpu.computing;
   if (!model.power.is_table()) {
     gpu.weight = 0;
     for (PlacementId p : gpu.busy) {
-      if (jobs_->job(gpu.job_at[index(p)]).idle) continue;
-      const double added = jobs_->added_watts(gpu.job_at[index(p)], model.type_of_placement[index(p)]);
+      const JobId job = gpu.job_at[index(p)];
+      if (jobs_->job(job).idle) continue;
+      const double added = jobs_->added_watts(job, model.type_of_placement[index(p)]) / crowding(job);
       gpu.added += added;
       gpu.weight += model.energy_weight(p, added);
     }
   }
-  gpu.watts = model.power.watts(drawing, gpu.added);
+  gpu.watts = model.power.watts(gpu.computing, gpu.added);
   gpu.active_per_weight = gpu.weight > 0 ? (gpu.watts - model.power.idle()) / gpu.weight : 0;
 }
 
@@ -98,7 +97,7 @@ void Cluster::apply(const Event& event) {
       return;
     case EventKind::kStopped: {
       JobState& job = states_[index(event.job)];
-      job.remaining = std::max(Time{0}, job.finish - std::max(now_, job.since));  // late by then: about to finish
+      job.remaining = std::max(Time{0}, time_left(event.job));  // late by then: about to finish
       leave_slice(event.job, job);
       job.phase = JobPhase::kQueued;
       job.stopped_in = decision_;
@@ -229,10 +228,61 @@ void Cluster::find(const Event& event) {
   take_slice(event, job);
 }
 
+double Cluster::crowding_of(JobId id) const {
+  const Crowding& crowding = jobs_->job(id).crowding;
+  if (crowding.log_slowdown == 0) return 1;
+  const JobState& job = states_[index(id)];
+  const Platform::Model& model = platform_->model(job.gpu);
+  const int others = gpus_[index(job.gpu)].computing - model.slices_of_placement[index(job.where)];
+  return crowding.factor(double(others) / model.gpu->compute_slices());
+}
+
+double Cluster::energy_weight(JobId id) const {
+  const JobState& job = states_[index(id)];
+  return platform_->model(job.gpu).energy_weight(job.where, jobs_->added_watts(id, job.type) / crowding(id));
+}
+
+void Cluster::book_joules(JobId id) {
+  JobState& job = states_[index(id)];
+  const double meter = gpus_[index(job.gpu)].meter;
+  job.joules += energy_weight(id) * (meter - job.meter_mark);
+  job.meter_mark = meter;
+}
+
+// Weights are about to change. REQUIRES: settled.
+void Cluster::book_crowded(const GpuState& gpu) {
+  if (!jobs_->has_crowding()) return;
+  for (PlacementId p : gpu.busy) book_joules(gpu.job_at[index(p)]);
+}
+
+// What computes on the GPU has changed: all that run there go on faster or slower from now. `came`: has its finish by the
+// job table; kNoJob: one went.
+void Cluster::crowd(GpuId id, GpuState& gpu, JobId came) {
+  const Platform::Model& model = platform_->model(id);
+  const int before = gpu.computing;
+  gpu.computing = gpu.busy_slices;
+  if (jobs_->has_idle())
+    for (PlacementId p : gpu.busy)
+      if (jobs_->job(gpu.job_at[index(p)]).idle) gpu.computing -= model.slices_of_placement[index(p)];
+  if (!jobs_->has_crowding()) return;
+  if (cost_.free()) identity_ = Identity();
+  const double more = double(gpu.computing - before) / model.gpu->compute_slices();
+  for (PlacementId p : gpu.busy) {
+    const JobId one = gpu.job_at[index(p)];
+    const double slows = jobs_->job(one).crowding.log_slowdown;
+    JobState& job = states_[index(one)];
+    const Time from = std::max(now_, job.since);
+    if (slows == 0 || job.finish <= from) continue;
+    const double factor = one == came ? crowding_of(one) : deterministic_exp(slows * more);
+    job.finish = from + rounded(double((job.finish - from).count()) * factor);
+  }
+}
+
 void Cluster::take_slice(const Event& event, JobState& job) {
   GpuState& gpu = gpus_[index(event.gpu)];
   const Platform::Model& model = platform_->model(event.gpu);
   settle(gpu);
+  book_crowded(gpu);
   job.phase = JobPhase::kRunning;
   job.type = model.type_of_placement[index(event.where)];
   job.gpu = event.gpu;
@@ -242,6 +292,7 @@ void Cluster::take_slice(const Event& event, JobState& job) {
   gpu.busy = model.gpu->subset(gpu.layout, gpu.busy.bits() | 1u << index(event.where));
   gpu.busy_slices += model.slices_of_placement[index(event.where)];
   job.meter_mark = gpu.meter;
+  crowd(event.gpu, gpu, event.job);
   refresh_power(event.gpu, gpu);
 }
 
@@ -249,11 +300,12 @@ void Cluster::leave_slice(JobId id, JobState& job) {
   GpuState& gpu = gpus_[index(job.gpu)];
   const Platform::Model& model = platform_->model(job.gpu);
   settle(gpu);
-  const int slices = model.slices_of_placement[index(job.where)];
-  job.joules += model.energy_weight(job.where, jobs_->added_watts(id, job.type)) * (gpu.meter - job.meter_mark);
+  book_joules(id);
+  book_crowded(gpu);
   gpu.job_at[index(job.where)] = kNoJob;
   gpu.busy = gpu.busy.without(job.where);
-  gpu.busy_slices -= slices;
+  gpu.busy_slices -= model.slices_of_placement[index(job.where)];
+  crowd(job.gpu, gpu, kNoJob);
   refresh_power(job.gpu, gpu);
   job.where = kNoPlacement;
   --running_;
@@ -300,7 +352,7 @@ Time Cluster::remaining_on(JobId id, TypeId type) const {
   const JobState& job = states_[index(id)];
   const Time whole = jobs_->work(id, type);
   if (job.type == kNoType || whole < Time{0}) return whole;
-  const Time left = job.phase == JobPhase::kRunning ? job.finish - std::max(now_, job.since) : job.remaining;
+  const Time left = time_left(id);
   const Time whole_there = jobs_->work(id, job.type);
   if (whole == whole_there) return left;
   if (whole_there == Time{0}) return Time{0};
@@ -331,9 +383,8 @@ double Cluster::attributed_joules(JobId id) const {
   const JobState& job = states_[index(id)];
   if (job.phase != JobPhase::kRunning) return job.joules;
   const GpuState& gpu = gpus_[index(job.gpu)];
-  const Platform::Model& model = platform_->model(job.gpu);
-  const double weight = model.energy_weight(job.where, jobs_->added_watts(id, job.type));
-  return job.joules + weight * (gpu.meter + gpu.active_per_weight * seconds(now_ - gpu.since) - job.meter_mark);
+  return job.joules +
+         energy_weight(id) * (gpu.meter + gpu.active_per_weight * seconds(now_ - gpu.since) - job.meter_mark);
 }
 
 std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gpu, PlacementId where) {

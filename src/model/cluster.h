@@ -5,9 +5,11 @@
 //
 // Progress  A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled only
 //           when the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps
-//           its finish to the microsecond.
+//           its finish to the microsecond. Where neighbours slow each other (Job::crowding) a finish is as of those that
+//           run now, and moves when one comes or goes; remaining times are those of the job table.
 // Energy    Each GPU is integrated lazily: watts of the interval that ended x its length, settled before anything
-//           changes. A job's share of the active watts (above idle) is by Platform::Model::energy_weight().
+//           changes. A job's share of the active watts (above idle) is by Platform::Model::energy_weight(). One that its
+//           neighbours slow draws less by as much: its work takes the same joules.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -49,6 +51,7 @@ struct GpuState {
   Layout target;  // what it is to become; equal to layout when nothing is under way
   Layout busy;
   int busy_slices = 0;
+  int computing = 0;             // of these, slices whose jobs compute something (Job::idle)
   double added = 0, weight = 0;  // sums over running jobs
   double watts = 0;
   double active_per_weight = 0;  // (watts - idle) / weight
@@ -149,21 +152,36 @@ class Cluster {
   JobId first_unfinished() const { return head_; }
   JobId next_unfinished(JobId id) const { return states_[index(id)].next; }
 
+  // How many times as long as by the job table a running job takes, beside those that run on its GPU now.
+  double crowding(JobId job) const { return jobs_->has_crowding() ? crowding_of(job) : 1; }
+  // Time by the job table that is left of one that ran, on the type where it runs or last ran.
+  Time time_left(JobId job) const {
+    const JobState& s = states_[index(job)];
+    if (s.phase != JobPhase::kRunning) return s.remaining;
+    const Time left = s.finish - std::max(now_, s.since);
+    return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
+  }
   // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
   // cannot run there.
   Time remaining_on(JobId job, TypeId type) const;
-  // When it would finish there: now + restart hold if it has progress and must resume + remaining.
+  // When it would finish there: now + restart hold if it has progress and must resume + remaining; of one that runs
+  // there, as expected now.
   Time finish_on(JobId job, TypeId type) const;
 
   double joules(GpuId gpu) const;  // up to now
   double total_joules() const;
   double attributed_joules(JobId job) const;
+  double energy_weight(JobId job) const;  // of a running one, in what its GPU draws above idle
 
  private:
   void settle(GpuState& gpu);
   void refresh_power(GpuId id, GpuState& gpu);
   void start(const Event& event);
   void find(const Event& event);
+  double crowding_of(JobId job) const;
+  void book_joules(JobId job);
+  void book_crowded(const GpuState& gpu);
+  void crowd(GpuId id, GpuState& gpu, JobId came);
   void take_slice(const Event& event, JobState& job);
   void leave_slice(JobId id, JobState& job);
   void remove_unfinished(JobId id);

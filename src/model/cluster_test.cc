@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/fixture.h"
 
 namespace smartmig {
@@ -50,6 +52,64 @@ TEST(Cluster, EnergyUsesTheWattsOfTheIntervalThatEnded) {
   EXPECT_NEAR(watt_minutes(d.cluster.attributed_joules(JobId(0))), 10 * 203.9 + 7.5 * 208.5 * 4 / 7, 1e-9);
   EXPECT_NEAR(watt_minutes(d.cluster.attributed_joules(JobId(1))), 7.5 * 208.5 * 3 / 7 + 6.5 * 165.3, 1e-9);
   EXPECT_EQ(d.cluster.gpus()[0].watts, 40);
+}
+
+Job crowded(double minutes, double log_slowdown, double beside) {
+  Job job = fixture::job(0, -1, {minutes, minutes, minutes, minutes, minutes});
+  job.crowding = {log_slowdown, beside};
+  return job;
+}
+
+TEST(Cluster, NeighboursSlowEachOtherWhereJobsSaySo) {
+  const double full = std::log(1.25) * 7;  // one seventh more of the board: 1.25 times as long
+  Desk d("1xa100-40gb", {crowded(10, full, 0), crowded(10, full, 1.0 / 7), crowded(10, 0, 0)}, {"1g@0+1g@1+1g@2"},
+         kHardware);
+  for (const unsigned job : {0u, 1u, 2u}) d.submit(0, job);
+  d.start(0, 0, 0, "1g@0");
+  EXPECT_NEAR(minutes(d.job(0).finish), 10, 1e-6);
+  d.start(4, 1, 0, "1g@1");
+  EXPECT_NEAR(minutes(d.job(0).finish), 4 + 1.25 * 6, 1e-6);
+  EXPECT_NEAR(minutes(d.job(1).finish), 14, 1e-6) << "its times are those beside one other";
+  EXPECT_NEAR(minutes(d.cluster.time_left(JobId(0))), 6, 1e-6) << "by the table";
+  d.start(6, 2, 0, "1g@2");
+  EXPECT_NEAR(minutes(d.job(0).finish), 6 + 1.25 * 5.5, 1e-6);
+  EXPECT_NEAR(minutes(d.job(1).finish), 6 + 1.25 * 8, 1e-6);
+  EXPECT_NEAR(minutes(d.job(2).finish), 16, 1e-6) << "one that says nothing is slowed by nobody";
+  d.cluster.apply(Event::finished(d.job(0).finish, JobId(0)));
+  EXPECT_NEAR(minutes(d.job(1).finish), 12.875 + 2.5, 1e-6);
+  d.stop(13.875, 1);
+  EXPECT_NEAR(minutes(d.job(1).remaining), 1.5, 1e-6);
+  d.finish(16, 2);
+  d.start(20, 1, 0, "1g@1");
+  EXPECT_NEAR(minutes(d.job(1).finish), 20 + 1.5 / 1.25, 1e-6) << "alone it is faster than by its table";
+}
+
+TEST(Cluster, WhoIsSlowedDrawsLessByAsMuch) {
+  // 20 W a slice above 100 W idle.
+  const double full = std::log(1.25) * 7;
+  Desk d("1xa100-40gb", {crowded(10, full, 0), crowded(10, full, 0)}, {"1g@0+1g@1"}, kHardware, "linear:100:20:700");
+  d.submit(0, 0);
+  d.submit(0, 1);
+  d.start(0, 0, 0, "1g@0");
+  EXPECT_NEAR(d.cluster.gpus()[0].watts, 120, 1e-9);
+  d.start(4, 1, 0, "1g@1");
+  EXPECT_NEAR(d.cluster.gpus()[0].watts, 132, 1e-6) << "two at four fifths of their speed";
+  d.finish(11.5, 0);
+  EXPECT_NEAR(d.cluster.gpus()[0].watts, 120, 1e-6);
+  d.finish(15.5, 1);
+  for (const unsigned job : {0u, 1u})
+    EXPECT_NEAR(d.cluster.attributed_joules(JobId(job)), 20 * 600, 1e-3) << "its work takes the same joules";
+}
+
+TEST(Cluster, WhatComputesNothingSlowsNobody) {
+  Job idle = fixture::job(0, -1, {10, 10, 10, 10, 10});
+  idle.idle = true;
+  Desk d("1xa100-40gb", {crowded(10, 2, 0), idle}, {"1g@0+1g@1"}, kHardware);
+  d.submit(0, 0);
+  d.submit(0, 1);
+  d.start(0, 0, 0, "1g@0");
+  d.start(0, 1, 0, "1g@1");
+  EXPECT_EQ(d.job(0).finish, min(10));
 }
 
 TEST(Cluster, JoulesAreRightBetweenEvents) {

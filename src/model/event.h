@@ -25,7 +25,7 @@ enum class EventKind : std::uint8_t {
   kBlocked,    // gpu takes no new job and no reshape; what runs there runs on
   kUnblocked,  // gpu
   // A world that was there before its Cluster (a restarted daemon, `decide`, `eta`): what a submitted job has done.
-  kFoundRunning,  // job runs on gpu, where, with `left` to go
+  kFoundRunning,  // job runs on gpu, where, with `left` to go by the job table
   kFoundWaiting,  // job waits and has progress: `left` to go on a slice like `where` of gpu, which need not exist
 };
 inline constexpr std::size_t kEventKinds = 13;

@@ -11,6 +11,19 @@ namespace smartmig {
 inline constexpr int kMaxComputeSlices = 8;
 inline constexpr Time kCannotRun{-1};
 
+// How others slow a job on a board whose slices are soft (MPS): beside others with x of the board's compute slices it takes
+// exp(log_slowdown * (x - beside)) times its `work`. Slices of half the memory count whole, so x may be near 2.
+inline constexpr double kUsualSlowdown =
+    0.5;  // of jobs that nothing is known of, in the logarithm: docs/learning-jobs.md
+inline constexpr double kMostSlowdown = 2, kMostBeside = 2;
+
+struct Crowding {
+  double log_slowdown = 0;  // beside a board's worth of others, against alone; 0: nobody slows it; to kMostSlowdown
+  double beside = 0;        // x of the runs that `work` was measured on
+
+  double factor(double others) const;
+};
+
 struct Job {
   Time submit{};
   Time deadline = kNever;         // absolute and soft; may lie before submit; kNever: none
@@ -22,11 +35,12 @@ struct Job {
     w.fill(kCannotRun);
     return w;
   }();
-  int kind = -1;                  // index into Workload::kinds; -1: none
-  int mem_mib = -1;               // -1: unknown, then the kind's table, else fits everywhere
-  bool patient = false;           // may wait while it has time, where that saves energy
-  Time restart{-1};               // cost of resuming after a preemption (hardware costs); negative: never preempted
-  bool idle = false;              // it holds its slice and computes nothing: what dead processes hold (serve/daemon)
+  int kind = -1;         // index into Workload::kinds; -1: none
+  int mem_mib = -1;      // -1: unknown, then the kind's table, else fits everywhere
+  bool patient = false;  // may wait while it has time, where that saves energy
+  Crowding crowding;     // by its neighbours
+  Time restart{-1};      // cost of resuming after a preemption (hardware costs); negative: never preempted
+  bool idle = false;  // it holds its slice and computes nothing: suspended, or what dead processes hold (serve/daemon)
   std::uint64_t reservation = 0;  // tag of the reservation of GPUs that it runs in (policy/reserved_gpus.h); 0: none
 
   // By compute slices - 1: the share of its time that a run on that size is worth for what it teaches of the job's like

@@ -74,6 +74,7 @@ std::string JobTable::why_nowhere(const Job& job, int memory, const Platform& pl
 
 Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
   has_idle_ |= workload_->jobs[row].idle;
+  has_crowding_ |= workload_->jobs[row].crowding.log_slowdown != 0;
   const Workload& jobs = *workload_;
   const Job& job = jobs.jobs[row];
   const int memory = job.mem_mib >= 0 ? job.mem_mib : kind_memory_[std::size_t(job.kind + 1)];

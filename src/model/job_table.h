@@ -38,7 +38,8 @@ class JobTable {
   double added_watts(JobId id, TypeId type) const {
     return added_.empty() ? 0 : added_[std::size_t(workload_->jobs[index(id)].kind + 1) * types_ + index(type)];
   }
-  bool has_idle() const { return has_idle_; }  // some job is, or was, one that draws nothing
+  bool has_idle() const { return has_idle_; }          // some job is, or was, one that draws nothing
+  bool has_crowding() const { return has_crowding_; }  // some job is, or was, slowed by its neighbours
   int mem_mib(JobId id) const { return mem_mib_.empty() ? -1 : mem_mib_[index(id)]; }
 
  private:
@@ -60,7 +61,7 @@ class JobTable {
   std::shared_ptr<const GpuModel> reference_;
   std::vector<Scaling> scaling_;  // [kind + 1][type]
   std::vector<int> kind_memory_;  // [kind + 1]; -1 unknown
-  bool additive_ = false, has_idle_ = false;
+  bool additive_ = false, has_idle_ = false, has_crowding_ = false;
   std::size_t types_ = 0;
   std::vector<Time> work_;     // [job][type]
   std::vector<double> added_;  // [kind + 1][type]; empty when every power model is a table

@@ -68,6 +68,9 @@ Result<Ok> validate(const Workload& workload) {
     if (job.kind < -1 || job.kind >= int(workload.kinds.size()))
       return wrong("has a kind that is not in the list of kinds");
     if (job.mem_mib < -1) return wrong("memory must not be negative");
+    const auto [slows, beside] = job.crowding;
+    if (!(slows >= 0 && slows <= kMostSlowdown && beside >= 0 && beside <= kMostBeside))
+      return wrong("how neighbours slow it must lie between 0 and 2, and so must what it was measured beside");
     if (job.restart > most) return wrong("the restart time must not exceed 1e10 s");
   }
   std::unordered_set<std::string_view> seen;
@@ -93,6 +96,9 @@ std::uint64_t hash_of(const Workload& workload) {
     h = mix64(h, kind_hashes[std::size_t(job.kind + 1)]);
     h = mix64(h, std::uint64_t(job.mem_mib));
     h = mix64(h, std::uint64_t(job.restart < Time{0} ? -1 : job.restart.count()));
+    if (job.crowding.log_slowdown == 0) continue;
+    h = mix64(h, std::bit_cast<std::uint64_t>(job.crowding.log_slowdown));
+    h = mix64(h, std::bit_cast<std::uint64_t>(job.crowding.beside));
   }
   return h;
 }

@@ -25,10 +25,9 @@ int bin_of(const std::array<double, N>& edges, double x) {
 }
 
 // Share of a job's work that is left.
-double left_share(const Cluster& cluster, const JobState& state, std::span<const Time> work) {
+double left_share(const Cluster& cluster, JobId job, const JobState& state, std::span<const Time> work) {
   if (state.type == kNoType) return 1;
-  const Time left =
-      state.phase == JobPhase::kRunning ? state.finish - std::max(cluster.now(), state.since) : state.remaining;
+  const Time left = cluster.time_left(job);
   const Time whole = work[index(state.type)];
   return whole > Time{0} ? double(left.count()) / double(whole.count()) : 0;
 }
@@ -177,7 +176,7 @@ void Observer::paper(const Cluster& cluster, std::span<float> out) {
     const auto work = jobs.work_row(id);
     const Time deadline = jobs.job(id).deadline;
     if (deadline < cluster.now()) late_ += cluster.now() - deadline;
-    const double left = left_share(cluster, state, work);
+    const double left = left_share(cluster, id, state, work);
     const double until = deadline == kNever ? HUGE_VAL : minutes(deadline - cluster.now());
     ++histogram[std::size_t(bin_of(kPaperEdges, until))];
     for (std::size_t size = 0; size < 3; ++size) {
@@ -215,7 +214,7 @@ void Observer::rich(const Cluster& cluster, std::span<float> out) {
     }
     const std::size_t cls = std::size_t(classes_.of(jobs, id) - 1);
     const Time whole = work[index(whole_)];
-    const double remaining = whole < Time{0} ? 0 : left_share(cluster, state, work) * minutes(whole);
+    const double remaining = whole < Time{0} ? 0 : left_share(cluster, id, state, work) * minutes(whole);
     const double slack = deadline == kNever ? HUGE_VAL : minutes(deadline - now) - remaining;
     ++histogram[cls * kBins + std::size_t(bin_of(kSlackEdges, slack) * kWorkBins + bin_of(kWorkEdges, remaining))];
     backlog[cls] += remaining;

@@ -76,6 +76,26 @@ TEST(Journal, KnowsWhichJobsArePatient) {
   EXPECT_EQ(journal_text((*read)->record), text);
 }
 
+TEST(Journal, KnowsHowNeighboursSlowJobs) {
+  std::string text = journal_text(test_run().record);
+  const auto at = text.find(",\"restart\":");
+  ASSERT_NE(at, text.npos);
+  const auto end = text.find('}', at);
+  const std::string plain = text;
+  text.insert(end, ",\"log_slowdown\":0.1,\"beside\":0.8571428571428571");
+  const auto read = replay(text);
+  ASSERT_TRUE(read) << read.error().what;
+  const auto& jobs = (*read)->record.jobs->workload().jobs;
+  EXPECT_EQ(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.crowding.log_slowdown == 0.1; }),
+            1);
+  EXPECT_EQ(journal_text((*read)->record), text);
+  for (const char* wrong :
+       {",\"log_slowdown\":3,\"beside\":0", ",\"log_slowdown\":0.1", ",\"log_slowdown\":0.1,\"beside\":-1"}) {
+    std::string other = plain;
+    EXPECT_FALSE(replay(other.insert(end, wrong))) << wrong;
+  }
+}
+
 TEST(Journal, AStopAndStartInOneDecisionStaysAMoveOrASizeChange) {
   const auto read = replay(journal_text(test_run().record));
   ASSERT_TRUE(read) << read.error().what;

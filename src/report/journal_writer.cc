@@ -95,6 +95,8 @@ void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name
   put(out, ",\"restart\":");
   put_time_or_null(out, job.restart);
   if (job.patient) put(out, ",\"patient\":1");
+  if (job.crowding.log_slowdown != 0)
+    put(out, ",\"log_slowdown\":{},\"beside\":{}", job.crowding.log_slowdown, job.crowding.beside);
 }
 
 std::string JournalWriter::event(std::size_t seq, const Event& event, std::size_t number, const Job* job,

@@ -25,6 +25,10 @@ class CompletionHeap {
     heap_.push_back({finish, job});
     up(heap_.size() - 1, {finish, job});
   }
+  void move(JobId job, Time finish) {
+    remove(job);
+    push(job, finish);
+  }
   void pop() { remove_at(0); }
   void remove(JobId job) { remove_at(position_[index(job)]); }
 

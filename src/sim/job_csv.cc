@@ -1,5 +1,6 @@
 #include "sim/job_csv.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <iterator>
@@ -17,11 +18,15 @@ namespace {
 
 constexpr const char* kColumns[] = {"job_id",    "submit_s",  "deadline_s", "kind",    "work_1g_s", "work_2g_s",
                                     "work_3g_s", "work_4g_s", "work_7g_s",  "mem_mib", "restart_s"};
-enum Column { kId, kSubmit, kDeadline, kKind, kWork, kMemory = kWork + 5, kRestart };
+constexpr const char* kCrowdColumns[] = {"log_slowdown", "beside"};  // after these, both or none
+enum Column { kId, kSubmit, kDeadline, kKind, kWork, kMemory = kWork + 5, kRestart, kSlowdown, kBeside };
 constexpr std::array<int, 5> kSizes = {1, 2, 3, 4, 7};
 
 Result<Ok> check_header(const CsvReader& csv) {
-  const auto& header = csv.header();
+  auto header = csv.header();
+  if (header.size() == std::size(kColumns) + std::size(kCrowdColumns) &&
+      std::equal(std::begin(kCrowdColumns), std::end(kCrowdColumns), header.begin() + std::size(kColumns)))
+    header.resize(std::size(kColumns));
   for (std::size_t i = 0; i < header.size(); ++i) {
     bool known = false;
     for (const char* column : kColumns) known |= header[i] == column;
@@ -63,6 +68,13 @@ Result<Time> time_at(const CsvReader& csv, int column, bool negative_allowed) {
   return *time;
 }
 
+Result<double> number_at(const CsvReader& csv, int column, double most) {
+  const auto value = parse_double(csv.text(column));
+  if (!value || !(*value >= 0 && *value <= most))
+    return csv.error(column, fmt::format("'{}' is not a number from 0 to {}", csv.text(column), most));
+  return *value;
+}
+
 Result<Job> read_row(const CsvReader& csv) {
   Job job;
   SMARTMIG_TRY(job.submit, time_at(csv, kSubmit, false));
@@ -84,6 +96,12 @@ Result<Job> read_row(const CsvReader& csv) {
   }
   if (!csv.empty(kRestart)) {
     SMARTMIG_TRY(job.restart, time_at(csv, kRestart, false));
+  }
+  if (csv.header().size() > kSlowdown && !csv.empty(kSlowdown)) {
+    SMARTMIG_TRY(job.crowding.log_slowdown, number_at(csv, kSlowdown, kMostSlowdown));
+    if (!csv.empty(kBeside)) {
+      SMARTMIG_TRY(job.crowding.beside, number_at(csv, kBeside, kMostBeside));
+    }
   }
   return job;
 }
@@ -175,8 +193,11 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
 }
 
 Result<std::string> to_job_csv(const Workload& workload) {
+  const bool crowded = std::any_of(workload.jobs.begin(), workload.jobs.end(),
+                                   [](const Job& job) { return job.crowding.log_slowdown != 0; });
   std::string out =
-      fmt::format("# gpu={}\n# days={}\n{}\n", workload.reference_gpu, workload.days, fmt::join(kColumns, ","));
+      fmt::format("# gpu={}\n# days={}\n{}", workload.reference_gpu, workload.days, fmt::join(kColumns, ","));
+  out += crowded ? fmt::format(",{}\n", fmt::join(kCrowdColumns, ",")) : "\n";
   std::vector<std::string> kinds{""};
   for (const std::string& kind : workload.kinds) {
     SMARTMIG_TRY(std::string text, quoted(kind));
@@ -199,7 +220,12 @@ Result<std::string> to_job_csv(const Workload& workload) {
       return invalid("job {} runs on a slice size for which a job CSV has no column (1, 2, 3, 4 and 7)",
                      workload.name_of(i));
     out += job.mem_mib < 0 ? "," : fmt::format(",{}", job.mem_mib);
-    out += job.restart < Time{0} ? ",\n" : ',' + format_seconds(job.restart) + '\n';
+    out += job.restart < Time{0} ? "," : ',' + format_seconds(job.restart);
+    if (crowded && job.crowding.log_slowdown != 0)
+      out += fmt::format(",{},{}", job.crowding.log_slowdown, job.crowding.beside);
+    else if (crowded)
+      out += ",,";
+    out += '\n';
   }
   return out;
 }

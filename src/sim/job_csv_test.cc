@@ -146,6 +146,27 @@ TEST(JobCsv, RefusesAndNamesThePlace) {
   }
 }
 
+TEST(JobCsv, TwoMoreColumnsSayHowNeighboursSlowAJob) {
+  const std::string header = kHeader.substr(0, kHeader.size() - 1) + ",log_slowdown,beside\n";
+  const auto read =
+      read_csv_text(header + "a,0,1,k,1,1,1,1,1,,,0.5,0.25\nb,0,1,k,1,1,1,1,1,,,0.5,\nc,0,1,k,1,1,1,1,1,,,,\n");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->jobs[0].crowding.log_slowdown, 0.5);
+  EXPECT_EQ(read->jobs[0].crowding.beside, 0.25);
+  EXPECT_EQ(read->jobs[1].crowding.beside, 0);
+  EXPECT_EQ(read->jobs[2].crowding.log_slowdown, 0);
+  const auto text = to_job_csv(*read);
+  ASSERT_TRUE(text) << text.error().what;
+  const auto again = read_csv_text(*text);
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(to_job_csv(*again).value(), *text);
+  EXPECT_EQ(again->jobs[0].crowding.log_slowdown, 0.5);
+  for (const char* row : {"a,0,1,k,1,1,1,1,1,,,3,0\n", "a,0,1,k,1,1,1,1,1,,,-0.5,0\n", "a,0,1,k,1,1,1,1,1,,,x,\n"})
+    EXPECT_NE(read_csv_text(header + row).error().what.find("log_slowdown"), std::string::npos) << row;
+  EXPECT_NE(read_csv_text(header + "a,0,1,k,1,1,1,1,1,,,1,9\n").error().what.find("beside"), std::string::npos);
+  EXPECT_FALSE(read_csv_text(kHeader.substr(0, kHeader.size() - 1) + ",log_slowdown\n"));
+}
+
 TEST(JobCsv, AnEmptyListIsAWorkload) {
   const auto workload = read_csv_text(kHeader);
   ASSERT_TRUE(workload) << workload.error().what;

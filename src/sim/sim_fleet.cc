@@ -1,6 +1,7 @@
 #include "sim/sim_fleet.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/reconfig.h"
 
@@ -24,7 +25,21 @@ SimFleet::SimFleet(const Cluster& cluster)
     if (cluster.state(job).phase == JobPhase::kRunning) completions_.push(job, cluster.state(job).finish);
 }
 
+void SimFleet::expect_anew(const Cluster& cluster, GpuId gpu) {
+  const GpuState& state = cluster.gpu(gpu);
+  for (const PlacementId p : state.busy) {
+    const JobId job = state.job_at[index(p)];
+    if (completions_.contains(job)) completions_.move(job, cluster.state(job).finish);
+  }
+}
+
+void SimFleet::look_after_end(const Cluster& cluster) {
+  const JobId ended = std::exchange(ended_, kNoJob);
+  if (ended != kNoJob && cluster.jobs().has_crowding()) expect_anew(cluster, cluster.state(ended).gpu);
+}
+
 bool SimFleet::next(const Cluster& cluster, Event& event) {
+  look_after_end(cluster);
   const auto& jobs = cluster.jobs().workload().jobs;
   if (arrived_ == jobs.size() && cluster.unfinished() == 0) return false;
 
@@ -37,7 +52,7 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
     if (std::min({completion, operation, arrival}) > horizon_) return false;
     if (completion <= operation && completion <= arrival) {
       if (completion == kNever) return false;
-      event = Event::finished(completion, completions_.top().job);
+      event = Event::finished(completion, ended_ = completions_.top().job);
       completions_.pop();
       return true;
     }
@@ -58,8 +73,9 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
 
 bool SimFleet::also_happens(const Cluster& cluster, Event& event) {
   if (cluster.cost().free()) return false;
+  look_after_end(cluster);
   if (event.kind == EventKind::kFinished && !completions_.empty() && completions_.top().finish <= cluster.now()) {
-    event = Event::finished(cluster.now(), completions_.top().job);
+    event = Event::finished(cluster.now(), ended_ = completions_.top().job);
     completions_.pop();
     return true;
   }
@@ -86,9 +102,11 @@ void SimFleet::begin(const Cluster& cluster, const Event& action, std::vector<Ev
   switch (action.kind) {
     case EventKind::kStarted:
       completions_.push(action.job, cluster.state(action.job).finish);
+      if (cluster.jobs().has_crowding()) expect_anew(cluster, action.gpu);
       return;
     case EventKind::kStopped:
       completions_.remove(action.job);
+      if (cluster.jobs().has_crowding()) expect_anew(cluster, cluster.state(action.job).gpu);
       return;
     case EventKind::kReshapeAsked: {
       if (!cluster.cost().free()) return reshapes_.asked(action.gpu);

@@ -39,8 +39,12 @@ class SimFleet : public Fleet {
   // Starts the next operation of every GPU on its way to its target where one is possible; true if `event` tells of a
   // destroy.
   bool begin_operations(const Cluster& cluster, Time clock, Event& event);
+  // Who ran beside one that came or went ends at another time, where neighbours slow each other.
+  void expect_anew(const Cluster& cluster, GpuId gpu);
+  void look_after_end(const Cluster& cluster);
 
   Time horizon_ = kNever;
+  JobId ended_ = kNoJob;  // told last, and its neighbours have not been looked at since
   std::size_t arrived_ = 0;
   CompletionHeap completions_;
   std::priority_queue<Operation, std::vector<Operation>, std::greater<>> operations_;

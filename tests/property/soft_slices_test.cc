@@ -1,12 +1,28 @@
 // Soft slices of half the memory in the simulator, for each policy that chooses sizes.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/rng.h"
 #include "policy/registry.h"
 #include "sim/simulate.h"
+#include "support/cases.h"
 #include "support/fixture.h"
 
 namespace smartmig {
 namespace {
+
+// Each job in order of arrival to the first free slice.
+struct FirstFree : Policy {
+  void decide(const Cluster& cluster, Plan& plan) override {
+    Layout free = cluster.gpus()[0].free();
+    for (JobId job = cluster.first_unfinished(); job != kNoJob && !free.empty(); job = cluster.next_unfinished(job)) {
+      if (cluster.state(job).phase != JobPhase::kQueued) continue;
+      plan.starts.push_back({job, GpuId(0), *free.begin()});
+      free = free.without(*free.begin());
+    }
+  }
+};
 
 double makespan_min(const char* gpus, const char* policy, int jobs, int mem_mib) {
   const auto platform = fixture::platform(gpus);
@@ -58,6 +74,60 @@ TEST(SoftSlices, PlannersUnderPaperCosts) {
     ASSERT_TRUE(result) << result.error().what;
     EXPECT_EQ(result->refused, 0u) << result->last_refusal;
     EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+  }
+}
+
+// Jobs of one board in order of arrival, so many at a time, beside each other: what each has left of its table shrinks at a
+// rate by who runs, in small steps of plain arithmetic.
+std::vector<double> ends_by_small_steps(const std::vector<Job>& jobs, std::size_t at_a_time) {
+  std::vector<double> left, ends(jobs.size(), -1);
+  for (const Job& job : jobs) left.push_back(minutes(job.work_on(1)));
+  std::vector<std::size_t> running;
+  std::size_t next = 0;
+  for (double now = 0, step = 1e-4; next < jobs.size() || !running.empty(); now += step) {
+    while (running.size() < at_a_time && next < jobs.size() && minutes(jobs[next].submit) <= now)
+      running.push_back(next++);
+    const double others = double(running.size()) - 1;
+    for (const std::size_t j : running) {
+      const Crowding& c = jobs[j].crowding;
+      left[j] -= step / std::exp(c.log_slowdown * (others / 7 - c.beside));
+      if (left[j] <= 0) ends[j] = now + step;
+    }
+    std::erase_if(running, [&](std::size_t j) { return left[j] <= 0; });
+  }
+  return ends;
+}
+
+TEST(SoftSlices, NeighboursSlowEachOtherAsBySmallSteps) {
+  const auto platform = fixture::platform("1xh200-141gb-soft");
+  const CostModel cost{CostModel::kHardware, Time{0}};
+  for (std::uint64_t seed = 1; seed <= std::uint64_t(cases(6)); ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    std::vector<Job> jobs;
+    double at = 0;
+    for (int i = 0; i < 30; ++i) {
+      const double work = rng.uniform(0.5, 10);
+      jobs.push_back(fixture::job(at += rng.exponential(0.4), -1, {work, work, work, work, work}));
+      jobs.back().mem_mib = 4000;
+      if (rng.below(4) != 0) jobs.back().crowding = {rng.uniform(0, 1.5), rng.uniform(0, 1.5)};
+    }
+    const std::vector<Layout> fourteen{fixture::layout(
+        *platform, 0,
+        "1g.8gb@0+1g.8gb@1+1g.8gb@2+1g.8gb@3+1g.8gb@4+1g.8gb@5+1g.8gb@6+1g.8gb@7+1g.8gb@8+1g.8gb@9+1g.8gb@10+1g.8gb@11+"
+        "1g.8gb@12+1g.8gb@13")};
+    FirstFree policy;
+    const auto workload = std::make_shared<Workload>();
+    workload->reference_gpu = "h200-141gb";
+    workload->jobs = jobs;
+    auto bound = JobTable::bind(workload, *platform);
+    ASSERT_TRUE(bound) << bound.error().what;
+    const auto table = std::make_shared<const JobTable>(std::move(*bound));
+    const auto result = simulate({platform, table, cost, fourteen, 2e-7}, policy);
+    ASSERT_TRUE(result) << result.error().what;
+    const std::vector<double> ends = ends_by_small_steps(jobs, 14);
+    for (std::size_t j = 0; j < jobs.size(); ++j)
+      EXPECT_NEAR(minutes(result->final.states()[j].finish), ends[j], 0.02) << "job " << j;
   }
 }
 

@@ -64,6 +64,8 @@ void print_history(const Json& history, double now) {
   std::string words = runs > 0 ? fmt::format("from {:.0f} run{}", runs, runs == 1 ? "" : "s")
                                : fmt::format("it has not run yet; from {:.0f} runs of commands like it", borrowed);
   words += fmt::format("; launch {}", precise_words(number_at(history, "launch_s").value_or(0)));
+  if (const auto slowdown = number_at(history, "slowdown"))
+    words += fmt::format("; {:.2f} times as long beside a full board as alone", *slowdown);
   if (const auto memory = number_at(history, "mem_mib")) words += fmt::format("; GPU memory {:.0f} MiB", *memory);
   if (const auto error = number_at(history, "mean_error"))
     words += fmt::format("; predictions off by {:.0f} % on average", 100 * *error);

@@ -69,12 +69,16 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.deadline_made_up = made_up;
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
-  job.idle = is_phantom(record.id);
+  job.idle = is_phantom(record.id) || record.suspended;
   if (!record.spec.deadline) job.teaches = record.work.teaches;
   job.reservation = reservation_tag(record.spec.reservation);
-  const double whole_s = seconds(record.work.estimate) * record.work.remaining;
+  const int of = reference.compute_slices();
+  if (sharing_.crowds()) job.crowding = {record.work.log_slowdown, sharing_.others(1, of)};
+  // A time that was told for the whole GPU is that of a job alone on it; the others are as beside a full board.
+  const double told = record.work.source == EstimateSource::kGiven ? 1 / job.crowding.factor(0) : 1;
+  const double whole_s = seconds(record.work.estimate) * record.work.remaining * told;
   const std::string& kind = record.spec.kind;
-  const int whole = std::min(reference.compute_slices(), kMaxComputeSlices);
+  const int whole = std::min(of, kMaxComputeSlices);
   if (measured_on(kind, reference.tables())) {
     const KindCurve curve = curve_of(kind, reference.tables());
     curve.set_work(job, curve.largest, whole_s);
@@ -86,8 +90,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
       job.work[std::size_t(k - 1)] = from_seconds(whole_s * record.work.shape[std::size_t(k - 1)]);
   } else {
     for (int k = 1; k <= whole; ++k)
-      job.work[std::size_t(k - 1)] =
-          from_seconds(whole_s * std::pow(1 / sharing_.share(k, reference.compute_slices()), kUnknownExponent));
+      job.work[std::size_t(k - 1)] = from_seconds(whole_s * std::pow(1 / sharing_.share(k, of), kUnknownExponent));
   }
   for (Time& time : job.work)
     if (time >= Time{0}) time += resume_time(record);

@@ -46,5 +46,27 @@ TEST(Belief, WhatALikeCommandTookIsTakenAsItWas) {
   EXPECT_DOUBLE_EQ(seconds(all.time_on(record, 1)), 5400) << "history knows what slices may use";
 }
 
+TEST(Belief, NeighboursCountWhereTheyUseTheSameSms) {
+  JobRecord record = an_hour_of("");
+  record.work.log_slowdown = 0.7;
+  for (const BoardSharing sharing : {BoardSharing{}, BoardSharing{true, 1}})
+    EXPECT_EQ(belief_of("1xh200-141gb", sharing).job_of(record, kNeverUnix).crowding.log_slowdown, 0);
+  const Belief shared = belief_of("1xh200-141gb", {true, 7});
+  EXPECT_EQ(shared.job_of(record, kNeverUnix).crowding.log_slowdown, 0.7);
+  EXPECT_NEAR(seconds(shared.time_on(record, 7)), 3600, 1e-6) << "a guess is taken as it is";
+  record.work.source = EstimateSource::kGiven;
+  const Job told = shared.job_of(record, kNeverUnix);
+  EXPECT_NEAR(seconds(told.work_on(7)) * told.crowding.factor(0), 3600, 1e-5) << "what its owner told is a time alone";
+  EXPECT_GT(seconds(told.work_on(7)), 1.8 * 3600);
+}
+
+TEST(Belief, ASuspendedJobComputesNothing) {
+  JobRecord record = an_hour_of("");
+  const Belief belief = belief_of("1xh200-141gb", {});
+  EXPECT_FALSE(belief.job_of(record, kNeverUnix).idle);
+  record.suspended = Time{1};
+  EXPECT_TRUE(belief.job_of(record, kNeverUnix).idle);
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/job.h"
+
 namespace smartmig {
 
 void BoardLoad::began(std::uint64_t job, double share, UnixTime at) { runs_.push_back({job, share, at, kNeverUnix}); }
@@ -20,7 +22,7 @@ double BoardLoad::ended(std::uint64_t job, UnixTime at) {
   for (const Run& run : runs_)
     if (run.until == kNeverUnix) earliest = std::min(earliest, run.from);
   std::erase_if(runs_, [&](const Run& run) { return run.until <= earliest; });
-  return until > from ? std::min(1.0, others / seconds(until - from)) : 0;
+  return until > from ? std::min(kMostBeside, others / seconds(until - from)) : 0;
 }
 
 }  // namespace smartmig

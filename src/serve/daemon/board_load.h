@@ -12,7 +12,8 @@ namespace smartmig {
 class BoardLoad {
  public:
   void began(std::uint64_t job, double share, UnixTime at);  // share: of the board's compute slices
-  // The job has left the board. The mean share that others had meanwhile, 0..1; 0 of one that is not known here.
+  // The job has left the board. The mean share that others had meanwhile, 0..2 (slices of half the memory count whole);
+  // 0 of one that is not known here.
   double ended(std::uint64_t job, UnixTime at);
 
  private:

@@ -49,6 +49,7 @@ void Estimates::estimate(JobRecord& job) {
   const Forecast known = forecast(job);
   job.work.shape = {};
   for (std::size_t k = 0; k < job.work.teaches.size(); ++k) job.work.teaches[k] = float(known.sizes[k].teaches);
+  job.work.log_slowdown = known.log_slowdown;
   const bool kind_known = SpeedTable::builtin().has(spec.kind);
   if (known.whole_s && (known.runs > 0 || !kind_known))
     for (std::size_t k = 0; k < job.work.shape.size(); ++k)
@@ -73,16 +74,16 @@ void Estimates::estimate(JobRecord& job) {
 }
 
 bool Estimates::refresh(JobRecord& job) {
-  const auto before = job.work;
+  auto before = job.work;
   const int memory = job.memory.mib;
   estimate(job);
   const auto differs = [](double a, double b) { return std::abs(a - b) > kAnotherTime * std::max(a, b); };
   bool other = memory != job.memory.mib || differs(seconds(before.estimate), seconds(job.work.estimate));
   for (std::size_t k = 0; k < job.work.shape.size(); ++k) other |= differs(before.shape[k], job.work.shape[k]);
   if (other) return true;
-  const auto teaches = job.work.teaches;
+  before.teaches = job.work.teaches;
+  before.log_slowdown = job.work.log_slowdown;
   job.work = before;
-  job.work.teaches = teaches;
   return false;
 }
 
@@ -108,7 +109,7 @@ void Estimates::learn_from(const JobRecord& job) {
   // Of another model, or with more memory and SMs: what it would have been on the first model, as the table has it.
   const Time here = table.work(row, type), there = table.job(row).work_on(run.slices);
   if (here <= Time{0}) return;
-  const double planned_s = seconds(here), took_s = std::max(run.ran_s, 1e-6);
+  const double planned_s = seconds(here) * table.job(row).crowding.factor(run.load), took_s = std::max(run.ran_s, 1e-6);
   if (planned_s > 0)
     errors_.try_emplace(job.work.source, error_histogram())
         .first->second.observe(std::abs(deterministic_log(took_s / planned_s)));
@@ -147,6 +148,7 @@ Estimates::Known Estimates::known_of(const std::vector<std::string>& command, st
   out.of = question(kind).of;
   out.forecast = history_.forecast(out.key, question(kind));
   out.last = history_.last_runs(out.key.signature);
+  out.shared_board = session_.belief().sharing().crowds();
   out.changes = history_.changes(out.key.signature);
   return out;
 }

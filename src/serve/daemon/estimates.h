@@ -37,6 +37,7 @@ class Estimates {
     Forecast forecast;
     std::vector<PredictedRun> last;  // oldest first
     int changes = 0, of = 7;
+    bool shared_board = false;  // neighbours use the same SMs
   };
   Known known_of(const std::vector<std::string>& command, std::string_view script, std::string_view kind);
   // |log(took / planned)| of jobs that ended well, by where the estimate came from.

@@ -82,9 +82,7 @@ double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where) {
   const GpuState& state = cluster.gpu(gpu);
   const JobId row = state.job_at[index(where)];
   if (row == kNoJob) return 0;
-  const Platform::Model& model = cluster.platform().model(gpu);
-  const double added = cluster.jobs().added_watts(row, model.type_of_placement[index(where)]);
-  return model.energy_weight(where, added) * state.active_per_weight;
+  return cluster.energy_weight(row) * state.active_per_weight;
 }
 
 }  // namespace smartmig

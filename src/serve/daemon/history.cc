@@ -170,7 +170,7 @@ void History::add(const CommandKey& key, const PastRun& run, std::string_view ki
     seen.of = run.of;
     seen.epoch = entry.epoch;
     seen.s = rounded_5(std::clamp(run.ran_s, 1e-6, kMostSeconds));
-    seen.load = std::isfinite(run.load) ? rounded_5(std::clamp(run.load, 0.0, 1.0)) : 0;
+    seen.load = std::isfinite(run.load) ? rounded_5(std::clamp(run.load, 0.0, kMostBeside)) : 0;
     seen.launch_s = run.launch_s >= 0 && run.launch_s <= kMostSeconds ? rounded_5(run.launch_s) : -1;
     seen.ended_s = std::max<std::int64_t>(0, unix_us(run.ended) / 1'000'000);
     seen.numbers = key.numbers;
@@ -275,6 +275,7 @@ Forecast History::forecast(const CommandKey& key, const ForecastQuestion& questi
     }
     if (out.runs > 0) find_lessons(*model, key, question, out);
     out.whole_s = out.sizes[std::size_t(of - 1)].s;
+    out.log_slowdown = std::clamp(model->slowdown(place_on(1, of, key.numbers)), 0.0, kMostSlowdown);
     out.launch_s = model->launch_share() * deterministic_exp(beliefs[std::size_t(of - 1)].log_s);
     const double n = double(entry.seen.size()), s2 = least_sd * least_sd + beliefs[0].noise * beliefs[0].noise;
     out.sigma = std::sqrt((n * s2 + 2 * 0.5 * 0.5) / (n + 2));

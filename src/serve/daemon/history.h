@@ -41,7 +41,7 @@ class JsonObject;
 struct PastRun {
   double ran_s = -1;           // on its slice; below 0: ended in failure, its time says nothing
   int slices = 1, of = 1;      // compute slices it had, and its GPU has
-  double load = 0;             // mean share of the board's compute that others used meanwhile, on soft slices
+  double load = 0;             // mean share of the board's compute that others used meanwhile, on soft slices; to 2
   double launch_s = -1;        // of ran_s, at least; -1: not known
   int peak_mib = -1;           // -1: not seen
   int out_of_memory_mib = -1;  // the memory it had when it ran out; -1: it did not
@@ -66,6 +66,7 @@ struct Forecast {
   std::optional<double> whole_s;                        // on the whole GPU
   std::array<SizeForecast, kMaxComputeSlices> sizes{};  // by compute slices - 1, up to `of`; where whole_s is there
   double launch_s = 0;                                  // of every run, before its work begins
+  double log_slowdown = kUsualSlowdown;                 // beside a full board of others, on soft slices
   double sigma = 0.5;                                   // of the logarithm of a run's time
   std::optional<int> mem_mib;
   int runs = 0;      // that ended well, ever

@@ -21,7 +21,7 @@ constexpr Bounds kBounds[kFields] = {
     {1, 64, true},                  // compute slices
     {1, 64, true},                  // of so many
     {1e-6, kLongestStored, false},  // seconds
-    {0, 1, false},                  // load
+    {0, kMostBeside, false},        // load
     {-1, kLongestStored, false},    // launch, seconds
     {-1, 1e18, false},              // joules
     {-1, kLongestStored, false},    // predicted, seconds

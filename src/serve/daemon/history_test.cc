@@ -77,6 +77,22 @@ TEST(History, WhereSoftSlicesOverlapALargerOneIsNoFaster) {
   EXPECT_NEAR(gain(apart, 0, 6), 1, 1e-9);
 }
 
+TEST(History, HowNeighboursSlowACommandIsLearned) {
+  History history(CurveSet::builtin(), {true, 7});
+  const auto runs = [&](const char* name, double alone_s, double log_slowdown) {
+    for (const double load : {0.0, 6 / 7.0, 13 / 7.0, 6 / 7.0, 13 / 7.0}) {
+      PastRun run = ran(alone_s * std::exp(log_slowdown * load), 1);
+      run.load = load;
+      history.add(key(name), run);
+    }
+    return history.forecast(key(name), kAny);
+  };
+  EXPECT_NEAR(History().forecast(key("x"), kAny).log_slowdown, kUsualSlowdown, 1e-12);
+  EXPECT_NEAR(runs("host", 40, 0.05).log_slowdown, 0.05, 0.06);
+  EXPECT_NEAR(runs("gpu", 20, 1).log_slowdown, 1, 0.1);
+  EXPECT_NEAR(history.forecast(key("gpu"), kAny).sizes[0].s, 20 * std::exp(6 / 7.0), 3);
+}
+
 TEST(History, ASecondSizeStays) {
   History history;
   history.add(key("x"), ran(100, 1));

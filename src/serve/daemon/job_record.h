@@ -97,6 +97,7 @@ struct JobRecord {
     // By compute slices - 1: time there over `estimate`, as its like took before; all 0: by its kind, or by a rule.
     std::array<double, kMaxComputeSlices> shape{};
     std::array<float, kMaxComputeSlices> teaches{};  // as Job has it; not stored
+    double log_slowdown = kUsualSlowdown;            // as Crowding has it, on soft slices; not stored
     EstimateSource source = EstimateSource::kGuess;
     double remaining = 1;  // share of it left when it last left a slice
     double slice_s = 0;    // compute slices times seconds of the attempts before the last

@@ -85,6 +85,11 @@ std::optional<UnixTime> LiveSession::expected_finish(QueueId id) const {
   return belief_.outside(cluster().state(row).finish);
 }
 
+Time LiveSession::time_left(QueueId id) const {
+  const JobId row = belief_.row(id);
+  return row == kNoJob ? Time{0} : cluster().time_left(row);
+}
+
 double LiveSession::share_left(const JobRecord& job) const {
   const JobId row = belief_.row(job.id);
   if (row == kNoJob) return job.work.remaining;

@@ -61,6 +61,7 @@ class LiveSession {
   bool waits(QueueId id) const;                               // the belief has it waiting
   int stops(QueueId id) const;                                // of its row
   std::optional<UnixTime> expected_finish(QueueId id) const;  // of a running job
+  Time time_left(QueueId id) const;                           // by its table; 0 of one that is not there
   double share_left(const JobRecord& job) const;              // of the whole job, as the belief has it
   std::vector<QueueId> overdue() const;                       // jobs past their expected end by kOverrunGrace
   void tell_overrun(QueueId id) { tell(Event::overrun(inside_now(), belief_.row(id))); }

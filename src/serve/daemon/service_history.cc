@@ -51,6 +51,7 @@ Json history_json(const Estimates::Known& known, const GpuModel& gpu) {
           {"borrowed_runs", known.forecast.borrowed},
           {"changes", known.changes},
           {"launch_s", known.forecast.whole_s ? Json(known.forecast.launch_s) : Json()},
+          {"slowdown", known.shared_board ? Json(deterministic_exp(known.forecast.log_slowdown)) : Json()},
           {"mem_mib", known.forecast.mem_mib ? Json(*known.forecast.mem_mib) : Json()},
           {"sizes", std::move(sizes)},
           {"last", std::move(last)},

@@ -74,8 +74,9 @@ constexpr SchemaShape kShapes[] = {
     {"CommandQuestion", "A command as it would be submitted.", "command:[text] -kind:text"},
     {"CommandHistory",
      "What was learned of a command; borrowed_runs: of commands like it, where it has not run itself; mean_error: mean "
-     "factor between predicted and taken, less 1.",
-     "signature:text runs:int borrowed_runs:int changes:int launch_s:num? mem_mib:int? sizes:[SizeForecast] "
+     "factor between predicted and taken, less 1; slowdown: how many times as long it takes beside a full board of others "
+     "as alone, on soft slices.",
+     "signature:text runs:int borrowed_runs:int changes:int launch_s:num? slowdown:num? mem_mib:int? sizes:[SizeForecast] "
      "last:[PredictedRun] mean_error:num?"},
     {"SizeForecast", "Seconds on one slice size; 80 % of runs between low_s and high_s; watts above idle.",
      "profile:text compute_slices:int s:num low_s:num high_s:num runs:int watts_w:num?"},
