@@ -434,14 +434,15 @@ def against_script(out):
     for r in runs(out):
         name = r["run"]
         if os.path.exists(f"{out}/{name}.plan") or name in ("one", "oom", "oom-exact", "grow", "hold-check"): continue
-        groups.setdefault(re.sub(r"^(script7|told|best-loop|prelaunch-loop)-?b(?=$|-)", r"\1", name), []).append(spent(out, name))
+        ends = [j["end"] - float(r["begin_s"]) for j in lines(f"{out}/{name}.jobs.jsonl")]
+        groups.setdefault(re.sub(r"^(script7|told|best-loop|prelaunch-loop)-?b(?=$|-)", r"\1", name), []).append((*spent(out, name), statistics.mean(ends)))
     if "script7" not in groups: return
     mean = lambda which, i: statistics.mean(v[i] for v in groups[which])
-    print(f"\nagainst the plain script (mean of {len(groups['script7'])})\n{'setting':18} {'seconds':>20} {'kJ':>20} {'throughput':>24} {'work per J':>24}")
+    print(f"\nagainst the plain script (mean of {len(groups['script7'])})\n{'setting':18} {'seconds':>20} {'kJ':>20} {'throughput':>24} {'work per J':>24} {'mean end, s':>20}")
     for name, values in groups.items():
         show = lambda numbers, unit: " ".join(f"{n:.{2 if unit == 'x' else 1}f}" for n in numbers) + (f" ({statistics.mean(numbers):.2f}x)" if unit == "x" else "")
         print(f"{name:18} {show([v[0] for v in values], ''):>20} {show([v[1] / 1000 for v in values], ''):>20} "
-              f"{show([mean('script7', 0) / v[0] for v in values], 'x'):>24} {show([mean('script7', 1) / v[1] for v in values], 'x'):>24}")
+              f"{show([mean('script7', 0) / v[0] for v in values], 'x'):>24} {show([mean('script7', 1) / v[1] for v in values], 'x'):>24} {show([v[2] for v in values], ''):>20}")
 
 
 def report(out, earlier=None):
