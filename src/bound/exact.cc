@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "bound/configurations.h"
+#include "bound/least_times.h"
 
 namespace smartmig {
 namespace {
@@ -131,6 +132,7 @@ class ExactProgram {
 }  // namespace
 
 Result<ExactOptimum> exact_optimum(const Platform& platform, const JobTable& jobs, const ExactOptions& options) {
+  SMARTMIG_RETURN_IF_ERROR(require_least_times(jobs));
   if (!(options.slot_min > 0) || options.energy_weight < 0 || options.tardiness_weight < 0)
     return invalid("{} needs slots longer than 0 minutes and weights of at least 0", kExactName);
   if (jobs.size() > kMostExactJobs || platform.gpus() > kMostExactGpus)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bound/late_jobs.h"
+#include "bound/least_times.h"
 #include "bound/linearised.h"
 #include "bound/tardiness_runs.h"
 #include "bound/tardiness_search.h"
@@ -159,6 +160,7 @@ Result<Ok> take_runs(const std::vector<LateJob>& late, const std::vector<Machine
 
 Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable& jobs,
                                        const TardinessOptions& options) {
+  SMARTMIG_RETURN_IF_ERROR(require_least_times(jobs));
   if (!(options.slot_min > 0))
     return invalid("{} needs slots longer than 0 minutes, not {}", kTardinessName, options.slot_min);
   SMARTMIG_TRY(const std::vector<Machines> machines, make_machines(platform, options));

@@ -53,14 +53,16 @@ class RecordedShares {
     std::vector<JobId> jobs;
     int slices = 0;
   };
-  int slices_of(TypeId type) const { return platform_.type(type).compute_slices; }
+  int slices_of(JobId id) const {
+    return jobs_.job(id).idle ? 0 : platform_.type(progress_[index(id)].type).compute_slices;
+  }
 
   void count(JobId id, Time now) {
     Progress& job = progress_[index(id)];
     const double whole = double(jobs_.work(id, job.type).count()), ran = double((now - job.since).count());
     if (ran <= 0) return;
     const double others =
-        double(boards_[index(job.gpu)].slices - slices_of(job.type)) / platform_.model(job.gpu).gpu->compute_slices();
+        double(boards_[index(job.gpu)].slices - slices_of(id)) / platform_.model(job.gpu).gpu->compute_slices();
     if (whole > 0) job.share += ran / whole / jobs_.job(id).crowding.factor(others);
     job.since = now;
   }
@@ -76,7 +78,7 @@ class RecordedShares {
     job.gpu = event.gpu;
     job.since = event.at;
     board.jobs.push_back(event.job);
-    board.slices += slices_of(job.type);
+    board.slices += slices_of(event.job);
   }
   void goes(const Event& event) {
     Progress& job = progress_[index(event.job)];
@@ -84,7 +86,7 @@ class RecordedShares {
     count_neighbours(board, event.at);
     if (event.kind != EventKind::kWithdrawn) count(event.job, event.at);
     std::erase(board.jobs, event.job);
-    board.slices -= slices_of(job.type);
+    board.slices -= slices_of(event.job);
     job.type = kNoType;
   }
 

@@ -155,7 +155,7 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
     if (state.phase == JobPhase::kRunning) {
       job.gpu = state.gpu;
       job.where = state.where;
-      job.left = std::max(Time{0}, cluster.time_left(id));
+      job.left = std::max(Time{0}, cluster.time_to_finish(id));
     } else if (state.type != kNoType) {
       const Time whole = cluster.jobs().work(id, state.type);
       job.remaining =

@@ -95,6 +95,24 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
   }
 }
 
+// Before it makes progress again a job that was stopped holds its slice; whoever asks then is told of the whole hold.
+TEST(Futures, ARestartsHoldIsNotOver) {
+  const World w = world("1xa100-40gb", 1, 1);
+  std::vector<Job> one{w.jobs->job(JobId(0))};
+  one[0].restart = min(2);
+  Cluster cluster(w.fleet, bind(one, *w.fleet), kHardware, {fixture::layout(*w.fleet, 0, "7g@0")});
+  const PlacementId where = *cluster.gpus()[0].layout.begin();
+  cluster.apply(Event::submitted(min(0), JobId(0)));
+  cluster.apply(Event::started(min(0), JobId(0), GpuId(0), where));
+  cluster.begin_decision();
+  cluster.apply(Event::stopped(min(0.5), JobId(0)));
+  cluster.begin_decision();
+  cluster.apply(Event::started(min(1), JobId(0), GpuId(0), where));
+  const auto outcome = run_future(fork(cluster), bare("none+edf"));
+  ASSERT_TRUE(bool(outcome)) << outcome.error().what;
+  EXPECT_EQ(outcome->jobs[0].finish, cluster.state(JobId(0)).finish);
+}
+
 Fork busy_fork(const World& w, std::string_view layout) {
   Cluster cluster(w.fleet, w.jobs, kHardware,
                   std::vector<Layout>(w.fleet->gpus(), fixture::layout(*w.fleet, 0, layout)));

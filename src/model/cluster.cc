@@ -238,6 +238,7 @@ double Cluster::crowding_of(JobId id) const {
 }
 
 double Cluster::energy_weight(JobId id) const {
+  if (jobs_->job(id).idle) return 0;
   const JobState& job = states_[index(id)];
   return platform_->model(job.gpu).energy_weight(job.where, jobs_->added_watts(id, job.type) / crowding(id));
 }
@@ -265,7 +266,6 @@ void Cluster::crowd(GpuId id, GpuState& gpu, JobId came) {
     for (PlacementId p : gpu.busy)
       if (jobs_->job(gpu.job_at[index(p)]).idle) gpu.computing -= model.slices_of_placement[index(p)];
   if (!jobs_->has_crowding()) return;
-  if (cost_.free()) identity_ = Identity();
   const double more = double(gpu.computing - before) / model.gpu->compute_slices();
   for (PlacementId p : gpu.busy) {
     const JobId one = gpu.job_at[index(p)];

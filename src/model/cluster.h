@@ -161,6 +161,11 @@ class Cluster {
     const Time left = s.finish - std::max(now_, s.since);
     return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
   }
+  // The same of a running job, with what is left of a restart's hold: now + this is its finish where nobody slows it.
+  Time time_to_finish(JobId job) const {
+    const Time left = states_[index(job)].finish - now_;
+    return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
+  }
   // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
   // cannot run there.
   Time remaining_on(JobId job, TypeId type) const;

@@ -110,6 +110,9 @@ TEST(Cluster, WhatComputesNothingSlowsNobody) {
   d.start(0, 0, 0, "1g@0");
   d.start(0, 1, 0, "1g@1");
   EXPECT_EQ(d.job(0).finish, min(10));
+  d.finish(10, 0);
+  EXPECT_EQ(d.cluster.attributed_joules(JobId(1)), 0) << "nor draws it anything";
+  EXPECT_GT(d.cluster.attributed_joules(JobId(0)), 0);
 }
 
 TEST(Cluster, JoulesAreRightBetweenEvents) {

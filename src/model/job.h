@@ -35,12 +35,12 @@ struct Job {
     w.fill(kCannotRun);
     return w;
   }();
-  int kind = -1;         // index into Workload::kinds; -1: none
-  int mem_mib = -1;      // -1: unknown, then the kind's table, else fits everywhere
-  bool patient = false;  // may wait while it has time, where that saves energy
-  Crowding crowding;     // by its neighbours
-  Time restart{-1};      // cost of resuming after a preemption (hardware costs); negative: never preempted
-  bool idle = false;  // it holds its slice and computes nothing: suspended, or what dead processes hold (serve/daemon)
+  int kind = -1;                  // index into Workload::kinds; -1: none
+  int mem_mib = -1;               // -1: unknown, then the kind's table, else fits everywhere
+  bool patient = false;           // may wait while it has time, where that saves energy
+  Crowding crowding;              // by its neighbours
+  Time restart{-1};               // cost of resuming after a preemption (hardware costs); negative: never preempted
+  bool idle = false;              // it holds its slice and computes nothing: what dead processes hold (serve/daemon)
   std::uint64_t reservation = 0;  // tag of the reservation of GPUs that it runs in (policy/reserved_gpus.h); 0: none
 
   // By compute slices - 1: the share of its time that a run on that size is worth for what it teaches of the job's like

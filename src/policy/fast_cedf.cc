@@ -67,7 +67,7 @@ void FastCedf::rebuild(const Cluster& cluster, const UsableSlices& usable, Plan&
   waiting_.clear();
   totals_ = {};
   next_recheck_ = kNever;
-  if (!cluster.platform().power_by_slices_only() || !number_slices(cluster, usable)) {
+  if (!cluster.platform().power_by_slices_only() || cluster.jobs().has_crowding() || !number_slices(cluster, usable)) {
     if (!other_) other_.emplace(make_indexed_cedf_rule());
     return;
   }
@@ -239,7 +239,7 @@ void FastCedf::evaluate(const Cluster& cluster, Entry& entry, const Counts& coun
   const std::span<const Time> work = cluster.jobs().work_row(entry.job());
   const JobState& state = cluster.state(entry.job());
   const bool fresh = state.type == kNoType;
-  const Time left = fresh ? Time{0} : cluster.time_left(entry.job());
+  const Time left = fresh ? Time{0} : state.phase == JobPhase::kRunning ? state.finish - now : state.remaining;
   const Time whole = fresh ? Time{0} : work[index(state.type)];
   const auto work_at = [&](std::size_t i) { return work[index(types_[std::size_t(entry.by_work[i] & kTypeMask)].id)]; };
   const auto finish_on = [&](Time there) {  // the arithmetic of Cluster::remaining_on

@@ -34,7 +34,8 @@ class FastCedf : public Placer {
   void place(const Cluster& cluster, const UsableSlices& usable, Plan& plan) override;
 
  private:
-  // Slice types in use at once; QueuePlacer serves fleets with more, and power models that look at the job.
+  // Slice types in use at once; QueuePlacer serves fleets with more, power models that look at the job, and neighbours that
+  // slow each other.
   static constexpr std::size_t kMaxTypes = 8;
   __extension__ using Key = unsigned __int128;  // class, deadline, job: the order of choosing
   struct Counts {                               // slices of each type
@@ -88,7 +89,7 @@ class FastCedf : public Placer {
   bool ready_ = false;
   std::uint64_t version_ = 0, expected_decision_ = 0;
   std::optional<CedfClasses> classes_;
-  std::optional<QueuePlacer> other_;  // instead, when there are too many types or power depends on the job
+  std::optional<QueuePlacer> other_;  // instead, where the above does not hold
   std::vector<Type> types_;
   std::array<const std::uint32_t*, kMaxTypes> scan_of_{};  // types_[t].scan
   std::size_t slices_ = 0;

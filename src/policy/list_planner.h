@@ -62,6 +62,7 @@ class ListPlanner : public Policy {
   static constexpr std::uint32_t kNoPromise = 0xFFFFFFFF;
   static constexpr std::size_t kWindow = 256, kExactGpus = 32;
   static constexpr std::uint32_t kMostStops = 10;  // of one job
+  static constexpr std::size_t kMostAtOnce = 16;   // on one GPU: there are 14 soft slices of half the memory
   static constexpr std::size_t kDisplacing = 16;   // jobs that look for one that could give way
   explicit ListPlanner(ListPlannerOptions options)
       : options_(std::move(options)), price_(options_.price, options_.arrivals) {}
@@ -190,14 +191,14 @@ class ListPlanner : public Policy {
   double price_now_ = 0, price_for_[2] = {};  // of the candidate; of jobs that run without and with a deadline
   std::uint64_t identity_ = 0;
   WaitingList waiting_;
-  std::vector<PlacementTable> tables_;            // by model
-  std::vector<Board> boards_;                     // by GPU
-  std::vector<Time> earliest_;                    // [type][gpu]: when a slice of the type is first free of running jobs
-  std::vector<Time> movable_until_;               // by GPU: when movable_of_ must be looked at again
-  std::vector<std::array<JobId, 8>> movable_of_;  // by GPU, then kNoJob
-  std::vector<std::uint8_t> room_;                // by GPU: had room for a job when it was last rebuilt
-  std::vector<std::uint32_t> roomy_;              // GPUs with room now
-  std::vector<std::vector<std::uint32_t>> shown_;  // by type: GPUs that a job looks at
+  std::vector<PlacementTable> tables_;  // by model
+  std::vector<Board> boards_;           // by GPU
+  std::vector<Time> earliest_;          // [type][gpu]: when a slice of the type is first free of running jobs
+  std::vector<Time> movable_until_;     // by GPU: when movable_of_ must be looked at again
+  std::vector<std::array<JobId, kMostAtOnce>> movable_of_;  // by GPU, then kNoJob
+  std::vector<std::uint8_t> room_;                          // by GPU: had room for a job when it was last rebuilt
+  std::vector<std::uint32_t> roomy_;                        // GPUs with room now
+  std::vector<std::vector<std::uint32_t>> shown_;           // by type: GPUs that a job looks at
   bool shown_ready_ = false;
   std::size_t rooms_ = 0, turn_ = 0;
   std::vector<std::uint32_t> groups_seen_;

@@ -94,11 +94,12 @@ void ListPlanner::make_room(const Cluster& cluster, JobId job, JobId late) {
 double ListPlanner::cost_of_staying(const Cluster& cluster, JobId job) const {
   const JobState& state = cluster.state(job);
   const int slices = cluster.platform().type(state.type).compute_slices;
+  const Time finish = cluster.now() + cluster.time_to_finish(job);  // as other places are judged: by the job table
   const double energy = boards_[index(state.gpu)].timeline.added_energy(
       cluster.platform().model(state.gpu).power, slices, cluster.jobs().added_watts(job, state.type), cluster.now(),
-      state.finish);
-  return lateness(cluster, state.finish) +
-         rent(cluster.platform(), state.type, price_now_) * minutes(state.finish - cluster.now()) +
+      finish);
+  return lateness(cluster, finish) +
+         rent(cluster.platform(), state.type, price_now_) * minutes(finish - cluster.now()) +
          options_.w / 60e6 * energy;
 }
 
@@ -108,9 +109,10 @@ double ListPlanner::most_cost_of_staying(const Cluster& cluster, JobId job) cons
   const int slices = cluster.platform().type(state.type).compute_slices;
   const auto& most = most_watts_[std::size_t(cluster.platform().model_index(state.gpu))];
   const double watts = most[std::min(most.size() - 1, std::size_t(slices))];
-  const double left = double(std::max(Time{0}, state.finish - cluster.now()).count());
-  const double cost = lateness(cluster, state.finish) +
-                      rent(cluster.platform(), state.type, price_now_) * minutes(state.finish - cluster.now()) +
+  const Time to_finish = cluster.time_to_finish(job);
+  const double left = double(std::max(Time{0}, to_finish).count());
+  const double cost = lateness(cluster, cluster.now() + to_finish) +
+                      rent(cluster.platform(), state.type, price_now_) * minutes(to_finish) +
                       options_.w / 60e6 * watts * left;
   return cost + 1e-9 * std::abs(cost);
 }

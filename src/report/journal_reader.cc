@@ -267,6 +267,10 @@ class Reader {
       SMARTMIG_TRY(const std::int64_t patient, line.integer("patient", 0, 1));
       job.patient = patient == 1;
     }
+    if (line.has("idle")) {
+      SMARTMIG_TRY(const std::int64_t idle, line.integer("idle", 0, 1));
+      job.idle = idle == 1;
+    }
     if (line.has("log_slowdown")) {
       SMARTMIG_TRY(job.crowding.log_slowdown, line.number("log_slowdown", 0, kMostSlowdown));
       SMARTMIG_TRY(job.crowding.beside, line.number("beside", 0, kMostBeside));

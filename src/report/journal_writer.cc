@@ -95,6 +95,7 @@ void JournalWriter::put_job(Buffer& out, const Job& job, const std::string* name
   put(out, ",\"restart\":");
   put_time_or_null(out, job.restart);
   if (job.patient) put(out, ",\"patient\":1");
+  if (job.idle) put(out, ",\"idle\":1");
   if (job.crowding.log_slowdown != 0)
     put(out, ",\"log_slowdown\":{},\"beside\":{}", job.crowding.log_slowdown, job.crowding.beside);
 }

@@ -50,7 +50,7 @@ class WatchedPlanner : public Policy {
 TEST(ListPlannerProperty, EveryJobEndsAndNothingIllegalIsAskedFor) {
   std::size_t stops = 0;
   for (int seed = 1; seed <= cases(60); ++seed) {
-    const World world = random_world::make(std::uint64_t(seed));
+    const World world = random_world::make(std::uint64_t(seed), seed % 4 == 3);
     SCOPED_TRACE(world.words());
     WatchedPlanner policy;
     const auto result = simulate({world.platform, world.jobs, kRealCosts, world.initial, 2e-7}, policy);
@@ -102,7 +102,7 @@ TEST(ListPlannerProperty, ChangesThatTakeNoTimeDoNotGoInCircles) {
 TEST(ListPlannerProperty, WhatIsLeftOutAndKeptChangesNothing) {
   std::uint64_t stops = 0;
   for (int seed = 1; seed <= cases(60); ++seed) {
-    const World world = random_world::make(40000 + std::uint64_t(seed));
+    const World world = random_world::make(40000 + std::uint64_t(seed), seed % 4 == 3);
     SCOPED_TRACE(world.words());
     MemoryJournal journals[2];
     for (const bool plain : {false, true}) {
@@ -147,7 +147,7 @@ TEST(ListPlannerProperty, NoJobIsStartedLateBesideASliceThatMeetsItsDeadline) {
     }
   };
   for (int seed = 1; seed <= cases(60); ++seed) {
-    const World world = random_world::make(std::uint64_t(seed));
+    const World world = random_world::make(std::uint64_t(seed), seed % 4 == 3);
     SCOPED_TRACE(world.words());
     Watched policy;
     ASSERT_TRUE(simulate({world.platform, world.jobs, kRealCosts, world.initial, 2e-7}, policy));

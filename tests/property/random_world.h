@@ -3,6 +3,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/rng.h"
 #include "policy/repartitioners.h"
 #include "sched/session.h"
@@ -81,7 +83,8 @@ inline Job random_job(Rng& rng, double tick, double span, int kinds, const Platf
   return job;
 }
 
-inline World make(std::uint64_t seed) {
+// `crowded`: most jobs are slowed by their neighbours.
+inline World make(std::uint64_t seed, bool crowded = false) {
   Rng rng(seed, 77);
   World world;
   world.seed = seed;
@@ -96,6 +99,9 @@ inline World make(std::uint64_t seed) {
     const std::size_t count = 1 + rng.below(tick == 1 ? 40 : 20 * world.platform->gpus() + 1);
     for (std::size_t i = 0; i < count; ++i) workload->jobs.push_back(random_job(rng, tick, span, 4, *world.platform));
     sort_by_submit(*workload);
+    Rng slows(seed, 78);
+    for (Job& job : workload->jobs)
+      if (crowded && slows.below(4) != 0) job.crowding = {slows.uniform(0, 2), slows.uniform(0, 2)};
     validate(*workload).value();
     auto table = JobTable::bind(workload, *world.platform);
     if (!table) continue;  // a job that fits no slice of this platform: draw again
@@ -154,7 +160,11 @@ class Invariants {
         ASSERT_GE(cluster.jobs().work(job, state.type), Time{0});
         ASSERT_GE(state.finish, cluster.now());
         slices += model.slices_of_placement[p];
-        added += cluster.jobs().added_watts(job, state.type);
+        const Job& said = cluster.jobs().job(job);
+        const double others = double(gpu.busy_slices - model.slices_of_placement[p]) / model.gpu->compute_slices();
+        ASSERT_NEAR(cluster.crowding(job), std::exp(said.crowding.log_slowdown * (others - said.crowding.beside)),
+                    1e-9);
+        added += cluster.jobs().added_watts(job, state.type) / cluster.crowding(job);
       }
       ASSERT_EQ(slices, gpu.busy_slices);
       ASSERT_NEAR(gpu.watts, model.power.watts(slices, added), 1e-9 * gpu.watts);
@@ -214,8 +224,13 @@ class CheckedFleet : public Fleet {
       Time fastest = kNever;
       for (const Time work : cluster.jobs().work_row(event.job))
         if (work >= Time{0}) fastest = std::min(fastest, work);
-      // Each change of size rounds to a microsecond.
-      EXPECT_GE(event.at + Time(2 * cluster.state(event.job).stops), job.submit + fastest);
+      // Each change of size rounds to a microsecond, and so does each coming and going of those that slow it.
+      Time rounding(2 * cluster.state(event.job).stops);
+      if (job.crowding.log_slowdown > 0) {
+        fastest = Time(std::int64_t(double(fastest.count()) * job.crowding.factor(0)));
+        rounding += Time(8 * std::int64_t(1 + cluster.decision()));
+      }
+      EXPECT_GE(event.at + rounding, job.submit + fastest);
     }
     if (event.kind == EventKind::kDestroyed) {
       EXPECT_TRUE((event.layout & cluster.gpu(event.gpu).busy).empty());

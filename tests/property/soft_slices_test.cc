@@ -53,6 +53,30 @@ TEST(SoftSlices, FourteenSmallJobsRunAtOnceOnSoftSlices) {
   }
 }
 
+// More at a time than a GPU has compute slices, and each could give way to a late one.
+TEST(SoftSlices, FourteenJobsThatCanBeStopped) {
+  const auto platform = fixture::platform("1xh200-141gb-soft");
+  const CostModel cost{CostModel::kHardware, {}};
+  for (const bool crowded : {false, true}) {
+    std::vector<Job> jobs;
+    for (int i = 0; i < 40; ++i) {
+      jobs.push_back(fixture::job(0.1 * i, 0.1 * i + (i < 16 ? 400 : 12), {10, 10, 10, 10, 10}));
+      jobs.back().mem_mib = 6000;
+      jobs.back().restart = from_seconds(5);
+      if (crowded) jobs.back().crowding = {1, 6.0 / 7};
+    }
+    for (const char* policy : {"best", "planner", "batch"}) {
+      SCOPED_TRACE(fmt::format("{}{}", policy, crowded ? ", crowded" : ""));
+      auto named = make_policy(policy, {}, cost, *platform);
+      ASSERT_TRUE(named) << named.error().what;
+      const auto result = simulate({platform, fixture::bind(jobs, *platform), cost, {Layout{}}, 2e-7}, *named->policy);
+      ASSERT_TRUE(result) << result.error().what;
+      EXPECT_EQ(result->refused, 0u) << result->last_refusal;
+      EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+    }
+  }
+}
+
 // Where a job fits no plain slice of its size the planner looks at double memory, too, and halves are in the same table.
 TEST(SoftSlices, PlannersUnderPaperCosts) {
   const auto platform = fixture::platform("1xa100-80gb-soft");

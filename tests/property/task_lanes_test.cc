@@ -81,7 +81,8 @@ TEST(TaskLanesThreads, SilentPartiesLeaveThreadsToTheOthers) {
     });
   await_tasks([&] { return silent == parties; }, "the first questions to the dead");
   for (int p = 0; p < parties; ++p)
-    pool.post(fmt::format("gpu {}", p), fmt::format("dead {}", p), [&] {
+    // Of the same lane: it begins when what came of the first is known.
+    pool.post(fmt::format("status {}", p), fmt::format("dead {}", p), [&] {
       most_blocked = std::max<int>(most_blocked, ++blocked);
       open.wait();
       --blocked;

@@ -77,27 +77,36 @@ Result<Json> follow_job(DaemonClient& client, std::uint64_t id, std::FILE* out) 
   }
 }
 
+// All are asked about once a second, the first that is left five times: who waits for one job, or for the last of many, is
+// told soon, and the daemon answers a few questions a second.
 Result<bool> wait_for(DaemonClient& client, const std::vector<std::uint64_t>& ids, double timeout_s,
                       const std::function<void(const Json&)>& ended) {
+  constexpr double kAll_s = 1, kFirst_s = 0.2;
   const double begin = clock_s();
   std::vector<std::uint64_t> left = ids;
-  double nap = 0.05;
+  double nap = 0.05, all_asked = begin - kAll_s;
   bool told = false;
   for (;;) {
+    const bool all = clock_s() - all_asked >= kAll_s || nap < kFirst_s;
+    if (all) all_asked = clock_s();
     std::vector<std::uint64_t> still;
-    for (const std::uint64_t id : left) {
-      SMARTMIG_TRY(const Json job, patient_get(client, fmt::format("/v1/jobs/{}", id)));
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (!all && i > 0 && !still.empty()) {  // the first still runs
+        still.insert(still.end(), left.begin() + std::ptrdiff_t(i), left.end());
+        break;
+      }
+      SMARTMIG_TRY(const Json job, patient_get(client, fmt::format("/v1/jobs/{}", left[i])));
       if (is_final(job))
         ended(job);
       else {
-        tell_once(told, id, job);
-        still.push_back(id);
+        tell_once(told, left[i], job);
+        still.push_back(left[i]);
       }
     }
     left = std::move(still);
     if (left.empty()) return true;
     if (timeout_s >= 0 && clock_s() - begin >= timeout_s) return false;
-    nap = std::min(1.0, nap * 1.3);
+    nap = std::min(kFirst_s, nap * 1.3);
     pause_s(timeout_s >= 0 ? std::min(nap, std::max(0.01, timeout_s - (clock_s() - begin))) : nap);
   }
 }

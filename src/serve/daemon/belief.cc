@@ -69,7 +69,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.deadline_made_up = made_up;
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
-  job.idle = is_phantom(record.id) || record.suspended;
+  job.idle = is_phantom(record.id);
   if (!record.spec.deadline) job.teaches = record.work.teaches;
   job.reservation = reservation_tag(record.spec.reservation);
   const int of = reference.compute_slices();

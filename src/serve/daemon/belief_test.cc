@@ -60,13 +60,5 @@ TEST(Belief, NeighboursCountWhereTheyUseTheSameSms) {
   EXPECT_GT(seconds(told.work_on(7)), 1.8 * 3600);
 }
 
-TEST(Belief, ASuspendedJobComputesNothing) {
-  JobRecord record = an_hour_of("");
-  const Belief belief = belief_of("1xh200-141gb", {});
-  EXPECT_FALSE(belief.job_of(record, kNeverUnix).idle);
-  record.suspended = Time{1};
-  EXPECT_TRUE(belief.job_of(record, kNeverUnix).idle);
-}
-
 }  // namespace
 }  // namespace smartmig

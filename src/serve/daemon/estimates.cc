@@ -57,7 +57,8 @@ void Estimates::estimate(JobRecord& job) {
   if (spec.estimate) {
     job.work.estimate = *spec.estimate;
     job.work.source = EstimateSource::kGiven;
-    if (spec.estimate_slices > 0) job.work.estimate = whole_gpu_time(belief, job, *spec.estimate, spec.estimate_slices);
+    if (spec.estimate_slices > 0 && spec.estimate_slices < question(spec.kind).of)
+      job.work.estimate = whole_gpu_time(belief, job, *spec.estimate, spec.estimate_slices);
   } else if (known.whole_s && known.runs > 0) {
     job.work.estimate = from_seconds(*known.whole_s);
     job.work.source = EstimateSource::kHistory;
@@ -78,7 +79,8 @@ bool Estimates::refresh(JobRecord& job) {
   const int memory = job.memory.mib;
   estimate(job);
   const auto differs = [](double a, double b) { return std::abs(a - b) > kAnotherTime * std::max(a, b); };
-  bool other = memory != job.memory.mib || differs(seconds(before.estimate), seconds(job.work.estimate));
+  bool other = memory != job.memory.mib || std::abs(before.log_slowdown - job.work.log_slowdown) > kAnotherTime ||
+               differs(seconds(before.estimate), seconds(job.work.estimate));
   for (std::size_t k = 0; k < job.work.shape.size(); ++k) other |= differs(before.shape[k], job.work.shape[k]);
   if (other) return true;
   before.teaches = job.work.teaches;

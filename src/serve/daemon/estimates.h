@@ -18,11 +18,12 @@ class Estimates {
   Estimates(const Settings& settings, const LiveSession& session, History history)
       : settings_(settings), session_(session), history_(std::move(history)) {}
 
-  void estimate(JobRecord& job);                    // sets estimate, shape, source and, where it is unknown, mem_mib
-  double sigma_of(const JobRecord& job);            // spread of the logarithm of its run time
-  void learn_from(const JobRecord& job);            // it ran to its end, REQUIRES: the belief has it still
-  void learn_joules(const JobRecord& job);          // of one that has ended, when they are all known
-  void ran_out(const JobRecord& job, int had_mib);  // of memory
+  void estimate(JobRecord& job);          // sets estimate, shape, source and, where it is unknown, mem_mib
+  double sigma_of(const JobRecord& job);  // spread of the logarithm of its run time
+  double log_slowdown(const JobRecord& job) { return forecast(job).log_slowdown; }  // by neighbours, as its like had it
+  void learn_from(const JobRecord& job);                        // it ran to its end, REQUIRES: the belief has it still
+  void learn_joules(const JobRecord& job);                      // of one that has ended, when they are all known
+  void ran_out(const JobRecord& job, int had_mib);              // of memory
   void learn_work(const JobRecord& job, const PastWork& work);  // how its memory followed its work
   std::vector<PastWork> works_of(const JobRecord& job) const;   // of its command, newest first
 

@@ -35,10 +35,13 @@ Result<Ok> LiveSession::show(const JobRecord& job, UnixTime presented_deadline, 
   return Ok{};
 }
 
-Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last) {
+Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last,
+                                      double others) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, job.spec.deadline.value_or(kNeverUnix)));
-  const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where));
-  found(row, gpu, where, std::max(Time{1'000'000}, whole - (last - job.times.started)));
+  const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where)), ran = last - job.times.started;
+  const Crowding& crowding = belief_.table()->job(row).crowding;
+  const Time done = crowding.log_slowdown == 0 ? ran : rounded(double(ran.count()) / crowding.factor(others));
+  found(row, gpu, where, std::max(Time{1'000'000}, whole - done));
   return Ok{};
 }
 
@@ -85,9 +88,10 @@ std::optional<UnixTime> LiveSession::expected_finish(QueueId id) const {
   return belief_.outside(cluster().state(row).finish);
 }
 
-Time LiveSession::time_left(QueueId id) const {
+Time LiveSession::time_to_finish(QueueId id) const {
   const JobId row = belief_.row(id);
-  return row == kNoJob ? Time{0} : cluster().time_left(row);
+  if (row == kNoJob || cluster().state(row).phase != JobPhase::kRunning) return Time{0};
+  return cluster().time_to_finish(row);
 }
 
 double LiveSession::share_left(const JobRecord& job) const {

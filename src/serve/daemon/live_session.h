@@ -50,7 +50,7 @@ class LiveSession {
   // A waiting job becomes visible to the policy. kInvalid: it fits no slice of the fleet.
   Result<Ok> show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived, bool made_up = false);
   // One that ran already, at `last` or until then: it has left what its estimate leaves of the time it has run.
-  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last);
+  Result<Ok> found_running(const JobRecord& job, GpuId gpu, PlacementId where, UnixTime last, double others = 0);
   Result<Ok> found_with(const JobRecord& job, GpuId gpu, PlacementId where, Time left);  // until its expected end
   // A running job with another time left, by a new row. REQUIRES: the fleet has nothing to tell of the old one.
   void revise(const JobRecord& job, GpuId gpu, PlacementId where, Time left);
@@ -61,7 +61,7 @@ class LiveSession {
   bool waits(QueueId id) const;                               // the belief has it waiting
   int stops(QueueId id) const;                                // of its row
   std::optional<UnixTime> expected_finish(QueueId id) const;  // of a running job
-  Time time_left(QueueId id) const;                           // by its table; 0 of one that is not there
+  Time time_to_finish(QueueId id) const;                      // by its table; 0 of one that does not run
   double share_left(const JobRecord& job) const;              // of the whole job, as the belief has it
   std::vector<QueueId> overdue() const;                       // jobs past their expected end by kOverrunGrace
   void tell_overrun(QueueId id) { tell(Event::overrun(inside_now(), belief_.row(id))); }

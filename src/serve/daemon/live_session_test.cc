@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/set_clock.h"
 
 namespace smartmig {
@@ -95,6 +97,19 @@ TEST(LiveSession, AJobThatEndedWhileNobodyLookedHasWhatItHadThen) {
   const Time whole = f.session.belief().time_on(job, 7);
   ASSERT_TRUE(f.session.found_running(job, GpuId(0), *f.whole().begin(), job.times.started + whole / 4));
   EXPECT_NEAR(f.session.share_left(job), 0.75, 1e-9);
+}
+
+TEST(LiveSession, WhatAJobDidBesideOthersIsLess) {
+  Fleet1 f;
+  f.session.belief().set_sharing({true, 7});
+  JobRecord job = f.job(1);
+  job.work.log_slowdown = 1;
+  job.times.started = f.clock.now() - std::chrono::minutes(4);
+  const Time whole = f.session.belief().time_on(job, 7);
+  ASSERT_TRUE(f.session.found_running(job, GpuId(0), *f.whole().begin(), f.clock.now(), 12.0 / 7));
+  const Time done = rounded(4 * 60e6 / std::exp(6.0 / 7));
+  EXPECT_NEAR(seconds(f.session.time_to_finish(job.id)), seconds(whole - done), 1e-3);
+  EXPECT_LT(*f.session.expected_finish(job.id) - f.clock.now(), whole - done) << "alone from now on";
 }
 
 TEST(LiveSession, RowsOfThePastAreDroppedWhenRoomRunsOut) {

@@ -1,5 +1,7 @@
 #include "serve/daemon/recovery.h"
 
+#include <algorithm>
+
 #include "serve/daemon/job_launch.h"
 
 namespace smartmig {
@@ -39,6 +41,22 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
   state.book.changed(job);
 }
 
+// The mean share of its board that those who still run there had beside it; who has ended since is not known any more.
+double others_beside(const JobRecord& job, UnixTime last, const DaemonState& state) {
+  const double ran = seconds(last - job.times.started);
+  if (ran <= 0) return 0;
+  const Platform::Model& model = state.session.platform().model(GpuId(std::uint32_t(job.place.gpu)));
+  double slice_s = 0;
+  for (const auto& [id, other] : state.book.live()) {
+    if (id == job.id || is_waiting(other.status) || other.place.gpu != job.place.gpu) continue;
+    const PlacementId where = placement_of(*model.gpu, other.place.slice);
+    if (where == kNoPlacement || other.times.started == kNotYet) continue;
+    slice_s += model.slices_of_placement[index(where)] *
+               std::max(0.0, seconds(last - std::max(job.times.started, other.times.started)));
+  }
+  return slice_s / ran / model.gpu->compute_slices();
+}
+
 // Where its slice is, it is put back into the belief, with what it had left at `last`, while it still ran. Where it is
 // gone, its exit will tell.
 void resume(JobRecord& job, UnixTime last, DaemonState& state) {
@@ -52,12 +70,15 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
     return;
   }
   state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
+  job.work.log_slowdown = state.estimates.log_slowdown(job);
   // An error: the fleet has changed. It runs where it is, unseen.
   if (job.suspended) {
     (void)state.session.found_with(job, GpuId(std::uint32_t(job.place.gpu)), where, Suspensions::believed_left(job));
     return;
   }
-  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last);
+  double others = 0;
+  if (state.session.belief().sharing().crowds()) others = others_beside(job, last, state);
+  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last, others);
 }
 
 }  // namespace

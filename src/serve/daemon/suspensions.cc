@@ -14,7 +14,7 @@ constexpr Time kNotSoon = std::chrono::hours(24 * 30);
 Time Suspensions::believed_left(const JobRecord& job) { return *job.suspended + kNotSoon; }
 
 void Suspensions::suspend(JobRecord& job) {
-  job.suspended = std::max(Time{1'000'000}, session_.time_left(job.id));
+  job.suspended = std::max(Time{1'000'000}, session_.time_to_finish(job.id));
   ++job.counts.suspended;
   left_[job.id] = believed_left(job);
   to_carry_out_[job.id] = true;
