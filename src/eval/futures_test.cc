@@ -42,13 +42,18 @@ PolicyMaker bare(std::string name) {
 
 // The run of a simulation, stopped after its last arrival: the future of the fork is the rest of that run.
 TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
-  for (const auto& [name, crowded] : {std::pair("planner", false),
-                                      {"static+cedf", false},
-                                      {"none+edf", false},
-                                      {"static+cedf", true},
-                                      {"none+edf", true}}) {
-    SCOPED_TRACE(fmt::format("{}{}", name, crowded ? ", where neighbours slow each other" : ""));
-    const World w = world("4xa100-40gb", 60, 2, 5, crowded);
+  struct Case {
+    const char* name;
+    bool crowded;
+  };
+  for (const Case one : {Case{"planner", false},
+                         {"static+cedf", false},
+                         {"none+edf", false},
+                         {"static+cedf", true},
+                         {"none+edf", true}}) {
+    const char* const name = one.name;
+    SCOPED_TRACE(fmt::format("{}{}", name, one.crowded ? ", where neighbours slow each other" : ""));
+    const World w = world("4xa100-40gb", 60, 2, 5, one.crowded);
     PolicyOptions options;
     options.arrivals = std::make_shared<ArrivalAverages>();
     ArrivalAverages arrivals_then;
