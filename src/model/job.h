@@ -11,12 +11,11 @@ namespace smartmig {
 inline constexpr int kMaxComputeSlices = 8;
 inline constexpr Time kCannotRun{-1};
 
-// How others slow a job on a board whose slices are soft (MPS): beside others with x of the board's compute slices it takes
-// exp(log_slowdown * (x - beside)) times its `work`. Slices of half the memory count whole, so x may be near 2.
-inline constexpr double kUsualSlowdown =
-    0.5;  // of jobs that nothing is known of, in the logarithm: docs/learning-jobs.md
+inline constexpr double kUsualSlowdown = 0.5;  // Crowding::log_slowdown until runs say so: docs/learning-jobs.md
 inline constexpr double kMostSlowdown = 2, kMostBeside = 2;
 
+// How others slow a job on a board whose slices are soft (MPS): beside others with x of the board's compute slices it takes
+// exp(log_slowdown * (x - beside)) times its `work`. Slices of half the memory count whole, so x may be near 2.
 struct Crowding {
   double log_slowdown = 0;  // beside a board's worth of others, against alone; 0: nobody slows it; to kMostSlowdown
   double beside = 0;        // x of the runs that `work` was measured on

@@ -70,15 +70,15 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
     return;
   }
   state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
-  job.work.log_slowdown = state.estimates.log_slowdown(job);
+  const bool crowds = state.session.belief().sharing().crowds();
+  if (crowds) job.work.log_slowdown = state.estimates.log_slowdown(job);
   // An error: the fleet has changed. It runs where it is, unseen.
   if (job.suspended) {
     (void)state.session.found_with(job, GpuId(std::uint32_t(job.place.gpu)), where, Suspensions::believed_left(job));
     return;
   }
-  double others = 0;
-  if (state.session.belief().sharing().crowds()) others = others_beside(job, last, state);
-  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last, others);
+  (void)state.session.found_running(job, GpuId(std::uint32_t(job.place.gpu)), where, last,
+                                    crowds ? others_beside(job, last, state) : 0);
 }
 
 }  // namespace
