@@ -158,14 +158,10 @@ class Cluster {
   Time time_left(JobId job) const {
     const JobState& s = states_[index(job)];
     if (s.phase != JobPhase::kRunning) return s.remaining;
-    const Time left = s.finish - std::max(now_, s.since);
-    return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
+    return by_table(job, s.finish - std::max(now_, s.since));
   }
   // The same of a running job, with what is left of a restart's hold: now + this is its finish where nobody slows it.
-  Time time_to_finish(JobId job) const {
-    const Time left = states_[index(job)].finish - now_;
-    return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
-  }
+  Time time_to_finish(JobId job) const { return by_table(job, states_[index(job)].finish - now_); }
   // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
   // cannot run there.
   Time remaining_on(JobId job, TypeId type) const;
@@ -184,6 +180,9 @@ class Cluster {
   void start(const Event& event);
   void find(const Event& event);
   double crowding_of(JobId job) const;
+  Time by_table(JobId job, Time left) const {  // of a running job's time beside those that run now
+    return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
+  }
   void book_joules(JobId job);
   void book_crowded(const GpuState& gpu);
   void crowd(GpuId id, GpuState& gpu, JobId came);

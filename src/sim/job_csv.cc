@@ -69,10 +69,9 @@ Result<Time> time_at(const CsvReader& csv, int column, bool negative_allowed) {
 }
 
 Result<double> number_at(const CsvReader& csv, int column, double most) {
-  const auto value = parse_double(csv.text(column));
-  if (!value || !(*value >= 0 && *value <= most))
-    return csv.error(column, fmt::format("'{}' is not a number from 0 to {}", csv.text(column), most));
-  return *value;
+  SMARTMIG_TRY(const double value, csv.number(column));
+  if (!(value >= 0 && value <= most)) return csv.error(column, fmt::format("must lie between 0 and {}", most));
+  return value;
 }
 
 Result<Job> read_row(const CsvReader& csv) {

@@ -24,6 +24,19 @@ struct FirstFree : Policy {
   }
 };
 
+// A run under that policy from an empty board, in which all jobs end and nothing illegal is asked for.
+Summary finished_run(const char* policy, const std::shared_ptr<const Platform>& platform,
+                     const std::shared_ptr<const JobTable>& jobs, const CostModel& cost) {
+  auto named = make_policy(policy, {}, cost, *platform);
+  EXPECT_TRUE(named) << named.error().what;
+  const auto result = simulate({platform, jobs, cost, {Layout{}}, 2e-7}, *named->policy);
+  EXPECT_TRUE(result) << result.error().what;
+  EXPECT_EQ(result->refused, 0u) << result->last_refusal;
+  EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+  EXPECT_LE(result->summary.utilisation, 1.0);
+  return result->summary;
+}
+
 double makespan_min(const char* gpus, const char* policy, int jobs, int mem_mib) {
   const auto platform = fixture::platform(gpus);
   std::vector<Job> all;
@@ -32,14 +45,7 @@ double makespan_min(const char* gpus, const char* policy, int jobs, int mem_mib)
     all.back().mem_mib = mem_mib;
   }
   const CostModel cost{CostModel::kHardware, {}};
-  auto named = make_policy(policy, {}, cost, *platform);
-  EXPECT_TRUE(named) << named.error().what;
-  const auto result = simulate({platform, fixture::bind(all, *platform), cost, {Layout{}}, 2e-7}, *named->policy);
-  EXPECT_TRUE(result) << result.error().what;
-  EXPECT_EQ(result->refused, 0u) << result->last_refusal;
-  EXPECT_EQ(result->summary.unfinished_jobs, 0u);
-  EXPECT_LE(result->summary.utilisation, 1.0);
-  return result->summary.makespan_min;
+  return finished_run(policy, platform, fixture::bind(all, *platform), cost).makespan_min;
 }
 
 TEST(SoftSlices, FourteenSmallJobsRunAtOnceOnSoftSlices) {
@@ -67,12 +73,7 @@ TEST(SoftSlices, FourteenJobsThatCanBeStopped) {
     }
     for (const char* policy : {"best", "planner", "batch"}) {
       SCOPED_TRACE(fmt::format("{}{}", policy, crowded ? ", crowded" : ""));
-      auto named = make_policy(policy, {}, cost, *platform);
-      ASSERT_TRUE(named) << named.error().what;
-      const auto result = simulate({platform, fixture::bind(jobs, *platform), cost, {Layout{}}, 2e-7}, *named->policy);
-      ASSERT_TRUE(result) << result.error().what;
-      EXPECT_EQ(result->refused, 0u) << result->last_refusal;
-      EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+      finished_run(policy, platform, fixture::bind(jobs, *platform), cost);
     }
   }
 }
@@ -92,12 +93,7 @@ TEST(SoftSlices, PlannersUnderPaperCosts) {
   const CostModel cost{CostModel::kPaper, {}};
   for (const char* policy : {"best", "planner", "planner+cedf", "planner+value"}) {
     SCOPED_TRACE(policy);
-    auto named = make_policy(policy, {}, cost, *platform);
-    ASSERT_TRUE(named) << named.error().what;
-    const auto result = simulate({platform, jobs, cost, {Layout{}}, 2e-7}, *named->policy);
-    ASSERT_TRUE(result) << result.error().what;
-    EXPECT_EQ(result->refused, 0u) << result->last_refusal;
-    EXPECT_EQ(result->summary.unfinished_jobs, 0u);
+    finished_run(policy, platform, jobs, cost);
   }
 }
 
