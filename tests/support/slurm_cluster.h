@@ -54,7 +54,7 @@ class FakeSlurm : public Slurm, public Agents {
     run.job.state = "PENDING";
     run.job.held = true;
     run.job.dependency = dependency;
-    run.job.admin_comment = fmt::format("smartmig:mem={}M,slices=1,estimate={}s", mem_mib, seconds(length));
+    run.job.admin_comment = fmt::format("smartmig:mem={}M,slices=1,estimate={}s", mem_mib, smartmig::seconds(length));
     run.job.submitted = clock.now();
     run.job.uid = ::getuid();
     run.job.output = dir_.path() + "/log-%A-%a";
