@@ -1,6 +1,6 @@
 # smartmig_unity(target): with SMARTMIG_UNITY the sources of one library are compiled together, in parts of at most
 # SMARTMIG_UNITY_KB and of about equal size. Most of a small file's compile time is its headers, so a clean build takes a
-# third (docs/decisions.md). Files of different folders of src/ never meet in one part: names in unnamed namespaces need
+# third (docs/decisions). Files of different folders of src/ never meet in one part: names in unnamed namespaces need
 # to be unique below their folder of src/ only. A file with compile options of its own stays alone.
 option(SMARTMIG_UNITY "compile many sources as one: clean builds take a third, small changes longer" OFF)
 set(SMARTMIG_UNITY_KB 160 CACHE STRING "kB of source compiled as one with SMARTMIG_UNITY")

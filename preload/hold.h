@@ -1,4 +1,4 @@
-/* Holds the process at its first CUDA call until its slice is granted (docs/prelaunch.md). The daemon starts a job
+/* Holds the process at its first CUDA call until its slice is granted (docs/preload.md). The daemon starts a job
  * before its slice is free; whichever of its processes comes to cuInit waits here for the file `grant` in
  * SMARTMIG_HOLD_DIR and puts the variables that it holds into its environment, so that the driver initialises on the
  * slice. Without SMARTMIG_HOLD=1 nothing waits, and only the instant of the first call is written down.

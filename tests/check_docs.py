@@ -3,7 +3,7 @@
 
     tests/check_docs.py BINARY          one line for each thing that does not; exit 1 if there is one
 
-Read are README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md and docs/*.md. Checked are
+It reads README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md, docs/*.md and docs/decisions/*.md, and checks
 
   commands   `smartmig VERB --flag ...` in code blocks and in `code`, against `smartmig VERB --help`
   flags      a `--flag` alone belongs to some verb, or to a program of FOREIGN
@@ -11,7 +11,7 @@ Read are README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md and docs/
              docs/serve-config.md names exactly the daemon's
   files      paths below the folders of the tree, and names of sources; NAME in a path stands for anything
   variables  SMARTMIG_... is read somewhere, or is a flag's
-  links      between pages, with their anchors; every page is in docs/README.md
+  links      between pages, with their anchors; every page is in docs/README.md or docs/decisions/README.md
   words      `snake_case` is a word of the sources or tables, and so is `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md
   columns    README.md stays within 120
   drawings   docs/drawings/*.svg are what their script draws
@@ -25,7 +25,7 @@ from pathlib import Path
 
 root = Path(__file__).resolve().parents[1]
 PAGES = [root / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deploy/README.md")]
-PAGES += sorted((root / "docs").glob("*.md"))
+PAGES += sorted((root / "docs").glob("*.md")) + sorted((root / "docs/decisions").glob("*.md"))
 TOP = "src|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cmake"
 SOURCES = (".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte", ".csv", ".toml", ".json", ".txt")
 # Flags of other programs that a page names alone.
@@ -269,9 +269,11 @@ def main():
         check_toml(program, page)
         check_links(page, headings)
     check_table_of_settings(program)
-    for page in sorted((root / "docs").glob("*.md")):
-        if page.name != "README.md" and f"({page.name})" not in (root / "docs/README.md").read_text(encoding="utf-8"):
-            complain(page, 1, "docs/README.md does not lead here")
+    for folder in ("docs", "docs/decisions"):
+        index = (root / folder / "README.md").read_text(encoding="utf-8")
+        for page in sorted((root / folder).glob("*.md")):
+            if page.name != "README.md" and f"({page.name})" not in index:
+                complain(page, 1, f"{folder}/README.md does not lead here")
     for number, line in enumerate((root / "README.md").read_text(encoding="utf-8").splitlines(), 1):
         if len(line) > 120:
             complain(root / "README.md", number, f"{len(line)} columns; 120 are enough")

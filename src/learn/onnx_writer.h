@@ -1,6 +1,6 @@
 // A trained controller as an ONNX model (opset 13, IR version 7), written by hand in the protobuf wire format: one
 // small file that any ONNX runtime loads, with the normaliser, the action mask and the softmax inside, so that its user
-// feeds raw observations and reads probabilities. docs/export.md has the inputs, outputs and metadata.
+// feeds raw observations and reads probabilities. docs/checkpoint.md has the inputs, outputs and metadata.
 //
 //   observation [N, inputs] -> Sub mean -> Mul scale -> Clip -> Gemm, Tanh ... Gemm -> Reshape [N, L, L]
 //     -> Where(mask, logits, -1e30) -> Softmax over the last axis -> matrix [N, L, L]

@@ -5,7 +5,7 @@
 // that come, as the arrivals seen say. A batch is decided about by `batch` (policy/batch.h) until none waits: what counts
 // is the end of them all. A batch are more jobs without deadlines than the fleet has compute slices, that came together
 // or after which nothing came for long, measured by how long they will take; where many more come, it was none. For
-// jobs that come one by one the planner's mean time from submit to end is less, and the queue ends as soon (docs/batch.md).
+// jobs that come one by one the planner's mean time from submit to end is less, and the queue ends as soon (docs/planner.md).
 //
 // Either copes with what the other has left: plans are made for the slices that exist and are being made, and what one
 // keeps from decision to decision is corrected by what it finds.

@@ -2,7 +2,7 @@
 """Real clients of NVML on emulated GPUs: runs those that are installed, names those that are not.
 
     tests/nvml_sim/clients.py BUILD_DIR            a line for each; exit 1 where one fails
-    tests/nvml_sim/clients.py BUILD_DIR --table    the table of docs/clients.md
+    tests/nvml_sim/clients.py BUILD_DIR --table    the table of docs/nvml-sim.md
     tests/nvml_sim/clients.py BUILD_DIR --write    puts it there
 
 Each runs by `nvml-sim-ctl run` on a machine with two H200 and an A100, one instance divided off, and must show what
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 root = Path(__file__).resolve().parents[2]
-PAGE = root / "docs" / "clients.md"
+PAGE = root / "docs" / "nvml-sim.md"
 BEGIN, END = "<!-- clients.py --table -->\n", "<!-- end of the table -->\n"
 GPUS = "2xh200-141gb,1xa100-40gb"
 

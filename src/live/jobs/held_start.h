@@ -1,5 +1,5 @@
 // A job whose processes start before its slice is free: the preload library holds each of them at its first CUDA call
-// until the daemon puts a grant into the attempt's directory, with the variables that name the slice (docs/prelaunch.md;
+// until the daemon puts a grant into the attempt's directory, with the variables that name the slice (docs/preload.md;
 // the other side is preload/hold.c, the files are in grant_format.h). That directory is the job's own to write, so what
 // it says counts for the job alone; whether an attempt has its slice is told by the same file in its directory of the
 // spool, which is the daemon's. Thread rule: free functions without state.

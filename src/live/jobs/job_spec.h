@@ -38,7 +38,7 @@ struct JobSpec {
   std::optional<int> mem_estimate_mib;  // by its model, for want of better (docs/memory.md); history counts more
   std::string mem_basis;                // what that rests on, in words
   std::optional<bool> exact_memory;  // requests and tensors counted (docs/preload.md); nothing: defaults.exact_memory
-  std::optional<bool> prelaunch;     // starts before its slice is free (docs/prelaunch.md); nothing: prelaunch.all
+  std::optional<bool> prelaunch;     // starts before its slice is free (docs/preload.md); nothing: prelaunch.all
   int min_slices = 1;                // compute slices
   std::optional<UnixTime> deadline;
   std::optional<bool> patient;  // may wait while it has time, where that saves energy; nothing: defaults.patient

@@ -1,4 +1,4 @@
-// Processes of waiting jobs that start before their slice is free (docs/prelaunch.md): the preload library holds them at
+// Processes of waiting jobs that start before their slice is free (docs/preload.md): the preload library holds them at
 // their first CUDA call until Attempts grants them the slice that the policy decides on, as on any other waiting job.
 //
 // Invariants:
