@@ -1,4 +1,4 @@
-// A placing rule of one's own beside the paper's on the same simulated day; docs/tutorial.md walks through it.
+// Compares a placing rule of your own with the paper's on one simulated day; docs/tutorial.md walks through it.
 //   cmake --build build/release --target my_policy && build/release/my_policy
 #include <fmt/format.h>
 

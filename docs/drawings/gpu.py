@@ -64,8 +64,8 @@ def gpu():
     out += axis(y + 42)
 
     y += 92
-    out += head(y - 4, "2. Profiles", ["a size, and the starts at", "which it may stand: all boxes",
-                                       "of a row are possible places", "(placements), one by one"])
+    out += head(y - 4, "2. Profiles", ["a size, and the starts at", "which it may be placed: each",
+                                       "box of a row is a possible", "place (a placement)"])
     y -= 20
     for name, it in PROFILES.items():
         for start in it["starts"]:
@@ -77,7 +77,7 @@ def gpu():
     y += 50
     out += head(y, "3. A layout", ["placements that exist", "together; each is a slice", "that runs one job"])
     out += words(LEFT + 2, y, "4g@0+2g@4+1g@6", 14, mono=True)
-    out += words(LEFT + 164, y, "(its shape, the same without starts: 4g+2g+1g)", 13, color=SOFT)
+    out += words(LEFT + 164, y, "(its shape, without starts: 4g+2g+1g)", 13, color=SOFT)
     y += 12
     out += run("4g.20gb", 0, y, "4g.20gb@0", "job 12, training", height=52)
     out += run("2g.10gb", 4, y, "2g.10gb@4", "idle", "idle", height=52)

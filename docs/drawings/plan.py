@@ -44,7 +44,7 @@ def plan():
     y = axis + 48
     for x, text, draw in ((30, "runs", lambda x: box(x, y - 12, 26, 16, *FILL[4], 3)),
                           (140, "starts with this plan", lambda x: box(x, y - 12, 26, 16, *FILL[1], 3, 2.5)),
-                          (350, "reserved: others plan around it; made anew at the next event",
+                          (350, "reserved: others plan around it; planned again at the next event",
                            lambda x: box(x, y - 12, 26, 16, "#ffffff", FILL[3][1], 3, 1.5, "6 4")),
                           (850, "a change of slices", lambda x: box(x, y - 12, 14, 16, "#d8dee4", "#9aa5b1", 0, 1))):
         out += draw(x) + words(x + 36, y + 1, text, 13, color=SOFT)
