@@ -93,6 +93,7 @@ class Supervisor {
 
   void start_child() {
     ending_.started_us = unix_us();
+    ending_.started_steady_us = boot_us();
     ChildPipes pipes{output_[1], errors_[1] >= 0 ? errors_[1] : output_[1], news_[1], handover_[1], ::getpid(), "0"};
     char score[16];
     if (read_text("/proc/self/oom_score_adj", score, sizeof score) > 0) ::memcpy(pipes.oom_score, score, sizeof score);
@@ -164,6 +165,7 @@ class Supervisor {
       if (pid != child_) continue;
       ended_ = true;
       ending_.ended_us = unix_us();
+      ending_.ended_steady_us = boot_us();
       ending_.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
       ending_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       ending_.peak_mib = (used.ru_maxrss + 1023) / 1024;
@@ -267,7 +269,10 @@ class Supervisor {
   }
 
   void describe_end() {
-    if (ending_.ended_us == 0) ending_.ended_us = unix_us();
+    if (ending_.ended_steady_us == 0) {
+      ending_.ended_us = unix_us();
+      ending_.ended_steady_us = boot_us();
+    }
     if (const std::int64_t peak = peak_bytes(job_); peak > 0) ending_.peak_mib = (peak + (1 << 20) - 1) >> 20;
     ending_.never_started |= failed_;
     if (ending_.never_started) return;

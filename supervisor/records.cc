@@ -47,6 +47,7 @@ void Words::add(const char* format, ...) {
 
 std::int64_t unix_us() { return now_us(CLOCK_REALTIME); }
 std::int64_t monotonic_us() { return now_us(CLOCK_MONOTONIC); }
+std::int64_t boot_us() { return now_us(CLOCK_BOOTTIME); }
 
 ssize_t read_text(const char* path, char* out, std::size_t size) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -154,9 +155,12 @@ bool write_ending(const Ending& ending) {
   for (char* c = words; *c; ++c)
     if (static_cast<unsigned char>(*c) < ' ' || *c == 0x7F) *c = ' ';
   const int length = ::snprintf(buffer, kEndingBytes,
-                                "smartmig-exit 1\ncode %d\nsignal %d\nstarted_us %lld\nended_us %lld\npeak_mib %lld\n"
+                                "smartmig-exit 1\ncode %d\nsignal %d\nstarted_us %lld\nended_us %lld\nran_us %lld\n"
+                                "ended_steady_us %lld\npeak_mib %lld\n"
                                 "host_oom %d\ntimed_out %d\nnever_started %d\nwords %s\nend\n",
                                 ending.code, ending.signal, (long long)ending.started_us, (long long)ending.ended_us,
+                                (long long)(ending.ended_steady_us - ending.started_steady_us),
+                                (long long)ending.ended_steady_us,
                                 (long long)ending.peak_mib, int(ending.host_oom), int(ending.timed_out),
                                 int(ending.never_started), words);
   // Over the reserved bytes, which need no new room, then cut.

@@ -62,6 +62,7 @@ bool saw_oom_kill(const Job& job);
 struct Ending {
   int code = -1, signal = 0;
   std::int64_t started_us = 0, ended_us = 0, peak_mib = -1;
+  std::int64_t started_steady_us = 0, ended_steady_us = 0;  // by boot_us()
   bool host_oom = false, timed_out = false, never_started = false;
   Words words;
 };
@@ -77,5 +78,6 @@ ssize_t read_text(const char* path, char* out, std::size_t size);  // zero-termi
 bool write_text(const char* path, const char* text);
 std::int64_t unix_us();
 std::int64_t monotonic_us();
+std::int64_t boot_us();  // counts while the host sleeps
 
 }  // namespace smartmig::supervisor

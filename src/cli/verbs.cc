@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "model/site_tables.h"
 
@@ -98,12 +99,12 @@ std::span<const Verb> verb_aliases() {
 }
 
 int usage_error(const Error& error) {
-  fmt::print(stderr, "smartmig: {}\n", error.what);
+  fmt::print(stderr, "smartmig: {}\n", printable_lines(error.what));
   return 2;
 }
 
 int failure(const Error& error) {
-  fmt::print(stderr, "smartmig: {}\n", error.what);
+  fmt::print(stderr, "smartmig: {}\n", printable_lines(error.what));
   return 1;
 }
 

@@ -6,10 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "live/jobs/attempt_record.h"
+
 namespace smartmig {
 namespace {
 
-constexpr Time kLongestWait{60'000'000};  // then the slope is looked at again
+constexpr Time kLongestWait{1'000'000};      // then it is seen whether the time of day was set
+constexpr Time kReadTogether{50'000};        // two clocks read farther apart say nothing of each other
 
 Time read_clock(clockid_t id) {
   timespec t{};
@@ -19,20 +22,56 @@ Time read_clock(clockid_t id) {
 
 }  // namespace
 
-RealClock::RealClock()
-    : RealClock([] { return UnixTime(read_clock(CLOCK_REALTIME)); }, [] { return read_clock(CLOCK_MONOTONIC); }) {}
+RealClock::RealClock(Steps steps)
+    : RealClock([] { return UnixTime(read_clock(CLOCK_REALTIME)); }, [] { return read_clock(CLOCK_BOOTTIME); }, steps) {
+}
 
-RealClock::RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady)
-    : time_of_day_(std::move(time_of_day)), steady_(std::move(steady)), now_(time_of_day_()), steady_then_(steady_()) {}
+RealClock::RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady, Steps steps)
+    : steps_(steps),
+      time_of_day_(std::move(time_of_day)),
+      steady_(std::move(steady)),
+      now_(time_of_day_()),
+      steady_then_(steady_()) {}
+
+Time RealClock::look() const {
+  UnixTime day;
+  Time steady;
+  do {  // again where this thread was halted between the two
+    steady = steady_();
+    day = time_of_day_();
+  } while (steady_() - steady > kReadTogether);
+  const Time passed = std::max(Time{0}, steady - steady_then_);
+  const Time behind = day - (now_ + passed);
+  const bool taken = steps_ == Steps::kTaken, step = taken && (behind > kSlewed || behind < -kSlewed);
+  const Time most = step ? Time{0} : passed / (taken ? 100 : 10), moved = std::clamp(behind, -most, most);
+  now_ += passed + moved;
+  steady_then_ += passed;
+  return behind - moved;
+}
 
 UnixTime RealClock::now() const {
   const std::lock_guard lock(mutex_);
-  const Time steady = steady_(), passed = std::max(Time{0}, steady - steady_then_), most = passed / 10;
-  const Time behind = time_of_day_() - (now_ + passed);
-  now_ += passed + std::clamp(behind, -most, most);
-  steady_then_ += passed;
+  look();
   return now_;
 }
+
+bool RealClock::stepped() const {
+  if (steps_ != Steps::kTaken) return false;
+  const std::lock_guard lock(mutex_);
+  const Time behind = look();
+  return behind > kSlewed || behind < -kSlewed;
+}
+
+Time RealClock::take_step() {
+  if (steps_ != Steps::kTaken) return Time{0};
+  const std::lock_guard lock(mutex_);
+  const Time behind = look();
+  if (behind <= kSlewed && behind >= -kSlewed) return Time{0};
+  now_ += behind;
+  return behind;
+}
+
+std::string RealClock::boot() const { return this_boot(); }
 
 bool RealClock::wait_until(UnixTime instant) {
   std::unique_lock lock(wake_mutex_);
@@ -40,6 +79,7 @@ bool RealClock::wait_until(UnixTime instant) {
     if (std::exchange(woken_, false)) return now() >= instant;
     const Time left = instant == kNeverUnix ? kLongestWait : instant - now();
     if (left <= Time{0}) return true;
+    if (stepped()) return false;
     wake_up_.wait_for(lock, std::min(left, kLongestWait), [&] { return woken_; });
   }
 }

@@ -7,11 +7,16 @@
 // A third makes runs on a virtual clock repeat: a worker calls worker_begins before each thing it does, and there waits
 // until the owner waits. What it finds on the machine is then what the owner's step has left, never half of that step.
 // An instant is a UnixTime: of RealClock since 1970, of SimClock since its machine was made.
+//
+// Someone may set the host's time of day. A clock whose steps are taken (RealClock::Steps::kTaken) keeps now() as it was
+// until the owner calls take_step(), which moves now() at once and says by how much. The owner then moves every past
+// instant and timer that it holds by the same amount (serve/daemon/clock_steps.h), so that durations stay right.
 // Thread rule: wait_until from the owner's thread alone; all else from any thread.
 #pragma once
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 
 #include "base/units.h"
 
@@ -20,7 +25,11 @@ namespace smartmig {
 class LiveClock {
  public:
   virtual ~LiveClock() = default;
-  virtual UnixTime now() const = 0;  // never runs backwards
+  virtual UnixTime now() const = 0;  // runs backwards in take_step() alone
+  virtual Time steady() const { return now() - UnixTime{}; }  // since the host's start; nobody sets it
+  // By how much the time of day was set since the last call; now() has it from here on. 0: it was not.
+  virtual Time take_step() { return Time{0}; }
+  virtual std::string boot() const { return {}; }  // of which steady() is; empty: steady() means nothing later
   // True: that instant has come. False: woken before. kNeverUnix waits until woken. A wake that comes while nobody waits
   // ends the next wait at once.
   virtual bool wait_until(UnixTime instant) = 0;
@@ -37,20 +46,30 @@ class LiveClock {
   virtual void worker_busy(Worker) {}  // it has something to do again; no effect on one that is not idle
 };
 
-// The host's time of day on a slope: it follows CLOCK_REALTIME but never jumps and never runs backwards. Where the two
-// differ (someone set the clock, the host slept) it runs up to 10 % faster or slower until they agree, so that no
-// duration measured with it is off by more than that.
+// The host's time of day, carried on by CLOCK_BOOTTIME. Where it differs from CLOCK_REALTIME:
+//   kFollowed   it runs up to 10 % faster or slower until they agree;
+//   kTaken      a difference of at most kSlewed is followed at 1 %; a larger one waits for take_step(), and ends waits.
 class RealClock : public LiveClock {
  public:
-  RealClock();
-  RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady);  // for tests
+  enum class Steps { kFollowed, kTaken };
+  static constexpr Time kSlewed{2'000'000};
+  explicit RealClock(Steps steps = Steps::kFollowed);
+  RealClock(std::function<UnixTime()> time_of_day, std::function<Time()> steady,
+            Steps steps = Steps::kFollowed);  // for tests
 
   UnixTime now() const override;
+  Time steady() const override { return steady_(); }
+  Time take_step() override;
+  std::string boot() const override;
   bool wait_until(UnixTime instant) override;
   void wake() override;
   void sleep(Time time) override;
 
  private:
+  Time look() const;  // moves now_ on; what is left of the difference. REQUIRES: the lock
+  bool stepped() const;
+
+  const Steps steps_;
   std::function<UnixTime()> time_of_day_;
   std::function<Time()> steady_;
   mutable std::mutex mutex_;

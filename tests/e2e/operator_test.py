@@ -4,6 +4,7 @@ limits, many jobs at once, shortages: tests/e2e/operator_test.py BUILD-DIRECTORY
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import time
@@ -61,6 +62,121 @@ def a_backup_restored_under_running_jobs(build):
             equal(c.ask("DELETE", f"/v1/jobs/{number}").status, 200, "cancel")
             equal(c.wait(number)["state"], "cancelled", "a job that was taken over")
         equal(sorted(open(marks).read().split()), ["ran", "stays"], "each ran once")
+
+
+def the_clock_is_set_under_running_jobs(build):
+    """One daemon believes in another time of day than the machine's; its supervisors, whose clock nobody sets, do not."""
+    station = harness.Station(build)
+    shift = os.path.join(station.root, "shift")
+
+    def set_clock(seconds):
+        with open(shift + ".new", "w") as file:
+            file.write(str(seconds))
+        os.rename(shift + ".new", shift)
+
+    def under_the_library():
+        os.environ["LD_PRELOAD"] = os.path.join(build, "libclock_step.so")
+        os.environ["SMARTMIG_TEST_CLOCK_FILE"] = shift
+
+    def ran(job, least, most, words):
+        took = job["ended_at"] - job["started_at"]
+        check(job["state"] == "done" and least <= took <= most, f"{words}: it ran {took} s, {job['state']} {job['reason']}")
+
+    set_clock(0)
+    serve = {"gpus": "4xa100-40gb", "config": 'policy = "none+edf"\n', "before": under_the_library}
+    with harness.running(station, **serve) as m:
+        c, long = m.client(), {"deadline_s": 36000, "estimate_s": 3}
+        over = c.sh("sleep 4", **long)
+        until(lambda: c.job(over)["state"] == "running", "a job runs")
+        set_clock(3600)
+        until(lambda: len(notes(m, "clock_stepped")) == 1, "the step is in the journal")
+        ran(c.wait(over), 3.9, 60, "a job over a step forward")
+        begun = time.monotonic()
+        soon = c.sh("true", begin_s=2, **long)
+        c.wait(soon, 60)
+        check(1.9 <= time.monotonic() - begun, "it waited for its begin")
+        back = c.sh("sleep 4", **long)
+        until(lambda: c.job(back)["state"] == "running", "another runs")
+        set_clock(-3600)
+        ran(c.wait(back), 3.9, 60, "a job over a step back")
+        later = c.sh("true", begin_s=3600, **long)
+        equal(c.job(later)["state"], "held", "a job of the next hour")
+        set_clock(1800)
+        ran(c.wait(later), 0, 60, "a job whose begin came with the step")
+        down = c.sh("sleep 8", **long)
+        until(lambda: c.job(down)["state"] == "running", "a job runs")
+        m.end()
+        set_clock(-7200)
+        m.serve(**serve)
+        ran(c.wait(down), 7.9, 120, "a job over a step while the daemon was down")
+        steps = notes(m, "clock_stepped")
+        equal([round(s["by_s"] / 60) for s in steps], [60, -120, 90, -150], "the steps in the journal, in minutes")
+        check("while the daemon was down" in steps[3]["words"], f"the last one: {steps[3]}")
+        equal(c.get("/v1/status").json["queue"]["running"], 0, "nothing runs any more")
+
+
+def fails_to_serve(station, *words, **serve):
+    try:
+        station.serve(**serve)
+    except harness.Failed:
+        for word in words:
+            check(word in station.said(), f"'{word}' is told: {station.said()}")
+        return
+    raise harness.Failed("the daemon started")
+
+
+def a_queue_that_is_gone_is_not_begun_anew(build):
+    with running(build) as m:
+        c = m.client()
+        lives = c.sh("sleep 600")
+        until(lambda: c.job(lives)["state"] == "running", "a job runs")
+        device = c.job(lives)["device"]
+        m.end()
+        for name in os.listdir(m.state):
+            if name.startswith("queue.db"):
+                os.unlink(os.path.join(m.state, name))
+        fails_to_serve(m, f"job {lives} (supervisor", "smartmig restore", "--new-queue", gpus="1xa100-40gb")
+        check(not os.path.exists(os.path.join(m.state, "queue.db")), "a refusal makes no queue")
+        m.serve("1xa100-40gb", arguments=["--new-queue"])
+        equal((c.job(lives)["state"], c.job(lives)["device"]), ("running", device), "the job that ran")
+        equal(c.ask("DELETE", f"/v1/jobs/{lives}").status, 200, "cancel")
+        equal(c.wait(lives)["state"], "cancelled", "the job that was taken over")
+
+
+def damaged_rows_stop_nobody_else(build):
+    with running(build, "2xa100-40gb", config='policy = "none+edf"\n') as m:
+        c = m.client()
+        lives = c.sh("sleep 600")
+        until(lambda: c.job(lives)["state"] == "running", "a job runs")
+        equal(c.post("/v1/queue/pause", {}).status, 200, "pause")
+        waits, well = c.sh("true"), c.sh("true")
+        device = c.job(lives)["device"]
+        m.end()
+        store = sqlite3.connect(os.path.join(m.state, "queue.db"))
+        store.execute("UPDATE jobs SET state='{' WHERE id IN (?, ?)", (lives, waits))
+        store.execute("UPDATE named SET value='{' WHERE name='energy'")
+        store.commit()
+        store.close()
+        m.serve("2xa100-40gb", config='policy = "none+edf"\n')
+        equal((c.job(lives)["state"], c.job(lives)["device"]), ("running", device), "the job that runs")
+        equal(c.job(waits)["state"], "failed", "a job whose row is lost")
+        check("damaged" in c.job(waits)["reason"], f"why: {c.job(waits)['reason']}")
+        equal({n["what"] for n in notes(m, "damaged")}, {f"job {lives}", f"job {waits}", "value energy"}, "what was damaged")
+        equal(c.post("/v1/queue/resume", {}).status, 200, "resume")
+        equal(c.wait(well)["state"], "done", "the others")
+
+
+def a_log_that_was_removed_is_named(build):
+    with running(build) as m:
+        c = m.client()
+        lives = c.sh("sleep 600")
+        until(lambda: c.job(lives)["state"] == "running", "a job runs")
+        m.process.kill()
+        m.process.wait()
+        os.unlink(os.path.join(m.state, "queue.db-wal"))
+        m.serve("1xa100-40gb")
+        check(any("queue.db-wal" in n["words"] for n in notes(m, "damaged")), f"it is named: {notes(m, 'damaged')}")
+        equal(c.job(lives)["state"], "running", "the job that runs is taken over")
 
 
 def a_time_limit_is_not_success(build):
@@ -179,7 +295,9 @@ def root_submits_for_another_user(build):
 
 
 TESTS = [a_reservation_keeps_a_gpu, root_submits_for_another_user, a_sites_tables_are_named_in_the_settings,
-         a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success]
+         a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success,
+         the_clock_is_set_under_running_jobs, a_queue_that_is_gone_is_not_begun_anew, damaged_rows_stop_nobody_else,
+         a_log_that_was_removed_is_named]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

@@ -50,8 +50,8 @@ SMARTMIG_FUZZ_TARGET(http_api) {
   request.method = cut(line, ' ');
   const bool parsed = bool(parse_target(line, request));
   for (line = cut(text, '\n'); !line.empty(); line = cut(text, '\n')) {
-    const std::string name = lower(cut(line, ':'));
-    request.headers[name] = trim(line);
+    const std::string_view name = cut(line, ':');
+    take_header(request, name, trim(line));
   }
   request.body = text;
   HttpGuardOptions tcp;

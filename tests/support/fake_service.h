@@ -67,7 +67,11 @@ class FakeService final : public Service {
   }
   Result<Json> history_of_command(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> whatif(const Caller&, const Json& body) override {
-    if (slow_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(slow_s));
+    std::unique_lock lock(mutex_);
+    ++slow_;
+    news_.notify_all();
+    news_.wait(lock, [&] { return !holds_slow_ || closing_; });
+    --slow_;
     return Json{{"asked", body}};
   }
   Result<Json> world(const Caller& caller) override { return Json{{"kind", "live"}, {"signed_in", caller.known()}}; }
@@ -115,6 +119,15 @@ class FakeService final : public Service {
     closing_ = true;
     news_.notify_all();
   }
+  void hold_slow(bool on) {  // questions that take long are not answered meanwhile
+    const std::scoped_lock lock(mutex_);
+    holds_slow_ = on;
+    news_.notify_all();
+  }
+  bool wait_for_slow(int asked) {
+    std::unique_lock lock(mutex_);
+    return news_.wait_for(lock, std::chrono::seconds(30), [&] { return slow_ >= asked; });
+  }
   void end_log() {
     const std::scoped_lock lock(mutex_);
     log_ended = true;
@@ -127,10 +140,11 @@ class FakeService final : public Service {
   // Set before the service is shared.
   std::string log_path;
   bool log_ended = false, ready = true;
-  double slow_s = 0;
   JobQuery last_query;
 
  private:
+  bool holds_slow_ = false;
+  int slow_ = 0;  // that are being answered
   Result<Json> change_all(const Caller& caller, const Json& body, const char* state) {
     if (!body.contains("ids") || !body["ids"].is_array()) return invalid("ids: missing");
     Json answer = {{"jobs", Json::array()}, {"refused", Json::array()}};

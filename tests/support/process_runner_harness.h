@@ -30,10 +30,16 @@ inline bool wait_until(const std::function<bool()>& done, double limit_s = 20) {
   return true;
 }
 
-inline bool alive(int pid) {
+// As in /proc/PID/stat: 'R', 'S', 'T' (stopped), ...; 0: there is no such process.
+inline char state_of(int pid) {
   const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
   const auto name = stat.rfind(')');
-  return name != stat.npos && stat.size() > name + 2 && stat[name + 2] != 'Z' && stat[name + 2] != 'X';
+  return name != stat.npos && stat.size() > name + 2 ? stat[name + 2] : '\0';
+}
+
+inline bool alive(int pid) {
+  const char state = state_of(pid);
+  return state != '\0' && state != 'Z' && state != 'X';
 }
 
 class ProcessRunnerTest : public ::testing::Test {

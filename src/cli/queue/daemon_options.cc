@@ -24,10 +24,13 @@ Result<DaemonClient> DaemonOptions::connect() const {
   return DaemonClient::open(std::move(target));
 }
 
+std::string shown_text(const Json& value) {
+  return value.is_string() ? printable(value.get_ref<const std::string&>()) : std::string();
+}
+
 std::string text_at(const Json& object, const char* key, std::string_view fallback) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_string() ? printable(found->get_ref<const std::string&>())
-                                                     : std::string(fallback);
+  return found != object.end() && found->is_string() ? shown_text(*found) : std::string(fallback);
 }
 
 std::optional<double> number_at(const Json& object, const char* key) {

@@ -23,6 +23,7 @@ struct DaemonOptions {
   Result<DaemonClient> connect() const;
 };
 
+std::string shown_text(const Json& value);  // of a string, as a terminal may show it (base/printable.h)
 std::string text_at(const Json& object, const char* key, std::string_view fallback = "");
 std::optional<double> number_at(const Json& object, const char* key);
 std::uint64_t id_at(const Json& object, const char* key);    // 0: none

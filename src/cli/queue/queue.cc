@@ -24,7 +24,7 @@ std::string summary_line(const Json& status) {
   out += fmt::format("; policy {}", text_at(status, "policy", "?"));
   if (yes_at(status, "paused")) out += "; the queue is PAUSED";
   for (const Json& slice : list_at(status, "quarantined"))
-    if (slice.is_string()) out += "\nOUT OF SERVICE: " + slice.get<std::string>();
+    if (slice.is_string()) out += "\nOUT OF SERVICE: " + shown_text(slice);
   if (const std::string disk = text_at(status, "disk", "ok"); disk != "ok") out += fmt::format("; DISK: {}", disk);
   if (const std::string words = text_at(status, "shortage"); !words.empty())
     out += fmt::format("; NOTHING STARTS: {}", words);

@@ -101,6 +101,8 @@ int run_serve(const Arguments& arguments) {
   command.option("--like", station_options.like, "MODEL", "mps: the catalogue model whose profiles stand for shares");
   command.option("--nvml", station_options.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
   command.flag("--adopt", station_options.adopt, "take over slices that somebody else made");
+  command.flag("--new-queue", station_options.new_queue,
+               "begin a new queue where the old one is gone and its jobs are there; those that run are taken over");
   command.option("--clock", clock, "MODE",
                  "with --emulate: real, zero (reshaping takes no time) or virtual (time jumps to what happens next)");
   command.flag("--without-processes", station_options.in_process,

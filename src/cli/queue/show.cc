@@ -28,7 +28,7 @@ class JobLines {
 std::string command_words(const Json& job) {
   std::string out;
   for (const Json& word : list_at(job, "command")) {
-    const std::string text = word.is_string() ? word.get<std::string>() : "";
+    const std::string text = shown_text(word);
     const bool plain = !text.empty() && text.find_first_of(" \t\n'\"\\$`*?;&|<>()#") == text.npos;
     out += (out.empty() ? "" : " ") + (plain ? text : fmt::format("'{}'", text));
   }
@@ -38,7 +38,7 @@ std::string command_words(const Json& job) {
 std::string dependency_words(const Json& spec) {
   std::string out;
   for (const Json& one : list_at(spec, "dependencies"))
-    if (one.is_string()) out += (out.empty() ? "" : ", ") + one.get<std::string>();
+    if (one.is_string()) out += (out.empty() ? "" : ", ") + shown_text(one);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <thread>
 
+#include "base/printable.h"
 #include "base/json.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
@@ -33,7 +34,7 @@ const char* kHow =
     "docs/queue.md.";
 
 void say(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", note);
+  for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", printable(note));
 }
 
 // A daemon that was started a moment ago, or restarts, is there in another.
@@ -109,7 +110,7 @@ void print_accepted(const Json& answer, bool ids_only) {
 
 void print_warnings(const Json& answer) {
   for (const Json& warning : list_at(answer, "warnings"))
-    if (warning.is_string()) fmt::print(stderr, "smartmig: {}\n", warning.get<std::string>());
+    if (warning.is_string()) fmt::print(stderr, "smartmig: {}\n", shown_text(warning));
 }
 
 // While it lives, an interrupt cancels the job, a second one gives up waiting for it.
@@ -141,7 +142,7 @@ class CancelOnInterrupt {
       auto client = options.connect();
       if (!client) continue;
       if (const auto gone = client->remove(fmt::format("/v1/jobs/{}", id)); !gone)
-        fmt::print(stderr, "smartmig: {}\n", gone.error().what);
+        failure(gone.error());
     }
   }
   sigset_t set_{}, before_{};

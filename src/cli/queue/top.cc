@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/top_view.h"
@@ -108,7 +109,7 @@ class View {
   void refresh() {
     auto state = look_at_daemon(client_);
     if (!state) {
-      frame_.message = state.error().what;
+      frame_.message = printable(state.error().what);
       return;
     }
     if (!asking_) frame_.message.clear();
@@ -141,7 +142,7 @@ class View {
     }
     const auto done = client_.post(paused ? "/v1/queue/resume" : "/v1/queue/pause", Json::object());
     if (!done)
-      frame_.message = done.error().what;
+      frame_.message = printable(done.error().what);
     else
       refresh();
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/printable.h"
 #include "cli/policy_flags.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/job_words.h"
@@ -114,7 +115,7 @@ int run_whatif(const Arguments& arguments) {
   if (!words.rest.empty()) {
     const auto submission = make_submission(words, std::cin, unix_now());
     if (!submission) return usage_error(submission.error());
-    for (const std::string& note : submission->notes) fmt::print(stderr, "smartmig: {}\n", note);
+    for (const std::string& note : submission->notes) fmt::print(stderr, "smartmig: {}\n", printable(note));
     if (submission->jobs.size() != 1) return usage_error(invalid("whatif takes one job more, not a list"));
     body["job"] = submission->jobs[0];
     body["job"].erase("environment");

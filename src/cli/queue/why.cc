@@ -27,7 +27,7 @@ void print_why(const Json& why, double now) {
   if (const Json& reserved = object_at(why, "reservation"); reserved.contains("slice")) {
     std::string after;
     for (const Json& job : list_at(reserved, "after"))
-      if (job.is_string()) after += (after.empty() ? "" : ", ") + job.get<std::string>();
+      if (job.is_string()) after += (after.empty() ? "" : ", ") + shown_text(job);
     fmt::print("reserved: {} of GPU {}, from {}{}\n", text_at(reserved, "slice", "?"), id_at(reserved, "gpu"),
                at_words(reserved, "start_at", now), after.empty() ? "" : ", after job " + after);
   }
@@ -35,7 +35,7 @@ void print_why(const Json& why, double now) {
   const Json& changes = list_at(why, "to_change");
   if (!changes.empty()) fmt::print("\nWhat would have to change:\n");
   for (const Json& change : changes)
-    if (change.is_string()) fmt::print("  {}\n", change.get<std::string>());
+    if (change.is_string()) fmt::print("  {}\n", shown_text(change));
   const Json& alternatives = list_at(why, "alternatives");
   if (alternatives.empty()) return;
   bool priced = false;

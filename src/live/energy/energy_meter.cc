@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/moved.h"
+
 namespace smartmig {
 
 const char* name_of(EnergySource source) {
@@ -164,6 +166,17 @@ EnergyTotals EnergyMeter::totals() const {
     sum.unattributed_j += board.totals().unattributed_j;
   }
   return sum;
+}
+
+void EnergyMeter::clock_stepped(Time by) {
+  for (auto& [uuid, b] : boards_) {
+    b.last_ = moved(b.last_, by);
+    b.counter_at_ = moved(b.counter_at_, by);
+    for (auto& [job, run] : b.runs_) {
+      run.since = moved(run.since, by);
+      if (run.until) run.until = moved(*run.until, by);
+    }
+  }
 }
 
 }  // namespace smartmig

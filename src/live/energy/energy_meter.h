@@ -97,7 +97,8 @@ class EnergyMeter {
   BoardMeter& board(const std::string& uuid, BoardMeter::Options options);  // made when new; options apply from now on
   const std::map<std::string, BoardMeter>& boards() const { return boards_; }
   EnergyTotals totals() const;
-  std::string state() const;  // one line of JSON
+  void clock_stepped(Time by);  // samples and runs keep their distance from now
+  std::string state() const;    // one line of JSON
   // kInvalid: says what is wrong with the text; the meter is unchanged.
   Result<Ok> restore(std::string_view text);
 

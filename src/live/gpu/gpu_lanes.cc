@@ -89,12 +89,12 @@ LaneResult GpuLanes::carry_out(GpuId gpu, const Request& request) {
   result.what = request.what;
   result.gpu = gpu;
   result.where = request.where;
-  result.began = clock_.now();
+  result.began = UnixTime(clock_.steady());
   if (request.what == LaneResult::kSample)
     take_sample(result);
   else
     reshape(request, result);
-  result.ended = clock_.now();
+  result.ended = UnixTime(clock_.steady());
   return result;
 }
 

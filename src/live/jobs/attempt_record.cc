@@ -59,6 +59,13 @@ bool read_time(std::string_view text, UnixTime& out) {
   return true;
 }
 
+bool read_span(std::string_view text, std::optional<Time>& out) {
+  std::int64_t us = 0;
+  if (!read_number(text, us) || us < 0) return false;
+  out = Time(us);
+  return true;
+}
+
 std::string one_line(std::string_view text) {
   std::string out(text.substr(0, 2000));
   for (char& c : out)
@@ -111,6 +118,10 @@ Result<AttemptExit> parse_attempt_exit(const std::string& name, std::string_view
       good = read_time(value, exit.started);
     else if (key == "ended_us")
       good = read_time(value, exit.ended);
+    else if (key == "ran_us")
+      good = read_span(value, exit.ran);
+    else if (key == "ended_steady_us")
+      good = read_span(value, exit.ended_steady);
     else if (key == "peak_mib")
       good = read_number(value, exit.peak_host_mib);
     else if (key == "host_oom")
@@ -129,10 +140,13 @@ Result<AttemptExit> parse_attempt_exit(const std::string& name, std::string_view
 }
 
 std::string to_text(const AttemptExit& exit) {
+  std::string steady;
+  if (exit.ran) steady += fmt::format("ran_us {}\n", exit.ran->count());
+  if (exit.ended_steady) steady += fmt::format("ended_steady_us {}\n", exit.ended_steady->count());
   return fmt::format(
-      "smartmig-exit {}\ncode {}\nsignal {}\nstarted_us {}\nended_us {}\npeak_mib {}\nhost_oom {}\ntimed_out {}\n"
+      "smartmig-exit {}\ncode {}\nsignal {}\nstarted_us {}\nended_us {}\n{}peak_mib {}\nhost_oom {}\ntimed_out {}\n"
       "never_started {}\nwords {}\nend\n",
-      kAttemptFormat, exit.code, exit.signal, unix_us(exit.started), unix_us(exit.ended), exit.peak_host_mib,
+      kAttemptFormat, exit.code, exit.signal, unix_us(exit.started), unix_us(exit.ended), steady, exit.peak_host_mib,
       int(exit.host_oom), int(exit.timed_out), int(exit.never_started), one_line(exit.words));
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "live/grant_format.h"
+#include "live/jobs/reach.h"
 
 namespace smartmig {
 namespace {
@@ -45,7 +46,7 @@ std::string program_path(const JobSpec& spec) {
     if (entry.starts_with("PATH=")) search = entry.substr(5);
   for (const std::string_view place : split(search, ':')) {
     const std::string path = (fs::path(spec.directory) / place / name).string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
+    if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) return path;
   }
   return {};
 }
@@ -79,10 +80,13 @@ Result<Ok> loads_libraries(const std::string& path, int depth) {
 
 }  // namespace
 
-Result<Ok> can_be_held(const JobSpec& spec) {
-  const std::string path = program_path(spec);
-  if (path.empty()) return not_found("{} is nowhere in its PATH", spec.command.front());
-  return loads_libraries(path, 4);
+Result<Ok> can_be_held(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
+  Result<Ok> answer = unsupported("its program cannot be looked at with the rights of user {}", uid);
+  with_rights_of(uid, gid, [&] {
+    const std::string path = program_path(spec);
+    answer = path.empty() ? not_found("{} is nowhere in its PATH", spec.command.front()) : loads_libraries(path, 4);
+  });
+  return answer;
 }
 
 Environment hold_environment(const std::string& directory, bool hold) {

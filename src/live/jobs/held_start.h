@@ -15,7 +15,7 @@ namespace smartmig {
 
 // An error says why its program would not be held: it is linked statically, or for another machine. Programs that this
 // one starts are not looked at.
-Result<Ok> can_be_held(const JobSpec& spec);
+Result<Ok> can_be_held(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid);
 
 // For the start: where to wait, and a device that is none, so that what is not held finds no GPU of somebody else's.
 // Without `hold`: the first CUDA call is written down, and nobody waits.

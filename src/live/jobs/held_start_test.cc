@@ -135,20 +135,42 @@ TEST_F(HeldStartTest, ProgramsThatLoadNoLibrariesAreNotHeld) {
   JobSpec spec;
   spec.directory = "/";
   spec.command = {"sh", "-c", "true"};
-  EXPECT_TRUE(runner_->can_hold(spec));
+  EXPECT_TRUE(runner_->can_hold(spec, ::geteuid(), ::getegid()));
   spec.command = {spool_.file("script", "#!/bin/sh\ntrue\n")};
-  EXPECT_TRUE(can_be_held(spec));
+  EXPECT_TRUE(can_be_held(spec, ::geteuid(), ::getegid()));
   spec.command = {spool_.file("text", "no program")};
-  EXPECT_FALSE(can_be_held(spec));
+  EXPECT_FALSE(can_be_held(spec, ::geteuid(), ::getegid()));
   spec.command = {"no-such-program"};
-  EXPECT_FALSE(can_be_held(spec));
+  EXPECT_FALSE(can_be_held(spec, ::geteuid(), ::getegid()));
   std::string program = text_of("/bin/sh");  // without the part that names the loader
   for (std::size_t at = 64; at + 56 < 4096; at += 56)
     if (program[at] == 3 && program[at + 1] == 0 && program[at + 2] == 0) program[at] = 4;
   spec.command = {spool_.file("static", program)};
-  const auto refused = can_be_held(spec);
+  const auto refused = can_be_held(spec, ::geteuid(), ::getegid());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("linked statically"), std::string::npos) << refused.error().what;
+}
+
+TEST_F(HeldStartTest, AScriptTellsNothingOfFilesThatItsUserMayNotSee) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root looks with the rights of others";
+  const TempDir closed;  // mode 0700, root's
+  ASSERT_EQ(::chmod(closed.path().c_str(), 0700), 0);
+  closed.file("there", text_of("/bin/sh"));
+  const TempDir open;
+  ASSERT_EQ(::chmod(open.path().c_str(), 0755), 0);
+  JobSpec spec;
+  spec.directory = "/";
+  std::set<std::string> said;
+  for (const char* name : {"there", "not-there"}) {
+    const std::string script = open.file("script", fmt::format("#!{}/{}\n", closed.path(), name));
+    ASSERT_EQ(::chmod(script.c_str(), 0755), 0);
+    spec.command = {script};
+    const auto answer = can_be_held(spec, 65534, 65534);
+    std::string words = answer ? "yes" : answer.error().what;
+    if (const auto at = words.find(name); at != words.npos) words.erase(at, std::string(name).size());
+    said.insert(words);
+  }
+  EXPECT_EQ(said.size(), 1u) << *said.begin() << " / " << *said.rbegin();
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace smartmig {
 InProcessRunner::InProcessRunner(LiveClock& clock, std::shared_ptr<SimLibrary> sim)
     : clock_(clock), sim_(std::move(sim)) {}
 
+UnixTime InProcessRunner::steady() const { return UnixTime(clock_.steady()); }
+
 InProcessRunner::~InProcessRunner() {
   for (const auto& [id, job] : running_)
     if (job.token != 0) sim_->nvmlSimStandDown(job.token);
@@ -20,7 +22,7 @@ Result<Ok> InProcessRunner::start(const Launch& launch) {
   if (running_.contains(launch.id)) return busy_error("{} runs already", name());
   if (launch.predicted < Time{0}) return invalid("{} has no predicted run time", name());
   Running job;
-  job.started = clock_.now();
+  job.started = steady();
   job.due = launch.predicted > kNeverUnix - job.started ? kNeverUnix : job.started + launch.predicted;
   SMARTMIG_TRY(job.script, EmulatedScript::of(launch.spec.environment));
   if (job.script) SMARTMIG_RETURN_IF_ERROR(follow_script(launch, job));
@@ -104,7 +106,7 @@ Result<Ok> InProcessRunner::stop(AttemptId id, int, Time) {
     if (std::any_of(ended_.begin(), ended_.end(), [&](const AttemptExit& e) { return e.id == id; })) return Ok{};
     return not_found("job {} attempt {} does not run", id.job, id.attempt);
   }
-  const UnixTime now = clock_.now();
+  const UnixTime now = steady();
   if (at->second.due <= now)
     end_as_due(at);
   else
@@ -119,10 +121,10 @@ Result<Ok> InProcessRunner::suspend(AttemptId id, bool on) {
   if (on == (job.due == kNeverUnix)) return Ok{};
   due_.erase({job.due, id});
   if (on) {
-    job.left = std::max(Time{0}, job.due - clock_.now());
+    job.left = std::max(Time{0}, job.due - steady());
     job.due = kNeverUnix;
   } else {
-    job.due = clock_.now() + job.left;
+    job.due = steady() + job.left;
     due_.insert({job.due, id});
   }
   return Ok{};
@@ -146,21 +148,26 @@ Result<JobRunner::Found> InProcessRunner::recover(const std::vector<AttemptId>& 
 }
 
 std::vector<AttemptExit> InProcessRunner::poll() {
-  for (const UnixTime now = clock_.now(); !due_.empty() && due_.begin()->at <= now;) {
+  for (const UnixTime now = steady(); !due_.empty() && due_.begin()->at <= now;) {
     const auto at = running_.find(due_.begin()->id);
     end_as_due(at);
   }
-  for (auto& [id, job] : running_) show_memory(job, clock_.now());
+  for (auto& [id, job] : running_) show_memory(job, steady());
   std::sort(ended_.begin(), ended_.end(), [](const AttemptExit& a, const AttemptExit& b) {
     return a.ended != b.ended ? a.ended < b.ended : a.id < b.id;
   });
+  const Time day = clock_.now() - steady();
+  for (AttemptExit& exit : ended_) {
+    exit.started += day;
+    exit.ended += day;
+  }
   return std::exchange(ended_, {});
 }
 
 UnixTime InProcessRunner::next_due() const {
   UnixTime earliest = due_.empty() ? kNeverUnix : due_.begin()->at;
   for (const AttemptExit& exit : ended_) earliest = std::min(earliest, exit.ended);
-  return earliest;
+  return earliest == kNeverUnix ? earliest : earliest + (clock_.now() - steady());
 }
 
 }  // namespace smartmig

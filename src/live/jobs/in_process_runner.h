@@ -33,6 +33,8 @@ class InProcessRunner : public JobRunner {
   void forget(std::uint64_t) override {}
 
  private:
+  // Its own times are by LiveClock::steady(), so that nobody sets them; exits leave by the time of day.
+  UnixTime steady() const;
   struct Due {
     UnixTime at;
     AttemptId id;

@@ -9,7 +9,7 @@
 namespace smartmig {
 
 inline constexpr int kReportFd = 3, kBlockFd = 4, kDirectoryFd = 5;  // descriptors of a new supervisor
-inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 3;
+inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 4;
 // A script is open as this descriptor of the job; its path stands in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";

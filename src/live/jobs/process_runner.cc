@@ -344,6 +344,7 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
           kill_cgroups(look.record.cgroups);
           tokens.push_back(look.record.token);
         }
+        if (look.record.boot_id != this_boot()) look.exit->ended_steady.reset();
         found.ended.push_back(std::move(*look.exit));
       } else if (look.state == Spool::kRunning) {
         Descriptor pidfd{open_pidfd(look.record.pid)};
@@ -458,9 +459,9 @@ Result<Environment> ProcessRunner::preload_environment(const Launch& launch) con
   return out;
 }
 
-Result<Ok> ProcessRunner::can_hold(const JobSpec& spec) const {
+Result<Ok> ProcessRunner::can_hold(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const {
   SMARTMIG_RETURN_IF_ERROR(reports_memory());
-  return can_be_held(spec);
+  return can_be_held(spec, uid, gid);
 }
 
 // The limits of its slice first, then the grant in the spool, by which every daemon knows that it has its slice, last

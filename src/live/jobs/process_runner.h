@@ -38,7 +38,7 @@ class ProcessRunner : public JobRunner {
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   Result<Ok> start(const Launch& launch) override;
-  Result<Ok> can_hold(const JobSpec& spec) const override;
+  Result<Ok> can_hold(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override;
   Result<Ok> grant(const Launch& launch) override;
   std::optional<UnixTime> granted(AttemptId id) const override;
   std::optional<Time> first_cuda_call(AttemptId id) const override;

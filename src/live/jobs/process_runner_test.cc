@@ -67,19 +67,24 @@ TEST_F(ProcessRunnerTest, StandardErrorGoesToAFileOfItsOwnAndToTheLog) {
 }
 
 TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
-  Launch launch = shell(6, "i=0; while [ $i -lt 6 ]; do echo $i; sleep 0.1; i=$((i + 1)); done");
-  launch.spec.time_limit = from_seconds(2);
+  const std::string count = spool_.path() + "/count", go = spool_.path() + "/go";
+  Launch launch = shell(6, fmt::format("echo $$; i=0; while [ ! -e {} ]; do i=$((i + 1)); echo $i >{}; done", go, count));
+  const Time limit = from_seconds(4);
+  launch.spec.time_limit = limit;
   start(launch);
-  EXPECT_TRUE(wait_until([&] { return log({6, 1}).starts_with("0\n"); }));
+  ASSERT_TRUE(wait_until([&] { return log({6, 1}).ends_with("\n") && !text_of(count).empty(); }));
+  const auto suspended = std::chrono::steady_clock::now();
   EXPECT_TRUE(runner_->suspend({6, 1}, true));
   EXPECT_TRUE(runner_->suspend({6, 1}, true));
-  ::usleep(200'000);
-  const std::string written = log({6, 1});
-  ::usleep(2'200'000);
-  EXPECT_EQ(log({6, 1}), written) << "it does nothing, and its limit has not passed";
+  const int pid = std::stoi(log({6, 1}));
+  ASSERT_TRUE(wait_until([&] { return state_of(pid) == 'T'; }));
+  const std::string counted = text_of(count);
+  ASSERT_TRUE(wait_until([&] { return std::chrono::steady_clock::now() - suspended > limit + from_seconds(0.5); }));
+  EXPECT_EQ(text_of(count), counted) << "it does nothing";
+  EXPECT_EQ(state_of(pid), 'T') << "its limit has not passed";
+  std::ofstream(go) << "go";
   EXPECT_TRUE(runner_->suspend({6, 1}, false));
   EXPECT_EQ(wait_for({6, 1}).code, 0);
-  EXPECT_EQ(log({6, 1}), "0\n1\n2\n3\n4\n5\n");
   start(shell(7, "sleep 60"));
   EXPECT_TRUE(runner_->suspend({7, 1}, true));
   EXPECT_TRUE(runner_->stop({7, 1}, SIGTERM, from_seconds(20)));
@@ -87,15 +92,15 @@ TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
 }
 
 TEST_F(ProcessRunnerTest, ASuspendedJobsChildrenStandStillToo) {
-  start(shell(8, "setsid sh -c 'while :; do echo x; sleep 0.05; done' & echo begun; wait"));
-  EXPECT_TRUE(wait_until([&] { return log({8, 1}).find("x\n") != std::string::npos; }));
+  const std::string count = spool_.path() + "/count";
+  start(shell(8, fmt::format("setsid sh -c 'echo $$; i=0; while :; do i=$((i + 1)); echo $i >{}; done' & wait", count)));
+  ASSERT_TRUE(wait_until([&] { return log({8, 1}).ends_with("\n") && !text_of(count).empty(); }));
+  const int child = std::stoi(log({8, 1}));
   EXPECT_TRUE(runner_->suspend({8, 1}, true));
-  ::usleep(200'000);
-  const std::string written = log({8, 1});
-  ::usleep(500'000);
-  EXPECT_EQ(log({8, 1}), written) << "a session of its own does not keep it going";
+  EXPECT_TRUE(wait_until([&] { return state_of(child) == 'T'; })) << "a session of its own does not keep it going";
+  const std::string counted = text_of(count);
   EXPECT_TRUE(runner_->suspend({8, 1}, false));
-  EXPECT_TRUE(wait_until([&] { return log({8, 1}).size() > written.size(); }));
+  EXPECT_TRUE(wait_until([&] { return text_of(count) != counted && !text_of(count).empty(); }));
   EXPECT_TRUE(runner_->stop({8, 1}, SIGTERM, from_seconds(20)));
   wait_for({8, 1});
 }

@@ -94,13 +94,17 @@ std::string refusal(const JobSpec& spec, std::uint32_t uid) {
 
 }  // namespace
 
+void with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look) {
+  const auto groups = uid == ::geteuid() ? std::vector<gid_t>() : groups_of(uid, gid);
+  std::thread([&] {
+    if (become(uid, gid, groups)) look();
+  }).join();
+}
+
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
   if (spec.command.empty() || uid == 0) return Ok{};
-  const auto groups = groups_of(uid, gid);
   std::string words;
-  std::thread([&] {
-    if (become(uid, gid, groups)) words = refusal(spec, uid);
-  }).join();
+  with_rights_of(uid, gid, [&] { words = refusal(spec, uid); });
   if (!words.empty()) return no_permission("{}", words);
   return Ok{};
 }

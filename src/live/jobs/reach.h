@@ -2,11 +2,16 @@
 // hours to read "permission denied". The kernel is asked with the user's own rights (on a thread that takes their file
 // system identity), so that groups and access lists count. A program that does not exist is no refusal: it may by then.
 #pragma once
+#include <functional>
+
 #include "live/jobs/job_spec.h"
 
 namespace smartmig {
 
 // kNoPermission: no; the sentence names the path that cannot be entered and what to do.
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid);
+
+// Calls `look` on a thread that sees files as this user does; not at all where those rights cannot be taken.
+void with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look);
 
 }  // namespace smartmig

@@ -50,6 +50,7 @@ struct AttemptExit {
   int code = -1;   // exit code, -1 when killed by a signal
   int signal = 0;  // that killed it
   UnixTime started{}, ended{};
+  std::optional<Time> ran, ended_steady;  // by CLOCK_BOOTTIME; ended_steady: of this boot
   bool host_oom = false;       // the kernel killed it for host memory
   bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
   bool timed_out = false;      // its time limit passed; the supervisor stopped it
@@ -64,8 +65,10 @@ class JobRunner {
   // Returns once the attempt's record exists. kBusy: that attempt has a record already (it was started before). Other
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
-  // A job with Launch::hold can be started; an error says why this one cannot.
-  virtual Result<Ok> can_hold(const JobSpec&) const { return unsupported("jobs without processes have no CUDA call"); }
+  // A job with Launch::hold can be started; an error says why this one cannot, and of files only what its user may see.
+  virtual Result<Ok> can_hold(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const {
+    return unsupported("jobs without processes have no CUDA call");
+  }
   // An attempt that was started with Launch::hold gets its slice; its time limit counts from now. Asked twice it is the
   // same. kNotFound: it does not run, and its exit has been or will be told.
   virtual Result<Ok> grant(const Launch& launch) { return not_found("job {} is not held", launch.id.job); }

@@ -35,6 +35,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/moved.h"
 #include "base/units.h"
 
 namespace smartmig {
@@ -94,6 +95,9 @@ class Admission {
   void charge(const AdmissionJob& job, std::size_t active_users, int fleet_slices, int gpu_slices);
   UnixTime account(std::uint32_t uid) const;
   void set_account(std::uint32_t uid, UnixTime value) { accounts_[uid] = value; }  // after a restart
+  void clock_stepped(Time by) {
+    for (auto& [uid, account] : accounts_) account = moved(account, by);
+  }
   const std::unordered_map<std::uint32_t, UnixTime>& accounts() const { return accounts_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "serve/daemon/clock_steps.h"
 
 namespace smartmig {
 namespace {
@@ -13,7 +14,10 @@ constexpr int kMostOomRestarts = 8;
 
 void AttemptEnds::take_exits() {
   std::vector<AttemptExit> exits = std::exchange(found_, {});
-  for (AttemptExit& exit : runner_.poll()) exits.push_back(std::move(exit));
+  for (AttemptExit& exit : runner_.poll()) {
+    place(exit);
+    exits.push_back(std::move(exit));
+  }
   std::stable_sort(exits.begin(), exits.end(), [](const AttemptExit& a, const AttemptExit& b) {
     return std::tie(a.ended, a.id) < std::tie(b.ended, b.id);
   });
@@ -26,6 +30,13 @@ void AttemptEnds::take_exits() {
   attempts_.begin_postponed();
 }
 
+void AttemptEnds::place(AttemptExit& exit) {
+  JobRecord* job = book_.find(QueueId(exit.id.job));
+  UnixTime unknown = kNotYet;
+  place_exit(exit, job && job->attempt == exit.id.attempt ? job->times.started : unknown,
+             job && job->ahead.began != kNotYet, session_.clock());
+}
+
 // Of an attempt that began before it had a slice. True: that settles it. One that failed without a slice, or without a
 // CUDA call that was seen, may have failed for the want of a GPU; one that came to CUDA and ended well without a slice
 // gave up waiting. Both run again with their slice from the beginning.
@@ -36,7 +47,8 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
   if (began == kNotYet) return false;
   const bool waits = is_waiting(job.status), placed = job.place.gpu >= 0;
   const auto granted = runner_.granted(exit.id);
-  const bool without = !granted || exit.ended <= *granted;
+  // The file's time is the host's, which may have been set since; the record's has moved with it.
+  const bool without = !granted || exit.ended <= (job.times.started != kNotYet ? job.times.started : *granted);
   if (without) job.ahead.held_s += seconds(std::max(Time{0}, exit.ended - began));
   const bool called = first_call.has_value();
   if (job.stop_reason != StopReason::kNone || exit.never_started || exit.timed_out) return false;

@@ -27,6 +27,7 @@ class AttemptEnds {
 
   void found_ended(AttemptExit exit) { found_.push_back(std::move(exit)); }  // while no daemon was there
   void take_exits();
+  void place(AttemptExit& exit);  // its instants by this daemon's clock
 
  private:
   void ended(JobRecord& job, const AttemptExit& exit);

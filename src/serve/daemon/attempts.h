@@ -6,6 +6,7 @@
 //
 // Invariant: nothing here touches a process or a device before the commit of what led to it. Thread rule: the owner's.
 #pragma once
+#include "base/moved.h"
 #include "serve/daemon/attempt_table.h"
 #include "serve/daemon/host_shares.h"
 #include "serve/daemon/lifecycle.h"
@@ -38,6 +39,7 @@ class Attempts {
   // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
   // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
   const std::string& shortage() const { return shortage_.words; }
+  void clock_stepped(Time by) { shortage_.next_try = moved(shortage_.next_try, by); }
   UnixTime next_try() const { return shortage_.words.empty() ? kNeverUnix : shortage_.next_try; }
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
   void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt

@@ -32,6 +32,7 @@ class Belief {
 
   const std::shared_ptr<const JobTable> table() const { return table_; }
   UnixTime origin() const { return origin_; }
+  void clock_stepped(Time by) { origin_ += by; }  // times of the belief go on as they were
   Time inside(UnixTime instant) const { return instant == kNeverUnix ? kNever : instant - origin_; }
   UnixTime outside(Time time) const { return time == kNever ? kNeverUnix : origin_ + time; }
 

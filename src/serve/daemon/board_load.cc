@@ -2,11 +2,19 @@
 
 #include <algorithm>
 
+#include "base/moved.h"
 #include "model/job.h"
 
 namespace smartmig {
 
 void BoardLoad::began(std::uint64_t job, double share, UnixTime at) { runs_.push_back({job, share, at, kNeverUnix}); }
+
+void BoardLoad::clock_stepped(Time by) {
+  for (Run& run : runs_) {
+    run.from = moved(run.from, by);
+    run.until = moved(run.until, by);
+  }
+}
 
 double BoardLoad::ended(std::uint64_t job, UnixTime at) {
   const auto own = std::find_if(runs_.begin(), runs_.end(),

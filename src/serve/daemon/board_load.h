@@ -15,6 +15,7 @@ class BoardLoad {
   // The job has left the board. The mean share that others had meanwhile, 0..2 (slices of half the memory count whole);
   // 0 of one that is not known here.
   double ended(std::uint64_t job, UnixTime at);
+  void clock_stepped(Time by);
 
  private:
   struct Run {

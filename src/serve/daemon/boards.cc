@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/moved.h"
 #include "base/text.h"
 
 namespace smartmig {
@@ -10,6 +11,7 @@ Boards::Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::sha
                std::vector<BoardState> boards, const Time& sample)
     : driver_(driver),
       reshaper_(reshaper),
+      clock_(clock),
       platform_(std::move(platform)),
       boards_(std::move(boards)),
       loads_(boards_.size()),
@@ -65,6 +67,11 @@ std::vector<LaneResult> Boards::take_results() {
   {
     std::lock_guard lock(mutex_);
     results.swap(results_);
+  }
+  const Time day = clock_.now() - UnixTime(clock_.steady());  // lanes measure by what nobody sets
+  for (LaneResult& result : results) {
+    result.began += day;
+    result.ended += day;
   }
   std::stable_sort(results.begin(), results.end());
   return results;
@@ -154,6 +161,12 @@ EnergyInterval Boards::measure(const LaneResult& result, double model_w) {
 EnergyTotals Boards::energy(int gpu) const {
   const auto found = meter_.boards().find(at(gpu).board.uuid);
   return found == meter_.boards().end() ? EnergyTotals() : found->second.totals();
+}
+
+void Boards::clock_stepped(Time by) {
+  for (BoardState& state : boards_) state.sampled = moved(state.sampled, by);
+  for (BoardLoad& load : loads_) load.clock_stepped(by);
+  meter_.clock_stepped(by);
 }
 
 }  // namespace smartmig

@@ -56,6 +56,7 @@ class Boards {
   double attempt_ended(const JobRecord& job, UnixTime when);
   EnergyInterval measure(const LaneResult& sample, double model_w);
   EnergyTotals energy(int gpu) const;
+  void clock_stepped(Time by);
   EnergyMeter& meter() { return meter_; }
   const EnergyMeter& meter() const { return meter_; }
 
@@ -64,6 +65,7 @@ class Boards {
 
   MigDriver& driver_;
   Reshaper& reshaper_;
+  LiveClock& clock_;
   std::shared_ptr<const Platform> platform_;
   std::vector<BoardState> boards_;
   std::vector<BoardLoad> loads_;  // of each board

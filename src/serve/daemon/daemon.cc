@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+#include "serve/daemon/clock_steps.h"
+
 namespace smartmig {
 
 void Daemon::run() {
@@ -16,6 +19,7 @@ void Daemon::run() {
 }
 
 void Daemon::step() {
+  follow_clock();
   gather();
   JobBook& book = state_->book;
   const bool waits = short_of_means();
@@ -36,15 +40,43 @@ void Daemon::step() {
     upkeep_.send_mail(lifecycle_.take_mail());
     upkeep_.map_jobs(state_->attempts, state_->boards);
   }
-  const Error failed = io_error("{}", book.disk_trouble());
+  const Error failed = io_error(
+      "{}; new jobs of this request are forgotten, any other order of it is kept here and stored once there is room",
+      book.disk_trouble());
   requests_.answer(stored ? nullptr : &failed);
   if (stored) upkeep_.prune_when_due();
+}
+
+// The time of day was set: what has happened and all timers move with it, what people wait for does not.
+void Daemon::follow_clock() {
+  const Time by = world_.clock.take_step();
+  if (by == Time{0}) return;
+  state_->clock_stepped(by);
+  visible_.clock_stepped(by);
+  attempts_.clock_stepped(by);
+  prelaunches_.clock_stepped(by);
+  reports_.clock_stepped(by);
+  decisions_.clock_stepped(by);
+  upkeep_.clock_stepped(by);
+  upkeep_.save(state_->estimates, visible_);
+  state_->session.note("clock_stepped",
+                       fmt::format("\"by_s\":{:.3f},\"words\":{}", seconds(by), json_text(step_words(by, false))));
+  std::vector<QueueId> early;
+  for (const auto& [id, job] : state_->book.live()) {
+    if (job.status == JobStatus::kQueued && job.spec.begin && *job.spec.begin > now()) early.push_back(id);
+    if (job.status == JobStatus::kRunning && job.spec.deadline) suspensions_.believe_again(job);
+  }
+  for (const QueueId id : early) {
+    attempts_.drop_postponed(id);
+    state_->session.withdraw(id);
+    lifecycle_.check_dependencies(*state_->book.find(id));
+  }
 }
 
 // What has happened since the last step goes into the records and is told to the fleet.
 void Daemon::gather() {
   LiveSession& session = state_->session;
-  if (session.compact_if_needed(std::size_t(state_->settings.limits.window))) {
+  if (session.compact_if_needed(std::size_t(state_->settings.limits.window) + suspensions_.to_tell())) {
     decisions_.rows_renumbered();
     state_->attempts.rows_renumbered(session.belief());
   }
@@ -78,7 +110,7 @@ bool Daemon::commit() {
 }
 
 UnixTime Daemon::next_due() const {
-  if (suspensions_.to_tell()) return now();
+  if (suspensions_.to_tell() > 0) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
                    reservations_.next_due(), prelaunches_.next_due(),

@@ -70,6 +70,7 @@ class Daemon {
  private:
   Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state);
   Result<Ok> apply_settings();
+  void follow_clock();
   void gather();
   bool commit();
   bool short_of_means() const;

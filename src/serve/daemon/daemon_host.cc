@@ -11,6 +11,7 @@
 #include "model/site_tables.h"
 #include "serve/config/places.h"
 #include "serve/daemon/gpu_access.h"
+#include "serve/daemon/lost_store.h"
 
 namespace smartmig {
 namespace {
@@ -41,6 +42,8 @@ Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) 
   host->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
   SMARTMIG_RETURN_IF_ERROR(make_directories(host->state_dir_));
   SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));
+  if (!host->options_.in_process && !host->options_.new_queue)
+    SMARTMIG_RETURN_IF_ERROR(check_store_is_there(host->state_dir_ + "/" + kStoreFile, host->state_dir_ + "/spool"));
   SMARTMIG_TRY(host->store_, Store::open(host->state_dir_ + "/" + kStoreFile));
   SMARTMIG_RETURN_IF_ERROR(host->open_driver());
   SMARTMIG_TRY(Reshaper reshaper, Reshaper::open(*host->driver_, host->state_dir_));
@@ -91,6 +94,7 @@ GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::stri
 Result<Ok> DaemonHost::open_driver() {
   GpuAccessOptions access = gpu_access_of(options_, state_dir_);
   access.nothing_runs = true;
+  access.steps = RealClock::Steps::kTaken;
   for (const JobStatus status : {JobStatus::kStarting, JobStatus::kRunning, JobStatus::kStopping}) {
     StoreFind find;
     find.status = int(status);
@@ -100,7 +104,7 @@ Result<Ok> DaemonHost::open_driver() {
   }
   SMARTMIG_TRY(GpuAccess opened, open_gpus(access));
   machine_ = std::move(opened.machine);
-  clock_ = std::move(opened.clock);
+  clock_ = options_.wrap_clock ? options_.wrap_clock(std::move(opened.clock)) : std::move(opened.clock);
   driver_ = std::move(opened.driver);
   return Ok{};
 }

@@ -18,12 +18,14 @@ struct DaemonHostOptions {
   std::string nvml;            // library of the real driver; empty: the system's
   std::string like;            // mps: the catalogue model to imitate
   bool adopt = false;          // take over slices that somebody else made
+  bool new_queue = false;      // begin one although the spool holds jobs and the store is gone
   std::string clock = "real";  // of an emulated machine: real, zero, virtual
   bool in_process = false;     // emulated jobs end when predicted, without processes
   std::uint64_t emulation_seed = 0;
   std::string power = "auto";
   bool decide_each_arrival = false;          // see DaemonPace
   std::optional<Time> tick, advice;          // see DaemonPace; no tick by default on a virtual clock
+  std::function<std::shared_ptr<LiveClock>(std::shared_ptr<LiveClock>)> wrap_clock;  // for tests; empty: as it is
   std::function<Result<Settings>()> reread;  // of the configuration file; empty: there is none
 };
 

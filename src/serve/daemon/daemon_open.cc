@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "serve/daemon/daemon.h"
+#include "serve/daemon/damaged_rows.h"
 #include "serve/daemon/reconcile.h"
 #include "serve/daemon/recovery.h"
 
@@ -42,6 +43,10 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
     daemon->upkeep_.set_last_without_log(logs->second);
   if (const auto accounts = start.values.find("accounts"); accounts != start.values.end())
     daemon->visible_.set_accounts(accounts->second);
+  if (const Time stepped = daemon->state_->stepped_while_down; stepped != Time{0}) {
+    daemon->visible_.clock_stepped(stepped);
+    daemon->upkeep_.time_is_doubtful();
+  }
   if (const auto power = start.values.find("power"); power != start.values.end())
     daemon->state_->figures.power.load(power->second);
   if (const auto groups = start.values.find("groups"); groups != start.values.end())
@@ -54,8 +59,10 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
   daemon->reports_.block_unusable();
   for (const std::string& words : repaired) daemon->state_->session.note("repaired", "\"words\":" + json_text(words));
   const auto restored = start.values.find("restored");
-  SMARTMIG_RETURN_IF_ERROR(reconcile(world.runner, *daemon->state_, start.last_job,
-                                     restored != start.values.end() && !restored->second.empty()));
+  if (!start.trouble.empty()) daemon->state_->session.note("damaged", "\"words\":" + json_text(start.trouble));
+  const bool older = !start.trouble.empty() || (restored != start.values.end() && !restored->second.empty());
+  SMARTMIG_RETURN_IF_ERROR(reconcile(world.runner, *daemon->state_, start.last_job, older));
+  end_damaged(*daemon->state_);
   SMARTMIG_RETURN_IF_ERROR(find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_,
                                         daemon->suspensions_, daemon->lifecycle_));
   return daemon;

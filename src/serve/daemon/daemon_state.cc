@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "serve/daemon/clock_steps.h"
+#include "serve/daemon/damaged_rows.h"
 
 namespace smartmig {
 namespace {
@@ -24,8 +26,7 @@ std::string value_of(const StoreStart& start, const char* key) {
 }
 
 // Unix time of belief time 0: kept for as long as the store lives.
-Result<UnixTime> origin_of(const StoreStart& start, const LiveClock& clock) {
-  const std::string text = value_of(start, "origin_us");
+Result<UnixTime> origin_of(const std::string& text, const LiveClock& clock) {
   if (text.empty()) return clock.is_virtual() ? UnixTime{} : local_midnight(clock.now());
   const auto us = parse_int(text);
   if (!us) return invalid("the store's origin_us is '{}', no number", text);
@@ -33,6 +34,16 @@ Result<UnixTime> origin_of(const StoreStart& start, const LiveClock& clock) {
 }
 
 }  // namespace
+
+void DaemonState::clock_stepped(Time by) {
+  session.clock_stepped(by);
+  book.clock_stepped(by);
+  boards.clock_stepped(by);
+  figures.clock_stepped(by);
+  reservations.clock_stepped(by);
+  book.pending().set_value("origin_us", std::to_string(unix_us(session.belief().origin())));
+  book.pending().write_energy();
+}
 
 DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, UnixTime origin,
                          std::uint64_t last_event, History history)
@@ -51,11 +62,27 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
-  SMARTMIG_TRY(const UnixTime origin, origin_of(start, world.clock));
+  std::vector<DamagedRow> aside;
+  const auto put_aside = [&](const char* key, const Error& error) {
+    aside.push_back({fmt::format("value {}", key), error.what, value_of(start, key)});
+  };
+  UnixTime origin{};
+  if (const auto stored = origin_of(value_of(start, "origin_us"), world.clock)) {
+    origin = *stored;
+  } else {
+    put_aside("origin_us", stored.error());
+    origin = origin_of("", world.clock).value();
+  }
+  const Time stepped = step_since(value_of(start, "clock"), world.clock);
+  origin += stepped;
   const BoardSharing sharing{world.driver.name() == "mps", settings.mps.overlap};
   History history;
   if (const std::string text = value_of(start, "history"); !text.empty()) {
-    SMARTMIG_TRY(history, History::parse("stored history", text));
+    auto parsed = History::parse("stored history", text);
+    if (parsed)
+      history = std::move(*parsed);
+    else
+      put_aside("history", parsed.error());
   }
   history.set_sharing(sharing);
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
@@ -63,10 +90,21 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
       new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
   state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
-    SMARTMIG_RETURN_IF_ERROR(state->boards.meter().restore(text));
+    if (const auto restored = state->boards.meter().restore(text); !restored) put_aside("energy", restored.error());
   state->boards.drained_before(value_of(start, "drained"));
-  SMARTMIG_RETURN_IF_ERROR(state->book.load(start, world.runner.last_job()));
+  state->damaged_jobs = state->book.load(start, world.runner.last_job());
   PendingCommit& pending = state->book.pending();
+  if (stepped != Time{0}) {
+    state->stepped_while_down = stepped;
+    state->book.clock_stepped(stepped);
+    state->boards.clock_stepped(stepped);
+    pending.write_energy();
+    state->session.note("clock_stepped", fmt::format("\"by_s\":{:.3f},\"words\":{}", seconds(stepped),
+                                                     json_text(step_words(stepped, true))));
+  }
+  if (std::string reading = clock_reading(world.clock); !reading.empty())
+    pending.set_value("clock", std::move(reading));
+  for (DamagedRow& row : aside) note_damaged(*state, std::move(row));
   pending.set_value("boards", known);
   pending.set_value("origin_us", std::to_string(unix_us(origin)));
   pending.set_value("platform", platform);

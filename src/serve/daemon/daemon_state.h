@@ -48,6 +48,10 @@ struct DaemonState {
   GpuReservations reservations;
   MemoryWatch memory;
 
+  void clock_stepped(Time by);
+  Time stepped_while_down{};                     // found at the start
+  std::vector<JobBook::Damaged> damaged_jobs{};  // found at the start (damaged_rows.h)
+
  private:
   DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, UnixTime origin, std::uint64_t last_event,
               History history);

@@ -5,6 +5,7 @@
 // A decision is due after events that give a reason for one, when somebody asked (decide_anyway), and every `tick`.
 // While the queue is paused the policy is not asked. Thread rule: the owner's.
 #pragma once
+#include "base/moved.h"
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/daemon_state.h"
 #include "serve/daemon/policy_advice.h"
@@ -30,6 +31,11 @@ class Decisions {
   void pause(bool on);
   bool paused() const { return paused_; }
   UnixTime next_tick() const { return next_tick_; }
+  void clock_stepped(Time by) {
+    next_tick_ = moved(next_tick_, by);
+    advice_.clock_stepped(by);
+    anyway_ = true;
+  }
 
  private:
   void decide();

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 
+#include "base/moved.h"
 #include "serve/daemon/job_record.h"
 #include "serve/daemon/power_series.h"
 #include "serve/http/metrics_text.h"
@@ -26,6 +27,10 @@ class Figures {
   void reconfigured(bool create, bool ok, double took_s);
 
   UnixTime started() const { return started_; }
+  void clock_stepped(Time by) {
+    started_ = moved(started_, by);
+    power.clock_stepped(by);
+  }
   const std::vector<double>& decision_times() const { return decision_times_; }
   double decision_quantile_s(double q) const;  // over the last 8,192 decisions; 0: there was none
   using ByKindAndResult = std::map<std::pair<std::string, std::string>, std::uint64_t>;
@@ -34,7 +39,7 @@ class Figures {
   const MetricsHistogram& decision_s() const { return decision_s_; }
 
  private:
-  const UnixTime started_;
+  UnixTime started_;
   ByKindAndResult reconfigurations_;
   MetricsHistogram reconfiguration_s_{{0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30}};
   MetricsHistogram decision_s_{{1e-5, 1e-4, 1e-3, 5e-3, 2e-2, 0.1, 1}};

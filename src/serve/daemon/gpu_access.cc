@@ -38,7 +38,7 @@ Result<GpuAccess> open_gpus(const GpuAccessOptions& options) {
       nvml.sleep = [clock = out.clock](Time t) { clock->sleep(t); };
     }
   }
-  if (!out.clock) out.clock = std::make_shared<RealClock>();
+  if (!out.clock) out.clock = std::make_shared<RealClock>(options.steps);
   SMARTMIG_TRY(auto driver, NvmlDriver::open(std::move(nvml)));
   out.driver = std::move(driver);
   // A virtual clock knows the threads that work on it; a watching thread in between would not be one of them.

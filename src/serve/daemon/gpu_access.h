@@ -23,6 +23,7 @@ struct GpuAccessOptions {
   std::string clock = "real";  // of an emulated machine: real, zero, virtual
   std::string power = "auto";  // of an emulated machine
   std::uint64_t seed = 0;      // of an emulated machine
+  RealClock::Steps steps = RealClock::Steps::kFollowed;
 };
 
 struct GpuAccess {

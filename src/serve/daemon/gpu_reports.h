@@ -2,6 +2,7 @@
 // health), trouble, drains. Each report goes to who needs it: the belief, the meters, the jobs' joules, the memory
 // watch; a board in trouble is blocked and its jobs are stopped. Thread rule: the owner's.
 #pragma once
+#include "base/moved.h"
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/dead_memory.h"
 #include "serve/daemon/memory_watch.h"
@@ -25,6 +26,7 @@ class GpuReports {
   void take();  // all that has come
   void sample_when_due();
   UnixTime next_sample() const { return next_sample_; }
+  void clock_stepped(Time by) { next_sample_ = moved(next_sample_, by); }
   Result<Ok> drain(int gpu, bool on);                                       // out of service, or back to it
   void block_unusable();                                                    // at the start: the belief must know
   void set_trouble(int gpu, GpuTrouble trouble, const std::string& words);  // its jobs are stopped and go elsewhere

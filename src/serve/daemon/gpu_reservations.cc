@@ -65,6 +65,11 @@ UnixTime GpuReservations::next_edge() const {
   return next;
 }
 
+void GpuReservations::clock_stepped(Time by) {
+  origin_ += by;
+  changed();
+}
+
 void GpuReservations::changed() {
   std::stable_sort(all_.begin(), all_.end(),
                    [](const GpuReservation& a, const GpuReservation& b) { return a.begin < b.begin; });

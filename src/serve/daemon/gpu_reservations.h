@@ -45,11 +45,12 @@ class GpuReservations {
   const std::shared_ptr<GpuWindows>& windows() const { return windows_; }  // always those of all()
   std::string to_text() const;                                             // JSON
   void load(const std::string& text);
+  void clock_stepped(Time by);  // windows keep their time of day
 
  private:
   void changed();
 
-  const UnixTime origin_;
+  UnixTime origin_;
   std::vector<GpuReservation> all_;
   std::shared_ptr<GpuWindows> windows_;
 };

@@ -1,5 +1,6 @@
 #include "serve/daemon/job_book.h"
 
+#include "base/moved.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -9,14 +10,19 @@ constexpr std::size_t kMostGone = 20'000;
 
 }  // namespace
 
-Result<Ok> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
+std::vector<JobBook::Damaged> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
+  std::vector<Damaged> damaged;
   last_id_ = QueueId(std::max(start.last_job, last_id));
   for (const JobRow& row : start.live) {
-    SMARTMIG_TRY(JobRecord job, from_row(row));
-    for (const Dependency& d : job.spec.dependencies) dependents_[QueueId(d.job)].push_back(job.id);
-    waiting_.put(enter(std::move(job)));
+    auto job = from_row(row);
+    if (!job) {
+      damaged.push_back({row, job.error().what});
+      continue;
+    }
+    for (const Dependency& d : job->spec.dependencies) dependents_[QueueId(d.job)].push_back(job->id);
+    waiting_.put(enter(std::move(*job)));
   }
-  return Ok{};
+  return damaged;
 }
 
 JobRecord& JobBook::enter(JobRecord job) {
@@ -144,6 +150,21 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
   at->second.energy.source = source;
   pending_.credited_ended(at->second);
   return true;
+}
+
+void JobBook::clock_stepped(Time by) {
+  const auto move = [by](JobRecord& job) {
+    for (UnixTime* t : {&job.times.submitted, &job.times.first_started, &job.times.started, &job.times.ended,
+                        &job.ahead.began})
+      *t = moved(*t, by);
+  };
+  for (auto& [id, job] : jobs_) {
+    move(job);
+    changed(job);
+  }
+  for (auto& [id, job] : settling_) move(job);
+  pending_.clock_stepped(by);
+  queue_changed_ = true;
 }
 
 void JobBook::settled(int gpu, UnixTime until) {

@@ -20,7 +20,12 @@ namespace smartmig {
 class JobBook {
  public:
   explicit JobBook(Store& store) : pending_(store) {}
-  Result<Ok> load(const StoreStart& start, std::uint64_t last_id);
+  struct Damaged {
+    JobRow row;
+    std::string why;
+  };
+  // Rows that cannot be read are left out, and returned.
+  std::vector<Damaged> load(const StoreStart& start, std::uint64_t last_id);
 
   const std::map<QueueId, JobRecord>& live() const { return jobs_; }
   JobRecord* find(QueueId id);
@@ -55,6 +60,8 @@ class JobBook {
   // Nothing: too many have ended since for all of them to be named.
   std::uint64_t version() const { return version_; }
   std::optional<std::vector<QueueId>> gone_since(std::uint64_t version) const;
+
+  void clock_stepped(Time by);  // what has happened keeps its distance from now
 
   // Something that admission looks at has changed: it is to look again.
   void queue_changed() { queue_changed_ = true; }

@@ -50,7 +50,7 @@ TEST(JobBook, WhatIsCommittedIsFoundByTheNextDaemon) {
   b.end(*b.book->find(first));
   ASSERT_TRUE(b.commit());
   JobBook next(*b.store);
-  ASSERT_TRUE(next.load(*b.store->start(), 0));
+  ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_EQ(next.live().size(), 1u);
   EXPECT_TRUE(next.find(second));
   EXPECT_EQ(number(next.next_id()), number(second) + 1);
@@ -66,7 +66,7 @@ TEST(JobBook, JoulesOfTwoGpusBetweenTwoCommitsAddUp) {
   b.end(job);
   ASSERT_TRUE(b.commit());
   JobBook next(*b.store);
-  ASSERT_TRUE(next.load(*b.store->start(), 0));
+  ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_TRUE(next.credit(id, 30, EnergySource::kCounter));
   next.settled(0, from_unix_us(5));
   EXPECT_TRUE(next.credit(id, 12, EnergySource::kCounter));

@@ -67,6 +67,9 @@ Result<JobRecord> from_row(const JobRow& row) {
   job.id = QueueId(row.id);
   job.owner.uid = row.uid;
   if (row.status < 0 || row.status >= kJobStatuses) return invalid("{}: status {} is not known", name, row.status);
+  constexpr std::int64_t kLastInstant = 100'000'000'000'000'000;
+  if (row.submitted_us < 0 || row.submitted_us > kLastInstant || row.ended_us < -1 || row.ended_us > kLastInstant)
+    return invalid("{}: submitted at {} us, ended at {} us: no such time", name, row.submitted_us, row.ended_us);
   job.status = JobStatus(row.status);
   job.times.submitted = from_unix_us(row.submitted_us);
   job.times.ended = from_unix_us(row.ended_us);

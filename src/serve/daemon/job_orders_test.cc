@@ -1,4 +1,6 @@
 // Orders about jobs: hold, release, front, suspend, continue, update; which jobs they mean, and who may give them.
+#include <sqlite3.h>
+
 #include "serve/daemon/daemon_service.h"
 #include "support/daemon_queue.h"
 
@@ -265,6 +267,65 @@ TEST(DaemonOrders, TheOperatorSubmitsForAnother) {
   const auto job = submit(kRoot, 1);  // "daemon" on every machine
   ASSERT_TRUE(job) << job.error().what;
   EXPECT_EQ((*job)["jobs"][0]["uid"], 1);
+}
+
+TEST(DaemonOrders, AnOperatorsHoldOutlivesCancelAndRequeueByTheOwner) {
+  Queue q;
+  q.daemon().pause(true);
+  const auto job = q.submit(q.alice, 2), own = q.submit(q.alice, 2);
+  EXPECT_EQ(refusal_in(order(q, kRoot, JobVerb::kHold, jobs_by({job}))), "");
+  EXPECT_EQ(refusal_in(order(q, q.alice, JobVerb::kHold, jobs_by({own}))), "");
+  q.daemon().pause(false);
+  for (const QueueId id : {job, own}) {
+    ASSERT_TRUE(q.daemon().jobs().cancel(id, "by its owner"));
+    q.daemon().step();
+    ASSERT_TRUE(q.daemon().jobs().requeue(id, false));
+  }
+  q.run(60);
+  EXPECT_EQ(q.ended(own).status, JobStatus::kDone) << "an owner's own hold ends with the job";
+  EXPECT_EQ(live(q, job).status, JobStatus::kHeld);
+  EXPECT_EQ(live(q, job).held_by, HeldBy::kOperator);
+  EXPECT_EQ(refusal_in(order(q, kRoot, JobVerb::kRelease, jobs_by({job}))), "");
+  q.run();
+  EXPECT_EQ(q.ended(job).status, JobStatus::kDone);
+}
+
+TEST(DaemonOrders, NothingIsCancelledThatCannotBeStored) {
+  Queue q;
+  q.daemon().pause(true);
+  const auto job = q.submit(q.alice, 2), other = q.submit(q.alice, 2);
+  q.daemon().step();
+  sqlite3* lock = nullptr;
+  ASSERT_EQ(sqlite3_open((q.dir.path() + "/queue.db").c_str(), &lock), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(lock, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_TRUE(q.daemon().jobs().hold(other, false));
+  q.daemon().step();  // its commit fails
+  ASSERT_FALSE(q.daemon().state().book.disk_trouble().empty());
+  const auto cancelled = q.daemon().jobs().cancel(job, "enough");
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code, Error::kIo);
+  EXPECT_EQ(cancelled.error().what.rfind("nothing was changed", 0), 0u) << cancelled.error().what;
+  EXPECT_EQ(live(q, job).status, JobStatus::kQueued);
+  sqlite3_exec(lock, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(lock);
+  q.daemon().step();
+  ASSERT_TRUE(q.daemon().jobs().cancel(job, "enough"));
+  q.daemon().step();
+  EXPECT_EQ(q.ended(job).status, JobStatus::kCancelled);
+}
+
+TEST(DaemonOrders, ADependencyOnANumberThatNoJobCanHaveIsRefusedInWords) {
+  Queue q;
+  for (const std::uint64_t other : {kPhantoms + 1, kPhantoms, std::uint64_t(INT64_MAX)}) {
+    JobSpec spec;
+    spec.command = {"train"};
+    spec.directory = "/";
+    spec.dependencies = {{Dependency::kAfterAny, other}};
+    const auto answer = q.daemon().jobs().submit(q.alice, {spec}, q.warnings);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Error::kInvalid);
+    EXPECT_NE(answer.error().what.find("nor can there be"), std::string::npos) << answer.error().what;
+  }
 }
 
 }  // namespace

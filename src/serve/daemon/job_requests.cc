@@ -87,13 +87,16 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
       warnings.push_back("its CUDA requests are counted, its tensors are not: " + can.error().what);
   }
   if (spec.prelaunch.value_or(false)) {
-    const auto can = runner_.can_hold(spec);
+    const auto can = runner_.can_hold(spec, caller.uid, caller.gid);
     const std::string why = settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)"
                             : can                         ? ""
                                                           : can.error().what;
     if (!why.empty()) warnings.push_back("it starts when its slice is there, not before: " + why);
   }
   for (const Dependency& d : spec.dependencies) {
+    if (is_phantom(QueueId(d.job)))
+      return invalid("there is no job {}, nor can there be: numbers of jobs are below {} (--dependency)", d.job,
+                     kPhantoms);
     if (book_.find(QueueId(d.job))) continue;
     SMARTMIG_TRY(const auto row, book_.stored(QueueId(d.job)));
     if (!row) return not_found("there is no job {}, which the new one is to come after (--dependency)", d.job);
@@ -154,6 +157,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
 }
 
 Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
+  if (!book_.disk_trouble().empty()) return io_error("nothing was changed: {}", book_.disk_trouble());
   JobRecord* job = book_.find(id);
   if (!job) return not_found("job {} has ended or never was", id);
   if (!is_waiting(job->status)) {
@@ -196,7 +200,8 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   job.exit.signal = 0;
   job.ahead.refused.clear();
   job.work.remaining = 1;
-  job.held_by = HeldBy::kNobody;
+  // An operator's hold is the operator's to undo, whatever became of the job meanwhile.
+  if (job.held_by == HeldBy::kOwner || by_operator) job.held_by = HeldBy::kNobody;
   job.spec.dependencies.clear();
   job.spec.singleton = false;
   job.spec.begin.reset();

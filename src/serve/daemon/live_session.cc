@@ -29,6 +29,11 @@ LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platf
   session_ = std::make_unique<Session>(*fleet_, std::move(cluster), journal_.get());
 }
 
+void LiveSession::clock_stepped(Time by) {
+  belief_.clock_stepped(by);
+  journal_->clock_stepped(by);
+}
+
 Result<Ok> LiveSession::show(const JobRecord& job, UnixTime presented_deadline, UnixTime arrived, bool made_up) {
   SMARTMIG_TRY(const JobId row, belief_.put(job, presented_deadline, made_up));
   tell(Event::submitted(belief_.inside(arrived), row));

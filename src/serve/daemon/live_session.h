@@ -30,6 +30,8 @@ class LiveSession {
               const std::vector<Layout>& layouts, const LiveRun& run, std::uint64_t last_event);
 
   UnixTime now() const { return clock_.now(); }
+  const LiveClock& clock() const { return clock_; }
+  void clock_stepped(Time by);
   Time inside_now() const { return belief_.inside(clock_.now()); }  // of the belief
   const Platform& platform() const { return *platform_; }
   const std::shared_ptr<const Platform>& shared_platform() const { return platform_; }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <set>
 
+#include "base/moved.h"
 #include "serve/daemon/job_record.h"
 #include "serve/store/store.h"
 
@@ -27,7 +28,9 @@ class PendingCommit {
   void credited(QueueId id) { energy_dirty_.insert(id); }  // its joules: written when something else is
   void credited_ended(const JobRecord& job);               // of a job whose last row is stored
   void set_value(const std::string& key, std::string value) { batch_.values[key] = std::move(value); }
+  void put_aside(DamagedRow row) { batch_.damaged.push_back(std::move(row)); }
   void write_energy() { energy_due_ = true; }
+  void clock_stepped(Time by) { next_try_ = moved(next_try_, by); }
 
   struct Outcome {
     bool stored = false;              // everything is on disk

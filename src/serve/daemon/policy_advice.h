@@ -6,6 +6,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include "base/moved.h"
 #include "live/live_clock.h"
 #include "serve/daemon/advisor.h"
 #include "serve/daemon/policies.h"
@@ -26,6 +27,7 @@ class PolicyAdvice {
 
   // Takes an answer that has come and asks anew when it is time. `origin` is the Unix time of the fork's 0.
   std::vector<Note> consult(UnixTime now, bool jobs_wait, const std::function<Fork()>& fork, UnixTime origin);
+  void clock_stepped(Time by) { next_ = moved(next_, by); }
   nlohmann::json shadow_json(std::uint64_t decisions) const;  // what the shadow would have done, and what it would cost
 
  private:

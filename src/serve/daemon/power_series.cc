@@ -26,6 +26,10 @@ bool PowerSeries::add(UnixTime when, double joules) {
   return over;
 }
 
+void PowerSeries::clock_stepped(Time by) {
+  for (Point& point : points_) point.minute += by / std::chrono::minutes(1);
+}
+
 std::string PowerSeries::text() const {
   std::string out;
   for (std::size_t i = 0; i + 1 < points_.size(); ++i)

@@ -22,7 +22,8 @@ class PowerSeries {
   bool add(UnixTime when, double joules);                      // of one board, at most a few seconds of it
   const std::deque<Point>& points() const { return points_; }  // by minute; the last one is not over yet
 
-  std::string text() const;  // minutes that are over
+  void clock_stepped(Time by);  // by whole minutes
+  std::string text() const;     // minutes that are over
   void load(const std::string& text);
 
  private:

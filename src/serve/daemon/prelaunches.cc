@@ -41,7 +41,7 @@ bool Prelaunches::eligible(const JobRecord& job) const {
 }
 
 bool Prelaunches::refused(JobRecord& job) {
-  const auto can = runner_.can_hold(job.spec);
+  const auto can = runner_.can_hold(job.spec, job.owner.uid, job.owner.gid);
   if (!can)
     job.ahead.refused = can.error().what;
   else if (mem_mib_of(job) > settings_.prelaunch.mem_mib)

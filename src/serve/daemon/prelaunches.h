@@ -9,6 +9,7 @@
 //   - one that may not run any more (held by somebody, moved to a later begin) gives its processes up.
 // Thread rule: the owner's.
 #pragma once
+#include "base/moved.h"
 #include "sched/policy.h"
 #include "serve/daemon/attempts.h"
 
@@ -32,6 +33,10 @@ class Prelaunches {
   void carry_out();  // after it
   // While some are on their way to CUDA and others wait for that.
   UnixTime next_due() const { return next_look_; }
+  void clock_stepped(Time by) {
+    next_look_ = moved(next_look_, by);
+    next_try_ = moved(next_try_, by);
+  }
 
  private:
   struct Use {

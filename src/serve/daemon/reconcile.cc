@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "serve/daemon/job_json.h"
+#include "serve/daemon/job_requests.h"
 
 namespace smartmig {
 namespace {
@@ -36,13 +37,28 @@ bool held_only(const JobRunner& runner, const JobRunner::Left& left) {
   return left.origin && left.origin->held && !runner.granted(left.id);
 }
 
-JobRecord unknown_job(const JobRunner::Left& left, DaemonState& state) {
+// Of a damaged record, if it still tells.
+std::string device_in(const std::string& record) {
+  const auto json = parse_json("stored record", record);
+  if (!json || !json->is_object()) return {};
+  const auto at = json->find("device");
+  return at != json->end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+JobRecord unknown_job(const JobRunner::Left& left, const JobRow* damaged, DaemonState& state) {
   JobRecord job;
   job.id = QueueId(left.id.job);
-  job.owner.uid = left.origin->uid;
-  job.owner.gid = left.origin->gid;
-  job.owner.name = left.origin->user;
-  job.spec = left.origin->spec;
+  if (left.origin) {
+    job.owner.uid = left.origin->uid;
+    job.owner.gid = left.origin->gid;
+    job.owner.name = left.origin->user;
+    job.spec = left.origin->spec;
+  } else {
+    job.owner.uid = damaged->uid;
+    job.owner.name = user_name(damaged->uid);
+    job.spec.command = {"unknown"};
+    job.spec.directory = "/";
+  }
   job.spec.dependencies.clear();
   job.times.submitted = state.session.now();
   job.memory.mib = job.spec.mem_mib.value_or(-1);
@@ -55,8 +71,9 @@ Result<std::optional<JobRecord>> known_record(QueueId id, const DaemonState& sta
   if (const JobRecord* live = state.book.find(id)) return std::optional(*live);
   SMARTMIG_TRY(const auto row, state.book.stored(id));
   if (!row) return std::optional<JobRecord>();
-  SMARTMIG_TRY(JobRecord ended, from_row(*row));
-  return std::optional(std::move(ended));
+  auto ended = from_row(*row);
+  if (!ended) return std::optional<JobRecord>();  // damaged: what its attempt wrote down is better
+  return std::optional(std::move(*ended));
 }
 
 }  // namespace
@@ -66,7 +83,11 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     state.session.note("reconciled",
                        fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", id.job, id.attempt, json_text(words)));
   };
-  const auto wanted = [&](std::uint64_t job) { return restored || job > last_stored || state.book.find(QueueId(job)); };
+  std::map<std::uint64_t, const JobRow*> damaged_rows;
+  for (const JobBook::Damaged& one : state.damaged_jobs) damaged_rows[one.row.id] = &one.row;
+  const auto wanted = [&](std::uint64_t job) {
+    return restored || job > last_stored || damaged_rows.contains(job) || state.book.find(QueueId(job));
+  };
   for (const JobRunner::Left& left : runner.left(wanted)) {
     const QueueId id = QueueId(left.id.job);
     SMARTMIG_TRY(auto known, known_record(id, state));
@@ -76,15 +97,21 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     SMARTMIG_TRY(const JobRunner::Found found, runner.recover({left.id}));
     const bool runs = !found.running.empty();
     if (!runs && found.ended.empty()) continue;  // it never began
-    if (runs && !left.origin) {
+    const auto at = damaged_rows.find(left.id.job);
+    const JobRow* const damaged = at == damaged_rows.end() ? nullptr : at->second;
+    if (runs && !left.origin && !damaged) {
       (void)runner.stop(left.id, SIGKILL, Time{0});
       say(left.id, "ended: it ran, and nobody wrote down on which slice");
     }
-    if (!known && !left.origin) continue;
+    if (!known && !left.origin && !damaged) continue;
     JobRecord* job = state.book.find(id);
     if (!job && known) job = &state.book.bring_back(std::move(*known));
-    if (!job) job = &state.book.take_over(unknown_job(left, state));
+    if (!job) job = &state.book.take_over(unknown_job(left, damaged, state));
     give_attempt(*job, left, runs, state);
+    if (damaged) {
+      job->reason = "taken over as it was launched: its row in the store was damaged";
+      if (runs && job->place.gpu < 0) put_where_it_runs(*job, device_in(damaged->state), state);
+    }
     if (held_only(runner, left)) {
       job->status = JobStatus::kQueued;
       job->ahead.began = state.session.now();

@@ -94,7 +94,10 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
   SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));
   const std::set<AttemptId> alive(found.running.begin(), found.running.end());
   std::map<AttemptId, AttemptExit> ended;
-  for (AttemptExit& exit : found.ended) ended[exit.id] = std::move(exit);
+  for (AttemptExit& exit : found.ended) {
+    ends.place(exit);
+    ended[exit.id] = std::move(exit);
+  }
   for (const AttemptId& id : expected) {
     JobRecord* job = state.book.find(QueueId(id.job));
     if (!job) continue;  // ended with one that it depends on

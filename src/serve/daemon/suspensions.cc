@@ -34,6 +34,10 @@ void Suspensions::again(const JobRecord& job) {
   if (job.suspended || job.counts.suspended > 0) to_carry_out_[job.id] = job.suspended.has_value();
 }
 
+void Suspensions::believe_again(const JobRecord& job) {
+  left_.emplace(job.id, job.suspended ? believed_left(job) : std::max(Time{1}, session_.time_to_finish(job.id)));
+}
+
 void Suspensions::tell_belief() {
   if (left_.empty() || session_.fleet().has_news()) return;
   for (const auto& [id, left] : std::exchange(left_, {})) {

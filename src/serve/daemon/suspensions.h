@@ -18,8 +18,10 @@ class Suspensions {
   void resume(JobRecord& job);
   void again(const JobRecord& job);  // found running at the start of a daemon
 
+  void believe_again(const JobRecord& job);  // its row holds an instant that has moved
+
   void tell_belief();  // at the start of a step, when the fleet has nothing left to tell of older rows
-  bool to_tell() const { return !left_.empty(); }
+  std::size_t to_tell() const { return left_.size(); }
   void carry_out();  // after the commit
 
   static Time believed_left(const JobRecord& job);  // REQUIRES: it is suspended

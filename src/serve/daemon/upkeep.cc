@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/moved.h"
 #include "base/text.h"
+#include "serve/daemon/clock_steps.h"
 #include "serve/daemon/job_json.h"
 
 namespace smartmig {
@@ -39,8 +41,19 @@ void Upkeep::save(Estimates& estimates, const VisibleJobs& visible) {
   next_save_ = session_.now() + std::chrono::seconds(60);
   if (estimates.take_changed()) book_.pending().set_value("history", estimates.to_json());
   book_.pending().set_value("accounts", visible.accounts());
+  if (std::string reading = clock_reading(session_.clock()); !reading.empty())
+    book_.pending().set_value("clock", std::move(reading));
   book_.pending().write_energy();
 }
+
+void Upkeep::clock_stepped(Time by) {
+  next_save_ = moved(next_save_, by);
+  next_prune_ = moved(next_prune_, by);
+  time_is_doubtful();
+}
+
+// A wrong year would take all history with it.
+void Upkeep::time_is_doubtful() { next_prune_ = std::max(next_prune_, session_.now() + days(1)); }
 
 void Upkeep::tell_of_ended() {
   for (const JobRecord& job : book_.take_ended()) {

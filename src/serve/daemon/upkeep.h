@@ -23,6 +23,8 @@ class Upkeep {
   void prune_when_due();
   void set_last_without_log(const std::string& text);  // "AT_US:JOB", as the store has it
   UnixTime next_due() const { return std::min(next_save_, next_prune_); }
+  void clock_stepped(Time by);
+  void time_is_doubtful();  // nothing is removed for its age for a day
 
  private:
   const Settings& settings_;

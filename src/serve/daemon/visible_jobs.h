@@ -31,6 +31,7 @@ class VisibleJobs {
   void charge(const JobRecord& job);     // it starts: its user's account moves on
   std::string accounts() const;          // "1000:123,1001:456"
   void set_accounts(const std::string& text);
+  void clock_stepped(Time by) { admission_.clock_stepped(by); }
 
  private:
   AdmissionLimits limits() const;

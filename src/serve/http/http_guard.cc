@@ -63,9 +63,7 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
   for (const auto& [name, value] : request.headers) bytes += name.size() + value.size() + 4;
   if (bytes > options.max_headers)
     return error_reply(431, "invalid", fmt::format("the headers exceed {} KiB", options.max_headers >> 10));
-  if (request.two_lengths)
-    return error_reply(400, "invalid",
-                       "the length of the body is given twice, or beside Transfer-Encoding: say it once");
+  if (!request.malformed.empty()) return error_reply(400, "invalid", request.malformed);
   const bool for_all = options.page && request.method == "GET" && is_page_path(request.path);
   if (!for_all && from_a_page(request, options))
     return error_reply(403, "no_permission",

@@ -62,8 +62,9 @@ TEST(HttpServer, RefusalsOfTheLibraryAreJsonToo) {
   for (const auto& [status, request] : bad) {
     auto c = w.client();
     c.send(request);
-    const std::string answer = c.read_until("}}\n", 5);  // of some, libmicrohttpd 0.9.75 sends the head twice
+    const std::string answer = c.read_until("no such text", 30);  // until it closes the connection
     EXPECT_TRUE(answer.starts_with(fmt::format("HTTP/1.1 {} ", status))) << request.substr(0, 80) << answer;
+    EXPECT_EQ(answer.rfind("HTTP/1.1 "), 0u) << "answered once: " << request.substr(0, 80) << answer;
     const auto json = Json::parse(answer.substr(answer.rfind("\r\n\r\n") + 4), nullptr, false);
     ASSERT_TRUE(json.is_object() && json.contains("error")) << request.substr(0, 80) << answer;
     EXPECT_EQ(json["error"]["code"], "invalid");
@@ -78,13 +79,30 @@ TEST(HttpServer, ABodyHasOneLength) {
   const std::string begin = "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
   for (const char* lengths :
        {"Content-Length: 2\r\nContent-Length: 2\r\n", "Content-Length: 2\r\ncontent-length: 40\r\n",
-        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"}) {
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        "Transfer-Encoding : chunked\r\nContent-Length: 2\r\n", "Content-Length: 2\r\nTransfer-Encoding\t: chunked\r\n",
+        "Content-Length : 2\r\n", "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: gzip, chunked\r\n",
+        "Content-Length: 2\r\nHost: y\r\n"}) {
     auto c = w.client();
     c.send(begin + lengths + "\r\n{}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    const std::string answer = c.read_until("\r\n\r\n");
+    const std::string answer = c.read_until("no such text", 30);
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 400")) << lengths << answer;
-    EXPECT_TRUE(c.closed(5)) << "what follows is not read as another request";
+    EXPECT_EQ(answer.rfind("HTTP/1.1 "), 0u) << "what follows is not read as another request: " << lengths << answer;
   }
+}
+
+TEST(HttpServer, AnAddressIsReadToItsEnd) {
+  HttpWorld w;
+  w.start();
+  using namespace std::string_literals;
+  for (const std::string& target : {"/healthz\0/../v1/jobs"s, "/healthz\0"s, "/healthz?a=b\0c"s, "\0/healthz"s}) {
+    auto c = w.client();
+    c.send("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string answer = c.read_until("no such text", 30);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 400")) << answer;
+  }
+  EXPECT_EQ(w.client().ask("GET", "/healthz?a=b%00c").first, 200) << "an escape is no NUL";
+  EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
 }
 
 TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
@@ -96,14 +114,13 @@ TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
   const auto begin = Clock::now();
   drips.send("GET /healthz HTTP/1.1\r\nHost: x\r\n");
   bool alive = true;
-  while (alive && seconds_since(begin) < 8) {
+  while (alive && seconds_since(begin) < 60) {
     alive = drips.send("X: y\r\n") && !drips.closed(0.1);
     EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
   }
   EXPECT_FALSE(alive);
-  EXPECT_LT(seconds_since(begin), 5);
   EXPECT_EQ(body.reply().first, 408);
-  EXPECT_TRUE(silent.closed(5));
+  EXPECT_TRUE(silent.closed(30));
 }
 
 TEST(HttpServer, OneUserCannotTakeEveryConnection) {
@@ -115,11 +132,11 @@ TEST(HttpServer, OneUserCannotTakeEveryConnection) {
     held.push_back(std::make_unique<RawClient>(w.options.socket));
     EXPECT_EQ(held.back()->ask("GET", "/healthz").first, 200);
   }
-  EXPECT_EQ(w.client().reply(5).first, 429);
+  EXPECT_EQ(w.client().reply(30).first, 429);
   held.pop_back();
   const auto begin = Clock::now();
   int status = 0;
-  while (status != 200 && seconds_since(begin) < 5) status = w.client().ask("GET", "/healthz").first;
+  while (status != 200 && seconds_since(begin) < 30) status = w.client().ask("GET", "/healthz").first;
   EXPECT_EQ(status, 200);
 }
 
@@ -143,17 +160,17 @@ TEST(HttpServer, ThreadFiftyClientsAtOnce) {
 TEST(HttpServer, ThreadSlowAnswersLeaveRoomForOthers) {
   HttpWorld w;
   w.options.limits.workers = 2;
-  w.service.slow_s = 0.5;
+  w.service.hold_slow(true);
   w.start();
   std::vector<std::thread> threads;
   std::atomic<int> answered = 0;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back(
         [&] { answered += w.client().ask("POST", "/v1/whatif", "{\"policy\":\"edf\"}").first == 200; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const auto begin = Clock::now();
+  EXPECT_TRUE(w.service.wait_for_slow(1));
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
-  EXPECT_LT(seconds_since(begin), 0.4);
+  EXPECT_EQ(answered, 0);
+  w.service.hold_slow(false);
   for (auto& t : threads) t.join();
   EXPECT_EQ(answered, 3);
 }
@@ -171,17 +188,15 @@ TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
   }
   for (auto& s : streams) EXPECT_NE(s->read_until("id: 1\n").find("id: 1\n"), std::string::npos);
   EXPECT_EQ(w.client().ask("GET", "/v1/events").first, 429);
-  const auto begin = Clock::now();
   w.service.say("finished");
   for (auto& s : streams) EXPECT_NE(s->read_until("id: 2\nevent: finished").find("id: 2\n"), std::string::npos);
-  EXPECT_LT(seconds_since(begin), 2);
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
 
   streams.resize(10);  // clients that leave make room
   auto late = w.client();
   const auto left = Clock::now();
   std::string head;
-  while (head.find("200 OK") == head.npos && seconds_since(left) < 5) {
+  while (head.find("200 OK") == head.npos && seconds_since(left) < 30) {
     RawClient one(w.options.socket);
     one.send("GET /v1/events?after=1 HTTP/1.1\r\nHost: x\r\n\r\n");
     head = one.read_until("id: 2\n", 1);
@@ -189,21 +204,25 @@ TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
   EXPECT_NE(head.find("id: 2\n"), std::string::npos);
   EXPECT_EQ(head.find("id: 1\n"), std::string::npos);
   w.server.reset();  // with ten streams open
-  for (auto& s : streams) EXPECT_TRUE(s->closed(2));
+  for (auto& s : streams) EXPECT_TRUE(s->closed(30));
 }
 
 TEST(HttpServer, ThreadAnIdleServerSleeps) {
   HttpWorld w;
   w.start();
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
-  rusage before{}, after{};
-  ::getrusage(RUSAGE_SELF, &before);
-  std::this_thread::sleep_for(std::chrono::seconds(2));
-  ::getrusage(RUSAGE_SELF, &after);
-  const auto used = [](const rusage& r) {
+  const auto used = [] {
+    rusage r{};
+    ::getrusage(RUSAGE_SELF, &r);
     return double(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * double(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
   };
-  EXPECT_LT(used(after) - used(before), 0.02);  // 1 % of a core
+  double least = 1;  // a server that polls does so in every window
+  for (int window = 0; window < 5 && least >= 0.02; ++window) {
+    const double before = used();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    least = std::min(least, used() - before);
+  }
+  EXPECT_LT(least, 0.02);  // 1 % of a core
 }
 
 }  // namespace

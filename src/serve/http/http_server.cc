@@ -19,6 +19,7 @@ constexpr std::size_t kSmallBody = 64 << 10;  // bodies below it do not count ag
 
 struct Exchange {  // one request and its reply
   std::string target;
+  const char* target_end = nullptr;  // in the library's memory; the version follows it
   HttpRequest request;
   std::size_t counted = 0;  // bytes in the sum of large bodies
   bool begun = false, handed_over = false, too_large = false, no_room = false;
@@ -57,12 +58,17 @@ class Server final : public HttpServer {
  private:
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
                                const char* version, const char* data, std::size_t* size, void** context) {
-    (void)url, (void)version;
-    return static_cast<Server*>(self)->request(connection, *static_cast<Exchange*>(*context), method, data, size);
+    (void)url;
+    auto& exchange = *static_cast<Exchange*>(*context);
+    // The library reads texts up to a NUL: where one stands within the target, the version does not follow its end.
+    if (!exchange.begun && *version != 0 && version != exchange.target_end + 1)
+      exchange.request.malformed = "the address holds a NUL or a space";
+    return static_cast<Server*>(self)->request(connection, exchange, method, data, size);
   }
   static void* on_target(void*, const char* target, MHD_Connection*) {
     auto* exchange = new Exchange;
     exchange->target = target;
+    exchange->target_end = target + exchange->target.size();
     return exchange;
   }
   static void on_completed(void* self, MHD_Connection* connection, void** context, MHD_RequestTerminationCode) {
@@ -138,11 +144,7 @@ bool Server::begin(MHD_Connection* connection, Exchange& exchange, const char* m
   MHD_get_connection_values(
       connection, MHD_HEADER_KIND,
       [](void* into, MHD_ValueKind, const char* name, const char* value) {
-        auto& got = *static_cast<HttpRequest*>(into);
-        const auto [at, first] = got.headers.insert_or_assign(lower(name), value ? value : "");
-        const bool length = at->first == "content-length", coding = at->first == "transfer-encoding";
-        got.two_lengths |= (!first && (length || coding)) || (length && got.headers.contains("transfer-encoding")) ||
-                           (coding && got.headers.contains("content-length"));
+        take_header(*static_cast<HttpRequest*>(into), name, value ? value : "");
         return MHD_YES;
       },
       &request);
@@ -202,7 +204,7 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
   MHD_add_response_header(response, "Content-Type", reply.type.c_str());
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   MHD_add_response_header(response, "Cache-Control", "no-store");
-  if (exchange.request.two_lengths) MHD_add_response_header(response, "Connection", "close");
+  if (!exchange.request.malformed.empty()) MHD_add_response_header(response, "Connection", "close");
   for (const auto& [name, value] : reply.headers) MHD_add_response_header(response, name.c_str(), value.c_str());
   const MHD_Result result = queue_reply(connection, unsigned(reply.status), response);
   MHD_destroy_response(response);

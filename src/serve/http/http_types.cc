@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace smartmig {
 namespace {
@@ -46,6 +47,25 @@ std::optional<std::string> decoded(std::string_view text) {
 }
 
 }  // namespace
+
+void take_header(HttpRequest& request, std::string_view sent_name, std::string_view value) {
+  const std::string name = lower(sent_name);
+  const bool length = name == "content-length", coding = name == "transfer-encoding";
+  const bool again = request.headers.contains(name);
+  const auto refuse = [&](const char* why) {
+    if (request.malformed.empty()) request.malformed = why;
+  };
+  // RFC 9110: a token. "Transfer-Encoding : chunked" is a coding for some and an unknown header for others.
+  constexpr std::string_view kToken = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
+  if (name.empty() || name.find_first_not_of(kToken) != name.npos)
+    refuse("the name of a header holds a space or another character that no name may hold");
+  if (again && name == "host") refuse("the Host header is given twice: say it once");
+  if ((again && (length || coding)) || (length && request.headers.contains("transfer-encoding")) ||
+      (coding && request.headers.contains("content-length")))
+    refuse("the length of the body is given twice, or beside Transfer-Encoding: say it once");
+  if (coding && lower(trim(value)) != "chunked") refuse("the only Transfer-Encoding that is understood is chunked");
+  request.headers.insert_or_assign(name, std::string(value));
+}
 
 Result<Ok> parse_target(std::string_view target, HttpRequest& request) {
   if (target.empty() || target[0] != '/') return invalid("the request names no path: write /v1/...");

@@ -19,9 +19,9 @@ struct HttpRequest {
   std::string method;
   std::string path;                                         // up to the '?', as sent: no route needs an escape
   std::vector<std::pair<std::string, std::string>> query;   // decoded, in order
-  std::map<std::string, std::string, std::less<>> headers;  // of a repeated one the last
+  std::map<std::string, std::string, std::less<>> headers;  // of a repeated one the last; see take_header
   std::string body;
-  bool two_lengths = false;  // Content-Length or Transfer-Encoding twice, or both: a proxy may read it otherwise
+  std::string malformed;  // why a proxy may read it otherwise than we do; empty: it cannot. Such a request is refused
   Caller caller;
   std::string header(std::string_view name) const {
     const auto at = headers.find(name);
@@ -45,7 +45,6 @@ struct HttpReply {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  bool two_lengths = false;  // Content-Length or Transfer-Encoding twice, or both: a proxy may read it otherwise
   std::unique_ptr<ReplyStream> stream;  // in place of the body
 };
 
@@ -55,6 +54,10 @@ class HttpHandler {
   virtual HttpReply handle(const HttpRequest& request) = 0;         // from any thread
   virtual bool is_slow(const HttpRequest&) const { return false; }  // may take seconds: never fills all workers
 };
+
+// Adds a header as it was sent. Sets HttpRequest::malformed where it makes a second length, coding or Host, where its name
+// holds what no name may, or where the coding is not "chunked".
+void take_header(HttpRequest& request, std::string_view name, std::string_view value);
 
 // Splits "/v1/jobs?state=active" and decodes the query. kInvalid: no path, a bad escape, more than 32 parameters.
 Result<Ok> parse_target(std::string_view target, HttpRequest& request);

@@ -23,6 +23,8 @@ class LiveJournal : public Journal {
   void append(const Event& event) override;
   void note(Time now, const std::string& kind, const std::string& json_fields);  // a line beside the run: not replayed
 
+  void clock_stepped(Time by) { origin_ += by; }
+
   std::vector<EventRow> take() { return std::exchange(rows_, {}); }
   std::uint64_t position() const { return position_; }
   std::uint64_t run_position() const { return run_position_; }  // of this run's header

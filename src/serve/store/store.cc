@@ -13,6 +13,14 @@
 #include "serve/store/store_writer.h"
 
 namespace smartmig {
+namespace {
+
+std::uint64_t file_bytes(const std::string& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0 ? std::uint64_t(file.st_size) : 0;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& path, const StoreOptions& options) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);  // before SQLite: its mode would be 0644
@@ -20,6 +28,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const StoreO
     return io_error("cannot open the store {}: {}; its directory must exist and be writable", path,
                     std::strerror(errno));
   ::close(fd);
+  const bool log_lost = ::access((path + kOpenMark).c_str(), F_OK) == 0 && file_bytes(path + "-wal") == 0;
   SMARTMIG_TRY(auto db, SqliteDb::open(path, SqliteDb::kReadWrite));
   SMARTMIG_TRY(const int version, schema_version(db));
   if (version > kStoreVersion) return newer_schema(path, version);
@@ -33,15 +42,47 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const StoreO
   if (version >= 0 && version < kStoreVersion) SMARTMIG_RETURN_IF_ERROR(migrate_schema(db, version));
   SMARTMIG_TRY(auto writer, StoreWriter::open(std::move(db), options));
   auto readers = std::make_unique<StoreReaders>(path, std::max(1, options.readers));
-  return std::unique_ptr<Store>(new Store(path, std::move(writer), std::move(readers)));
+  std::unique_ptr<Store> store(new Store(path, std::move(writer), std::move(readers)));
+  if (log_lost)
+    store->lost_ = fmt::format(
+        "{0}-wal, which held the last commits of the store, is gone: the queue is as {0} has it, and compared with what "
+        "runs. Unless another program has folded the log into the file, jobs and endings of the last minutes may be "
+        "missing; smartmig restore puts a backup in its place",
+        path);
+  return store;
 }
 
 Store::Store(std::string path, std::unique_ptr<StoreWriter> writer, std::unique_ptr<StoreReaders> readers)
     : path_(std::move(path)), writer_(std::move(writer)), readers_(std::move(readers)) {}
-Store::~Store() = default;
 
-Result<StoreStart> Store::start() { return writer_->start(); }
-Result<Ok> Store::commit(const StoreBatch& batch) { return writer_->commit(batch); }
+// The log goes into the file first, then the mark, then the log.
+Store::~Store() {
+  readers_.reset();
+  if (marked_ && writer_->fold_log()) ::unlink((path_ + kOpenMark).c_str());
+}
+
+Result<StoreStart> Store::start() {
+  SMARTMIG_TRY(StoreStart found, writer_->start());
+  found.trouble = lost_;
+  return found;
+}
+
+Result<Ok> Store::commit(const StoreBatch& batch) {
+  const auto done = writer_->commit(batch);
+  if (done && !marked_) mark_open();
+  return done;
+}
+
+// After the first commit the log is there and stays as long as this process. Without room for the mark there is none.
+void Store::mark_open() {
+  const std::string mark = path_ + kOpenMark;
+  const int fd = ::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  ::close(fd);
+  marked_ = true;
+}
+
+Result<std::vector<DamagedRow>> Store::damaged(int limit) { return readers_->damaged(limit); }
 Result<std::vector<std::uint64_t>> Store::prune(const StoreKeep& keep) { return writer_->prune(keep); }
 
 Result<std::optional<JobRow>> Store::job(std::uint64_t id) { return readers_->job(id); }
@@ -58,10 +99,7 @@ Result<Ok> Store::backup(const std::string& path) { return readers_->backup(path
 
 std::uint64_t Store::bytes() const {
   std::uint64_t sum = 0;
-  for (const char* suffix : {"", "-wal"}) {
-    struct stat file {};
-    if (::stat((path_ + suffix).c_str(), &file) == 0) sum += std::uint64_t(file.st_size);
-  }
+  for (const char* suffix : {"", "-wal"}) sum += file_bytes(path_ + suffix);
   return sum;
 }
 

@@ -3,6 +3,8 @@
 // are all that a start has to read, whatever the history's length. The schema carries a version: a newer one is refused
 // by name, an older one is migrated after a backup beside it. The file is readable by its owner alone: specs hold the
 // environments of users.
+// While commits may lie in the write-ahead log alone, PATH-open stands beside the file; a start that finds it without the
+// log says so (StoreStart::trouble).
 // Thread rule: commit() from the owner thread; everything else from any thread. Readers (store_readers.h) have
 // connections of their own; prune() gives way to commit() between its chunks (store_writer.h).
 #pragma once
@@ -36,11 +38,17 @@ class Store {
   // their logs can go too.
   Result<std::vector<std::uint64_t>> prune(const StoreKeep& keep);
   Result<Ok> backup(const std::string& path);  // a whole, consistent copy, while work goes on; a new file
+  // Rows of the table `damaged`, the newest first.
+  Result<std::vector<DamagedRow>> damaged(int limit);
   std::uint64_t bytes() const;                 // on the disk, with the write-ahead log
 
  private:
   Store(std::string path, std::unique_ptr<StoreWriter> writer, std::unique_ptr<StoreReaders> readers);
+  void mark_open();
+
   std::string path_;
+  std::string lost_;     // what an earlier process committed and somebody removed, in words
+  bool marked_ = false;  // PATH-open is there: the write-ahead log holds commits
   std::unique_ptr<StoreWriter> writer_;
   std::unique_ptr<StoreReaders> readers_;
 };

@@ -118,6 +118,7 @@ Result<Ok> restore_store(const std::string& backup, const std::string& path) {
     for (const char* suffix : {"", "-wal"})
       if (done && fs::exists(path + suffix)) done = move(path + suffix, path + ".replaced" + suffix);
     if (done) ::unlink((path + "-shm").c_str());
+    if (done) ::unlink((path + kOpenMark).c_str());
   }
   if (done) done = move(temporary, path);
   if (!done) remove_all_of(temporary);

@@ -80,6 +80,20 @@ Result<std::vector<EventRow>> StoreReaders::events_after(std::uint64_t sequence,
   });
 }
 
+Result<std::vector<DamagedRow>> StoreReaders::damaged(int limit) {
+  return reading<std::vector<DamagedRow>>([&](Reader& reader) -> Result<std::vector<DamagedRow>> {
+    SMARTMIG_TRY(auto statement, SqliteStatement::prepare(
+                                     reader.db, "SELECT what, why, text FROM damaged ORDER BY number DESC LIMIT ?1"));
+    statement.bind(1, std::int64_t(std::max(0, limit)));
+    std::vector<DamagedRow> rows;
+    for (;;) {
+      SMARTMIG_TRY(const bool more, statement.step());
+      if (!more) return rows;
+      rows.push_back({statement.text(0), statement.text(1), statement.text(2)});
+    }
+  });
+}
+
 Result<Ok> StoreReaders::backup(const std::string& path) {
   return reading<Ok>([&](Reader& reader) { return copy_database(reader.db, path); });
 }

@@ -18,6 +18,7 @@ class StoreReaders {
   Result<std::vector<JobEnd>> ended(JobEnd after, std::int64_t before_us, int limit);
   Result<std::vector<EventRow>> events_after(std::uint64_t sequence, int limit);
   Result<std::vector<UsageRow>> usage(const StoreUsage& usage);
+  Result<std::vector<DamagedRow>> damaged(int limit);
   Result<Ok> backup(const std::string& path);
 
  private:

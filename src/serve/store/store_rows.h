@@ -25,14 +25,23 @@ struct EventRow {
   std::string line;  // one JSON line of the journal, without newline
 };
 
+// What could not be read, put aside by a start: kept in the table `damaged` for people to look at.
+struct DamagedRow {
+  std::string what;  // "job 12", "value energy"
+  std::string why;
+  std::string text;
+};
+
 struct StoreBatch {
   std::vector<JobRow> jobs;
   std::vector<EventRow> events;
+  std::vector<DamagedRow> damaged;
   std::map<std::string, std::string> values;  // small named values: clock origin, energy meters, history of kinds
-  bool empty() const { return jobs.empty() && events.empty() && values.empty(); }
+  bool empty() const { return jobs.empty() && events.empty() && damaged.empty() && values.empty(); }
   void clear() {
     jobs.clear();
     events.clear();
+    damaged.clear();
     values.clear();
   }
 };
@@ -64,7 +73,10 @@ struct StoreStart {
   std::vector<JobRow> live;  // by id, with specs
   std::map<std::string, std::string> values;
   std::uint64_t last_job = 0, last_event = 0;  // ever given, whatever was pruned since
+  std::string trouble;                         // commits are missing, and why; empty: none are known to be
 };
+
+inline constexpr char kOpenMark[] = "-open";  // suffix of the file that says that a log is there
 
 struct JobEnd {  // ordered: jobs may end at the same instant
   std::int64_t at_us = 0;

@@ -21,6 +21,9 @@ Result<Ok> StoreWriter::prepare(const StoreOptions& options) {
     const auto pages = std::max<std::uint64_t>(1, options.max_bytes / std::uint64_t(page));
     SMARTMIG_RETURN_IF_ERROR(db_.number(fmt::format("PRAGMA max_page_count={}", pages).c_str()));
   }
+  SMARTMIG_RETURN_IF_ERROR(
+      db_.run("CREATE TABLE IF NOT EXISTS damaged(number INTEGER PRIMARY KEY, found_at TEXT NOT NULL DEFAULT "
+              "CURRENT_TIMESTAMP, what TEXT NOT NULL, why TEXT NOT NULL, text TEXT NOT NULL)"));
   const std::pair<SqliteStatement*, const char*> statements[] = {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
@@ -29,11 +32,17 @@ Result<Ok> StoreWriter::prepare(const StoreOptions& options) {
        "submitted_us=?5, ended_us=?6, state=?7"},
       {&put_spec_, "INSERT INTO specs VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET spec=?2"},
       {&put_event_, "INSERT INTO events VALUES(?1,?2,?3)"},
+      {&put_damaged_, "INSERT INTO damaged(what, why, text) VALUES(?1,?2,?3)"},
       {&put_value_, "INSERT INTO named VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"}};
   for (const auto& [statement, sql] : statements) {
     SMARTMIG_TRY(*statement, SqliteStatement::prepare(db_, sql));
   }
   return Ok{};
+}
+
+bool StoreWriter::fold_log() {
+  const std::scoped_lock lock(writing_);
+  return sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) == SQLITE_OK;
 }
 
 Result<StoreStart> StoreWriter::start() {
@@ -76,13 +85,15 @@ Result<Ok> StoreWriter::write(const StoreBatch& batch) {
   for (const EventRow& event : batch.events)
     SMARTMIG_RETURN_IF_ERROR(
         put_event_.bind(1, std::int64_t(event.sequence)).bind(2, event.at_us).bind(3, event.line).run());
+  for (const DamagedRow& row : batch.damaged)
+    SMARTMIG_RETURN_IF_ERROR(put_damaged_.bind(1, row.what).bind(2, row.why).bind(3, row.text).run());
   for (const auto& [name, value] : batch.values)
     SMARTMIG_RETURN_IF_ERROR(put_value_.bind(1, name).bind(2, value).run());
   return commit_.run();
 }
 
 void StoreWriter::roll_back() {
-  for (SqliteStatement* s : {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_}) s->reset();
+  for (SqliteStatement* s : {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_, &put_damaged_}) s->reset();
   if (!sqlite3_get_autocommit(db_.handle())) (void)db_.run("ROLLBACK");
 }
 

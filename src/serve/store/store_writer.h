@@ -11,6 +11,7 @@ namespace smartmig {
 class StoreWriter {
  public:
   static Result<std::unique_ptr<StoreWriter>> open(SqliteDb db, const StoreOptions& options);
+  bool fold_log();  // all commits into the file. False: somebody reads, or the disk fails
   Result<StoreStart> start();
   Result<Ok> commit(const StoreBatch& batch);
   Result<std::vector<std::uint64_t>> prune(const StoreKeep& keep);
@@ -29,7 +30,7 @@ class StoreWriter {
 
   std::mutex writing_;
   SqliteDb db_;
-  SqliteStatement begin_, commit_, put_job_, put_spec_, put_event_, put_value_;
+  SqliteStatement begin_, commit_, put_job_, put_spec_, put_event_, put_value_, put_damaged_;
 };
 
 template <class Work>
