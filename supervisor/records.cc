@@ -160,9 +160,8 @@ bool write_ending(const Ending& ending) {
                                 "host_oom %d\ntimed_out %d\nnever_started %d\nwords %s\nend\n",
                                 ending.code, ending.signal, (long long)ending.started_us, (long long)ending.ended_us,
                                 (long long)(ending.ended_steady_us - ending.started_steady_us),
-                                (long long)ending.ended_steady_us,
-                                (long long)ending.peak_mib, int(ending.host_oom), int(ending.timed_out),
-                                int(ending.never_started), words);
+                                (long long)ending.ended_steady_us, (long long)ending.peak_mib, int(ending.host_oom),
+                                int(ending.timed_out), int(ending.never_started), words);
   // Over the reserved bytes, which need no new room, then cut.
   const int fd = ::openat(kDirectoryFd, "exit.tmp", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;

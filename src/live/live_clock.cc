@@ -11,8 +11,8 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kLongestWait{1'000'000};      // then it is seen whether the time of day was set
-constexpr Time kReadTogether{50'000};        // two clocks read farther apart say nothing of each other
+constexpr Time kLongestWait{1'000'000};  // then it is seen whether the time of day was set
+constexpr Time kReadTogether{50'000};    // two clocks read farther apart say nothing of each other
 
 Time read_clock(clockid_t id) {
   timespec t{};

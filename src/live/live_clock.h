@@ -25,7 +25,7 @@ namespace smartmig {
 class LiveClock {
  public:
   virtual ~LiveClock() = default;
-  virtual UnixTime now() const = 0;  // runs backwards in take_step() alone
+  virtual UnixTime now() const = 0;                           // runs backwards in take_step() alone
   virtual Time steady() const { return now() - UnixTime{}; }  // since the host's start; nobody sets it
   // By how much the time of day was set since the last call; now() has it from here on. 0: it was not.
   virtual Time take_step() { return Time{0}; }

@@ -125,13 +125,15 @@ TEST_F(Verbs, SubmitSendsTheCommandWithItsDirectoryAndEnvironment) {
 }
 
 TEST_F(Verbs, NoControlCharacterOfAJobReachesTheTerminal) {
-  const std::string evil = "\x1b]0;owned\x07\x1b[2J\xc2\x9b" "31m\r";
+  const std::string evil =
+      "\x1b]0;owned\x07\x1b[2J\xc2\x9b"
+      "31m\r";
   Json shown = job(12, "queued");
   for (const char* key : {"name", "user", "reason", "group", "kind", "slice", "estimate_source"}) shown[key] = evil;
   shown["gpu"] = 0;
   shown["command"] = {evil, "a\nb", evil};
-  shown["spec"] = {{"directory", evil}, {"output", evil}, {"dependencies", {evil}}, {"mem_estimate_mib", 5},
-                   {"mem_basis", evil}};
+  shown["spec"] = {
+      {"directory", evil}, {"output", evil}, {"dependencies", {evil}}, {"mem_estimate_mib", 5}, {"mem_basis", evil}};
   daemon_.say("GET /v1/jobs/12", shown);
   daemon_.say("GET /v1/jobs?ids=12", {{"jobs", {shown}}});
   daemon_.say("GET /v1/jobs/12/why", {{"job", 12},
@@ -146,13 +148,13 @@ TEST_F(Verbs, NoControlCharacterOfAJobReachesTheTerminal) {
   daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {shown}}, {"warnings", {evil}}}, 201);
   daemon_.say("GET /v1/jobs/13", {{"error", {{"code", "not_found"}, {"message", evil}}}}, 404);
   const auto clean = [](const std::string& text) {
-    return std::none_of(text.begin(), text.end(), [](char c) {
-      return (c >= 0 && c < ' ' && c != '\n') || c == 0x7F;
-    }) && text.find("\xc2\x9b") == text.npos;
+    return std::none_of(text.begin(), text.end(),
+                        [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == 0x7F; }) &&
+           text.find("\xc2\x9b") == text.npos;
   };
   const std::vector<std::pair<int (*)(const Arguments&), Arguments>> calls = {
-      {run_show, {"12"}}, {run_show, {"13"}}, {run_why, {"12"}},     {run_queue, {"12"}},
-      {run_hold, {"12", "13"}}, {run_submit, {"--", "true"}}};
+      {run_show, {"12"}},  {run_show, {"13"}},       {run_why, {"12"}},
+      {run_queue, {"12"}}, {run_hold, {"12", "13"}}, {run_submit, {"--", "true"}}};
   for (const auto& [verb, arguments] : calls) {
     const auto done = call(verb, arguments);
     EXPECT_FALSE((done.out + done.err).empty()) << arguments[0];

@@ -38,8 +38,7 @@ std::string Columns::text() const {
 
 std::string comma_list(const Json& list) {
   std::string out;
-  for (const Json& one : list)
-    out += (out.empty() ? "" : ",") + (one.is_string() ? shown_text(one) : one.dump());
+  for (const Json& one : list) out += (out.empty() ? "" : ",") + (one.is_string() ? shown_text(one) : one.dump());
   return out;
 }
 

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <thread>
 
-#include "base/printable.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
 #include "cli/queue/job_words.h"
@@ -141,8 +141,7 @@ class CancelOnInterrupt {
       fmt::print(stderr, "smartmig: cancelling job {}; once more to leave at once\n", id);
       auto client = options.connect();
       if (!client) continue;
-      if (const auto gone = client->remove(fmt::format("/v1/jobs/{}", id)); !gone)
-        failure(gone.error());
+      if (const auto gone = client->remove(fmt::format("/v1/jobs/{}", id)); !gone) failure(gone.error());
     }
   }
   sigset_t set_{}, before_{};

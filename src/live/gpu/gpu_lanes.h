@@ -38,7 +38,7 @@ struct LaneResult {
   Error::Code code = Error::kIo;  // of words
   std::optional<GpuBoard> board;  // as last read, with its instances; absent: it could not be read
   GpuSample sample;               // of kSample
-  UnixTime began{}, ended{};  // from a lane: UnixTime(LiveClock::steady())
+  UnixTime began{}, ended{};      // from a lane: UnixTime(LiveClock::steady())
 
   // By end, then by GPU: the order in which the simulator tells of operations that end together.
   bool operator<(const LaneResult& other) const {

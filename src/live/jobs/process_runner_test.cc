@@ -68,7 +68,8 @@ TEST_F(ProcessRunnerTest, StandardErrorGoesToAFileOfItsOwnAndToTheLog) {
 
 TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
   const std::string count = spool_.path() + "/count", go = spool_.path() + "/go";
-  Launch launch = shell(6, fmt::format("echo $$; i=0; while [ ! -e {} ]; do i=$((i + 1)); echo $i >{}; done", go, count));
+  Launch launch =
+      shell(6, fmt::format("echo $$; i=0; while [ ! -e {} ]; do i=$((i + 1)); echo $i >{}; done", go, count));
   const Time limit = from_seconds(4);
   launch.spec.time_limit = limit;
   start(launch);
@@ -93,7 +94,8 @@ TEST_F(ProcessRunnerTest, ASuspendedJobStandsStillAndSoDoesItsTimeLimit) {
 
 TEST_F(ProcessRunnerTest, ASuspendedJobsChildrenStandStillToo) {
   const std::string count = spool_.path() + "/count";
-  start(shell(8, fmt::format("setsid sh -c 'echo $$; i=0; while :; do i=$((i + 1)); echo $i >{}; done' & wait", count)));
+  start(
+      shell(8, fmt::format("setsid sh -c 'echo $$; i=0; while :; do i=$((i + 1)); echo $i >{}; done' & wait", count)));
   ASSERT_TRUE(wait_until([&] { return log({8, 1}).ends_with("\n") && !text_of(count).empty(); }));
   const int child = std::stoi(log({8, 1}));
   EXPECT_TRUE(runner_->suspend({8, 1}, true));

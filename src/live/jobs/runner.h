@@ -51,7 +51,7 @@ struct AttemptExit {
   int signal = 0;  // that killed it
   UnixTime started{}, ended{};
   std::optional<Time> ran, ended_steady;  // by CLOCK_BOOTTIME; ended_steady: of this boot
-  bool host_oom = false;       // the kernel killed it for host memory
+  bool host_oom = false;                  // the kernel killed it for host memory
   bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
   bool timed_out = false;      // its time limit passed; the supervisor stopped it
   bool never_started = false;  // the command could not be executed; `words` says why

@@ -62,15 +62,12 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   SMARTMIG_TRY(FoundBoards found,
                find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
-  std::vector<DamagedRow> aside;
-  const auto put_aside = [&](const char* key, const Error& error) {
-    aside.push_back({fmt::format("value {}", key), error.what, value_of(start, key)});
-  };
+  std::map<const char*, Error> damaged;  // named values
   UnixTime origin{};
   if (const auto stored = origin_of(value_of(start, "origin_us"), world.clock)) {
     origin = *stored;
   } else {
-    put_aside("origin_us", stored.error());
+    damaged.emplace("origin_us", stored.error());
     origin = origin_of("", world.clock).value();
   }
   const Time stepped = step_since(value_of(start, "clock"), world.clock);
@@ -82,7 +79,7 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
     if (parsed)
       history = std::move(*parsed);
     else
-      put_aside("history", parsed.error());
+      damaged.emplace("history", parsed.error());
   }
   history.set_sharing(sharing);
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
@@ -90,7 +87,8 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
       new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
   state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
-    if (const auto restored = state->boards.meter().restore(text); !restored) put_aside("energy", restored.error());
+    if (const auto restored = state->boards.meter().restore(text); !restored)
+      damaged.emplace("energy", restored.error());
   state->boards.drained_before(value_of(start, "drained"));
   state->damaged_jobs = state->book.load(start, world.runner.last_job());
   PendingCommit& pending = state->book.pending();
@@ -104,7 +102,10 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   }
   if (std::string reading = clock_reading(world.clock); !reading.empty())
     pending.set_value("clock", std::move(reading));
-  for (DamagedRow& row : aside) note_damaged(*state, std::move(row));
+  for (const auto& [key, error] : damaged) {
+    note_damaged(*state, {fmt::format("value {}", key), error.what, value_of(start, key)});
+    pending.set_value(key, "");
+  }
   pending.set_value("boards", known);
   pending.set_value("origin_us", std::to_string(unix_us(origin)));
   pending.set_value("platform", platform);

@@ -7,9 +7,9 @@
 namespace smartmig {
 
 void note_damaged(DaemonState& state, DamagedRow row) {
-  state.session.note("damaged",
-                     fmt::format("\"what\":{},\"words\":{}", json_text(row.what),
-                                 json_text(row.why + ": it is kept in the table damaged of the store; the rest goes on")));
+  state.session.note(
+      "damaged", fmt::format("\"what\":{},\"words\":{}", json_text(row.what),
+                             json_text(row.why + ": it is kept in the table damaged of the store; the rest goes on")));
   state.book.pending().put_aside(std::move(row));
 }
 

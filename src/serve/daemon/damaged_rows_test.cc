@@ -19,7 +19,9 @@ TEST(DamagedRows, AreNamedAndKeptAndTheRestGoesOn) {
   TestQueue q;
   q.daemon().pause(true);
   const auto good = q.submit(q.alice, 5), bad = q.submit(q.alice, 5), worse = q.submit(q.bob, 5),
-             after = q.submit(q.alice, 5, [&](JobSpec& s) { s.dependencies = {{Dependency::kAfterOk, number(bad)}}; });
+             after = q.submit(q.alice, 5, [&](JobSpec&s) {
+               s.dependencies = {{Dependency::kAfterOk, number(bad)}};
+             });
   q.daemon().step();
   q.host.reset();
   const std::string path = q.dir.path() + "/queue.db";
@@ -42,7 +44,9 @@ TEST(DamagedRows, AreNamedAndKeptAndTheRestGoesOn) {
   EXPECT_EQ(q.ended(bad).owner.uid, q.alice.uid);
   EXPECT_EQ(q.ended(bad).spec.command, std::vector<std::string>{"train"});
   std::set<std::string> kept;
-  for (const DamagedRow& row : q.host->store().damaged(100).value()) {
+  const auto rows = q.host->store().damaged(100);
+  ASSERT_TRUE(rows);
+  for (const DamagedRow& row : *rows) {
     kept.insert(row.what);
     EXPECT_FALSE(row.why.empty());
     if (row.what == fmt::format("job {}", number(bad))) {
@@ -52,8 +56,9 @@ TEST(DamagedRows, AreNamedAndKeptAndTheRestGoesOn) {
   EXPECT_EQ(kept, (std::set<std::string>{fmt::format("job {}", number(bad)), fmt::format("job {}", number(worse)),
                                          "value energy", "value history", "value origin_us"}));
   std::size_t notes = 0;
-  for (const EventRow& event : q.host->store().events_after(0, 100'000).value())
-    notes += event.line.find("\"note\":\"damaged\"") != std::string::npos;
+  const auto events = q.host->store().events_after(0, 100'000);
+  ASSERT_TRUE(events);
+  for (const EventRow& event : *events) notes += event.line.find("\"note\":\"damaged\"") != std::string::npos;
   EXPECT_EQ(notes, kept.size());
   EXPECT_GT(q.submit(q.alice, 1), after) << "no number is given twice";
   q.host.reset();

@@ -154,8 +154,8 @@ bool JobBook::credit(QueueId id, double joules, EnergySource source) {
 
 void JobBook::clock_stepped(Time by) {
   const auto move = [by](JobRecord& job) {
-    for (UnixTime* t : {&job.times.submitted, &job.times.first_started, &job.times.started, &job.times.ended,
-                        &job.ahead.began})
+    for (UnixTime* t :
+         {&job.times.submitted, &job.times.first_started, &job.times.started, &job.times.ended, &job.ahead.began})
       *t = moved(*t, by);
   };
   for (auto& [id, job] : jobs_) {

@@ -64,14 +64,13 @@ extern "C" __attribute__((visibility("default"), used)) MHD_Result MHD_queue_res
                                                                                       unsigned status,
                                                                                       MHD_Response* page) {
   using namespace smartmig;
-  const HttpReply reply =
-      error_reply(int(status), status >= 500 && status != 505 ? "io" : "invalid", words_of(status));
+  const HttpReply reply = error_reply(int(status), status >= 500 && status != 505 ? "io" : "invalid", words_of(status));
   // While it reads the headers the library (0.9.75) sends the head of its page twice. So ours goes out at once, and the
   // library is told that nothing can be sent: it closes the connection.
   const char* const reason = MHD_get_reason_phrase_for(status);
-  const std::string text = fmt::format(
-      "HTTP/1.1 {} {}\r\nConnection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status,
-      reason ? reason : "Error", reply.type, reply.body.size(), reply.body);
+  const std::string text =
+      fmt::format("HTTP/1.1 {} {}\r\nConnection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status,
+                  reason ? reason : "Error", reply.type, reply.body.size(), reply.body);
   if (send_at_once(connection, text)) return MHD_NO;
   MHD_Response* response =
       MHD_create_response_from_buffer(reply.body.size(), const_cast<char*>(reply.body.data()), MHD_RESPMEM_MUST_COPY);

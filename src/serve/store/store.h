@@ -40,7 +40,7 @@ class Store {
   Result<Ok> backup(const std::string& path);  // a whole, consistent copy, while work goes on; a new file
   // Rows of the table `damaged`, the newest first.
   Result<std::vector<DamagedRow>> damaged(int limit);
-  std::uint64_t bytes() const;                 // on the disk, with the write-ahead log
+  std::uint64_t bytes() const;  // on the disk, with the write-ahead log
 
  private:
   Store(std::string path, std::unique_ptr<StoreWriter> writer, std::unique_ptr<StoreReaders> readers);
