@@ -69,10 +69,9 @@ Result<Ok> finish(Options& options) {  // what the options of init say
 
 Result<Ok> init(const std::string& directory, Options& options) {
   SMARTMIG_RETURN_IF_ERROR(finish(options));
-  if (options.force) ::unlink((directory + "/state").c_str());
-  if (::access((directory + "/state").c_str(), F_OK) == 0)
+  if (!options.force && ::access((directory + "/state").c_str(), F_OK) == 0)
     return invalid("{} holds a machine already: --force makes a new one in its place", directory);
-  return Store::create(directory, options.spec);
+  return Store::create(directory, options.spec, options.force);  // what is there goes once the new one is whole
 }
 
 Result<nvmlSimFault_t> fault_from(std::string_view kind, const Options& options) {

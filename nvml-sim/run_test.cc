@@ -79,6 +79,15 @@ TEST_F(Run, AMachineMadeAnewShowsItsOwnBoards) {
   }
 }
 
+TEST_F(Run, WhatIsRefusedReplacesNothing) {
+  directory_ = scratch_directory();
+  const std::string ctl = program("nvml-sim-ctl") + " ", node = directory_ + "/node";
+  ASSERT_EQ(run_program(ctl + "init " + node + " --gpus 2xa100-40gb").code, 0);
+  const Output refused = run_program(ctl + "init " + node + " --force --gpus 2xnothing");
+  EXPECT_NE(refused.code, 0) << refused.text;
+  EXPECT_NE(run_program(ctl + "show " + node).text.find("A100"), std::string::npos) << "the machine is gone";
+}
+
 TEST_F(Run, NobodyElseSeesIt) {
   if (const std::string why = refusal(); !why.empty()) GTEST_SKIP() << why;
   const bool there = std::filesystem::exists("/sys/bus/pci/devices/0000:07:00.0");

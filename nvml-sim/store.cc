@@ -89,11 +89,11 @@ std::string path_of(const std::string& directory) { return directory + "/state";
 
 }  // namespace
 
-Result<Ok> Store::create(const std::string& directory, const MachineSpec& spec) {
+Result<Ok> Store::create(const std::string& directory, const MachineSpec& spec, bool replace) {
   if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
     return io_error("{}: cannot make the directory: {}", directory, std::strerror(errno));
   const std::string path = path_of(directory), temporary = fmt::format("{}.{}.{}", path, ::getpid(), thread_id());
-  if (::access(path.c_str(), F_OK) == 0) return Ok{};
+  if (!replace && ::access(path.c_str(), F_OK) == 0) return Ok{};
   const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, state_mode());
   if (fd < 0) return io_error("{}: cannot be made: {}", temporary, std::strerror(errno));
   const auto finish = [&]() -> Result<Ok> {
@@ -104,7 +104,9 @@ Result<Ok> Store::create(const std::string& directory, const MachineSpec& spec) 
     auto filled = fill(*static_cast<Shared*>(map), spec);
     ::munmap(map, sizeof(Shared));
     if (!filled) return filled;
-    if (::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST)
+    const bool placed = replace ? ::rename(temporary.c_str(), path.c_str()) == 0
+                                : ::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST;
+    if (!placed)
       return io_error("{}: cannot be made: {}", path, std::strerror(errno));
     return Ok{};
   };

@@ -23,7 +23,7 @@ struct MachineSpec {
 class Store {
  public:
   // Makes DIR/state unless it is there; two processes that race get one machine.
-  static Result<Ok> create(const std::string& directory, const MachineSpec& spec);
+  static Result<Ok> create(const std::string& directory, const MachineSpec& spec, bool replace = false);
   static Result<std::shared_ptr<Store>> open(const std::string& directory);
   static Result<Ok> remove_of_earlier_boot(const std::string& directory);       // no effect on any other file
   static Result<std::shared_ptr<Store>> make_private(const MachineSpec& spec);  // memory of this process alone

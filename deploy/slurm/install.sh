@@ -148,6 +148,15 @@ submit_hook() {
   config --part units | put "$etc/smartmig_units.lua" 644
 }
 
+submit_filter() {  # in srun itself, wherever users submit
+  local filter=$etc/cli_filter.lua
+  if [ -e "$filter" ] && ! grep -q 'smartmig:profile=' "$filter"; then
+    leave "$filter is your own: call moved() of $here/cli_filter.lua from it"
+  else
+    put "$filter" 644 <"$here/cli_filter.lua"
+  fi
+}
+
 node_hooks() {
   local script
   for script in prolog task_prolog epilog; do
@@ -156,8 +165,21 @@ node_hooks() {
   done
 }
 
+unit() {  # NAME: its text, with this call's program, user, partitions and state
+  local binary=/usr/bin/smartmig own=
+  [ "$program" = smartmig ] || binary=$(command -v "$program")
+  [ "$partitions" = mig ] || own+=" --partitions $partitions"
+  if [ "$1" = smartmig-agent ]; then
+    [ "$state" = /var/lib/smartmig/agent ] || own+=" --state $state"
+    sed -e "s|^ExecStart=.*|ExecStart=$binary agent --allow $user$own|" \
+      -e "$([ "$state" = /var/lib/smartmig/agent ] || echo '/^StateDirectory=/d')" "$here/$1.service"
+  else
+    sed -e "s|^ExecStart=.*|ExecStart=$binary slurm serve$own|" -e "s|^User=.*|User=$user|" "$here/$1.service"
+  fi
+}
+
 service() {  # NAME: its unit; started where systemd runs and this is no image
-  put "$root$units_dir/$1.service" 644 <"$here/$1.service"
+  unit "$1" | put "$root$units_dir/$1.service" 644
   [ "$start" = 1 ] || { say note "$1 is not started: --no-start"; return; }
   [ -z "$root" ] && [ -d /run/systemd/system ] || { say note "$1: systemd does not run here: start it yourself"; return; }
   if systemctl is-active --quiet "$1"; then say same "$1 runs"; return; fi
@@ -168,10 +190,12 @@ service() {  # NAME: its unit; started where systemd runs and this is no image
 if [ "$role" != node ]; then
   slurm_conf
   submit_hook
+  submit_filter
   service smartmig-slurm
 fi
 if [ "$role" != controller ]; then
   node_hooks
+  [ "$role" != node ] || submit_filter
   service smartmig-agent
 fi
 [ "$dry" = 0 ] || echo "Nothing was done: --dry-run."

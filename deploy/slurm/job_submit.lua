@@ -173,6 +173,9 @@ local function resolve(request)
   if request.kind then
     text = text .. ",kind=" .. request.kind
   end
+  if request.node then
+    text = text .. ",node=" .. request.node
+  end
   return least, text
 end
 
@@ -233,6 +236,12 @@ local function judge(job, comment, gres)
   end
   if asks_elsewhere(job) then
     return nil, "ask with --gres=mig:PROFILE or --comment=smartmig:mem=...; other options for GPUs are not understood here"
+  end
+  if job.req_nodes and job.req_nodes ~= "" then
+    if #job.req_nodes > 64 or not job.req_nodes:match("^[%w_.-]+$") then
+      return nil, string.format("-w %s: name one node; a job runs on one slice of one node", job.req_nodes)
+    end
+    request.node = job.req_nodes
   end
   if given(job.min_nodes) and job.min_nodes > 1 then
     return nil, "a job runs on one slice of one node"
@@ -300,6 +309,10 @@ function slurm_job_modify(job, old, part_list, uid)
     local count, request = judge(job, job.comment or old.comment, job.tres_per_node)
     if not count then
       return refuse(request)
+    end
+    local node = (old.admin_comment or ""):match("smartmig:[^%s;]*,node=([%w_.-]+)")
+    if node then
+      request = request .. ",node=" .. node -- of the submission
     end
     job.tres_per_node = units.gres_prefix .. "mig:" .. count
     job.admin_comment = admin_comment(old.admin_comment, request)

@@ -22,6 +22,25 @@ Error::Code code_of(const std::string& name) {
 
 }  // namespace
 
+std::string ended_text(const std::string& node, const std::vector<std::uint32_t>& jobs) {
+  return json_dump(Json{{"v", 1}, {"node", node}, {"op", "ended"}, {"jobs", jobs}});
+}
+
+Result<std::pair<std::string, std::vector<std::uint32_t>>> read_ended(const std::string& text) {
+  SMARTMIG_TRY(Json json, parse_json("news of an agent", text));
+  SMARTMIG_TRY(const JsonObject object, JsonObject::open(json, "news of an agent", "", {"v", "node", "op", "jobs"}));
+  SMARTMIG_TRY(const std::string op, object.text("op"));
+  if (op != "ended") return invalid("news of an agent: op '{}' is not known", op);
+  SMARTMIG_TRY(const std::string node, object.text("node"));
+  SMARTMIG_TRY(const auto numbers, object.counts("jobs"));
+  std::vector<std::uint32_t> jobs;
+  for (const std::uint64_t number : numbers) {
+    if (number == 0 || number > 0xFFFFFFFEull) return invalid("news of an agent: {} is no job", number);
+    jobs.push_back(std::uint32_t(number));
+  }
+  return std::pair(node, std::move(jobs));
+}
+
 Result<Json> read_agent_answer(const std::string& node, const std::string& text, std::uint64_t id) {
   SMARTMIG_TRY(Json json, parse_json("the answer of " + node, text));
   SMARTMIG_TRY(const JsonObject answer, JsonObject::open(json, "the answer of " + node, ""));

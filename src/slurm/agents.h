@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -35,6 +36,10 @@ class WireAgents : public Agents {
 inline constexpr std::size_t kMostAskers = 64;
 std::vector<Result<Json>> ask_each(Agents& agents, const std::vector<std::string>& nodes, const Json& request,
                                    Patience patience);
+
+// What an agent tells of jobs whose Epilog has run: node and SLURM_JOB_IDs.
+std::string ended_text(const std::string& node, const std::vector<std::uint32_t>& jobs);
+Result<std::pair<std::string, std::vector<std::uint32_t>>> read_ended(const std::string& text);
 
 // What an answer's text says; kNoPermission also where it answers another question (`id`).
 Result<Json> read_agent_answer(const std::string& node, const std::string& text, std::uint64_t id);

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-constexpr Time kTick{10'000'000};
+constexpr Time kTick{10'000'000}, kTickAfterDrop{1'000'000};
 constexpr Time kBetweenTurns{20'000};  // answers that come together are taken together
 constexpr int kPollShare = 4;          // at most this part of the time slurmctld is asked for its jobs
 
@@ -89,6 +89,8 @@ void SlurmController::step() {
   }
   session_->begin_step();
   for (const auto& result : results) result();
+  if (options_.ended)
+    for (const auto& [node, job] : options_.ended->take()) left(node, job);
   if (replaced_) return;
   if (now() >= next_poll_) {
     ++counts_.queries;
@@ -106,6 +108,7 @@ void SlurmController::step() {
   for (const QueueId id : session_->overdue()) session_->tell_overrun(id);
   decide();
   try_postponed();
+  tell_owners();
   flush();
   turns_.add(seconds_since(turn_began));
   write_metrics();
@@ -119,15 +122,18 @@ void SlurmController::decide() {
   LiveFleet& fleet = session_->fleet();
   const auto once = [&] {
     plan_.clear();
+    where_now_.clear();
     const auto began = std::chrono::steady_clock::now();
-    policies_->decide(session_->cluster(), plan_);
+    plans_->decide(
+        *policies_, session_->shared_platform(), session_->cluster(), [this](JobId row) { return where(row); }, plan_);
+    const bool dropped = drop_impossible(plan_);
     const double took = seconds_since(began);
     decisions_.add(took);
     if (options_.past) options_.past->figures.decided(took);
     ++counts_.decisions;
     counts_.decide_s += took;
     counts_.longest_decision_s = std::max(counts_.longest_decision_s, took);
-    next_tick_ = std::min(now() + kTick, session_->belief().outside(plan_.look_again));
+    next_tick_ = std::min(now() + (dropped ? kTickAfterDrop : kTick), session_->belief().outside(plan_.look_again));
     session.act(plan_);
     for (const LiveFleet::Effect& effect : fleet.take_effects()) carry_out(effect);
   };

@@ -5,8 +5,13 @@
 //     a held job that may run   -> an arrival        start    the slice is reserved at the agent, on disk there;
 //     it has ended              -> an end                     then the job is pinned to the node and released
 //     it was requeued           -> withdrawn         stop     requeued, held (jobs that say `restart=`)
+//     its Epilog has run        -> an end; an agent tells this at once, and how it ended Slurm says later
 //     it ran out of its slice's memory, by the end of its output: requeued, held, with a request for more
 //     its node is down, drained -> GPUs blocked      create, destroy   asked of the agent, one lane for each GPU
+//
+// A job that Slurm's replies lack has not ended by that: one with a slice keeps it until its agent says that nothing of it
+// lives. A job is put on nodes only that it may use (node_choice.h) and that have CPUs and memory for it; one that Slurm does
+// not start there is taken back and put elsewhere.
 //
 // Nothing here must survive: who has which slice is at the agents, what runs and waits is Slurm's. A restarted or second
 // controller asks both and goes on; one that finds the world other than it believes ends with kRebuild and is opened anew.
@@ -27,6 +32,7 @@
 #include "serve/daemon/live_session.h"
 #include "serve/daemon/policies.h"
 #include "slurm/agents.h"
+#include "slurm/confined_plans.h"
 #include "slurm/dependency.h"
 #include "slurm/drained_nodes.h"
 #include "slurm/past.h"
@@ -36,6 +42,24 @@
 #include "slurm/task_lanes.h"
 
 namespace smartmig {
+
+// Jobs whose Epilog has run, as agents tell of them. Thread rule: free.
+class EndedJobs {
+ public:
+  using One = std::pair<std::string, std::uint32_t>;  // node and SLURM_JOB_ID
+  void add(const std::string& node, const std::vector<std::uint32_t>& jobs) {
+    const std::lock_guard lock(mutex_);
+    for (const std::uint32_t job : jobs) list_.emplace_back(node, job);
+  }
+  std::vector<One> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(list_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<One> list_;
+};
 
 class SlurmController {
  public:
@@ -52,6 +76,8 @@ class SlurmController {
     Time reshape_limit = Time(60'000'000);        // a GPU whose agent takes longer is left alone until it is done
     std::string metrics_file;                     // for Prometheus; empty: none
     std::function<void(const std::string&)> say;  // words for the log; empty: none
+    std::string news_address;           // where agents tell of ends; empty: they are asked
+    EndedJobs* ended = nullptr;         // what came there
     SlurmPast* past = nullptr;  // what a page asks of the time before (slurm_service.h); null: nobody does
     std::function<void(SlurmController&)> attend;  // called in every step: who asks is answered; empty: nobody does
   };
@@ -64,7 +90,7 @@ class SlurmController {
 
   struct Counts {
     std::uint64_t queries = 0, batches = 0, actions = 0, requests = 0, starts = 0, stops = 0, taken_back = 0, ended = 0,
-                  grown = 0, creates = 0, destroys = 0, decisions = 0, resumed = 0;
+                  grown = 0, doubts = 0, creates = 0, destroys = 0, decisions = 0, resumed = 0;
     double decide_s = 0, longest_decision_s = 0;
   };
   const Counts& counts() const { return counts_; }
@@ -77,6 +103,7 @@ class SlurmController {
     std::string node;
     int index = 0;  // on its node
     bool trouble = false, blocked = false;
+    bool kept = false;        // its agent keeps a slice of a job that has ended by Slurm's word and lives
     bool late = false;        // an operation has not ended within its limit
     int differs = 0;          // how often in a row its agent has shown another layout than is believed
     std::string uuid, words;  // words: of its trouble
@@ -92,14 +119,33 @@ class SlurmController {
 
  private:
   // Where a job is on its way to a slice; from kPinning on it has one.
-  enum class Way : std::uint8_t { kWaiting, kPinning, kReserving, kReleased, kRunning, kStopping, kTakingBack };
+  // kLeft: its Epilog has run, so its slice is free, and Slurm has not said yet how it ended.
+  enum class Way : std::uint8_t { kWaiting, kPinning, kReserving, kReleased, kRunning, kStopping, kTakingBack, kLeft };
+  using Gpus = ConfinedPlans::Gpus;
+  struct Bar {  // a node where Slurm did not start it
+    std::string words;
+    bool for_good = false;
+  };
   struct Tracked {
     JobRecord record;
     SlurmJob seen;
     Way way = Way::kWaiting;
     GpuId gpu = kNoGpu;
     PlacementId where = kNoPlacement;
-    UnixTime since{};       // on this way
+    UnixTime since{};       // on this way, or since an action was asked for again
+    UnixTime given{};       // when it was first released for the slice it has
+    std::uint64_t given_look = 0;  // the number of the last snapshot before its release
+    UnixTime missing{};     // since when Slurm's replies lack it; 0: they have it
+    bool asked_over = false;  // its agent is being asked whether it is over
+    std::string asked_node;   // of -w
+    std::string needs;        // node_needs()
+    std::shared_ptr<const Gpus> ever;  // where it may run; null: everywhere
+    std::uint64_t ever_of = 0;         // the version of the nodes' facts that this is by
+    std::map<std::string, Bar> barred;
+    std::string nowhere;      // why no node may run it; empty: some may
+    int cpus = 0, mem_mib = 0;  // that it takes of its node
+    std::string told;         // to its owner, why it waits
+    UnixTime told_at{};
     UnixTime not_before{};  // after a start that came to nothing
     Time pause{};
     bool left_to_slurm = false;  // it can never run: Slurm says so to its owner
@@ -115,6 +161,11 @@ class SlurmController {
     std::vector<std::function<void()>> later;                                               // when it answers again
     std::vector<GpuId> gpus;
     std::string published;
+    SlurmNode seen;
+    int cpus = 0, mem_mib = 0;                // that jobs with slices take
+    int others_cpus = 0, others_mem_mib = 0;  // that other jobs took when Slurm was last asked
+    int free_cpus() const { return seen.cpus - others_cpus - cpus; }
+    int free_mem_mib() const { return seen.mem_mib - others_mem_mib - mem_mib; }
   };
   using Slice = std::pair<std::uint32_t, std::uint32_t>;  // GPU and placement
 
@@ -129,10 +180,24 @@ class SlurmController {
   void see_pending(Tracked& job, const SlurmDependencies& dependencies);
   void see_running(Tracked& job);
   bool track(const SlurmJob& job);
+  void see_missing();
+  void ask_whether_over(Tracked& job);
+  void left(const std::string& node, std::uint32_t number);
   void ended_unseen(const SlurmJob& seen);
   void ended(Tracked& job);
   void went_back(Tracked& job);
   void show_waiting();
+  // controller_places.cc
+  void look_at_needs(Tracked& job);
+  const std::string& nowhere(Tracked& job);
+  ConfinedPlans::Where where(JobId row);
+  bool has_room(const Node& node, const Tracked& job) const;
+  void bar(Tracked& job, const std::string& words, bool for_good);
+  void hold(Tracked& job, GpuId gpu, PlacementId where);  // the slice is the job's
+  void uncharge(Tracked& job);
+  bool drop_impossible(Plan& plan);
+  std::string why_waits(const Tracked& job) const;
+  void tell_owners();
   // controller_starts.cc
   void carry_out(const LiveFleet::Effect& effect);
   void try_postponed();
@@ -147,12 +212,14 @@ class SlurmController {
   struct Freed {  // a job whose slice its agent is told to take back
     SlurmAction account;
     bool over = false;
+    GpuId gpu = kNoGpu;
     int had_mib = 0;
     double joules_before = 0;
     Json request;
   };
   void tell_free(const std::string& node, Freed job);
-  void give_back(const std::string& node, std::uint32_t number);
+  void give_back(const std::string& node, std::uint32_t number, GpuId gpu);
+  void keep(std::uint32_t number, GpuId gpu, const std::string& words);
   void was_freed(const std::string& node, Freed job, const Result<Json>& answer);
   struct Failed {  // what a job that has failed had
     SlurmJobName name;
@@ -165,6 +232,7 @@ class SlurmController {
   // controller_nodes.cc
   void ask_nodes();
   void see_nodes(const std::vector<SlurmNode>& nodes);
+  void see_facts(Node& node, const SlurmNode& seen);
   void heard(const std::string& node, const Result<Json>& answer);
   void see_status(const std::string& node, const Json& status);
   void set_blocked(GpuId gpu);
@@ -217,13 +285,22 @@ class SlurmController {
   std::map<std::uint32_t, Slice>
       left_;                         // such slices that are to be given back, until Slurm has said how the job ended
   std::set<std::uint32_t> freeing_;  // SLURM_JOB_IDs whose slices agents were told to take back
+  std::map<std::uint32_t, GpuId> kept_;  // slices that agents keep because their jobs are not over, by SLURM_JOB_ID
+  std::unique_ptr<ConfinedPlans> plans_;
+  struct Places {
+    std::shared_ptr<const Gpus> ever;  // null: everywhere
+    std::string nowhere;               // why no node may run it
+  };
+  std::map<std::string, Places> places_;                    // by Tracked::needs
+  std::map<std::string, ConfinedPlans::Where> where_now_;  // likewise, of the decision under way
+  std::uint64_t facts_ = 1;  // version of what is known of the nodes
   std::vector<SlurmAction> actions_;
   std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
   Plan plan_;
-  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{}, next_metrics_{};
+  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{}, next_metrics_{}, next_words_{};
   std::uint64_t look_ = 0;
   bool built_ = false, rebuild_ = false, replaced_ = false;
-  bool slurm_answers_ = true, metrics_written_ = true;
+  bool slurm_answers_ = true, metrics_written_ = true, doubts_ = false;
   Counts counts_;
   RecentTimes decisions_, turns_;
   std::ofstream journal_;

@@ -14,6 +14,8 @@ constexpr Time kDeadlineMoves{60'000'000};  // a presented deadline that moves b
 constexpr Time kStopRepeat{30'000'000};
 constexpr Time kDependencyPause{20'000'000};
 constexpr Time kGrowing{10'000'000};  // within it a failed job is requeued for want of memory, or stays failed
+constexpr Time kMissing{30'000'000};   // so long a job is waited for that Slurm's replies lack
+constexpr Time kAskOverAgain{10'000'000};
 constexpr int kStopSignal = SIGTERM;  // what a requeue sends: a job that says `restart=` saves at it
 
 bool reason_is(const SlurmJob& job, std::initializer_list<std::string_view> reasons) {
@@ -57,6 +59,7 @@ bool SlurmController::track(const SlurmJob& seen) {
   if (const auto fits = session_->belief().fits(record); !fits) return refuse(fits.error().what);
   job.seen = seen;
   job.since = now();
+  job.asked_node = asked.node;
   names_[record.id] = seen.name;
   jobs_[seen.name] = std::move(job);
   return true;
@@ -66,19 +69,75 @@ void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
   ++look_;
   const SlurmDependencies dependencies(jobs, now() - kGrowing);
   for (const SlurmJob& job : jobs) see(job, dependencies);
-  for (const auto& [number, slice] : std::exchange(left_, {})) give_back(gpus_[slice.first].node, number);
-  std::vector<SlurmJobName> gone;
-  for (auto& [name, job] : jobs_)
-    if (job.look != look_) gone.push_back(name);
-  for (const SlurmJobName& name : gone) ended(jobs_[name]);
+  for (const auto& [number, slice] : std::exchange(left_, {})) give_back(gpus_[slice.first].node, number, GpuId(slice.first));
+  see_missing();
   // Of an array no more tasks than its owner lets run at once.
   std::map<std::uint32_t, int> busy;
   for (const auto& [name, job] : jobs_)
-    if (name.task >= 0 && job.way != Way::kWaiting) ++busy[name.id];
+    if (name.task >= 0 && job.way != Way::kWaiting && job.way != Way::kLeft) ++busy[name.id];
   for (auto& [name, job] : jobs_) {
     const int limit = job.seen.array_limit;
     if (job.way == Way::kWaiting && job.ready && limit > 0 && ++busy[name.id] > limit) job.ready = false;
   }
+}
+
+// slurmctld forgets a job some minutes after its end, and its end was seen before that; so a reply that lacks one is odd.
+// One that waits is dropped after a while. One with a slice is over when its agent says so.
+void SlurmController::see_missing() {
+  std::size_t with_slice = 0, lost = 0;
+  std::vector<SlurmJobName> gone;
+  for (auto& [name, job] : jobs_) {
+    with_slice += job.gpu != kNoGpu;
+    if (job.look == look_) {
+      job.missing = {};
+      continue;
+    }
+    if (job.missing == UnixTime{}) job.missing = now();
+    job.ready = false;
+    lost += job.gpu != kNoGpu;
+    if (now() - job.missing < kMissing) continue;
+    if (job.gpu == kNoGpu || job.seen.number == 0)
+      gone.push_back(name);
+    else
+      ask_whether_over(job);
+  }
+  if ((lost > 0) != doubts_) {
+    doubts_ = lost > 0;
+    counts_.doubts += doubts_;
+    say(doubts_ ? fmt::format("Slurm's reply lacks {} of {} jobs that have slices: they keep them until their agents say that "
+                              "they are over",
+                              lost, with_slice)
+                : "Slurm's reply has all jobs again");
+  }
+  for (const SlurmJobName& name : gone) ended(jobs_[name]);
+}
+
+// The agent frees the slice of a job that is over and refuses for one that lives.
+void SlurmController::ask_whether_over(Tracked& job) {
+  if (job.asked_over || now() - job.since < kAskOverAgain) return;
+  job.asked_over = true;
+  job.since = now();
+  const std::string node = gpus_[index(job.gpu)].node;
+  post("node " + node, node, {{"op", "free"}, {"job", job.seen.number}}, options_.agent_limit,
+       [this, name = job.seen.name, number = job.seen.number](const Result<Json>& answer) {
+         Tracked* asked = find(name);
+         if (!asked || asked->seen.number != number) return;
+         asked->asked_over = false;
+         if (answer && asked->missing != UnixTime{}) ended(*asked);
+       });
+}
+
+// Its Epilog has run on this node: its slice is free.
+void SlurmController::left(const std::string& node, std::uint32_t number) {
+  Tracked* job = find_number(number);
+  if (!job || (job->way != Way::kRunning && job->way != Way::kStopping) || gpus_[index(job->gpu)].node != node) return;
+  const Slice slice{index(job->gpu), index(job->where)};
+  if (const auto at = occupied_.find(slice); at != occupied_.end() && at->second == job->seen.name) occupied_.erase(at);
+  uncharge(*job);
+  if (job->way == Way::kStopping) return;  // the belief has it waiting
+  session_->leave(job->record.id, now(), true);
+  job->way = Way::kLeft;
+  job->since = now();
 }
 
 void SlurmController::see(const SlurmJob& seen, const SlurmDependencies& dependencies) {
@@ -90,6 +149,7 @@ void SlurmController::see(const SlurmJob& seen, const SlurmDependencies& depende
   }
   job->seen = seen;
   job->look = look_;
+  look_at_needs(*job);
   if (seen.number != 0) numbers_[seen.number] = seen.name;
   switch (seen.phase) {
     case SlurmJob::kPending:
@@ -115,7 +175,7 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
     case Way::kWaiting:
       if (!seen.held && !job.left_to_slurm) again(SlurmAction::kHold);  // somebody released or requeued it
       job.ready = seen.held && !seen.held_by_user && job.not_before <= now() && seen.begin <= now() &&
-                  dependencies.may_be_over(seen);
+                  dependencies.may_be_over(seen) && nowhere(job).empty();
       return;
     case Way::kPinning:
       if (seen.number != 0) return reserve(job);
@@ -125,6 +185,18 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
       return;
     case Way::kReleased:
       if (seen.held_by_user) return take_back(job, "its owner holds it", Time{0});
+      // Slurm holds what can never start where it is pinned; the snapshot must be of a time after the release.
+      if (seen.held && reason_is(seen, {"BadConstraints"}) && look_ > job.given_look + 1) {
+        ++counts_.taken_back;
+        bar(job, seen.reason, true);
+        return went_back(job);
+      }
+      if (now() - job.given > options_.start_patience && !reason_is(seen, {"DependencyNeverSatisfied"})) {
+        bar(job, seen.reason, false);
+        return take_back(
+            job, fmt::format("it has not started for {:.0f} s ({})", seconds(options_.start_patience), seen.reason),
+            options_.start_patience);
+      }
       if (seen.held) {  // what was asked for got lost
         if (now() - job.since >= kRepeat) release(job);
         return;
@@ -136,12 +208,9 @@ void SlurmController::see_pending(Tracked& job, const SlurmDependencies& depende
         return went_back(job);
       }
       if (reason_is(seen, {"Dependency", "BeginTime"})) return take_back(job, seen.reason, kDependencyPause);
-      if (now() - job.since > options_.start_patience)
-        take_back(job,
-                  fmt::format("it has not started for {:.0f} s ({})", seconds(options_.start_patience), seen.reason),
-                  options_.start_patience);
       return;
     case Way::kRunning:
+    case Way::kLeft:
       say(fmt::format("job {} was requeued", to_string(seen.name)));
       went_back(job);
       if (!seen.held) act({SlurmAction::kHold, seen.name, {}, {}});
@@ -171,10 +240,8 @@ void SlurmController::see_running(Tracked& job) {
         rebuild_ = true;
         return;
       }
-      occupied_[Slice{index(gpu), index(where)}] = job.seen.name;
+      hold(job, gpu, where);
       job.record.times.started = job.seen.started;
-      job.gpu = gpu;
-      job.where = where;
       job.way = Way::kRunning;
       job.since = now();
       (void)session_->found_running(job.record, gpu, where, now());
@@ -197,6 +264,7 @@ void SlurmController::see_running(Tracked& job) {
       act({SlurmAction::kRequeue, job.seen.name, {}, {}});
       return;
     case Way::kRunning:
+    case Way::kLeft:
       return;
   }
 }
@@ -239,10 +307,14 @@ void SlurmController::went_back(Tracked& job) {
 
 void SlurmController::show_waiting() {
   const std::size_t window = std::size_t(options_.settings.limits.window);
-  if (session_->compact_if_needed(window)) policies_->rows_renumbered();
+  if (session_->compact_if_needed(window)) {
+    policies_->rows_renumbered();
+    plans_->forget();
+  }
   std::vector<AdmissionJob> waiting;
   std::map<std::uint32_t, int> load;
   for (const auto& [name, job] : jobs_) {
+    if (job.way == Way::kLeft) continue;
     if (job.way != Way::kWaiting) {
       load[job.record.owner.uid] += session_->platform().model(job.gpu).slices_of_placement[index(job.where)];
       continue;

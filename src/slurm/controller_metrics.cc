@@ -1,9 +1,11 @@
 // Figures of the controller for Prometheus, as text: a file that node_exporter's textfile collector reads, so that the
 // controller opens no port. Counters begin anew where everything is read anew.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "slurm/controller.h"
+#include "slurm/private_folder.h"
 
 namespace smartmig {
 namespace {
@@ -67,6 +69,8 @@ std::string SlurmController::metrics() const {
   lines.counter("ended_total", "Jobs with a slice that ended.", double(counts_.ended));
   lines.counter("stops_total", "Jobs requeued for more urgent ones.", double(counts_.stops));
   lines.counter("taken_back_total", "Released jobs that did not start.", double(counts_.taken_back));
+  lines.counter("doubts_total", "Replies of Slurm that lacked jobs with slices, after one that had all.",
+                double(counts_.doubts));
   lines.counter("grown_total", "Jobs requeued for a larger slice after they ran out of memory.", double(counts_.grown));
   lines.counter("nodes_resumed_total", "Nodes resumed after a Prolog or Epilog failed.", double(counts_.resumed));
   lines.counter("slices_created_total", "Slices asked for.", double(counts_.creates));
@@ -80,7 +84,10 @@ std::string SlurmController::metrics() const {
 void SlurmController::write_metrics() {
   if (options_.metrics_file.empty() || now() < next_metrics_) return;
   next_metrics_ = now() + kMetricsEach;
-  const auto written = write_file(options_.metrics_file, metrics());
+  const std::string folder = std::filesystem::path(options_.metrics_file).parent_path().string();
+  const Result<Ok> written = anybody_may_write(folder.empty() ? "." : folder)
+                                 ? no_permission("{}: anybody may write to its folder", options_.metrics_file)
+                                 : write_file(options_.metrics_file, metrics());
   if (bool(written) != metrics_written_) say(written ? "metrics are written again" : written.error().what);
   metrics_written_ = bool(written);
 }

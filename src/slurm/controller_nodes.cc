@@ -41,6 +41,7 @@ void SlurmController::see_nodes(const std::vector<SlurmNode>& nodes) {
     const auto at = nodes_.find(seen.name);
     if (at == nodes_.end()) continue;
     ours.push_back(seen);
+    see_facts(at->second, seen);
     if (at->second.up == seen.up) continue;
     at->second.up = seen.up;
     say(fmt::format("node {} is {}{}", seen.name, seen.state, seen.reason.empty() ? "" : ": " + seen.reason));
@@ -52,6 +53,23 @@ void SlurmController::see_nodes(const std::vector<SlurmNode>& nodes) {
     ++counts_.resumed;
     act({SlurmAction::kResume, {}, verdict.node, {}});
   }
+}
+
+// What of a node is not in what jobs with slices take is others'. A job that cannot run anywhere may be able to now.
+void SlurmController::see_facts(Node& node, const SlurmNode& seen) {
+  const auto plain = [](SlurmNode one) {
+    one.cpus_taken = one.mem_taken_mib = 0;
+    one.state = one.reason = "";
+    return one;
+  };
+  if (!(plain(node.seen) == plain(seen))) {
+    ++facts_;
+    places_.clear();
+    for (auto& [name, job] : jobs_) job.barred.clear();
+  }
+  node.seen = seen;
+  node.others_cpus = std::max(0, seen.cpus_taken - node.cpus);
+  node.others_mem_mib = std::max(0, seen.mem_taken_mib - node.mem_mib);
 }
 
 void SlurmController::heard(const std::string& name, const Result<Json>& answer) {
@@ -111,7 +129,7 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
 void SlurmController::set_blocked(GpuId id) {
   Gpu& gpu = gpus_[index(id)];
   const Node& node = nodes_[gpu.node];
-  const bool blocked = gpu.trouble || gpu.late || !node.up || !node.answers;
+  const bool blocked = gpu.trouble || gpu.late || gpu.kept || !node.up || !node.answers;
   if (blocked == gpu.blocked) return;
   gpu.blocked = blocked;
   const Time at = session_->inside_now();

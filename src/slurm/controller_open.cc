@@ -6,6 +6,7 @@
 #include "mig/shape.h"
 #include "serve/daemon/job_slice.h"
 #include "slurm/controller.h"
+#include "slurm/private_folder.h"
 
 namespace smartmig {
 namespace {
@@ -48,7 +49,7 @@ Result<std::unique_ptr<SlurmController>> SlurmController::open(Slurm& slurm, Age
 }
 
 Result<Ok> SlurmController::build() {
-  SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));
+  SMARTMIG_RETURN_IF_ERROR(make_private_folder(options_.state_dir));
   SMARTMIG_TRY(const auto nodes, slurm_.nodes());
   SMARTMIG_TRY(const auto jobs, slurm_.jobs());
   SMARTMIG_RETURN_IF_ERROR(add_nodes(nodes));
@@ -60,18 +61,19 @@ Result<Ok> SlurmController::build() {
     if (job.seen.phase == SlurmJob::kPending && !job.seen.held) {
       const GpuId gpu{found->second["gpu_id"].get<std::uint32_t>()};
       const PlacementId where{found->second["where"].get<std::uint8_t>()};
-      job.gpu = gpu;
-      job.where = where;
+      hold(job, gpu, where);
       job.way = Way::kReleased;
       job.ready = false;
-      job.since = now();
-      occupied_[Slice{index(gpu), index(where)}] = name;
+      job.since = job.given = now();
+      job.given_look = look_;
       const int slices = session_->platform().model(gpu).slices_of_placement[index(where)];
       (void)session_->found_with(job.record, gpu, where,
                                  std::max(Time{1'000'000}, session_->belief().time_on(job.record, slices)));
       found_.erase(found);
     }
   }
+  for (const SlurmNode& seen : nodes)
+    if (const auto at = nodes_.find(seen.name); at != nodes_.end()) see_facts(at->second, seen);
   built_ = true;
   return Ok{};
 }
@@ -84,8 +86,9 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
   std::sort(ours.begin(), ours.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   std::vector<std::string> names;
   for (const SlurmNode* node : ours) names.push_back(node->name);
-  const auto status = ask_each(agents_, names, {{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}},
-                               options_.agent_limit);
+  Json question{{"op", "status"}, {"epoch", options_.epoch}, {"leader", options_.name}};
+  if (!options_.news_address.empty()) question["news"] = options_.news_address;
+  const auto status = ask_each(agents_, names, question, options_.agent_limit);
   Json seen = Json::object();
   if (const auto text = read_file(options_.state_dir + kSeenNodes))
     if (auto json = parse_json("nodes.json", *text); json && json->is_object()) seen = std::move(*json);
@@ -105,6 +108,7 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     }
     Node& node = nodes_[ours[i]->name];
     node.up = ours[i]->up;
+    node.seen = *ours[i];
     node.answers = boards->answers;
     for (std::size_t g = 0; g < boards->models.size(); ++g) {
       node.gpus.push_back(GpuId(std::uint32_t(gpus_.size())));
@@ -114,6 +118,14 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
     }
   }
   if (gpus_.empty()) return not_found("no agent answers: is `smartmig agent` running on the nodes?");
+  std::vector<int> node_of;
+  for (const auto& [name, node] : nodes_) node_of.resize(node_of.size() + node.gpus.size());
+  int number = 0;
+  for (const auto& [name, node] : nodes_) {
+    for (const GpuId gpu : node.gpus) node_of[index(gpu)] = number;
+    ++number;
+  }
+  plans_ = std::make_unique<ConfinedPlans>(std::move(node_of));
   SMARTMIG_TRY(Platform platform, Platform::parse(spec, "auto"));
   const auto shared = std::make_shared<const Platform>(std::move(platform));
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
@@ -147,28 +159,40 @@ void SlurmController::adopt(const Json& status) {
   const std::string node = status.value("node", "");
   const auto at = nodes_.find(node);
   if (at == nodes_.end() || !status.contains("jobs") || !status["jobs"].is_array()) return;
+  std::set<GpuId> keeping;
   for (const Json& entry : status["jobs"]) {
     const std::uint32_t number = entry.value("job", std::uint32_t(0));
     const std::size_t gpu = entry.value("gpu", std::size_t(1 << 20));
-    if (number == 0 || gpu >= at->second.gpus.size() || freeing_.contains(number)) continue;
+    if (number == 0 || gpu >= at->second.gpus.size()) continue;
     const GpuId id = at->second.gpus[gpu];
+    const bool over = entry.value("ended", false);
+    if (!over && kept_.contains(number)) keeping.insert(id);
+    if (freeing_.contains(number)) continue;
     Tracked* known = find_number(number);
     if (known) known->record.energy.joules = known->joules_before + entry.value("joules", 0.0);
     // A job that has moved on from a node that was away has left its old slice there.
-    if (known && known->gpu != kNoGpu && gpus_[index(known->gpu)].node == node) continue;
+    if (known && known->gpu != kNoGpu && gpus_[index(known->gpu)].node == node) {
+      if (over) left(node, number);
+      continue;
+    }
     const bool elsewhere = known && known->gpu != kNoGpu;
     const PlacementId where = placement_of(model(id), parse_job_slice(entry.value("slice", "")));
     if (where == kNoPlacement) continue;
     const bool could_use = known ? known->seen.phase != SlurmJob::kPending || !known->seen.held : look_ == 0;
-    if (!entry.value("ended", false) && could_use && !elsewhere) {
+    if (!over && could_use && !elsewhere) {
       found_[number] = {{"gpu_id", index(id)}, {"where", index(where)}};
       continue;
     }
     found_.erase(number);
     if (known)
-      give_back(node, number);
+      give_back(node, number, id);
     else
       left_[number] = Slice{index(id), index(where)};
+  }
+  for (const GpuId gpu : at->second.gpus) {
+    if (gpus_[index(gpu)].kept == keeping.contains(gpu)) continue;
+    gpus_[index(gpu)].kept = keeping.contains(gpu);
+    set_blocked(gpu);
   }
 }
 

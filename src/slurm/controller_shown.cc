@@ -27,13 +27,7 @@ void SlurmController::look_at(Tracked& job) {
     case Way::kWaiting:
       if (job.ready) break;
       status = JobStatus::kHeld;
-      reason = job.left_to_slurm          ? seen.reason
-               : seen.held_by_user        ? "its owner holds it"
-               : seen.begin > now()       ? "it is not to begin yet"
-               : job.not_before > now()   ? "its last start came to nothing; it is tried again"
-               : seen.array_limit > 0     ? "no more tasks of its array may run at once"
-               : !seen.dependency.empty() ? "it depends on other jobs"
-                                          : "Slurm has not shown it as held yet";
+      reason = why_waits(job);
       break;
     case Way::kPinning:
     case Way::kReserving:
@@ -45,6 +39,7 @@ void SlurmController::look_at(Tracked& job) {
       break;
     case Way::kStopping:
     case Way::kTakingBack:
+    case Way::kLeft:
       status = JobStatus::kStopping;
       break;
   }

@@ -9,6 +9,7 @@ namespace smartmig {
 namespace {
 
 constexpr Time kShortestPause{2'000'000}, kLongestPause{300'000'000};
+constexpr Time kLongestRest{3'600'000'000};  // of a job that Slurm does not start
 
 // Out of GPU memory is a failure like any other to Slurm; --no-requeue forbids another try.
 bool may_grow(const SlurmJob& job) { return job.state == "FAILED" && job.requeue; }
@@ -81,10 +82,8 @@ void SlurmController::try_postponed() {
 
 void SlurmController::start(Tracked& job, GpuId gpu, PlacementId where) {
   ++counts_.starts;
-  job.gpu = gpu;
-  job.where = where;
+  hold(job, gpu, where);
   job.since = now();
-  occupied_[Slice{index(gpu), index(where)}] = job.seen.name;
   const JobRecord& record = job.record;
   admission_.charge({number(record.id), record.owner.uid, 0, record.spec.deadline, record.times.submitted,
                      record.work.estimate, record.spec.min_slices, false, false},
@@ -121,6 +120,9 @@ void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, R
     return went_back(*job);
   }
   job->way = Way::kReleased;
+  job->given = now();
+  job->given_look = look_;
+  kept_.erase(number);
   release(*job);
   say(fmt::format("job {} -> {}", to_string(name), place(job->gpu, job->where)));
 }
@@ -148,7 +150,7 @@ std::string SlurmController::used(const Tracked& job) const {
 void SlurmController::take_back(Tracked& job, const std::string& why, Time pause) {
   say(fmt::format("job {} is taken back from {}: {}", to_string(job.seen.name), place(job.gpu, job.where), why));
   ++counts_.taken_back;
-  job.pause = std::clamp(std::max(pause, 2 * job.pause), Time{0}, kLongestPause);
+  job.pause = std::clamp(std::max(pause, 2 * job.pause), Time{0}, kLongestRest);
   job.not_before = now() + job.pause;
   job.way = Way::kTakingBack;
   job.since = now();
@@ -159,10 +161,12 @@ void SlurmController::free_slice(Tracked& job) {
   if (job.gpu == kNoGpu) return;
   const Slice slice{index(job.gpu), index(job.where)};
   if (const auto at = occupied_.find(slice); at != occupied_.end() && at->second == job.seen.name) occupied_.erase(at);
+  uncharge(job);
   if (job.seen.number != 0) {
     Freed freed;
     freed.account = {SlurmAction::kAccount, job.seen.name, {}, used(job), job.seen.number};
     freed.over = job.seen.phase == SlurmJob::kEnded;
+    freed.gpu = job.gpu;
     freed.joules_before = job.joules_before;
     freed.had_mib = model(job.gpu).profile_of(job.where).memory_mib;
     freed.request = {{"op", "free"}, {"job", job.seen.number}};
@@ -177,8 +181,21 @@ void SlurmController::free_slice(Tracked& job) {
   job.where = kNoPlacement;
 }
 
-void SlurmController::give_back(const std::string& node, std::uint32_t number) {
-  post("node " + node, node, {{"op", "free"}, {"job", number}}, options_.agent_limit, [](const Result<Json>&) {});
+void SlurmController::give_back(const std::string& node, std::uint32_t number, GpuId gpu) {
+  post("node " + node, node, {{"op", "free"}, {"job", number}}, options_.agent_limit,
+       [this, number, gpu](const Result<Json>& answer) {
+         if (answer) kept_.erase(number);
+         if (!answer && answer.error().code == Error::kBusy) keep(number, gpu, answer.error().what);
+       });
+}
+
+// The agent does not free it: something of its job lives. It is asked again with its next status (adopt), and the GPU gets
+// no jobs meanwhile.
+void SlurmController::keep(std::uint32_t number, GpuId gpu, const std::string& words) {
+  if (!kept_.emplace(number, gpu).second) return;
+  say(words);
+  gpus_[index(gpu)].kept = true;
+  set_blocked(gpu);
 }
 
 void SlurmController::tell_free(const std::string& node, Freed job) {
@@ -196,6 +213,8 @@ void SlurmController::was_freed(const std::string& node, Freed job, const Result
       return post_when_it_answers(node, [this, node, job = std::move(job)] { tell_free(node, job); });
   }
   freeing_.erase(job.account.number);
+  if (!answer && answer.error().code == Error::kBusy) return keep(job.account.number, job.gpu, answer.error().what);
+  kept_.erase(job.account.number);
   if (!answer) return say(fmt::format("job {}: {}", to_string(job.account.job), answer.error().what));
   const double joules = answer->contains("joules") ? (*answer)["joules"].get<double>() : 0;
   if (!job.over) {

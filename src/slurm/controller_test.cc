@@ -19,7 +19,7 @@ using std::chrono::seconds;
 // A controller on a made-up cluster; steps give its lanes a moment to answer.
 class Controlled {
  public:
-  explicit Controlled(FakeSlurm& slurm) : slurm_(slurm) { reopen(); }
+  explicit Controlled(FakeSlurm& slurm, EndedJobs* ended = nullptr) : slurm_(slurm), ended_(ended) { reopen(); }
   void reopen() {
     controller_.reset();
     SlurmController::Options options;
@@ -28,6 +28,7 @@ class Controlled {
     options.epoch = ++epoch_;
     options.start_patience = seconds(20);
     options.metrics_file = metrics_file();
+    options.ended = ended_;
     options.settings.policy.gather = Time{0};
     auto opened = SlurmController::open(slurm_, slurm_, slurm_.clock, std::move(options));
     if (opened) controller_ = std::move(*opened);
@@ -50,6 +51,7 @@ class Controlled {
 
  private:
   FakeSlurm& slurm_;
+  EndedJobs* ended_;
   TempDir dir_;
   std::uint64_t epoch_ = 0;
   std::unique_ptr<SlurmController> controller_;
@@ -117,6 +119,156 @@ TEST(SlurmControllerProcess, OutOfMemoryMeansALargerSliceWhereTheJobMayRunAgain)
   EXPECT_EQ(slurm.run(3).job.phase, SlurmJob::kEnded);
   EXPECT_EQ(slurm.run(4).job.state, "COMPLETED");
   EXPECT_GE(slurm.run(4).job.started, slurm.run(1).job.ended);
+}
+
+// A reply without the jobs that run is doubted: nothing is freed by it, and a job that Slurm never shows again keeps its
+// slice until its agent says that it is over.
+TEST(SlurmControllerProcess, AReplyThatLacksRunningJobsFreesNothing) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(150));
+  for (int i = 0; i < 20 && slurm.run(1).starts == 0; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts, 1);
+  slurm.forgetful = true;
+  for (int i = 0; i < 60; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).job.phase, SlurmJob::kRunning);
+  EXPECT_EQ(slurm.agent("n1").jobs().size(), 1u) << "the slice of a job that runs was freed";
+  EXPECT_EQ(world.controller().counts().ended, 0u);
+  EXPECT_EQ(world.controller().counts().doubts, 1u);
+  slurm.forgetful = false;
+  slurm.submit(2, 30'000, seconds(5));  // the cluster in memory checks that no slice has two jobs
+  for (int i = 0; i < 40; ++i) world.second();
+  EXPECT_EQ(slurm.run(2).starts, 0);
+  until_all_ended(slurm, world, 200);
+}
+
+TEST(SlurmControllerProcess, AJobThatSlurmHasForgottenGivesItsSliceBackWhenItIsOver) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(60));
+  for (int i = 0; i < 20 && slurm.run(1).starts == 0; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts, 1);
+  slurm.forgetful = true;
+  for (int i = 0; i < 120; ++i) world.second();
+  EXPECT_TRUE(slurm.agent("n1").jobs().empty());
+  EXPECT_EQ(world.controller().counts().ended, 1u);
+}
+
+// slurmctld may come back with a state in which a job that runs waits.
+TEST(SlurmControllerProcess, TheSliceOfAJobThatLivesIsNotFreedOnSlurmsWord) {
+  FakeSlurm slurm(1, 2);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(1000));
+  for (int i = 0; i < 20 && slurm.run(1).starts == 0; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts, 1);
+  SlurmJob& job = slurm.run(1).job;
+  const std::string slice = slurm.agent("n1").jobs().at(1).slice;
+  const int gpu = slurm.agent("n1").jobs().at(1).gpu;
+  job.phase = SlurmJob::kEnded;
+  job.state = "NODE_FAIL";
+  for (std::uint32_t id = 2; id <= 4; ++id) slurm.submit(id, 30'000, seconds(3));
+  for (int i = 0; i < 60; ++i) world.second();
+  ASSERT_EQ(slurm.agent("n1").jobs().count(1), 1u) << "freed while its processes run";
+  EXPECT_EQ(slurm.agent("n1").jobs().at(1).slice, slice);
+  for (std::uint32_t id = 2; id <= 4; ++id) EXPECT_EQ(slurm.run(id).job.state, "COMPLETED") << id;
+  EXPECT_TRUE(world.controller().gpus()[std::size_t(gpu)].kept);
+  slurm.dies(1);
+  slurm.submit(5, 30'000, seconds(3));
+  for (int i = 0; i < 30; ++i) world.second();
+  EXPECT_EQ(slurm.agent("n1").jobs().count(1), 0u);
+  EXPECT_FALSE(world.controller().gpus()[std::size_t(gpu)].kept);
+  EXPECT_EQ(slurm.run(5).job.state, "COMPLETED");
+}
+
+TEST(SlurmControllerProcess, JobsAreOnlyPutOnNodesThatTheyMayUse) {
+  FakeSlurm slurm(4, 1);
+  slurm.set_features("n3", {"big", "old"});
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(4));
+  slurm.run(1).job.excluded_nodes = "n[1-3]";
+  slurm.submit(2, 30'000, seconds(4));
+  slurm.run(2).job.features = "big&old";
+  slurm.submit(3, 30'000, seconds(4));
+  slurm.run(3).job.admin_comment += ",node=n2";
+  slurm.submit(4, 30'000, seconds(4));
+  slurm.run(4).job.features = "purple";
+  for (std::uint32_t id = 10; id < 22; ++id) slurm.submit(id, 30'000, seconds(5));
+  for (int i = 0; i < 120; ++i) world.second();
+  EXPECT_EQ(slurm.run(1).job.nodes, "n4");
+  EXPECT_EQ(slurm.run(2).job.nodes, "n3");
+  EXPECT_EQ(slurm.run(3).job.nodes, "n2");
+  EXPECT_EQ(slurm.run(4).starts, 0);
+  EXPECT_NE(slurm.run(4).job.admin_comment.find("waits:no node may run it; 4 of 4 nodes: lacks the features purple"),
+            std::string::npos)
+      << slurm.run(4).job.admin_comment;
+  for (std::uint32_t id = 10; id < 22; ++id) EXPECT_EQ(slurm.run(id).job.state, "COMPLETED") << id;
+  slurm.set_features("n1", {"purple"});  // now one may
+  until_all_ended(slurm, world, 60);
+  EXPECT_EQ(slurm.run(4).job.nodes, "n1");
+}
+
+// Where Slurm knows a reason that is not known here.
+TEST(SlurmControllerProcess, AJobThatSlurmRefusesOnANodeIsPutElsewhereAndBlocksNothing) {
+  FakeSlurm slurm(3, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(4));
+  slurm.run(1).refused_by = {"n1", "n2"};
+  slurm.submit(2, 30'000, seconds(4));
+  slurm.run(2).refused_by = {"n1", "n2", "n3"};
+  for (std::uint32_t id = 10; id < 16; ++id) slurm.submit(id, 30'000, seconds(5));
+  for (int i = 0; i < 150; ++i) world.second();
+  EXPECT_EQ(slurm.run(1).job.state, "COMPLETED");
+  EXPECT_EQ(slurm.run(1).job.nodes, "n3");
+  EXPECT_EQ(slurm.run(2).starts, 0);
+  EXPECT_TRUE(slurm.agent("n1").jobs().empty() && slurm.agent("n2").jobs().empty() && slurm.agent("n3").jobs().empty())
+      << "a slice is kept for a job that Slurm never starts";
+  EXPECT_NE(slurm.run(2).job.admin_comment.find("n1 (BadConstraints)"), std::string::npos)
+      << slurm.run(2).job.admin_comment;
+  EXPECT_LE(slurm.pins.size(), 12u) << "it was pinned to a node that had refused it";
+  for (std::uint32_t id = 10; id < 16; ++id) EXPECT_EQ(slurm.run(id).job.state, "COMPLETED") << id;
+}
+
+TEST(SlurmControllerProcess, AJobIsPutWhereCpusAreLeft) {
+  FakeSlurm slurm(4, 1);
+  slurm.set_cpus(16);
+  Controlled world(slurm);
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    slurm.submit(id, 4'000, seconds(id == 5 ? 5 : 60));
+    slurm.run(id).job.cpus = 12;
+  }
+  slurm.submit(6, 4'000, seconds(5));
+  slurm.run(6).job.cpus = 17;
+  for (int i = 0; i < 15; ++i) world.second();
+  std::set<std::string> nodes;
+  for (std::uint32_t id = 1; id <= 5; ++id)
+    if (slurm.run(id).starts > 0) nodes.insert(slurm.run(id).job.nodes);
+  EXPECT_EQ(nodes.size(), 4u) << "a job waits for CPUs beside an idle node";
+  EXPECT_LE(slurm.pins.size(), 4u);
+  for (int i = 0; i < 90; ++i) world.second();
+  for (std::uint32_t id = 1; id <= 5; ++id) EXPECT_EQ(slurm.run(id).job.state, "COMPLETED") << id;
+  EXPECT_EQ(slurm.run(6).starts, 0);
+}
+
+// Epilog's mark reaches the controller before Slurm's word.
+TEST(SlurmControllerProcess, ASliceIsGivenAgainWhenAnAgentTellsOfEpilog) {
+  FakeSlurm slurm(1, 1);
+  EndedJobs ended;
+  Controlled world(slurm, &ended);
+  slurm.submit(1, 30'000, seconds(1000));
+  for (int i = 0; i < 20 && slurm.run(1).starts == 0; ++i) world.second();
+  ASSERT_EQ(slurm.run(1).starts, 1);
+  slurm.submit(2, 30'000, seconds(3));
+  world.second();
+  slurm.mark_ended(1);
+  ended.add("n1", {1});
+  for (int i = 0; i < 3; ++i) {  // no second passes, and Slurm says that it runs
+    world.controller().step();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(slurm.run(2).job.held) << "it was not released";
+  slurm.end(1);
+  until_all_ended(slurm, world, 60);
+  EXPECT_EQ(slurm.run(2).starts, 1);
 }
 
 TEST(SlurmControllerProcess, OneThatWasReplacedSaysSo) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/errors.h"
+#include "slurm/job_cgroup.h"
 
 namespace smartmig {
 namespace {
@@ -49,25 +50,6 @@ DeviceNumbers others_beside(const std::vector<std::string>& devices, const Devic
   return out;
 }
 
-// The first folder that holds this one: Slurm's are "slurm" and "slurmstepd.scope", with the node's name where a machine
-// has several slurmd.
-std::string job_in_v2(const std::string& root, const std::string& node, const std::string& job) {
-  std::error_code ignored;
-  for (const std::string& mount : {root, root + "/unified"})
-    for (const std::string& scope : {std::string("slurmstepd.scope"), node + "_slurmstepd.scope"})
-      if (const std::string path = mount + "/system.slice/" + scope + "/" + job; fs::is_directory(path, ignored))
-        return path;
-  return {};
-}
-
-std::string job_in_v1(const std::string& root, const std::string& node, const std::string& job) {
-  std::error_code error;
-  for (const std::string& top : {root + "/devices/slurm", root + "/devices/slurm_" + node})
-    for (fs::directory_iterator at(top, error), end; !error && at != end; at.increment(error))
-      if (const std::string path = at->path().string() + "/" + job; fs::is_directory(path, error)) return path;
-  return {};
-}
-
 }  // namespace
 
 Result<DeviceFence::Kind> DeviceFence::fence(std::uint32_t job, const std::vector<std::string>& devices) const {
@@ -75,14 +57,13 @@ Result<DeviceFence::Kind> DeviceFence::fence(std::uint32_t job, const std::vecto
   for (const std::string& device : devices)
     if (const auto found = numbers_of(device)) own.push_back(*found);
   if (own.empty()) return unsupported("job {}: none of its files is a device", job);
-  const std::string name = fmt::format("job_{}", job);
-  if (const std::string group = job_in_v1(root_, node_, name); !group.empty()) {
+  if (const std::string group = job_cgroup_v1(root_, "devices", node_, job); !group.empty()) {
     for (const auto& [major, minor] : others_beside(devices, own))
       if (!write_line(group + "/devices.deny", fmt::format("c {}:{} rwm", major, minor)))
         return io_error("{}/devices.deny takes nothing", group);
     return Kind::kRepeat;
   }
-  const std::string group = job_in_v2(root_, node_, name);
+  const std::string group = job_cgroup_v2(root_, node_, job);
   if (group.empty()) return not_found("job {} has no cgroup below {}", job, root_);
   SMARTMIG_RETURN_IF_ERROR(attach_(group, own));
   return Kind::kOnce;

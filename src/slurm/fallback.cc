@@ -7,6 +7,7 @@
 #include "mig/moves.h"
 #include "serve/daemon/job_slice.h"
 #include "slurm/dependency.h"
+#include "slurm/node_choice.h"
 
 namespace smartmig {
 namespace {
@@ -22,13 +23,20 @@ Layout held_layout(const GpuBoard& board, int gpu, const std::map<std::uint32_t,
   return held;
 }
 
+bool has_room(const SlurmNode& node, const SlurmJob& job) {
+  return (node.cpus == 0 || cpus_on(node, job) <= node.cpus - node.cpus_taken) &&
+         (node.mem_mib == 0 || mem_on(node, job) <= node.mem_mib - node.mem_taken_mib);
+}
+
 }  // namespace
 
 bool Fallback::is_mine(const SlurmJob& job, const std::vector<SlurmNode>& nodes) const {
-  if (!job.required_nodes.empty()) return job.required_nodes == agent_.node();
+  const auto request = find_slurm_request(job.admin_comment);
+  const std::string asked = request && *request ? (*request)->node : std::string();
   std::vector<std::string> names;
   for (const SlurmNode& node : nodes)
-    if (node.up && node.units > 0) names.push_back(node.name);
+    if (node.up && node.units > 0 && objection_to(node, job, asked).empty() && has_room(node, job))
+      names.push_back(node.name);
   std::sort(names.begin(), names.end());
   const auto me = std::find(names.begin(), names.end(), agent_.node());
   if (me == names.end()) return false;

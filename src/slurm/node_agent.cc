@@ -13,7 +13,8 @@ namespace smartmig {
 namespace {
 
 constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",     "uid",
-                                      "gpu", "slice", "create", "id",    "logs",   "patterns"};
+                                      "gpu", "slice", "create", "id",    "logs",   "patterns", "news"};
+constexpr std::chrono::seconds kOperationPatience{3};  // of a start on a GPU that is being reshaped
 
 const char* code_name(Error::Code code) {
   switch (code) {
@@ -135,6 +136,10 @@ Result<Json> NodeAgent::answer(const JsonObject& request) {
 Result<Ok> NodeAgent::lead(const JsonObject& request) {
   SMARTMIG_TRY(const auto epoch, request.integer("epoch", 1, std::int64_t(1) << 62));
   SMARTMIG_TRY(const std::string leader, request.text("leader"));
+  std::string news_to;
+  if (request.has("news")) {
+    SMARTMIG_TRY(news_to, request.text("news"));
+  }
   const std::lock_guard lock(mutex_);
   if (std::uint64_t(epoch) < epoch_)
     return no_permission("the controller on {} has taken over from {}", leader_, leader);
@@ -143,7 +148,9 @@ Result<Ok> NodeAgent::lead(const JsonObject& request) {
                                            json_dump(Json{{"epoch", epoch}, {"leader", leader}}) + "\n"));
     epoch_ = std::uint64_t(epoch);
     leader_ = leader;
+    news_to_.clear();
   }
+  if (!news_to.empty()) news_to_ = news_to;
   heard_ = clock_.now();
   return Ok{};
 }
@@ -237,6 +244,10 @@ Result<Ok> NodeAgent::change(int index, Operation operation) {
 Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, PlacementId where) {
   SMARTMIG_TRY(Gpu * gpu, gpu_of(index));
   const std::string slice = slice_name(*gpu->model, where);
+  SMARTMIG_RETURN_IF_ERROR(is_over(job));  // a run of it before
+  const std::unique_lock operating(gpu->operating, kOperationPatience);
+  if (!operating) return busy_error("GPU {} of {} is in another operation", index, options_.node);
+  SMARTMIG_RETURN_IF_ERROR(is_unused(*gpu, GpuId(std::uint32_t(index)), where));
   const std::lock_guard lock(mutex_);
   const Instance* instance = find_instance(gpu->board, where);
   if (!instance || instance->uuid.empty() || gpu->going.contains(slice))
@@ -253,6 +264,57 @@ Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, P
   meter_.board(gpu->board.uuid, {gpu->idle_w}).started(job, weight, clock_.now());
   metered_.insert(job);
   return Ok{};
+}
+
+Result<Ok> NodeAgent::is_over(std::uint32_t job) {
+  if (!options_.lives) return Ok{};
+  std::string slice;
+  {
+    const std::lock_guard lock(mutex_);
+    book_.look();
+    const auto at = book_.jobs().find(job);
+    if (at == book_.jobs().end() || at->second.ended) return Ok{};
+    slice = at->second.slice;
+  }
+  const std::string words = options_.lives(job);
+  if (words.empty()) return Ok{};
+  return busy_error("job {} is not over on {}: {}; it keeps its slice {}", job, options_.node, words, slice);
+}
+
+// REQUIRES: gpu.operating is held.
+Result<Ok> NodeAgent::is_unused(Gpu& gpu, GpuId id, PlacementId p) {
+  const auto processes = driver_.processes(id);
+  if (!processes)
+    return io_error("whether a process is on {} of GPU {} cannot be told: {}", slice_name(*gpu.model, p), index(id),
+                    processes.error().what);
+  const auto board = driver_.read(id);
+  if (!board) return board.error();
+  const Instance* instance = find_instance(*board, p);
+  if (!instance || !busy_layout(*board, *processes).contains(p)) return Ok{};
+  std::string pids;
+  for (const DeviceProcess& process : *processes)
+    if (process.gpu_instance == instance->gpu_instance || process.gpu_instance < 0)
+      pids += fmt::format("{}{} {}", pids.empty() ? "" : ", ", process.pid, process.name);
+  return busy_error("slice {} of GPU {} on {} is used by a process: {}", slice_name(*gpu.model, p), index(id),
+                    options_.node, pids);
+}
+
+void NodeAgent::tell_ended() {
+  std::string to;
+  std::vector<std::uint32_t> jobs;
+  {
+    const std::lock_guard lock(mutex_);
+    mark_ended();
+    to = news_to_;
+    std::erase_if(told_, [&](std::uint32_t job) {
+      const auto at = book_.jobs().find(job);
+      return at == book_.jobs().end() || !at->second.ended;
+    });
+    if (to.empty() || !options_.tell) return;
+    for (const auto& [job, holder] : book_.jobs())
+      if (holder.ended && told_.insert(job).second) jobs.push_back(job);
+  }
+  if (!jobs.empty()) options_.tell(to, jobs);
 }
 
 Time NodeAgent::since_leader() {

@@ -3,12 +3,14 @@
 // established before (seal.h), whether it may is judged here: root and the given users, for this node, and no controller
 // that another has replaced (an epoch below the highest seen).
 //
-// Invariants: a slice that a job holds is never removed, and one that is being removed is given to none. Reshapes are
-// journalled by Reshaper; who holds what is on disk before the answer (slice_book.h).
+// Invariants: a slice that a job holds is never removed, and one that is being removed is given to none. A slice is freed
+// only when Epilog has marked it or nothing of its job lives, whoever asks; it is given only when the driver lists no
+// process on it. Reshapes are journalled by Reshaper; who holds what is on disk before the answer (slice_book.h).
 // Thread rule: handle() from any thread. A GPU has one operation at a time: while one is under way another is refused as
 // busy, so that a device that hangs does not gather threads, and status() says since when; those of others do not wait.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +34,10 @@ class NodeAgent {
     std::vector<std::uint32_t> users;  // besides root, who may ask
     Environment environment;           // added to every job's: what an emulated machine needs
     std::optional<DeviceFence> fence;  // keeps jobs from others' device files; none: nobody does
+    // What of a job lives on this node, in words (living_job.h); none: nobody looks.
+    std::function<std::string(std::uint32_t job)> lives = {};
+    // Jobs that Epilog has marked since: called from tell_ended(), outside of all locks.
+    std::function<void(const std::string& controller, const std::vector<std::uint32_t>& jobs)> tell = {};
   };
   static Result<std::unique_ptr<NodeAgent>> open(MigDriver& driver, Reshaper& reshaper, LiveClock& clock,
                                                  Options options);
@@ -40,6 +46,7 @@ class NodeAgent {
   void sample();  // joules up to now; ten times a minute or more
   // Closes the cgroups of jobs that have come to others' devices; ten times a second. What went wrong, once for each job.
   std::vector<std::string> fence();
+  void tell_ended();               // Epilog may have marked jobs: tells the controller that asked for it
   Time since_leader();             // how long no controller has spoken; since the start where none ever has
   std::vector<GpuBoard> boards();  // as last read
   const std::string& node() const { return options_.node; }
@@ -47,6 +54,7 @@ class NodeAgent {
   Result<Ok> reserve(std::uint32_t job, std::uint32_t uid, int gpu, PlacementId where);
   Result<Ok> change(int gpu, Operation operation);
   // Its joules, also where it was freed a moment ago and the answer got lost; none for a job that had no slice here.
+  // kBusy: it is not over.
   Result<std::optional<double>> free(std::uint32_t job);
   std::map<std::uint32_t, SliceHolder> jobs();
 
@@ -56,13 +64,15 @@ class NodeAgent {
     GpuBoard board;                         // as last read
     double idle_w = 0;
     std::optional<double> watts;  // when last sampled
-    std::mutex operating;
+    std::timed_mutex operating;
     std::optional<UnixTime> changing;  // since when an operation is under way
     std::set<std::string> going;       // slices that are being removed
   };
   NodeAgent(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, Options options, SliceBook book)
       : driver_(driver), reshaper_(reshaper), clock_(clock), options_(std::move(options)), book_(std::move(book)) {}
   Result<Json> answer(const JsonObject& request);
+  Result<Ok> is_over(std::uint32_t job);                     // kBusy: Epilog has not marked it, and it lives
+  Result<Ok> is_unused(Gpu& gpu, GpuId id, PlacementId p);  // kBusy: a process is on that slice
   Result<Json> status();
   Result<Ok> lead(const JsonObject& request);
   Result<Gpu*> gpu_of(int gpu);
@@ -86,7 +96,8 @@ class NodeAgent {
   std::set<std::uint32_t> unfenced_;                    // jobs that cannot be fenced in
   std::set<std::uint32_t> metered_;                     // jobs that the meters know as running
   std::uint64_t epoch_ = 0;
-  std::string leader_;
+  std::string leader_, news_to_;  // news_to_: where the leader wants to be told of ends; empty: it asks
+  std::set<std::uint32_t> told_;  // jobs whose end it was told of
   UnixTime heard_{};
 };
 

@@ -47,6 +47,7 @@ void NodeAgent::mark_ended() {
 }
 
 Result<std::optional<double>> NodeAgent::free(std::uint32_t job) {
+  SMARTMIG_RETURN_IF_ERROR(is_over(job));
   sample();
   const std::lock_guard lock(mutex_);
   const auto at = book_.jobs().find(job);

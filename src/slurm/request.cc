@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "live/gpu/memory_size.h"
+#include "slurm/slurm_names.h"
 
 namespace smartmig {
 namespace {
@@ -26,6 +27,11 @@ bool name_of_kind(std::string_view text) {
   });
 }
 
+// The text without what the controller wrote behind it.
+std::string_view without_words(std::string_view text) {
+  return text.substr(0, std::min(text.find(" used:"), text.find(" waits:")));
+}
+
 bool set_value(SlurmRequest& request, std::string_view key, std::string_view value) {
   if (key == "mem") {
     const auto mib = parse_mib(value);
@@ -42,6 +48,10 @@ bool set_value(SlurmRequest& request, std::string_view key, std::string_view val
     request.kind = value;
     return name_of_kind(value);
   }
+  if (key == "node") {
+    request.node = value;
+    return is_slurm_name(value);
+  }
   const auto time = parse_duration(value);
   if (!time || *time < Time{0}) return false;
   (key == "deadline" ? request.deadline : key == "estimate" ? request.estimate : request.restart) = *time;
@@ -55,13 +65,13 @@ Result<std::optional<SlurmRequest>> find_slurm_request(std::string_view text) {
   if (!part) return std::optional<SlurmRequest>();
   SlurmRequest request;
   std::set<std::string_view> seen;
-  static const std::set<std::string_view> keys{"mem", "slices", "deadline", "estimate", "restart", "kind"};
+  static const std::set<std::string_view> keys{"mem", "slices", "deadline", "estimate", "restart", "kind", "node"};
   for (const std::string_view item : split(part->substr(kMark.size()), ',')) {
     const auto equals = item.find('=');
     const std::string_view key = item.substr(0, equals);
     if (equals == item.npos || !keys.contains(key))
-      return invalid("'{}' is not a part of a request; keys are mem, slices, deadline, estimate, restart and kind",
-                     item);
+      return invalid(
+          "'{}' is not a part of a request; keys are mem, slices, deadline, estimate, restart, kind and node", item);
     if (!seen.insert(key).second) return invalid("'{}' is given twice", key);
     if (!set_value(request, key, item.substr(equals + 1))) return invalid("'{}' has no usable value", item);
   }
@@ -77,6 +87,7 @@ std::string to_string(const SlurmRequest& request) {
   add("estimate", request.estimate);
   add("restart", request.restart);
   if (!request.kind.empty()) out += ",kind=" + request.kind;
+  if (!request.node.empty()) out += ",node=" + request.node;
   return out;
 }
 
@@ -88,7 +99,11 @@ std::string with_request(std::string_view text, const SlurmRequest& request) {
 }
 
 std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice) {
-  return fmt::format("{} used:node={},gpu={},slice={}", text.substr(0, text.find(" used:")), node, gpu, slice);
+  return fmt::format("{} used:node={},gpu={},slice={}", without_words(text), node, gpu, slice);
+}
+
+std::string with_reason(std::string_view text, std::string_view words) {
+  return fmt::format("{} waits:{}", without_words(text), words);
 }
 
 }  // namespace smartmig

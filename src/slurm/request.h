@@ -1,5 +1,5 @@
 // What a job of Slurm asks of a GPU, as the submit hook wrote it into the job's AdminComment:
-//   smartmig:mem=18432M,slices=1,deadline=7200s,estimate=1200s
+//   smartmig:mem=18432M,slices=1,deadline=7200s,estimate=1200s,node=n3
 // The hook (deploy/slurm/job_submit.lua) judges what users write; this reader takes what may stand there after it, and
 // refuses the rest: operators can write anything into that field. Text before and behind the request is of others.
 #pragma once
@@ -19,6 +19,7 @@ struct SlurmRequest {
   std::optional<Time> estimate;  // on the whole GPU
   std::optional<Time> restart;   // it saves its progress: it may be stopped, and needs this to go on
   std::string kind;              // of the speed and power tables; empty: unknown
+  std::string node;              // of -w; empty: any
   bool operator==(const SlurmRequest&) const = default;
 };
 
@@ -30,5 +31,7 @@ std::string with_request(std::string_view text, const SlurmRequest& request);
 
 // The text with where it was put in place of where it was before: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".
 std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice);
+// The text with why it waits, in place of that before and of where it was put: "smartmig:mem=... waits:no slice is free".
+std::string with_reason(std::string_view text, std::string_view words);
 
 }  // namespace smartmig

@@ -70,9 +70,14 @@ SiteFinding check_node(const SlurmNode& node, const Result<Json>* status) {
 
 // Which device files a job may open: said, not judged, since a site may trust its users.
 SiteFinding check_devices(const SiteFacts& facts) {
-  std::string without;
-  for (const auto& [node, status] : facts.agents)
+  std::string without, silent;
+  for (const auto& [node, status] : facts.agents) {
+    if (!status) silent += (silent.empty() ? "" : ", ") + node;
     if (status && !status->value("fence", false)) without += (without.empty() ? "" : ", ") + node;
+  }
+  if (!silent.empty())
+    return {false, "device files",
+            fmt::format("not known: the agents of {} do not answer, so what their jobs may open cannot be told", silent)};
   const bool constrained = constrains_devices(facts.config);
   if (!constrained && without.empty() && !facts.agents.empty())
     return {true, "device files", "agents fence jobs in (--fence on) where they find Slurm's cgroups"};
@@ -115,6 +120,9 @@ std::vector<SiteFinding> check_site(const SiteFacts& facts) {
   check_config(facts.config, out);
   out.push_back(check_devices(facts));
   if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});
+  const bool any_answers = std::any_of(facts.agents.begin(), facts.agents.end(), [](const auto& one) { return bool(one.second); });
+  if (!any_answers)
+    out.push_back({false, "agents", "none answers: no job can get a slice. Is `smartmig agent` running on the nodes?"});
   for (const SlurmNode& node : facts.nodes) {
     const auto status = facts.agents.find(node.name);
     out.push_back(check_node(node, status == facts.agents.end() ? nullptr : &status->second));

@@ -45,6 +45,23 @@ TEST(SlurmSiteCheck, SaysWhichDeviceFilesJobsMayOpen) {
   EXPECT_TRUE(words().starts_with("ok a job may open those of its own slice")) << words();
 }
 
+TEST(SlurmSiteCheck, AgentsThatDoNotAnswerAreNothingGood) {
+  SiteFacts facts;
+  facts.config = parse_slurm_config("ConstrainDevices        = yes\n");
+  facts.nodes = {{"n1", "n1", true, "idle", 16}};
+  facts.agents.emplace("n1", io_error("no route"));
+  std::map<std::string, SiteFinding> found;
+  for (const SiteFinding& one : check_site(facts)) found[one.what] = one;
+  EXPECT_FALSE(found["device files"].good) << found["device files"].words;
+  EXPECT_FALSE(found["agents"].good);
+  EXPECT_NE(found["agents"].words.find("none answers"), std::string::npos);
+  EXPECT_FALSE(found["node n1"].good);
+  facts.agents.clear();
+  found.clear();
+  for (const SiteFinding& one : check_site(facts)) found[one.what] = one;
+  EXPECT_FALSE(found["agents"].good) << "no agent was asked";
+}
+
 TEST(SlurmSiteCheck, NamesTheVersionsThatWereTried) {
   SiteFacts facts;
   for (const char* version : {"22.05.8", "26.05.5"}) {

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "live/durable_file.h"
+#include "slurm/private_folder.h"
 
 namespace smartmig {
 namespace {
@@ -41,7 +42,7 @@ std::string SliceBook::path(std::uint32_t job, const char* suffix) const {
 }
 
 Result<SliceBook> SliceBook::open(std::string folder) {
-  SMARTMIG_RETURN_IF_ERROR(make_directories(folder));
+  SMARTMIG_RETURN_IF_ERROR(make_private_folder(folder));
   ::chmod(folder.c_str(), 0755);
   SliceBook book(std::move(folder));
   for (const char* suffix : {kGivenBack, kHeld})

@@ -22,7 +22,7 @@ struct SlurmAction {
   } what = kHold;
   SlurmJobName job;
   std::string node, text;
-  std::uint32_t number = 0;  // kAccount: SLURM_JOB_ID
+  std::uint32_t number = 0;  // kAccount: SLURM_JOB_ID; 0: it has none
   bool operator==(const SlurmAction&) const = default;
 };
 

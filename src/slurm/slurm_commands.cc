@@ -12,6 +12,9 @@ constexpr std::size_t kMostOutput = std::size_t(1) << 30;
 constexpr std::size_t kMostInput = 32'000;  // what a pipe takes without waiting
 constexpr Time kLimit{30'000'000};
 constexpr const char* kAccounts = "modify job ";  // what sacctmgr is told
+constexpr const char* kNodeFormat =  // parse_sinfo
+    "NodeList:256|,StateLong:64|,NodeAddr:256|,Gres:512|,PartitionName:256|,features_act:2048|,CPUsState:64|,Memory:32|,"
+    "AllocMem:32|,Reason:512";
 
 Result<std::string> ask(std::vector<std::string> arguments, std::string input = "") {
   ProgramRun run;
@@ -49,7 +52,8 @@ std::string scontrol_line(const SlurmAction& action) {
     case SlurmAction::kNote:
       return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
     case SlurmAction::kAccount:
-      return fmt::format("{}where jobid={} set admincomment=\"{}\"\n", kAccounts, action.number, plain(action.text));
+      // By the name: the number of an array's last task is also the array's, and means all of them here.
+      return fmt::format("{}where jobid={} set admincomment=\"{}\"\n", kAccounts, job, plain(action.text));
     case SlurmAction::kResume:
       return fmt::format("update NodeName={} State=RESUME\n", plain(action.node));
     case SlurmAction::kPublish:
@@ -89,9 +93,20 @@ Result<std::vector<SlurmJob>> SlurmCommands::jobs() {
 }
 
 Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
-  SMARTMIG_TRY(const std::string text, ask({"sinfo", "-h", "-N", "-p", fmt::format("{}", fmt::join(partitions_, ",")),
-                                            "-o", "%N|%T|%o|%G|%E"}));
-  return parse_sinfo(text);
+  const std::string partitions = fmt::format("{}", fmt::join(partitions_, ","));
+  SMARTMIG_TRY(const std::string text, ask({"sinfo", "-h", "-N", "-p", partitions, "-O", kNodeFormat}));
+  SMARTMIG_TRY(auto nodes, parse_sinfo(text));
+  SMARTMIG_TRY(const std::string reservations, ask({"scontrol", "show", "reservation", "-o"}));
+  add_reservations(reservations, nodes);
+  if (!counts_memory_) {
+    SMARTMIG_TRY(const std::string config, slurm_config_text());
+    const auto parameters = config.find("SelectTypeParameters");
+    const std::string_view line = parameters == config.npos ? std::string_view() : std::string_view(config).substr(parameters);
+    counts_memory_ = lower(line.substr(0, line.find('\n'))).find("memory") != std::string::npos;
+  }
+  if (!*counts_memory_)
+    for (SlurmNode& node : nodes) node.mem_mib = node.mem_taken_mib = 0;
+  return nodes;
 }
 
 Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {

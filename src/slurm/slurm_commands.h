@@ -1,6 +1,8 @@
 // Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is one
 // process; actions go to one scontrol through its standard input, some hundred at a time. Thread rule: free.
 #pragma once
+#include <optional>
+
 #include "slurm/slurm.h"
 
 namespace smartmig {
@@ -16,6 +18,7 @@ class SlurmCommands : public Slurm {
  private:
   std::vector<std::string> partitions_;
   std::string last_words_;
+  std::optional<bool> counts_memory_;  // asked once
 };
 
 // The lines of all of them, in order; a pin and the note behind it are one request.

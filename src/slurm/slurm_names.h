@@ -5,7 +5,7 @@
 
 namespace smartmig {
 
-inline constexpr int kAgentPort = 6821;
+inline constexpr int kAgentPort = 6821, kNewsPort = 6822;
 inline constexpr const char* kAgentState = "/var/lib/smartmig/agent";  // deploy/slurm/*.sh have it too
 inline constexpr const char* kControllerState = "/var/lib/smartmig/slurm";
 

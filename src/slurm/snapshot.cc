@@ -1,15 +1,18 @@
 #include "slurm/snapshot.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "slurm/host_list.h"
 
 namespace smartmig {
 namespace {
 
 constexpr std::string_view kHoldWord = "smartmig-hold";  // written by deploy/slurm/job_submit.lua
+constexpr std::int64_t kMostCounted = 1 << 30;
+constexpr std::size_t kNodeFields = 10;
 
 // Warnings of the program may stand around the JSON.
 std::string_view json_part(std::string_view text) {
@@ -73,6 +76,16 @@ SlurmJob::Phase phase_of(const Json& job, const std::string& state) {
 
 UnixTime instant_of(const Json& job, const char* key) { return from_unix_us(count_of(job, key) * 1'000'000); }
 
+// "Failed while looking for jobs (slurm_load_jobs)".
+std::string words_of(const Json& errors) {
+  const Json* first = errors.is_array() ? &errors.front() : &errors;
+  if (!first->is_object()) return json_dump(errors).substr(0, 300);
+  std::string out = text_of(*first, "description");
+  if (out.empty()) out = text_of(*first, "error");
+  if (const std::string source = text_of(*first, "source"); !source.empty()) out += fmt::format(" ({})", source);
+  return out.empty() ? json_dump(errors).substr(0, 300) : out;
+}
+
 SlurmJob read_job(const Json& json) {
   SlurmJob job;
   job.number = id_of(json, "job_id");
@@ -91,6 +104,13 @@ SlurmJob read_job(const Json& json) {
   job.comment = text_of(json, "comment");
   job.admin_comment = text_of(json, "admin_comment");
   job.required_nodes = text_of(json, "required_nodes");
+  job.excluded_nodes = text_of(json, "excluded_nodes");
+  job.features = text_of(json, "features");
+  job.reservation = text_of(json, "resv_name");
+  job.cpus = int(std::clamp<std::int64_t>(count_of(json, "cpus", 1), 1, kMostCounted));
+  const std::int64_t per_node = count_of(json, "memory_per_node"), per_cpu = count_of(json, "memory_per_cpu");
+  job.mem_mib = int(std::clamp<std::int64_t>(per_node > 0 ? per_node : per_cpu * job.cpus, 0, kMostCounted));
+  job.whole_node = text_of(json, "shared") == "none";
   job.nodes = text_of(json, "nodes");
   job.user = text_of(json, "user_name");
   job.directory = text_of(json, "current_working_directory");
@@ -138,6 +158,9 @@ Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size
   if (part.empty()) return io_error("squeue --json printed no JSON: {}", trim(text.substr(0, 300)));
   SMARTMIG_TRY(const Json json, parse_json("squeue --json", part));
   const Json* jobs = json.is_object() ? member(json, "jobs") : nullptr;
+  const Json* errors = json.is_object() ? member(json, "errors") : nullptr;
+  if (errors && !(errors->is_array() && errors->empty()) && !errors->is_null())
+    return io_error("squeue --json: {}", words_of(*errors));
   if (!jobs || !jobs->is_array()) return io_error("squeue --json: it has no list 'jobs'");
   std::vector<SlurmJob> out;
   for (const Json& one : *jobs) {
@@ -161,33 +184,85 @@ Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size
   return out;
 }
 
+namespace {
+
+int counted(std::string_view text) {
+  return int(std::clamp<std::int64_t>(parse_int(trim(text)).value_or(0), 0, kMostCounted));
+}
+
+int units_in(std::string_view gres_list) {
+  int units = 0;
+  for (const std::string_view gres : split(gres_list, ',')) {
+    if (!gres.starts_with("mig:")) continue;
+    const std::string_view count = gres.substr(4);
+    units += int(std::clamp<std::int64_t>(parse_int(count.substr(0, count.find('('))).value_or(0), 0, 1 << 20));
+  }
+  return units;
+}
+
+// "idle*" of a node that does not answer slurmctld, "mixed-" of one whose reboot is asked for: words of the state only.
+std::string_view base_state(std::string_view state) {
+  return state.substr(0, state.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+}
+
+}  // namespace
+
 Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text) {
   std::vector<SlurmNode> out;
-  std::set<std::string> seen;
+  std::map<std::string, std::size_t, std::less<>> known;
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     const auto fields = split(line, '|');
-    if (fields.size() < 4) return io_error("sinfo printed '{}', not NAME|STATE|ADDRESS|GRES|REASON", trim(line));
+    if (fields.size() < kNodeFields) return io_error("sinfo printed '{}', which has not {} fields", trim(line), kNodeFields);
+    const auto field = [&](std::size_t i) { return trim(fields[i]); };
+    std::string_view partition = field(4);
+    if (partition.ends_with('*')) partition.remove_suffix(1);  // the default one
+    const auto [at, added] = known.emplace(field(0), out.size());
+    if (!added) {
+      out[at->second].partitions.emplace_back(partition);
+      continue;
+    }
     SlurmNode node;
-    node.name = trim(fields[0]);
-    node.state = lower(trim(fields[1]));
-    node.address = trim(fields[2]);
-    if (!seen.insert(node.name).second) continue;
-    if (fields.size() > 4) node.reason = trim(line.substr(std::size_t(fields[4].data() - line.data())));
+    node.name = field(0);
+    node.state = lower(field(1));
+    node.address = field(2);
+    node.units = units_in(field(3));
+    node.partitions.emplace_back(partition);
+    if (field(5) != "(null)")
+      for (const std::string_view feature : split(field(5), ',')) node.features.emplace_back(trim(feature));
+    if (const auto cpus = split(field(6), '/'); cpus.size() == 4) {
+      node.cpus = counted(cpus[3]);
+      node.cpus_taken = counted(cpus[0]);
+    }
+    node.mem_mib = counted(field(7));
+    node.mem_taken_mib = counted(field(8));
+    node.reason = trim(line.substr(std::size_t(fields[9].data() - line.data())));
     if (node.reason == "none") node.reason.clear();
-    std::string_view state = node.state;
-    state = state.substr(0, state.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+    const std::string_view state = base_state(node.state);
     node.up = (state == "idle" || state == "mixed" || state == "allocated" || state == "completing") &&
               node.state.find('*') == std::string::npos;
-    for (const std::string_view gres : split(fields[3], ','))
-      if (gres.starts_with("mig:")) {
-        std::string_view count = gres.substr(4);
-        count = count.substr(0, count.find('('));
-        node.units += int(std::clamp<std::int64_t>(parse_int(count).value_or(0), 0, 1 << 20));
-      }
     out.push_back(std::move(node));
   }
   return out;
+}
+
+void add_reservations(std::string_view text, std::vector<SlurmNode>& nodes) {
+  for (const std::string_view line : split(text, '\n')) {
+    std::string_view name, state;
+    std::vector<std::string> reserved;
+    for (const std::string_view word : split(line, ' ')) {
+      if (word.starts_with("ReservationName=")) name = word.substr(word.find('=') + 1);
+      if (word.starts_with("State=")) state = word.substr(word.find('=') + 1);
+      if (!word.starts_with("Nodes=")) continue;
+      if (auto list = expand_host_list(word.substr(word.find('=') + 1))) reserved = std::move(*list);
+    }
+    if (name.empty() || state != "ACTIVE") continue;
+    for (SlurmNode& node : nodes) {
+      if (std::find(reserved.begin(), reserved.end(), node.name) == reserved.end()) continue;
+      node.reservations.emplace_back(name);
+      if (node.state == "reserved") node.up = true;
+    }
+  }
 }
 
 }  // namespace smartmig

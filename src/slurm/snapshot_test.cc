@@ -69,6 +69,40 @@ TEST(SlurmSnapshot, WhatIsNoAnswerIsAnError) {
     EXPECT_FALSE(parse_squeue_json(text)) << text;
 }
 
+// As 22.05 prints it, with 0 as its exit code, while slurmctld is gone.
+TEST(SlurmSnapshot, AReplyWithErrorsIsAnError) {
+  const auto jobs = parse_squeue_json(
+      R"({"meta":{},"errors":[{"description":"Failed while looking for jobs","error_number":-1,"error":"Unspecified error",)"
+      R"("source":"slurm_load_jobs"}],"jobs":[]})");
+  ASSERT_FALSE(jobs);
+  EXPECT_EQ(jobs.error().what, "squeue --json: Failed while looking for jobs (slurm_load_jobs)");
+  EXPECT_FALSE(parse_squeue_json(R"({"errors":["?"],"jobs":[]})"));
+  EXPECT_FALSE(parse_squeue_json(R"({"errors":{},"jobs":[]})"));
+  EXPECT_TRUE(parse_squeue_json(R"({"errors":[],"warnings":["x"],"jobs":[]})"));
+  EXPECT_TRUE(parse_squeue_json(R"({"errors":null,"jobs":[]})"));
+}
+
+TEST(SlurmSnapshot, WhatAJobAsksOfANode) {
+  const auto jobs = parse_squeue_json(
+      R"({"errors":[],"jobs":[{"job_id":1,"job_state":"PENDING","cpus":24,"memory_per_node":3072,"memory_per_cpu":null,)"
+      R"("features":"big&fast","excluded_nodes":"n[1-2]","resv_name":"r1","shared":null},)"
+      R"({"job_id":2,"job_state":["PENDING"],"cpus":{"set":true,"infinite":false,"number":4},)"
+      R"("memory_per_node":{"set":false,"infinite":false,"number":0},"memory_per_cpu":{"set":true,"infinite":false,"number":100},)"
+      R"("shared":["none"]},{"job_id":3,"job_state":"PENDING"}]})");
+  ASSERT_TRUE(jobs) << jobs.error().what;
+  EXPECT_EQ((*jobs)[0].cpus, 24);
+  EXPECT_EQ((*jobs)[0].mem_mib, 3072);
+  EXPECT_EQ((*jobs)[0].features, "big&fast");
+  EXPECT_EQ((*jobs)[0].excluded_nodes, "n[1-2]");
+  EXPECT_EQ((*jobs)[0].reservation, "r1");
+  EXPECT_FALSE((*jobs)[0].whole_node);
+  EXPECT_EQ((*jobs)[1].cpus, 4);
+  EXPECT_EQ((*jobs)[1].mem_mib, 400);
+  EXPECT_TRUE((*jobs)[1].whole_node);
+  EXPECT_EQ((*jobs)[2].cpus, 1);
+  EXPECT_EQ((*jobs)[2].mem_mib, 0);
+}
+
 TEST(SlurmSnapshot, ListsOfTasks) {
   EXPECT_EQ(*parse_task_list("0-3,7%2", 100), (std::vector<int>{0, 1, 2, 3, 7}));
   EXPECT_EQ(parse_task_list("0-999999999", 5)->size(), 5u);
@@ -76,23 +110,44 @@ TEST(SlurmSnapshot, ListsOfTasks) {
 }
 
 TEST(SlurmSnapshot, Nodes) {
-  const auto nodes = parse_sinfo(
-      "n1|idle|10.0.0.1|mig:32\nn1|idle|10.0.0.1|mig:32\nn2|drained|n2|gpu:2,mig:16(S:0)\nn3|idle*|n3|(null)\n");
-  ASSERT_TRUE(nodes);
-  ASSERT_EQ(nodes->size(), 3u);
-  EXPECT_TRUE((*nodes)[0].up);
-  EXPECT_EQ((*nodes)[0].units, 32);
-  EXPECT_FALSE((*nodes)[1].up);
-  EXPECT_EQ((*nodes)[1].units, 16);
-  EXPECT_FALSE((*nodes)[2].up);
-  EXPECT_EQ((*nodes)[2].units, 0);
+  auto nodes = parse_sinfo(
+      "n1    |idle  |10.0.0.1|mig:32|mig   |(null)|2/62/0/64|100000|3072|none\n"
+      "n1    |idle  |10.0.0.1|mig:32|long* |(null)|2/62/0/64|100000|3072|none\n"
+      "n2|drained|n2|gpu:2,mig:16(S:0)|mig|big,old|0/0/8/8|500|0|a | b|c\n"
+      "n3|idle*|n3|(null)|mig|(null)|x|y|z|Prolog error\n"
+      "n4|reserved|n4|mig:8|mig|(null)|0/8/0/8|500|0|none\n");
+  ASSERT_TRUE(nodes) << nodes.error().what;
+  ASSERT_EQ(nodes->size(), 4u);
+  const SlurmNode &first = (*nodes)[0], &second = (*nodes)[1], &third = (*nodes)[2], &fourth = (*nodes)[3];
+  EXPECT_TRUE(first.up);
+  EXPECT_EQ(first.name, "n1");
+  EXPECT_EQ(first.address, "10.0.0.1");
+  EXPECT_EQ(first.units, 32);
+  EXPECT_EQ(first.partitions, (std::vector<std::string>{"mig", "long"}));
+  EXPECT_TRUE(first.features.empty());
+  EXPECT_EQ(first.cpus, 64);
+  EXPECT_EQ(first.cpus_taken, 2);
+  EXPECT_EQ(first.mem_mib, 100000);
+  EXPECT_EQ(first.mem_taken_mib, 3072);
+  EXPECT_EQ(first.reason, "");
+  EXPECT_FALSE(second.up);
+  EXPECT_EQ(second.units, 16);
+  EXPECT_EQ(second.features, (std::vector<std::string>{"big", "old"}));
+  EXPECT_EQ(second.reason, "a | b|c");
+  EXPECT_FALSE(third.up);
+  EXPECT_EQ(third.units, 0);
+  EXPECT_EQ(third.cpus, 0);
+  EXPECT_EQ(third.reason, "Prolog error");
   EXPECT_FALSE(parse_sinfo("garbage"));
-  const auto reasons =
-      parse_sinfo("n1|drained|n1|mig:8|Prolog error\nn2|idle|n2|mig:8|none\nn3|drained|n3|mig:8|a | b|c\n");
-  ASSERT_TRUE(reasons);
-  EXPECT_EQ((*reasons)[0].reason, "Prolog error");
-  EXPECT_EQ((*reasons)[1].reason, "");
-  EXPECT_EQ((*reasons)[2].reason, "a | b|c");
+  EXPECT_FALSE(fourth.up);
+  add_reservations(
+      "ReservationName=r1 StartTime=2026-11-18T19:56:12 Nodes=n[1,4] NodeCnt=2 State=ACTIVE Users=root\n"
+      "ReservationName=later Nodes=n2 State=INACTIVE\nNo reservations in the system\n",
+      *nodes);
+  EXPECT_TRUE(fourth.up);
+  EXPECT_EQ(fourth.reservations, (std::vector<std::string>{"r1"}));
+  EXPECT_EQ(first.reservations, (std::vector<std::string>{"r1"}));
+  EXPECT_TRUE(second.reservations.empty());
 }
 
 TEST(SlurmDependencies, DoubtMeansYesAndAWaitingJobMeansNo) {

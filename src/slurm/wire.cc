@@ -154,6 +154,14 @@ WireServer::~WireServer() {
   if (socket_ >= 0) ::close(socket_);
 }
 
+int WireServer::port() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+                                       : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
 void WireServer::serve(int connection) {
   const Socket socket(connection);
   const auto question = receive_all(socket.fd, Deadline(kReadLimit), "the client");

@@ -29,6 +29,7 @@ class WireServer {
   WireServer(WireServer&& other) noexcept;
   WireServer& operator=(WireServer&&) = delete;
   ~WireServer();
+  int port() const;
   void run(const std::atomic<bool>& stop);  // until stop is set, looked at ten times a second; waits for its threads
 
  private:

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "base/file.h"
 #include "slurm/agents.h"
@@ -43,6 +44,7 @@ class FakeSlurm : public Slurm, public Agents {
     int mem_mib = 0;
     bool fails = false;
     int needs_mib = 0;  // on a slice with less it fails, and its output says why
+    std::set<std::string> refused_by;  // nodes where Slurm finds bad constraints
     int starts = 0, finishes = 0;
   };
 
@@ -80,6 +82,15 @@ class FakeSlurm : public Slurm, public Agents {
       if (job.phase != SlurmJob::kPending || job.held) continue;
       const auto node = nodes_.find(job.required_nodes);
       if (node == nodes_.end() || !node->second.up) continue;
+      if (run.refused_by.contains(node->first)) {
+        job.held = true;
+        job.reason = "BadConstraints";
+        continue;
+      }
+      if (job.cpus > node->second.cpus - taken_cpus(node->first)) {
+        job.reason = "Resources";
+        continue;
+      }
       const auto held = node->second.agent->jobs();
       const auto mine = held.find(job.number);
       if (mine == held.end() || mine->second.ended) {  // Prolog: back to the queue
@@ -96,6 +107,7 @@ class FakeSlurm : public Slurm, public Agents {
       SMARTMIG_CHECK(model.profiles()[std::size_t(model.find_profile(profile))].memory_mib >= run.mem_mib,
                      "job {} does not fit {}", to_string(name), profile);
       slices_[job.number] = node->first + mine->second.device;
+      set_living(job.number, true);
       profiles.insert(profile);
       had_mib_[job.number] = model.profiles()[std::size_t(model.find_profile(profile))].memory_mib;
       job.phase = SlurmJob::kRunning;
@@ -115,6 +127,34 @@ class FakeSlurm : public Slurm, public Agents {
     job.nodes.clear();
     ++job.restarts;
   }
+  // Nothing of it lives any more, and no Epilog says so.
+  void dies(std::uint32_t id) {
+    slices_.erase(run(id).job.number);
+    set_living(run(id).job.number, false);
+  }
+  // Epilog has run; Slurm has not noticed.
+  void mark_ended(std::uint32_t id) { epilog(run(id).job); }
+  void end(std::uint32_t id) {
+    SlurmJob& job = run(id).job;
+    job.phase = SlurmJob::kEnded;
+    job.state = "COMPLETED";
+    job.ended = clock.now();
+    ++run(id).finishes;
+  }
+  int taken_cpus(const std::string& node) const {
+    int out = 0;
+    for (const auto& [name, run] : jobs_)
+      if (run.job.phase == SlurmJob::kRunning && run.job.nodes == node) out += run.job.cpus;
+    return out;
+  }
+  void set_cpus(int cpus) {
+    for (auto& [name, node] : nodes_) node.cpus = cpus;
+  }
+  void set_features(const std::string& node, std::vector<std::string> features) {
+    nodes_.at(node).features = std::move(features);
+  }
+  // Where each job began, in order.
+  std::vector<std::string> pins;
   void set_up(const std::string& node, bool up) { nodes_.at(node).up = up; }
   void set_deaf(const std::string& node, bool deaf) { nodes_.at(node).deaf = deaf; }
   // Operations are neither done nor refused while it hangs; afterwards they come to their end.
@@ -147,13 +187,19 @@ class FakeSlurm : public Slurm, public Agents {
   Result<std::vector<SlurmJob>> jobs() override {
     if (silent) return io_error("Unable to contact slurm controller");
     std::vector<SlurmJob> out;
+    if (forgetful) return out;
     for (const auto& [name, run] : jobs_) out.push_back(run.job);
     return out;
   }
   Result<std::vector<SlurmNode>> nodes() override {
     if (silent) return io_error("Unable to contact slurm controller");
     std::vector<SlurmNode> out;
-    for (const auto& [name, node] : nodes_) out.push_back({name, name, node.up, node.up ? "idle" : "drained", 16});
+    for (const auto& [name, node] : nodes_) {
+      out.push_back({name, name, node.up, node.up ? "idle" : "drained", 16});
+      out.back().features = node.features;
+      out.back().cpus = node.cpus;
+      out.back().cpus_taken = taken_cpus(name);
+    }
     return out;
   }
   Result<Ok> act(const std::vector<SlurmAction>& actions) override {
@@ -168,10 +214,14 @@ class FakeSlurm : public Slurm, public Agents {
       if (job.phase != SlurmJob::kPending) continue;
       if (action.what == SlurmAction::kPin) {
         job.required_nodes = action.node;
+        pins.push_back(action.node);
         if (job.number == 0) job.number = ++next_number_;
       }
       if (action.what == SlurmAction::kHold) job.held = true;
-      if (action.what == SlurmAction::kRelease) job.held = false;
+      if (action.what == SlurmAction::kRelease) {
+        job.held = false;
+        job.reason.clear();
+      }
       if (action.what == SlurmAction::kNote) job.admin_comment = action.text;
     }
     return Ok{};
@@ -195,7 +245,8 @@ class FakeSlurm : public Slurm, public Agents {
   }
 
   AtomicClock clock;
-  bool silent = false;
+  bool silent = false;     // slurmctld cannot be asked
+  bool forgetful = false;  // it answers, and its answers lack all jobs
   std::map<SlurmAction::What, int> acted;
   std::map<SlurmJobName, std::string> accounts;  // AdminComment of ended jobs
   std::set<std::string> profiles;                // that jobs ran on
@@ -207,6 +258,8 @@ class FakeSlurm : public Slurm, public Agents {
     std::unique_ptr<NodeAgent> agent;
     std::mutex mutex;
     std::atomic<bool> up = true, deaf = false, hangs = false;
+    int cpus = 64;
+    std::vector<std::string> features;
     std::vector<Json> hanging;
   };
   void add_node(const std::string& name, int gpus) {
@@ -216,17 +269,32 @@ class FakeSlurm : public Slurm, public Agents {
     open_agent(name, node);
   }
   void open_agent(const std::string& name, Node& node) {
-    node.agent =
-        std::move(*NodeAgent::open(*node.driver, *node.reshaper, clock, {name, dir_.path() + "/" + name, {}, {}}));
+    NodeAgent::Options options{name, dir_.path() + "/" + name, {}, {}, {}};
+    options.lives = [this](std::uint32_t job) {
+      const std::lock_guard lock(living_mutex_);
+      return living_.contains(job) ? std::string("its processes run") : std::string();
+    };
+    node.agent = std::move(*NodeAgent::open(*node.driver, *node.reshaper, clock, std::move(options)));
   }
   void epilog(const SlurmJob& job) {
     slices_.erase(job.number);
+    set_living(job.number, false);
     const std::string file = fmt::format("{}/{}/jobs/{}", dir_.path(), job.nodes, job.number);
     std::error_code ignored;
     std::filesystem::rename(file + ".env", file + ".ended", ignored);
   }
 
+  void set_living(std::uint32_t job, bool lives) {
+    const std::lock_guard lock(living_mutex_);
+    if (lives)
+      living_.insert(job);
+    else
+      living_.erase(job);
+  }
+
   TempDir dir_;
+  std::mutex living_mutex_;
+  std::set<std::uint32_t> living_;  // jobs with processes, by SLURM_JOB_ID
   std::map<std::string, Node> nodes_;
   std::map<SlurmJobName, Run> jobs_;
   std::map<std::uint32_t, std::string> slices_;  // node and UUID by SLURM_JOB_ID, of what runs

@@ -7,12 +7,16 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/queue/service_manager.h"
+#include "cli/slurm/log_lines.h"
 #include "cli/slurm/stop_signal.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
-#include "live/durable_file.h"
 #include "serve/daemon/gpu_access.h"
+#include "slurm/agents.h"
 #include "slurm/fallback.h"
+#include "slurm/folder_watch.h"
+#include "slurm/living_job.h"
+#include "slurm/private_folder.h"
 #include "slurm/seal.h"
 #include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
@@ -23,6 +27,7 @@ namespace smartmig::cli {
 namespace {
 
 constexpr Time kSampleEvery{1'000'000}, kFallbackEvery{5'000'000}, kFenceEvery{100'000};
+constexpr Time kMarksEvery{500'000}, kNewsLimit{2'000'000};
 constexpr const char* kCgroups = "/sys/fs/cgroup";
 
 bool slurm_constrains_devices() {
@@ -86,20 +91,26 @@ int run_agent(const Arguments& arguments) {
   StopSignal signals;
   access.state_dir = state + "/" + node;
   access.driver = emulate.empty() ? "nvml" : "emulate:" + emulate;
-  if (const auto made = make_directories(access.state_dir); !made) return failure(made.error());
+  for (const std::string& folder : {state, access.state_dir})
+    if (const auto made = make_private_folder(folder); !made) return failure(made.error());
   auto gpus = open_gpus(access);
   if (!gpus) return failure(gpus.error());
   auto reshaper = Reshaper::open(*gpus->driver, access.state_dir);
   if (!reshaper) return failure(reshaper.error());
   const auto recovered = reshaper->recover();
   if (!recovered) return failure(recovered.error());
-  for (const std::string& words : *recovered) fmt::print(stderr, "smartmig: {}\n", words);
+  for (const std::string& words : *recovered) tell_log(words);
   auto seal = open_munge(munge);
   if (!seal) return failure(seal.error());
   NodeAgent::Options options{node, access.state_dir, *users, {}, {}};
   if (fence == "on" || (fence == "auto" && slurm_constrains_devices())) options.fence.emplace(kCgroups, node);
   const bool fences = options.fence.has_value();
   if (gpus->machine) options.environment = gpus->machine->environment();
+  options.lives = [living = LivingJobs(node, kCgroups)](std::uint32_t job) { return living.evidence(job); };
+  options.tell = [&seal, node](const std::string& controller, const std::vector<std::uint32_t>& jobs) {
+    if (const auto sealed = (*seal)->seal(ended_text(node, jobs)))
+      (void)ask_over_wire(controller, *sealed, kNewsLimit);  // else its next question shows it
+  };
   auto agent = NodeAgent::open(*gpus->driver, *reshaper, *gpus->clock, std::move(options));
   if (!agent) return failure(agent.error());
   auto server = WireServer::listen(listen, [&](const std::string& question) -> std::string {
@@ -109,10 +120,12 @@ int run_agent(const Arguments& arguments) {
     return answer ? *answer : "";
   });
   if (!server) return failure(server.error());
+  auto marks = FolderWatch::open(access.state_dir + "/jobs");  // Epilog's
+  if (!marks) return failure(marks.error());
   const ServiceManager manager = ServiceManager::of_environment();
   if (!quiet)
-    fmt::print(stderr, "smartmig {}: agent of {} with {} GPUs, listening at {}{}\n", SMARTMIG_VERSION, node,
-               (*agent)->boards().size(), listen, fences ? ", jobs fenced in" : "");
+    tell_log(fmt::format("{}: agent of {} with {} GPUs, listening at {}{}", SMARTMIG_VERSION, node,
+                         (*agent)->boards().size(), listen, fences ? ", jobs fenced in" : ""));
   manager.tell("READY=1");
 
   std::vector<std::string> list;
@@ -123,24 +136,31 @@ int run_agent(const Arguments& arguments) {
   std::thread listening([&] { server->run(signals.stop()); });
   std::thread fencing([&] {
     while (fences && !signals.stop()) {
-      for (const std::string& words : (*agent)->fence()) fmt::print(stderr, "smartmig: {}\n", words);
+      for (const std::string& words : (*agent)->fence()) tell_log(words);
       gpus->clock->sleep(kFenceEvery);
     }
   });
   UnixTime next_fallback{};
+  std::thread watching([&] {
+    while (!signals.stop()) {
+      (*agent)->tell_ended();
+      (void)marks->wait(kMarksEvery);
+    }
+  });
   while (!signals.stop()) {
     (*agent)->sample();
     if (*patience > Time{0} && (*agent)->since_leader() > *patience && gpus->clock->now() >= next_fallback) {
       next_fallback = gpus->clock->now() + kFallbackEvery;
       const auto released = alone.step();
-      if (!released) fmt::print(stderr, "smartmig: {}\n", released.error().what);
+      if (!released) tell_log(released.error().what);
       if (released)
         for (const SlurmJobName& job : *released)
-          fmt::print(stderr, "smartmig: no controller; job {} is released here\n", to_string(job));
+          tell_log(fmt::format("no controller; job {} is released here", to_string(job)));
     }
     gpus->clock->wait_until(gpus->clock->now() + kSampleEvery);
   }
   fencing.join();
+  watching.join();
   listening.join();
   return 0;
 }

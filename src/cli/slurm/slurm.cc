@@ -74,6 +74,7 @@ int print_config(const SlurmOptions& options) {
         "# In slurm.conf. The count is constant: memory slices of the node's GPUs, whatever their layout.\n"
         "GresTypes=mig\n"
         "JobSubmitPlugins=lua\n"
+        "CliFilterPlugins=lua\n"
         "PrologFlags=Alloc\n"
         "SchedulerParameters=nohold_on_prolog_fail\n"
         "Prolog=/etc/slurm/smartmig/prolog.sh\n"
@@ -94,6 +95,7 @@ int run_slurm(const Arguments& arguments) {
                             reshape = "60s";
   SlurmOptions options;
   options.state_dir = kControllerState;
+  options.news = fmt::format("0.0.0.0:{}", kNewsPort);
   std::int64_t port = kAgentPort, resumes = 2, http_port = -1;
   bool http = false;
   Command command(
@@ -127,6 +129,8 @@ int run_slurm(const Arguments& arguments) {
   command.option("--http-port", http_port, "PORT", "serve: --http at another port of 127.0.0.1; 0: any free one");
   command.option("--metrics", options.metrics, "FILE",
                  "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
+  command.option("--news", options.news, "ADDRESS",
+                 "serve: where agents tell of jobs that are over, at the address that they reach it by; empty: they are asked");
   command.flag("--json", options.json, "check: as JSON");
   command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: of a node, such as 4xa100-40gb");
   command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");

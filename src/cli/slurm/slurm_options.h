@@ -15,6 +15,7 @@ struct SlurmOptions {
   int agent_port = 0;
   std::string state_dir, munge_socket;
   std::string metrics;
+  std::string news;  // where agents tell of ends; empty: nowhere
   int resumes = 2;
   bool standby = false, shadow = false, json = false;
   Time takeover{}, start_patience{}, reshape_limit{};

@@ -1,10 +1,14 @@
 #include "cli/slurm/slurm_serve.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <thread>
 
 #include "cli/http_doors.h"
+#include "cli/slurm/log_lines.h"
 #include "cli/slurm/stop_signal.h"
 #include "cli/verbs.h"
 #include "serve/http/api.h"
@@ -19,8 +23,6 @@ namespace smartmig::cli {
 namespace {
 
 constexpr Time kTryAgain{2'000'000};
-
-void tell_log(const std::string& words) { fmt::print(stderr, "smartmig: {}\n", words); }
 
 // How long no controller has spoken to any agent that answers; nothing: no agent answers.
 std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& nodes) {
@@ -49,6 +51,46 @@ SlurmController::Options controller_options(const SlurmOptions& options, UnixTim
   wanted.say = tell_log;
   return wanted;
 }
+
+// Where agents tell of jobs that are over, so that their slices are given at once. Without it the next status says so.
+class NewsDoor {
+ public:
+  ~NewsDoor() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // `listen`: "0.0.0.0:6822", port 0: any; empty: no door.
+  Result<Ok> open(const SlurmOptions& options, std::shared_ptr<Seal> seal, LiveClock& clock) {
+    if (options.news.empty()) return Ok{};
+    auto server = WireServer::listen(options.news, [this, seal, &clock](const std::string& question) -> std::string {
+      const auto opened = seal->open(question);
+      if (!opened || (opened->uid != 0 && opened->uid != ::geteuid())) return "";
+      const auto heard = read_ended(opened->text);
+      if (!heard) return "";
+      ended_.add(heard->first, heard->second);
+      clock.wake();
+      return "ok";
+    });
+    if (!server) return server.error();
+    server_.emplace(std::move(*server));
+    const std::string host = options.news.substr(0, options.news.rfind(':'));
+    const bool any = host.empty() || host == "0.0.0.0" || host == "[::]";
+    address_ = fmt::format("{}:{}", any ? short_host_name() : host, server_->port());
+    thread_ = std::thread([this] { server_->run(stop_); });
+    return Ok{};
+  }
+  void give(SlurmController::Options& options) {
+    options.news_address = address_;
+    options.ended = &ended_;
+  }
+
+ private:
+  EndedJobs ended_;
+  std::string address_;
+  std::optional<WireServer> server_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
 
 // The page and the API of this process, whatever controllers it has. Destroyed after the last of them.
 class Desk {
@@ -125,7 +167,11 @@ int serve_cluster(const SlurmOptions& options) {
   signals.watch([&] { clock.wake(); });
   auto seal = open_munge(options.munge_socket);
   if (!seal) return failure(seal.error());
-  WireAgents agents(std::shared_ptr<Seal>(std::move(*seal)));
+  const std::shared_ptr<Seal> shared(std::move(*seal));
+  WireAgents agents(shared);
+  NewsDoor news;
+  if (const auto opened = news.open(options, shared, clock); !opened)
+    tell_log(opened.error().what + "; agents are asked for ends of jobs instead of telling of them");
   Desk desk(clock);
   if (const auto opened = desk.open(options); !opened) return failure(opened.error());
   SlurmCommands slurm(options.partitions);
@@ -147,7 +193,9 @@ int serve_cluster(const SlurmOptions& options) {
       }
       tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
     }
-    auto controller = SlurmController::open(slurm, agents, clock, desk.given(controller_options(options, clock.now())));
+    auto wanted = desk.given(controller_options(options, clock.now()));
+    news.give(wanted);
+    auto controller = SlurmController::open(slurm, agents, clock, std::move(wanted));
     if (!controller) {
       tell_log(controller.error().what);
       desk.wait(kTryAgain, signals.stop());

@@ -1,0 +1,14 @@
+// Where Slurm puts a job: its folders below "slurm" (cgroup v1, one for each controller) or "slurmstepd.scope" (v2), with the
+// node's name where a machine has several slurmd. Empty: there is none.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace smartmig {
+
+// `root`: /sys/fs/cgroup. `controller`: "devices", "freezer".
+std::string job_cgroup_v1(const std::string& root, const std::string& controller, const std::string& node,
+                          std::uint32_t job);
+std::string job_cgroup_v2(const std::string& root, const std::string& node, std::uint32_t job);
+
+}  // namespace smartmig
