@@ -17,7 +17,7 @@ local function moved(options)
     comment = (comment == "" and "" or comment .. " ") .. "smartmig:profile=" .. profile
   end
   options["comment"] = comment
-  options["gres"] = nil
+  options["gres"] = "none"
 end
 
 function slurm_cli_setup_defaults(options, early_pass)

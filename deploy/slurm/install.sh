@@ -2,7 +2,7 @@
 # Puts smartmig into a Slurm installation: hooks, submit script, units, lines of slurm.conf and gres.conf, services.
 # Says what it changes, one line each; run again, it changes nothing. What a site has set otherwise is never replaced:
 # it is named, with what to add. Each file that it changes is kept beside as FILE.before-smartmig.
-#   install.sh controller|node|all --gpus 4xa100-40gb --nodes 'node[1-8]' [options]
+#   install.sh controller|node|login|all --gpus 4xa100-40gb --nodes 'node[1-8]' [options]
 #   --gpus SPEC        of each node, as smartmig slurm config takes it
 #   --nodes NAMES      as NodeName= in slurm.conf has them
 #   --partitions LIST  that smartmig fills (mig)
@@ -13,20 +13,23 @@
 #   --root DIR         everything below this folder, and no service is started: for images and tests
 #   --user USER        the controller's (Slurm's own)
 #   --program FILE     smartmig
+#   --srun-filter      also CliFilterPlugins=lua, for srun --gres=mig:PROFILE: cli_filter.lua must then be beside slurm.conf on
+#                      every machine where users submit, or sbatch fails there (install.sh login)
 #   --dry-run          says what would be done, and does nothing
 # Exit code: 0 all is there; 3 something is left to you; 2 the call was wrong; 1 it failed.
 set -u
 here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
 role= gpus= nodes= partitions=mig slurm_dir=/etc/slurm state=/var/lib/smartmig/agent units_dir=/etc/systemd/system
-root= user=slurm program=smartmig dry=0 start=1 left=0 done_something=0
+root= user=slurm program=smartmig srun_filter=0 dry=0 start=1 left=0 done_something=0
 
 wrong() { echo "install.sh: $*" >&2; exit 2; }
 fail() { echo "install.sh: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case $1 in
-    controller | node | all) role=$1 ;;
+    controller | node | login | all) role=$1 ;;
     --dry-run) dry=1 ;;
     --no-start) start=0 ;;
+    --srun-filter) srun_filter=1 ;;
     --gpus | --nodes | --partitions | --slurm-dir | --state | --units-dir | --root | --user | --program)
       [ $# -ge 2 ] || wrong "$1 needs a value"
       name=${1#--}
@@ -37,7 +40,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$role" ] || wrong "controller, node or all?"
+[ -n "$role" ] || wrong "controller, node, login or all?"
 [ -n "$gpus" ] || wrong "which GPUs has a node? --gpus 4xa100-40gb"
 [ -n "$nodes" ] || wrong "which nodes, as slurm.conf names them? --nodes 'node[1-8]'"
 command -v "$program" >/dev/null || wrong "$program is not there: install the package, or --program FILE"
@@ -100,7 +103,7 @@ slurm_conf() {
         *) leave "$conf: make it $key=$site,$value" ;;
       esac
     fi
-  done < <(config)
+  done < <(config; [ "$srun_filter" = 0 ] || echo CliFilterPlugins=lua)
   { echo "# Written by deploy/slurm/install.sh: what smartmig needs beside the nodes' Gres. See docs/slurm.md."
     printf %s "$part"; } | put "$etc/smartmig.conf" 644
   add_line "$conf" "Include $slurm_dir/smartmig.conf"
@@ -187,15 +190,14 @@ service() {  # NAME: its unit; started where systemd runs and this is no image
   [ "$dry" = 1 ] || { systemctl daemon-reload && systemctl enable --now "$1"; } || fail "$1 does not start: journalctl -u $1"
 }
 
-if [ "$role" != node ]; then
+if [ "$role" = login ] || [ "$srun_filter" = 1 ]; then submit_filter; fi
+if [ "$role" = controller ] || [ "$role" = all ]; then
   slurm_conf
   submit_hook
-  submit_filter
   service smartmig-slurm
 fi
-if [ "$role" != controller ]; then
+if [ "$role" = node ] || [ "$role" = all ]; then
   node_hooks
-  [ "$role" != node ] || submit_filter
   service smartmig-agent
 fi
 [ "$dry" = 0 ] || echo "Nothing was done: --dry-run."

@@ -114,7 +114,7 @@ end
 
 -- Adds what --gres=mig:... says. "gres:mig:3g.20gb", "gres/mig:3g.20gb:1", "gres:mig:4".
 local function add_gres(request, gres)
-  if gres == nil or gres == "" then
+  if gres == nil or gres == "" or gres:match("^gres[:/]none$") then -- cli_filter.lua
     return true
   end
   local rest = gres:match("^gres[:/]mig:(.+)$") or gres:match("^mig:(.+)$")

@@ -75,7 +75,7 @@ TEST(SlurmControllerProcess, JobsRunOnceOnSlicesThatFit) {
   for (const auto& [name, run] : slurm.runs()) EXPECT_EQ(run.starts, 1) << to_string(name);
   EXPECT_GE(slurm.run(3).job.started, slurm.run(1).job.ended);
   EXPECT_GE(slurm.profiles.size(), 2u);
-  EXPECT_NE(slurm.run(1).job.admin_comment.find(" used:node="), std::string::npos);
+  EXPECT_NE(slurm.run(1).job.admin_comment.find(";used:node="), std::string::npos);
   const std::string metrics = world.controller().metrics();
   for (const char* line :
        {"\nsmartmig_slurm_gpus 4\n", "\nsmartmig_slurm_ended_total 29\n", "\nsmartmig_slurm_jobs_waiting 0\n",
@@ -406,7 +406,7 @@ TEST(SlurmFallbackProcess, AgentsAloneRunWhatWaits) {
   for (const char* node : {"n1", "n2"}) ASSERT_TRUE(Fallback(slurm, slurm.agent(node), slurm.clock).step());
   for (const auto& [name, run] : slurm.runs()) {
     EXPECT_EQ(run.starts, 1) << to_string(name);
-    const std::string booked = slurm.accounts[name], where = " used:node=" + run.job.nodes + ",gpu=0,slice=";
+    const std::string booked = slurm.accounts[name], where = ";used:node=" + run.job.nodes + ",gpu=0,slice=";
     EXPECT_NE(booked.find(where), std::string::npos) << to_string(name) << ": " << booked;
     EXPECT_NE(booked.find(",joules="), std::string::npos) << to_string(name) << ": " << booked;
   }

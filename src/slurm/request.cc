@@ -29,7 +29,9 @@ bool name_of_kind(std::string_view text) {
 
 // The text without what the controller wrote behind it.
 std::string_view without_words(std::string_view text) {
-  return text.substr(0, std::min(text.find(" used:"), text.find(" waits:")));
+  std::size_t end = text.size();
+  for (const char* words : {";used:", ";waits:", " used:", " waits:"}) end = std::min(end, text.find(words));
+  return text.substr(0, end);
 }
 
 bool set_value(SlurmRequest& request, std::string_view key, std::string_view value) {
@@ -99,11 +101,11 @@ std::string with_request(std::string_view text, const SlurmRequest& request) {
 }
 
 std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice) {
-  return fmt::format("{} used:node={},gpu={},slice={}", without_words(text), node, gpu, slice);
+  return fmt::format("{};used:node={},gpu={},slice={}", without_words(text), node, gpu, slice);
 }
 
 std::string with_reason(std::string_view text, std::string_view words) {
-  return fmt::format("{} waits:{}", without_words(text), words);
+  return fmt::format("{};waits:{}", without_words(text), words);
 }
 
 }  // namespace smartmig

@@ -29,9 +29,9 @@ std::string to_string(const SlurmRequest& request);  // "smartmig:mem=18432M,sli
 // The text with this request in place of the one it holds, or before it.
 std::string with_request(std::string_view text, const SlurmRequest& request);
 
-// The text with where it was put in place of where it was before: "smartmig:mem=... used:node=n1,gpu=0,slice=3g.20gb@4".
+// The text with where it was put in place of where it was before: "smartmig:mem=...;used:node=n1,gpu=0,slice=3g.20gb@4".
 std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice);
-// The text with why it waits, in place of that before and of where it was put: "smartmig:mem=... waits:no slice is free".
+// The text with why it waits, in place of that before and of where it was put: "smartmig:mem=...;waits:no slice is free".
 std::string with_reason(std::string_view text, std::string_view words);
 
 }  // namespace smartmig

@@ -34,6 +34,12 @@ void check_config(const std::map<std::string, std::string>& config, std::vector<
     const bool good = !found.empty() && found != "(null)";
     out.push_back({good, script, good ? found : fmt::format("is not set: deploy/slurm has one")});
   }
+  const std::string scheduler = lower(value("SchedulerParameters"));
+  out.push_back({true, "SchedulerParameters",
+                 scheduler.find("batch_sched_delay=") != std::string::npos
+                     ? value("SchedulerParameters")
+                     : "has no batch_sched_delay: a released job waits up to 3 s for Slurm; batch_sched_delay=0 makes "
+                       "that 1 s"});
   const std::string accounts = value("AccountingStorageType");
   out.push_back(
       {true, "AccountingStorageType",

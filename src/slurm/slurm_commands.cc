@@ -36,6 +36,17 @@ std::string plain(std::string_view text) {
   return out;
 }
 
+// scontrol keeps the quotes of a line as part of the value, but needs them around blanks: a text without any has none.
+std::string value(std::string_view text) {
+  const std::string out = plain(text);
+  return out.empty() || out.find(' ') != std::string::npos ? fmt::format("\"{}\"", out) : out;
+}
+
+// A note with blanks, for a call of its own: as an argument it needs no quotes, so none are kept.
+bool needs_own_call(const SlurmAction& action) {
+  return action.what == SlurmAction::kNote && action.text.find(' ') != std::string::npos;
+}
+
 }  // namespace
 
 std::string scontrol_line(const SlurmAction& action) {
@@ -50,7 +61,7 @@ std::string scontrol_line(const SlurmAction& action) {
     case SlurmAction::kRequeue:
       return fmt::format("requeuehold {}\n", job);
     case SlurmAction::kNote:
-      return fmt::format("update JobId={} AdminComment=\"{}\"\n", job, plain(action.text));
+      return fmt::format("update JobId={} AdminComment={}\n", job, value(action.text));
     case SlurmAction::kAccount:
       // By the name: the number of an array's last task is also the array's, and means all of them here.
       return fmt::format("{}where jobid={} set admincomment=\"{}\"\n", kAccounts, job, plain(action.text));
@@ -70,7 +81,7 @@ std::vector<std::string> scontrol_lines(const std::vector<SlurmAction>& actions)
     const SlurmAction& next = actions[i + 1];
     if (next.what != SlurmAction::kNote || next.job != actions[i].job) continue;
     out.back().pop_back();
-    out.back() += fmt::format(" AdminComment=\"{}\"\n", plain(next.text));
+    out.back() += fmt::format(" AdminComment={}\n", value(next.text));
     ++i;
   }
   return out;
@@ -118,7 +129,16 @@ Result<Ok> SlurmCommands::act(const std::vector<SlurmAction>& actions) {
     last_words_ += words;
     return Ok{};
   };
-  for (const std::string& line : scontrol_lines(actions)) {
+  std::vector<SlurmAction> in_lines;
+  for (const SlurmAction& action : actions) {
+    if (!needs_own_call(action)) {
+      in_lines.push_back(action);
+      continue;
+    }
+    // A refusal is no error: the next snapshot shows what became of it.
+    (void)ask({"scontrol", "update", "JobId=" + to_string(action.job), "AdminComment=" + plain(action.text)});
+  }
+  for (const std::string& line : scontrol_lines(in_lines)) {
     (line.starts_with(kAccounts) ? accounts : orders) += line;
     if (orders.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(orders, {"scontrol"}));
     if (accounts.size() >= kMostInput) SMARTMIG_RETURN_IF_ERROR(send(accounts, {"sacctmgr", "-i"}));

@@ -1,5 +1,6 @@
 // Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is one
-// process; actions go to one scontrol through its standard input, some hundred at a time. Thread rule: free.
+// process; actions go to one scontrol through its standard input, some hundred at a time, but for notes with blanks. Thread
+// rule: free.
 #pragma once
 #include <optional>
 

@@ -184,6 +184,12 @@ TEST(SlurmDependencies, DoubtMeansYesAndAWaitingJobMeansNo) {
 TEST(SlurmCommands, TextsCannotEndALine) {
   EXPECT_EQ(scontrol_line({SlurmAction::kNote, {4, 2}, {}, "a \"b\"\nshutdown\n", 0}),
             "update JobId=4_2 AdminComment=\"a bshutdown\"\n");
+  EXPECT_EQ(scontrol_line({SlurmAction::kNote, {4, 2}, {}, "smartmig:mem=4M;used:\"x\"", 0}),
+            "update JobId=4_2 AdminComment=smartmig:mem=4M;used:x\n")
+      << "scontrol would keep quotes";
+  EXPECT_EQ(scontrol_line({SlurmAction::kAccount, {4, 2}, {}, "joules=7", 4}),
+            "modify job where jobid=4_2 set admincomment=\"joules=7\"\n")
+      << "the number of the last task means the whole array";
   EXPECT_EQ(scontrol_line({SlurmAction::kPin, {4, -1}, "n1", {}, 0}), "update JobId=4 ReqNodeList=n1\n");
 }
 
@@ -195,8 +201,8 @@ TEST(SlurmCommands, APinAndItsNoteAreOneRequest) {
                                             {SlurmAction::kNote, {6, -1}, {}, "other", 0}};
   const std::vector<std::string> lines = scontrol_lines(actions);
   EXPECT_EQ(lines,
-            (std::vector<std::string>{"update JobId=4 ReqNodeList=n1 AdminComment=\"used:x\"\n", "release 4\n",
-                                      "update JobId=5 ReqNodeList=n2\n", "update JobId=6 AdminComment=\"other\"\n"}));
+            (std::vector<std::string>{"update JobId=4 ReqNodeList=n1 AdminComment=used:x\n", "release 4\n",
+                                      "update JobId=5 ReqNodeList=n2\n", "update JobId=6 AdminComment=other\n"}));
   EXPECT_EQ(requests_of(lines), 3u + 1 + 3 + 1);
 }
 

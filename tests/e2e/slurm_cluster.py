@@ -62,7 +62,7 @@ class MigCluster(SlurmWorld):
         super().write_configuration()
         said = self.run(f"{ROOT}/deploy/slurm/install.sh", "all", "--gpus", f"{self.gpus}xa100-40gb", "--nodes", self.nodes[0],
                         "--slurm-dir", f"{self.folder}/etc", "--state", f"{self.folder}/agents", "--units-dir",
-                        f"{self.folder}/units", "--user", "root", "--program", self.program, "--no-start", check=False)
+                        f"{self.folder}/units", "--user", "root", "--program", self.program, "--no-start", "--srun-filter", check=False)
         for script in ("prolog", "task_prolog", "epilog"):
             path = f"{self.folder}/etc/smartmig/{script}.sh"
             check(os.path.exists(path), f"install.sh: {said}")
@@ -86,7 +86,7 @@ class MigCluster(SlurmWorld):
         agents = ",".join(f"{node}=127.0.0.1:{port}" for node, port in self.agent_ports.items())
         self.spawn(name, self.program, "slurm", "serve", "--agents", agents, "--munge-socket",
                    f"{self.folder}/munge/socket", "--state", f"{self.folder}/{name}", "--metrics", f"{self.folder}/{name}.prom",
-                   "--http-port", "0", *options)
+                   "--news", "127.0.0.1:0", "--http-port", "0", *options)
 
     def submit(self, *options, seconds=1.0, step="", code=0, mem=0, user=None, tasks=None):
         job = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, f"{self.folder}/job.sh", str(seconds), step,

@@ -75,6 +75,7 @@ def fresh(site):
         check(os.access(f"{site.folder}/etc/slurm/smartmig/{script}.sh", os.X_OK), f"{script}.sh cannot be run")
     check(site.read("slurm.conf.before-smartmig") == CONF, "the old slurm.conf is not kept")
     check(os.path.exists(f"{site.folder}/etc/systemd/system/smartmig-agent.service"), "no unit of the agent")
+    check(not os.path.exists(f"{site.folder}/etc/slurm/cli_filter.lua"), "a filter that nobody asked for")
     after = site.files()
     said = site.install(*ALL)
     check(site.files() == after, f"a second run changed something:\n{said}")
@@ -86,13 +87,32 @@ def fresh(site):
     check(site.read("slurm.conf.before-smartmig") == CONF, "the oldest slurm.conf is lost")
 
 
+def names(site):
+    """Hooks and services agree about partitions, state and user, whatever they are."""
+    site.install("all", "--gpus", "4xa100-40gb", "--nodes", "node[1-8]", "--user", "daemon", "--partitions", "mig", "--state",
+                 "/srv/agent", "--units-dir", "/units", "--srun-filter")
+    def unit(name):
+        with open(f"{site.folder}/units/{name}.service") as file:
+            return file.read()
+    check(f"ExecStart={site.program} agent --allow daemon --state /srv/agent\n" in unit("smartmig-agent"), unit("smartmig-agent"))
+    check("StateDirectory" not in unit("smartmig-agent"), unit("smartmig-agent"))
+    check("root=/srv/agent " in site.read("smartmig/epilog.sh"), site.read("smartmig/epilog.sh"))
+    check("User=daemon\n" in unit("smartmig-slurm"), unit("smartmig-slurm"))
+    check("CliFilterPlugins=lua\n" in site.read("smartmig.conf") and "mig:" in site.read("cli_filter.lua"), "the filter of srun")
+    site.install("all", "--gpus", "4xa100-40gb", "--nodes", "node[1-8]", "--partitions", "mig,gpu", "--units-dir", "/units", code=3)
+    for name, verb in (("smartmig-agent", "agent --allow slurm"), ("smartmig-slurm", "slurm serve")):
+        check(f"ExecStart={site.program} {verb} --partitions mig,gpu\n" in unit(name), unit(name))
+    check("partitions=mig,gpu " in site.read("smartmig/prolog.sh"), site.read("smartmig/prolog.sh"))
+
+
 def own_things(site):
     """What a site has is named, never replaced."""
     site.write("job_submit.lua", "-- ours\n")
     site.write("gres.conf", "Name=mig Count=3\n")
     said = site.install(*ALL, code=3)
     for words in ("Prolog=/opt/check.sh is your own script: call /etc/slurm/smartmig/prolog.sh from it",
-                  "make it JobSubmitPlugins=throttle,lua", "make it SchedulerParameters=bf_interval=2,nohold_on_prolog_fail",
+                  "make it JobSubmitPlugins=throttle,lua",
+                  "make it SchedulerParameters=bf_interval=2,nohold_on_prolog_fail,batch_sched_delay=0",
                   "has another Gres: add mig:32 to it", "job_submit.lua is your own", "has other lines with Name=mig",
                   "left to you"):
         check(words in said, f"'{words}' is not in\n{said}")
@@ -103,7 +123,7 @@ def own_things(site):
 
 
 def calls(site):
-    for options, words in (((), "controller, node or all?"), (("all",), "which GPUs"), (("all", "--gpus"), "needs a value"),
+    for options, words in (((), "controller, node, login or all?"), (("all",), "which GPUs"), (("all", "--gpus"), "needs a value"),
                            (("all", "--gpus", "4xa100-40gb"), "which nodes"), (("everything",), "not understood")):
         check(words in site.install(*options, code=2), f"{options}: not '{words}'")
     check("--dry-run" in site.install("--help"), "--help")
@@ -122,7 +142,7 @@ def main():
         "Prolog=/opt/check.sh # ours\njobsubmitplugins = throttle\nSchedulerParameters=bf_interval=2\n")
     scratch = tempfile.mkdtemp(prefix="smartmig-install-")
     try:
-        for number, (test, conf) in enumerate(((fresh, CONF), (own_things, theirs), (calls, CONF))):
+        for number, (test, conf) in enumerate(((fresh, CONF), (names, CONF), (own_things, theirs), (calls, CONF))):
             test(Site(program, f"{scratch}/{number}", conf))
     except AssertionError as failed:
         print(f"FAILED: {failed}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A real Slurm on loopback with emulated A100s, an agent on each node and a controller: jobs by sbatch and srun, checked
-from inside, and faults: tests/e2e/slurm_test.py BUILD-DIRECTORY [--soak] [--keep] [--accounts-if-possible].
+from inside, and faults: tests/e2e/slurm_test.py BUILD-DIRECTORY [--soak] [--keep] [--accounts-if-possible] [--only=outage|nodes|srun|arrays].
 --soak needs Slurm's accounts; with --accounts-if-possible it takes slurmctld's word for the states where slurmdbd does not run."""
 import collections
 import json
@@ -15,8 +15,13 @@ import time
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 import slurm_world
+import slurm_faults
 from slurm_cluster import MEMORY, MigCluster, check, lines_of
+from slurm_judge import Judge
 from slurm_pages import page_is_served, seen_in_view
+
+
+OUTAGE_S = 150  # of slurmctld in the soak
 
 
 def all_ended(world):
@@ -311,11 +316,12 @@ def devices_are_handed_over(world):
     world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "their end")
 
 
-def small(world, rng):
+def small(world, rng, judge):
     refusals(world)
     shadow(world)
     found = {one["what"]: one for one in checked(world)["findings"]}
     check(found["JobSubmitPlugins"]["good"] and "does not answer" in found["node n1"]["words"], f"slurm check: {found}")
+    check(not found["agents"]["good"] and not found["device files"]["good"], f"slurm check without agents: {found}")
     for node in world.nodes:
         world.start_agent(node)
     world.start_controller()
@@ -343,12 +349,15 @@ def small(world, rng):
     world.start_agent(other)
     mixed_jobs(world, 6, rng)
     world.wait(lambda: all_ended(world), "the end of all jobs", 120)
+    slurm_faults.nodes_are_chosen_by_their_jobs(world)
+    slurm_faults.srun_takes_a_profile(world)
+    through = slurm_faults.slurmctld_is_away(world, judge, 30)
     devices_are_handed_over(world)
     page_is_served(world)
     out_of_memory(world)
     agent_hangs_in_a_reshape(world)
     again = prolog_fails_once(world)
-    shapes = verify(world, may_restart=again)
+    shapes = verify(world, may_restart=[*again, *through])
     check(len(shapes) >= 3, f"slices of one or two sizes only: {shapes}")
     world.wait(lambda: healthy(world), "nodes that take jobs")
     for name in world.expected:
@@ -405,7 +414,7 @@ def faults_of(world, rng):
 
     def slurmctld_restarts():
         world.kill("slurmctld")
-        time.sleep(2)
+        time.sleep(OUTAGE_S)
         world.start_slurmctld()
         world.wait(lambda: "UP" in world.run("scontrol", "ping", check=False), "slurmctld")
 
@@ -444,7 +453,7 @@ def accounts(world):
     return {row[0]: row[1:] for row in (line.split("|") for line in rows)}
 
 
-def soak(world, rng, count):
+def soak(world, rng, count, judge):
     for node in world.nodes:
         world.start_agent(node)
     world.start_controller()
@@ -468,6 +477,9 @@ def soak(world, rng, count):
     states = accounts(world) if world.accounts else {name: [job["job_state"], job["admin_comment"]] for name, job in world.jobs().items()}
     for name, wanted in world.expected.items():
         check(states[name][0] in wanted["state"].split("|"), f"sacct has job {name} as {states[name]}")
+    slurm_faults.slurmctld_is_away(world, judge, OUTAGE_S)
+    if world.accounts:
+        slurm_faults.array_accounts(world, accounts)
     alone = without_a_controller(world)
     starving = [name for name, wanted in world.expected.items() if "|" in wanted["state"]]
     fed = sum(states[name][0] == "COMPLETED" for name in starving)
@@ -480,25 +492,42 @@ def soak(world, rng, count):
             f"slices {', '.join(sorted(shapes))}")
 
 
+PARTS = {
+    "outage": lambda world, judge: slurm_faults.slurmctld_is_away(world, judge, 30),
+    "nodes": lambda world, judge: slurm_faults.nodes_are_chosen_by_their_jobs(world),
+    "srun": lambda world, judge: slurm_faults.srun_takes_a_profile(world),
+    "arrays": lambda world, judge: slurm_faults.array_accounts(world, accounts),
+}
+
+
 def main():
+    only = next((a[7:] for a in sys.argv if a.startswith("--only=")), None)
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     if len(arguments) != 1:
         print(__doc__)
         return 2
     whole = "--soak" in sys.argv
     with_accounts = "if possible" if "--accounts-if-possible" in sys.argv else True
-    why_not = slurm_world.missing(accounts=whole)
+    why_not = slurm_world.missing(accounts=whole or only == "arrays")
     if why_not:
         print(f"skipped: no Slurm here: {why_not}")
         return 77
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
     folder = tempfile.mkdtemp(prefix="smartmig-slurm-")
     world = MigCluster(os.path.abspath(arguments[0]), folder, nodes=4, gpus=4 if whole else 2,
-                       accounts=whole and with_accounts)
+                       accounts=(whole or only == "arrays") and with_accounts)
     try:
         world.start()
         rng = random.Random(seed)
-        print(soak(world, rng, int(os.environ.get("JOBS", 500))) if whole else small(world, rng))
+        with Judge(world.conf) as judge:
+            if only:
+                for node in world.nodes:
+                    world.start_agent(node)
+                world.start_controller()
+                print(only, PARTS[only](world, judge))
+            else:
+                print(soak(world, rng, int(os.environ.get("JOBS", 500)), judge) if whole else small(world, rng, judge))
+        judge.check()
         passed = True
     except (AssertionError, subprocess.SubprocessError) as failed:
         passed = False

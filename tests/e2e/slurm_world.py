@@ -103,8 +103,9 @@ class SlurmWorld:
                       f"AccountingStoragePort={self.dbd_port}", "AccountingStoreFlags=job_comment",
                       f"AccountingStoragePass={self.folder}/munge/socket"]
         for name, port in zip(self.nodes, self.node_ports):
+            feature = "Feature=big " if name == self.nodes[-1] else ""
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=100000 "
-                         f"Gres={self.gres_of(name)}")
+                         f"{feature}Gres={self.gres_of(name)}")
         lines += [f"PartitionName=mig Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP",
                   f"PartitionName=plain Nodes={','.join(self.nodes)} MaxTime=INFINITE State=UP", self.fragment]
         with open(self.conf, "w") as conf:
