@@ -106,8 +106,7 @@ Result<Ok> Store::create(const std::string& directory, const MachineSpec& spec, 
     if (!filled) return filled;
     const bool placed = replace ? ::rename(temporary.c_str(), path.c_str()) == 0
                                 : ::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST;
-    if (!placed)
-      return io_error("{}: cannot be made: {}", path, std::strerror(errno));
+    if (!placed) return io_error("{}: cannot be made: {}", path, std::strerror(errno));
     return Ok{};
   };
   auto result = finish();

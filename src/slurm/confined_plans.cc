@@ -33,9 +33,10 @@ void ConfinedPlans::forget() {
 
 // The node where the running jobs end first, of those that the job may ever use.
 void ConfinedPlans::keep_a_node(const Cluster& cluster, const std::vector<Part>& parts, const Asked& where) {
-  const bool waits = keeper_ != kNoJob && std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
-                       return part.confined && std::find(part.jobs.begin(), part.jobs.end(), keeper_) != part.jobs.end();
-                     });
+  const bool waits =
+      keeper_ != kNoJob && std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+        return part.confined && std::find(part.jobs.begin(), part.jobs.end(), keeper_) != part.jobs.end();
+      });
   if (waits) return;
   forget();
   if (parts.empty() || !parts.front().confined) return;
@@ -53,9 +54,9 @@ void ConfinedPlans::keep_a_node(const Cluster& cluster, const std::vector<Part>&
   }
   if (ends.empty()) return;
   keeper_ = oldest;
-  kept_node_ =
-      std::min_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
-          ->first;
+  kept_node_ = std::min_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
+                 return a.second < b.second;
+               })->first;
 }
 
 // What is legal beside the earlier parts.
@@ -63,7 +64,8 @@ void ConfinedPlans::take(const Plan& planned, const Part& part, const Gpus& open
   const Time now = view.now();
   plan.look_again = std::min(plan.look_again, planned.look_again);
   for (const JobId job : planned.stops) {
-    const bool started_now = std::any_of(plan.starts.begin(), plan.starts.end(), [&](const Start& s) { return s.job == job; });
+    const bool started_now =
+        std::any_of(plan.starts.begin(), plan.starts.end(), [&](const Start& s) { return s.job == job; });
     if (started_now || view.refusal_of_stop(job) != Refusal::kNone || !open[index(view.state(job).gpu)]) continue;
     view.apply(Event::stopped(now, job));
     plan.stops.push_back(job);

@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -76,8 +77,8 @@ class SlurmController {
     Time reshape_limit = Time(60'000'000);        // a GPU whose agent takes longer is left alone until it is done
     std::string metrics_file;                     // for Prometheus; empty: none
     std::function<void(const std::string&)> say;  // words for the log; empty: none
-    std::string news_address;           // where agents tell of ends; empty: they are asked
-    EndedJobs* ended = nullptr;         // what came there
+    std::string news_address;                     // where agents tell of ends; empty: they are asked
+    EndedJobs* ended = nullptr;                   // what came there
     SlurmPast* past = nullptr;  // what a page asks of the time before (slurm_service.h); null: nobody does
     std::function<void(SlurmController&)> attend;  // called in every step: who asks is answered; empty: nobody does
   };
@@ -132,19 +133,19 @@ class SlurmController {
     Way way = Way::kWaiting;
     GpuId gpu = kNoGpu;
     PlacementId where = kNoPlacement;
-    UnixTime since{};       // on this way, or since an action was asked for again
-    UnixTime given{};       // when it was first released for the slice it has
-    std::uint64_t given_look = 0;  // the number of the last snapshot before its release
-    UnixTime missing{};     // since when Slurm's replies lack it; 0: they have it
-    bool asked_over = false;  // its agent is being asked whether it is over
-    std::string asked_node;   // of -w
-    std::string needs;        // node_needs()
+    UnixTime since{};                  // on this way, or since an action was asked for again
+    UnixTime given{};                  // when it was first released for the slice it has
+    std::uint64_t given_look = 0;      // the number of the last snapshot before its release
+    UnixTime missing{};                // since when Slurm's replies lack it; 0: they have it
+    bool asked_over = false;           // its agent is being asked whether it is over
+    std::string asked_node;            // of -w
+    std::string needs;                 // node_needs()
     std::shared_ptr<const Gpus> ever;  // where it may run; null: everywhere
     std::uint64_t ever_of = 0;         // the version of the nodes' facts that this is by
     std::map<std::string, Bar> barred;
-    std::string nowhere;      // why no node may run it; empty: some may
+    std::string nowhere;        // why no node may run it; empty: some may
     int cpus = 0, mem_mib = 0;  // that it takes of its node
-    std::string told;         // to its owner, why it waits
+    std::string told;           // to its owner, why it waits
     UnixTime told_at{};
     UnixTime not_before{};  // after a start that came to nothing
     Time pause{};
@@ -291,9 +292,9 @@ class SlurmController {
     std::shared_ptr<const Gpus> ever;  // null: everywhere
     std::string nowhere;               // why no node may run it
   };
-  std::map<std::string, Places> places_;                    // by Tracked::needs
+  std::map<std::string, Places> places_;                   // by Tracked::needs
   std::map<std::string, ConfinedPlans::Where> where_now_;  // likewise, of the decision under way
-  std::uint64_t facts_ = 1;  // version of what is known of the nodes
+  std::uint64_t facts_ = 1;                                // version of what is known of the nodes
   std::vector<SlurmAction> actions_;
   std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
   Plan plan_;

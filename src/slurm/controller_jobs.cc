@@ -14,7 +14,7 @@ constexpr Time kDeadlineMoves{60'000'000};  // a presented deadline that moves b
 constexpr Time kStopRepeat{30'000'000};
 constexpr Time kDependencyPause{20'000'000};
 constexpr Time kGrowing{10'000'000};  // within it a failed job is requeued for want of memory, or stays failed
-constexpr Time kMissing{30'000'000};   // so long a job is waited for that Slurm's replies lack
+constexpr Time kMissing{30'000'000};  // so long a job is waited for that Slurm's replies lack
 constexpr Time kAskOverAgain{10'000'000};
 constexpr int kStopSignal = SIGTERM;  // what a requeue sends: a job that says `restart=` saves at it
 
@@ -69,7 +69,8 @@ void SlurmController::see_jobs(const std::vector<SlurmJob>& jobs) {
   ++look_;
   const SlurmDependencies dependencies(jobs, now() - kGrowing);
   for (const SlurmJob& job : jobs) see(job, dependencies);
-  for (const auto& [number, slice] : std::exchange(left_, {})) give_back(gpus_[slice.first].node, number, GpuId(slice.first));
+  for (const auto& [number, slice] : std::exchange(left_, {}))
+    give_back(gpus_[slice.first].node, number, GpuId(slice.first));
   see_missing();
   // Of an array no more tasks than its owner lets run at once.
   std::map<std::uint32_t, int> busy;
@@ -104,9 +105,10 @@ void SlurmController::see_missing() {
   if ((lost > 0) != doubts_) {
     doubts_ = lost > 0;
     counts_.doubts += doubts_;
-    say(doubts_ ? fmt::format("Slurm's reply lacks {} of {} jobs that have slices: they keep them until their agents say that "
-                              "they are over",
-                              lost, with_slice)
+    say(doubts_ ? fmt::format(
+                      "Slurm's reply lacks {} of {} jobs that have slices: they keep them until their agents say that "
+                      "they are over",
+                      lost, with_slice)
                 : "Slurm's reply has all jobs again");
   }
   for (const SlurmJobName& name : gone) ended(jobs_[name]);

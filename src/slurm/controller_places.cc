@@ -61,7 +61,11 @@ bool SlurmController::has_room(const Node& node, const Tracked& job) const {
 // not start it are tried when nothing else is left.
 ConfinedPlans::Where SlurmController::where(JobId row) {
   Tracked* job = find(session_->belief().record(row));
-  if (!job || !nowhere(*job).empty()) return {};
+  if (!job) return {};
+  if (!nowhere(*job).empty()) {
+    const auto none = std::make_shared<const Gpus>(gpus_.size(), false);
+    return {none, none};
+  }
   if (job->barred.empty())
     if (const auto known = where_now_.find(job->needs); known != where_now_.end()) return known->second;
   const auto may = [&](const Node& node) { return !job->ever || (*job->ever)[index(node.gpus.front())]; };

@@ -15,8 +15,8 @@ namespace smartmig {
 
 Result<FolderWatch> FolderWatch::open(const std::string& folder) {
   FolderWatch watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (watch.fd_ < 0 ||
-      ::inotify_add_watch(watch.fd_, folder.c_str(), IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR) < 0)
+  if (watch.fd_ < 0 || ::inotify_add_watch(watch.fd_, folder.c_str(),
+                                           IN_CREATE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR) < 0)
     return io_error("cannot watch {}: {}", folder, std::strerror(errno));
   return watch;
 }

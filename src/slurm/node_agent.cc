@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",     "uid",
+constexpr const char* kAgentKeys[] = {"v",   "node",  "op",     "epoch", "leader", "job",      "uid",
                                       "gpu", "slice", "create", "id",    "logs",   "patterns", "news"};
 constexpr std::chrono::seconds kOperationPatience{3};  // of a start on a GPU that is being reshaped
 

@@ -71,7 +71,7 @@ class NodeAgent {
   NodeAgent(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, Options options, SliceBook book)
       : driver_(driver), reshaper_(reshaper), clock_(clock), options_(std::move(options)), book_(std::move(book)) {}
   Result<Json> answer(const JsonObject& request);
-  Result<Ok> is_over(std::uint32_t job);                     // kBusy: Epilog has not marked it, and it lives
+  Result<Ok> is_over(std::uint32_t job);                    // kBusy: Epilog has not marked it, and it lives
   Result<Ok> is_unused(Gpu& gpu, GpuId id, PlacementId p);  // kBusy: a process is on that slice
   Result<Json> status();
   Result<Ok> lead(const JsonObject& request);

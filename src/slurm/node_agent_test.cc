@@ -83,8 +83,7 @@ TEST(SlurmNodeAgent, TellsTheControllerOnceOfEachEnd) {
   one.epilog(7);
   one.agent->tell_ended();
   EXPECT_TRUE(one.told.empty()) << "nobody has asked for it";
-  const std::string status =
-      R"({"v":1,"node":"n1","id":1,"op":"status","epoch":5,"leader":"a","news":"host:6822"})";
+  const std::string status = R"({"v":1,"node":"n1","id":1,"op":"status","epoch":5,"leader":"a","news":"host:6822"})";
   EXPECT_NE(one.agent->handle(status, 0).find("\"ok\":true"), std::string::npos);
   one.agent->tell_ended();
   one.agent->tell_ended();

@@ -13,14 +13,15 @@ TEST(SlurmHostList, IsTakenApart) {
   EXPECT_EQ(*expand_host_list("n[1-3,05],login1"), (Names{"n1", "n2", "n3", "n05", "login1"}));
   EXPECT_EQ(*expand_host_list("r[1-2]n[08-10]x"), (Names{"r1n08x", "r1n09x", "r1n10x", "r2n08x", "r2n09x", "r2n10x"}));
   for (const char* none : {"", "(null)", "None"}) EXPECT_TRUE(expand_host_list(none)->empty()) << none;
-  for (const char* bad : {"n[1-3", "n1]", "n[3-1]", "n[a]", "n[]", "n[1-999999999]"}) EXPECT_FALSE(expand_host_list(bad)) << bad;
+  for (const char* bad : {"n[1-3", "n1]", "n[3-1]", "n[a]", "n[]", "n[1-999999999]"})
+    EXPECT_FALSE(expand_host_list(bad)) << bad;
   EXPECT_FALSE(expand_host_list("n[0-99]m[0-99]", 1000));
 }
 
 TEST(SlurmNodeChoice, FeaturesAsSlurmWritesThem) {
   const Names has{"big", "r1"};
-  for (const char* yes : {"", "big", "big&r1", "small|big", "(small|big)&r1", "[r1|r2]", "big*2", " big & r1 ", "big&", "(((",
-                          "big)"})
+  for (const char* yes :
+       {"", "big", "big&r1", "small|big", "(small|big)&r1", "[r1|r2]", "big*2", " big & r1 ", "big&", "(((", "big)"})
     EXPECT_TRUE(features_allow(yes, has)) << yes;
   for (const char* no : {"small", "big&small", "(big|small)&r2", "[r2|r3]", "small*2", "bi"})
     EXPECT_FALSE(features_allow(no, has)) << no;

@@ -25,8 +25,7 @@ Result<Ok> make_private_folder(const std::string& path) {
   if (failed) return io_error("cannot look at {}", path);
   if (there.st_uid != 0 && there.st_uid != ::geteuid())
     return no_permission("{} belongs to user {}: give it to the user of this program", path, there.st_uid);
-  if (there.st_mode & (S_IWGRP | S_IWOTH))
-    return no_permission("others may write to {}: chmod go-w {}", path, path);
+  if (there.st_mode & (S_IWGRP | S_IWOTH)) return no_permission("others may write to {}: chmod go-w {}", path, path);
   return Ok{};
 }
 

@@ -53,7 +53,7 @@ Result<std::vector<SlurmNode>> ShadowCluster::nodes() {
   for (SlurmNode& node : nodes) {
     boards_.try_emplace(node.name, fresh_);
     node.units = 1;
-    node.reason.clear();                        // nothing is to be done about it
+    node.reason.clear();                       // nothing is to be done about it
     node.cpus_taken = node.mem_taken_mib = 0;  // by jobs that this shadow places anew
   }
   return nodes;

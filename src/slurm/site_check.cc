@@ -82,8 +82,9 @@ SiteFinding check_devices(const SiteFacts& facts) {
     if (status && !status->value("fence", false)) without += (without.empty() ? "" : ", ") + node;
   }
   if (!silent.empty())
-    return {false, "device files",
-            fmt::format("not known: the agents of {} do not answer, so what their jobs may open cannot be told", silent)};
+    return {
+        false, "device files",
+        fmt::format("not known: the agents of {} do not answer, so what their jobs may open cannot be told", silent)};
   const bool constrained = constrains_devices(facts.config);
   if (!constrained && without.empty() && !facts.agents.empty())
     return {true, "device files", "agents fence jobs in (--fence on) where they find Slurm's cgroups"};
@@ -126,7 +127,8 @@ std::vector<SiteFinding> check_site(const SiteFacts& facts) {
   check_config(facts.config, out);
   out.push_back(check_devices(facts));
   if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});
-  const bool any_answers = std::any_of(facts.agents.begin(), facts.agents.end(), [](const auto& one) { return bool(one.second); });
+  const bool any_answers =
+      std::any_of(facts.agents.begin(), facts.agents.end(), [](const auto& one) { return bool(one.second); });
   if (!any_answers)
     out.push_back({false, "agents", "none answers: no job can get a slice. Is `smartmig agent` running on the nodes?"});
   for (const SlurmNode& node : facts.nodes) {

@@ -12,7 +12,7 @@ constexpr std::size_t kMostOutput = std::size_t(1) << 30;
 constexpr std::size_t kMostInput = 32'000;  // what a pipe takes without waiting
 constexpr Time kLimit{30'000'000};
 constexpr const char* kAccounts = "modify job ";  // what sacctmgr is told
-constexpr const char* kNodeFormat =  // parse_sinfo
+constexpr const char* kNodeFormat =               // parse_sinfo
     "NodeList:256|,StateLong:64|,NodeAddr:256|,Gres:512|,PartitionName:256|,features_act:2048|,CPUsState:64|,Memory:32|,"
     "AllocMem:32|,Reason:512";
 
@@ -112,7 +112,8 @@ Result<std::vector<SlurmNode>> SlurmCommands::nodes() {
   if (!counts_memory_) {
     SMARTMIG_TRY(const std::string config, slurm_config_text());
     const auto parameters = config.find("SelectTypeParameters");
-    const std::string_view line = parameters == config.npos ? std::string_view() : std::string_view(config).substr(parameters);
+    const std::string_view line =
+        parameters == config.npos ? std::string_view() : std::string_view(config).substr(parameters);
     counts_memory_ = lower(line.substr(0, line.find('\n'))).find("memory") != std::string::npos;
   }
   if (!*counts_memory_)

@@ -213,7 +213,8 @@ Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (trim(line).empty()) continue;
     const auto fields = split(line, '|');
-    if (fields.size() < kNodeFields) return io_error("sinfo printed '{}', which has not {} fields", trim(line), kNodeFields);
+    if (fields.size() < kNodeFields)
+      return io_error("sinfo printed '{}', which has not {} fields", trim(line), kNodeFields);
     const auto field = [&](std::size_t i) { return trim(fields[i]); };
     std::string_view partition = field(4);
     if (partition.ends_with('*')) partition.remove_suffix(1);  // the default one

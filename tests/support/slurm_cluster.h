@@ -43,7 +43,7 @@ class FakeSlurm : public Slurm, public Agents {
     Time length{};
     int mem_mib = 0;
     bool fails = false;
-    int needs_mib = 0;  // on a slice with less it fails, and its output says why
+    int needs_mib = 0;                 // on a slice with less it fails, and its output says why
     std::set<std::string> refused_by;  // nodes where Slurm finds bad constraints
     int starts = 0, finishes = 0;
   };

@@ -128,8 +128,9 @@ int run_slurm(const Arguments& arguments) {
   command.option("--http-port", http_port, "PORT", "serve: --http at another port of 127.0.0.1; 0: any free one");
   command.option("--metrics", options.metrics, "FILE",
                  "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
-  command.option("--news", options.news, "ADDRESS",
-                 "serve: where agents tell of jobs that are over, at the address that they reach it by; empty: they are asked");
+  command.option(
+      "--news", options.news, "ADDRESS",
+      "serve: where agents tell of jobs that are over, at an address that they reach; empty: they are asked");
   command.flag("--json", options.json, "check: as JSON");
   command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: of a node, such as 4xa100-40gb");
   command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");
