@@ -37,7 +37,7 @@ FOREIGN_PAGES = {"memory.md": {"model_name_or_path", "fp16", "bf16", "optim", "g
                                "max-model-len", "dtype", "quantization", "gpu-memory-utilization", "model-id", "max-total-tokens",
                                "quantize", "amp", "opt", "n_layer", "n_head", "n_embd"},
                  "queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
-                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "slurm.md": {"comment", "deadline", "no-requeue"},
+                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "slurm.md": {"comment", "deadline", "no-requeue", "exclusive", "program", "srun-filter"},
                  "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
 
 complaints = []
