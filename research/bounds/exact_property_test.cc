@@ -53,7 +53,7 @@ Queue random_queue(std::uint64_t seed, std::size_t most_jobs, std::size_t most_g
 
 const char* const kPolicies[] = {"none+edf",        "static[3]+cedf", "static[5]+edf",
                                  "static[8]+met-w", "static[12]+edf", "static[2]+llf-fast"};
-constexpr double kTolerance = 1e-6;  // microseconds of rounding at each change of size
+constexpr double kRounding = 1e-6;  // microseconds of rounding at each change of size
 
 TEST(ExactProperty, BoundsOptimumPolicies) {
   double widest = 0, reached = 0, optima = 0;
@@ -67,17 +67,17 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
       return exact_optimum(platform, jobs, {energy, tardiness, 1, {60, 200}}).value();
     };
     const ExactOptimum et = enclose(kExactA, 1), energy = enclose(1, 0), tardiness = enclose(0, 1);
-    for (const ExactOptimum* e : {&et, &energy, &tardiness}) ASSERT_LE(e->lower, e->upper + kTolerance);
+    for (const ExactOptimum* e : {&et, &energy, &tardiness}) ASSERT_LE(e->lower, e->upper + kRounding);
     // Together they cost no less than apart.
-    ASSERT_LE(kExactA * energy.lower + tardiness.lower, et.upper + kTolerance);
+    ASSERT_LE(kExactA * energy.lower + tardiness.lower, et.upper + kRounding);
     widest = std::max(widest, et.upper / std::max(1e-9, et.lower) - 1);
     const auto lagrangian = [&](Objective objective) {
       return make_certificate(platform, jobs, objective, kExactA, {0.5, {}}).value().bound;
     };
     const double et_bound = lagrangian(Objective::kEt);
-    ASSERT_LE(et_bound, et.upper * (1 + kTolerance));
-    ASSERT_LE(lagrangian(Objective::kEnergy), energy.upper * (1 + kTolerance));
-    ASSERT_LE(lagrangian(Objective::kTardiness), tardiness.upper + kTolerance);
+    ASSERT_LE(et_bound, et.upper * (1 + kRounding));
+    ASSERT_LE(lagrangian(Objective::kEnergy), energy.upper * (1 + kRounding));
+    ASSERT_LE(lagrangian(Objective::kTardiness), tardiness.upper + kRounding);
     reached += et_bound;
     optima += et.upper;
     const auto paper_energy = paper_energy_bound_joules(platform, jobs);
@@ -87,11 +87,11 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
       ASSERT_TRUE(paper_energy);
     }
     if (paper_energy) {
-      ASSERT_LE(watt_minutes(*paper_energy), energy.upper * (1 + kTolerance));
-      ASSERT_LE(paper_tardiness->mean_min, tardiness.upper + kTolerance);
+      ASSERT_LE(watt_minutes(*paper_energy), energy.upper * (1 + kRounding));
+      ASSERT_LE(paper_tardiness->mean_min, tardiness.upper + kRounding);
       const auto runs = tardiness_bound(platform, jobs, {0.5, 0, {}, false, {60, 0}, 200, 8});
       ASSERT_TRUE(runs);
-      ASSERT_LE(runs->mean_min, tardiness.upper + kTolerance);
+      ASSERT_LE(runs->mean_min, tardiness.upper + kRounding);
     }
     for (const char* policy : kPolicies)
       for (const auto kind : {CostModel::kPaper, CostModel::kHardware}) {
@@ -99,9 +99,9 @@ TEST(ExactProperty, BoundsOptimumPolicies) {
         const auto run = run_day(queue.setting, contender_of(policy, {}), queue.day);
         ASSERT_TRUE(run) << run.error().what;
         SCOPED_TRACE(fmt::format("{}, {} costs", policy, queue.setting.cost.name()));
-        ASSERT_LE(et.lower, run->et_sum * (1 + kTolerance) + kTolerance);
-        ASSERT_LE(energy.lower, run->energy_wmin * (1 + kTolerance));
-        ASSERT_LE(tardiness.lower, run->mean_tardiness_min + kTolerance);
+        ASSERT_LE(et.lower, run->et_sum * (1 + kRounding) + kRounding);
+        ASSERT_LE(energy.lower, run->energy_wmin * (1 + kRounding));
+        ASSERT_LE(tardiness.lower, run->mean_tardiness_min + kRounding);
       }
   }
   EXPECT_LT(widest, 0.5);  // the interval says something
@@ -125,21 +125,21 @@ TEST(TardinessProperty, BoundBelowEveryPolicy) {
       SCOPED_TRACE(policy);
       const Contender contender = contender_of(policy, {});
       const double value = run_day(queue.setting, contender, queue.day).value().mean_tardiness_min;
-      ASSERT_LE(any.mean_min, value + kTolerance);
-      ASSERT_LE(short_horizon.mean_min, value + kTolerance);
+      ASSERT_LE(any.mean_min, value + kRounding);
+      ASSERT_LE(short_horizon.mean_min, value + kRounding);
       if (contender.options.layouts.empty()) continue;
       const Shape shape = parse_shape(*platform.models()[0].gpu, contender.options.layouts).value();
       const std::vector<Shape> layouts(platform.gpus(), shape);
       const TardinessBound linear = tardiness_bound(platform, jobs, {0.5, 0, layouts, false, limits}).value();
       const TardinessBound own = tardiness_bound(platform, jobs, {0.5, 0, layouts, true, limits}).value();
-      ASSERT_LE(linear.mean_min, value + kTolerance);
-      ASSERT_LE(own.mean_min, value + kTolerance);
+      ASSERT_LE(linear.mean_min, value + kRounding);
+      ASSERT_LE(own.mean_min, value + kRounding);
       for (const bool own_speeds : {false, true}) {
         const TardinessBound runs =
             tardiness_bound(platform, jobs, {0.5, 0, layouts, own_speeds, limits, 200, 8}).value();
-        ASSERT_LE(runs.mean_min, value + kTolerance);
-        ASSERT_LE(runs.mean_min, runs.schedule_min + kTolerance);
-        ASSERT_GE(runs.mean_min, (own_speeds ? own : linear).mean_min - kTolerance);
+        ASSERT_LE(runs.mean_min, value + kRounding);
+        ASSERT_LE(runs.mean_min, runs.schedule_min + kRounding);
+        ASSERT_GE(runs.mean_min, (own_speeds ? own : linear).mean_min - kRounding);
       }
     }
   }

@@ -23,8 +23,9 @@ TEST(RecordedLlm, CasesAreExactOrNotMade) {
       EXPECT_EQ(one.earlier.empty(), !earlier);
       for (const RecordedRun* past : one.earlier) EXPECT_NE(past->input, one.run->input) << past->name;
       one.failed() ? ++failed : ++fits;
-      if (!one.failed())
+      if (!one.failed()) {
         for (const RecordedRun::Point& p : one.run->points) EXPECT_LE(p.device_mib, one.limit_mib) << one.run->name;
+      }
     }
   EXPECT_GT(failed, 100);
   EXPECT_GT(fits, 100);
