@@ -22,7 +22,7 @@ may[serve]="$down policy sim report bound eval live"
 may[slurm]="$down policy sim report bound eval live serve"
 may[cli]="$down policy sim report bound eval learn live serve slurm"
 may[main.cc]='cli'
-may[demo_main.cc]='cli'
+may[demo_main.cc]='cli model'
 
 failed=0
 includes=0
