@@ -1,7 +1,7 @@
-# smartmig_embed(target folder...): every .csv, .toml, .json, .policy, .js and .css file below the folders becomes a string inside
-# the program, so that one binary carries its tables and the drawing code of its reports. Read back with
-# embedded_file("gpus.csv") from base/embedded.h: names are relative to their folder.
-function(smartmig_embed target)
+# smartmig_embed(target function folder...): every .csv, .toml, .json, .policy, .js and .css file below the folders becomes a string inside
+# the program, so that one binary carries its tables and the drawing code of its reports. They are read back by the
+# function smartmig::FUNCTION() (base/embedded.h): names are relative to their folder.
+function(smartmig_embed target function)
   set(assembly "  .section .rodata\n")
   set(entries "")
   set(declarations "")
@@ -13,10 +13,10 @@ function(smartmig_embed target)
          ${root}/*.policy ${root}/*.js ${root}/*.css)
     list(SORT files)
     foreach(file ${files})
-      string(APPEND assembly "  .global sm_data_${index}\n  .global sm_data_end_${index}\nsm_data_${index}:\n"
-                             "  .incbin \"${root}/${file}\"\nsm_data_end_${index}:\n  .byte 0\n")
-      string(APPEND declarations "extern \"C\" const char sm_data_${index}[], sm_data_end_${index}[];\n")
-      string(APPEND entries "    {\"${file}\", sm_data_${index}, sm_data_end_${index}},\n")
+      string(APPEND assembly "  .global ${target}_data_${index}\n  .global ${target}_end_${index}\n${target}_data_${index}:\n"
+                             "  .incbin \"${root}/${file}\"\n${target}_end_${index}:\n  .byte 0\n")
+      string(APPEND declarations "extern \"C\" const char ${target}_data_${index}[], ${target}_end_${index}[];\n")
+      string(APPEND entries "    {\"${file}\", ${target}_data_${index}, ${target}_end_${index}},\n")
       list(APPEND depends ${root}/${file})
       math(EXPR index "${index} + 1")
     endforeach()
@@ -28,7 +28,7 @@ function(smartmig_embed target)
 #include \"base/embedded.h\"
 ${declarations}
 namespace smartmig {
-std::span<const EmbeddedFile> embedded_files() {
+std::span<const EmbeddedFile> ${function}() {
   static const EmbeddedFile files[] = {
 ${entries}    {nullptr, nullptr, nullptr}};
   return {files, ${index}};

@@ -1,7 +1,7 @@
 # smartmig_unity(target): with SMARTMIG_UNITY the sources of one library are compiled together, in parts of at most
 # SMARTMIG_UNITY_KB and of about equal size. Most of a small file's compile time is its headers, so a clean build takes a
-# third (docs/decisions). Files of different folders of src/ never meet in one part: names in unnamed namespaces need
-# to be unique below their folder of src/ only. A file with compile options of its own stays alone.
+# third (docs/decisions). Files of different folders of src/ or research/ never meet in one part: names in unnamed
+# namespaces need to be unique below their folder only. A file with compile options of its own stays alone.
 option(SMARTMIG_UNITY "compile many sources as one: clean builds take a third, small changes longer" OFF)
 set(SMARTMIG_UNITY_KB 160 CACHE STRING "kB of source compiled as one with SMARTMIG_UNITY")
 if(SMARTMIG_UNITY)
@@ -12,7 +12,7 @@ endif()
 # The folder whose sources may be compiled together: src/serve/http/api.cc belongs to src_serve, tests/e2e/x.cc to tests_e2e.
 function(smartmig_unity_folder path result)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${path})
-  string(REGEX MATCH "^((src|tests)/)?[^/]+" folder ${folder})
+  string(REGEX MATCH "^((src|research|tests)/)?[^/]+" folder ${folder})
   string(REPLACE "/" "_" folder ${folder})
   set(${result} ${folder} PARENT_SCOPE)
 endfunction()

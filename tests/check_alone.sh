@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every source of src/ and bench/ compiles alone, without warnings: check_alone.sh [FILE...]. The builds compile whole folders
+# Every source of src/, research/ and bench/ compiles alone, without warnings: check_alone.sh [FILE...]. The builds compile whole folders
 # together, where a missing include is provided by a neighbour; here it is an error. What a source sees first anyway is
 # compiled once beforehand, which saves up to half: the headers of libraries (tests/check_std_includes.py sees to those), and
 # the last of `hubs` that its own header includes (tests/include_hubs.py).
@@ -7,11 +7,11 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 hubs=(base/result.h mig/gpu_model.h live/gpu/driver.h model/platform.h model/cluster.h policy/registry.h serve/daemon/belief.h)
 python3 tests/check_std_includes.py || exit 1
-if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(find src bench -name '*.cc' ! -name '*_test.cc' | LC_ALL=C sort); fi
+if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(find src research bench -name '*.cc' ! -name '*_test.cc' | LC_ALL=C sort); fi
 [ ${#files[@]} -gt 0 ] || { echo "no source found: the check does not see the tree"; exit 1; }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$scratch"' EXIT
-flags=(-std=c++20 -Isrc -Invml-sim -Itests -DSMARTMIG_VERSION='""' -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror)
+flags=(-std=c++20 -I. -Isrc -Invml-sim -Itests -DSMARTMIG_VERSION='""' -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror)
 [ "$(uname -m)" != x86_64 ] || flags+=(-march=x86-64-v2)
 
 for hub in - "${hubs[@]}"; do

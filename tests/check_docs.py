@@ -26,7 +26,7 @@ from pathlib import Path
 root = Path(__file__).resolve().parents[1]
 PAGES = [root / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deploy/README.md")]
 PAGES += sorted((root / "docs").glob("*.md")) + sorted((root / "docs/decisions").glob("*.md"))
-TOP = "src|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cmake"
+TOP = "src|research|tests|docs|data|bench|deploy|examples|nvml-sim|preload|supervisor|cmake"
 SOURCES = (".h", ".cc", ".sh", ".py", ".cmake", ".ts", ".svelte", ".csv", ".toml", ".json", ".txt")
 # Flags of other programs that a page names alone.
 FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": "./test", "help": "every verb",

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 mapfile -t files < <({ git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' 2>/dev/null ||
-  find src nvml-sim supervisor preload tests bench -name '*.cc' -o -name '*.h' -o -name '*.c'; } |
+  find src research nvml-sim supervisor preload tests bench -name '*.cc' -o -name '*.h' -o -name '*.c'; } |
   grep -vx 'nvml-sim/nvml_abi.h' | LC_ALL=C sort -u)
 present=()
 for file in "${files[@]}"; do [ -f "$file" ] && present+=("$file"); done

@@ -31,7 +31,7 @@ complain_lines "unfinished work belongs in an issue, not in the tree" < <(
 
 for file in "${files[@]}"; do
   case $file in
-    src/*.h) IFS= read -r first <"$file"; [[ $first == //* ]] || complain "$file: a header opens with a comment" ;;
+    src/*.h | research/*.h) IFS= read -r first <"$file"; [[ $first == //* ]] || complain "$file: a header opens with a comment" ;;
   esac
   case $file in
     *.cc | *.h | *.sh | *.cmake | *.md | *.ts | *.svelte | *.py | */CMakeLists.txt | CMakeLists.txt)
@@ -47,10 +47,10 @@ for file in "${files[@]}"; do
   fi
 done
 
-# Every number in data/ has a source: a column "source" that is filled in each row, or a comment line that names it.
+# Every number in data/ and research/data/ has a source: a column "source" that is filled in each row, or a comment line that names it.
 for file in "${files[@]}"; do
   case $file in
-    data/*.csv | data/*.toml)
+    data/*.csv | data/*.toml | research/data/*.csv)
       grep -qiE '^#.*(source|https?://|arxiv)' "$file" && continue
       awk -v file="$file" '
         function fields(line,    n, i, c, quoted, text) {  # splits one CSV record without line breaks into field[]
@@ -76,8 +76,8 @@ for file in "${files[@]}"; do
 done
 
 # One name, one type: two of them in one namespace would be one symbol to the linker.
-twice=$(grep -hE '^(struct|class) [A-Z][A-Za-z]+( |:|$)' $(find src -name '*.h' -not -path 'src/cli/*') | awk '{ print $2 }' | tr -d ':{' | sort | uniq -d)
-for name in $twice; do complain "the type $name is defined in more than one header of src: $(grep -rlE --include='*.h' "^(struct|class) $name( |:|\$)" src | tr '\n' ' ')"; done
+twice=$(grep -hE '^(struct|class) [A-Z][A-Za-z]+( |:|$)' $(find src research -name '*.h' -not -path 'src/cli/*') | awk '{ print $2 }' | tr -d ':{' | sort | uniq -d)
+for name in $twice; do complain "the type $name is defined in more than one header: $(grep -rlE --include='*.h' "^(struct|class) $name( |:|\$)" src research | tr '\n' ' ')"; done
 
 [ "$failed" = 0 ] && echo "${#files[@]} files keep the rules"
 exit "$failed"

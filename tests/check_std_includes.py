@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every source of src/ reaches, by its own includes, the header of each standard or library name it uses. The builds compile
+"""Every source of src/ and research/ reaches, by its own includes, the header of each standard or library name it uses. The builds compile
 folders together and tests/check_alone.sh has these headers at hand beforehand, so the compiler would not notice."""
 import functools
 import pathlib
@@ -37,7 +37,7 @@ def includes(path):
     """(library headers, project files) that a file includes itself."""
     text = path.read_text()
     own = [ROOT / folder / name for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M)
-           for folder in ("src", "nvml-sim", path.parent) if (ROOT / folder / name).is_file()]
+           for folder in ("src", "nvml-sim", ".", path.parent) if (ROOT / folder / name).is_file()]
     return frozenset(re.findall(r"^\s*#\s*include\s*<([^>]+)>", text, re.M)), tuple(own)
 
 
@@ -55,7 +55,7 @@ def reached(path):
 
 
 failed = files = 0
-for path in sorted((ROOT / "src").rglob("*.cc")):
+for path in sorted([*(ROOT / "src").rglob("*.cc"), *(ROOT / "research").rglob("*.cc")]):
     if path.name.endswith("_test.cc"):
         continue
     files += 1

@@ -6,7 +6,7 @@ build=$(cd "${1:?check_tidy.sh BUILD_DIR}" && pwd) || exit 1
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 [ -f "$build/compile_commands.json" ] || { echo "no $build/compile_commands.json: cmake --preset ${build##*/}"; exit 1; }
 mapfile -t sources < <(sed -n 's/^ *"file": "\(.*\)"$/\1/p' "$build/compile_commands.json" |
-  grep -E '/(CMakeFiles/sm_|nvml-sim/CMakeFiles/nvml_sim_core|src/|nvml-sim/|supervisor/).*\.(cc|cxx)$' |
+  grep -E '/(CMakeFiles/sm_|nvml-sim/CMakeFiles/nvml_sim_core|src/|research/|nvml-sim/|supervisor/).*\.(cc|cxx)$' |
   grep -vE '_test\.cc$|_tests\.dir/' | LC_ALL=C sort -u)
 [ ${#sources[@]} -gt 0 ] || { echo "no source found in $build/compile_commands.json"; exit 1; }
 # Headers are read as they are written, not precompiled.

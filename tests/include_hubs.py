@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 @functools.lru_cache(None)
 def own_includes(path):
     names = re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
-    return [ROOT / folder / name for name in names for folder in ("src", "nvml-sim", path.parent)
+    return [ROOT / folder / name for name in names for folder in ("src", "nvml-sim", ".", path.parent)
             if (ROOT / folder / name).is_file()]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What record_llm.py wrote, as data/llm_runs*.csv and llm_series*.csv.
+"""What record_llm.py wrote, as research/data/llm_runs*.csv and llm_series*.csv.
 
-    python3 bench/hardware/convert_llm.py OUT data/llm_runs_2.csv data/llm_series_2.csv --made "2026-11-18; record_llm.py --round 2 --seconds 235"
+    python3 bench/hardware/convert_llm.py OUT research/data/llm_runs_2.csv research/data/llm_series_2.csv --made "2026-11-18; record_llm.py --round 2 --seconds 235"
 
 Runs that failed for another reason than memory, or never held any on the GPU, are left out. A figure is kept where what is shown changes, or what is held by more than
 1 % (the most since the row before), and at a run's end; lines have spaces for commas and are cut at 80 characters.

@@ -70,7 +70,7 @@ serve() {  # POLICY LAYOUTS: a daemon of its own; its socket in $socket
   mkdir -p "$state"
   [ -z "${learned-}" ] || cp "$out"/learned/queue.db* "$state/"
   printf '%s\n' "policy = \"$1\"" ${2:+"layouts = \"$2\""} '[energy]' 'sample = "0.5s"' >"$state/serve.toml"
-  [ -z "${prelaunch-}" ] || printf '%s\n' '[prelaunch]' 'all = true' "jobs = $prelaunch" 'cpus = 4' 'mem = "64G"' >>"$state/serve.toml"
+  [ -z "${prelaunch-}" ] || printf '%s\n' '[prelaunch]' 'all = true' "jobs = $prelaunch" >>"$state/serve.toml"
   [ -z "${H200_OVERLAP-}" ] || printf '%s\n' '[mps]' "overlap = $H200_OVERLAP" >>"$state/serve.toml"
   # Not by mig(): $! must be the daemon itself, not a shell above it.
   env LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" serve --config "$state/serve.toml" \

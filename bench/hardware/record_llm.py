@@ -6,7 +6,7 @@ line the programs print. For the study of early restarts (docs/memory.md).
     python3 bench/hardware/record_llm.py OUT --round 2 --seconds 235                                 and jax, where it is there
     python3 bench/hardware/record_llm.py OUT --dry --seconds 10                                      the flow alone, without any
 
-The first round made data/llm_runs.csv, the second llm_runs_2.csv: other commands of the same programs, programs that the first did not
+The first round made research/data/llm_runs.csv, the second llm_runs_2.csv: other commands of the same programs, programs that the first did not
 have (llm_programs_2.py), and JAX with its own allocator (llm_jax.py). convert_llm.py makes data/ of what is written here.
 
 One process for each allocator imports torch and forks a process for each run. A group is a command under an allocator: two runs

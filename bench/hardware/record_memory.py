@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory over time of real PyTorch jobs on one GPU: data/memory_curves.csv.
+"""Memory over time of real PyTorch jobs on one GPU: research/data/memory_curves.csv.
 
 Starts every job below at once, each a process of its own that works for SECONDS and looks at the memory its caching allocator has
 reserved on the device four times a second (the CUDA context, constant, is not in it). A row is written when the figure

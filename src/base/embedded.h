@@ -17,5 +17,6 @@ std::span<const EmbeddedFile> embedded_files();
 
 // The text of one embedded file; a missing one is a bug of the build.
 std::string_view embedded_file(std::string_view name);
+std::string_view text_of(std::span<const EmbeddedFile> files, std::string_view name);
 
 }  // namespace smartmig

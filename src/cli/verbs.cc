@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
 #include "base/text.h"
+#include "cli/program/research.h"
 #include "model/site_tables.h"
 
 namespace smartmig::cli {
@@ -48,13 +48,13 @@ std::span<const VerbGroup> verb_groups() {
       {"sim", "simulate a workload under one policy", run_sim},
       {"compare", "several policies over paired days, with intervals", run_compare},
       {"search", "find a static or twice-daily partition on training days", run_search},
-      {"tune", "search the planner's weights on training days", run_tune},
+      {"tune", "search the planner's weights on training days", nullptr},
       {"train", "train a mean-field controller by PPO", run_train},
       {"eval", "one policy against every baseline on report days", run_eval},
-      {"explain", "which layouts a policy takes when, and a small table that imitates it", run_explain},
+      {"explain", "which layouts a policy takes when, and a small table that imitates it", nullptr},
       {"bound", "a proven lower bound on energy, tardiness or ET, with a certificate", run_bound},
       {"size", "how many GPUs a workload needs", run_size},
-      {"reproduce", "the papers' tables beside ours", run_reproduce},
+      {"reproduce", "the papers' tables beside ours", nullptr},
       {"decide", "layouts and placements for a state given as JSON", run_decide},
       {"workload", "generate, convert and check workloads", run_workload},
       {"replay", "the figures of a recorded journal, and of other policies on the same day", run_replay},
@@ -79,7 +79,6 @@ std::span<const VerbGroup> verb_groups() {
   };
   static const Verb others[] = {
       {"completion", "completion for bash, zsh or fish", run_completion},
-      {"errors", "what failures mean and what to do; every message of the program", run_errors},
       {"man", "the manual page", run_man},
   };
   static const VerbGroup groups[] = {{"Queue", queue},
@@ -96,16 +95,6 @@ std::span<const Verb> verb_aliases() {
                                {"kill", "cancel", run_cancel},
                                {"restart", "requeue", run_requeue}};
   return table;
-}
-
-int usage_error(const Error& error) {
-  fmt::print(stderr, "smartmig: {}\n", printable_lines(error.what));
-  return 2;
-}
-
-int failure(const Error& error) {
-  fmt::print(stderr, "smartmig: {}\n", printable_lines(error.what));
-  return 1;
 }
 
 namespace {
@@ -143,7 +132,7 @@ int main(int argc, char** argv) {
   const Arguments rest(arguments.begin() + 1, arguments.end());
   for (const VerbGroup& group : verb_groups())
     for (const Verb& verb : group.verbs) {
-      if (arguments[0] == verb.name) return verb.run(rest);
+      if (arguments[0] == verb.name) return verb.run ? verb.run(rest) : become_research(arguments);
       names.emplace_back(verb.name);
     }
   for (const Verb& alias : verb_aliases())

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "cli/failure.h"
 
 namespace smartmig::cli {
 
@@ -18,10 +18,7 @@ int run_replay(const Arguments&);
 int run_compare(const Arguments&);
 int run_search(const Arguments&);
 int run_train(const Arguments&);
-int run_tune(const Arguments&);
-int run_explain(const Arguments&);
 int run_eval(const Arguments&);
-int run_reproduce(const Arguments&);
 int run_size(const Arguments&);
 int run_decide(const Arguments&);
 int run_demo(const Arguments&);
@@ -74,13 +71,12 @@ int run_restore(const Arguments&);
 int run_slurm(const Arguments&);
 int run_agent(const Arguments&);
 int run_completion(const Arguments&);
-int run_errors(const Arguments&);
 int run_man(const Arguments&);
 
 struct Verb {
   const char* name;
   const char* summary;
-  int (*run)(const Arguments&);
+  int (*run)(const Arguments&);  // nullptr: of smartmig-research (cli/program/research.h)
 };
 struct VerbGroup {
   const char* title;
@@ -90,8 +86,5 @@ std::span<const VerbGroup> verb_groups();
 std::span<const Verb> verb_aliases();  // other names: "status" for queue
 
 int main(int argc, char** argv);
-
-int usage_error(const Error& error);  // prints to stderr, returns 2
-int failure(const Error& error);      // prints to stderr, returns 1
 
 }  // namespace smartmig::cli

@@ -38,7 +38,7 @@ TEST(MemoryEstimate, KvCacheOfKnownModels) {
   EXPECT_EQ(estimate_memory(ask("llama3-8b", true, Precision::kBf16, 1, 128))->kv_cache, 0);
 }
 
-// Peaks reserved by PyTorch on an H200 (data/memory_curves.csv): the estimate without the CUDA context within 20 %.
+// Peaks reserved by PyTorch on an H200 (research/data/memory_curves.csv): the estimate without the CUDA context within 20 %.
 TEST(MemoryEstimate, AgreesWithMeasuredJobs) {
   const auto check = [](const char* model, double batch, double context, double measured_mib) {
     MemoryQuestion q = ask(model, true, Precision::kFp32, batch, context);

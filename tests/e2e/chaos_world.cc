@@ -68,7 +68,7 @@ std::map<std::uint64_t, Wishes> Ledger::wishes() const {
 ChaosWorld::ChaosWorld(std::uint64_t seed) : seed_(seed) {
   fs::create_directories(evidence());
   dir_.file("config.toml",
-            "[energy]\nsample = \"0.5s\"\n[defaults]\nestimate = \"2s\"\n[prelaunch]\njobs = 6\ncpus = 6\n");
+            "[energy]\nsample = \"0.5s\"\n[defaults]\nestimate = \"2s\"\n[prelaunch]\njobs = 6\n[host]\ncpus = 24\n");
 }
 
 ChaosWorld::~ChaosWorld() {

@@ -168,7 +168,7 @@ def the_time_limit_counts_from_the_grant(build):
 
 
 def only_so_many_wait(build):
-    with running(build, "[prelaunch]\nall = true\njobs = 2\ncpus = 2\n") as s:
+    with running(build, "[prelaunch]\nall = true\njobs = 2\n[host]\ncpus = 8\n") as s:
         first = blocker(s)
         jobs = [submit(s, prelaunch=UNSAID) for _ in range(4)]
         for one in jobs[:2]:
@@ -376,10 +376,10 @@ def it_can_be_suspended_and_requeued_once_it_runs(build):
 
 
 def memory_and_a_pause_bound_what_begins_ahead(build):
-    with running(build, '[prelaunch]\nmem = "1G"\n') as s:
+    with running(build, '[host]\nmem = "4G"\n') as s:
         blocker(s)
         large = submit(s, host_mem_mib=2000)
-        until(lambda: "above prelaunch.mem" in s.client().job(large)["ahead_refused"], "it is said why not")
+        until(lambda: "above a quarter of host.mem" in s.client().job(large)["ahead_refused"], "it is said why not")
         two = [submit(s, host_mem_mib=700) for _ in range(2)]
         at_cuda(s, two[0])
         equal((s.client().job(two[1])["ahead_at"], len(s.supervisors())), (None, 2), "the second one does not fit beside the first")

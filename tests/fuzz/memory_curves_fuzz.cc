@@ -6,7 +6,7 @@
 
 #include "fuzz/target.h"
 #include "model/memory_projection.h"
-#include "papers/memory_curves.h"
+#include "research/papers/memory_curves.h"
 
 SMARTMIG_FUZZ_TARGET(memory_curves) {
   using namespace smartmig;

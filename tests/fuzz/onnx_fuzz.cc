@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "fuzz/target.h"
-#include "learn/onnx_reader.h"
+#include "onnx/onnx_reader.h"
 
 SMARTMIG_FUZZ_TARGET(onnx) {
   using namespace smartmig;

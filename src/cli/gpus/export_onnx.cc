@@ -1,4 +1,4 @@
-// smartmig export --onnx: a trained controller as an ONNX model, checked against our own inference before it is kept.
+// smartmig export --onnx: a trained controller as an ONNX model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/verbs.h"
-#include "learn/onnx_parity.h"
+#include "learn/onnx_cases.h"
 #include "learn/onnx_writer.h"
 
 namespace smartmig::cli {
@@ -45,14 +45,14 @@ int run_export_onnx(const Arguments& arguments) {
   bool check = false, force = false, json = false;
   Command cmd("export", "",
               "Writes a trained controller as an ONNX model (opset 13): raw observation and mask in, row-stochastic "
-              "matrix over layouts and value out. The file is read back and compared with our own inference.",
+              "matrix over layouts and value out.",
               "smartmig export --onnx best.policy -o model.onnx --check");
   cmd.option("--onnx", policy, "POLICY",
              "policy file of smartmig train, a checkpoint, or the name of a shipped policy");
   cmd.option("--output-file", output, "FILE", "the model").alias("-o");
   cmd.option("--gpu", gpu, "MODEL", "which controller, where the policy has several");
-  cmd.flag("--check", check, "print the greatest difference and write FILE.parity.json: inputs and expected outputs");
-  cmd.option("--cases", cases, "N", "observations to compare; half from a simulated day, half random");
+  cmd.flag("--check", check, "also write FILE.parity.json, to test a runtime with: inputs and expected outputs");
+  cmd.option("--cases", cases, "N", "observations of that file; half from a simulated day, half random");
   cmd.option("--seed", seed, "S", "of the day and the random observations");
   cmd.flag("--force", force, "replace existing files");
   cmd.flag("--json", json, "print one JSON object");
@@ -73,38 +73,26 @@ int run_export_onnx(const Arguments& arguments) {
   const auto controller = choose(policy, *file, gpu);
   if (!controller) return usage_error(controller.error());
 
-  const std::string bytes = to_onnx(**controller);
-  const auto model = parse_onnx(output, bytes);
-  if (!model) return failure(model.error());
-  const auto made = parity_cases(*file, **controller, int(cases / 2), int(cases - cases / 2), std::uint64_t(seed));
-  if (!made) return failure(made.error());
-  const auto parity = parity_of(*model, **controller, *made);
-  if (!parity) return failure(parity.error());
-  if (!parity->holds())
-    return failure(
-        invalid("{} is not written: the model differs from our inference by {:.2g} (matrix) and {:.2g} "
-                "(value), more than {:g}; please report this with the policy file",
-                output, parity->matrix, parity->value, kParityTolerance));
-  if (const auto ok = write_file(output, bytes); !ok) return failure(ok.error());
+  std::string expected;
+  std::size_t recorded = 0;
   if (check) {
-    const std::string name = std::filesystem::path(output).filename().string();
-    if (const auto ok = write_file(parity_file, parity_json(name, **controller, *made)); !ok)
-      return failure(ok.error());
+    const auto made = parity_cases(*file, **controller, int(cases / 2), int(cases - cases / 2), std::uint64_t(seed));
+    if (!made) return failure(made.error());
+    for (const ParityCase& one : *made) recorded += one.recorded;
+    expected = parity_json(std::filesystem::path(output).filename().string(), **controller, *made);
   }
+  const std::string bytes = to_onnx(**controller);
+  if (const auto ok = write_file(output, bytes); !ok) return failure(ok.error());
+  if (check)
+    if (const auto ok = write_file(parity_file, expected); !ok) return failure(ok.error());
   const NetworkSize& size = (*controller)->network.size();
   if (json) {
-    const nlohmann::ordered_json out = {{"model", output},
-                                        {"parity_file", check ? nlohmann::ordered_json(parity_file) : nullptr},
-                                        {"gpu", (*controller)->gpu},
-                                        {"bytes", bytes.size()},
-                                        {"inputs", size.inputs},
-                                        {"foresight", size.foresight},
-                                        {"layouts", size.layouts},
-                                        {"cases", parity->cases},
-                                        {"recorded", parity->recorded},
-                                        {"matrix_difference", parity->matrix},
-                                        {"value_difference", parity->value},
-                                        {"tolerance", kParityTolerance}};
+    const nlohmann::ordered_json out = {
+        {"model", output},           {"parity_file", check ? nlohmann::ordered_json(parity_file) : nullptr},
+        {"gpu", (*controller)->gpu}, {"bytes", bytes.size()},
+        {"inputs", size.inputs},     {"foresight", size.foresight},
+        {"layouts", size.layouts},   {"cases", check ? cases : 0},
+        {"recorded", recorded}};
     fmt::print("{}\n", json_dump(out, 1));
     return 0;
   }
@@ -112,10 +100,8 @@ int run_export_onnx(const Arguments& arguments) {
              size.foresight > 0 ? fmt::format(" and {} of foresight for the value", size.foresight) : "", size.layouts,
              bytes.size());
   if (check)
-    fmt::print(
-        "greatest difference from our inference over {} observations ({} of a simulated day): matrix {:.1e}, value "
-        "{:.1e}; allowed {:g}\n{}: these observations with the expected outputs\n",
-        parity->cases, parity->recorded, parity->matrix, parity->value, kParityTolerance, parity_file);
+    fmt::print("{}: {} observations ({} of a simulated day) with the expected outputs; allowed difference {:g}\n",
+               parity_file, cases, recorded, kParityTolerance);
   return 0;
 }
 

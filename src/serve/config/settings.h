@@ -32,7 +32,6 @@ struct Settings {
     std::string layouts, weights, network;  // its parameters; empty: its defaults
     std::string shadow;                     // empty: none
     bool guard = false;
-    std::uint64_t seed = 1;
     Time gather = std::chrono::milliseconds(300);
     bool operator==(const Deciding&) const = default;
   } policy;
@@ -76,8 +75,8 @@ struct Settings {
   struct Prelaunch {
     bool all = false;  // jobs that do not say
     int jobs = 4;      // at a time; 0: none
-    int mem_mib = 0;   // of the host, for all of them; 0: a quarter of host.mem
-    double cpus = 0;   // 0: a quarter of host.cpus
+    int mem_mib = 0;   // of the host, for all of them: a quarter of host.mem (DaemonHost::effective); no key of its own
+    double cpus = 0;   // how many start at once, each on one core: a quarter of host.cpus; no key of its own
     bool operator==(const Prelaunch&) const = default;
   } prelaunch;
 

@@ -177,7 +177,6 @@ std::vector<SettingField> setting_fields(Settings& c) {
       text_field("shadow", "a second policy whose decisions are only logged and priced; empty: none", c.policy.shadow),
       flag("guard", "a decision that is illegal or worse than the plain policies' gives way to theirs, counted",
            c.policy.guard),
-      fixed(whole("seed", "of the policy's own random choices", c.policy.seed, 0, kMany)),
       duration(
           "gather",
           "best: a burst of jobs without deadlines is placed once so long nothing more came, if it fills the fleet",
@@ -227,10 +226,6 @@ std::vector<SettingField> setting_fields(Settings& c) {
            c.prelaunch.all),
       whole("prelaunch.jobs", "jobs that may wait so at a time; 0: none, also of those that ask for it",
             c.prelaunch.jobs, 0, 10'000),
-      memory("prelaunch.mem", "host memory that these may have together; auto: a quarter of host.mem",
-             c.prelaunch.mem_mib, 0),
-      cores("prelaunch.cpus", "of these, how many start at once, each on one core; auto: a quarter of host.cpus",
-            c.prelaunch.cpus),
       fixed(
           number_field("mps.overlap",
                        "mps: a slice may use so many times its share of the SMs, where its neighbours leave them idle",

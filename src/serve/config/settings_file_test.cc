@@ -88,9 +88,8 @@ TEST(Settings, AReloadChangesAllButWhatBelongsToTheStart) {
   wanted.prices.energy_per_kwh = 0.3;
   EXPECT_TRUE(fixed_changes(running, wanted).empty());
   wanted.places.socket = "/tmp/other";
-  wanted.policy.seed = 9;
   wanted.tcp.listen = "127.0.0.1:1";
-  EXPECT_EQ(fixed_changes(running, wanted), (std::vector<std::string>{"socket", "seed", "tcp.listen"}));
+  EXPECT_EQ(fixed_changes(running, wanted), (std::vector<std::string>{"socket", "tcp.listen"}));
 }
 
 TEST(Settings, PricesAreThereOnceOneIsSet) {

@@ -142,8 +142,8 @@ Settings DaemonHost::effective(Settings settings) const {
   if (settings.host.cpus <= 0) settings.host.cpus = double(::sysconf(_SC_NPROCESSORS_ONLN));
   if (settings.host.mem_mib <= 0) settings.host.mem_mib = host_memory_mib();
   // A quarter of them for jobs that wait for their slice.
-  if (settings.prelaunch.cpus <= 0) settings.prelaunch.cpus = std::max(1.0, settings.host.cpus / 4);
-  if (settings.prelaunch.mem_mib <= 0) settings.prelaunch.mem_mib = std::max(1, settings.host.mem_mib / 4);
+  settings.prelaunch.cpus = std::max(1.0, settings.host.cpus / 4);
+  settings.prelaunch.mem_mib = std::max(1, settings.host.mem_mib / 4);
   return settings;
 }
 

@@ -76,7 +76,6 @@ Result<Ok> Daemon::apply_settings() {
 Result<Ok> Daemon::set_settings(Settings settings) {
   const Settings before = std::exchange(state_->settings, std::move(settings));
   state_->settings.limits.window = before.limits.window;  // the belief is made for it
-  state_->settings.policy.seed = before.policy.seed;
   if (const auto made = apply_settings(); !made) {
     state_->settings = before;
     (void)upkeep_.open_mapping();

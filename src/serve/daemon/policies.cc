@@ -30,7 +30,6 @@ PolicySpec Policies::spec(std::string name, bool own) const {
     out.options.weights = settings_.policy.weights;
     out.options.network = settings_.policy.network;
   }
-  out.options.rule.seed = settings_.policy.seed;
   out.options.gather = settings_.policy.gather;
   out.options.rule.w = weight_of(settings_);
   out.cost = cost_;

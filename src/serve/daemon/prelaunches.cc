@@ -45,7 +45,7 @@ bool Prelaunches::refused(JobRecord& job) {
   if (!can)
     job.ahead.refused = can.error().what;
   else if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
-    job.ahead.refused = fmt::format("its {} MiB of host memory are above prelaunch.mem", mem_mib_of(job));
+    job.ahead.refused = fmt::format("its {} MiB of host memory are above a quarter of host.mem", mem_mib_of(job));
   else
     return false;
   session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.ahead.refused)));

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //   - such an attempt is in its job's record (JobRecord::ahead) and stored before anything of it starts;
-//   - at most prelaunch.jobs of them wait at a time, with prelaunch.mem of host memory together, and at most
-//     prelaunch.cpus of them are on their way to their first CUDA call, with a core each;
+//   - at most prelaunch.jobs of them wait at a time, with a quarter of the host's memory together, and at most as many
+//     as a quarter of its cores are on their way to their first CUDA call, with a core each;
 //   - a job that cannot be held, or failed so, is not started ahead again (JobRecord::ahead.refused says why);
 //   - one that may not run any more (held by somebody, moved to a later begin) gives its processes up.
 // Thread rule: the owner's.

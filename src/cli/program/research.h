@@ -1,0 +1,11 @@
+// The verbs that only studies need are a program of their own, smartmig-research: it needs Cbc, which smartmig does not.
+#pragma once
+#include "cli/verbs.h"
+
+namespace smartmig::cli {
+
+// Becomes smartmig-research, found beside this program or in ../libexec/smartmig. `arguments` begin with the verb.
+// Returns only if that fails.
+int become_research(const Arguments& arguments);
+
+}  // namespace smartmig::cli
