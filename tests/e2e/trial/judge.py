@@ -1,0 +1,454 @@
+"""The judge: holds what the daemon says of its jobs against what was seen from outside. It knows no code of the product and
+asks nothing; it is given diaries, marks, lives of processes and the final list of jobs, and returns violations. `planted`
+proves that it finds what it is there for."""
+import collections
+import dataclasses
+
+FINAL = {"done", "failed", "cancelled", "timed_out"}
+NO_DEVICE = "MIG-00000000-"
+SLACK_S = 0.03  # of start times, which /proc has in hundredths of a second
+SLOW_S = 1.0
+STALLED_S = 0.3  # where the machine let a process wait so long, slowness is not the daemon's
+MOST_MIB = 500
+TIME_LIMIT_S = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Violation:
+    words: str
+    key: tuple = ()  # of the job: (name, task)
+    device: str = ""
+    at: float = 0.0
+
+
+@dataclasses.dataclass
+class Stay:
+    """An attempt's process on a slice, as seen from outside."""
+    begin: float
+    last: float
+    attempt: tuple  # (job, attempt)
+    key: tuple
+    device: str
+    pid: int
+
+
+def key_of(name, task):
+    return name, None if task in (None, "-", "") else int(task)
+
+
+def read_marks(lines):
+    marks = collections.defaultdict(list)
+    broken = []
+    for line in lines:
+        words = line.split(" ")
+        if len(words) != 9:
+            broken.append(line)
+            continue
+        what, name, task, attempt, job, pid, at, device, code = words
+        marks[key_of(name, task)].append({"what": what, "attempt": int(attempt), "job": int(job), "pid": int(pid),
+                                          "at": int(at) / 1e6, "device": device, "code": int(code)})
+    return marks, broken
+
+
+class Judge:
+    def __init__(self, notes, mark_lines, jobs, groups):
+        self.notes, self.groups = notes, groups
+        self.marks, broken = read_marks(mark_lines)
+        self.found = [Violation(f"a broken mark: {line!r}") for line in broken]
+        self.jobs = collections.defaultdict(list)
+        for job in jobs:
+            self.jobs[key_of(job["name"], job["array_index"])].append(job)
+        of = collections.defaultdict(list)
+        for note in notes:
+            of[note["what"]].append(note)
+        self.of = of
+        self.facts = {n["subject"]: n["facts"] for n in of["asks"] if "facts" in n}
+        self.asked_at = {n["subject"]: n["at"] for n in of["asks"] if "facts" in n}
+        self.lives = of["life"]
+        self.events = of["event"]
+        # What a restore takes back: orders and submissions after the copy was begun and before the restored daemon served.
+        self.undone = [(e["since"] - 0.1, e["at"] + 5) for e in self.events if e["event"] == "restore"]
+        self.windows = self.loss_windows()
+        self.orders = self.read_orders()
+        self.places = {n["uuid"]: (n["gpu"], n["instance"]["start"], n["instance"]["size"]) for n in of["device"]}
+
+    def loss_windows(self):
+        """Of each lost GPU: from the loss until it is in service again."""
+        begun, out = {}, []
+        ends = {round(n["began"], 3): n["at"] for n in self.of["window"]}
+        for event in self.events:
+            if event["event"] == "loss":
+                end = min((at for began, at in ends.items() if began >= event["at"] - 0.1), default=float("inf"))
+                out.append((event["at"] - 0.1, ends.get(round(event["at"], 3), end) + 10))
+        return out
+
+    def read_orders(self):
+        """By job: (order, asked at, answered at or None, status or None)."""
+        out = collections.defaultdict(list)
+        answers = collections.defaultdict(list)
+        for note in self.of["answered"]:
+            answers[note["kind"], note["subject"]].append(note)
+        for note in self.of["asks"]:
+            target = note.get("target")
+            if not target:
+                continue
+            name, _, task = target
+            reply = next((a for a in answers[note["kind"], note["subject"]] if a["at"] >= note["at"]), None)
+            row = (note["kind"], note["at"], reply["at"] if reply else None, reply["status"] if reply else None)
+            tasks = self.facts.get(name, {}).get("tasks")
+            for each in [task] if task is not None or not tasks else tasks:
+                out[key_of(name, each)].append(row)
+        return out
+
+    def taken_back(self, at):
+        return any(begin <= at <= end for begin, end in self.undone)
+
+    def lost_while(self, begin, end):
+        return any(begin <= to and end >= since for since, to in self.windows)
+
+    # ---- everything
+
+    def judge(self):
+        self.accepted_jobs_are_known_and_final()
+        for key, (job, *_) in sorted(self.jobs.items(), key=str):
+            if key[0] in self.facts:
+                self.one_job(key, job)
+        self.dependencies_hold()
+        stays = self.stays()
+        self.no_slice_is_shared(stays)
+        self.groups_keep_their_limits(stays)
+        self.the_daemon_answers()
+        for note in self.of["unnamed"]:
+            self.say(f"job {note['job']} ({note['name']}) runs as attempt {note['attempt']} on {note['device']}, and the daemon "
+                     f"calls it {note['said']}", device=note["device"], at=note["at"], key=(note["name"], None))
+        for note in self.of["violation"]:
+            self.say(note["words"], at=note["at"])
+        for note in self.of["fooled"]:
+            self.say(f"the request {note['request']} was answered with {note['reply']}", at=note["at"])
+        for note in self.of["refused"]:
+            if not note["expected"]:
+                self.say(f"a submission was refused with {note['status']}: {note['words']}", at=note["at"])
+        for note in self.of["memory"]:
+            if note["mib"] > MOST_MIB:
+                self.say(f"the daemon grew to {note['mib']:.0f} MiB")
+        return self.found
+
+    def say(self, words, key=(), device="", at=0.0):
+        self.found.append(Violation(words, key, device, at))
+
+    def accepted_jobs_are_known_and_final(self):
+        for key, found in self.jobs.items():
+            if key[0] in self.facts and len(found) != 1:
+                self.say(f"{name_of(key)} is there {len(found)} times: jobs {[j['id'] for j in found]}", key)
+        for note in self.of["accepted"]:
+            for task in self.facts[note["subject"]]["tasks"] or [None]:
+                key = key_of(note["subject"], task)
+                if key in self.jobs:
+                    continue
+                begun = [m for m in self.marks[key] if m["what"] == "born"]
+                if not self.taken_back(note["at"]):
+                    self.say(f"{name_of(key)}, accepted as job {note['ids']}, is not known any more, and no restore explains it", key)
+                elif any(note["at"] < m["at"] for m in begun):
+                    self.say(f"{name_of(key)} ran and is not known any more", key)
+
+    def one_job(self, key, job):
+        facts, marks, orders = self.facts[key[0]], self.marks[key], self.orders[key]
+        state, last = job["state"], job["attempt"]
+        if state not in FINAL:
+            self.say(f"{name_of(key)} is {state} at the end", key)
+            return
+        begun, started = count_by_attempt(marks, "born"), count_by_attempt(marks, "start")
+        for attempt, count in begun.items():
+            if count > 1:
+                self.say(f"{name_of(key)}: attempt {attempt} began {count} times", key)
+            if attempt > last:
+                self.say(f"{name_of(key)}: attempt {attempt} began, the daemon knows {last}", key)
+        ends = [m for m in marks if m["what"] == "end"]
+        lives = [l for l in self.lives if key_of(l["TRIAL_NAME"], l["SLURM_ARRAY_TASK_ID"]) == key]
+        spans = [(l["start"], l["last"]) for l in lives] + [(m["at"], m["at"]) for m in marks]
+        lost = any(self.lost_while(*span) for span in spans)
+        asked = {kind for kind, *_ in orders}
+        again = "requeue" in asked or facts["requeue"] or facts["role"] == "checkpoint" or lost
+        if len(started) > 1 and not again:
+            self.say(f"{name_of(key)} ran {len(started)} times unasked (attempts {sorted(started)})", key)
+        clean = [m for m in ends if m["code"] == 0]
+        if len(clean) > 1 and "requeue" not in asked:
+            self.say(f"{name_of(key)} ran to its end {len(clean)} times", key)
+        if facts["trespass"]:
+            if begun:
+                self.say(f"{name_of(key)} ran though its output is another's file", key)
+        elif state == "done":
+            self.is_done(key, facts, last, ends)
+        elif state == "failed":
+            self.has_failed(key, job, facts, begun, ends, lost)
+        elif state == "timed_out":
+            self.timed_out(key, facts, lives)
+        elif not ({"cancel"} & asked or facts["after"]):
+            self.say(f"{name_of(key)} is cancelled, and nobody asked for it ({job['reason']})", key)
+        self.cancels_hold(key, job, orders)
+        if job["started_at"] and job["ended_at"] and job["ended_at"] < job["started_at"] - 0.5 and not self.clock_set(spans):
+            self.say(f"{name_of(key)} ended {job['started_at'] - job['ended_at']:.1f} s before it began", key)
+
+    def clock_set(self, spans):
+        """Between the first and the last that was seen of it: wall-clock instants say nothing then."""
+        if not spans:
+            return True
+        begin, end = min(s[0] for s in spans) - 5, max(s[1] for s in spans) + 5
+        return any(begin <= e["at"] <= end for e in self.events if e["event"] == "clock")
+
+    def is_done(self, key, facts, last, ends):
+        codes = [m["code"] for m in ends if m["attempt"] == last]
+        if codes != [0]:
+            self.say(f"{name_of(key)} is done, but its last attempt {last} left the ends {codes}", key)
+        if facts["role"] in ("fail", "timed"):
+            self.say(f"{name_of(key)} is done, and such a job ({facts['role']}) cannot be", key)
+
+    def has_failed(self, key, job, facts, begun, ends, lost):
+        codes = [m["code"] for m in ends if m["attempt"] == job["attempt"]]
+        if facts["role"] == "fail" and codes == [7] and job["exit_code"] == 7:
+            return
+        if codes == [0]:
+            self.say(f"{name_of(key)} ended with 0 and is called failed ({job['reason']})", key)
+        elif not begun:
+            self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
+        elif not lost:
+            self.say(f"{name_of(key)} ({facts['role']}) failed with {job['exit_code']}, its marks are {codes} ({job['reason']})", key)
+
+    def timed_out(self, key, facts, lives):
+        if facts["role"] != "timed":
+            self.say(f"{name_of(key)} timed out and has no limit", key)
+            return
+        by_attempt = collections.defaultdict(list)
+        for life in lives:
+            by_attempt[int(life["SMARTMIG_ATTEMPT"])].append(life)
+        if by_attempt:
+            last = by_attempt[max(by_attempt)]
+            took = max(l["last"] for l in last) - min(l["start"] for l in last)
+            if took < TIME_LIMIT_S - 0.15:
+                self.say(f"{name_of(key)} was ended for its time limit of {TIME_LIMIT_S} s after {took:.2f} s", key)
+            suspended = any(kind == "suspend" for kind, *_ in self.orders[key])
+            if took > TIME_LIMIT_S + 8 and not suspended:
+                self.say(f"{name_of(key)} has a time limit of {TIME_LIMIT_S} s and lived for {took:.1f} s", key)
+
+    def cancels_hold(self, key, job, orders):
+        """One that was granted, and that neither a restore nor a requeue took back, is the end of the job."""
+        for kind, asked, answered, status in orders:
+            if kind != "cancel" or status != 200 or len([o for o in orders if o[0] == "cancel"]) > 1:
+                continue
+            later = [o for o in orders if o[0] == "requeue" and (o[2] or float("inf")) >= asked]
+            undone = any(begin <= answered and end >= asked for begin, end in self.undone)
+            if later or undone or self.by_name(asked, key):
+                continue
+            if job["state"] not in ("cancelled",):
+                self.say(f"the cancel of {name_of(key)} was granted, and it is {job['state']}", key, at=asked)
+
+    def by_name(self, at, key):
+        """Cancels by name are answered with 200 also where all were final."""
+        return any(n["subject"] == key[0] and abs(n["at"] - at) < 1e-9 and n["target"][1] is None
+                   for n in self.of["asks"] if n.get("target"))
+
+    def dependencies_hold(self):
+        """Between jobs to which nothing was done: what it waited for was there before it began."""
+        for name, facts in self.facts.items():
+            if not facts["after"] or not facts["after"][1] or self.taken_back(self.asked_at[name]):
+                continue
+            kind, (other, _, task) = facts["after"]
+            other = key_of(other, task)
+            if self.orders[other] or other not in self.jobs or self.taken_back(self.asked_at.get(other[0], 0)):
+                continue
+            there = [m["at"] for m in self.marks[other] if m["what"] == ("born" if kind == "after" else "end")]
+            if kind != "after" and self.facts[other[0]]["role"] in ("timed", "checkpoint") or self.facts[other[0]]["trespass"]:
+                continue
+            for task_ in facts["tasks"] or [None]:
+                key = key_of(name, task_)
+                start = min((m["at"] for m in self.marks[key] if m["what"] == "start"), default=None)
+                if start is not None and not any(at < start for at in there) and not self.events_hide(other):
+                    self.say(f"{name_of(key)} began before {name_of(other)}, on which it depends ({kind})", key, at=start)
+                state = self.jobs[other][0]["state"]
+                if start is not None and (kind, state) in (("afterok", "failed"), ("afternotok", "done")):
+                    self.say(f"{name_of(key)} ran {kind} of {name_of(other)}, which is {state}", key, at=start)
+
+    def events_hide(self, key):
+        """Its processes may have been ended by the loss of a GPU, or before they could leave a mark."""
+        return not self.marks[key] or self.jobs[key][0]["state"] in ("failed", "cancelled")
+
+    # ---- slices
+
+    def stays(self):
+        """Every process with its slice: that of its environment, or, where it began without one, of its attempt's mark."""
+        granted = {(m["job"], m["attempt"], key): m for key, marks in self.marks.items() for m in marks if m["what"] == "start"}
+        out = []
+        for life in self.lives:
+            key = key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"])
+            if not life["SMARTMIG_JOB_ID"].isdigit():
+                continue
+            attempt = (int(life["SMARTMIG_JOB_ID"]), int(life["SMARTMIG_ATTEMPT"]))
+            begin, device = life["start"], life["CUDA_VISIBLE_DEVICES"]
+            if device.startswith(NO_DEVICE):
+                mark = granted.get((*attempt, key))
+                if not mark or mark["device"].startswith(NO_DEVICE):
+                    continue
+                begin, device = max(begin, mark["at"]), mark["device"]
+            if life["last"] >= begin:
+                out.append(Stay(begin, life["last"], attempt, key, device, life["pid"]))
+        return out
+
+    def no_slice_is_shared(self, stays):
+        places = collections.defaultdict(list)
+        for stay in stays:
+            places[stay.device].append(stay)
+            gpu, start, size = self.places.get(stay.device, (None, 0, 0))
+            for slot in range(start, start + size):
+                places[f"GPU {gpu}, memory slice {slot}"].append(stay)
+        told = set()
+        for place, those in sorted(places.items()):
+            for a, b in overlaps(those):
+                pair = (a.attempt, a.key, b.attempt, b.key)
+                if pair in told:
+                    continue
+                told.add(pair)
+                self.say(f"{name_of(a.key)} (job {a.attempt[0]}, attempt {a.attempt[1]}, pid {a.pid}) and {name_of(b.key)} (job "
+                         f"{b.attempt[0]}, attempt {b.attempt[1]}, pid {b.pid}) were alive at once on {place}, "
+                         f"{min(a.last, b.last) - b.begin:.2f} s long from {b.begin:.2f}", b.key, b.device, b.begin)
+
+    def groups_keep_their_limits(self, stays):
+        members = collections.defaultdict(dict)
+        for stay in stays:
+            group = self.facts.get(stay.key[0], {}).get("group")
+            if group:
+                begin, last = members[group].get((stay.key, stay.attempt), (stay.begin, stay.last))
+                members[group][stay.key, stay.attempt] = (min(begin, stay.begin), max(last, stay.last))
+        for group, spans in members.items():
+            steps = sorted([(begin + SLACK_S, 1, who) for who, (begin, last) in spans.items() if last > begin + SLACK_S] +
+                           [(last, -1, who) for who, (begin, last) in spans.items() if last > begin + SLACK_S],
+                           key=lambda s: (s[0], s[1]))
+            count = 0
+            for at, step, who in steps:
+                count += step
+                # What a restored queue takes over runs already.
+                if step > 0 and count > self.groups[group] and not any(b <= at <= e + 30 for b, e in self.undone):
+                    self.say(f"{count} jobs of group {group} ran at once, its limit is {self.groups[group]}", who[0], at=at)
+
+    # ---- answers
+
+    def the_daemon_answers(self):
+        stalls = [(n["begin"], n["begin"] + n["seconds"]) for n in self.of["stall"] if n["seconds"] > STALLED_S]
+        slow = collections.defaultdict(list)
+        for note in self.of["answered"] + self.of["unanswered"]:
+            if note["kind"] in ("attack", "question", "backup") or (note.get("took") or 0) <= SLOW_S:
+                continue
+            begin, end = note["at"] - note["took"], note["at"]
+            if not any(b <= end and e >= begin for b, e in stalls):
+                slow[note["kind"]].append((note["took"], begin))
+        for kind, those in slow.items():
+            worst, at = max(those)
+            self.say(f"{len(those)} requests ({kind}) took longer than {SLOW_S:g} s, the worst {worst:.1f} s", at=at)
+
+    def times(self):
+        """By kind: (count, median, p99, most) in seconds."""
+        took = collections.defaultdict(list)
+        for note in self.of["answered"]:
+            took[note["kind"]].append(note["took"])
+        return {kind: (len(t), sorted(t)[len(t) // 2], sorted(t)[int(0.99 * (len(t) - 1))], max(t)) for kind, t in sorted(took.items())}
+
+    # ---- what led to it
+
+    def history(self, violation):
+        """Lines in order of time: of the job, of its slice, of the machine."""
+        key, device, lines = violation.key, violation.device, []
+        numbers = {m["job"] for m in self.marks.get(key, [])} | {j["id"] for j in self.jobs.get(key, [])}
+        for name in {key[0]} if key else ():
+            for note in self.notes:
+                if note.get("subject") == name and note["what"] in ("asks", "answered", "unanswered", "accepted", "refused"):
+                    lines.append((note["at"], f"{note['what']} {note.get('kind', '')} {note.get('status', '')} "
+                                              f"{note.get('facts') or note.get('ids') or note.get('target') or note.get('words', '')}"))
+        for mark in self.marks.get(key, []):
+            lines.append((mark["at"], f"mark {mark['what']} of job {mark['job']}, attempt {mark['attempt']}, pid {mark['pid']} on "
+                                      f"{mark['device']}, code {mark['code']}"))
+        for life in self.lives:
+            if (device and life["CUDA_VISIBLE_DEVICES"] == device) or key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"]) == key:
+                who = f"pid {life['pid']}: {life['TRIAL_NAME']}, job {life['SMARTMIG_JOB_ID']}, attempt {life['SMARTMIG_ATTEMPT']}"
+                lines.append((life["start"], f"{who} begins on {life['CUDA_VISIBLE_DEVICES']}"))
+                lines.append((life["last"], f"{who} is seen for the last time"))
+        around = [at for at, _ in lines] or [violation.at]
+        low, high = (violation.at - 15, violation.at + 15) if violation.at else (min(around) - 1, max(around) + 1)
+        lines += [(e["at"], f"== {e['event']} {({k: v for k, v in e.items() if k not in ('what', 'at', 'event')}) or ''}")
+                  for e in self.events]
+        lines = [f"{at:12.2f}  {words}" for at, words in sorted(lines) if low <= at <= high]
+        for number in sorted(numbers):
+            lines.append(f"              the daemon on job {number}: {[j for j in self.jobs.get(key, []) if j['id'] == number]}"[:600])
+        return lines[:60]
+
+
+def name_of(key):
+    return key[0] if key[1] is None else f"{key[0]}[{key[1]}]"
+
+
+def count_by_attempt(marks, what):
+    return collections.Counter(m["attempt"] for m in marks if m["what"] == what)
+
+
+def overlaps(stays):
+    """Pairs of different attempts, the second of which began while the first was still seen alive."""
+    longest = []  # of the attempts so far the two that last longest
+    for stay in sorted(stays, key=lambda s: s.begin):
+        for other in longest:
+            if (other.attempt, other.key) != (stay.attempt, stay.key) and stay.begin + SLACK_S < other.last:
+                yield other, stay
+        same = [o for o in longest if (o.attempt, o.key) == (stay.attempt, stay.key)]
+        others = [o for o in longest if o not in same]
+        best = max([*same, stay], key=lambda o: o.last)
+        longest = sorted([best, *others], key=lambda o: -o.last)[:2]
+
+
+def planted():
+    """Histories with one wrong each, and one that is right: the judge has to know them apart. Returns complaints."""
+    facts = {"role": "ok", "seconds": 1, "prelaunch": False, "after": None, "tasks": None, "requeue": False, "group": "",
+             "reservation": "", "hold": False, "trespass": False}
+
+    def history(name, number, at, device, end=1.0, attempt=1, pid=100):
+        life = {"what": "life", "at": at + end, "pid": pid, "start": at, "last": at + end, "SMARTMIG_JOB_ID": str(number),
+                "SMARTMIG_ATTEMPT": str(attempt), "CUDA_VISIBLE_DEVICES": device, "TRIAL_NAME": name, "SLURM_ARRAY_TASK_ID": "-"}
+        lines = [f"{what} {name} - {attempt} {number} {pid} {int(t * 1e6)} {device} 0"
+                 for what, t in (("born", at), ("start", at), ("end", at + end))]
+        return life, lines
+
+    def submitted(name, number, at, **more):
+        return [{"what": "asks", "kind": "submit", "subject": name, "at": at, "facts": {**facts, **more}},
+                {"what": "accepted", "subject": name, "at": at + 0.1, "ids": [number]}]
+
+    def job(name, number, state="done", attempt=1, code=0):
+        return {"id": number, "name": name, "array_index": None, "state": state, "attempt": attempt, "exit_code": code,
+                "reason": "", "started_at": 1, "ended_at": 2}
+
+    def found(notes, lines, jobs, words):
+        said = [v.words for v in Judge(sorted(notes, key=lambda n: n["at"]), lines, jobs, {"single": 1}).judge()]
+        if words is None:
+            return [f"a right history is called wrong: {said}"] if said else []
+        return [] if any(words in each for each in said) else [f"not found: {words} (said: {said})"]
+
+    (a, a_lines), (b, b_lines) = history("a", 1, 10, "MIG-1"), history("b", 2, 11.5, "MIG-1", pid=101)
+    (c, c_lines), (a2, a2_lines) = history("b", 2, 10.5, "MIG-1", pid=101), history("a", 1, 12, "MIG-2", attempt=2)
+    (d, d_lines) = history("b", 2, 10.5, "MIG-2", pid=101)
+    both, jobs = submitted("a", 1, 9) + submitted("b", 2, 9), [job("a", 1), job("b", 2)]
+    late = {"what": "answered", "kind": "probe", "subject": None, "status": 200, "at": 20, "took": 1.5}
+    restore = {"what": "event", "event": "restore", "at": 30, "since": 8}
+    places = [{"what": "device", "at": 1, "uuid": f"MIG-{k}", "gpu": 0, "instance": {"start": 0, "size": 2}} for k in (1, 2)]
+    grouped = submitted("a", 1, 9, group="single") + submitted("b", 2, 9, group="single")
+    lines = a_lines + b_lines
+    return (found(both + [a, b], lines, jobs, None)
+            + found(both + [a, c], a_lines + c_lines, jobs, "alive at once on MIG-1")
+            + found(both + places + [a, d], a_lines + d_lines, jobs, "alive at once on GPU 0, memory slice 0")
+            + found(grouped + [a, d], a_lines + d_lines, jobs, "of group single ran at once")
+            + found(both + [a, a2, b], lines + a2_lines, [job("a", 1, attempt=2), job("b", 2)], "ran 2 times unasked")
+            + found(both + [a, b], lines + a_lines[:1], jobs, "attempt 1 began 2 times")
+            + found(both + [a], a_lines, jobs[:1], "is not known any more")
+            + found(both + [a, restore], a_lines, jobs[:1], None)
+            + found(both + [a, b, restore], lines, jobs[:1], "ran and is not known")
+            + found(both + [a, b], lines, [job("a", 1, "failed", code=1), job("b", 2)], "called failed")
+            + found(both + [a], a_lines, [job("a", 1), job("b", 2, "failed", code=None)], "never began")
+            + found(both + [a], a_lines, jobs, "left the ends []")
+            + found(both + [a, b], lines, [job("a", 1), job("b", 2, "cancelled")], "nobody asked")
+            + found(both + [a, b], lines, [job("a", 1), job("b", 2, "queued")], "at the end")
+            + found(both + [a, b, late], lines, jobs, "took longer than 1 s")
+            + found(both + [a, b, {"what": "memory", "at": 40, "mib": 501}], lines, jobs, "grew to 501 MiB"))
