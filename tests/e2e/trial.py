@@ -95,9 +95,13 @@ class Trial:
         while plan or not self.clients_are_done():
             time.sleep(world.draw.uniform(0.1, 1.5))
             if plan:
-                getattr(world, plan.pop())()
+                deed = plan.pop()
+                try:
+                    getattr(world, deed)()
+                except harness.Failed as problem:
+                    world.violation(f"{deed}: {str(problem)[-400:]}")
             if world.station.process.poll() is not None:
-                world.diary.note("violation", words=f"the daemon ended by itself: {world.station.said()[-600:]}")
+                world.violation(f"the daemon ended by itself: {world.station.said()[-600:]}")
                 world.serve()
             if now() - said > 60:
                 said = now()
@@ -111,7 +115,7 @@ class Trial:
             if now() > give_up or world.station.process.poll() is not None:
                 for job in world.station.client().get("/v1/jobs?state=active&limit=20").json["jobs"]:
                     why = world.ask("GET", f"/v1/jobs/{job['id']}/why")
-                    world.diary.note("violation", words=f"job {job['id']} ({job['name']}) is still {job['state']} ({job['reason']}): "
+                    world.violation(f"job {job['id']} ({job['name']}) is still {job['state']} ({job['reason']}): "
                                                         f"{why.body[:300] if why else ''}")
                 return
             time.sleep(0.3)

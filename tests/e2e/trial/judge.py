@@ -55,14 +55,12 @@ class Judge:
         self.notes, self.groups = notes, groups
         self.marks, broken = read_marks(mark_lines)
         self.found = [Violation(f"a broken mark: {line!r}") for line in broken]
-        self.jobs = collections.defaultdict(list)
-        for job in jobs:
-            self.jobs[key_of(job["name"], job["array_index"])].append(job)
         of = collections.defaultdict(list)
         for note in notes:
             of[note["what"]].append(note)
         self.of = of
         self.facts = {n["subject"]: n["facts"] for n in of["asks"] if "facts" in n}
+        self.jobs = self.known_jobs(jobs)
         self.asked_at = {n["subject"]: n["at"] for n in of["asks"] if "facts" in n}
         self.lives = of["life"]
         self.events = of["event"]
@@ -71,6 +69,20 @@ class Judge:
         self.windows = self.loss_windows()
         self.orders = self.read_orders()
         self.places = {n["uuid"]: (n["gpu"], n["instance"]["start"], n["instance"]["size"]) for n in of["device"]}
+
+    def known_jobs(self, jobs):
+        """By key. One that was taken over from its processes may have lost its task's number: its own number tells."""
+        task_of = {(note["subject"], number): task for note in self.of["accepted"]
+                   for number, task in zip(note["ids"], self.facts[note["subject"]]["tasks"] or [None])}
+        out = collections.defaultdict(list)
+        for job in jobs:
+            task = job["array_index"]
+            wanted = task_of.get((job["name"], job["id"]))
+            if task is None and wanted is not None:
+                self.say(f"job {job['id']} ({job['name']}) is not called task {wanted} of its array any more")
+                task = wanted
+            out[key_of(job["name"], task)].append(job)
+        return out
 
     def loss_windows(self):
         """Of each lost GPU: from the loss until it is in service again."""
@@ -123,7 +135,7 @@ class Judge:
                      f"calls it {note['said']}", device=note["device"], at=note["at"], key=(note["name"], None))
         for note in self.of["violation"]:
             self.say(note["words"], at=note["at"])
-        for note in self.of["fooled"]:
+        for note in {n["request"]: n for n in self.of["fooled"]}.values():
             self.say(f"the request {note['request']} was answered with {note['reply']}", at=note["at"])
         for note in self.of["refused"]:
             if not note["expected"]:

@@ -354,23 +354,23 @@ class Enemy(Party):
 
 
 def locker(diary_path, directories, stop):
-    """Waits for the daemon to be away and then holds its locks for some seconds, over its next start."""
+    """Waits for the daemon to be away, holds all of its locks that can be had over its next start, and waits again."""
     diary, held = Diary(diary_path), []
     while not os.path.exists(stop):
         for directory in directories():
             with contextlib.suppress(OSError):
-                for name in os.listdir(directory):
-                    if name.endswith(".lock"):
-                        with contextlib.suppress(OSError):
-                            file = open(f"{directory}/{name}")
-                            try:
-                                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                                held.append((now(), file))
-                                diary.note("locked", path=f"{directory}/{name}")
-                            except OSError:
-                                file.close()
-        for since, file in list(held):
-            if now() - since > 3:
+                for name in [n for n in os.listdir(directory) if n.endswith(".lock")]:
+                    file = open(f"{directory}/{name}")
+                    try:
+                        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                        held.append(file)
+                        diary.note("locked", path=file.name)
+                    except OSError:
+                        file.close()
+        if held:
+            time.sleep(3)
+            for file in held:
                 file.close()
-                held.remove((since, file))
+            held = []
+            time.sleep(3)
         time.sleep(0.005)

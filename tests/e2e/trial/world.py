@@ -26,6 +26,7 @@ jobs = 6
 cpus = 6
 """
 DISK_MIB = 600
+TRIES = 8  # to start, a second apart
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 PRECIOUS = "precious\n"
 
@@ -173,15 +174,23 @@ class World:
         self.diary.note("serves", began=began, took=now() - began)
 
     def start_asked(self, before):
-        try:
-            self.station.serve(f"{GPUS}xa100-40gb", CONFIG, before=before)
-        except harness.Failed as problem:
-            # It may refuse to start beside what a user has laid in its way, by name: then that is taken away.
-            if not self.laid or self.station.process.poll() is None:
-                raise
-            self.event("refused start", words=str(problem)[-300:])
-            self.take_away()
-            self.station.serve(f"{GPUS}xa100-40gb", CONFIG, before=before)
+        for tries_left in range(TRIES, -1, -1):
+            try:
+                return self.station.serve(f"{GPUS}xa100-40gb", CONFIG, before=before)
+            except harness.Failed as problem:
+                words = str(problem).strip().splitlines()[-1][-300:]
+                if not tries_left or self.station.process.poll() is None:
+                    raise
+                # It may refuse to start beside what a user has laid in its way, by name: then that is taken away.
+                if self.laid:
+                    self.event("refused start", words=words)
+                    self.take_away()
+                else:
+                    self.violation(f"the daemon does not start: {words}")
+                    time.sleep(1)
+
+    def violation(self, words):
+        self.diary.note("violation", words=words)
 
     laid = ()
 
@@ -296,19 +305,19 @@ class World:
         made = asker.post("/v1/jobs", {"command": ["sleep", "600"], "directory": "/", "hold": True, "name": "on-a-full-disk"})
         number = made.json["ids"][0] if made.status == 201 else None
         self.event("full disk")
-        with open(filler, "wb") as file:
-            for block in (1 << 20, 4096):
-                with contextlib.suppress(OSError):
-                    while True:
-                        file.write(b"\0" * block)
-                        file.flush()
+        file = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
+        for block in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while os.write(file, b"\0" * block) == block:
+                    pass
+        os.close(file)
         began = now()
         while number and now() - began < self.draw.uniform(0.5, 3):
             with contextlib.suppress(OSError, harness.http.client.HTTPException):
                 answer = asker.ask("DELETE", f"/v1/jobs/{number}")
                 shown = asker.job(number)["state"]
                 if answer.status == 507 and shown != "held":
-                    self.diary.note("violation", words=f"a cancel on a full disk was answered 507 and job {number} is {shown}")
+                    self.violation(f"a cancel on a full disk was answered 507 and job {number} is {shown}")
             time.sleep(0.2)
         os.remove(filler)
         self.event("room again")
@@ -359,7 +368,7 @@ class World:
                      owner.post(f"/v1/jobs/{number}/requeue"), owner.post("/v1/jobs/release", {"ids": [number]})]
             state = owner.job(number)["state"]
             if steps[0].status == 200 and not steps[0].json["refused"] and state not in ("held", "cancelled"):
-                self.diary.note("violation", words=f"job {number}, held by the operator, is {state} after its owner's "
+                self.violation(f"job {number}, held by the operator, is {state} after its owner's "
                                                    f"cancel, requeue and release ({[s.status for s in steps]})")
             root.ask("DELETE", f"/v1/jobs/{number}")
 
@@ -377,7 +386,7 @@ class World:
                 done = subprocess.run([self.station.program, *verb, "--socket", self.station.socket], capture_output=True,
                                       timeout=30)
                 if b"\x1b]" in done.stdout or b"\x1b[2J" in done.stdout and verb[0] != "top":
-                    self.diary.note("violation", words=f"smartmig {' '.join(verb)} prints the escapes of a command raw")
+                    self.violation(f"smartmig {' '.join(verb)} prints the escapes of a command raw")
             self.ask("DELETE", f"/v1/jobs/{number}")
 
     def secrets(self):
@@ -397,7 +406,7 @@ class World:
             said = [(status, json.loads(body).get("warnings", body)) for status, body, _ in words]
             self.event("secrets")
             if words[0][0] == words[1][0] == 201 and said[0] != said[1]:
-                self.diary.note("violation", words=f"a script's interpreter tells whether root's file exists: {said}")
+                self.violation(f"a script's interpreter tells whether root's file exists: {said}")
 
     # ---- the end
 
