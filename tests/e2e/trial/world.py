@@ -353,6 +353,30 @@ class World:
                 file.write("max")
             self.event("processes again")
 
+    def missing_store(self):
+        """The queue's file is gone while jobs run: no daemon starts a new queue over them."""
+        self.end_daemon(True)
+        away, state = f"{self.root}/away", self.station.state
+        os.mkdir(away)
+        files = [name for name in os.listdir(state) if name.startswith("queue.db")]
+        for name in files:
+            shutil.move(f"{state}/{name}", f"{away}/{name}")
+        running = bool(self.station.supervisors())
+        self.event("missing store", running=running)
+        try:
+            self.station.serve(f"{GPUS}xa100-40gb", CONFIG)
+            if running:
+                self.violation("the daemon begins a new queue over jobs that run")
+            self.end_daemon(True)
+        except harness.Failed:
+            pass  # it refuses
+        for name in [n for n in os.listdir(state) if n.startswith("queue.db")]:
+            os.remove(f"{state}/{name}")
+        for name in files:
+            shutil.move(f"{away}/{name}", f"{state}/{name}")
+        os.rmdir(away)
+        self.serve()
+
     # ---- small promises, looked at in the middle of it all
 
     def operators_hold(self):
