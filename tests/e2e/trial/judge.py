@@ -235,9 +235,10 @@ class Judge:
             by_attempt[int(life["SMARTMIG_ATTEMPT"])].append(life)
         if by_attempt:
             last = by_attempt[max(by_attempt)]
-            took = max(l["last"] for l in last) - min(l["start"] for l in last)
-            if took < TIME_LIMIT_S - 0.15:
-                self.say(f"{name_of(key)} was ended for its time limit of {TIME_LIMIT_S} s after {took:.2f} s", key)
+            began = min(l["start"] for l in last)
+            took, at_most = max(l["last"] for l in last) - began, max(l["at"] for l in last) - began
+            if at_most < TIME_LIMIT_S - 0.1:
+                self.say(f"{name_of(key)} was ended for its time limit of {TIME_LIMIT_S} s after {at_most:.2f} s", key)
             suspended = any(kind == "suspend" for kind, *_ in self.orders[key])
             if took > TIME_LIMIT_S + 8 and not suspended:
                 self.say(f"{name_of(key)} has a time limit of {TIME_LIMIT_S} s and lived for {took:.1f} s", key)

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import random
+import re
 import socket
 import threading
 import time
@@ -306,7 +307,8 @@ class Enemy(Party):
     def junk(self):
         line = self.draw.choice(raw_lines())
         got = harness.raw(self.world.station.socket, line, timeout=0.3)
-        if got.count(b"HTTP/1.1 ") > 1 or (b"Host: evil" in line or b"\x00/x" in line) and b"HTTP/1.1 200" in got:
+        replies = re.findall(rb"HTTP/1\.1 \d\d\d ", got)
+        if len(replies) > 1 or (b"Host: evil" in line or b"\x00/x" in line) and b"HTTP/1.1 200" in got:
             self.diary.note("fooled", request=repr(line[:120]), reply=repr(got[:200]))
 
     def drip(self):
