@@ -8,6 +8,7 @@ FINAL = {"done", "failed", "cancelled", "timed_out"}
 NO_DEVICE = "MIG-00000000-"
 SLACK_S = 0.03  # of start times, which /proc has in hundredths of a second
 SLOW_S = 1.0
+SLOW_START_S = 15  # from the call until it answers, with some thousand jobs behind it
 STALLED_S = 0.3  # where the machine let a process wait so long, slowness is not the daemon's
 MOST_MIB = 500
 TIME_LIMIT_S = 1.0
@@ -351,17 +352,24 @@ class Judge:
             if note["kind"] in ("attack", "question", "backup") or (note.get("took") or 0) <= SLOW_S:
                 continue
             begin, end = note["at"] - note["took"], note["at"]
-            if not any(b <= end and e >= begin for b, e in stalls):
-                slow[note["kind"]].append((note["took"], begin))
+            # What comes while the daemon starts waits for its start.
+            begin = max([begin, *(n["at"] for n in self.of["serves"] if n["began"] <= begin <= n["at"])])
+            if end - begin > SLOW_S and not any(b <= end and e >= begin for b, e in stalls):
+                slow[note["kind"]].append((end - begin, begin))
         for kind, those in slow.items():
             worst, at = max(those)
             self.say(f"{len(those)} requests ({kind}) took longer than {SLOW_S:g} s, the worst {worst:.1f} s", at=at)
+        longest = max((n["took"] for n in self.of["serves"]), default=0)
+        if longest > SLOW_START_S:
+            self.say(f"a start took {longest:.1f} s")
 
     def times(self):
         """By kind: (count, median, p99, most) in seconds."""
         took = collections.defaultdict(list)
         for note in self.of["answered"]:
             took[note["kind"]].append(note["took"])
+        for note in self.of["serves"]:
+            took["(start)"].append(note["took"])
         return {kind: (len(t), sorted(t)[len(t) // 2], sorted(t)[int(0.99 * (len(t) - 1))], max(t)) for kind, t in sorted(took.items())}
 
     # ---- what led to it
