@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""A long trial of a real daemon, judged by what is seen from outside: users with every verb, a flood, an enemy; the daemon
-killed, restored from backups, its clock set, its GPUs lost and reset, its disk full, its descriptors short. Every accepted job
-has exactly one true end, no two attempts are alive on a slice at once, no file of another is touched, others are answered
-within a second (docs/chaos.md): tests/e2e/trial.py BUILD-DIRECTORY.
-JOBS (2000), KILLS (200), RESTORES (20), CLOCKS (10), LOSSES (10), SHORTAGES (10) and SEED choose another one; WITHOUT=a,b
-leaves out deeds of the enemy (junk drip stream giant_question many_questions giant_environment colons) or links, locks,
-clock_step, loss, ...; KEEP=DIRECTORY keeps the evidence of a failed one. Needs root."""
+"""A long trial of a real daemon, judged by what is seen from outside: users with every verb, a flood, an enemy; the
+daemon is killed and restored from backups, its clock is set, its GPUs are lost and reset, its disk is full, descriptors
+and processes are short (docs/chaos.md): tests/e2e/trial.py BUILD-DIRECTORY. Needs root.
+JOBS (2000), KILLS (200), RESTORES (20), CLOCKS (10), LOSSES (10), SHORTAGES (10) and SEED choose another one.
+WITHOUT=a,b leaves out what the enemy does (junk drip stream giant_question many_questions giant_environment colons
+locks links) or what happens (clock_step loss full_disk ...). KEEP=DIRECTORY keeps the evidence of a failed one."""
 import contextlib
 import os
 import shutil
@@ -29,7 +28,7 @@ DRAIN_S = 900
 
 
 def in_background(user, work, nice=-10):
-    """A process of its own that is that user. What it measures is the daemon's time: it does not wait behind other work."""
+    """A process of its own that is that user; nice: what it measures shall be the daemon's time, not the machine's."""
     pid = os.fork()
     if pid:
         return pid
@@ -57,18 +56,19 @@ class Trial:
     def begin(self):
         world = self.world
         self.stop_watching = f"{world.root}/stop-watching"
-        for work in (lambda d=world.new_diary(): watch.watch(d, f"TRIAL={world.root}\0", world.station, self.stop_watching),
-                     lambda d=world.new_diary(): watch.heartbeat(d, self.stop_watching)):
-            self.others.append(in_background(None, work))
+        mark, seen, late = f"TRIAL={world.root}\0", world.new_diary(), world.new_diary()
+        self.others.append(in_background(None, lambda: watch.watch(seen, mark, world.station, self.stop_watching)))
+        self.others.append(in_background(None, lambda: watch.heartbeat(late, self.stop_watching)))
         world.serve()
         world.set_groups()
         flood = SIZES["JOBS"] // 5
         share = (SIZES["JOBS"] - flood) // len(users.USERS)
         parties = [(users.User, user, share) for user in users.USERS] + [(users.Flooder, users.FLOODER, flood)]
         for k, (kind, user, jobs) in enumerate(parties):
-            self.start(self.clients, user, lambda d, t=kind, u=user, j=jobs, s=k: t(world, u, d, SEED * 100 + s, j).run())
-        for k, (kind, user) in enumerate([(users.Operator, (0, 0)), (users.Stranger, users.STRANGER), (users.Enemy, users.ENEMY)]):
-            self.start(self.others, user, lambda d, t=kind, u=user, s=k: t(world, u, d, SEED * 100 + 50 + s).run())
+            self.start(self.clients, user, lambda d: kind(world, user, d, SEED * 100 + k, jobs).run())
+        parties = [(users.Operator, (0, 0)), (users.Stranger, users.STRANGER), (users.Enemy, users.ENEMY)]
+        for k, (kind, user) in enumerate(parties):
+            self.start(self.others, user, lambda d: kind(world, user, d, SEED * 100 + 50 + k).run())
         if "locks" not in WITHOUT:
             self.start(self.others, users.ENEMY, lambda d: users.locker(d, world.lock_directories, world.stop))
 
@@ -85,8 +85,8 @@ class Trial:
         return not self.clients
 
     def plan(self):
-        shortages = ["full_disk", "few_descriptors", "few_processes", "failing_changes", "operators_hold", "escapes", "secrets",
-                     "missing_store"]
+        shortages = ["full_disk", "few_descriptors", "few_processes", "failing_changes", "operators_hold", "escapes",
+                     "secrets", "missing_store"]
         deeds = (["kill"] * SIZES["KILLS"] + ["restore"] * SIZES["RESTORES"] + ["clock_step"] * SIZES["CLOCKS"] +
                  ["loss"] * SIZES["LOSSES"] + [shortages[i % len(shortages)] for i in range(SIZES["SHORTAGES"])])
         deeds = [deed for deed in deeds if deed not in WITHOUT]
@@ -119,7 +119,7 @@ class Trial:
                 for job in world.station.client().get("/v1/jobs?state=active&limit=20").json["jobs"]:
                     why = world.ask("GET", f"/v1/jobs/{job['id']}/why")
                     world.violation(f"job {job['id']} ({job['name']}) is still {job['state']} ({job['reason']}): "
-                                                        f"{why.body[:300] if why else ''}")
+                                    f"{why.body[:300] if why else ''}")
                 return
             time.sleep(0.3)
 
@@ -151,12 +151,14 @@ class Trial:
         for job in jobs:
             states[job["state"]] = states.get(job["state"], 0) + 1
         attempts = {(l["TRIAL_NAME"], l["SMARTMIG_JOB_ID"], l["SMARTMIG_ATTEMPT"]) for l in judged.lives}
-        print(f"  seed {SEED}: {len(jobs)} jobs {states}, {len(attempts)} attempts and {len(judged.lives)} processes seen; "
-              f"{world.counts}; {sum(n['count'] for n in judged.of['attacked'])} hostile deeds")
-        print(f"  the daemon took {max((n['mib'] for n in judged.of['memory']), default=0):.0f} MiB at most; machine stalls over "
-              f"0.1 s: {len(judged.of['stall'])}")
+        hostile = sum(n["count"] for n in judged.of["attacked"])
+        most = max((n["mib"] for n in judged.of["memory"]), default=0)
+        print(f"  seed {SEED}: {len(jobs)} jobs {states}; {len(attempts)} attempts, {len(judged.lives)} processes seen")
+        print(f"  {world.counts}, {hostile} hostile deeds")
+        print(f"  the daemon took {most:.0f} MiB at most; stalls of the machine over 0.1 s: {len(judged.of['stall'])}")
         for kind, (count, median, p99, most) in judged.times().items():
-            print(f"  {kind:<10} {count:6} answers, median {1000 * median:6.0f} ms, p99 {1000 * p99:6.0f} ms, most {1000 * most:6.0f} ms")
+            print(f"  {kind:<10} {count:6} answers, median {1000 * median:6.0f} ms, p99 {1000 * p99:6.0f} ms, "
+                  f"most {1000 * most:6.0f} ms")
 
     def close(self):
         open(self.world.stop, "w").close()
@@ -166,8 +168,8 @@ class Trial:
                 os.kill(pid, 9)
                 os.waitpid(pid, 0)
         if KEEP and sys.exc_info()[0]:
-            shutil.copytree(self.world.root, KEEP, dirs_exist_ok=True, symlinks=True,
-                            ignore=lambda folder, names: [n for n in names if n in ("bin", "socket", "machine", "filler")])
+            left_out = shutil.ignore_patterns("bin", "socket", "machine", "filler")
+            shutil.copytree(self.world.root, KEEP, dirs_exist_ok=True, symlinks=True, ignore=left_out)
         self.world.close()
 
 

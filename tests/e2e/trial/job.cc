@@ -1,7 +1,7 @@
-// What the trial runs as its jobs: a program that leaves marks of its own life. It appends a line to a file when it begins
-// ("born"), when it has its slice ("start": after CUDA is initialised, where it does that), and when it ends ("end" with
-// its code, or "saved" on USR1). Instants are microseconds of CLOCK_BOOTTIME, which no step of the host's clock moves and
-// by which /proc tells when a process began.
+// What the trial runs as its jobs: a program that leaves marks of its own life. It appends a line to a file when it
+// begins ("born"), when it has its slice ("start": after CUDA is initialised, where it does that), and when it ends
+// ("end" with its code, or "saved" on USR1). Instants are microseconds of CLOCK_BOOTTIME, which no step of the host's
+// clock moves and by which /proc tells when a process began.
 //
 //   trial_job MARKS NAME ROLE SECONDS
 //     ok, fail (ends with 7), stubborn (ignores TERM), fork (leaves processes behind, one in a session of its own),

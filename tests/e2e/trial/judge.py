@@ -1,6 +1,6 @@
-"""The judge: holds what the daemon says of its jobs against what was seen from outside. It knows no code of the product and
-asks nothing; it is given diaries, marks, lives of processes and the final list of jobs, and returns violations. `planted`
-proves that it finds what it is there for."""
+"""The judge: holds what the daemon says of its jobs against what was seen from outside. It knows no code of the product
+and asks nothing; it is given diaries, marks, lives of processes and the final list of jobs, and returns violations.
+`planted` proves that it finds what it is there for."""
 import collections
 import dataclasses
 
@@ -31,6 +31,9 @@ class Stay:
     key: tuple
     device: str
     pid: int
+
+    def __str__(self):
+        return f"{name_of(self.key)} (job {self.attempt[0]}, attempt {self.attempt[1]}, pid {self.pid})"
 
 
 def key_of(name, task):
@@ -65,7 +68,7 @@ class Judge:
         self.asked_at = {n["subject"]: n["at"] for n in of["asks"] if "facts" in n}
         self.lives = of["life"]
         self.events = of["event"]
-        # What a restore takes back: orders and submissions after the copy was begun and before the restored daemon served.
+        # What a restore takes back: orders and submissions from the copy on, until the restored daemon serves.
         self.undone = [(e["since"] - 0.1, e["at"] + 5) for e in self.events if e["event"] == "restore"]
         self.windows = self.loss_windows()
         self.orders = self.read_orders()
@@ -132,8 +135,8 @@ class Judge:
         self.groups_keep_their_limits(stays)
         self.the_daemon_answers()
         for note in self.of["unnamed"]:
-            self.say(f"job {note['job']} ({note['name']}) runs as attempt {note['attempt']} on {note['device']}, and the daemon "
-                     f"calls it {note['said']}", device=note["device"], at=note["at"], key=(note["name"], None))
+            self.say(f"job {note['job']} ({note['name']}) runs as attempt {note['attempt']} on {note['device']}, and "
+                     f"the daemon calls it {note['said']}", device=note["device"], at=note["at"], key=(note["name"], None))
         for note in self.of["violation"]:
             self.say(note["words"], at=note["at"])
         for note in {n["request"]: n for n in self.of["fooled"]}.values():
@@ -160,7 +163,8 @@ class Judge:
                     continue
                 begun = [m for m in self.marks[key] if m["what"] == "born"]
                 if not self.taken_back(note["at"]):
-                    self.say(f"{name_of(key)}, accepted as job {note['ids']}, is not known any more, and no restore explains it", key)
+                    self.say(f"{name_of(key)}, accepted as job {note['ids']}, is not known any more, and no restore "
+                             "explains it", key)
                 elif any(note["at"] < m["at"] for m in begun):
                     self.say(f"{name_of(key)} ran and is not known any more", key)
 
@@ -199,7 +203,8 @@ class Judge:
         elif not ({"cancel"} & asked or facts["after"]):
             self.say(f"{name_of(key)} is cancelled, and nobody asked for it ({job['reason']})", key)
         self.cancels_hold(key, job, orders)
-        if job["started_at"] and job["ended_at"] and job["ended_at"] < job["started_at"] - 0.5 and not self.clock_set(spans):
+        backwards = job["started_at"] and job["ended_at"] and job["ended_at"] < job["started_at"] - 0.5
+        if backwards and not self.clock_set(spans):
             self.say(f"{name_of(key)} ended {job['started_at'] - job['ended_at']:.1f} s before it began", key)
 
     def clock_set(self, spans):
@@ -225,7 +230,8 @@ class Judge:
         elif not begun:
             self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
         elif not lost:
-            self.say(f"{name_of(key)} ({facts['role']}) failed with {job['exit_code']}, its marks are {codes} ({job['reason']})", key)
+            self.say(f"{name_of(key)} ({facts['role']}) failed with {job['exit_code']}, its marks are {codes} "
+                     f"({job['reason']})", key)
 
     def timed_out(self, key, facts, lives):
         if facts["role"] != "timed":
@@ -271,13 +277,15 @@ class Judge:
             if self.orders[other] or other not in self.jobs or self.taken_back(self.asked_at.get(other[0], 0)):
                 continue
             there = [m["at"] for m in self.marks[other] if m["what"] == ("born" if kind == "after" else "end")]
-            if kind != "after" and self.facts[other[0]]["role"] in ("timed", "checkpoint") or self.facts[other[0]]["trespass"]:
+            theirs = self.facts[other[0]]
+            if theirs["trespass"] or kind != "after" and theirs["role"] in ("timed", "checkpoint"):
                 continue
             for task_ in facts["tasks"] or [None]:
                 key = key_of(name, task_)
                 start = min((m["at"] for m in self.marks[key] if m["what"] == "start"), default=None)
                 if start is not None and not any(at < start for at in there) and not self.events_hide(other):
-                    self.say(f"{name_of(key)} began before {name_of(other)}, on which it depends ({kind})", key, at=start)
+                    self.say(f"{name_of(key)} began before {name_of(other)}, on which it depends ({kind})", key,
+                             at=start)
                 state = self.jobs[other][0]["state"]
                 if start is not None and (kind, state) in (("afterok", "failed"), ("afternotok", "done")):
                     self.say(f"{name_of(key)} ran {kind} of {name_of(other)}, which is {state}", key, at=start)
@@ -289,8 +297,9 @@ class Judge:
     # ---- slices
 
     def stays(self):
-        """Every process with its slice: that of its environment, or, where it began without one, of its attempt's mark."""
-        granted = {(m["job"], m["attempt"], key): m for key, marks in self.marks.items() for m in marks if m["what"] == "start"}
+        """Every process with its slice: that of its environment; where it began without one, of its attempt's mark."""
+        granted = {(m["job"], m["attempt"], key): m for key, marks in self.marks.items() for m in marks
+                   if m["what"] == "start"}
         out = []
         for life in self.lives:
             key = key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"])
@@ -321,9 +330,8 @@ class Judge:
                 if pair in told:
                     continue
                 told.add(pair)
-                self.say(f"{name_of(a.key)} (job {a.attempt[0]}, attempt {a.attempt[1]}, pid {a.pid}) and {name_of(b.key)} (job "
-                         f"{b.attempt[0]}, attempt {b.attempt[1]}, pid {b.pid}) were alive at once on {place}, "
-                         f"{min(a.last, b.last) - b.begin:.2f} s long from {b.begin:.2f}", b.key, b.device, b.begin)
+                self.say(f"{a} and {b} were alive at once on {place}, {min(a.last, b.last) - b.begin:.2f} s long from "
+                         f"{b.begin:.2f}", b.key, b.device, b.begin)
 
     def groups_keep_their_limits(self, stays):
         members = collections.defaultdict(dict)
@@ -333,15 +341,16 @@ class Judge:
                 begin, last = members[group].get((stay.key, stay.attempt), (stay.begin, stay.last))
                 members[group][stay.key, stay.attempt] = (min(begin, stay.begin), max(last, stay.last))
         for group, spans in members.items():
-            steps = sorted([(begin + SLACK_S, 1, who) for who, (begin, last) in spans.items() if last > begin + SLACK_S] +
-                           [(last, -1, who) for who, (begin, last) in spans.items() if last > begin + SLACK_S],
-                           key=lambda s: (s[0], s[1]))
+            longer = {who: span for who, span in spans.items() if span[1] > span[0] + SLACK_S}
+            steps = [(begin + SLACK_S, 1, who) for who, (begin, _) in longer.items()]
+            steps = sorted(steps + [(last, -1, who) for who, (_, last) in longer.items()], key=lambda s: s[:2])
             count = 0
             for at, step, who in steps:
                 count += step
                 # What a restored queue takes over runs already.
                 if step > 0 and count > self.groups[group] and not any(b <= at <= e + 30 for b, e in self.undone):
-                    self.say(f"{count} jobs of group {group} ran at once, its limit is {self.groups[group]}", who[0], at=at)
+                    self.say(f"{count} jobs of group {group} ran at once, its limit is {self.groups[group]}", who[0],
+                             at=at)
 
     # ---- answers
 
@@ -370,7 +379,12 @@ class Judge:
             took[note["kind"]].append(note["took"])
         for note in self.of["serves"]:
             took["(start)"].append(note["took"])
-        return {kind: (len(t), sorted(t)[len(t) // 2], sorted(t)[int(0.99 * (len(t) - 1))], max(t)) for kind, t in sorted(took.items())}
+        out = {}
+        for kind, those in sorted(took.items()):
+            those.sort()
+            last = len(those) - 1
+            out[kind] = len(those), those[last // 2], those[int(0.99 * last)], those[last]
+        return out
 
     # ---- what led to it
 
@@ -380,24 +394,29 @@ class Judge:
         numbers = {m["job"] for m in self.marks.get(key, [])} | {j["id"] for j in self.jobs.get(key, [])}
         for name in {key[0]} if key else ():
             for note in self.notes:
-                if note.get("subject") == name and note["what"] in ("asks", "answered", "unanswered", "accepted", "refused"):
-                    lines.append((note["at"], f"{note['what']} {note.get('kind', '')} {note.get('status', '')} "
-                                              f"{note.get('facts') or note.get('ids') or note.get('target') or note.get('words', '')}"))
+                if note.get("subject") == name:
+                    more = next((note[k] for k in ("facts", "ids", "target", "words") if note.get(k)), "")
+                    words = f"{note['what']} {note.get('kind', '')} {note.get('status', '')} {more}"
+                    lines.append((note["at"], words))
         for mark in self.marks.get(key, []):
-            lines.append((mark["at"], f"mark {mark['what']} of job {mark['job']}, attempt {mark['attempt']}, pid {mark['pid']} on "
-                                      f"{mark['device']}, code {mark['code']}"))
+            lines.append((mark["at"], f"mark {mark['what']} of job {mark['job']}, attempt {mark['attempt']}, pid "
+                                      f"{mark['pid']} on {mark['device']}, code {mark['code']}"))
         for life in self.lives:
-            if (device and life["CUDA_VISIBLE_DEVICES"] == device) or key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"]) == key:
-                who = f"pid {life['pid']}: {life['TRIAL_NAME']}, job {life['SMARTMIG_JOB_ID']}, attempt {life['SMARTMIG_ATTEMPT']}"
+            theirs = key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"])
+            if (device and life["CUDA_VISIBLE_DEVICES"] == device) or theirs == key:
+                who = (f"pid {life['pid']}: {name_of(theirs)}, job {life['SMARTMIG_JOB_ID']}, attempt "
+                       f"{life['SMARTMIG_ATTEMPT']}")
                 lines.append((life["start"], f"{who} begins on {life['CUDA_VISIBLE_DEVICES']}"))
                 lines.append((life["last"], f"{who} is seen for the last time"))
         around = [at for at, _ in lines] or [violation.at]
         low, high = (violation.at - 15, violation.at + 15) if violation.at else (min(around) - 1, max(around) + 1)
-        lines += [(e["at"], f"== {e['event']} {({k: v for k, v in e.items() if k not in ('what', 'at', 'event')}) or ''}")
-                  for e in self.events]
+        for event in self.events:
+            more = {k: v for k, v in event.items() if k not in ("what", "at", "event")}
+            lines.append((event["at"], f"== {event['event']} {more or ''}"))
         lines = [f"{at:12.2f}  {words}" for at, words in sorted(lines) if low <= at <= high]
         for number in sorted(numbers):
-            lines.append(f"              the daemon on job {number}: {[j for j in self.jobs.get(key, []) if j['id'] == number]}"[:600])
+            said = [j for j in self.jobs.get(key, []) if j["id"] == number]
+            lines.append(f"              the daemon on job {number}: {said}"[:600])
         return lines[:60]
 
 
@@ -424,12 +443,13 @@ def overlaps(stays):
 
 def planted():
     """Histories with one wrong each, and one that is right: the judge has to know them apart. Returns complaints."""
-    facts = {"role": "ok", "seconds": 1, "prelaunch": False, "after": None, "tasks": None, "requeue": False, "group": "",
-             "reservation": "", "hold": False, "trespass": False}
+    facts = {"role": "ok", "seconds": 1, "prelaunch": False, "after": None, "tasks": None, "requeue": False,
+             "group": "", "reservation": "", "hold": False, "trespass": False}
 
     def history(name, number, at, device, end=1.0, attempt=1, pid=100):
-        life = {"what": "life", "at": at + end, "pid": pid, "start": at, "last": at + end, "SMARTMIG_JOB_ID": str(number),
-                "SMARTMIG_ATTEMPT": str(attempt), "CUDA_VISIBLE_DEVICES": device, "TRIAL_NAME": name, "SLURM_ARRAY_TASK_ID": "-"}
+        life = {"what": "life", "at": at + end, "pid": pid, "start": at, "last": at + end,
+                "SMARTMIG_JOB_ID": str(number), "SMARTMIG_ATTEMPT": str(attempt), "CUDA_VISIBLE_DEVICES": device,
+                "TRIAL_NAME": name, "SLURM_ARRAY_TASK_ID": "-"}
         lines = [f"{what} {name} - {attempt} {number} {pid} {int(t * 1e6)} {device} 0"
                  for what, t in (("born", at), ("start", at), ("end", at + end))]
         return life, lines
@@ -454,7 +474,8 @@ def planted():
     both, jobs = submitted("a", 1, 9) + submitted("b", 2, 9), [job("a", 1), job("b", 2)]
     late = {"what": "answered", "kind": "probe", "subject": None, "status": 200, "at": 20, "took": 1.5}
     restore = {"what": "event", "event": "restore", "at": 30, "since": 8}
-    places = [{"what": "device", "at": 1, "uuid": f"MIG-{k}", "gpu": 0, "instance": {"start": 0, "size": 2}} for k in (1, 2)]
+    places = [{"what": "device", "at": 1, "uuid": f"MIG-{k}", "gpu": 0, "instance": {"start": 0, "size": 2}}
+              for k in (1, 2)]
     grouped = submitted("a", 1, 9, group="single") + submitted("b", 2, 9, group="single")
     lines = a_lines + b_lines
     return (found(both + [a, b], lines, jobs, None)

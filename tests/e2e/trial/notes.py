@@ -1,5 +1,5 @@
-"""Diaries: what each party of the trial did and saw, a JSON object a line. Instants are seconds of CLOCK_BOOTTIME, by which
-/proc tells when processes began and which no step of the clock moves."""
+"""Diaries: what each party of the trial did and saw, a JSON object a line. Instants are seconds of CLOCK_BOOTTIME, by
+which /proc tells when processes began and which no step of the clock moves."""
 import json
 import os
 import time

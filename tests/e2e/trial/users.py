@@ -1,5 +1,5 @@
-"""Who asks: three users with every verb, one who floods, an operator, a stranger who measures how fast the daemon answers
-others, and an enemy. Each is a process of its own, as that user, with random choices of its own."""
+"""Who asks: three users with every verb, one who floods, an operator, a stranger who measures how fast the daemon
+answers others, and an enemy. Each is a process of its own, as that user, with random choices of its own."""
 import contextlib
 import fcntl
 import os
@@ -81,7 +81,8 @@ class User(Party):
             time.sleep(0.2)
 
     def submit(self):
-        name = f"u{self.user[0]}-{self.count}"  # a request without an answer may have been accepted: names are used once
+        # A request without an answer may have been accepted: names are used once.
+        name = f"u{self.user[0]}-{self.count}"
         self.count += 1
         spec, facts = self.a_job(name)
         answer = self.ask("submit", "POST", "/v1/jobs", spec, name, facts=facts)
@@ -90,7 +91,8 @@ class User(Party):
             return 0
         if answer.status != 201:
             # What it depends on, or its reservation, may be gone by now.
-            self.diary.note("refused", subject=name, status=answer.status, words=answer.body[:300].decode(errors="replace"),
+            words = answer.body[:300].decode(errors="replace")
+            self.diary.note("refused", subject=name, status=answer.status, words=words,
                             expected=bool(facts["after"] or facts["reservation"]))
             return 0
         ids = answer.json["ids"]
@@ -109,8 +111,9 @@ class User(Party):
         environment = ["PATH=/usr/bin:/bin", f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"]
         if prelaunch:
             environment += [f"TRIAL_CUDA={self.world.cuda}", f"STUB_NVML={self.world.nvml}"]
-        spec = {"command": [self.world.job, f"{self.home}/marks", name, "ok" if role == "timed" else role, f"{seconds:.2f}"],
-                "name": name, "environment": environment, "directory": self.home, "grace_s": draw.choice([0.2, 0.5, 1]),
+        does = "ok" if role == "timed" else role
+        spec = {"command": [self.world.job, f"{self.home}/marks", name, does, f"{seconds:.2f}"], "name": name,
+                "environment": environment, "directory": self.home, "grace_s": draw.choice([0.2, 0.5, 1]),
                 "mem_mib": draw.choice([1000, 4000, 9000, 18000]), "estimate_s": draw.choice([0.5, 2, seconds])}
         facts = {"role": role, "seconds": seconds, "prelaunch": prelaunch, "after": None, "tasks": None,
                  "requeue": False, "group": "", "reservation": "", "hold": False, "trespass": False}
@@ -156,8 +159,8 @@ class User(Party):
     def give_an_order(self):
         draw = self.draw
         name, number, _ = target = draw.choice(self.mine[-12:])
-        order = draw.choice(["cancel", "cancel", "hold", "suspend", "suspend", "requeue", "update", "update", "why", "eta",
-                             "log", "list", "whatif", "cancel_by_name", "history", "show", "queue"])
+        order = draw.choice(["cancel", "cancel", "hold", "suspend", "suspend", "requeue", "update", "update", "why",
+                             "eta", "log", "list", "whatif", "cancel_by_name", "history", "show", "queue"])
         one = {"ids": [number]}
         if order == "cancel":
             self.patiently("cancel", "DELETE", f"/v1/jobs/{number}", subject=name, target=target)
@@ -171,8 +174,8 @@ class User(Party):
             back = "release" if order == "hold" else "continue"
             self.patiently(back, "POST", f"/v1/jobs/{back}", one, name, target=target)
         elif order == "update":
-            change = draw.choice([{"deadline_s": 5}, {"priority": -3}, {"estimate_s": 3}, {"mem_mib": 2000}, {"begin_s": 1},
-                                  {"deadline_at": None}])
+            change = draw.choice([{"deadline_s": 5}, {"priority": -3}, {"estimate_s": 3}, {"mem_mib": 2000},
+                                  {"begin_s": 1}, {"deadline_at": None}])
             self.patiently("update", "POST", "/v1/jobs/update", {**one, "set": change}, name, target=target)
         elif order in ("why", "eta"):
             self.ask("question", "GET", f"/v1/jobs/{number}/{order}", subject=name)
@@ -201,8 +204,8 @@ class Flooder(Party):
             facts = {"role": "ok", "seconds": 0, "prelaunch": False, "after": None, "tasks": None, "requeue": False,
                      "group": "", "reservation": "", "hold": False, "trespass": False}
             specs = [{"command": [self.world.job, f"{home}/marks", name, "ok", "0"], "name": name, "mem_mib": 1000,
-                      "directory": home, "environment": [f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"], "estimate_s": 0.1}
-                     for name in names]
+                      "environment": [f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"], "directory": home,
+                      "estimate_s": 0.1} for name in names]
             for name in names:
                 self.diary.note("asks", kind="flood", subject=name, facts=facts)
             answer = self.ask("submit", "POST", "/v1/jobs", {"jobs": specs})
@@ -240,8 +243,8 @@ class Operator(Party):
             elif order == "reserve":
                 number += 1
                 self.ask("order", "POST", "/v1/reservations", {
-                    "name": f"r{number}", "count": 1, "begin_s": self.draw.uniform(0, 4), "duration_s": self.draw.uniform(2, 6),
-                    "users": [NAMES[uid] for uid, _ in USERS]})
+                    "name": f"r{number}", "count": 1, "begin_s": self.draw.uniform(0, 4),
+                    "duration_s": self.draw.uniform(2, 6), "users": [NAMES[uid] for uid, _ in USERS]})
             elif order == "unreserve":
                 for name in self.world.reservations()[:1]:
                     self.ask("order", "POST", "/v1/reservations/remove", {"name": name})
@@ -267,15 +270,18 @@ class Stranger(Party):
 
     def run(self):
         while not self.world.over():
-            path = self.draw.choice(["/v1/status", "/v1/jobs?limit=20", "/v1/gpus", "/readyz", "/v1/jobs?state=final&limit=20"])
+            path = self.draw.choice(["/v1/status", "/v1/jobs?limit=20", "/v1/gpus", "/readyz",
+                                     "/v1/jobs?state=final&limit=20"])
             self.ask("probe", "GET", path)
             self.pause(0.02, 0.1)
 
 
 def raw_lines():
     head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    return [b"\x00\xff" * 2000, head + b"Content-Length: 2000000000\r\n\r\n{", b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
-            b"GET /v1/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", head + b"Content-Length: 9\r\n\r\n[[[[[[[[[",
+    return [b"\x00\xff" * 2000, head + b"Content-Length: 2000000000\r\n\r\n{",
+            b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+            b"GET /v1/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            head + b"Content-Length: 9\r\n\r\n[[[[[[[[[",
             b"POST /v1/queue/pause HTTP/1.1\r\nHost: localhost\r\n\r\n",
             head + b"Transfer-Encoding: chunked\r\n\r\nfffffffff\r\n",
             head + b"Content-Length: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -285,8 +291,8 @@ def raw_lines():
 
 
 class Enemy(Party):
-    """Bytes that are no request, requests that never end, streams, giant questions and submissions, locks on files that are
-    the daemon's. Nothing of it may be noticed by others."""
+    """Bytes that are no request, requests that never end, streams, giant questions and submissions. Others notice
+    nothing of it."""
 
     def run(self):
         self.held, self.streams, self.count = [], [], 0
@@ -295,7 +301,8 @@ class Enemy(Party):
                                  self.many_questions, self.giant_environment, self.colons)
                      if d.__name__ not in self.world.without]
             deed = self.draw.choice(deeds)
-            if deed in (self.giant_environment, self.many_questions, self.giant_question, self.colons) and self.draw.random() < 0.7:
+            large = deed in (self.giant_environment, self.many_questions, self.giant_question, self.colons)
+            if large and self.draw.random() < 0.7:
                 continue
             self.diary.note("attacks", deed=deed.__name__)
             with contextlib.suppress(OSError, harness.http.client.HTTPException):
@@ -327,8 +334,8 @@ class Enemy(Party):
             those.pop(0).close()
 
     def giant_question(self):
-        body = self.draw.choice([{"add_gpus": "990000xa100-40gb"}, {"add_gpus": "a" * 1_000_000}, {"remove": [1] * 500_000},
-                                 {"policy": "x" * 1_000_000}])
+        body = self.draw.choice([{"add_gpus": "990000xa100-40gb"}, {"add_gpus": "a" * 1_000_000},
+                                 {"remove": [1] * 500_000}, {"policy": "x" * 1_000_000}])
         self.ask("attack", "POST", "/v1/whatif", body, timeout=5)
 
     def many_questions(self):
@@ -343,8 +350,9 @@ class Enemy(Party):
             thread.join()
 
     def giant_environment(self):
+        environment = self.draw.choice([["A=" + "x" * 3_900_000], [f"A{i}=" + "x" * 120_000 for i in range(30)]])
         body = {"command": ["true"], "array": list(range(300)), "directory": "/", "hold": True, "name": "giant",
-                "environment": self.draw.choice([["A=" + "x" * 3_900_000], [f"A{i}=" + "x" * 120_000 for i in range(30)]])}
+                "environment": environment}
         self.ask("attack", "POST", "/v1/jobs", body, timeout=10)
         self.ask("attack", "POST", "/v1/jobs/cancel", {"name": "giant"}, timeout=10)
 

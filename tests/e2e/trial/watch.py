@@ -1,5 +1,5 @@
-"""Who watches from outside: a process that looks at /proc alone (environments, states, start times) for what runs on which
-slice, and for the memory of the daemon. Once a second it also holds the daemon's list against what it sees."""
+"""Who watches from outside: a process that looks at /proc alone (environments, states, start times) for what runs on
+which slice, and for the memory of the daemon. Once a second it holds the daemon's list against what it sees."""
 import contextlib
 import json
 import os
@@ -46,7 +46,7 @@ class Watcher:
     def __init__(self, diary, mark, station, stop):
         self.diary, self.mark, self.station, self.stop = diary, mark.encode(), station, stop
         self.lives = {}  # pid: what is known of a process of a job
-        self.others = {}  # (pid, start): no job's; younger ones are looked at again, for they may be about to execute one
+        self.others = {}  # (pid, start): no job's; young ones may be about to execute one and are looked at again
         self.unnamed, self.devices, self.most_mib = {}, {}, 0
         self.daemon = None  # pid
 

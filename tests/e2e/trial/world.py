@@ -1,4 +1,4 @@
-"""The machine of the trial: the daemon on a small disk of its own with emulated GPUs, and everything that happens to it."""
+"""The machine of the trial: the daemon on a small disk of its own with emulated GPUs, and all that happens to it."""
 import contextlib
 import ctypes
 import json
@@ -47,7 +47,8 @@ def mount_memory(path, mib):
 def fingerprint(path):
     entry = os.lstat(path)
     with open(path, "rb") as file:
-        return (entry.st_ino, entry.st_uid, entry.st_gid, entry.st_mode, entry.st_mtime_ns, entry.st_ctime_ns, file.read())
+        return (entry.st_ino, entry.st_uid, entry.st_gid, entry.st_mode, entry.st_mtime_ns, entry.st_ctime_ns,
+                file.read())
 
 
 class World:
@@ -57,7 +58,8 @@ class World:
         self.root = station.root
         station.machine, station.pid_file = f"{station.state}/machine", f"{self.root}/pid"
         self.copy_programs(build)
-        self.nvml, self.cuda = f"{self.root}/bin/nvml-sim/libnvidia-ml.so.1", f"{self.root}/bin/preload/stub/libcuda.so.1"
+        self.nvml = f"{self.root}/bin/nvml-sim/libnvidia-ml.so.1"
+        self.cuda = f"{self.root}/bin/preload/stub/libcuda.so.1"
         os.mkdir(station.state, 0o711)
         self.small_disk = with_own_mounts() and mount_memory(station.state, DISK_MIB)
         self.stop = f"{self.root}/stop"
@@ -69,8 +71,8 @@ class World:
         self.lay_out_homes()
 
     def copy_programs(self, build):
-        for what in ("nvml-sim/nvml-sim-ctl", "preload/libsmartmig-preload.so", "preload/stub/libcuda.so.1", "trial_job",
-                     "libclock_step.so"):
+        for what in ("nvml-sim/nvml-sim-ctl", "preload/libsmartmig-preload.so", "preload/stub/libcuda.so.1",
+                     "trial_job", "libclock_step.so"):
             place = f"{self.root}/bin/{what}"
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copy(os.path.join(build, what), place)
@@ -205,7 +207,10 @@ class World:
             self.station.process.kill()
             self.station.process.wait()
         else:
-            self.station.end()
+            try:
+                self.station.end()
+            except subprocess.TimeoutExpired:  # it was killed then
+                self.violation("the daemon did not end within 20 s of a SIGTERM")
 
     def kill(self):
         self.event("kill")
@@ -245,8 +250,8 @@ class World:
             time.sleep(self.draw.uniform(0.3, 8))
         copy, since = self.copies[-1] if self.draw.random() < 0.7 else self.draw.choice(self.copies[-3:])
         self.end_daemon(self.draw.random() < 0.6)
-        done = subprocess.run([self.station.program, "restore", copy, "--state", self.station.state], capture_output=True,
-                              text=True)
+        command = [self.station.program, "restore", copy, "--state", self.station.state]
+        done = subprocess.run(command, capture_output=True, text=True)
         equal(done.returncode, 0, f"restore: {done.stderr}")
         self.event("restore", path=copy, since=since)
         self.serve()
@@ -262,7 +267,8 @@ class World:
     # ---- GPUs
 
     def control(self, *words):
-        return subprocess.run([self.station.control, words[0], self.station.machine, *words[1:]], capture_output=True, text=True)
+        command = [self.station.control, words[0], self.station.machine, *words[1:]]
+        return subprocess.run(command, capture_output=True, text=True)
 
     def gpu_state(self, gpu):
         with contextlib.suppress(OSError, ValueError, KeyError, IndexError, harness.http.client.HTTPException):
@@ -302,7 +308,7 @@ class World:
         if not self.small_disk:
             return
         asker, filler = self.station.client(*USERS[0]), f"{self.station.state}/filler"
-        made = asker.post("/v1/jobs", {"command": ["sleep", "600"], "directory": "/", "hold": True, "name": "on-a-full-disk"})
+        made = asker.post("/v1/jobs", {"command": ["sleep", "600"], "directory": "/", "hold": True, "name": "on-full"})
         number = made.json["ids"][0] if made.status == 201 else None
         self.event("full disk")
         file = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -392,23 +398,23 @@ class World:
                      owner.post(f"/v1/jobs/{number}/requeue"), owner.post("/v1/jobs/release", {"ids": [number]})]
             state = owner.job(number)["state"]
             if steps[0].status == 200 and not steps[0].json["refused"] and state not in ("held", "cancelled"):
-                self.violation(f"job {number}, held by the operator, is {state} after its owner's "
-                                                   f"cancel, requeue and release ({[s.status for s in steps]})")
+                self.violation(f"job {number}, held by the operator, is {state} after its owner's cancel, requeue and "
+                               f"release ({[s.status for s in steps]})")
             root.ask("DELETE", f"/v1/jobs/{number}")
 
     def escapes(self):
         """A command with escapes is shown as harmless text."""
         owner = self.station.client(*USERS[2])
         with contextlib.suppress(OSError, ValueError, KeyError, harness.http.client.HTTPException):
-            made = owner.post("/v1/jobs", {"command": ["echo", "\x1b]0;owned\x07", "\x1b[2J"], "directory": "/", "hold": True,
-                                           "name": "escapes"})
+            made = owner.post("/v1/jobs", {"command": ["echo", "\x1b]0;owned\x07", "\x1b[2J"], "directory": "/",
+                                           "hold": True, "name": "escapes"})
             if made.status != 201:
                 return
             number = made.json["ids"][0]
             self.event("escapes")
             for verb in (["show", str(number)], ["queue"], ["why", str(number)], ["top", "--once"]):
-                done = subprocess.run([self.station.program, *verb, "--socket", self.station.socket], capture_output=True,
-                                      timeout=30)
+                command = [self.station.program, *verb, "--socket", self.station.socket]
+                done = subprocess.run(command, capture_output=True, timeout=30)
                 if b"\x1b]" in done.stdout or b"\x1b[2J" in done.stdout and verb[0] != "top":
                     self.violation(f"smartmig {' '.join(verb)} prints the escapes of a command raw")
             self.ask("DELETE", f"/v1/jobs/{number}")
@@ -422,8 +428,8 @@ class World:
                 file.write("#!/bin/sh\n")
             os.chmod(there, 0o755)
             for path in (there, there + "-not"):
-                answer = user.post("/v1/jobs", {"command": [path], "script": f"#!{path}\ntrue\n", "directory": "/", "hold": True,
-                                                "prelaunch": True, "name": "secrets"})
+                answer = user.post("/v1/jobs", {"command": [path], "script": f"#!{path}\ntrue\n", "directory": "/",
+                                                "hold": True, "prelaunch": True, "name": "secrets"})
                 words.append((answer.status, answer.body.replace(path.encode(), b"X"), [
                     user.ask("DELETE", f"/v1/jobs/{n}").status for n in answer.json.get("ids", [])]))
             os.remove(there)
@@ -452,7 +458,8 @@ class World:
 
     def set_groups(self):
         for name, limit in GROUPS.items():
-            equal(self.station.client().post("/v1/groups", {"name": name, "limit": limit}).status, 200, "a group's limit")
+            answer = self.station.client().post("/v1/groups", {"name": name, "limit": limit})
+            equal(answer.status, 200, "a group's limit")
 
     def drained(self):
         answer = self.ask("GET", "/v1/jobs?state=active&limit=10000")
@@ -483,9 +490,11 @@ class World:
 
     def close(self):
         open(self.stop, "w").close()
-        mark = f"TRIAL={self.root}\0".encode()
-        self.station.close()
-        for pid in self.orphans() if mark else []:
+        try:
+            self.station.close()
+        except subprocess.TimeoutExpired:
+            print("  the daemon did not end within 20 s of a SIGTERM", flush=True)
+        for pid in self.orphans():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
