@@ -86,7 +86,7 @@ class Trial:
 
     def plan(self):
         shortages = ["full_disk", "few_descriptors", "few_processes", "failing_changes", "operators_hold", "escapes",
-                     "secrets", "missing_store"]
+                     "secrets", "missing_store", "laid_links"]
         deeds = (["kill"] * SIZES["KILLS"] + ["restore"] * SIZES["RESTORES"] + ["clock_step"] * SIZES["CLOCKS"] +
                  ["loss"] * SIZES["LOSSES"] + [shortages[i % len(shortages)] for i in range(SIZES["SHORTAGES"])])
         deeds = [deed for deed in deeds if deed not in WITHOUT]

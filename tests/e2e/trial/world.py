@@ -402,6 +402,26 @@ class World:
                                f"release ({[s.status for s in steps]})")
             root.ask("DELETE", f"/v1/jobs/{number}")
 
+    def laid_links(self):
+        """A user makes the directory of locks before root does, with links to root's file by the names of the locks."""
+        machine, open_to_all = f"{self.root}/other-machine", f"{self.root}/run-{len(os.listdir(self.root))}"
+        os.mkdir(open_to_all)
+        os.chmod(open_to_all, 0o1777)
+        subprocess.run([self.station.control, "init", machine, "--gpus", "1xa100-40gb", "--force"], capture_output=True)
+        uuid = json.loads(subprocess.run([self.station.control, "show", machine, "--json"], capture_output=True).stdout)
+        with harness.acting_as(*ENEMY):
+            os.mkdir(f"{open_to_all}/locks")
+            os.symlink(f"{self.root}/roots-private", f"{open_to_all}/locks/{uuid['gpus'][0]['uuid']}.lock")
+        environment = {**os.environ, "NVML_SIM_STATE": machine, "SMARTMIG_LOCK_DIR": f"{open_to_all}/locks"}
+        command = [self.station.program, "apply", "--nvml", self.nvml, "--state", f"{machine}-state", "--to", "7g"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        self.event("laid links", code=done.returncode, words=(done.stdout + done.stderr)[-200:])
+        path = f"{self.root}/roots-private"
+        if fingerprint(path) != self.before[path]:
+            self.violation(f"root's smartmig followed a user's link and changed {path}")
+            self.canary(path, 0, 0, 0o600)
+            self.before[path] = fingerprint(path)
+
     def escapes(self):
         """A command with escapes is shown as harmless text."""
         owner = self.station.client(*USERS[2])
