@@ -12,9 +12,16 @@ LiveFleet::LiveFleet(const Cluster& cluster)
 
 void LiveFleet::tell(const Event& event) {
   switch (event.kind) {
-    case EventKind::kWithdrawn:
-      withdrawn_.push_back(event);
+    case EventKind::kWithdrawn: {
+      // Withdrawals are told before arrivals: who leaves before it was told of is not told of at all.
+      const auto arrival =
+          std::find_if(arrived_.begin(), arrived_.end(), [&](const Event& e) { return e.job == event.job; });
+      if (arrival != arrived_.end())
+        arrived_.erase(arrival);
+      else
+        withdrawn_.push_back(event);
       return;
+    }
     case EventKind::kFinished:
     case EventKind::kOverrun:
       ended_.push_back(event);

@@ -49,6 +49,20 @@ TEST(LiveFleet, EndsComeBeforeOperationsAndArrivalsLast) {
   EXPECT_EQ(w.fleet.take_effects().size(), 2u);
 }
 
+TEST(LiveFleet, WhoLeavesBeforeItsArrivalIsToldWasNeverThere) {
+  Two w;
+  w.fleet.tell(Event::submitted(min(1), JobId(0)));
+  w.fleet.tell(Event::submitted(min(1), JobId(1)));
+  w.fleet.tell(Event::withdrawn(min(2), JobId(0)));
+  EXPECT_FALSE(w.fleet.withdrawals());
+  ASSERT_TRUE(w.fleet.next(w.cluster, w.event));
+  EXPECT_EQ(w.event.kind, EventKind::kSubmitted);
+  EXPECT_EQ(w.event.job, JobId(1));
+  w.cluster.apply(w.event);
+  EXPECT_FALSE(w.fleet.next(w.cluster, w.event));
+  EXPECT_FALSE(w.fleet.has_news());
+}
+
 // Else a decision between the two could stop a job that has ended.
 TEST(LiveFleet, EndsOfJobsThatCouldBeStoppedAreToldInOneGo) {
   for (const bool stoppable : {false, true}) {

@@ -314,6 +314,29 @@ TEST(DaemonOrders, NothingIsCancelledThatCannotBeStored) {
   EXPECT_EQ(q.ended(job).status, JobStatus::kCancelled);
 }
 
+// While nothing can be stored nothing is decided, so the policy hears late of what came and left meanwhile.
+TEST(DaemonOrders, AJobThatIsReleasedAndHeldOnAFullDiskIsHeld) {
+  Queue q;
+  const auto job = q.submit(q.alice, 2), other = q.submit(q.alice, 2);
+  ASSERT_TRUE(q.daemon().jobs().hold(job, false));
+  ASSERT_TRUE(q.daemon().jobs().hold(other, false));
+  q.daemon().step();
+  sqlite3* lock = nullptr;
+  ASSERT_EQ(sqlite3_open((q.dir.path() + "/queue.db").c_str(), &lock), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(lock, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_TRUE(q.daemon().jobs().release(other, false));
+  q.daemon().step();  // its commit fails
+  ASSERT_FALSE(q.daemon().state().book.disk_trouble().empty());
+  ASSERT_TRUE(q.daemon().jobs().release(job, false));
+  q.daemon().step();
+  ASSERT_TRUE(q.daemon().jobs().hold(job, false));
+  q.daemon().step();
+  sqlite3_exec(lock, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(lock);
+  q.daemon().step();
+  EXPECT_EQ(live(q, job).status, JobStatus::kHeld);
+}
+
 TEST(DaemonOrders, ADependencyOnANumberThatNoJobCanHaveIsRefusedInWords) {
   Queue q;
   for (const std::uint64_t other : {kPhantoms + 1, kPhantoms, std::uint64_t(INT64_MAX)}) {

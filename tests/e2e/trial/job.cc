@@ -31,10 +31,10 @@ void mark(int file, const char* name, const char* what, int code) {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   char line[600];
-  const int length =
-      std::snprintf(line, sizeof line, "%s %s %s %s %s %d %lld %s %d\n", what, name, variable("SLURM_ARRAY_TASK_ID"),
-                    variable("SMARTMIG_ATTEMPT"), variable("SMARTMIG_JOB_ID"), int(::getpid()),
-                    static_cast<long long>(now.tv_sec) * 1000000 + now.tv_nsec / 1000, variable("CUDA_VISIBLE_DEVICES"), code);
+  const int length = std::snprintf(
+      line, sizeof line, "%s %s %s %s %s %d %lld %s %d\n", what, name, variable("SLURM_ARRAY_TASK_ID"),
+      variable("SMARTMIG_ATTEMPT"), variable("SMARTMIG_JOB_ID"), int(::getpid()),
+      static_cast<long long>(now.tv_sec) * 1000000 + now.tv_nsec / 1000, variable("CUDA_VISIBLE_DEVICES"), code);
   if (::write(file, line, std::size_t(length)) != length) ::_exit(99);
 }
 
