@@ -13,13 +13,11 @@ LiveFleet::LiveFleet(const Cluster& cluster)
 void LiveFleet::tell(const Event& event) {
   switch (event.kind) {
     case EventKind::kWithdrawn: {
-      // Withdrawals are told before arrivals: who leaves before it was told of is not told of at all.
-      const auto arrival =
-          std::find_if(arrived_.begin(), arrived_.end(), [&](const Event& e) { return e.job == event.job; });
-      if (arrival != arrived_.end())
-        arrived_.erase(arrival);
-      else
-        withdrawn_.push_back(event);
+      // Withdrawals are told first: who leaves before its arrival was told of is not told of at all, and its overrun
+      // is nobody's.
+      const auto of_this_job = [&](const Event& other) { return other.job == event.job; };
+      std::erase_if(ended_, [&](const Event& end) { return end.kind == EventKind::kOverrun && of_this_job(end); });
+      if (std::erase_if(arrived_, of_this_job) == 0) withdrawn_.push_back(event);
       return;
     }
     case EventKind::kFinished:

@@ -63,6 +63,18 @@ TEST(LiveFleet, WhoLeavesBeforeItsArrivalIsToldWasNeverThere) {
   EXPECT_FALSE(w.fleet.has_news());
 }
 
+TEST(LiveFleet, AnOverrunOfWhoLeavesIsNotTold) {
+  Two w;
+  w.cluster.apply(Event::submitted({}, JobId(0)));
+  w.cluster.apply(Event::started({}, JobId(0), GpuId(0), fixture::slice(*w.platform, 0, "7g@0")));
+  w.fleet.tell(Event::overrun(min(1), JobId(0)));
+  w.fleet.tell(Event::withdrawn(min(2), JobId(0)));
+  ASSERT_TRUE(w.fleet.next(w.cluster, w.event));
+  EXPECT_EQ(w.event.kind, EventKind::kWithdrawn);
+  w.cluster.apply(w.event);
+  EXPECT_FALSE(w.fleet.next(w.cluster, w.event));
+}
+
 // Else a decision between the two could stop a job that has ended.
 TEST(LiveFleet, EndsOfJobsThatCouldBeStoppedAreToldInOneGo) {
   for (const bool stoppable : {false, true}) {
