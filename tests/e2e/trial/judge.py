@@ -186,6 +186,8 @@ class Judge:
         lost = any(self.lost_while(*span) for span in spans)
         asked = {kind for kind, *_ in orders}
         again = "requeue" in asked or facts["requeue"] or facts["role"] == "checkpoint" or lost
+        # That it came to CUDA is not in a backup: one that began ahead and failed meanwhile may be tried once more.
+        again = again or facts["prelaunch"] and any(begin <= m["at"] <= end for m in marks for begin, end in self.undone)
         if len(started) > 1 and not again:
             self.say(f"{name_of(key)} ran {len(started)} times unasked (attempts {sorted(started)})", key)
         clean = [m for m in ends if m["code"] == 0]
