@@ -2,6 +2,7 @@
 // place before, and out of service. Every board must be of a model of the catalogue.
 #pragma once
 #include "live/gpu/quarantine.h"
+#include "live/energy/power_fit.h"
 #include "model/platform.h"
 #include "serve/daemon/board_state.h"
 
@@ -12,8 +13,10 @@ struct FoundBoards {
   std::shared_ptr<const Platform> platform;
   std::string known;  // for the next start: UUID, product and model of each
 };
-// `known`: what an earlier daemon found, "" for nothing. `power`: the power model's name, as Platform::parse takes it.
+// `known`: what an earlier daemon found, "" for nothing. `power`: the power model's name, as Platform::parse takes it,
+// or "fitted": what `fit` has learned of each GPU model, and "auto" where it has too few readings. With "auto" a fit
+// that is ready replaces rough figures.
 Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine, const std::string& known,
-                                const std::string& power);
+                                const std::string& power, const PowerFit& fit);
 
 }  // namespace smartmig

@@ -34,12 +34,12 @@ Result<UnixTime> origin_of(const StoreStart& start, const LiveClock& clock) {
 
 }  // namespace
 
-DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, UnixTime origin,
+DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, PowerFit fit, UnixTime origin,
                          std::uint64_t last_event, History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
       boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards),
-             settings.energy.sample),
+             settings.energy.sample, std::move(fit)),
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name()}, last_event),
       book(world.store),
@@ -49,8 +49,9 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {}
 
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
-  SMARTMIG_TRY(FoundBoards found,
-               find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
+  SMARTMIG_TRY(PowerFit fit, PowerFit::open(world.power_fit));
+  SMARTMIG_TRY(FoundBoards found, find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"),
+                                              world.power_model, fit));
   SMARTMIG_TRY(const UnixTime origin, origin_of(start, world.clock));
   const BoardSharing sharing{world.driver.name() == "mps", settings.mps.overlap};
   History history;
@@ -60,7 +61,8 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   history.set_sharing(sharing);
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
   std::unique_ptr<DaemonState> state(
-      new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
+      new DaemonState(world, std::move(settings), std::move(found), std::move(fit), origin, start.last_event,
+                      std::move(history)));
   state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
     SMARTMIG_RETURN_IF_ERROR(state->boards.meter().restore(text));
