@@ -96,4 +96,14 @@ int Platform::total_compute_slices() const {
   return total;
 }
 
+std::string rough_watts(const Platform& platform) {
+  std::string models;
+  for (const Platform::Model& model : platform.models())
+    if (model.power.rough())
+      models += fmt::format("{}{} ({:.0f} to {:.0f} W)", models.empty() ? "" : ", ", model.gpu->name(),
+                            model.power.idle(), model.power.cap());
+  if (models.empty()) return "";
+  return fmt::format("joules by the power model are rough, they follow from the board's power limit: {}", models);
+}
+
 }  // namespace smartmig

@@ -70,4 +70,7 @@ class Platform {
   std::vector<SliceType> types_;
 };
 
+// Which watts of a fleet are rough, as a sentence without a full stop; "" where all were measured.
+std::string rough_watts(const Platform& platform);
+
 }  // namespace smartmig

@@ -9,6 +9,8 @@
 namespace smartmig {
 namespace {
 
+constexpr double kIdleShare = 0.17;  // of a board's power limit, where nothing was measured (data/power.csv)
+
 struct Row {
   std::string model, form, source;
   int compute_slices = 0;
@@ -105,12 +107,17 @@ Result<PowerTables> read_power_tables(const std::vector<std::string>& site) {
       if (row.table.size() != std::size_t(count) + 1)
         return csv.error(table, fmt::format("{} values, {} are needed", row.table.size(), count + 1));
     } else {
-      SMARTMIG_TRY(row.idle, csv.number(idle));
-      SMARTMIG_TRY(row.base, csv.number(base));
+      if (row.form == "board") {
+        row.idle = row.base = kIdleShare * row.cap;
+        row.per_slice = (row.cap - row.idle) / row.compute_slices;
+      } else {
+        SMARTMIG_TRY(row.idle, csv.number(idle));
+        SMARTMIG_TRY(row.base, csv.number(base));
+      }
       if (row.form == "additive") {
         SMARTMIG_TRY(row.per_slice, csv.number(per_slice));
-      } else if (row.form != "measured") {
-        return csv.error(form, fmt::format("'{}' should be table, additive or measured", row.form));
+      } else if (row.form != "measured" && row.form != "board") {
+        return csv.error(form, fmt::format("'{}' should be table, additive, measured or board", row.form));
       }
     }
     for (std::string_view gpu : split(csv.text(default_for), ';'))
@@ -133,20 +140,16 @@ const Result<PowerTables>& power_tables() {
 // Profiles are measured by size: compute slices, and whether the memory is doubled (more SMs on Hopper).
 int size_key(int compute_slices, bool doubled) { return 2 * compute_slices + doubled; }
 
-struct Linear {
-  double idle, per_slice, cap;
-};
-Result<Linear> parse_linear(std::string_view name) {
+// The numbers of "linear:75:56:400": the first is the idle watts, the last the cap.
+Result<std::vector<double>> watts_in(std::string_view name, std::size_t count, std::string_view form) {
   const auto parts = split(name, ':');
   std::vector<double> watts;
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (const auto value = parse_double(parts[i])) watts.push_back(*value);
-  if (parts.size() != 4 || watts.size() != 3)
-    return invalid("power model '{}': write linear:IDLE_W:W_PER_SLICE:CAP_W, for example linear:75:56:400", name);
-  const Linear linear{watts[0], watts[1], watts[2]};
-  if (linear.idle < 0 || linear.per_slice < 0 || linear.cap < linear.idle || linear.cap > 1e6)
+  if (parts.size() != count + 1 || watts.size() != count) return invalid("power model '{}': write {}", name, form);
+  if (*std::min_element(watts.begin(), watts.end()) < 0 || watts.back() < watts.front() || watts.back() > 1e6)
     return invalid("power model '{}': watts must be at least 0 and the cap at least the idle watts", name);
-  return linear;
+  return watts;
 }
 
 }  // namespace
@@ -154,12 +157,22 @@ Result<Linear> parse_linear(std::string_view name) {
 Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu) {
   PowerModel power;
   if (name.starts_with("linear:")) {
-    SMARTMIG_TRY(const Linear linear, parse_linear(name));
+    SMARTMIG_TRY(const auto watts, watts_in(name, 3, "linear:IDLE_W:W_PER_SLICE:CAP_W, for example linear:75:56:400"));
     power.name_ = std::string(name);
-    power.source_ = "given on the command line";
-    power.idle_ = power.base_ = linear.idle;
-    power.per_slice_ = linear.per_slice;
-    power.cap_ = linear.cap;
+    power.source_ = "given by the user";
+    power.idle_ = power.base_ = watts[0];
+    power.per_slice_ = watts[1];
+    power.cap_ = watts[2];
+    return power;
+  }
+  if (name.starts_with("fitted:")) {
+    SMARTMIG_TRY(const auto watts, watts_in(name, 4, "fitted:IDLE_W:BASE_W:W_PER_SLICE:CAP_W"));
+    power.name_ = std::string(name);
+    power.source_ = "fitted to this machine's own energy counters";
+    power.idle_ = watts[0];
+    power.base_ = watts[1];
+    power.per_slice_ = watts[2];
+    power.cap_ = watts[3];
     return power;
   }
   if (!power_tables()) return power_tables().error();
@@ -174,8 +187,8 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   }
   if (!row && name == "auto")
     return not_found(
-        "no power measurements are known for {}: give watts with --power linear:IDLE_W:W_PER_SLICE:CAP_W, or another "
-        "board's model ({})",
+        "data/power.csv has no row for {}: give watts with linear:IDLE_W:W_PER_SLICE:CAP_W, or the name "
+        "of another board's model ({})",
         gpu.name(), fmt::join(names, ", "));
   if (!row)
     return not_found("no power model '{}': auto, {} or linear:IDLE_W:W_PER_SLICE:CAP_W", name, fmt::join(names, ", "));
@@ -184,6 +197,7 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
                    row->model, row->compute_slices, gpu.name(), gpu.compute_slices());
   power.name_ = row->model;
   power.source_ = row->source;
+  power.rough_ = row->form == "board";
   power.table_ = row->table;
   power.idle_ = row->idle;
   power.base_ = row->base;
@@ -193,7 +207,7 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   std::map<std::string, int> largest;          // additive: the size that a kind's utilisation is taken from
   for (const KindRow& kind : power_tables()->kinds) {
     if (kind.model != row->model) continue;
-    if (row->form == "additive") {
+    if (row->form != "measured") {
       if (kind.slices < row->compute_slices)
         power.increments_[{kind.kind, size_key(kind.slices, false)}] = std::max(0.0, kind.watts - row->base);
       int& size = largest[kind.kind];

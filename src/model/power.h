@@ -3,6 +3,7 @@
 //   additive  watts = idle when nothing runs, else min(cap, base + sum of what each running job adds); a job adds
 //               per_slice * slices * utilisation(kind)           (linear-to-cap A100-SXM; job-dependent A100)
 //               or the measured increment of (kind, profile)     (H200)
+// A GPU model that nobody has measured takes its board's power limit for a rough additive model (rough()).
 // Named models and their sources: data/power.csv, data/power_kinds.csv (embedded). Immutable.
 #pragma once
 #include <algorithm>
@@ -19,12 +20,13 @@ namespace smartmig {
 
 class PowerModel {
  public:
-  // "auto" (the default of that GPU model), a name of the table ("paper", "a100-sxm", "a100-jobs", "h200", "h100-nvl"),
-  // or "linear:IDLE_W:W_PER_SLICE:CAP_W". Refused with the list of names, or when the GPU model has no measured table.
+  // "auto" (the default of that GPU model), a name of the table ("paper", "a100-sxm", "h200", "board-700w", ...), or
+  // "linear:IDLE_W:W_PER_SLICE:CAP_W". An unknown name is refused with the list of names.
   static Result<PowerModel> named(std::string_view name, const GpuModel& gpu);
 
   const std::string& name() const { return name_; }
   const std::string& source() const { return source_; }
+  bool rough() const { return rough_; }  // from the board's power limit: nothing was measured
   bool is_table() const { return !table_.empty(); }
   const std::vector<double>& table() const { return table_; }
   double idle() const { return table_.empty() ? idle_ : table_[0]; }
@@ -40,6 +42,7 @@ class PowerModel {
 
  private:
   std::string name_, source_;
+  bool rough_ = false;
   std::vector<double> table_;
   double idle_ = 0, base_ = 0, per_slice_ = 0, cap_ = 0;
   std::map<std::string, double, std::less<>> utilisation_;    // by kind; 1 where absent

@@ -27,17 +27,43 @@ TEST(Power, PaperTable) {
   EXPECT_EQ(paper.added("bert-train-8", profile(gpu("a100-40gb"), "7g")), 0);
 }
 
-TEST(Power, AutoIsTheMeasuredBoardOrARefusal) {
+TEST(Power, AutoIsTheMeasuredBoardOrARoughGuessFromItsLimit) {
   EXPECT_EQ(named("auto", "a100-40gb").name(), "paper");
   EXPECT_EQ(named("auto", "a100-80gb").name(), "paper");
   EXPECT_EQ(named("auto", "h200-141gb").name(), "h200");
   EXPECT_EQ(named("auto", "h100-94gb").name(), "h100-nvl");
-  const auto refused = PowerModel::named("auto", gpu("b200-180gb"));
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("b200-180gb"), std::string::npos);
-  EXPECT_NE(refused.error().what.find("linear:"), std::string::npos);
+  const PowerModel rough = named("auto", "b200-180gb");
+  EXPECT_TRUE(rough.rough());
+  EXPECT_EQ(rough.name(), "board-1000w");
+  EXPECT_DOUBLE_EQ(rough.idle(), 170);
+  EXPECT_DOUBLE_EQ(rough.watts(7, 7 * rough.added("any", profile(gpu("b200-180gb"), "1g"))), 1000);
+  EXPECT_FALSE(named("auto", "a100-40gb").rough());
   EXPECT_NE(PowerModel::named("papre", gpu("a100-40gb")).error().what.find("a100-sxm"), std::string::npos);
   EXPECT_NE(PowerModel::named("paper", gpu("a30-24gb")).error().what.find("a30-24gb has 4"), std::string::npos);
+}
+
+TEST(Power, EveryGpuModelHasWatts) {
+  for (const auto& model : Catalog::builtin().models()) {
+    SCOPED_TRACE(model->name());
+    const auto power = PowerModel::named("auto", *model);
+    ASSERT_TRUE(power) << power.error().what;
+    EXPECT_GT(power->idle(), 0);
+    EXPECT_GT(power->cap(), power->idle());
+    // The name stands in journals and certificates: it means the same watts again.
+    const auto again = PowerModel::named(power->name(), *model);
+    ASSERT_TRUE(again) << again.error().what;
+    EXPECT_EQ(again->idle(), power->idle());
+    EXPECT_EQ(again->rough(), power->rough());
+  }
+}
+
+TEST(Power, FittedWattsAreReadByName) {
+  const PowerModel fitted = named("fitted:88.2:120:31.5:700", "h100-80gb-sxm");
+  EXPECT_EQ(fitted.idle(), 88.2);
+  EXPECT_EQ(fitted.watts(2, 63), 183);
+  EXPECT_FALSE(fitted.rough());
+  for (const char* bad : {"fitted:", "fitted:1:2:3", "fitted:9:2:3:4", "fitted:1:2:x:4", "fitted:1:2:-3:4"})
+    EXPECT_FALSE(PowerModel::named(bad, gpu("a100-40gb"))) << bad;
 }
 
 TEST(Power, EveryModelIsMonotoneCappedAndSourced) {

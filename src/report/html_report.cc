@@ -107,10 +107,11 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
   const std::string title = policy.empty() ? "smartmig run" : "smartmig run: " + policy;
   std::vector<std::pair<std::string, std::string>> facts = {{"workload", run.jobs->workload().source},
                                                             {"GPUs", run.platform->spec()}};
-  for (const Platform::Model& model : run.platform->models())
-    facts.emplace_back("power", run.platform->models().size() > 1
-                                    ? fmt::format("{} ({})", model.power.name(), model.gpu->name())
-                                    : model.power.name());
+  for (const Platform::Model& model : run.platform->models()) {
+    const std::string name = model.power.name() + (model.power.rough() ? ", rough" : "");
+    facts.emplace_back("power",
+                       run.platform->models().size() > 1 ? fmt::format("{} ({})", name, model.gpu->name()) : name);
+  }
   facts.emplace_back("costs", run.cost.reshape
                                   ? fmt::format("{}, {} s a reshape", run.cost.name(), seconds_text(*run.cost.reshape))
                                   : run.cost.name());

@@ -117,6 +117,7 @@ Json status_json(SlurmController& controller, const SlurmPast& past) {
             {"p99_ms", 1e3 * past.figures.decision_quantile_s(0.99)},
             {"refused", 0},
             {"fallbacks", controller.policies().fallbacks()}}},
+          {"rough_watts", rough_watts(controller.session().platform())},
           {"power_cap_w", settings.power.fleet_cap_w > 0 ? Json(settings.power.fleet_cap_w) : Json()},
           {"board_cap_w", settings.power.board_cap_w > 0 ? Json(settings.power.board_cap_w) : Json()},
           {"prices", prices_json(settings)},

@@ -7,8 +7,11 @@
 #include "cli/gpus/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "live/energy/power_fit.h"
 #include "live/gpu/quarantine.h"
 #include "mig/fragmentation.h"
+#include "model/power.h"
+#include "serve/config/places.h"
 
 namespace smartmig::cli {
 namespace {
@@ -93,6 +96,35 @@ int print_environment(MigDriver& driver, const Situation& situation, const std::
   return failure(not_found("there is no slice '{}'; smartmig gpus lists them", wanted));
 }
 
+// The watts that `auto` takes for each GPU model, and what the daemon has fitted to the counters of this machine.
+std::string power_words(const Situation& situation, const PowerFit& fit, OrderedJson& json) {
+  std::string words;
+  json["power_models"] = OrderedJson::array();
+  std::vector<std::string> seen;
+  for (const GpuBoard& board : situation.boards) {
+    if (!board.model || std::find(seen.begin(), seen.end(), board.model->name()) != seen.end()) continue;
+    const std::string& name = seen.emplace_back(board.model->name());
+    const auto power = PowerModel::named("auto", *board.model);
+    const auto line = fit.line(name);
+    OrderedJson one{{"model", name}};
+    one["power"] = power ? OrderedJson(power->name()) : OrderedJson();
+    one["rough"] = power && power->rough();
+    one["fitted"] = nullptr;
+    if (power && power->rough())
+      words += fmt::format("power of {}: {}, rough: nobody has measured this model\n", name, power->name());
+    if (line) {
+      one["fitted"] = {{"idle_w", line->idle_w}, {"base_w", line->base_w},         {"per_slice_w", line->per_slice_w},
+                       {"cap_w", line->cap_w},   {"observed_s", line->observed_s}, {"ready", line->ready}};
+      words += fmt::format(
+          "power of {}: fitted to its counters over {:.1f} h: {:.0f} W idle, {:.0f} W with jobs and {:.0f} W a slice{}\n",
+          name, line->observed_s / 3600, line->idle_w, line->base_w, line->per_slice_w,
+          line->ready ? "" : "; used once there are 24 h of readings");
+    }
+    json["power_models"].push_back(std::move(one));
+  }
+  return words;
+}
+
 }  // namespace
 
 int run_gpus(const Arguments& arguments) {
@@ -153,6 +185,9 @@ int run_gpus(const Arguments& arguments) {
     if (!board.trouble.empty()) words += fmt::format("GPU {}: {}\n", board.index, board.trouble);
     for (const std::string& note : board.notes) words += fmt::format("GPU {}: {}\n", board.index, note);
   }
+  const auto fit = PowerFit::open(machine->state_dir() + "/" + kPowerFitFile);
+  if (!fit) return failure(fit.error());
+  words += power_words(*situation, *fit, json);
   json["quarantine"] = OrderedJson::array();
   for (const auto& entry : quarantine->entries()) {
     json["quarantine"].push_back({{"gpu", entry.gpu}, {"slice", entry.slice}, {"reason", entry.reason}});

@@ -21,6 +21,7 @@ std::string summary_line(const Json& status) {
   if (const auto attributed = number_at(energy, "attributed_j"))
     out += fmt::format("; {} attributed to jobs, {} idle", energy_words(*attributed),
                        energy_words(number_at(energy, "idle_j").value_or(0)));
+  if (const std::string rough = text_at(status, "rough_watts"); !rough.empty()) out += "; " + rough;
   out += fmt::format("; policy {}", text_at(status, "policy", "?"));
   if (yes_at(status, "paused")) out += "; the queue is PAUSED";
   for (const Json& slice : list_at(status, "quarantined"))

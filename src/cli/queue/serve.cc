@@ -75,7 +75,7 @@ std::string in_one_line(DaemonHost& host) {
 }  // namespace
 
 int run_serve(const Arguments& arguments) {
-  std::string config_file, emulate, driver, socket, state, policy, shadow, power = "auto", clock = "real";
+  std::string config_file, emulate, driver, socket, state, policy, shadow, power, clock = "real";
   PolicyOptions parameters;
   DaemonHostOptions station_options;
   bool gen_config = false, quiet = false, http = false;
@@ -97,7 +97,7 @@ int run_serve(const Arguments& arguments) {
   command.option("--policy", policy, "POLICY", "who decides, listed below");
   declare_policy_parameters(command, parameters);
   command.option("--shadow", shadow, "NAME", "another policy, to be told what it would have done and cost");
-  command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default of each model");
+  command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default of each GPU model");
   command.option("--like", station_options.like, "MODEL", "mps: the catalogue model whose profiles stand for shares");
   command.option("--nvml", station_options.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
   command.flag("--adopt", station_options.adopt, "take over slices that somebody else made");
@@ -128,6 +128,7 @@ int run_serve(const Arguments& arguments) {
     if (!parameters.weights.empty()) settings.policy.weights = parameters.weights;
     if (!parameters.network.empty()) settings.policy.network = parameters.network;
     if (!shadow.empty()) settings.policy.shadow = shadow;
+    if (!power.empty()) settings.power.model = power;
     if (settings.places.socket.empty()) settings.places.socket = default_socket();
     return settings;
   };
@@ -141,7 +142,6 @@ int run_serve(const Arguments& arguments) {
   station_options.settings = *settings;
   station_options.version = SMARTMIG_VERSION;
   station_options.clock = clock;
-  station_options.power = power;
   station_options.reread = read;
 
   if (::geteuid() == 0) ::umask(022);  // jobs of all users meet what is not made private by name
@@ -158,6 +158,8 @@ int run_serve(const Arguments& arguments) {
   if (!doors) return failure(doors.error());
   {
     Signals waiting(signals, **host, manager);
+    if (const std::string rough = rough_watts((*host)->daemon().state().session.platform()); !quiet && !rough.empty())
+      fmt::print(stderr, "smartmig: {}\n", rough);
     if (!quiet)
       fmt::print(stderr, "smartmig {}: {} under {}, listening at {}{}\n", SMARTMIG_VERSION, (*host)->gpus(),
                  (*host)->daemon().policies().name(), (*server)->name(),

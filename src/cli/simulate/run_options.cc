@@ -12,8 +12,9 @@ void RunOptions::declare(Command& command) {
   command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
       .alias("-w");
   command.option("--gpus", gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
-  command.option("--power", power, "NAME",
-                 "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
+  command.option(
+      "--power", power, "NAME",
+      "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, board-700w, linear:IDLE:PER_SLICE:CAP");
   command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
   command.option("--reshape-s", reshape_s, "X",
                  "hardware costs: seconds per change of a GPU instead of the measured table");
@@ -33,6 +34,7 @@ void RunOptions::declare_policy(Command& command) {
 
 Result<Setting> RunOptions::setting() const {
   SMARTMIG_TRY(Platform platform, Platform::parse(gpus, power));
+  if (const std::string rough = rough_watts(platform); !rough.empty()) fmt::print(stderr, "smartmig: {}\n", rough);
   SMARTMIG_TRY(CostModel cost_model, CostModel::parse(cost));
   if (!reshape_s.empty()) {
     if (cost_model.free()) return invalid("--reshape-s needs --cost hardware: under paper costs reshaping is free");

@@ -6,6 +6,7 @@
 namespace smartmig {
 
 inline constexpr const char* kStoreFile = "queue.db";  // in the state directory
+inline constexpr const char* kPowerFitFile = "power-fit.json";
 
 // /run/smartmig/smartmig.sock for root, else $XDG_RUNTIME_DIR/smartmig/smartmig.sock, else
 // /tmp/smartmig-UID/smartmig.sock

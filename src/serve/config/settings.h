@@ -43,6 +43,7 @@ struct Settings {
   } overtaking;
 
   struct Power {
+    std::string model = "auto";  // of the GPUs, as Platform::parse takes it, or "fitted" (live/energy/power_fit.h)
     double board_cap_w = 0, fleet_cap_w = 0;  // 0: no cap
     bool operator==(const Power&) const = default;
   } power;

@@ -191,6 +191,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
             c.overtaking.bound, 0, 1'000'000),
       duration("overtaking.patience", "how long a job that fits nowhere waits before GPUs drain for it",
                c.overtaking.patience, zero, 365 * day),
+      fixed(text_field("power.model",
+                       "watts of the GPUs: auto, a name such as h200, linear:IDLE_W:W_PER_SLICE:CAP_W, or fitted: what "
+                       "this machine's counters showed",
+                       c.power.model)),
       number_field("power.board_cap_w", "watts a board may draw by the model; 0: no cap", c.power.board_cap_w, 0, 1e6),
       number_field("power.fleet_cap_w", "watts all boards may draw together; 0: no cap", c.power.fleet_cap_w, 0, 1e9),
       number_field("prices.energy_per_kwh", "money for a kilowatt-hour; both 0: no prices are shown",

@@ -47,17 +47,33 @@ BoardState state_of(GpuBoard board, const Quarantine& quarantine) {
   return state;
 }
 
+// By GPU model, where the fit is to be used: "h100-80gb-sxm=fitted:88:120:31:700"; else `power`.
+Result<std::string> power_of(const std::vector<GpuBoard>& boards, const std::string& power, const PowerFit& fit) {
+  if (power != "auto" && power != "fitted") return power;
+  std::map<std::string, std::string> fitted;
+  for (const GpuBoard& board : boards) {
+    const auto line = fit.line(board.model->name());
+    if (!line || !line->ready) continue;
+    SMARTMIG_TRY(const PowerModel known, PowerModel::named("auto", *board.model));
+    if (power == "fitted" || known.rough()) fitted[board.model->name()] = line->power_name();
+  }
+  std::string spec;
+  for (const auto& [model, name] : fitted) spec += fmt::format("{}{}={}", spec.empty() ? "" : ",", model, name);
+  return spec.empty() ? "auto" : spec;
+}
+
 }  // namespace
 
 Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine, const std::string& known,
-                                const std::string& power) {
+                                const std::string& power, const PowerFit& fit) {
   SMARTMIG_TRY(auto boards, driver.inventory());
   if (boards.empty()) return not_found("this machine has no GPU; try smartmig serve --emulate 8xa100-40gb");
   if (const auto before = parse_json("the boards known before", known); before && before->is_array())
     for (std::size_t i = 0; i < boards.size() && i < before->size(); ++i) recall(boards[i], (*before)[i]);
   FoundBoards found;
   SMARTMIG_TRY(const std::string spec, spec_of(boards));
-  SMARTMIG_TRY(auto platform, Platform::parse(spec, power));
+  SMARTMIG_TRY(const std::string watts, power_of(boards, power, fit));
+  SMARTMIG_TRY(auto platform, Platform::parse(spec, watts));
   found.platform = std::make_shared<const Platform>(std::move(platform));
   Json seen = Json::array();
   for (GpuBoard& board : boards) {

@@ -8,7 +8,7 @@
 namespace smartmig {
 
 Boards::Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::shared_ptr<const Platform> platform,
-               std::vector<BoardState> boards, const Time& sample)
+               std::vector<BoardState> boards, const Time& sample, PowerFit fit)
     : driver_(driver),
       reshaper_(reshaper),
       clock_(clock),
@@ -16,6 +16,8 @@ Boards::Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::sha
       boards_(std::move(boards)),
       loads_(boards_.size()),
       sample_(sample),
+      fit_(std::move(fit)),
+      steady_(boards_.size(), false),
       lanes_(driver, reshaper, clock, [this, &clock](LaneResult result) {
         {
           std::lock_guard lock(mutex_);
@@ -132,6 +134,7 @@ BoardMeter& Boards::meter_of(int gpu) {
 
 void Boards::attempt_began(const JobRecord& job) {
   meter_of(job.place.gpu).started(number(job.id), weight_of(job), job.times.started);
+  steady_[std::size_t(job.place.gpu)] = false;
   const Platform::Model& model = platform_->model(GpuId(std::uint32_t(job.place.gpu)));
   const PlacementId where = placement_of(*model.gpu, job.place.slice);
   if (where == kNoPlacement) return;
@@ -142,20 +145,37 @@ void Boards::attempt_began(const JobRecord& job) {
 double Boards::attempt_ended(const JobRecord& job, UnixTime when) {
   if (!known(job.place.gpu)) return 0;
   meter_of(job.place.gpu).ended(number(job.id), when);
+  steady_[std::size_t(job.place.gpu)] = false;
   lanes_.sample(GpuId(std::uint32_t(job.place.gpu)));
   return loads_[std::size_t(job.place.gpu)].ended(number(job.id), when);
 }
 
-EnergyInterval Boards::measure(const LaneResult& result, double model_w) {
+EnergyInterval Boards::measure(const LaneResult& result, double model_w, int busy_slices) {
   const int gpu = int(index(result.gpu));
   BoardState& state = at(gpu);
-  state.sampled = result.ended;
+  const UnixTime before = std::exchange(state.sampled, result.ended);
+  const EnergySource source_before = state.source;
   state.processes = result.sample.processes;
   if (result.sample.watts) state.watts = *result.sample.watts;
   const EnergyInterval interval =
       meter_of(gpu).sample({result.ended, result.sample.joules, result.sample.watts, model_w});
   state.source = interval.source;
+  if (std::exchange(steady_[std::size_t(gpu)], true) && source_before == EnergySource::kCounter)
+    fit_watts(gpu, interval, before, result.ended, busy_slices);
   return interval;
+}
+
+// What nobody of ours caused (somebody else's work, a counter that jumped) is no reading.
+void Boards::fit_watts(int gpu, const EnergyInterval& interval, UnixTime from, UnixTime to, int busy_slices) {
+  constexpr Time kSaveEvery = std::chrono::minutes(10);
+  if (interval.source != EnergySource::kCounter || !interval.words.empty() || from == kNotYet || to <= from) return;
+  if (busy_slices == 0 && !at(gpu).processes.empty()) return;
+  const Platform::Model& model = platform_->model(GpuId(std::uint32_t(gpu)));
+  fit_.add(model.gpu->name(), std::min(busy_slices, model.gpu->compute_slices()), seconds(to - from), interval.joules,
+           model.power.cap());
+  if (fit_saved_ != kNotYet && to - fit_saved_ < kSaveEvery) return;
+  fit_saved_ = to;
+  static_cast<void>(fit_.save());  // a full disk costs readings, nothing else
 }
 
 EnergyTotals Boards::energy(int gpu) const {
@@ -167,6 +187,7 @@ void Boards::clock_stepped(Time by) {
   for (BoardState& state : boards_) state.sampled = moved(state.sampled, by);
   for (BoardLoad& load : loads_) load.clock_stepped(by);
   meter_.clock_stepped(by);
+  fit_saved_ = moved(fit_saved_, by);
 }
 
 }  // namespace smartmig

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "live/energy/power_fit.h"
 #include "live/gpu/gpu_lanes.h"
 #include "model/platform.h"
 #include "serve/daemon/board_load.h"
@@ -24,7 +25,7 @@ class Boards {
  public:
   // `sample` is read whenever the meters need it: how often boards are sampled may change.
   Boards(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, std::shared_ptr<const Platform> platform,
-         std::vector<BoardState> boards, const Time& sample);
+         std::vector<BoardState> boards, const Time& sample, PowerFit fit = {});
 
   std::size_t size() const { return boards_.size(); }
   const std::vector<BoardState>& all() const { return boards_; }
@@ -54,14 +55,17 @@ class Boards {
   void attempt_began(const JobRecord& job);
   // And asks for a sample: its last joules. The share of the board that others used meanwhile (board_load.h).
   double attempt_ended(const JobRecord& job, UnixTime when);
-  EnergyInterval measure(const LaneResult& sample, double model_w);
+  // `busy_slices`: compute slices that are believed to be busy.
+  EnergyInterval measure(const LaneResult& sample, double model_w, int busy_slices);
   EnergyTotals energy(int gpu) const;
   void clock_stepped(Time by);
+  const PowerFit& power_fit() const { return fit_; }
   EnergyMeter& meter() { return meter_; }
   const EnergyMeter& meter() const { return meter_; }
 
  private:
   BoardMeter& meter_of(int gpu);
+  void fit_watts(int gpu, const EnergyInterval& interval, UnixTime from, UnixTime to, int busy_slices);
 
   MigDriver& driver_;
   Reshaper& reshaper_;
@@ -71,6 +75,9 @@ class Boards {
   std::vector<BoardLoad> loads_;  // of each board
   const Time& sample_;
   EnergyMeter meter_;
+  PowerFit fit_;
+  std::vector<bool> steady_;  // by board: the same slices have been busy since its last sample
+  UnixTime fit_saved_ = kNotYet;
   std::mutex mutex_;
   std::vector<LaneResult> results_;  // guarded
   GpuLanes lanes_;                   // last: its threads end before what they write to

@@ -51,7 +51,8 @@ Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) 
   SMARTMIG_RETURN_IF_ERROR(host->open_runner());
   SMARTMIG_TRY(host->daemon_,
                Daemon::open({*host->clock_, *host->driver_, *host->reshaper_, *host->runner_, *host->store_,
-                             host->emulated(), host->options_.version, host->options_.power, host->pace()},
+                             host->emulated(), host->options_.version, host->options_.settings.power.model,
+                             host->pace(), host->state_dir_ + "/" + kPowerFitFile},
                             host->effective(settings)));
   *host->to_wake_ = host->daemon_.get();
   DaemonService::Facts facts;
@@ -86,7 +87,7 @@ GpuAccessOptions gpu_access_of(const DaemonHostOptions& options, const std::stri
   access.halves = options.settings.mps.halves && options.settings.mps.overlap >= 2;
   access.adopt = options.adopt;
   access.clock = options.clock;
-  access.power = options.power;
+  access.power = options.settings.power.model == "fitted" ? "auto" : options.settings.power.model;
   access.seed = options.emulation_seed;
   return access;
 }

@@ -22,7 +22,6 @@ struct DaemonHostOptions {
   std::string clock = "real";  // of an emulated machine: real, zero, virtual
   bool in_process = false;     // emulated jobs end when predicted, without processes
   std::uint64_t emulation_seed = 0;
-  std::string power = "auto";
   bool decide_each_arrival = false;  // see DaemonPace
   std::optional<Time> tick, advice;  // see DaemonPace; no tick by default on a virtual clock
   std::function<std::shared_ptr<LiveClock>(std::shared_ptr<LiveClock>)> wrap_clock;  // for tests; empty: as it is

@@ -45,12 +45,12 @@ void DaemonState::clock_stepped(Time by) {
   book.pending().write_energy();
 }
 
-DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, UnixTime origin,
+DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, PowerFit fit, UnixTime origin,
                          std::uint64_t last_event, History history)
     : settings(std::move(with)),
       figures(world.clock.now()),
-      boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards),
-             settings.energy.sample),
+      boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards), settings.energy.sample,
+             std::move(fit)),
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name()}, last_event),
       book(world.store),
@@ -60,9 +60,14 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, U
       memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {}
 
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
-  SMARTMIG_TRY(FoundBoards found,
-               find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"), world.power_model));
   std::map<const char*, Error> damaged;  // named values
+  PowerFit fit;                          // one that cannot be read stays where it is, and this daemon keeps none
+  if (auto opened = PowerFit::open(world.power_fit))
+    fit = std::move(*opened);
+  else
+    damaged.emplace("power_fit", opened.error());
+  SMARTMIG_TRY(FoundBoards found, find_boards(world.driver, world.reshaper.quarantine(), value_of(start, "boards"),
+                                              world.power_model, fit));
   UnixTime origin{};
   if (const auto stored = origin_of(value_of(start, "origin_us"), world.clock)) {
     origin = *stored;
@@ -83,8 +88,8 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   }
   history.set_sharing(sharing);
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
-  std::unique_ptr<DaemonState> state(
-      new DaemonState(world, std::move(settings), std::move(found), origin, start.last_event, std::move(history)));
+  std::unique_ptr<DaemonState> state(new DaemonState(world, std::move(settings), std::move(found), std::move(fit),
+                                                     origin, start.last_event, std::move(history)));
   state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
     if (const auto restored = state->boards.meter().restore(text); !restored)

@@ -30,6 +30,7 @@ struct DaemonWorld {
   std::string version = "0";         // of the program, for the journal
   std::string power_model = "auto";  // of the GPUs; auto: the default of each model
   DaemonPace pace;
+  std::string power_fit;  // the file with the watts fitted to this machine (power_fit.h); empty: kept in memory alone
 };
 
 struct DaemonState {
@@ -53,8 +54,8 @@ struct DaemonState {
   std::vector<JobBook::Damaged> damaged_jobs{};  // found at the start (damaged_rows.h)
 
  private:
-  DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, UnixTime origin, std::uint64_t last_event,
-              History history);
+  DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, PowerFit fit, UnixTime origin,
+              std::uint64_t last_event, History history);
 };
 
 }  // namespace smartmig

@@ -51,7 +51,8 @@ void GpuReports::operation_ended(const LaneResult& result) {
 
 void GpuReports::sampled(const LaneResult& result) {
   const int gpu = int(index(result.gpu));
-  const EnergyInterval interval = boards_.measure(result, session_.cluster().gpu(result.gpu).watts);
+  const GpuState& believed = session_.cluster().gpu(result.gpu);
+  const EnergyInterval interval = boards_.measure(result, believed.watts, believed.busy_slices);
   credit(interval);
   if (figures_.power.add(result.ended, interval.joules)) book_.pending().set_value("power", figures_.power.text());
   book_.settled(gpu, result.ended);

@@ -137,6 +137,7 @@ Result<Json> DaemonService::status(const Caller&) {
                         {"p99_ms", 1e3 * state.figures.decision_quantile_s(0.99)},
                         {"refused", d.counts().refused},
                         {"fallbacks", d.counts().fallbacks}};
+    out["rough_watts"] = rough_watts(state.session.platform());
     out["power_cap_w"] = s.power.fleet_cap_w > 0 ? Json(s.power.fleet_cap_w) : Json();
     out["board_cap_w"] = s.power.board_cap_w > 0 ? Json(s.power.board_cap_w) : Json();
     out["prices"] = prices_json(s);

@@ -129,7 +129,7 @@ constexpr SchemaShape kShapes[] = {
     {"Status", "The daemon at a glance.",
      "version:text policy:text shadow:text? driver:text isolated:bool isolation:text paused:bool uptime_s:num "
      "queue:Counts quarantined:[text] "
-     "watts_w:num energy:Energy decisions:Decisions power_cap_w:num? prices:Prices? et:Et? overtaken_max:int disk:text shortage:text "
+     "watts_w:num energy:Energy decisions:Decisions rough_watts:text power_cap_w:num? prices:Prices? et:Et? overtaken_max:int disk:text shortage:text "
      "clock:text"},
     {"Counts", "Jobs by state.", "held:int queued:int running:int done:int failed:int"},
     {"Energy", "Joules by how they were found, and where they went.",
