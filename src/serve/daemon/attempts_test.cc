@@ -48,6 +48,57 @@ TEST(Attempts, AJobWaitsWhileAnotherUserHasItsBoard) {
   EXPECT_TRUE(s.runner.started.empty());
 }
 
+TEST(Attempts, NobodyStartsWhereAnotherAttemptIsAlive) {
+  Starting s;
+  const std::string device = s.state->boards.device(0, s.place("3g@4"));
+  s.runner.alive = {{device, {99, 2}}};  // of which the daemon knows nothing
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_NE(job.reason.find("attempt 2 of job 99 is alive on it"), std::string::npos) << job.reason;
+  EXPECT_TRUE(s.state->attempts.slices().empty());
+  EXPECT_EQ(s.state->figures.counts.refused_starts, 1u);
+  EXPECT_TRUE(s.attempts->undone()) << "decided anew at once";
+  ASSERT_EQ(s.state->boards.at(0).quarantined.count(index(s.place("3g@4"))), 1u);
+  EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4"))) << "no policy counts on it";
+  EXPECT_FALSE(s.believed(0).busy.contains(s.place("4g@0"))) << "the rest works";
+  s.sample();
+  EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4"))) << "as long as that is alive";
+  s.runner.alive.clear();
+  s.sample();
+  EXPECT_TRUE(s.state->boards.at(0).quarantined.empty());
+  EXPECT_FALSE(s.believed(0).busy.contains(s.place("3g@4")));
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+TEST(Attempts, NobodyStartsBesideAProcessThatTheGpuShows) {
+  Starting s;
+  ASSERT_TRUE(s.driver->start_process(GpuId{0}, s.place("3g@4"), {std::uint32_t(::getppid()), -1, "stranger", 100}));
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_NE(job.reason.find("(stranger) is alive on it"), std::string::npos) << job.reason;
+  s.driver->end_process(std::uint32_t(::getppid()));
+  s.sample();
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+TEST(Attempts, ASliceThatIsGoneFailsNoJobAndTheGpuIsReadAgain) {
+  Starting s;
+  s.driver->reset(GpuId{0});
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued) << job.reason;
+  EXPECT_TRUE(s.believed(0).blocked) << "until it was read";
+  s.tell_all();
+  s.reports->believe_again();
+  s.sample();
+  s.reports->believe_again();
+  s.tell_all();
+  EXPECT_TRUE(s.believed(0).layout.empty());
+  EXPECT_FALSE(s.believed(0).blocked);
+}
+
 TEST(Attempts, AFaultOfTheJobFailsIt) {
   Starting s;
   s.runner.start_error = Error{Error::kNotFound, "no such directory"};

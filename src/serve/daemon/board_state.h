@@ -13,6 +13,13 @@ enum class GpuTrouble : std::uint8_t {
   kLost          // it does not answer
 };
 
+// Creations or destructions of slices that failed one after another.
+struct Failing {
+  int times = 0;
+  std::string what, error;  // the last one: "creating 3g.20gb@4", and why
+  UnixTime next_try{};
+};
+
 struct BoardState {
   GpuBoard board;
   double watts = 0;
@@ -21,6 +28,7 @@ struct BoardState {
   GpuTrouble trouble = GpuTrouble::kNone;
   std::string words;     // of the trouble
   bool drained = false;  // by the operator
+  Failing failing;
   std::vector<DeviceProcess> processes;
   UnixTime sampled = kNotYet;
   EnergySource source = EnergySource::kModel;  // of the last interval

@@ -37,6 +37,12 @@ class Boards {
   int slice_memory_mib(int gpu, const JobSlice& slice) const;  // -1: there is no such slice
   double weight_of(const JobRecord& job) const;                // in the attribution of its board's energy
 
+  bool isolated() const { return driver_.isolated(); }
+  // The driver knows this slice, or cannot say at the moment.
+  bool has_device(int gpu, const std::string& device, std::uint32_t uid) const;
+  // Of a GPU: asked for at once where its lane has nothing to do, so that nobody waits for an operation; else of the last
+  // sample.
+  std::vector<DeviceProcess> processes_now(int gpu);
   GpuLanes& lanes() { return lanes_; }
   void sample_idle_lanes();
   std::vector<LaneResult> take_results();  // by end, then GPU

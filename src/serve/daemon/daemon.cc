@@ -20,6 +20,7 @@ void Daemon::run() {
 
 void Daemon::step() {
   follow_clock();
+  (void)attempts_.take_undone();
   gather();
   JobBook& book = state_->book;
   const bool waits = short_of_means();
@@ -81,6 +82,7 @@ void Daemon::gather() {
     state_->attempts.rows_renumbered(session.belief());
   }
   session.begin_step();
+  reports_.believe_again();
   suspensions_.tell_belief();
   ends_.take_exits();
   reports_.take();
@@ -110,7 +112,7 @@ bool Daemon::commit() {
 }
 
 UnixTime Daemon::next_due() const {
-  if (suspensions_.to_tell() > 0) return now();
+  if (suspensions_.to_tell() > 0 || attempts_.undone() || reports_.to_believe()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
                    reservations_.next_due(), prelaunches_.next_due(),
@@ -119,6 +121,16 @@ UnixTime Daemon::next_due() const {
 
 // Starts failed for want of something: nothing is decided until they may be tried again.
 bool Daemon::short_of_means() const { return !attempts_.shortage().empty() && now() < attempts_.next_try(); }
+
+// What failed before the fleet's last wish is of no interest any more.
+std::string Daemon::failing_words(GpuId gpu) const {
+  const Failing& failing = state_->boards.at(int(index(gpu))).failing;
+  const GpuState& believed = cluster().gpu(gpu);
+  if (failing.times == 0 || believed.layout == believed.target) return {};
+  return fmt::format("{} failed {}: {}; it is tried again in {:.0f} s", failing.what,
+                     failing.times == 1 ? "once" : fmt::format("{} times", failing.times), failing.error,
+                     seconds(std::max(Time{0}, failing.next_try - now())));
+}
 
 void Daemon::pause(bool on) {
   decisions_.pause(on);
