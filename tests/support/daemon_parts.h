@@ -52,6 +52,10 @@ class NotedRunner : public JobRunner {
     return out;
   }
   std::vector<AttemptId> found_alive() const override { return unknown_alive; }
+  std::optional<AttemptId> attempt_of_process(int pid) const override {
+    const auto at = processes.find(pid);
+    return at == processes.end() ? std::nullopt : std::optional(at->second);
+  }
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t job) override { forgotten.push_back(job); }
 
@@ -60,6 +64,7 @@ class NotedRunner : public JobRunner {
   std::vector<Left> left_here;
   std::vector<std::pair<std::string, AttemptId>> alive;  // slice, who
   std::vector<AttemptId> unknown_alive;
+  std::map<int, AttemptId> processes;
   std::vector<AttemptExit> exits;
   std::vector<AttemptId> started, stopped;
   std::vector<std::uint64_t> forgotten;

@@ -295,6 +295,7 @@ void ProcessRunner::has_ended(Watched watched) {
     const std::lock_guard lock(mutex_);
     if (exit) {
       watched_.erase(watched.id);
+      if (watched.orderly) left_nothing_.push_back(watched.id);
       ended_.push_back(std::move(*exit));
       if (unread_.empty()) trouble_.clear();
     } else {
@@ -395,7 +396,14 @@ bool ProcessRunner::may_be_alive(AttemptId id, std::optional<AttemptRecord>& rec
 }
 
 std::vector<AttemptId> ProcessRunner::others_on(const std::string& device, AttemptId mine) {
-  std::vector<AttemptId> out;
+  std::vector<AttemptId> gone, out;
+  {
+    const std::lock_guard lock(mutex_);
+    gone.swap(left_nothing_);
+  }
+  for (const AttemptId id : gone)
+    for (auto& [slice, attempts] : placed_) attempts.erase(id);
+  std::erase_if(placed_, [](const auto& one) { return one.second.empty(); });
   const auto placed = placed_.find(device);
   if (placed == placed_.end()) return out;
   for (auto at = placed->second.begin(); at != placed->second.end();) {

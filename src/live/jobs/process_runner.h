@@ -107,6 +107,7 @@ class ProcessRunner : public JobRunner {
   // of their jobs. They are read again until they can be.
   std::vector<Watched> unread_;
   std::string trouble_;  // why
+  std::vector<AttemptId> left_nothing_;  // ended with a supervisor that has waited for all processes below it
   // The owner's: which attempts were given which slice, until it is certain that nothing of them is alive.
   std::map<std::string, std::map<AttemptId, std::optional<AttemptRecord>>> placed_;
   std::vector<AttemptId> found_alive_;

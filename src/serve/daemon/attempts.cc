@@ -141,6 +141,7 @@ void Attempts::undo(JobRecord& job, const std::string& why) {
 void Attempts::slice_is_gone(int gpu) {
   session_.block(gpu);
   misread_[gpu] = session_.now();
+  boards_.at(gpu).reread = "a slice of it is gone; it takes no work until its slices are reread";
   boards_.lanes().sample(GpuId(std::uint32_t(gpu)));
 }
 
@@ -177,10 +178,10 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   if (!job || job->status != JobStatus::kStarting) return;
   const SliceKey slice = key_of(effect);
   const std::string name = fmt::format("{} of GPU {}", to_string(job->place.slice), job->place.gpu);
-  if (const std::string others = guard_.others_on(slice, attempt_of(*job)); !others.empty()) {
+  if (const auto others = guard_.others_on(slice, attempt_of(*job))) {
     session_.note("start_refused", fmt::format("\"job\":{},\"gpu\":{},\"slice\":\"{}\",\"words\":{}", job->id,
-                                               slice.first, to_string(job->place.slice), json_text(others)));
-    undo(*job, fmt::format("not started on {}: {}", name, others));
+                                               slice.first, to_string(job->place.slice), json_text(others.words)));
+    undo(*job, fmt::format("not started on {}: {}", name, others.words));
     return guard_.refused(slice, others);
   }
   const auto launch = launch_of(*job, effect);

@@ -46,7 +46,10 @@ class Attempts {
   // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
   // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
   const std::string& shortage() const { return shortage_.words; }
-  void clock_stepped(Time by) { shortage_.next_try = moved(shortage_.next_try, by); }
+  void clock_stepped(Time by) {
+    shortage_.next_try = moved(shortage_.next_try, by);
+    for (auto& [gpu, since] : misread_) since = moved(since, by);
+  }
   UnixTime next_try() const { return shortage_.words.empty() ? kNeverUnix : shortage_.next_try; }
   // GPUs whose slices are others than believed, and since when that is known.
   std::map<int, UnixTime> take_misread() { return std::exchange(misread_, {}); }

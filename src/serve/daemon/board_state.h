@@ -24,11 +24,12 @@ struct BoardState {
   GpuBoard board;
   double watts = 0;
   int dead_mib = 0;                                  // held by processes that do not exist
-  std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) that they hold, and the words for it
+  std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) out of service, and why
   GpuTrouble trouble = GpuTrouble::kNone;
   std::string words;     // of the trouble
   bool drained = false;  // by the operator
   Failing failing;
+  std::string reread;  // why it takes no work until its slices are reread; empty: it does
   std::vector<DeviceProcess> processes;
   UnixTime sampled = kNotYet;
   EnergySource source = EnergySource::kModel;  // of the last interval

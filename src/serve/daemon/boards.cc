@@ -140,13 +140,6 @@ bool Boards::has_device(int gpu, const std::string& device, std::uint32_t uid) c
   return false;
 }
 
-std::vector<DeviceProcess> Boards::processes_now(int gpu) {
-  const GpuId id{std::uint32_t(gpu)};
-  if (lanes_.pending(id) == 0 && !at(gpu).in_trouble())
-    if (auto listed = driver_.processes(id)) at(gpu).processes = std::move(*listed);
-  return at(gpu).processes;
-}
-
 bool Boards::failing(int gpu) const {
   const BoardState& state = at(gpu);
   return !state.board.trouble.empty() || reshaper_.quarantine().find(state.board.uuid).has_value();

@@ -40,9 +40,6 @@ class Boards {
   bool isolated() const { return driver_.isolated(); }
   // The driver knows this slice, or cannot say at the moment.
   bool has_device(int gpu, const std::string& device, std::uint32_t uid) const;
-  // Of a GPU: asked for at once where its lane has nothing to do, so that nobody waits for an operation; else of the last
-  // sample.
-  std::vector<DeviceProcess> processes_now(int gpu);
   GpuLanes& lanes() { return lanes_; }
   void sample_idle_lanes();
   std::vector<LaneResult> take_results();  // by end, then GPU

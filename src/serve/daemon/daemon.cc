@@ -87,12 +87,13 @@ void Daemon::gather() {
   ends_.take_exits();
   reports_.take();
   for (const JobRecord& job : state_->book.take_settled()) state_->estimates.learn_joules(job);
-  for (const QueueId id : session.overdue())
+  for (const QueueId id : session.overdue()) {
     if (JobRecord* job = state_->book.find(id)) {
       ++job->counts.overruns;
       state_->book.changed(*job);
-      session.tell_overrun(id);
     }
+    session.tell_overrun(id);  // of a slice out of service, too (slice_quarantine.h)
+  }
   lifecycle_.release_due();
   reservations_.begin_and_end_due();
   requests_.carry_out();
@@ -126,6 +127,7 @@ bool Daemon::short_of_means() const { return !attempts_.shortage().empty() && no
 std::string Daemon::failing_words(GpuId gpu) const {
   const Failing& failing = state_->boards.at(int(index(gpu))).failing;
   const GpuState& believed = cluster().gpu(gpu);
+  if (const std::string& words = state_->boards.at(int(index(gpu))).reread; !words.empty()) return words;
   if (failing.times == 0 || believed.layout == believed.target) return {};
   return fmt::format("{} failed {}: {}; it is tried again in {:.0f} s", failing.what,
                      failing.times == 1 ? "once" : fmt::format("{} times", failing.times), failing.error,

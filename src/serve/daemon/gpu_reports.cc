@@ -31,13 +31,14 @@ void GpuReports::believe_again() {
   for (const auto& [gpu, since] : attempts_.take_misread()) misread_[gpu] = since;
   try_now_ = false;
   for (auto at = read_again_.begin(); at != read_again_.end();) {
-    const BoardState& state = boards_.at(*at);
+    BoardState& state = boards_.at(*at);
     if (const std::string words = unusable(state.board); !words.empty())
       set_trouble(*at, GpuTrouble::kQuarantined, words);
     if (!session_.believe(*at, state.board.layout)) {
       ++at;
       continue;
     }
+    state.reread.clear();
     session_.note("gpu_read_again",
                   fmt::format("\"gpu\":{},\"layout\":\"{}\"", *at, to_string(*state.board.model, state.board.layout)));
     if (state.in_service()) session_.tell(Event::unblocked(session_.inside_now(), GpuId(std::uint32_t(*at))));
@@ -46,8 +47,13 @@ void GpuReports::believe_again() {
 }
 
 void GpuReports::sample_when_due() {
+  Time pause = settings_.energy.sample;
+  if (guard_.in_doubt()) {
+    pause = std::min(pause, SliceGuard::kLookAgain);
+    next_sample_ = std::min(next_sample_, session_.now() + pause);
+  }
   if (session_.now() < next_sample_) return;
-  next_sample_ = session_.now() + settings_.energy.sample;
+  next_sample_ = session_.now() + pause;
   boards_.sample_idle_lanes();
 }
 
@@ -90,8 +96,12 @@ void GpuReports::sampled(const LaneResult& result) {
     session_.note("energy", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(interval.words)));
   see_memory(gpu);
   guard_.look(gpu);
-  if (const auto asked = misread_.find(gpu); asked != misread_.end() && result.board && result.began >= asked->second)
-    was_read_again(gpu);
+  if (const auto asked = misread_.find(gpu); asked != misread_.end() && result.began >= asked->second) {
+    if (result.board)
+      was_read_again(gpu);
+    else
+      boards_.at(gpu).reread = "a slice of it is gone, and its slices cannot be read: " + result.sample.trouble;
+  }
   dead_memory_.look(gpu, boards_.at(gpu), [this](SliceKey slice) { return table_.held(slice); });
   const GpuSample& sample = result.sample;
   if (!sample.trouble.empty() && sample.code == Error::kLost) set_trouble(gpu, trouble_of(result), sample.trouble);

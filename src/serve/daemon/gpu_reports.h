@@ -32,7 +32,10 @@ class GpuReports {
   bool to_believe() const { return try_now_; }
   void sample_when_due();
   UnixTime next_sample() const { return next_sample_; }
-  void clock_stepped(Time by) { next_sample_ = moved(next_sample_, by); }
+  void clock_stepped(Time by) {
+    next_sample_ = moved(next_sample_, by);
+    for (auto& [gpu, since] : misread_) since = moved(since, by);
+  }
   Result<Ok> drain(int gpu, bool on);                                       // out of service, or back to it
   void block_unusable();                                                    // at the start: the belief must know
   void set_trouble(int gpu, GpuTrouble trouble, const std::string& words);  // its jobs are stopped and go elsewhere

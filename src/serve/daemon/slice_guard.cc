@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 #include "live/jobs/attempt_record.h"
 
 namespace smartmig {
@@ -9,46 +12,79 @@ namespace {
 
 std::string name_of_attempt(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
 
+// They hold a context to read counters, and start no work. As the kernel names them: 15 characters.
+bool is_monitor(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine", "dcgm-exporter", "dcgmi",
+                                                         "dcgmproftester", "nvidia-smi",   "nvidia-persiste"};
+  return std::find(kMonitors.begin(), kMonitors.end(), name) != kMonitors.end();
+}
+
 }  // namespace
 
-std::string SliceGuard::others_on(SliceKey slice, AttemptId mine) const { return words_of(slice, mine, false); }
-std::string SliceGuard::others_beside(SliceKey slice, AttemptId mine) const { return words_of(slice, mine, true); }
+SliceGuard::Others SliceGuard::others_on(SliceKey slice, AttemptId mine) const { return find(slice, mine, false); }
+SliceGuard::Others SliceGuard::others_beside(SliceKey slice, AttemptId mine) const { return find(slice, mine, true); }
 
-std::string SliceGuard::words_of(SliceKey slice, AttemptId mine, bool has_processes) const {
-  const int gpu = int(slice.first);
-  const Instance* instance = find_instance(boards_.at(gpu).board, PlacementId(slice.second));
+SliceGuard::Others SliceGuard::find(SliceKey slice, AttemptId mine, bool has_processes) const {
+  const BoardState& state = boards_.at(int(slice.first));
+  const Instance* instance = find_instance(state.board, PlacementId(slice.second));
   if (!instance) return {};
   if (const auto others = runner_.others_on(instance->uuid, mine); !others.empty())
-    return fmt::format("{} is alive on it", name_of_attempt(others.front()));
+    return {fmt::format("{} is alive on it", name_of_attempt(others.front())), true};
   if (!boards_.isolated()) return {};
-  for (const DeviceProcess& process : boards_.processes_now(gpu)) {
+  Others unknown;
+  for (const DeviceProcess& process : state.processes) {
     if (process.gpu_instance != instance->gpu_instance || !is_alive(int(process.pid))) continue;
     if (process.pid == std::uint32_t(::getpid())) continue;  // stands in for jobs without processes
     const auto of = runner_.attempt_of_process(int(process.pid));
     if (has_processes && (!of || *of == mine)) continue;
-    return fmt::format("process {}{} is alive on it, {}", process.pid,
-                       process.name.empty() ? "" : " (" + process.name + ")",
-                       of ? "of " + name_of_attempt(*of) : "of no job that is known");
+    const std::string who =
+        fmt::format("process {}{}", process.pid, process.name.empty() ? "" : " (" + process.name + ")");
+    if (of) return {fmt::format("{} is alive on it, of {}", who, name_of_attempt(*of)), true};
+    if (!unknown && !is_monitor(process.name))
+      unknown = {fmt::format("{} is alive on it, of no job that is known", who), false};
   }
-  return {};
+  return unknown;
 }
 
-void SliceGuard::refused(SliceKey slice, const std::string& others) {
+void SliceGuard::put(SliceKey slice, const Others& others) {
+  const bool waits = out_.at(slice) > 0;
+  const std::string words = others.words + (waits ? "; it may be about to end, and is looked at again"
+                                                  : "; the slice is out of service until that has ended");
+  // Plans expect a slice back soon that is looked at again, so nothing is reshaped for its sake.
+  if (!quarantine_.put(slice, boards_.at(int(slice.first)), others.words, words,
+                       waits ? out_.at(slice) * kLookAgain : SliceQuarantine::kLong))
+    out_.erase(slice);
+}
+
+void SliceGuard::refused(SliceKey slice, const Others& others) {
   ++counts_.refused_starts;
-  const std::string words = others + "; the slice is out of service until that has ended";
-  if (quarantine_.put(slice, boards_.at(int(slice.first)), others, words)) out_.insert(slice);
+  out_[slice] = others.attempt ? 0 : kLooks;
+  put(slice, others);
+}
+
+bool SliceGuard::in_doubt() const {
+  return std::any_of(out_.begin(), out_.end(), [](const auto& one) { return one.second > 0; });
 }
 
 void SliceGuard::look(int gpu) {
-  for (auto at = out_.begin(); at != out_.end();) {
-    BoardState& state = boards_.at(gpu);
-    const bool there = int(at->first) == gpu && find_instance(state.board, PlacementId(at->second));
-    if (int(at->first) != gpu || (there && !others_on(*at, {}).empty())) {
-      ++at;
+  BoardState& state = boards_.at(gpu);
+  std::vector<SliceKey> here;
+  for (const auto& one : out_)
+    if (int(one.first.first) == gpu) here.push_back(one.first);
+  for (const SliceKey& slice : here) {
+    const bool there = find_instance(state.board, PlacementId(slice.second)) != nullptr;
+    const Others others = there ? others_on(slice, {}) : Others();
+    if (!others) {
+      quarantine_.lift(slice, state);
+      out_.erase(slice);
       continue;
     }
-    quarantine_.lift(*at, state);
-    at = out_.erase(at);
+    int& looks = out_.at(slice);
+    if (looks == 0) continue;
+    looks = others.attempt ? 0 : looks - 1;
+    if (looks > 0) continue;
+    quarantine_.lift(slice, state);
+    put(slice, others);
   }
 }
 

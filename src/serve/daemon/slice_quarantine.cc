@@ -4,7 +4,8 @@
 
 namespace smartmig {
 
-bool SliceQuarantine::put(SliceKey key, BoardState& state, std::string holder, const std::string& words) {
+bool SliceQuarantine::put(SliceKey key, BoardState& state, std::string holder, const std::string& words,
+                          Time expected) {
   const auto gpu = GpuId(key.first);
   const auto where = PlacementId(key.second);
   const GpuState& believed = session_.cluster().gpu(gpu);
@@ -12,7 +13,7 @@ bool SliceQuarantine::put(SliceKey key, BoardState& state, std::string holder, c
   JobRecord nobody;
   nobody.id = QueueId(kPhantoms + ++last_);
   nobody.spec.command = {std::move(holder)};
-  nobody.work.estimate = std::chrono::hours(24 * 365);
+  nobody.work.estimate = expected;
   nobody.times.submitted = nobody.times.first_started = session_.now();
   if (!session_.found_with(nobody, gpu, where, nobody.work.estimate)) return false;
   phantoms_[key] = nobody.id;

@@ -14,8 +14,10 @@ class SliceQuarantine {
  public:
   explicit SliceQuarantine(LiveSession& session) : session_(session) {}
 
-  // `holder` names the phantom: "dead process 17". False: the belief has no such slice, or somebody on it.
-  bool put(SliceKey key, BoardState& state, std::string holder, const std::string& words);
+  static constexpr Time kLong = std::chrono::hours(24 * 365);
+
+  // `expected`: until the slice is back, for plans. `holder` names the phantom: "dead process 17". False: the belief has no such slice, or somebody on it.
+  bool put(SliceKey key, BoardState& state, std::string holder, const std::string& words, Time expected = kLong);
   void lift(SliceKey key, BoardState& state);  // nothing, where it is not out of service
 
  private:

@@ -48,7 +48,7 @@ void Suspensions::tell_belief() {
   }
 }
 
-std::string Suspensions::others_beside(const JobRecord& job) const {
+SliceGuard::Others Suspensions::others_beside(const JobRecord& job) const {
   for (const auto& [slice, holder] : table_.slices())
     if (holder == job.id) return guard_.others_beside(slice, attempt_of(job));
   return {};
@@ -58,9 +58,9 @@ void Suspensions::carry_out() {
   for (const auto& [id, on] : std::exchange(to_carry_out_, {})) {
     JobRecord* job = book_.find(id);
     if (!job || job->status != JobStatus::kRunning) continue;
-    if (const std::string others = on ? "" : others_beside(*job); !others.empty()) {
+    if (const auto others = on ? SliceGuard::Others() : others_beside(*job)) {
       session_.note("start_refused",
-                    fmt::format("\"job\":{},\"words\":{}", id, json_text("it stays suspended: " + others)));
+                    fmt::format("\"job\":{},\"words\":{}", id, json_text("it stays suspended: " + others.words)));
       suspend(*job);
       continue;
     }

@@ -29,7 +29,7 @@ class Suspensions {
   static Time believed_left(const JobRecord& job);  // REQUIRES: it is suspended
 
  private:
-  std::string others_beside(const JobRecord& job) const;
+  SliceGuard::Others others_beside(const JobRecord& job) const;
   LiveSession& session_;
   JobBook& book_;
   const AttemptTable& table_;

@@ -64,6 +64,11 @@ std::optional<Why> without_a_place(const WhyInput& in, const WhyFit& fit) {
                     in.min_slices == 1 ? "" : "s", fit.largest_mib, fit.largest_slices),
         {"submit it again with less --mem or fewer --min-slices"},
         {}};
+  if (!fit.on_unblocked && !fit.reread.empty())
+    return Why{"gpu_reread",
+               fmt::format("no GPU that could take {} takes work now: {}", in.name, fit.reread),
+               {"nothing, if it is over in seconds", "see what is wrong with the GPU: smartmig doctor"},
+               {}};
   if (!fit.on_unblocked)
     return Why{"gpus_drained",
                fmt::format("every GPU that could take {} is drained or in quarantine", in.name),

@@ -67,6 +67,8 @@ WhyFit look_for_place(const WhyInput& in) {
     }
     fit.exists |= here;
     fit.on_unblocked |= here && !gpu.blocked;
+    if (const auto reread = in.reread.find(g); here && gpu.blocked && reread != in.reread.end())
+      fit.reread += fmt::format("{}GPU {}: {}", fit.reread.empty() ? "" : "; ", g, reread->second);
     if (!here || gpu.blocked || in.reserved.count(g)) continue;
     fit.on_open = true;
     fit.gpus.push_back(GpuId(g));
