@@ -42,6 +42,16 @@ void LiveFleet::tell(const Event& event) {
   }
 }
 
+void LiveFleet::forget(JobId job) {
+  for (std::deque<Event>* told : {&withdrawn_, &ended_, &arrived_})
+    std::erase_if(*told, [&](const Event& event) { return event.job == job; });
+}
+
+void LiveFleet::look_again(GpuId gpu) {
+  reshapes_.asked(gpu);
+  retries_[index(gpu)] = {};
+}
+
 void LiveFleet::operation_succeeded(GpuId gpu) {
   reshapes_.ended(gpu);
   retries_[index(gpu)] = {};

@@ -31,7 +31,9 @@ class LiveFleet : public Fleet {
 
   // Something happened: an arrival, an end, a withdrawal, an overrun, a GPU blocked or free again, a slice that appeared.
   void tell(const Event& event);
-  void destroyed(GpuId gpu);                      // the operation under way on this GPU has succeeded,
+  void forget(JobId job);      // nothing that was told of it happens any more
+  void look_again(GpuId gpu);  // its layout is another than was believed: it may be on its way to its target again
+  void destroyed(GpuId gpu);   // the operation under way on this GPU has succeeded,
   void created(GpuId gpu, Time at, Layout what);  // and brought this
   Time operation_failed(GpuId gpu, Time now);     // when it will be tried again
   bool has_news() const { return !withdrawn_.empty() || !ended_.empty() || !changed_.empty() || !arrived_.empty(); }

@@ -51,7 +51,7 @@ void SlurmController::look_at(Tracked& job) {
   if (record.version > 0 && record.status == status && record.reason == reason && record.place.gpu == gpu &&
       record.place.slice == slice)
     return;
-  record.status = status;
+  record.status.found(status);
   record.reason = std::move(reason);
   record.place.gpu = gpu;
   record.place.slice = slice;
@@ -79,7 +79,7 @@ void SlurmController::remember(Tracked& job) {
   if (!options_.past) return;
   look_at(job);
   JobRecord record = job.record;
-  record.status = final_status(job.seen.state);
+  record.status.found(final_status(job.seen.state));
   record.reason = job.seen.phase != SlurmJob::kEnded    ? "Slurm does not know it any more"
                   : record.status == JobStatus::kFailed ? "Slurm: " + job.seen.state
                                                         : "";

@@ -44,7 +44,7 @@ void SlurmPast::cut() {
 }
 
 void SlurmPast::ended(JobRecord job) {
-  ++figures.counts.ended[std::size_t(job.status)];
+  ++figures.counts.ended[std::size_t(JobStatus(job.status))];
   figures.counts.ended_tardiness_s += seconds(lateness(job, job.times.ended, {}));
   ended_.push_back({std::move(job), next_version()});
   if (ended_.size() <= kMostEnded) return;

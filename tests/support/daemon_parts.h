@@ -44,13 +44,28 @@ class NotedRunner : public JobRunner {
       if (wanted(one.id.job)) out.push_back(one);
     return out;
   }
-  std::vector<AttemptExit> poll() override { return {}; }
+  std::vector<AttemptExit> poll() override { return std::exchange(exits, {}); }
+  std::vector<AttemptId> others_on(const std::string& device, AttemptId mine) override {
+    std::vector<AttemptId> out;
+    for (const auto& [on, id] : alive)
+      if (on == device && id != mine) out.push_back(id);
+    return out;
+  }
+  std::vector<AttemptId> found_alive() const override { return unknown_alive; }
+  std::optional<AttemptId> attempt_of_process(int pid) const override {
+    const auto at = processes.find(pid);
+    return at == processes.end() ? std::nullopt : std::optional(at->second);
+  }
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t job) override { forgotten.push_back(job); }
 
   std::optional<Error> start_error;
   Found found;
   std::vector<Left> left_here;
+  std::vector<std::pair<std::string, AttemptId>> alive;  // slice, who
+  std::vector<AttemptId> unknown_alive;
+  std::map<int, AttemptId> processes;
+  std::vector<AttemptExit> exits;
   std::vector<AttemptId> started, stopped;
   std::vector<std::uint64_t> forgotten;
 };
@@ -65,18 +80,20 @@ struct DaemonParts {
     if (with.host.mem_mib <= 0) with.host.mem_mib = 1 << 30;
     world.pace.advice = std::chrono::hours(1000);
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
-    lifecycle.emplace(state->session, state->book, state->figures, state->reservations);
+    quarantine.emplace(state->session);
+    guard.emplace(runner, state->boards, *quarantine, state->figures.counts);
+    lifecycle.emplace(state->session, state->book, state->figures, state->reservations, state->attempts);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
                     state->groups, state->estimates, *lifecycle);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
-                     state->shares, *lifecycle, *visible);
+                     state->shares, *lifecycle, *visible, *guard);
     ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,
                  state->memory, state->estimates, *lifecycle, state->figures);
     reports.emplace(state->settings, state->session, state->book, state->boards, state->attempts, *attempts,
-                    state->memory, state->figures);
+                    state->memory, state->figures, *quarantine, *guard);
     decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
                       state->estimates, *attempts, state->figures, state->reservations);
-    suspensions.emplace(state->session, state->book, state->attempts, runner);
+    suspensions.emplace(state->session, state->book, state->attempts, runner, *guard);
     upkeep.emplace(state->settings, state->session, state->book, *store, runner);
     EXPECT_TRUE(decisions->make_policies());
     tell_all();
@@ -112,7 +129,7 @@ struct DaemonParts {
     return job;
   }
   void put_on(JobRecord& job, const char* slice) {
-    job.status = JobStatus::kRunning;
+    job.status.found(JobStatus::kRunning);
     job.attempt = 1;
     job.place.gpu = 0;
     job.place.slice = slice_of(*state->session.platform().models()[0].gpu, place(slice));
@@ -152,6 +169,8 @@ struct DaemonParts {
   NotedRunner runner;
   DaemonWorld world{clock, *driver, reshaper, runner, *store, false, "0", "auto", {}};
   std::unique_ptr<DaemonState> state;
+  std::optional<SliceQuarantine> quarantine;
+  std::optional<SliceGuard> guard;
   std::optional<Lifecycle> lifecycle;
   std::optional<VisibleJobs> visible;
   std::optional<Attempts> attempts;

@@ -281,7 +281,10 @@ Result<Ok> FakeDriver::health(GpuId id) {
 Result<Environment> FakeDriver::environment(GpuId id, const Instance& instance, std::uint32_t uid) {
   if (only_uid != 0 && uid != only_uid) return busy_error("another user's process runs there");
   Lock lock(mutex_);
-  SMARTMIG_RETURN_IF_ERROR(reach(lock, id));
+  SMARTMIG_TRY(const Gpu* const gpu, reach(lock, id));
+  if (std::none_of(gpu->instances.begin(), gpu->instances.end(),
+                   [&](const Instance& i) { return i.uuid == instance.uuid; }))
+    return not_found("slice {} is not there any more", instance.uuid);
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 
@@ -304,6 +307,14 @@ Result<Ok> FakeDriver::start_process(GpuId id, PlacementId where, DeviceProcess 
 void FakeDriver::end_process(std::uint32_t pid) {
   const Lock lock(mutex_);
   for (Gpu& gpu : gpus_) std::erase_if(gpu.processes, [&](const DeviceProcess& p) { return p.pid == pid; });
+}
+
+void FakeDriver::reset(GpuId id) {
+  Lock lock(mutex_);
+  Gpu& gpu = gpus_[index(id)];
+  gpu.instances.clear();
+  gpu.processes.clear();
+  gpu.faults[int(Fault::kLost)] = 0;
 }
 
 void FakeDriver::inject(Fault fault, GpuId gpu, int count) {

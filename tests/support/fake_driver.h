@@ -54,6 +54,7 @@ class FakeDriver : public MigDriver {
   Result<Ok> start_process(GpuId gpu, PlacementId where, DeviceProcess process);
   void end_process(std::uint32_t pid);
   Result<Ok> create_foreign(GpuId gpu, PlacementId where);  // as nvidia-smi by hand would
+  void reset(GpuId gpu);  // as nvidia-smi --gpu-reset: its slices are gone, and it answers again
   void inject(Fault fault, GpuId gpu, int count = 1 << 30);
   void clear_faults();
   Time now() const;

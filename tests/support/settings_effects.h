@@ -74,7 +74,7 @@ inline std::string kept(Settings s) {
       job.id = QueueId(id);
       job.spec.command = {"x"};
       job.spec.directory = "/";
-      job.status = JobStatus::kDone;
+      job.status.found(JobStatus::kDone);
       job.times.ended = from_unix_us(1'000'000);
       job.attempt = 1;
       batch.jobs.push_back(to_row(job, true));

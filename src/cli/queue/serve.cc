@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <thread>
 
 #include "base/errors.h"
@@ -150,7 +151,14 @@ int run_serve(const Arguments& arguments) {
   auto host = DaemonHost::open(std::move(station_options));
   if (!host) return failure(host.error());
   Api api((*host)->service(), SMARTMIG_VERSION);
-  auto server = HttpServer::start(api, socket_options(*settings));
+  auto server = [&]() -> Result<std::unique_ptr<HttpServer>> {
+    try {
+      return HttpServer::start(api, socket_options(*settings));
+    } catch (const std::system_error& refused) {
+      return io_error("no threads for requests: {}; the machine is short of processes or memory",
+                      refused.code().message());
+    }
+  }();
   if (!server) return failure(server.error());
   PageHandler with_page(api);
   if (!settings->http.listen.empty() && !has_page()) return failure(unsupported("{}", kNoPage));

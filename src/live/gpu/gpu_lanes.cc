@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "base/thread.h"
+
 namespace smartmig {
 
 struct GpuLanes::Lane {
@@ -44,15 +46,30 @@ void GpuLanes::ask(GpuId gpu, Request request) {
   if (lanes_.size() <= index(gpu)) lanes_.resize(index(gpu) + 1);
   auto& lane = lanes_[index(gpu)];
   if (!lane) {
-    lane = std::make_unique<Lane>();
-    lane->gpu = gpu;
-    lane->thread = std::thread([this, mine = lane.get()] { run(*mine); });
+    auto fresh = std::make_unique<Lane>();
+    fresh->gpu = gpu;
+    auto thread =
+        start_thread(fmt::format("operations on GPU {}", index(gpu)), [this, mine = fresh.get()] { run(*mine); });
+    if (!thread) return refuse(gpu, request, thread.error());
+    fresh->thread = std::move(*thread);
+    lane = std::move(fresh);
   }
   std::unique_lock lock(lane->mutex);
   lane->changed.wait(lock, [&] { return lane->joined; });
   lane->requests.push_back(request);
   if (lane->idle) clock_.worker_busy(lane->self);
   lane->wake.notify_one();
+}
+
+void GpuLanes::refuse(GpuId gpu, Request request, const Error& error) {
+  LaneResult result;
+  result.what = request.what;
+  result.gpu = gpu;
+  result.where = request.where;
+  result.words = result.sample.trouble = error.what;
+  result.code = result.sample.code = error.code;
+  result.began = result.ended = clock_.now();
+  done_(std::move(result));
 }
 
 void GpuLanes::run(Lane& lane) {

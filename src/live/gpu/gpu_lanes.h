@@ -73,6 +73,7 @@ class GpuLanes {
   };
   struct Lane;
   void ask(GpuId gpu, Request request);
+  void refuse(GpuId gpu, Request request, const Error& error);  // there is no lane for it
   void run(Lane& lane);
   LaneResult carry_out(GpuId gpu, const Request& request);
   void reshape(const Request& request, LaneResult& result);

@@ -49,6 +49,7 @@
   X(nvmlEventSetWait_v2)                                 \
   X(nvmlEventSetFree)                                    \
   X(nvmlDeviceGetTotalEccErrors)                         \
+  X(nvmlDeviceGetHandleByUUID)                           \
   X(nvmlGpuInstanceGetComputeInstancePossiblePlacements) \
   X(nvmlGpuInstanceCreateComputeInstanceWithPlacement)
 

@@ -312,7 +312,12 @@ Result<double> NvmlDriver::power(GpuId id) {
 }
 
 Result<Environment> NvmlDriver::environment(GpuId id, const Instance& instance, std::uint32_t) {
-  SMARTMIG_RETURN_IF_ERROR(reach(id));
+  SMARTMIG_TRY(const Gpu* const gpu, reach(id));
+  // A reset takes the slices with it; whoever is sent to one that is gone fails at once.
+  nvmlDevice_t device{};
+  if (nvml_->nvmlDeviceGetHandleByUUID &&
+      nvml_->nvmlDeviceGetHandleByUUID(instance.uuid.c_str(), &device) == NVML_ERROR_NOT_FOUND)
+    return not_found("{}: slice {} is not there any more", title(gpu->fixed), instance.uuid);
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/thread.h"
+
 namespace smartmig {
 namespace {
 constexpr Time kPatience{1'000'000};  // with a thread that hangs: it may be about to come back
@@ -78,14 +80,14 @@ WatchedDriver::~WatchedDriver() {
   }
 }
 
-std::shared_ptr<WatchedDriver::Worker> WatchedDriver::worker(Lane lane) {
+Result<std::shared_ptr<WatchedDriver::Worker>> WatchedDriver::worker(Lane lane) {
   const std::lock_guard guard(mutex_);
-  std::shared_ptr<Worker>& worker = workers_[lane];
-  if (worker) return worker;
-  worker = std::make_shared<Worker>();
+  if (const auto at = workers_.find(lane); at != workers_.end()) return at->second;
+  auto worker = std::make_shared<Worker>();
   worker->inner = inner_;
   worker->clock = clock_;
-  worker->thread = std::thread([worker] { worker->loop(); });
+  SMARTMIG_TRY(worker->thread, start_thread("calls of a GPU's driver", [worker] { worker->loop(); }));
+  workers_[lane] = worker;
   std::unique_lock lock(worker->mutex);
   worker->done.wait(lock, [&] { return worker->joined; });
   return worker;
@@ -94,7 +96,7 @@ std::shared_ptr<WatchedDriver::Worker> WatchedDriver::worker(Lane lane) {
 template <class T, class Call>
 Result<T> WatchedDriver::run(Lane lane, std::string what, Call call) {
   const auto answer = std::make_shared<std::optional<Result<T>>>();  // outlives the caller if the call hangs
-  const auto worker = this->worker(lane);
+  SMARTMIG_TRY(const std::shared_ptr<Worker> worker, this->worker(lane));
   const auto task = std::make_shared<Task>();
   task->what = std::move(what);
   task->caller = clock_->this_worker();

@@ -46,7 +46,7 @@ class WatchedDriver : public MigDriver {
     std::uint32_t gpu;
     auto operator<=>(const Lane&) const = default;
   };
-  std::shared_ptr<Worker> worker(Lane lane);
+  Result<std::shared_ptr<Worker>> worker(Lane lane);
   template <class T, class Call>
   Result<T> run(Lane lane, std::string what, Call call);
   template <class T, class Call>

@@ -1,5 +1,8 @@
 #include "live/jobs/attempt_record.h"
 
+#include <signal.h>
+
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -162,6 +165,16 @@ std::optional<std::uint64_t> start_ticks_of(int pid) {
   std::uint64_t ticks = 0;
   if (fields.size() < 21 || !read_number(fields[20], ticks)) return std::nullopt;
   return ticks;
+}
+
+bool is_alive(int pid) {
+  if (pid <= 0 || (::kill(pid, 0) != 0 && errno == ESRCH)) return false;
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(in, text, '\0');
+  const auto after_name = text.rfind(')');
+  return after_name == text.npos || after_name + 2 >= text.size() ||
+         (text[after_name + 2] != 'Z' && text[after_name + 2] != 'X');
 }
 
 std::string this_boot() {

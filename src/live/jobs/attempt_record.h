@@ -33,6 +33,7 @@ std::string void_record();
 
 // Processes by name: nullopt where there is none of that pid.
 std::optional<std::uint64_t> start_ticks_of(int pid);
+bool is_alive(int pid);   // a zombie is not; one that cannot be judged is
 std::string this_boot();  // empty: unknown
 
 }  // namespace smartmig

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> kV1Controllers = {"memory", "cpu", "pids", "freezer", "devices"};
 
+constexpr std::string_view kTokenName = "SMARTMIG_ATTEMPT_TOKEN=";
+
 std::string proc_text(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream out;
@@ -236,9 +238,39 @@ bool kill_cgroups(const std::vector<std::string>& directories) {
   return false;
 }
 
+bool anybody_in(const std::vector<std::string>& directories) {
+  return std::any_of(directories.begin(), directories.end(), [](const std::string& path) {
+    const int fd = ::open((path + "/cgroup.procs").c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno != ENOENT && errno != ENOTDIR;
+    char some[16];
+    const ssize_t n = ::read(fd, some, sizeof some);
+    const bool gone = n < 0 && errno == ENODEV;  // removed since
+    ::close(fd);
+    return n != 0 && !gone;
+  });
+}
+
+std::string token_of_process(int pid) {
+  const std::string environment = proc_text(fmt::format("/proc/{}/environ", pid));
+  for (const std::string_view entry : split(environment, '\0'))
+    if (entry.starts_with(kTokenName)) return std::string(entry.substr(kTokenName.size()));
+  return {};
+}
+
+std::vector<std::pair<int, std::string>> processes_with_tokens() {
+  std::vector<std::pair<int, std::string>> found;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const auto pid = parse_int(at->path().filename().string());
+    if (!pid || *pid <= 1) continue;
+    if (std::string token = token_of_process(int(*pid)); !token.empty())
+      found.emplace_back(int(*pid), std::move(token));
+  }
+  return found;
+}
+
 int kill_by_token(const std::vector<std::string>& tokens) {
   if (tokens.empty()) return 0;
-  constexpr std::string_view kName = "SMARTMIG_ATTEMPT_TOKEN=";
   std::error_code error;
   int met = 0, unclear_rounds = 0;
   for (int round = 0; round < 200; ++round) {
@@ -250,8 +282,8 @@ int kill_by_token(const std::vector<std::string>& tokens) {
       const std::string environment = proc_text(at->path().string() + "/environ");
       unclear |= environment.empty() && may_be_in_exec(at->path());
       for (const std::string_view entry : split(environment, '\0')) {
-        if (!entry.starts_with(kName)) continue;
-        if (std::find(tokens.begin(), tokens.end(), entry.substr(kName.size())) == tokens.end()) break;
+        if (!entry.starts_with(kTokenName)) continue;
+        if (std::find(tokens.begin(), tokens.end(), entry.substr(kTokenName.size())) == tokens.end()) break;
         if (::kill(pid_t(*pid), SIGKILL) == 0) ++found;
         break;
       }

@@ -63,6 +63,11 @@ class Cgroups {
 bool write_cgroup_file(const std::string& file, const std::string& text);
 // Kills what lives in these groups and removes them; for a job whose supervisor is gone. False: something is left.
 bool kill_cgroups(const std::vector<std::string>& directories);
+// False: nobody lives in any of these groups. One that cannot be read may hold somebody.
+bool anybody_in(const std::vector<std::string>& directories);
+// Processes whose environment holds SMARTMIG_ATTEMPT_TOKEN, with its value; of other users root alone sees it.
+std::vector<std::pair<int, std::string>> processes_with_tokens();
+std::string token_of_process(int pid);  // empty: none, or not to be seen
 // Kills processes whose environment holds SMARTMIG_ATTEMPT_TOKEN=TOKEN for one of the tokens; how many it met.
 int kill_by_token(const std::vector<std::string>& tokens);
 

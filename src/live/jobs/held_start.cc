@@ -82,10 +82,10 @@ Result<Ok> loads_libraries(const std::string& path, int depth) {
 
 Result<Ok> can_be_held(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
   Result<Ok> answer = unsupported("its program cannot be looked at with the rights of user {}", uid);
-  with_rights_of(uid, gid, [&] {
+  SMARTMIG_RETURN_IF_ERROR(with_rights_of(uid, gid, [&] {
     const std::string path = program_path(spec);
     answer = path.empty() ? not_found("{} is nowhere in its PATH", spec.command.front()) : loads_libraries(path, 4);
-  });
+  }));
   return answer;
 }
 

@@ -22,6 +22,7 @@ Result<Ok> InProcessRunner::start(const Launch& launch) {
   if (running_.contains(launch.id)) return busy_error("{} runs already", name());
   if (launch.predicted < Time{0}) return invalid("{} has no predicted run time", name());
   Running job;
+  job.device = launch.device;
   job.started = steady();
   job.due = launch.predicted > kNeverUnix - job.started ? kNeverUnix : job.started + launch.predicted;
   SMARTMIG_TRY(job.script, EmulatedScript::of(launch.spec.environment));
@@ -145,6 +146,13 @@ Result<JobRunner::Found> InProcessRunner::recover(const std::vector<AttemptId>& 
     found.ended.push_back(std::move(exit));
   }
   return found;
+}
+
+std::vector<AttemptId> InProcessRunner::others_on(const std::string& device, AttemptId mine) {
+  std::vector<AttemptId> out;
+  for (const auto& [id, job] : running_)
+    if (id != mine && job.device == device) out.push_back(id);
+  return out;
 }
 
 std::vector<AttemptExit> InProcessRunner::poll() {

@@ -29,6 +29,7 @@ class InProcessRunner : public JobRunner {
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
   UnixTime next_due() const override;
+  std::vector<AttemptId> others_on(const std::string& device, AttemptId mine) override;
   std::string log_path(AttemptId) const override { return ""; }
   void forget(std::uint64_t) override {}
 
@@ -41,6 +42,7 @@ class InProcessRunner : public JobRunner {
     auto operator<=>(const Due&) const = default;
   };
   struct Running {
+    std::string device;         // UUID of its slice
     unsigned int token = 0;     // of its stand-in; 0: none
     UnixTime started{}, due{};  // due kNeverUnix: suspended
     Time left{};                // of a suspended one

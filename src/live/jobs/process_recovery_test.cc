@@ -59,6 +59,53 @@ TEST_F(ProcessRecoveryTest, JobsOutliveTheDaemonAndAreAdopted) {
   EXPECT_EQ(found->ended[0].code, 7);
 }
 
+TEST_F(ProcessRecoveryTest, WhatIsAliveOnASliceIsKnownWithoutAStore) {
+  const auto on_slice = [](Launch launch) {
+    launch.device = "MIG-1";
+    return launch;
+  };
+  const std::string waits = "while ! test -e " + spool_.path() + "/go; do sleep 0.02; done";
+  in_a_killed_daemon([&](ProcessRunner& daemon) {
+    (void)daemon.start(on_slice(shell(1, waits)));
+    (void)daemon.start(on_slice(shell(2, "exit 0")));
+    wait_until([&] { return std::filesystem::exists(options_.spool + "/2/1/exit"); });
+    wait_until([&] { return !alive(supervisor_of({2, 1})); });
+  });
+  EXPECT_EQ(runner_->found_alive(), (std::vector<AttemptId>{{1, 1}}));
+  EXPECT_EQ(runner_->others_on("MIG-1", {3, 1}), (std::vector<AttemptId>{{1, 1}}));
+  EXPECT_TRUE(runner_->others_on("MIG-1", {1, 1}).empty());
+  EXPECT_TRUE(runner_->others_on("MIG-2", {3, 1}).empty());
+  ASSERT_TRUE(runner_->recover({{1, 1}}));
+  start(on_slice(shell(3, waits)));
+  EXPECT_EQ(runner_->others_on("MIG-1", {4, 1}), (std::vector<AttemptId>{{1, 1}, {3, 1}}));
+  spool_.file("go", "");
+  EXPECT_EQ(wait_for({1, 1}).code, 0);
+  EXPECT_EQ(wait_for({3, 1}).code, 0);
+  EXPECT_TRUE(runner_->others_on("MIG-1", {4, 1}).empty());
+}
+
+TEST_F(ProcessRecoveryTest, WhatASupervisorLeftBehindIsKnownByItsToken) {
+  Launch launch = shell(1, "sleep 1000 & echo $! >" + spool_.path() + "/pid; wait");
+  launch.device = "MIG-1";
+  start(launch);
+  ASSERT_TRUE(wait_until([&] { return text_of(spool_.path() + "/pid").find('\n') != std::string::npos; }));
+  const int left = std::stoi(text_of(spool_.path() + "/pid"));
+  EXPECT_EQ(runner_->attempt_of_process(left), std::optional(AttemptId{1, 1}));
+  EXPECT_EQ(runner_->attempt_of_process(::getpid()), std::nullopt);
+  runner_.reset();  // nobody ends what is left
+  const int supervisor = supervisor_of({1, 1});
+  ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+  (void)::waitpid(supervisor, nullptr, 0);
+  ASSERT_TRUE(wait_until([&] { return !alive(supervisor); }));
+  reopen();
+  if (alive(left)) {  // a cgroup may have taken it along
+    EXPECT_EQ(runner_->others_on("MIG-1", {2, 1}), (std::vector<AttemptId>{{1, 1}}));
+    ASSERT_TRUE(runner_->recover({{1, 1}}));  // ends what is left
+  }
+  ASSERT_TRUE(wait_until([&] { return !alive(left); }));
+  EXPECT_TRUE(runner_->others_on("MIG-1", {2, 1}).empty());
+}
+
 TEST_F(ProcessRecoveryTest, TheTimeLimitHoldsWithoutADaemon) {
   in_a_killed_daemon([&](ProcessRunner& daemon) {
     Launch launch = shell(1, "sleep 1000");

@@ -16,9 +16,11 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "live/grant_format.h"
 #include "live/jobs/exact_memory.h"
 #include "live/jobs/held_start.h"
@@ -39,6 +41,9 @@ struct Descriptor {
   }
   int release() { return std::exchange(fd, -1); }
 };
+
+constexpr int kReadAgainMs = 500;
+constexpr int kMostLooks = 5000;  // at an attempt that ends just then, 1 ms apart
 
 int open_pidfd(int pid) { return int(::syscall(SYS_pidfd_open, pid, 0u)); }
 
@@ -144,17 +149,23 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions 
     return io_error("no descriptors to watch jobs with: {}", std::strerror(errno));
   if (Descriptor self{open_pidfd(::getpid())}; self.fd < 0)
     return unsupported("this kernel has no pidfd_open: Linux 5.3 or newer is needed to run jobs");
-  runner->watcher_ = std::thread([r = runner.get()] { r->watch_loop(); });
+  runner->find_alive();
+  SMARTMIG_TRY(runner->watcher_, start_thread("the ends of jobs", [r = runner.get()] { r->watch_loop(); }));
   return runner;
+}
+
+void ProcessRunner::wake_watcher() const {
+  const std::uint64_t one = 1;
+  if (wake_ >= 0) [[maybe_unused]]
+    const auto woken = ::write(wake_, &one, sizeof one);
 }
 
 ProcessRunner::~ProcessRunner() {
   closing_ = true;
-  const std::uint64_t one = 1;
-  if (wake_ >= 0) [[maybe_unused]]
-    const auto woken = ::write(wake_, &one, sizeof one);
+  wake_watcher();
   if (watcher_.joinable()) watcher_.join();
-  for (const auto& [id, watched] : watched_) ::close(watched.pidfd);
+  for (const auto& [id, watched] : watched_)
+    if (watched.pidfd >= 0) ::close(watched.pidfd);
   if (wake_ >= 0) ::close(wake_);
   if (epoll_ >= 0) ::close(epoll_);
 }
@@ -206,17 +217,23 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   }
   reserve.close();
   read_end.close();
+  if (!launch.hold) note_place(launch.device, launch.id);
   Descriptor pidfd{open_pidfd(*pid)};
-  if (pidfd.fd >= 0) return watch(launch.id, pidfd.release(), true);
-  // Nobody would hear of its end: it ends here, and that is told.
+  if (pidfd.fd >= 0 && watch(launch.id, pidfd.release(), true)) return Ok{};
+  // Nobody would hear of its end: it ends here, and that is told. It has begun, so this is no failure to start.
   ::kill(*pid, SIGKILL);
   reap(*pid);
   auto record = spool_.read_record(launch.id);
-  if (!record) return record.error();
-  AttemptExit exit = ending_of_abandoned(launch.id, *record);
-  exit.words = fmt::format("no descriptor was left to watch {}", attempt_title(launch.id));
   const std::lock_guard lock(mutex_);
-  ended_.push_back(std::move(exit));
+  if (record) {
+    AttemptExit exit = ending_of_abandoned(launch.id, *record);
+    exit.words = fmt::format("no descriptor was left to watch {}", attempt_title(launch.id));
+    ended_.push_back(std::move(exit));
+  } else {
+    watched_[launch.id] = {launch.id};
+    unread_.push_back({launch.id});
+    wake_watcher();
+  }
   return Ok{};
 }
 
@@ -224,7 +241,7 @@ Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t key = next_key_++;
   epoll_event event{EPOLLIN | EPOLLONESHOT, {.u64 = key}};
-  watched_[id] = {id, pidfd, child};
+  watched_[id] = {id, pidfd, child, false};
   keys_[key] = id;
   if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) == 0) return Ok{};
   const int error = errno;
@@ -237,10 +254,23 @@ Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {
 void ProcessRunner::watch_loop() {
   while (!closing_) {
     epoll_event events[64];
-    const int count = ::epoll_wait(epoll_, events, 64, -1);
+    bool doubtful;
+    {
+      const std::lock_guard lock(mutex_);
+      doubtful = !unread_.empty();
+    }
+    const int count = ::epoll_wait(epoll_, events, 64, doubtful ? kReadAgainMs : -1);
+    std::vector<Watched> again;
+    if (doubtful) {
+      const std::lock_guard lock(mutex_);
+      again.swap(unread_);
+    }
+    for (Watched& one : again) has_ended(std::move(one));
     for (int i = 0; i < count && !closing_; ++i) {
       Watched watched;
       const std::uint64_t which = events[i].data.u64;  // a packed field
+      if (std::uint64_t woken; which == 0) [[maybe_unused]]
+        const auto drained = ::read(wake_, &woken, sizeof woken);
       {
         const std::lock_guard lock(mutex_);
         const auto key = keys_.find(which);
@@ -253,33 +283,139 @@ void ProcessRunner::watch_loop() {
   }
 }
 
-void ProcessRunner::has_ended(const Watched& watched) {
-  siginfo_t info{};
-  if (watched.child) ::waitid(idtype_t(P_PIDFD), id_t(watched.pidfd), &info, WEXITED);
-  const bool orderly = watched.child && (info.si_code == CLD_EXITED && info.si_status == 0);
-  AttemptExit exit;
+void ProcessRunner::has_ended(Watched watched) {
+  if (watched.child) {
+    siginfo_t info{};
+    ::waitid(idtype_t(P_PIDFD), id_t(watched.pidfd), &info, WEXITED);
+    watched.orderly = info.si_code == CLD_EXITED && info.si_status == 0;
+    watched.child = false;
+  }
+  auto exit = ending_of(watched);
+  {
+    const std::lock_guard lock(mutex_);
+    if (exit) {
+      watched_.erase(watched.id);
+      if (watched.orderly) left_nothing_.push_back(watched.id);
+      ended_.push_back(std::move(*exit));
+      if (unread_.empty()) trouble_.clear();
+    } else {
+      trouble_ = fmt::format("{} has ended; how is not known yet and is read again: {}", attempt_title(watched.id),
+                             exit.error().what);
+      unread_.push_back(watched);
+    }
+  }
+  if (exit && watched.pidfd >= 0) ::close(watched.pidfd);
+  if (options_.on_exit) options_.on_exit();
+}
+
+// An error: it cannot be read at the moment, so nothing is known.
+Result<AttemptExit> ProcessRunner::ending_of(const Watched& watched) {
   auto written = spool_.read_exit(watched.id);
+  if (!written && written.error().code == Error::kIo) return written.error();
   const auto record = spool_.read_record(watched.id);
+  if (!record && record.error().code == Error::kIo) return record.error();
   if (written && *written) {
-    exit = std::move(**written);
-    if (!orderly && record) {
+    if (!watched.orderly && record) {
       kill_cgroups(record->cgroups);
       kill_by_token({record->token});
     }
-  } else if (record) {
-    exit = ending_of_abandoned(watched.id, *record);
-  } else {
-    exit.id = watched.id;
-    exit.ended = exit.started = wall_now();
-    exit.words = fmt::format("its files in the spool are gone: {}", record.error().what);
+    return std::move(**written);
   }
+  if (record) return ending_of_abandoned(watched.id, *record);
+  AttemptExit exit;
+  exit.id = watched.id;
+  exit.ended = exit.started = wall_now();
+  exit.words = fmt::format("its files in the spool are gone: {}", record.error().what);
+  return exit;
+}
+
+std::string ProcessRunner::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+void ProcessRunner::note_place(const std::string& device, AttemptId id) {
+  if (!device.empty()) placed_[device].emplace(id, std::nullopt);
+}
+
+std::optional<AttemptId> ProcessRunner::attempt_of_token(std::string_view token) const {
+  const auto dot = token.find('.'), dash = token.find('-');
+  if (dot == token.npos || dash == token.npos || dash < dot) return std::nullopt;
+  const auto job = parse_int(token.substr(0, dot)), attempt = parse_int(token.substr(dot + 1, dash - dot - 1));
+  if (!job || !attempt || *job <= 0 || *attempt <= 0) return std::nullopt;
+  const AttemptId id{std::uint64_t(*job), int(*attempt)};
+  const auto record = spool_.read_record(id);
+  if (!record || record->is_void || record->token != token) return std::nullopt;  // of another daemon
+  return id;
+}
+
+std::optional<AttemptId> ProcessRunner::attempt_of_process(int pid) const {
+  return attempt_of_token(token_of_process(pid));
+}
+
+// What runs when a daemon comes up, whatever a store says: jobs by the token in their environment, supervisors by name.
+void ProcessRunner::find_alive() {
+  std::set<AttemptId> alive;
+  for (const auto& [pid, token] : processes_with_tokens())
+    if (const auto id = attempt_of_token(token); id && is_alive(pid)) alive.insert(*id);
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const auto pid = parse_int(at->path().filename().string());
+    if (!pid || *pid <= 1) continue;
+    const auto words = read_file(at->path().string() + "/cmdline");
+    if (!words || !words->starts_with("smartmig-supervisor")) continue;
+    const auto parts = split(*words, '\0');
+    const auto job = parts.size() > 2 ? parse_int(parts[1]) : std::nullopt;
+    const auto attempt = parts.size() > 2 ? parse_int(parts[2]) : std::nullopt;
+    if (!job || !attempt || *job <= 0 || *attempt <= 0) continue;
+    const AttemptId id{std::uint64_t(*job), int(*attempt)};
+    if (const auto record = spool_.read_record(id); record && record->pid == int(*pid)) alive.insert(id);
+  }
+  for (const AttemptId id : alive)
+    if (const auto origin = read_origin(spool_.directory(id))) note_place(origin->device, id);
+  found_alive_.assign(alive.begin(), alive.end());
+}
+
+bool ProcessRunner::may_be_alive(AttemptId id, std::optional<AttemptRecord>& record) const {
   {
     const std::lock_guard lock(mutex_);
-    watched_.erase(watched.id);
-    ended_.push_back(std::move(exit));
+    if (watched_.count(id) > 0) return true;
   }
-  ::close(watched.pidfd);
-  if (options_.on_exit) options_.on_exit();
+  if (!record) {
+    auto read = spool_.read_record(id);
+    if (!read) return read.error().code == Error::kIo;
+    record = std::move(*read);
+  }
+  if (record->is_void || record->boot_id != this_boot()) return false;
+  const auto ticks = start_ticks_of(record->pid);
+  if (is_alive(record->pid) && (!ticks || *ticks == record->start_ticks)) return true;
+  if (!record->cgroups.empty()) return anybody_in(record->cgroups);
+  const auto all = processes_with_tokens();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& one) { return one.second == record->token && is_alive(one.first); });
+}
+
+std::vector<AttemptId> ProcessRunner::others_on(const std::string& device, AttemptId mine) {
+  std::vector<AttemptId> gone, out;
+  {
+    const std::lock_guard lock(mutex_);
+    gone.swap(left_nothing_);
+  }
+  for (const AttemptId id : gone)
+    for (auto& [slice, attempts] : placed_) attempts.erase(id);
+  std::erase_if(placed_, [](const auto& one) { return one.second.empty(); });
+  const auto placed = placed_.find(device);
+  if (placed == placed_.end()) return out;
+  for (auto at = placed->second.begin(); at != placed->second.end();) {
+    if (at->first != mine && !may_be_alive(at->first, at->second)) {
+      at = placed->second.erase(at);
+      continue;
+    }
+    if (at->first != mine) out.push_back(at->first);
+    ++at;
+  }
+  if (placed->second.empty()) placed_.erase(placed);
+  return out;
 }
 
 // No supervisor and no exit: what is left of the job is killed, and how it would have ended stays unknown.
@@ -334,8 +470,10 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
         continue;
       }
     }
+    int rounds = 0;
     for (bool again = true; again;) {
       again = false;
+      if (++rounds > kMostLooks) return io_error("{} cannot be looked at: try again", attempt_title(id));
       SMARTMIG_TRY(Spool::Look look, spool_.look(id));
       if (look.state == Spool::kAbandoned) {
         found.ended.push_back(ending_of_abandoned(id, look.record));
@@ -348,6 +486,8 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
         found.ended.push_back(std::move(*look.exit));
       } else if (look.state == Spool::kRunning) {
         Descriptor pidfd{open_pidfd(look.record.pid)};
+        if (pidfd.fd < 0 && errno != ESRCH)
+          return io_error("no descriptor to watch {} with: {}", attempt_title(id), std::strerror(errno));
         // The descriptor is of the recorded process only if that pid still began when the record says.
         if (pidfd.fd < 0 || look.record.boot_id != this_boot() ||
             start_ticks_of(look.record.pid) != look.record.start_ticks) {
@@ -356,6 +496,7 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
           continue;
         }
         SMARTMIG_RETURN_IF_ERROR(watch(id, pidfd.release(), false));
+        if (const auto origin = read_origin(spool_.directory(id))) note_place(origin->device, id);
         found.running.push_back(id);
       }
     }
@@ -488,6 +629,7 @@ Result<Ok> ProcessRunner::grant(const Launch& launch) {
     ::unlink(kept.c_str());  // it has no slice
     return told.error();
   }
+  note_place(launch.device, launch.id);
   return stop(launch.id, SIGCONT, launch.spec.time_limit.value_or(Time{0}));
 }
 

@@ -47,6 +47,10 @@ class ProcessRunner : public JobRunner {
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
   std::vector<Left> left(const std::function<bool(std::uint64_t job)>& wanted) const override;
+  std::vector<AttemptId> others_on(const std::string& device, AttemptId mine) override;
+  std::optional<AttemptId> attempt_of_process(int pid) const override;
+  std::vector<AttemptId> found_alive() const override { return found_alive_; }
+  std::string trouble() const override;
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
   void forget(std::uint64_t job) override;
   Result<Ok> can_reach(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override {
@@ -70,6 +74,7 @@ class ProcessRunner : public JobRunner {
     AttemptId id;
     int pidfd = -1;
     bool child = false;
+    bool orderly = false;  // its supervisor has ended by itself; known once it was reaped
   };
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
   Result<Ok> check(const Launch& launch) const;
@@ -78,8 +83,14 @@ class ProcessRunner : public JobRunner {
   CgroupLimits limits_of(const Launch& launch) const;
   std::string memory_directory(AttemptId id) const;
   Result<Ok> watch(AttemptId id, int pidfd, bool child);
+  void wake_watcher() const;
   void watch_loop();
-  void has_ended(const Watched& watched);
+  void has_ended(Watched watched);
+  Result<AttemptExit> ending_of(const Watched& watched);
+  void find_alive();
+  void note_place(const std::string& device, AttemptId id);
+  bool may_be_alive(AttemptId id, std::optional<AttemptRecord>& record) const;
+  std::optional<AttemptId> attempt_of_token(std::string_view token) const;
   AttemptExit ending_of_abandoned(AttemptId id, const AttemptRecord& record);
 
   const ProcessRunnerOptions options_;
@@ -92,6 +103,14 @@ class ProcessRunner : public JobRunner {
   std::map<std::uint64_t, AttemptId> keys_;  // epoll's data: a new number for each watch, so that no news is mistaken
   std::uint64_t next_key_ = 1;
   std::vector<AttemptExit> ended_;
+  // Attempts that have ended, and how cannot be read at the moment (no descriptors, a disk that fails): that says nothing
+  // of their jobs. They are read again until they can be.
+  std::vector<Watched> unread_;
+  std::string trouble_;  // why
+  std::vector<AttemptId> left_nothing_;  // ended with a supervisor that has waited for all processes below it
+  // The owner's: which attempts were given which slice, until it is certain that nothing of them is alive.
+  std::map<std::string, std::map<AttemptId, std::optional<AttemptRecord>>> placed_;
+  std::vector<AttemptId> found_alive_;
   std::thread watcher_;
 };
 

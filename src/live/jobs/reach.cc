@@ -9,10 +9,10 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <thread>
 
 #include "base/errors.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 namespace smartmig {
 namespace {
@@ -94,17 +94,19 @@ std::string refusal(const JobSpec& spec, std::uint32_t uid) {
 
 }  // namespace
 
-void with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look) {
+Result<Ok> with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look) {
   const auto groups = uid == ::geteuid() ? std::vector<gid_t>() : groups_of(uid, gid);
-  std::thread([&] {
-    if (become(uid, gid, groups)) look();
-  }).join();
+  SMARTMIG_TRY(std::thread looking, start_thread("a look with a user's rights", [&] {
+                 if (become(uid, gid, groups)) look();
+               }));
+  looking.join();
+  return Ok{};
 }
 
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
   if (spec.command.empty() || uid == 0) return Ok{};
   std::string words;
-  with_rights_of(uid, gid, [&] { words = refusal(spec, uid); });
+  SMARTMIG_RETURN_IF_ERROR(with_rights_of(uid, gid, [&] { words = refusal(spec, uid); }));
   if (!words.empty()) return no_permission("{}", words);
   return Ok{};
 }

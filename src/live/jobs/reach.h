@@ -11,7 +11,8 @@ namespace smartmig {
 // kNoPermission: no; the sentence names the path that cannot be entered and what to do.
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid);
 
-// Calls `look` on a thread that sees files as this user does; not at all where those rights cannot be taken.
-void with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look);
+// Calls `look` on a thread that sees files as this user does; not at all where those rights cannot be taken. An error:
+// there is no thread.
+Result<Ok> with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::function<void()>& look);
 
 }  // namespace smartmig

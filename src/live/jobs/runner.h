@@ -103,6 +103,13 @@ class JobRunner {
   virtual Result<Ok> reports_tensors() const { return unsupported("jobs without processes have no tensors"); }
   virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
   virtual void forget_memory(AttemptId) {}                                              // once it has ended
+  // Attempts other than `mine` of which processes are alive that were given this slice, by what is seen of them on the
+  // machine. One that cannot be judged at the moment counts as alive.
+  virtual std::vector<AttemptId> others_on(const std::string& /*device*/, AttemptId /*mine*/) { return {}; }
+  virtual std::optional<AttemptId> attempt_of_process(int /*pid*/) const { return std::nullopt; }  // nothing: unknown
+  virtual std::vector<AttemptId> found_alive() const { return {}; }  // when it was opened, whoever knows of them
+  // What it cannot do at the moment for want of something, in words, and will try again; empty: nothing.
+  virtual std::string trouble() const { return {}; }
   // The last attempt of each job that `wanted` names and of which something is left here, whether it runs or has ended.
   struct Left {
     AttemptId id;

@@ -1,5 +1,7 @@
 #include "serve/daemon/advisor.h"
 
+#include "base/thread.h"
+
 namespace smartmig {
 
 Advisor::~Advisor() {
@@ -29,8 +31,12 @@ bool Advisor::ask(Fork fork, std::vector<Candidate> candidates) {
   }
   std::lock_guard lock(mutex_);
   if (thinking_ || question_) return false;
+  if (!thread_.joinable()) {
+    auto thread = start_thread("the comparison of policies", [this] { work(); });
+    if (!thread) return false;
+    thread_ = std::move(*thread);
+  }
   question_.emplace(std::move(fork), std::move(candidates));
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   wake_.notify_one();
   return true;
 }

@@ -14,6 +14,11 @@ constexpr int kMostOomRestarts = 8;
 
 void AttemptEnds::take_exits() {
   std::vector<AttemptExit> exits = std::exchange(found_, {});
+  if (std::string trouble = runner_.trouble(); trouble != trouble_) {
+    session_.note("shortage",
+                  "\"words\":" + json_text(trouble.empty() ? "over: ends of jobs can be read again" : trouble));
+    trouble_ = std::move(trouble);
+  }
   for (AttemptExit& exit : runner_.poll()) {
     place(exit);
     exits.push_back(std::move(exit));
@@ -85,8 +90,27 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
   return true;
 }
 
+// It failed, and its slice is not there any more (a reset, a GPU that was lost): that is no fault of the job. What has begun
+// runs again only where that was asked for, as after any failure of a GPU.
+bool AttemptEnds::without_its_slice(JobRecord& job, const AttemptExit& exit) {
+  if (job.stop_reason != StopReason::kNone || exit.code == 0 || exit.timed_out || exit.host_oom) return false;
+  if (!boards_.known(job.place.gpu) || job.place.device.empty()) return false;
+  if (!exit.never_started && !job.spec.preemptible()) return false;
+  const int gpu = job.place.gpu;
+  if (boards_.has_device(gpu, job.place.device, job.owner.uid)) return false;
+  const std::string slice = to_string(job.place.slice);
+  job.exit.code = exit.code;
+  job.exit.signal = exit.signal;
+  memory_.attempt_ended(job);
+  attempts_.left_slice(job, exit.ended);
+  lifecycle_.back_to_queue(job, fmt::format("requeued: its slice {} of GPU {} is gone", slice, gpu),
+                           job.work.remaining);
+  attempts_.slice_is_gone(gpu);
+  return true;
+}
+
 void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
-  if (ended_ahead(job, exit)) return;
+  if (ended_ahead(job, exit) || without_its_slice(job, exit)) return;
   const ExitFacts facts{session_.share_left(job), session_.waits(job.id) || table_.postponed(job.id),
                         boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);

@@ -31,6 +31,7 @@ class AttemptEnds {
 
  private:
   void ended(JobRecord& job, const AttemptExit& exit);
+  bool without_its_slice(JobRecord& job, const AttemptExit& exit);
   bool ended_ahead(JobRecord& job, const AttemptExit& exit);
   void failed(JobRecord& job, const AttemptExit& exit, const ExitVerdict& verdict);
 
@@ -46,6 +47,7 @@ class AttemptEnds {
   Lifecycle& lifecycle_;
   Counts& counts_;
   std::vector<AttemptExit> found_;
+  std::string trouble_;  // of the runner, as noted last
 };
 
 }  // namespace smartmig

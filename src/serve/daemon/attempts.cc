@@ -51,7 +51,7 @@ void Attempts::begin_postponed() {
 }
 
 void Attempts::begin(JobRecord& job, const LiveFleet::Effect& effect) {
-  job.status = JobStatus::kStarting;
+  job.status.step(JobStatus::kStarting);
   job.reason.clear();
   if (job.ahead.began == kNotYet) ++job.attempt;  // else its processes wait for this slice
   job.place.gpu = int(index(effect.gpu));
@@ -64,7 +64,7 @@ void Attempts::begin(JobRecord& job, const LiveFleet::Effect& effect) {
 }
 
 void Attempts::stop(JobRecord& job, StopReason reason) {
-  job.status = JobStatus::kStopping;
+  job.status.step(JobStatus::kStopping);
   job.stop_reason = reason;
   book_.changed(job);
   to_stop_.push_back(job.id);
@@ -130,6 +130,21 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   return launch;
 }
 
+// Nothing of it has run, so it is as if the start had never been decided.
+void Attempts::undo(JobRecord& job, const std::string& why) {
+  left_slice(job, session_.now());
+  session_.take_back(job.id);
+  lifecycle_.back_to_queue(job, why, job.work.remaining);
+  undone_ = true;
+}
+
+void Attempts::slice_is_gone(int gpu) {
+  session_.block(gpu);
+  misread_[gpu] = session_.now();
+  boards_.at(gpu).reread = "a slice of it is gone; it takes no work until its slices are reread";
+  boards_.lanes().sample(GpuId(std::uint32_t(gpu)));
+}
+
 // A daemon that is short of something says nothing about the job: it waits, and is tried again.
 void Attempts::could_not_start(JobRecord& job, const Error& error) {
   left_slice(job, session_.now());
@@ -161,7 +176,22 @@ void Attempts::granted(JobRecord& job) {
 void Attempts::start(const LiveFleet::Effect& effect) {
   JobRecord* job = book_.find(table_.holder(key_of(effect)));
   if (!job || job->status != JobStatus::kStarting) return;
+  const SliceKey slice = key_of(effect);
+  const std::string name = fmt::format("{} of GPU {}", to_string(job->place.slice), job->place.gpu);
+  if (const auto others = guard_.others_on(slice, attempt_of(*job))) {
+    session_.note("start_refused", fmt::format("\"job\":{},\"gpu\":{},\"slice\":\"{}\",\"words\":{}", job->id,
+                                               slice.first, to_string(job->place.slice), json_text(others.words)));
+    undo(*job, fmt::format("not started on {}: {}", name, others.words));
+    return guard_.refused(slice, others);
+  }
   const auto launch = launch_of(*job, effect);
+  if (!launch && (launch.error().code == Error::kLost || launch.error().code == Error::kNotFound)) {
+    session_.note("slice_missing",
+                  fmt::format("\"job\":{},\"gpu\":{},\"slice\":\"{}\",\"words\":{}", job->id, slice.first,
+                              to_string(job->place.slice), json_text(launch.error().what)));
+    undo(*job, fmt::format("not started on {}, which is gone: {}", name, launch.error().what));
+    return slice_is_gone(int(slice.first));
+  }
   const bool ahead = table_.ahead(*job);
   Result<Ok> started = !launch ? Result<Ok>(launch.error()) : ahead ? runner_.grant(*launch) : runner_.start(*launch);
   if (launch && ahead && !started && started.error().code == Error::kNotFound) {
@@ -174,7 +204,7 @@ void Attempts::start(const LiveFleet::Effect& effect) {
   shortage_.words.clear();
   shortage_.pause = Time{0};
   table_.began(*job);
-  job->status = JobStatus::kRunning;
+  job->status.step(JobStatus::kRunning);
   job->times.started = session_.now();
   granted(*job);
   if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;

@@ -4,12 +4,17 @@
 // and destroyed. A start whose slice, or whose own last slice, is not left yet is postponed until the exit,
 // and so is the end of a slice.
 //
-// Invariant: nothing here touches a process or a device before the commit of what led to it. Thread rule: the owner's.
+// Invariants:
+//   - nothing here touches a process or a device before the commit of what led to it;
+//   - no process gets a slice while another attempt's is alive there, whatever is believed (slice_guard.h);
+//   - a job whose slice was not there, or not free, has not failed: it waits again.
+// Thread rule: the owner's.
 #pragma once
 #include "base/moved.h"
 #include "serve/daemon/attempt_table.h"
 #include "serve/daemon/host_shares.h"
 #include "serve/daemon/lifecycle.h"
+#include "serve/daemon/slice_guard.h"
 #include "serve/daemon/visible_jobs.h"
 
 namespace smartmig {
@@ -18,7 +23,8 @@ class Attempts {
  public:
   // `emulated`: jobs are registered on their slices with their kind's watts.
   Attempts(const Settings& settings, JobRunner& runner, bool emulated, LiveSession& session, JobBook& book,
-           Boards& boards, AttemptTable& table, const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible)
+           Boards& boards, AttemptTable& table, const HostShares& shares, Lifecycle& lifecycle, VisibleJobs& visible,
+           SliceGuard& guard)
       : settings_(settings),
         runner_(runner),
         emulated_(emulated),
@@ -28,7 +34,8 @@ class Attempts {
         table_(table),
         shares_(shares),
         lifecycle_(lifecycle),
-        visible_(visible) {}
+        visible_(visible),
+        guard_(guard) {}
 
   void prepare(const std::vector<LiveFleet::Effect>& effects);  // before the commit
   void begin_postponed();                                       // whose slices are left by now; before the commit
@@ -39,14 +46,24 @@ class Attempts {
   // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
   // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
   const std::string& shortage() const { return shortage_.words; }
-  void clock_stepped(Time by) { shortage_.next_try = moved(shortage_.next_try, by); }
+  void clock_stepped(Time by) {
+    shortage_.next_try = moved(shortage_.next_try, by);
+    for (auto& [gpu, since] : misread_) since = moved(since, by);
+  }
   UnixTime next_try() const { return shortage_.words.empty() ? kNeverUnix : shortage_.next_try; }
+  // GPUs whose slices are others than believed, and since when that is known.
+  std::map<int, UnixTime> take_misread() { return std::exchange(misread_, {}); }
+  bool take_undone() { return std::exchange(undone_, false); }  // starts since the last call: decide anew
+  bool undone() const { return undone_; }
+  // The slice of this job, whose processes have ended, is not there: its GPU takes no work until it is read again.
+  void slice_is_gone(int gpu);
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
   void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt
 
  private:
   void begin(JobRecord& job, const LiveFleet::Effect& effect);
   void start(const LiveFleet::Effect& effect);
+  void undo(JobRecord& job, const std::string& why);
   void granted(JobRecord& job);
   void could_not_start(JobRecord& job, const Error& error);
   Result<Launch> launch_of(const JobRecord& job, const LiveFleet::Effect& effect);
@@ -61,6 +78,9 @@ class Attempts {
   const HostShares& shares_;
   Lifecycle& lifecycle_;
   VisibleJobs& visible_;
+  SliceGuard& guard_;
+  std::map<int, UnixTime> misread_;
+  bool undone_ = false;
   std::vector<LiveFleet::Effect> effects_;             // to be carried out
   std::vector<LiveFleet::Effect> postponed_destroys_;  // of slices that a stopping job has not left yet
   std::vector<QueueId> to_stop_;

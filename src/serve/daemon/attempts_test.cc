@@ -1,5 +1,8 @@
 #include "serve/daemon/attempts.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support/daemon_parts.h"
 
 namespace smartmig {
@@ -46,6 +49,111 @@ TEST(Attempts, AJobWaitsWhileAnotherUserHasItsBoard) {
   s.driver->only_uid = 4711;
   EXPECT_EQ(s.start().status, JobStatus::kQueued);
   EXPECT_TRUE(s.runner.started.empty());
+}
+
+TEST(Attempts, NobodyStartsWhereAnotherAttemptIsAlive) {
+  Starting s;
+  const std::string device = s.state->boards.device(0, s.place("3g@4"));
+  s.runner.alive = {{device, {99, 2}}};  // of which the daemon knows nothing
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_NE(job.reason.find("attempt 2 of job 99 is alive on it"), std::string::npos) << job.reason;
+  EXPECT_TRUE(s.state->attempts.slices().empty());
+  EXPECT_EQ(s.state->figures.counts.refused_starts, 1u);
+  EXPECT_TRUE(s.attempts->undone()) << "decided anew at once";
+  ASSERT_EQ(s.state->boards.at(0).quarantined.count(index(s.place("3g@4"))), 1u);
+  EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4"))) << "no policy counts on it";
+  EXPECT_FALSE(s.believed(0).busy.contains(s.place("4g@0"))) << "the rest works";
+  s.sample();
+  EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4"))) << "as long as that is alive";
+  s.runner.alive.clear();
+  s.sample();
+  EXPECT_TRUE(s.state->boards.at(0).quarantined.empty());
+  EXPECT_FALSE(s.believed(0).busy.contains(s.place("3g@4")));
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+// This test's parent stands for a process on the slice: it is alive throughout.
+struct StartingBeside : Starting {
+  explicit StartingBeside(const char* name) {
+    EXPECT_TRUE(driver->start_process(GpuId{0}, place("3g@4"), {pid, -1, name, 100}));
+    sample();
+  }
+  const std::string& words() { return state->boards.at(0).quarantined[index(place("3g@4"))]; }
+  std::uint32_t pid = std::uint32_t(::getppid());
+};
+
+TEST(Attempts, NobodyStartsBesideAnAttemptsProcessThatTheGpuShows) {
+  StartingBeside s("train");
+  s.runner.processes[int(s.pid)] = {99, 2};
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_NE(job.reason.find("(train) is alive on it, of attempt 2 of job 99"), std::string::npos) << job.reason;
+  EXPECT_NE(s.words().find("out of service until"), std::string::npos) << s.words();
+  EXPECT_FALSE(s.guard->in_doubt());
+  s.driver->end_process(s.pid);
+  s.sample();
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+TEST(Attempts, AnUnknownProcessIsLookedAtAgainBeforeItsSliceIsOutOfService) {
+  StartingBeside s("stranger");
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_NE(job.reason.find("(stranger) is alive on it"), std::string::npos) << job.reason;
+  EXPECT_TRUE(s.guard->in_doubt());
+  s.reports->sample_when_due();
+  EXPECT_LE(s.reports->next_sample(), s.clock.now() + SliceGuard::kLookAgain);
+  s.wait_for_lanes();
+  s.reports->take();
+  for (int look = 1; look < SliceGuard::kLooks; ++look) {
+    EXPECT_NE(s.words().find("looked at again"), std::string::npos) << s.words();
+    s.sample();
+  }
+  EXPECT_FALSE(s.guard->in_doubt());
+  EXPECT_NE(s.words().find("out of service until"), std::string::npos) << s.words();
+  EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4")));
+  s.driver->end_process(s.pid);
+  s.sample();
+  EXPECT_EQ(s.state->boards.at(0).quarantined.size(), 0u);
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+TEST(Attempts, AMonitorOnASliceKeepsNobodyOut) {
+  StartingBeside s("nv-hostengine");
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+  EXPECT_EQ(s.state->figures.counts.refused_starts, 0u);
+}
+
+TEST(Attempts, AProcessThatHasEndedSinceTheSampleKeepsNobodyOut) {
+  Starting s;
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ASSERT_TRUE(s.driver->start_process(GpuId{0}, s.place("3g@4"), {std::uint32_t(ended), -1, "train", 100}));
+  s.sample();
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+  EXPECT_EQ(s.start().status, JobStatus::kRunning) << "a slice passes from job to job at once";
+}
+
+TEST(Attempts, ASliceThatIsGoneFailsNoJobAndTheGpuIsReadAgain) {
+  Starting s;
+  s.driver->reset(GpuId{0});
+  JobRecord& job = s.start();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued) << job.reason;
+  EXPECT_TRUE(s.believed(0).blocked) << "until it was read";
+  EXPECT_NE(s.state->boards.at(0).reread, "") << "and it says so";
+  s.tell_all();
+  s.reports->believe_again();
+  s.sample();
+  s.reports->believe_again();
+  s.tell_all();
+  EXPECT_TRUE(s.believed(0).layout.empty());
+  EXPECT_FALSE(s.believed(0).blocked);
+  EXPECT_EQ(s.state->boards.at(0).reread, "");
 }
 
 TEST(Attempts, AFaultOfTheJobFailsIt) {

@@ -33,15 +33,8 @@ Result<std::string> spec_of(const std::vector<GpuBoard>& boards) {
 
 BoardState state_of(GpuBoard board, const Quarantine& quarantine) {
   BoardState state;
-  state.words = board.trouble;
-  if (const auto entry = quarantine.find(board.uuid)) state.words = entry->reason;
-  if (state.words.empty() && !foreign_layout(board).empty())
-    state.words = fmt::format("{} has slices that somebody else made ({}); start with --adopt to take them over",
-                              title(board), to_string(*board.model, foreign_layout(board)));
-  for (const Instance& i : board.instances)
-    if (state.words.empty() && !i.parts.empty())
-      state.words = fmt::format("{}: {} is divided into compute instances; make it whole with smartmig apply",
-                                title(board), slice_name(*board.model, i.placement));
+  const auto entry = quarantine.find(board.uuid);
+  state.words = entry ? entry->reason : unusable(board);
   if (!state.words.empty()) state.trouble = board.lost ? GpuTrouble::kLost : GpuTrouble::kQuarantined;
   state.board = std::move(board);
   return state;
@@ -63,6 +56,18 @@ Result<std::string> power_of(const std::vector<GpuBoard>& boards, const std::str
 }
 
 }  // namespace
+
+std::string unusable(const GpuBoard& board) {
+  if (!board.trouble.empty()) return board.trouble;
+  if (!foreign_layout(board).empty())
+    return fmt::format("{} has slices that somebody else made ({}); start with --adopt to take them over", title(board),
+                       to_string(*board.model, foreign_layout(board)));
+  for (const Instance& i : board.instances)
+    if (!i.parts.empty())
+      return fmt::format("{}: {} is divided into compute instances; make it whole with smartmig apply", title(board),
+                         slice_name(*board.model, i.placement));
+  return {};
+}
 
 Result<FoundBoards> find_boards(MigDriver& driver, const Quarantine& quarantine, const std::string& known,
                                 const std::string& power, const PowerFit& fit) {

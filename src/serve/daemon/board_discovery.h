@@ -8,6 +8,9 @@
 
 namespace smartmig {
 
+// Why nothing may be placed on a board as it shows itself, in words that say what to do; empty: it may.
+std::string unusable(const GpuBoard& board);
+
 struct FoundBoards {
   std::vector<BoardState> boards;
   std::shared_ptr<const Platform> platform;

@@ -13,14 +13,23 @@ enum class GpuTrouble : std::uint8_t {
   kLost          // it does not answer
 };
 
+// Creations or destructions of slices that failed one after another.
+struct Failing {
+  int times = 0;
+  std::string what, error;  // the last one: "creating 3g.20gb@4", and why
+  UnixTime next_try{};
+};
+
 struct BoardState {
   GpuBoard board;
   double watts = 0;
   int dead_mib = 0;                                  // held by processes that do not exist
-  std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) that they hold, and the words for it
+  std::map<std::uint32_t, std::string> quarantined;  // slices (by placement) out of service, and why
   GpuTrouble trouble = GpuTrouble::kNone;
   std::string words;     // of the trouble
   bool drained = false;  // by the operator
+  Failing failing;
+  std::string reread;  // why it takes no work until its slices are reread; empty: it does
   std::vector<DeviceProcess> processes;
   UnixTime sampled = kNotYet;
   EnergySource source = EnergySource::kModel;  // of the last interval

@@ -4,6 +4,7 @@
 
 #include "base/moved.h"
 #include "base/text.h"
+#include "serve/daemon/board_discovery.h"
 
 namespace smartmig {
 
@@ -98,10 +99,22 @@ bool Boards::set_trouble(int gpu, GpuTrouble trouble, std::string words) {
 Result<Ok> Boards::drain(int gpu, bool on) {
   if (!known(gpu)) return not_found("there is no GPU {}; this machine has {}", gpu, size());
   BoardState& state = at(gpu);
-  state.drained = on;
-  if (on || !state.in_trouble()) return Ok{};
-  if (const auto sound = driver_.health(GpuId(std::uint32_t(gpu))); !sound)
-    return busy_error("{} stays out of service: {}", title(state.board), sound.error().what);
+  if (on) {
+    state.drained = true;
+    return Ok{};
+  }
+  if (state.in_service()) return Ok{};
+  // Whoever looked after it may have reset it or changed its slices.
+  const auto out = [&](const std::string& why) {
+    return busy_error("{} stays out of service: {}", title(state.board), why);
+  };
+  if (const auto sound = driver_.health(GpuId(std::uint32_t(gpu))); !sound) return out(sound.error().what);
+  auto board = driver_.read(GpuId(std::uint32_t(gpu)));
+  if (!board) return out(board.error().what);
+  if (const std::string words = unusable(*board); !words.empty()) return out(words);
+  state.board = std::move(*board);
+  state.drained = false;
+  if (!state.in_trouble()) return Ok{};
   if (const auto released = reshaper_.quarantine().release(state.board.uuid); !released) return released.error();
   state.trouble = GpuTrouble::kNone;
   state.words.clear();
@@ -118,6 +131,15 @@ std::string Boards::drained_list() const {
   for (std::size_t g = 0; g < boards_.size(); ++g)
     if (boards_[g].drained) list += (list.empty() ? "" : ",") + std::to_string(g);
   return list;
+}
+
+bool Boards::has_device(int gpu, const std::string& device, std::uint32_t uid) const {
+  for (const Instance& instance : at(gpu).board.instances) {
+    if (instance.uuid != device) continue;
+    const auto found = driver_.environment(GpuId(std::uint32_t(gpu)), instance, uid);
+    return found || (found.error().code != Error::kNotFound && found.error().code != Error::kLost);
+  }
+  return false;
 }
 
 bool Boards::failing(int gpu) const {

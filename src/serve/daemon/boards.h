@@ -38,6 +38,9 @@ class Boards {
   int slice_memory_mib(int gpu, const JobSlice& slice) const;  // -1: there is no such slice
   double weight_of(const JobRecord& job) const;                // in the attribution of its board's energy
 
+  bool isolated() const { return driver_.isolated(); }
+  // The driver knows this slice, or cannot say at the moment.
+  bool has_device(int gpu, const std::string& device, std::uint32_t uid) const;
   GpuLanes& lanes() { return lanes_; }
   void sample_idle_lanes();
   std::vector<LaneResult> take_results();  // by end, then GPU

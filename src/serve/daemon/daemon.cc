@@ -20,6 +20,7 @@ void Daemon::run() {
 
 void Daemon::step() {
   follow_clock();
+  (void)attempts_.take_undone();
   gather();
   JobBook& book = state_->book;
   const bool waits = short_of_means();
@@ -81,16 +82,18 @@ void Daemon::gather() {
     state_->attempts.rows_renumbered(session.belief());
   }
   session.begin_step();
+  reports_.believe_again();
   suspensions_.tell_belief();
   ends_.take_exits();
   reports_.take();
   for (const JobRecord& job : state_->book.take_settled()) state_->estimates.learn_joules(job);
-  for (const QueueId id : session.overdue())
+  for (const QueueId id : session.overdue()) {
     if (JobRecord* job = state_->book.find(id)) {
       ++job->counts.overruns;
       state_->book.changed(*job);
-      session.tell_overrun(id);
     }
+    session.tell_overrun(id);  // of a slice out of service, too (slice_quarantine.h)
+  }
   lifecycle_.release_due();
   reservations_.begin_and_end_due();
   requests_.carry_out();
@@ -110,7 +113,7 @@ bool Daemon::commit() {
 }
 
 UnixTime Daemon::next_due() const {
-  if (suspensions_.to_tell() > 0) return now();
+  if (suspensions_.to_tell() > 0 || attempts_.undone() || reports_.to_believe()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
                    reservations_.next_due(), prelaunches_.next_due(),
@@ -119,6 +122,17 @@ UnixTime Daemon::next_due() const {
 
 // Starts failed for want of something: nothing is decided until they may be tried again.
 bool Daemon::short_of_means() const { return !attempts_.shortage().empty() && now() < attempts_.next_try(); }
+
+// What failed before the fleet's last wish is of no interest any more.
+std::string Daemon::failing_words(GpuId gpu) const {
+  const Failing& failing = state_->boards.at(int(index(gpu))).failing;
+  const GpuState& believed = cluster().gpu(gpu);
+  if (const std::string& words = state_->boards.at(int(index(gpu))).reread; !words.empty()) return words;
+  if (failing.times == 0 || believed.layout == believed.target) return {};
+  return fmt::format("{} failed {}: {}; it is tried again in {:.0f} s", failing.what,
+                     failing.times == 1 ? "once" : fmt::format("{} times", failing.times), failing.error,
+                     seconds(std::max(Time{0}, failing.next_try - now())));
+}
 
 void Daemon::pause(bool on) {
   decisions_.pause(on);

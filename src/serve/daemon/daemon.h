@@ -60,6 +60,7 @@ class Daemon {
   const DaemonWorld& world() const { return world_; }
   DaemonState& state() { return *state_; }
   const DaemonState& state() const { return *state_; }
+  std::string failing_words(GpuId gpu) const;  // of slices that cannot be made there; empty: none
   const std::string& shortage() const { return attempts_.shortage(); }
   const Decisions& decisions() const { return decisions_; }
   const Policies& policies() const { return decisions_.policies(); }
@@ -77,6 +78,8 @@ class Daemon {
 
   DaemonWorld world_;
   std::unique_ptr<DaemonState> state_;
+  SliceQuarantine quarantine_;
+  SliceGuard guard_;
   Lifecycle lifecycle_;
   VisibleJobs visible_;
   Attempts attempts_;

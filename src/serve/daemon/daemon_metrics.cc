@@ -53,6 +53,8 @@ void add_gpus(const Daemon& daemon, MetricsInput& out) {
     out.boards.push_back(board_metrics(state.boards.at(int(g)), int(g), *platform.model(GpuId(g)).gpu,
                                        state.boards.energy(int(g)),
                                        fragmentation_of[std::size_t(platform.model_index(GpuId(g)))].of(gpu.busy)));
+    if (state.boards.at(int(g)).in_service() && !daemon.failing_words(GpuId(g)).empty())
+      out.boards.back().state = "failing";
     for (const PlacementId p : gpu.layout) out.slices.push_back(slice_metrics(daemon, GpuId(g), p));
   }
 }
@@ -94,6 +96,7 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   out.policy_fallbacks = counts.fallbacks;
   out.oom_restarts = counts.oom_restarts;
   out.preemptions = counts.preemptions;
+  out.refused_starts = counts.refused_starts;
   out.program.store_bytes = daemon.world().store.bytes();
   out.program.uptime_s = seconds(daemon.now() - figures.started());
   out.program.paused = daemon.decisions().paused();

@@ -35,7 +35,7 @@ void end_damaged(DaemonState& state) {
       job.spec.command = {"unknown"};
     job.spec.dependencies.clear();
     job.reason = "its row in the store was damaged, and is kept there: submit it again";
-    job.status = JobStatus::kFailed;
+    job.status.found(JobStatus::kFailed);
     JobRecord& taken = state.book.take_over(std::move(job));
     ++state.figures.counts.ended[int(JobStatus::kFailed)];
     state.book.end(taken);

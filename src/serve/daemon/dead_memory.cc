@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "base/json.h"
-
 namespace smartmig {
 namespace {
 
@@ -33,44 +31,22 @@ void DeadMemory::look(int gpu, BoardState& state, const std::function<bool(Slice
     const auto dead = held.find(instance.gpu_instance);
     if (dead == held.end() || alive.count(instance.gpu_instance)) {
       seen_.erase(key);
-      if (phantoms_.count(key)) back_in_service(key, state);
-    } else if (!phantoms_.count(key) && !in_use(key) && ++seen_[key] >= kSamplesInARow) {
-      take_out_of_service(key, state, dead->second);
+      if (held_.erase(key)) quarantine_.lift(key, state);
+    } else if (!held_.count(key) && !in_use(key) && ++seen_[key] >= kSamplesInARow) {
+      const std::string words = fmt::format(
+          "process {} is dead and holds {} MiB there; the slice is out of service until that is free (a reset of the "
+          "GPU frees it)",
+          dead->second.pid, dead->second.mib);
+      if (quarantine_.put(key, state, fmt::format("dead process {}", dead->second.pid), words)) held_.insert(key);
     }
   }
   std::vector<SliceKey> gone;
-  for (const auto& [key, id] : phantoms_)
+  for (const SliceKey& key : held_)
     if (int(key.first) == gpu && !find_instance(state.board, PlacementId(key.second))) gone.push_back(key);
-  for (const SliceKey& key : gone) back_in_service(key, state);
-}
-
-void DeadMemory::take_out_of_service(SliceKey key, BoardState& state, const Held& held) {
-  const auto gpu = GpuId(key.first);
-  const auto where = PlacementId(key.second);
-  const GpuState& believed = session_.cluster().gpu(gpu);
-  if (!believed.layout.contains(where) || believed.busy.contains(where)) return;
-  JobRecord nobody;
-  nobody.id = QueueId(kPhantoms + ++last_);
-  nobody.spec.command = {fmt::format("dead process {}", held.pid)};
-  nobody.work.estimate = std::chrono::hours(24 * 365);
-  nobody.times.submitted = nobody.times.first_started = session_.now();
-  if (!session_.found_with(nobody, gpu, where, nobody.work.estimate)) return;
-  phantoms_[key] = nobody.id;
-  std::string& words = state.quarantined[key.second];
-  words = fmt::format(
-      "process {} is dead and holds {} MiB there; the slice is out of service until that is free (a reset of the GPU "
-      "frees it)",
-      held.pid, held.mib);
-  session_.note("slice_quarantined", fmt::format("\"gpu\":{},\"slice\":\"{}\",\"words\":{}", key.first,
-                                                 slice_name(*state.board.model, where), json_text(words)));
-}
-
-void DeadMemory::back_in_service(SliceKey key, BoardState& state) {
-  session_.withdraw(phantoms_.at(key));
-  phantoms_.erase(key);
-  state.quarantined.erase(key.second);
-  session_.note("slice_free", fmt::format("\"gpu\":{},\"slice\":\"{}\"", key.first,
-                                          slice_name(*state.board.model, PlacementId(key.second))));
+  for (const SliceKey& key : gone) {
+    held_.erase(key);
+    quarantine_.lift(key, state);
+  }
 }
 
 }  // namespace smartmig

@@ -8,7 +8,8 @@ namespace {
 constexpr std::uint32_t kNobody = 0x3FFFFFFF;  // larger than any process number
 
 struct Slices : DaemonParts {
-  DeadMemory dead{state->session};
+  SliceQuarantine quarantine{state->session};
+  DeadMemory dead{quarantine};
   BoardState& board = state->boards.at(0);
 
   void hold(const char* slice, std::uint32_t pid) {

@@ -13,6 +13,7 @@ namespace smartmig {
 struct Counts {
   std::uint64_t decisions = 0, refused = 0, fallbacks = 0, shadow_differences = 0;
   std::uint64_t submitted = 0, preemptions = 0, oom_restarts = 0, early_restarts = 0;
+  std::uint64_t refused_starts = 0;  // for somebody else was alive on the slice
   std::array<std::uint64_t, kJobStatuses> ended{};
   double ended_tardiness_s = 0, ended_joules = 0;
 };

@@ -1,6 +1,7 @@
 #include "serve/daemon/gpu_reports.h"
 
 #include "base/json.h"
+#include "serve/daemon/board_discovery.h"
 
 namespace smartmig {
 namespace {
@@ -20,9 +21,39 @@ void GpuReports::take() {
   }
 }
 
+void GpuReports::was_read_again(int gpu) {
+  misread_.erase(gpu);
+  read_again_.insert(gpu);
+  try_now_ = true;
+}
+
+void GpuReports::believe_again() {
+  for (const auto& [gpu, since] : attempts_.take_misread()) misread_[gpu] = since;
+  try_now_ = false;
+  for (auto at = read_again_.begin(); at != read_again_.end();) {
+    BoardState& state = boards_.at(*at);
+    if (const std::string words = unusable(state.board); !words.empty())
+      set_trouble(*at, GpuTrouble::kQuarantined, words);
+    if (!session_.believe(*at, state.board.layout)) {
+      ++at;
+      continue;
+    }
+    state.reread.clear();
+    session_.note("gpu_read_again",
+                  fmt::format("\"gpu\":{},\"layout\":\"{}\"", *at, to_string(*state.board.model, state.board.layout)));
+    if (state.in_service()) session_.tell(Event::unblocked(session_.inside_now(), GpuId(std::uint32_t(*at))));
+    at = read_again_.erase(at);
+  }
+}
+
 void GpuReports::sample_when_due() {
+  Time pause = settings_.energy.sample;
+  if (guard_.in_doubt()) {
+    pause = std::min(pause, SliceGuard::kLookAgain);
+    next_sample_ = std::min(next_sample_, session_.now() + pause);
+  }
   if (session_.now() < next_sample_) return;
-  next_sample_ = session_.now() + settings_.energy.sample;
+  next_sample_ = session_.now() + pause;
   boards_.sample_idle_lanes();
 }
 
@@ -33,14 +64,20 @@ void GpuReports::operation_ended(const LaneResult& result) {
   const bool creates = result.what == LaneResult::kCreate;
   if (result.changed) figures_.reconfigured(creates, result.ok, seconds(result.ended - result.began));
   const Time at = session_.belief().inside(result.ended);
+  Failing& failing = boards_.at(gpu).failing;
   if (result.ok) {
+    failing = {};
     if (creates)
       session_.fleet().created(result.gpu, at, one);
     else
       session_.fleet().destroyed(result.gpu);
     return;
   }
-  session_.fleet().operation_failed(result.gpu, session_.inside_now());
+  const Time next = session_.fleet().operation_failed(result.gpu, session_.inside_now());
+  ++failing.times;
+  failing.what = fmt::format("{} {}", creates ? "creating" : "destroying", slice_name(model, result.where));
+  failing.error = result.words;
+  failing.next_try = session_.belief().outside(next);
   // A destroy was told of when it began: the slice is there still.
   if (!creates && result.board && find_instance(*result.board, result.where))
     session_.tell(Event::created(at, result.gpu, one));
@@ -59,6 +96,13 @@ void GpuReports::sampled(const LaneResult& result) {
   if (!interval.words.empty())
     session_.note("energy", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(interval.words)));
   see_memory(gpu);
+  guard_.look(gpu);
+  if (const auto asked = misread_.find(gpu); asked != misread_.end() && result.began >= asked->second) {
+    if (result.board)
+      was_read_again(gpu);
+    else
+      boards_.at(gpu).reread = "a slice of it is gone, and its slices cannot be read: " + result.sample.trouble;
+  }
   dead_memory_.look(gpu, boards_.at(gpu), [this](SliceKey slice) { return table_.held(slice); });
   const GpuSample& sample = result.sample;
   if (!sample.trouble.empty() && sample.code == Error::kLost) set_trouble(gpu, trouble_of(result), sample.trouble);
@@ -112,9 +156,12 @@ void GpuReports::set_trouble(int gpu, GpuTrouble trouble, const std::string& wor
 Result<Ok> GpuReports::drain(int gpu, bool on) {
   const bool before = boards_.known(gpu) && boards_.at(gpu).in_service();
   SMARTMIG_RETURN_IF_ERROR(boards_.drain(gpu, on));
-  const GpuId id{std::uint32_t(gpu)};
-  if (const bool after = boards_.at(gpu).in_service(); before != after)
-    session_.tell(after ? Event::unblocked(session_.inside_now(), id) : Event::blocked(session_.inside_now(), id));
+  const bool after = boards_.at(gpu).in_service();
+  if (before && !after) session_.tell(Event::blocked(session_.inside_now(), GpuId(std::uint32_t(gpu))));
+  if (after && !before) {
+    was_read_again(gpu);
+    believe_again();
+  }
   book_.pending().set_value("drained", boards_.drained_list());
   return Ok{};
 }

@@ -6,13 +6,14 @@
 #include "serve/daemon/attempts.h"
 #include "serve/daemon/dead_memory.h"
 #include "serve/daemon/memory_watch.h"
+#include "serve/daemon/slice_guard.h"
 
 namespace smartmig {
 
 class GpuReports {
  public:
   GpuReports(const Settings& settings, LiveSession& session, JobBook& book, Boards& boards, const AttemptTable& table,
-             Attempts& attempts, MemoryWatch& memory, Figures& figures)
+             Attempts& attempts, MemoryWatch& memory, Figures& figures, SliceQuarantine& quarantine, SliceGuard& guard)
       : settings_(settings),
         session_(session),
         book_(book),
@@ -21,17 +22,26 @@ class GpuReports {
         attempts_(attempts),
         memory_(memory),
         figures_(figures),
-        dead_memory_(session) {}
+        dead_memory_(quarantine),
+        guard_(guard) {}
 
   void take();  // all that has come
+  // At the start of a step, when the fleet has nothing left to tell: GPUs that were read again are believed as they are, and
+  // take work from then on.
+  void believe_again();
+  bool to_believe() const { return try_now_; }
   void sample_when_due();
   UnixTime next_sample() const { return next_sample_; }
-  void clock_stepped(Time by) { next_sample_ = moved(next_sample_, by); }
+  void clock_stepped(Time by) {
+    next_sample_ = moved(next_sample_, by);
+    for (auto& [gpu, since] : misread_) since = moved(since, by);
+  }
   Result<Ok> drain(int gpu, bool on);                                       // out of service, or back to it
   void block_unusable();                                                    // at the start: the belief must know
   void set_trouble(int gpu, GpuTrouble trouble, const std::string& words);  // its jobs are stopped and go elsewhere
 
  private:
+  void was_read_again(int gpu);
   void operation_ended(const LaneResult& result);
   void sampled(const LaneResult& result);
   void credit(const EnergyInterval& interval);
@@ -46,6 +56,10 @@ class GpuReports {
   MemoryWatch& memory_;
   Figures& figures_;
   DeadMemory dead_memory_;
+  SliceGuard& guard_;
+  std::map<int, UnixTime> misread_;  // to be read again, since when
+  std::set<int> read_again_;
+  bool try_now_ = false;
   UnixTime next_sample_{};
 };
 

@@ -57,6 +57,30 @@ TEST(GpuReports, ADrainIsToldToTheBeliefAndStored) {
   EXPECT_FALSE(p.reports->drain(7, true));
 }
 
+TEST(GpuReports, AGpuThatWasResetIsBelievedAsItIsOnceItReturns) {
+  DaemonParts p;
+  p.driver->inject(FakeDriver::Fault::kLost, GpuId{0});
+  p.sample();
+  ASSERT_EQ(p.state->boards.at(0).trouble, GpuTrouble::kLost);
+  p.driver->reset(GpuId{0});
+  ASSERT_TRUE(p.reports->drain(0, false));
+  p.reports->believe_again();
+  p.tell_all();
+  EXPECT_TRUE(p.believed(0).layout.empty());
+  EXPECT_FALSE(p.believed(0).blocked);
+  EXPECT_EQ(notes_of(p, "gpu_read_again").size(), 1u);
+}
+
+TEST(GpuReports, AGpuDoesNotReturnWithSlicesOfSomebodyElse) {
+  DaemonParts p("2xa100-40gb", "4g@0");
+  ASSERT_TRUE(p.reports->drain(0, true));
+  ASSERT_TRUE(p.driver->create_foreign(GpuId{0}, p.place("3g@4")));
+  const auto back = p.reports->drain(0, false);
+  ASSERT_FALSE(back);
+  EXPECT_NE(back.error().what.find("somebody else made"), std::string::npos) << back.error().what;
+  EXPECT_FALSE(p.state->boards.at(0).in_service());
+}
+
 TEST(GpuReports, AnOperationThatFailsIsNotedAndChangesNothing) {
   DaemonParts p("1xa100-40gb", "3g@4");
   p.driver->inject(FakeDriver::Fault::kCreateRefused, GpuId{0});
@@ -69,6 +93,9 @@ TEST(GpuReports, AnOperationThatFailsIsNotedAndChangesNothing) {
   EXPECT_EQ(notes[0]["slice"], "3g.20gb@0");
   EXPECT_FALSE(p.believed(0).layout.contains(p.place("3g@0")));
   EXPECT_EQ(p.state->figures.reconfigurations().begin()->second, 1u);
+  EXPECT_EQ(p.state->boards.at(0).failing.times, 1);
+  EXPECT_EQ(p.state->boards.at(0).failing.what, "creating 3g.20gb@0");
+  EXPECT_GT(p.state->boards.at(0).failing.next_try, p.clock.now());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Runs an operator's program for each job that ended, with the job's JSON on its standard input, one after another on a
-// thread of its own. A program that takes too long (10 s) is ended; when more than 1,000 wait, the newest is dropped
-// and counted: hooks never hold up the queue. Thread rule: run() from any thread.
+// thread of its own. A program that takes too long (10 s) is ended; when more than 1,000 wait, or there is no thread
+// for them, the newest is dropped and counted: hooks never hold up the queue. Thread rule: run() from any thread.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/thread.h"
 #include "live/jobs/run_program.h"
 
 namespace smartmig {
@@ -24,12 +25,11 @@ class HookQueue {
   }
   void run(const std::string& program, std::string input) {
     std::lock_guard lock(mutex_);
-    if (waiting_.size() >= 1000) {
+    if (waiting_.size() >= 1000 || !has_thread()) {
       ++dropped_;
       return;
     }
     waiting_.push_back({{program}, {}, std::move(input), false, Time(10'000'000)});
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     wake_.notify_one();
   }
   std::uint64_t failed() const {
@@ -38,6 +38,12 @@ class HookQueue {
   }
 
  private:
+  bool has_thread() {
+    if (thread_.joinable()) return true;
+    auto thread = start_thread("hooks", [this] { work(); });
+    if (thread) thread_ = std::move(*thread);
+    return bool(thread);
+  }
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {

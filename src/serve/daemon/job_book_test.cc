@@ -29,7 +29,7 @@ struct Book {
     return book->accept(std::move(job));
   }
   void end(JobRecord& job) {
-    job.status = JobStatus::kDone;
+    job.status.found(JobStatus::kDone);
     job.times.ended = from_unix_us(5);
     book->end(job);
   }

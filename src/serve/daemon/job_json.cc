@@ -16,7 +16,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
   JobRow row;
   row.id = number(job.id);
   row.uid = job.owner.uid;
-  row.status = int(job.status);
+  row.status = int(JobStatus(job.status));
   row.final = is_final(job.status);
   row.submitted_us = unix_us(job.times.submitted);
   row.ended_us = unix_us(job.times.ended);
@@ -70,7 +70,7 @@ Result<JobRecord> from_row(const JobRow& row) {
   constexpr std::int64_t kLastInstant = 100'000'000'000'000'000;
   if (row.submitted_us < 0 || row.submitted_us > kLastInstant || row.ended_us < -1 || row.ended_us > kLastInstant)
     return invalid("{}: submitted at {} us, ended at {} us: no such time", name, row.submitted_us, row.ended_us);
-  job.status = JobStatus(row.status);
+  job.status.found(JobStatus(row.status));
   job.times.submitted = from_unix_us(row.submitted_us);
   job.times.ended = from_unix_us(row.ended_us);
   auto spec = parse_job_spec(row.spec, job.times.submitted);

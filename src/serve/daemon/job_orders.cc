@@ -44,7 +44,7 @@ Result<Ok> JobRequests::release(QueueId id, bool by_operator) {
     job->spec.reservation.clear();
     session_.note("released", fmt::format("\"job\":{}", id));
     book_.respecified(*job);
-    lifecycle_.check_dependencies(*job);
+    if (is_waiting(job->status)) lifecycle_.check_dependencies(*job);
     return Ok{};
   }
   if (job->held_by == HeldBy::kNobody)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/printable.h"
 
 namespace smartmig {
@@ -15,6 +16,30 @@ const char* name_of(JobStatus status) {
 const char* name_of(EstimateSource source) {
   static const char* const names[] = {"given", "history", "guess"};
   return names[int(source)];
+}
+
+void CheckedStatus::step(JobStatus to) {
+  bool legal = false;
+  switch (to) {
+    case JobStatus::kRunning:
+      legal = status_ == JobStatus::kStarting;
+      break;
+    case JobStatus::kStopping:
+      legal = !is_final(status_);
+      break;
+    case JobStatus::kHeld:
+    case JobStatus::kQueued:
+    case JobStatus::kStarting:
+    case JobStatus::kDone:
+    case JobStatus::kFailed:
+    case JobStatus::kCancelled:
+    case JobStatus::kTimedOut:
+      legal = is_waiting(status_);
+      break;
+  }
+  SMARTMIG_CHECK(legal, "a job that is {} was to become {} without the end of an attempt", name_of(status_),
+                 name_of(to));
+  status_ = to;
 }
 
 // A profile's name begins with its compute slices.

@@ -38,6 +38,22 @@ const char* name_of(JobStatus status);  // "held", "queued", ... "timed_out"
 inline bool is_final(JobStatus status) { return status >= JobStatus::kDone; }
 inline bool is_waiting(JobStatus status) { return status == JobStatus::kHeld || status == JobStatus::kQueued; }
 
+// The status of a record. Processes decide what it may become: a job whose attempt may be under way (starting, running,
+// stopping) waits again or ends by attempt_over() alone. A step that would leave an attempt behind is a bug, and ends the
+// program before anything runs twice.
+class CheckedStatus {
+ public:
+  explicit CheckedStatus(JobStatus as = JobStatus::kQueued) : status_(as) {}
+  CheckedStatus& operator=(JobStatus) = delete;      // one of these instead:
+  void step(JobStatus to);                           // REQUIRES: a legal step without the end of an attempt
+  void attempt_over(JobStatus to) { status_ = to; }  // its attempt has ended, or never began
+  void found(JobStatus as) { status_ = as; }         // a record as it was read, or as a new daemon finds its processes
+  operator JobStatus() const { return status_; }
+
+ private:
+  JobStatus status_;
+};
+
 // Why it is stopping, or was: decides what its exit means. Numbers are stored.
 enum class StopReason : std::uint8_t {
   kNone = 0,
@@ -67,7 +83,7 @@ struct JobRecord {
     std::string name;
   } owner;
   JobSpec spec;
-  JobStatus status = JobStatus::kQueued;
+  CheckedStatus status;
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;
   HeldBy held_by = HeldBy::kNobody;

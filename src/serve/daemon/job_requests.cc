@@ -137,7 +137,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
     if (const auto fits = session_.belief().fits(base); !fits) return fits.error();
-    base.status = JobStatus::kQueued;
+    base.status.found(JobStatus::kQueued);
     if (base.spec.hold) base.held_by = HeldBy::kOwner;
     describe_array(base, array);
     const QueueId array_id = QueueId(number(book_.next_id()) + records.size());  // of its first task

@@ -45,9 +45,16 @@ std::string local_time(UnixTime at) {
 
 }  // namespace
 
+// Whoever ends a job, or lets it wait again, has seen the end of its attempt.
+void Lifecycle::attempt_over(JobRecord& job, JobStatus status) {
+  SMARTMIG_CHECK(!table_.under_way(job), "job {} is {} and was to become {} while attempt {} is under way", job.id,
+                 name_of(job.status), name_of(status), job.attempt);
+  job.status.attempt_over(status);
+}
+
 void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, bool completed) {
   session_.leave(job.id, job.times.ended != kNotYet ? job.times.ended : session_.now(), completed);
-  job.status = status;
+  attempt_over(job, status);
   job.reason = std::move(reason);
   job.stop_reason = StopReason::kNone;
   job.suspended.reset();
@@ -106,7 +113,7 @@ void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double rema
 }
 
 void Lifecycle::waits_again(JobRecord& job, std::string reason, double remaining) {
-  job.status = JobStatus::kQueued;
+  attempt_over(job, JobStatus::kQueued);
   job.reason = std::move(reason);
   session_.note("requeued",
                 fmt::format("\"job\":{},\"attempt\":{},\"words\":{}", job.id, job.attempt, json_text(job.reason)));
@@ -159,7 +166,7 @@ bool Lifecycle::check_dependencies(JobRecord& job) {
   const std::string words = waits_for(job);
   const JobStatus status = words.empty() ? JobStatus::kQueued : JobStatus::kHeld;
   if (status == job.status && (words == job.reason || words.empty())) return words.empty();
-  job.status = status;
+  job.status.step(status);
   job.reason = words;
   book_.changed(job);
   book_.queue_changed();
@@ -170,14 +177,18 @@ void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
   for (const QueueId dependent : book_.take_dependents(id)) {
     JobRecord* job = book_.find(dependent);
     if (!job) continue;
-    const auto broken =
-        std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
-                     [&](const Dependency& d) { return d.job == number(id) && !satisfied(d.when, status); });
+    const auto is_on_it = [&](const Dependency& d) { return d.job == number(id); };
+    if (!is_waiting(job->status)) {  // it waited for the other to start, or was taken over: it has what it waited for
+      std::erase_if(job->spec.dependencies, is_on_it);
+      continue;
+    }
+    const auto broken = std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
+                                     [&](const Dependency& d) { return is_on_it(d) && !satisfied(d.when, status); });
     if (broken != job->spec.dependencies.end()) {
       finish(*job, JobStatus::kCancelled, never_holds(id, status), false);
       continue;
     }
-    std::erase_if(job->spec.dependencies, [&](const Dependency& d) { return d.job == number(id); });
+    std::erase_if(job->spec.dependencies, is_on_it);
     check_dependencies(*job);
   }
 }

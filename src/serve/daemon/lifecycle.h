@@ -4,6 +4,7 @@
 #pragma once
 #include <set>
 
+#include "serve/daemon/attempt_table.h"
 #include "serve/daemon/figures.h"
 #include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/job_book.h"
@@ -13,8 +14,9 @@ namespace smartmig {
 
 class Lifecycle {
  public:
-  Lifecycle(LiveSession& session, JobBook& book, Figures& figures, const GpuReservations& reservations)
-      : session_(session), book_(book), figures_(figures), reservations_(reservations) {}
+  Lifecycle(LiveSession& session, JobBook& book, Figures& figures, const GpuReservations& reservations,
+            const AttemptTable& table)
+      : session_(session), book_(book), figures_(figures), reservations_(reservations), table_(table) {}
 
   // The end of a job, and of those that can never run without it. `completed`: it ran to its end, whatever its exit
   // code; else it is taken out of the belief. The reference is dead afterwards.
@@ -23,7 +25,7 @@ class Lifecycle {
   // The same of one that the belief has waiting, or on its next slice, with what is left.
   void back_as_believed(JobRecord& job, std::string reason, double remaining);
   // Held or free to run by who holds it, when it begins and what it depends on now; ended, where that can never hold.
-  // False: it may not run.
+  // False: it may not run. REQUIRES: it waits.
   bool check_dependencies(JobRecord& job);
   void started(JobRecord& job);  // its attempt has begun: some may wait for that
   void release_due();            // whose begin has come
@@ -37,6 +39,7 @@ class Lifecycle {
   std::vector<Mail> take_mail() { return std::exchange(mail_, {}); }
 
  private:
+  void attempt_over(JobRecord& job, JobStatus status);
   void waits_again(JobRecord& job, std::string reason, double remaining);
   void settle_dependents(QueueId id, JobStatus status);
   void settle_namesakes(std::uint32_t uid, const std::string& name);
@@ -47,6 +50,7 @@ class Lifecycle {
   JobBook& book_;
   Figures& figures_;
   const GpuReservations& reservations_;
+  const AttemptTable& table_;
   std::set<std::pair<UnixTime, QueueId>> begins_;
   std::vector<Mail> mail_;
 };

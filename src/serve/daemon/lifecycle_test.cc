@@ -18,7 +18,8 @@ struct Lives {
   JobBook book{*store};
   Figures figures{UnixTime{}};
   GpuReservations reservations{UnixTime{}};
-  Lifecycle lifecycle{session, book, figures, reservations};
+  AttemptTable table;
+  Lifecycle lifecycle{session, book, figures, reservations, table};
 
   QueueId accept(std::vector<Dependency> dependencies = {}) {
     JobRecord job;
@@ -56,7 +57,7 @@ TEST(Lifecycle, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
   job.memory.mib = 20000;
   job.memory.peak_mib = 4000;
   job.stop_reason = StopReason::kPreempt;
-  job.status = JobStatus::kStopping;
+  job.status.found(JobStatus::kStopping);
   (void)l.book.take_queue_changed();
   l.lifecycle.back_to_queue(job, "preempted", 0.4);
   EXPECT_EQ(job.status, JobStatus::kQueued);
@@ -66,6 +67,37 @@ TEST(Lifecycle, BackInTheQueueAJobIsOnNoSliceAndAsksForWhatItUsed) {
   EXPECT_EQ(job.memory.mib, 5000) << "with room for what was not seen";
   EXPECT_EQ(job.stop_reason, StopReason::kNone);
   EXPECT_TRUE(l.book.take_queue_changed());
+}
+
+TEST(Lifecycle, TheEndOfWhatAJobWaitedForLeavesItRunning) {
+  Lives l;
+  const QueueId first = l.accept();
+  JobRecord& job = *l.book.find(l.accept({{Dependency::kAfter, number(first)}}));
+  EXPECT_EQ(job.status, JobStatus::kHeld);
+  job.status.found(JobStatus::kRunning);
+  job.attempt = 1;
+  l.table.began(job);
+  l.lifecycle.finish(*l.book.find(first), JobStatus::kDone, "", true);
+  EXPECT_EQ(job.status, JobStatus::kRunning);
+  EXPECT_TRUE(job.spec.dependencies.empty());
+}
+
+TEST(LifecycleDeathTest, NoJobLeavesItsAttemptBehind) {
+  Lives l;
+  JobRecord& job = *l.book.find(l.accept());
+  job.attempt = 1;
+  job.status.step(JobStatus::kStarting);
+  l.table.began(job);
+  job.status.step(JobStatus::kRunning);
+  EXPECT_DEATH(job.status.step(JobStatus::kQueued), "without the end of an attempt");
+  EXPECT_DEATH(job.status.step(JobStatus::kStarting), "without the end of an attempt");
+  EXPECT_DEATH(job.status.step(JobStatus::kCancelled), "without the end of an attempt");
+  EXPECT_DEATH(l.lifecycle.check_dependencies(job), "without the end of an attempt");
+  EXPECT_DEATH(l.lifecycle.back_to_queue(job, "", 1), "while attempt 1 is under way");
+  EXPECT_DEATH(l.lifecycle.finish(job, JobStatus::kCancelled, "", false), "while attempt 1 is under way");
+  EXPECT_TRUE(l.table.ended(attempt_of(job)));
+  l.lifecycle.back_to_queue(job, "preempted", 1);
+  EXPECT_EQ(job.status, JobStatus::kQueued);
 }
 
 }  // namespace

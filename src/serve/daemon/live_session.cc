@@ -77,6 +77,34 @@ void LiveSession::leave(QueueId id, UnixTime when, bool completed) {
   belief_.drop(id);
 }
 
+void LiveSession::take_back(QueueId id) {
+  const JobId row = belief_.row(id);
+  if (row == kNoJob) return;
+  fleet_->forget(row);
+  const JobPhase phase = cluster().state(row).phase;
+  if (phase == JobPhase::kQueued || phase == JobPhase::kRunning)
+    session_->apply(Event::withdrawn(cluster().now(), row));
+  belief_.drop(id);
+}
+
+void LiveSession::block(int gpu) {
+  const GpuId id{std::uint32_t(gpu)};
+  if (!cluster().gpu(id).blocked) session_->apply(Event::blocked(cluster().now(), id));
+}
+
+bool LiveSession::believe(int gpu, Layout shown) {
+  const GpuId id{std::uint32_t(gpu)};
+  const GpuState& believed = cluster().gpu(id);
+  const Layout gone = believed.layout - shown;
+  if (fleet_->has_news() || fleet_->operating(id) || !(gone & believed.busy).empty()) return false;
+  if (believed.layout == shown) return true;
+  if (!gone.empty()) session_->apply(Event::destroyed(cluster().now(), id, gone));
+  if (const Layout more = shown - cluster().gpu(id).layout; !more.empty())
+    session_->apply(Event::created(cluster().now(), id, more));
+  fleet_->look_again(id);
+  return true;
+}
+
 bool LiveSession::waits(QueueId id) const {
   const JobId row = belief_.row(id);
   return row != kNoJob && cluster().state(row).phase == JobPhase::kQueued;

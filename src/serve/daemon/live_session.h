@@ -58,6 +58,13 @@ class LiveSession {
   void revise(const JobRecord& job, GpuId gpu, PlacementId where, Time left);
   // The job leaves the belief: it ran to its end (`completed`), or it is taken out. Jobs that are not visible: nothing.
   void leave(QueueId id, UnixTime when, bool completed);
+  // At once, before anything else is told or decided: its start came to nothing.
+  void take_back(QueueId id);
+  // At once: the GPU takes no new work. What ends it is told (Event::unblocked), since it is a reason to decide.
+  void block(int gpu);
+  // What a GPU shows now, in place of what was believed. False: not yet, for something else is still to be told, or a slice
+  // that is gone is in use by a job that is about to leave.
+  bool believe(int gpu, Layout shown);
   void withdraw(QueueId id) { leave(id, now(), false); }
 
   bool waits(QueueId id) const;                               // the belief has it waiting

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <set>
+
 #include "base/json.h"
 #include "serve/daemon/job_json.h"
 #include "serve/daemon/job_requests.h"
@@ -23,7 +25,7 @@ void put_where_it_runs(JobRecord& job, const std::string& device, const DaemonSt
 // One that has ended is on no slice: by now another may be there.
 void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, const DaemonState& state) {
   job.attempt = left.id.attempt;
-  job.status = JobStatus::kRunning;
+  job.status.found(JobStatus::kRunning);
   job.stop_reason = StopReason::kNone;
   job.times.started = job.times.ended = kNotYet;
   job.exit.code = -1;
@@ -85,15 +87,39 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
   };
   std::map<std::uint64_t, const JobRow*> damaged_rows;
   for (const JobBook::Damaged& one : state.damaged_jobs) damaged_rows[one.row.id] = &one.row;
+  const std::vector<AttemptId> here = runner.found_alive();
+  const std::set<AttemptId> alive(here.begin(), here.end());
   const auto wanted = [&](std::uint64_t job) {
-    return restored || job > last_stored || damaged_rows.contains(job) || state.book.find(QueueId(job));
+    const auto first = alive.lower_bound({job, 0});
+    return restored || job > last_stored || damaged_rows.contains(job) || state.book.find(QueueId(job)) ||
+           (first != alive.end() && first->job == job);
+  };
+  const auto end_at_once = [&](AttemptId id) {
+    if (const auto found = runner.recover({id}); !found || found->running.empty())
+      return;  // which ends what is left of it
+    (void)runner.stop(id, SIGKILL, Time{0});
+    say(id, "ended: a later attempt of its job has begun");
+  };
+  // The records may have it where it was to go; it is where it was started.
+  const auto where_it_is = [&](QueueId id, const AttemptOrigin& origin) {
+    JobRecord* job = state.book.find(id);
+    if (!job || origin.device.empty() || job->place.device == origin.device) return;
+    put_where_it_runs(*job, origin.device, state);
+    state.book.changed(*job);
+    say(attempt_of(*job), "found on another slice than the records have it");
   };
   for (const JobRunner::Left& left : runner.left(wanted)) {
     const QueueId id = QueueId(left.id.job);
+    for (const AttemptId& earlier : alive)
+      if (earlier.job == left.id.job && earlier.attempt < left.id.attempt) end_at_once(earlier);
     SMARTMIG_TRY(auto known, known_record(id, state));
     const bool was_held = known && known->attempt == left.id.attempt && is_waiting(known->status) &&
                           known->ahead.began != kNotYet && runner.granted(left.id);
-    if (known && known->attempt >= left.id.attempt && !was_held) continue;
+    const bool ended_alive = known && is_final(known->status) && alive.count(left.id) > 0;
+    if (known && known->attempt >= left.id.attempt && !was_held && !ended_alive) {
+      if (alive.count(left.id) > 0 && left.origin && known->attempt == left.id.attempt) where_it_is(id, *left.origin);
+      continue;
+    }
     SMARTMIG_TRY(const JobRunner::Found found, runner.recover({left.id}));
     const bool runs = !found.running.empty();
     if (!runs && found.ended.empty()) continue;  // it never began
@@ -113,7 +139,7 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
       if (runs && job->place.gpu < 0) put_where_it_runs(*job, device_in(damaged->state), state);
     }
     if (held_only(runner, left)) {
-      job->status = JobStatus::kQueued;
+      job->status.found(JobStatus::kQueued);
       job->ahead.began = state.session.now();
     }
     state.book.changed(*job);

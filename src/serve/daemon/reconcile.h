@@ -4,6 +4,8 @@
 //   - a job that the records do not know is taken over under its number, as its attempt's origin says;
 //   - one that they have waiting, ended or in an earlier attempt is given that attempt;
 //   - one that waits for its slice at its first CUDA call (prelaunches.h) waits again, with its processes;
+//   - one that the records have on another slice is put where it was started;
+//   - one that runs beside a later attempt of its job is ended;
 //   - one of which nobody wrote down whose it is, or where it runs, is ended: else it would share its slice unseen.
 // What has ended by now is then told as ended, with the exit that its supervisor wrote. Each is a line of the journal.
 #pragma once

@@ -68,6 +68,59 @@ TEST(Reconcile, AWaitingJobThatRanSinceIsNotRunAgain) {
   EXPECT_EQ(r.state->attempts.slices().size(), 1u) << "the one that ended keeps no slice";
 }
 
+TEST(Reconcile, WhatIsAliveHasItsSliceBeforeWhatTheRecordsHaveThere) {
+  Restored r;
+  JobRecord& ended = r.accept();  // ran when the backup was made
+  r.put_on(ended, "3g@4");
+  const QueueId first = ended.id, second = r.accept().id, third = r.accept().id;
+  r.left(number(first), 1, "3g@4", false);
+  r.left(number(second), 1, "3g@4", true);
+  r.recover(number(third));
+  EXPECT_FALSE(r.state->book.find(first)) << "its end was told";
+  EXPECT_EQ(r.state->book.find(second)->status, JobStatus::kRunning);
+  EXPECT_EQ(r.state->attempts.holder({0, index(r.place("3g@4"))}), second);
+  EXPECT_TRUE(r.believed(0).busy.contains(r.place("3g@4")));
+  EXPECT_EQ(r.state->book.find(third)->status, JobStatus::kQueued);
+}
+
+TEST(Reconcile, OneThatRunsOnAnotherSliceThanTheRecordsHaveIsFoundThere) {
+  Restored r;
+  JobRecord& job = r.accept();
+  r.put_on(job, "3g@4");
+  r.left(number(job.id), 1, "4g@0", true);
+  r.runner.unknown_alive = {attempt_of(job)};
+  r.recover(number(job.id), false);
+  EXPECT_EQ(r.state->attempts.holder({0, index(r.place("4g@0"))}), job.id);
+  EXPECT_EQ(r.state->attempts.slices().size(), 1u);
+}
+
+TEST(Reconcile, OneThatIsAliveIsFoundWhateverTheRecordsSayOfIt) {
+  Restored r;
+  JobRecord& job = r.accept();
+  const QueueId id = job.id;
+  r.put_on(job, "3g@4");
+  r.lifecycle->finish(job, JobStatus::kFailed, "", true);
+  ASSERT_TRUE(r.commit());
+  r.left(number(id), 1, "3g@4", true);
+  r.runner.unknown_alive = {{number(id), 1}};
+  r.recover(number(id), false);
+  ASSERT_TRUE(r.state->book.find(id));
+  EXPECT_EQ(r.state->attempts.holder({0, index(r.place("3g@4"))}), id);
+}
+
+TEST(Reconcile, OneThatRunsBesideALaterAttemptIsEnded) {
+  Restored r;
+  JobRecord& job = r.accept();
+  r.put_on(job, "3g@4");
+  job.attempt = 2;
+  r.left(number(job.id), 2, "3g@4", true);
+  r.runner.found.running.push_back({number(job.id), 1});
+  r.runner.unknown_alive = {{number(job.id), 1}, {number(job.id), 2}};
+  r.recover(number(job.id), false);
+  EXPECT_EQ(r.runner.stopped, (std::vector<AttemptId>{{number(job.id), 1}}));
+  EXPECT_EQ(job.status, JobStatus::kRunning);
+}
+
 TEST(Reconcile, AnEndedJobThatWasRequeuedSinceIsSeenAfterARestoreOnly) {
   for (const bool restored : {false, true}) {
     Restored r;

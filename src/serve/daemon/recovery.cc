@@ -23,7 +23,7 @@ bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
     return false;
   }
   if (job.status == JobStatus::kStarting) {
-    job.status = JobStatus::kQueued;
+    job.status.found(JobStatus::kQueued);
     leave_slice(job);
     state.book.changed(job);
   }
@@ -35,7 +35,7 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
   job.ahead.began = kNotYet;
   if (is_waiting(job.status)) return state.book.changed(job);
   if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
-  job.status = JobStatus::kQueued;
+  job.status.found(JobStatus::kQueued);
   job.stop_reason = StopReason::kNone;
   leave_slice(job);
   state.book.changed(job);
@@ -66,7 +66,8 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
       if (!job.place.device.empty() && instance.uuid == job.place.device) where = instance.placement;
   if (where == kNoPlacement || state.attempts.held({std::uint32_t(job.place.gpu), index(where)})) {
-    job.reason = fmt::format("its slice {} on GPU {} is gone", to_string(job.place.slice), job.place.gpu);
+    job.reason = fmt::format("its slice {} on GPU {} is {}", to_string(job.place.slice), job.place.gpu,
+                             where == kNoPlacement ? "gone" : "another job's");
     return;
   }
   state.attempts.take({std::uint32_t(job.place.gpu), index(where)}, job.id);
@@ -98,6 +99,8 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
     ends.place(exit);
     ended[exit.id] = std::move(exit);
   }
+  // What is alive has its slice before what the records have there.
+  std::stable_partition(expected.begin(), expected.end(), [&](const AttemptId& id) { return alive.count(id) > 0; });
   for (const AttemptId& id : expected) {
     JobRecord* job = state.book.find(QueueId(id.job));
     if (!job) continue;  // ended with one that it depends on
@@ -110,7 +113,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
     if (job->times.started == kNotYet) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
     if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
     resume(*job, ended.count(id) ? ended[id].ended : state.session.now(), state);
-    if (job->status == JobStatus::kStarting) job->status = JobStatus::kRunning;
+    if (job->status == JobStatus::kStarting) job->status.step(JobStatus::kRunning);
     if (state.boards.known(job->place.gpu)) state.boards.attempt_began(*job);
     state.book.changed(*job);
     if (!alive.count(id)) continue;

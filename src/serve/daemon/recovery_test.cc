@@ -10,7 +10,7 @@ struct Restarted : DaemonParts {
   JobRecord& record(const char* slice, JobStatus status) {
     JobRecord& job = accept(60);
     put_on(job, slice);
-    job.status = status;
+    job.status.found(status);
     job.times.started = job.times.first_started = clock.now() - std::chrono::minutes(20);
     return job;
   }

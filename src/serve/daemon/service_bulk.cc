@@ -22,7 +22,7 @@ Result<JobRecord> record_now(const Daemon& daemon, QueueId id) {
 Result<JobRecord> cancelled(Daemon& daemon, const Caller& caller, const JobRecord& job) {
   if (is_final(job.status)) return busy_error("job {} has ended already: {}", job.id, name_of(job.status));
   JobRecord gone = job;
-  gone.status = JobStatus::kCancelled;
+  gone.status.found(JobStatus::kCancelled);
   gone.reason = cancelled_by(caller, job);
   gone.times.ended = daemon.now();
   SMARTMIG_RETURN_IF_ERROR(daemon.jobs().cancel(job.id, gone.reason));

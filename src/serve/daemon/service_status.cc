@@ -55,8 +55,9 @@ Json gpu_json(const Daemon& daemon, GpuId gpu) {
   out["product"] = board.board.product;
   out["watts_w"] = board.watts;
   out["energy_j"] = daemon.state().boards.energy(int(index(gpu))).booked_j();
-  out["state"] = service_name(board);
-  out["words"] = board.words;
+  const std::string failing = daemon.failing_words(gpu);
+  out["state"] = board.in_service() && !failing.empty() ? "failing" : service_name(board);
+  out["words"] = board.words.empty() ? failing : board.words;
   out["slices"] = std::move(slices);
   out["reserved"] = reserved_json(daemon, gpu);
   return out;
@@ -145,7 +146,7 @@ Result<Json> DaemonService::status(const Caller&) {
     out["overtaken_max"] = d.policies().stack().most_overtaken();
     out["visible"] = state.session.belief().visible();
     out["journal_position"] = state.session.journal().position();
-    out["shortage"] = d.shortage();
+    out["shortage"] = d.shortage().empty() ? d.world().runner.trouble() : d.shortage();
     out["disk"] = state.book.disk_trouble().empty() ? "ok" : state.book.disk_trouble();
     out["clock"] = d.world().clock.is_virtual() ? "virtual" : "real";
     out["now_at"] = unix_seconds(d.now());

@@ -48,10 +48,22 @@ void Suspensions::tell_belief() {
   }
 }
 
+SliceGuard::Others Suspensions::others_beside(const JobRecord& job) const {
+  for (const auto& [slice, holder] : table_.slices())
+    if (holder == job.id) return guard_.others_beside(slice, attempt_of(job));
+  return {};
+}
+
 void Suspensions::carry_out() {
   for (const auto& [id, on] : std::exchange(to_carry_out_, {})) {
-    const JobRecord* job = book_.find(id);
+    JobRecord* job = book_.find(id);
     if (!job || job->status != JobStatus::kRunning) continue;
+    if (const auto others = on ? SliceGuard::Others() : others_beside(*job)) {
+      session_.note("start_refused",
+                    fmt::format("\"job\":{},\"words\":{}", id, json_text("it stays suspended: " + others.words)));
+      suspend(*job);
+      continue;
+    }
     if (const auto done = runner_.suspend(attempt_of(*job), on); !done)
       session_.note("suspend_failed", fmt::format("\"job\":{},\"words\":{}", id, json_text(done.error().what)));
     crash_point();

@@ -5,13 +5,15 @@
 #include "live/jobs/runner.h"
 #include "serve/daemon/attempt_table.h"
 #include "serve/daemon/live_session.h"
+#include "serve/daemon/slice_guard.h"
 
 namespace smartmig {
 
 class Suspensions {
  public:
-  Suspensions(LiveSession& session, JobBook& book, const AttemptTable& table, JobRunner& runner)
-      : session_(session), book_(book), table_(table), runner_(runner) {}
+  Suspensions(LiveSession& session, JobBook& book, const AttemptTable& table, JobRunner& runner,
+              const SliceGuard& guard)
+      : session_(session), book_(book), table_(table), runner_(runner), guard_(guard) {}
 
   // Before a commit. REQUIRES: it runs, and is not suspended, or is.
   void suspend(JobRecord& job);
@@ -27,10 +29,12 @@ class Suspensions {
   static Time believed_left(const JobRecord& job);  // REQUIRES: it is suspended
 
  private:
+  SliceGuard::Others others_beside(const JobRecord& job) const;
   LiveSession& session_;
   JobBook& book_;
   const AttemptTable& table_;
   JobRunner& runner_;
+  const SliceGuard& guard_;
   std::map<QueueId, Time> left_;          // what the belief is to have
   std::map<QueueId, bool> to_carry_out_;  // true: suspend
 };

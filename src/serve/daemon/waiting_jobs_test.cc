@@ -33,7 +33,7 @@ TEST(WaitingJobs, EachUsersFirstInTheUsersOwnOrder) {
   jobs.put(waiting_record(8, 2));
   EXPECT_EQ(numbers_of(jobs, 4), (Ids{7, 6, 1, 2, 8}));
   EXPECT_EQ(jobs.of_user(1), 7u);
-  high.status = JobStatus::kRunning;
+  high.status.found(JobStatus::kRunning);
   jobs.put(high);
   due.spec.deadline.reset();
   jobs.put(due);
@@ -46,14 +46,14 @@ TEST(WaitingJobs, EachUsersFirstInTheUsersOwnOrder) {
 TEST(WaitingJobs, WhatIsHeldIsCountedAndNotGiven) {
   WaitingJobs jobs;
   JobRecord held = waiting_record(1);
-  held.status = JobStatus::kHeld;
+  held.status.found(JobStatus::kHeld);
   held.spec.dependencies.push_back({Dependency::kAfterOk, 9});
   jobs.put(held);
   jobs.put(waiting_record(2));
   EXPECT_EQ(numbers_of(jobs, 9), Ids{2});
   EXPECT_EQ(jobs.users(), 1u);
   EXPECT_EQ(jobs.of_user(1), 2u);
-  held.status = JobStatus::kQueued;
+  held.status.found(JobStatus::kQueued);
   jobs.put(held);
   EXPECT_EQ(numbers_of(jobs, 9), (Ids{1, 2}));
 }

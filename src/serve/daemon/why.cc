@@ -64,6 +64,11 @@ std::optional<Why> without_a_place(const WhyInput& in, const WhyFit& fit) {
                     in.min_slices == 1 ? "" : "s", fit.largest_mib, fit.largest_slices),
         {"submit it again with less --mem or fewer --min-slices"},
         {}};
+  if (!fit.on_unblocked && !fit.reread.empty())
+    return Why{"gpu_reread",
+               fmt::format("no GPU that could take {} takes work now: {}", in.name, fit.reread),
+               {"nothing, if it is over in seconds", "see what is wrong with the GPU: smartmig doctor"},
+               {}};
   if (!fit.on_unblocked)
     return Why{"gpus_drained",
                fmt::format("every GPU that could take {} is drained or in quarantine", in.name),
@@ -165,13 +170,21 @@ Why why_in_place(const WhyInput& in) {
                         in_seconds(*in.cluster, fit.coming_from)),
             {"let that job end", "submit it again with less --mem or fewer --min-slices"},
             {}};
+  if (fit.free_slices == 0 && fit.coming && in.failing.count(index(fit.coming_on)))
+    return {"reshape_fails",
+            fmt::format("a slice for {} cannot be made: GPU {}: {}", in.name, index(fit.coming_on),
+                        in.failing.at(index(fit.coming_on))),
+            {fmt::format("see what is wrong with GPU {}: smartmig doctor", index(fit.coming_on)),
+             fmt::format("smartmig drain {}: its jobs go elsewhere", index(fit.coming_on)),
+             "wait: it is tried again by itself"},
+            {}};
   if (fit.free_slices == 0 && fit.coming)
     return {
         "reshape_under_way", fmt::format("a slice for {} is being made", in.name), {"nothing: it takes seconds"}, {}};
   if (fit.slices == 0 && !fit.quarantined.empty())
     return {"slice_quarantined",
-            fmt::format("a slice that dead processes hold is in the way of {}: {}", in.name, fit.quarantined),
-            {"end what keeps that memory, or reset the GPU when its other jobs have ended",
+            fmt::format("a slice that is out of service is in the way of {}: {}", in.name, fit.quarantined),
+            {"end that process, or reset the GPU when its other jobs have ended",
              "submit it again with less --mem or fewer --min-slices"},
             {}};
   const std::string without = fit.quarantined.empty() ? "" : "; out of service: " + fit.quarantined;
@@ -207,7 +220,8 @@ std::string clock_words(UnixTime at, UnixTime now) {
 
 Why why_waiting(const WhyInput& in) {
   Why why = why_in_place(in);
-  if (why.code == "slices_busy" || why.code == "policy_waits" || why.code == "reshape_under_way")
+  if (why.code == "slices_busy" || why.code == "policy_waits" || why.code == "reshape_under_way" ||
+      why.code == "reshape_fails")
     if (const bool said =
             std::any_of(in.reserved.begin(), in.reserved.end(), [](const auto& one) { return !one.second.empty(); });
         said)

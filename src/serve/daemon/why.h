@@ -1,8 +1,8 @@
 // Why a job waits: one reason code, a sentence, what would have to change, and what that would bring (futures of the
 // live fleet). The first reason that applies is given, from what stops everything down to what only this job meets:
 //   disk_full, queue_paused, held_by_owner, held_by_operator, held_until, held_dependency, held_array_limit,
-//   held_reservation, held_group_limit, user_slices_cap, no_gpu_fits, gpus_drained, gpus_reserved, host_cpus, host_memory, power_cap, overtaken_drain, held_for_energy,
-//   reshape_under_way, slice_quarantined, slices_busy, policy_waits
+//   held_reservation, held_group_limit, user_slices_cap, no_gpu_fits, gpu_reread, gpus_drained, gpus_reserved, host_cpus, host_memory, power_cap, overtaken_drain, held_for_energy,
+//   reshape_under_way, reshape_fails, slice_quarantined, slices_busy, policy_waits
 // With what the policy has reserved for the job, if it plans ahead, and the jobs that have to end before.
 // Pure: plain inputs, no clock. Times are of the queue's clock; as JSON they are Unix seconds (docs/api.md).
 #pragma once
@@ -43,6 +43,8 @@ struct WhyInput {
   } power;
   const BoundedOvertaking* overtaking = nullptr;
   std::map<std::pair<std::size_t, std::size_t>, std::string> quarantined;  // (GPU, placement): what holds it
+  std::map<std::size_t, std::string> failing;   // GPUs where slices cannot be made, each in words
+  std::map<std::size_t, std::string> reread;    // GPUs that take no work until they are reread, each in words
   std::map<std::size_t, std::string> reserved;  // GPUs that reservations keep from it, each in words
   std::string policy = "the policy";
   std::vector<PlannedStart> planned;  // what the policy has in mind

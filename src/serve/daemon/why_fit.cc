@@ -11,7 +11,8 @@ bool takes(const WhyInput& in, TypeId type) {
   return t.compute_slices >= in.min_slices && (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
 }
 
-void see_coming(const Cluster& cluster, GpuId id, PlacementId where, WhyFit& fit) {
+void see_coming(const WhyInput& in, GpuId id, PlacementId where, WhyFit& fit) {
+  const Cluster& cluster = *in.cluster;
   const GpuState& gpu = cluster.gpu(id);
   const GpuModel& model = *cluster.platform().model(id).gpu;
   Time from = cluster.now();
@@ -25,10 +26,13 @@ void see_coming(const Cluster& cluster, GpuId id, PlacementId where, WhyFit& fit
     from = std::max(from, cluster.state(job).finish);
     after = fmt::format("job {} on {}", cluster.jobs().workload().name_of(index(job)), slice_words(cluster, id, p));
   }
-  if (fit.coming && from >= fit.coming_from) return;
+  // One that can be made comes before one that fails.
+  const auto fails = [&](GpuId one) { return in.failing.count(index(one)) > 0; };
+  if (fit.coming && (fails(id) != fails(fit.coming_on) ? fails(id) : from >= fit.coming_from)) return;
   fit.coming = true;
   fit.coming_from = from;
   fit.coming_after = after;
+  fit.coming_on = id;
 }
 
 }  // namespace
@@ -53,7 +57,7 @@ WhyFit look_for_place(const WhyInput& in) {
       here = true;
       const PlacementId where{std::uint8_t(p)};
       if (gpu.blocked || in.reserved.count(g)) continue;
-      if (gpu.target.contains(where) && !gpu.layout.contains(where)) see_coming(cluster, GpuId(g), where, fit);
+      if (gpu.target.contains(where) && !gpu.layout.contains(where)) see_coming(in, GpuId(g), where, fit);
       if (!gpu.usable().contains(where) || in.quarantined.count({g, p})) continue;
       ++fit.slices;
       if (!gpu.busy.contains(where))
@@ -63,6 +67,8 @@ WhyFit look_for_place(const WhyInput& in) {
     }
     fit.exists |= here;
     fit.on_unblocked |= here && !gpu.blocked;
+    if (const auto reread = in.reread.find(g); here && gpu.blocked && reread != in.reread.end())
+      fit.reread += fmt::format("{}GPU {}: {}", fit.reread.empty() ? "" : "; ", g, reread->second);
     if (!here || gpu.blocked || in.reserved.count(g)) continue;
     fit.on_open = true;
     fit.gpus.push_back(GpuId(g));

@@ -12,10 +12,12 @@ struct WhyFit {
   bool coming = false;              // a slice for it is being made, or will be
   Time coming_from = kNever;        // when the last of what is in its way is expected to end; now: nothing is
   std::string coming_after;         // that job
+  GpuId coming_on = kNoGpu;         // on which GPU
   int slices = 0, free_slices = 0;  // that exist and take it
   Time first_idle = kNever;         // earliest expected finish on one of them
+  std::string reread;               // of GPUs that take no work until they are reread, in words
   std::vector<GpuId> gpus;          // that could hold it
-  std::string quarantined;          // slices of these GPUs that dead processes hold, in words
+  std::string quarantined;          // slices of these GPUs that are out of service, in words
   int largest_mib = 0, largest_slices = 0;
 };
 

@@ -124,6 +124,11 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   add_policy(in, *job, daemon.policies(), state);
   for (std::size_t g = 0; g < state.boards.size(); ++g)
     for (const auto& [where, words] : state.boards.at(int(g)).quarantined) in.quarantined[{g, where}] = words;
+  for (std::size_t g = 0; g < state.boards.size(); ++g) {
+    const BoardState& board = state.boards.at(int(g));
+    if (board.in_service() && !board.reread.empty()) in.reread[g] = board.reread;
+    if (std::string words = daemon.failing_words(GpuId(g)); !words.empty()) in.failing[g] = std::move(words);
+  }
   add_reserved(in, *job, state);
   Why why = why_waiting(in);
   in.origin = state.session.belief().origin();

@@ -72,8 +72,15 @@ TEST(Why, WhereItsSlicesAre) {
   EXPECT_NE(busy.sentence.find("in about 120 s"), std::string::npos) << busy.sentence;
   s.cluster.apply(Event::reshape_asked(min(1), GpuId(1), layout(*s.fleet, 1, "7g@0")));
   EXPECT_EQ(why_waiting(s.in).code, "reshape_under_way");
+  s.in.failing[1] = "creating 7g.40gb@0 failed 4 times: no; it is tried again in 20 s";
+  const Why fails = why_waiting(s.in);
+  EXPECT_EQ(fails.code, "reshape_fails");
+  EXPECT_NE(fails.sentence.find("GPU 1: creating 7g.40gb@0 failed 4 times"), std::string::npos) << fails.sentence;
   for (int g = 0; g < 2; ++g) s.cluster.apply(Event::blocked(min(1), GpuId(g)));
   EXPECT_EQ(why_waiting(s.in).code, "gpus_drained");
+  s.in.reread[0] = "a slice of it is gone";
+  EXPECT_EQ(why_waiting(s.in).code, "gpu_reread");
+  EXPECT_NE(why_waiting(s.in).sentence.find("GPU 0: a slice of it is gone"), std::string::npos);
   s.in.job = kNoJob;
   s.in.mem_mib = 50000;
   const Why never = why_waiting(s.in);

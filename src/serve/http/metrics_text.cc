@@ -103,6 +103,9 @@ void write_jobs(MetricsWriter& out, const MetricsInput& in) {
   out.sample({}, double(in.oom_restarts));
   out.family("smartmig_preemptions_total", "counter", "Jobs stopped for another one.");
   out.sample({}, double(in.preemptions));
+  out.family("smartmig_refused_starts_total", "counter",
+             "Starts refused because another attempt's process was alive on the slice.");
+  out.sample({}, double(in.refused_starts));
 }
 
 void write_policy(MetricsWriter& out, const MetricsInput& in) {

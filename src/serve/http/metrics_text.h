@@ -23,7 +23,7 @@ struct MetricsHistogram {
 struct MetricsInput {
   struct Board {
     int gpu = 0;
-    std::string uuid, model, state;  // state: ok, drained, quarantined, lost
+    std::string uuid, model, state;  // state: ok, failing, drained, quarantined, lost
     double watts = 0;
     std::map<std::string, double> joules;  // by source: counter, power-integral, model
     double unattributed_joules = 0;
@@ -64,7 +64,7 @@ struct MetricsInput {
   std::map<std::string, std::uint64_t> decisions;  // by result: carried_out, refused
   MetricsHistogram decision_s;
   std::map<std::string, MetricsHistogram> time_errors;  // |log(took / planned)|, by source: given, history, guess
-  std::uint64_t policy_fallbacks = 0, oom_restarts = 0, preemptions = 0;
+  std::uint64_t policy_fallbacks = 0, oom_restarts = 0, preemptions = 0, refused_starts = 0;
 };
 
 std::string metrics_text(const MetricsInput& input);

@@ -114,13 +114,14 @@ constexpr SchemaShape kShapes[] = {
      "id:int? gpu:int slice:text begin_at:num end_at:num finished:bool"},
     {"LayoutStep", "What exists on a GPU from then on.", "at:num gpu:int slices:[text]"},
     {"GpuList", "All GPUs.", "gpus:[Gpu]"},
-    {"Gpu", "One GPU; state: ok, drained, quarantined or lost.",
+    {"Gpu", "One GPU; state: ok, failing, drained, quarantined or lost.",
      "index:int uuid:text product:text model:text watts_w:num energy_j:num state:text words:text layout:text "
      "target:text "
      "slices:[Slice] compute_slices:int memory_slices:int reserved:ReservedGpu?"},
     {"ReservedGpu", "The reservation that a GPU is in, or the next one.",
      "name:text begin_at:num end_at:num users:[text] active:bool"},
-    {"Slice", "One MIG instance; state: ok, or quarantined while a dead process holds memory there, with words.",
+    {"Slice",
+     "One MIG instance; state: ok, or quarantined while a dead process holds memory there or somebody else is alive on it, with words.",
      "name:text start:int compute_slices:int memory_slices:int device:text gpu_instance:int job:int? state:text "
      "words:text memory_mib:int "
      "used_mib:int? watts_w:num?"},

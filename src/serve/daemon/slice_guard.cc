@@ -1,0 +1,91 @@
+#include "serve/daemon/slice_guard.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "live/jobs/attempt_record.h"
+
+namespace smartmig {
+namespace {
+
+std::string name_of_attempt(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
+
+// They hold a context to read counters, and start no work. As the kernel names them: 15 characters.
+bool is_monitor(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine", "dcgm-exporter", "dcgmi",
+                                                         "dcgmproftester", "nvidia-smi",   "nvidia-persiste"};
+  return std::find(kMonitors.begin(), kMonitors.end(), name) != kMonitors.end();
+}
+
+}  // namespace
+
+SliceGuard::Others SliceGuard::others_on(SliceKey slice, AttemptId mine) const { return find(slice, mine, false); }
+SliceGuard::Others SliceGuard::others_beside(SliceKey slice, AttemptId mine) const { return find(slice, mine, true); }
+
+SliceGuard::Others SliceGuard::find(SliceKey slice, AttemptId mine, bool has_processes) const {
+  const BoardState& state = boards_.at(int(slice.first));
+  const Instance* instance = find_instance(state.board, PlacementId(slice.second));
+  if (!instance) return {};
+  if (const auto others = runner_.others_on(instance->uuid, mine); !others.empty())
+    return {fmt::format("{} is alive on it", name_of_attempt(others.front())), true};
+  if (!boards_.isolated()) return {};
+  Others unknown;
+  for (const DeviceProcess& process : state.processes) {
+    if (process.gpu_instance != instance->gpu_instance || !is_alive(int(process.pid))) continue;
+    if (process.pid == std::uint32_t(::getpid())) continue;  // stands in for jobs without processes
+    const auto of = runner_.attempt_of_process(int(process.pid));
+    if (has_processes && (!of || *of == mine)) continue;
+    const std::string who =
+        fmt::format("process {}{}", process.pid, process.name.empty() ? "" : " (" + process.name + ")");
+    if (of) return {fmt::format("{} is alive on it, of {}", who, name_of_attempt(*of)), true};
+    if (!unknown && !is_monitor(process.name))
+      unknown = {fmt::format("{} is alive on it, of no job that is known", who), false};
+  }
+  return unknown;
+}
+
+void SliceGuard::put(SliceKey slice, const Others& others) {
+  const bool waits = out_.at(slice) > 0;
+  const std::string words = others.words + (waits ? "; it may be about to end, and is looked at again"
+                                                  : "; the slice is out of service until that has ended");
+  // Plans expect a slice back soon that is looked at again, so nothing is reshaped for its sake.
+  if (!quarantine_.put(slice, boards_.at(int(slice.first)), others.words, words,
+                       waits ? out_.at(slice) * kLookAgain : SliceQuarantine::kLong))
+    out_.erase(slice);
+}
+
+void SliceGuard::refused(SliceKey slice, const Others& others) {
+  ++counts_.refused_starts;
+  out_[slice] = others.attempt ? 0 : kLooks;
+  put(slice, others);
+}
+
+bool SliceGuard::in_doubt() const {
+  return std::any_of(out_.begin(), out_.end(), [](const auto& one) { return one.second > 0; });
+}
+
+void SliceGuard::look(int gpu) {
+  BoardState& state = boards_.at(gpu);
+  std::vector<SliceKey> here;
+  for (const auto& one : out_)
+    if (int(one.first.first) == gpu) here.push_back(one.first);
+  for (const SliceKey& slice : here) {
+    const bool there = find_instance(state.board, PlacementId(slice.second)) != nullptr;
+    const Others others = there ? others_on(slice, {}) : Others();
+    if (!others) {
+      quarantine_.lift(slice, state);
+      out_.erase(slice);
+      continue;
+    }
+    int& looks = out_.at(slice);
+    if (looks == 0) continue;
+    looks = others.attempt ? 0 : looks - 1;
+    if (looks > 0) continue;
+    quarantine_.lift(slice, state);
+    put(slice, others);
+  }
+}
+
+}  // namespace smartmig
