@@ -2,6 +2,7 @@
 """What users of one machine may and may not do to each other, to root and to the daemon, with a real daemon run as root:
 tests/e2e/security_test.py BUILD-DIRECTORY [TEST...]. Skipped by name where it is not root."""
 import contextlib
+import ctypes
 import os
 import pwd
 import shutil
@@ -344,6 +345,118 @@ def requests_are_bounded(build):
         equal(anna.wait(anna.sh("true"))["state"], "done", "a job after all that")
 
 
+def one_user_leaves_room_for_others(build):
+    """Streams, bytes of the store, long searches of a PATH and fleets of a question: each is limited for each user."""
+    with running(build) as s:
+        anna, ben = s.client(*NOBODY), s.client(*DAEMON)
+        held, answers = [], []
+        try:
+            for _ in range(40):
+                one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                with harness.acting_as(*NOBODY):
+                    one.connect(s.socket)
+                one.settimeout(10)
+                one.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                answers.append(one.recv(64)[9:12])
+                held.append(one)
+            equal((answers.count(b"200"), answers.count(b"429")), (32, 8), "streams of one user, and those refused")
+            with harness.acting_as(*DAEMON):
+                one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                one.connect(s.socket)
+            held.append(one)
+            one.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            equal(one.recv(64)[9:12], b"200", "a stream of another user")
+            equal(anna.get("/v1/status").status, 200, "the first user's other requests")
+        finally:
+            for one in held:
+                one.close()
+
+        environment = ["PATH=/usr/bin:/bin"] + [f"V{i}=" + "x" * 100_000 for i in range(10)]
+        for words, large in (("a variable of 200 kB", ["A=" + "x" * 200_000]),
+                             ("3 MB in all", [f"V{i}=" + "x" * 100_000 for i in range(30)])):
+            answer = anna.post("/v1/jobs", {"command": ["true"], "environment": large})
+            check(answer.status == 400 and "a program takes" in answer.json["error"]["message"], f"{words}: {answer}")
+        number = anna.submit(["/bin/sh", "-c", "env | grep -c ^V"], environment=environment, array=list(range(300)))
+        check(os.path.getsize(f"{s.state}/queue.db") + os.path.getsize(f"{s.state}/queue.db-wal") < 16 << 20,
+              "the store holds the environment of an array many times")
+        equal(anna.wait(number)["state"], "done", "a task of it")
+        equal(anna.log(number), "10\n", "its variables")
+        s.end()
+        began = time.monotonic()
+        s.serve()
+        check(time.monotonic() - began < 10, "the daemon took 10 s to start again")
+        equal(anna.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel of the array")
+
+        began = time.monotonic()
+        path = ["PATH=" + ":" * 100_000, "A=" + "x" * 100_000]
+        equal(anna.post("/v1/jobs", {"command": ["nothing-of-that-name"], "environment": path}).status, 201, "a long PATH")
+        check(time.monotonic() - began < 5, "a PATH of colons")
+        answer = anna.post("/v1/whatif", {"add_gpus": "990000xa100-40gb"})
+        check(answer.status == 400 and "1024 at most" in answer.json["error"]["message"], f"a large fleet: {answer}")
+        equal(ben.get("/v1/status").status, 200, "another user, after all that")
+
+        # Locks of the daemon: nobody else can open them.
+        with harness.acting_as(*DAEMON):
+            for lock in (f"{s.state}/queue.lock",):
+                try:
+                    os.close(os.open(lock, os.O_RDONLY))
+                    raise Failed(f"{lock} can be locked by everybody")
+                except PermissionError:
+                    pass
+
+
+@contextlib.contextmanager
+def dead_mount(place):
+    """A file system whose server never answers, as a network mount that is down. Yields False where none can be made."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    os.mkdir(place)
+    try:
+        device = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        yield False
+        return
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    try:
+        if libc.mount(b"dead", place.encode(), b"fuse", 0, options) != 0:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            libc.umount2(place.encode(), 2)  # MNT_DETACH
+    finally:
+        os.close(device)  # whoever still looks is told that nobody answers
+
+
+def a_dead_mount_hangs_nobody_else(build):
+    with running(build) as s:
+        anna, ben = s.client(*NOBODY), s.client(*DAEMON)
+        place = f"{s.root}/mount"
+        with dead_mount(place) as there:
+            if not there:
+                print("  no file system can be mounted here: a FIFO stands for it in PathLooksProcess")
+                return
+            answers = []
+
+            def submit():
+                answers.append(anna.post("/v1/jobs", {"command": ["./program"], "directory": place}))
+
+            asking = [threading.Thread(target=submit) for _ in range(6)]
+            for thread in asking:
+                thread.start()
+            while any(thread.is_alive() for thread in asking):
+                began = time.monotonic()
+                equal(ben.get("/v1/status").status, 200, "another user is answered meanwhile")
+                check(time.monotonic() - began < 1, f"another user waited {time.monotonic() - began:.1f} s")
+                time.sleep(0.05)
+            for answer in answers:
+                check(answer.code == "timeout" and "answer" in answer.json["error"]["message"], f"its submission: {answer}")
+            refused_at_once = anna.post("/v1/jobs", {"command": ["true"]})
+            equal(refused_at_once.code, "timeout", "more of that user, while nothing answers")
+            equal(ben.wait(ben.sh("true"))["state"], "done", "a job of another user")
+        until(lambda: anna.post("/v1/jobs", {"command": ["true"]}).status == 201, "the first user, once it answers")
+
+
 def drip(path, first, piece, pause):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
         s.connect(path)
@@ -594,4 +707,5 @@ if __name__ == "__main__":
     harness.main([a_users_job_is_theirs, what_is_for_the_operator, jobs_run_as_their_submitter,
                   nobody_can_submit_as_another, paths_are_opened_with_the_users_rights, pages_in_a_browser_are_refused,
                   paths_lead_nowhere_else, emulated_gpus_serve_all_users, device_nodes_are_fenced,
-                  tcp_needs_token_and_tls, a_users_own_daemon, requests_are_bounded], "security")
+                  tcp_needs_token_and_tls, a_users_own_daemon, one_user_leaves_room_for_others,
+                  a_dead_mount_hangs_nobody_else, requests_are_bounded], "security")

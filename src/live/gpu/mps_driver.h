@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "live/gpu/driver.h"
+#include "live/own_directory.h"
 #include "live/gpu/mps_control.h"
 #include "mig/catalog.h"
 
@@ -26,7 +27,7 @@ class MpsDriver : public MigDriver {
   struct Options {
     std::string control = "nvidia-cuda-mps-control";
     std::string state_dir;                        // of the books
-    std::string pipe_root = "/tmp/smartmig-mps";  // short: holds sockets
+    std::string pipe_root = runtime_directory("smartmig-mps");  // short: holds sockets
     std::string proc_root = "/proc";
     std::string like;         // catalogue model to imitate on boards that the catalogue does not know
     bool multi_user = false;  // clients of several users at once (the daemon must support it)

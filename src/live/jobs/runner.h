@@ -66,6 +66,7 @@ class JobRunner {
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
   // A job with Launch::hold can be started; an error says why this one cannot, and of files only what its user may see.
+  // On any thread, as can_reach().
   virtual Result<Ok> can_hold(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const {
     return unsupported("jobs without processes have no CUDA call");
   }

@@ -91,6 +91,7 @@ void Daemon::gather() {
       state_->book.changed(*job);
       session.tell_overrun(id);
     }
+  lifecycle_.go_on();
   lifecycle_.release_due();
   reservations_.begin_and_end_due();
   requests_.carry_out();
@@ -112,7 +113,7 @@ bool Daemon::commit() {
 UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell() > 0) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
+                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(),
                    reservations_.next_due(), prelaunches_.next_due(),
                    short_of_means() ? attempts_.next_try() : kNeverUnix});
 }

@@ -40,7 +40,6 @@ Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) 
   SMARTMIG_RETURN_IF_ERROR(check_settings(settings));
   SMARTMIG_RETURN_IF_ERROR(use_tables(settings.places));
   host->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
-  SMARTMIG_RETURN_IF_ERROR(make_directories(host->state_dir_));
   SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));
   if (!host->options_.in_process && !host->options_.new_queue)
     SMARTMIG_RETURN_IF_ERROR(check_store_is_there(host->state_dir_ + "/" + kStoreFile, host->state_dir_ + "/spool"));

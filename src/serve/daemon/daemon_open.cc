@@ -69,6 +69,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
 }
 
 Result<Ok> Daemon::apply_settings() {
+  world_.store.keep_launches(std::uint64_t(state_->settings.limits.user_store_mib) << 20);
   SMARTMIG_RETURN_IF_ERROR(upkeep_.open_mapping());
   return decisions_.make_policies();
 }

@@ -194,8 +194,11 @@ TEST(Daemon, ARemoteUsersHomeIsThatOfThisMachine) {
     alice.remote = remote;
     const auto made = answered<J>(q, [&](DaemonService& s) { return s.submit(alice, job, std::nullopt); });
     ASSERT_TRUE(made) << made.error().what;
-    const auto kept = q.ended(QueueId((*made)["ids"][0].get<std::uint64_t>())).spec.environment;
-    EXPECT_EQ(kept, remote ? std::vector<std::string>{"LR=1"}
+    const auto launch = q.host->store().launch((*made)["ids"][0].get<std::uint64_t>());
+    ASSERT_TRUE(launch && *launch);
+    JobSpec kept;
+    ASSERT_TRUE(take_launch(kept, **launch));
+    EXPECT_EQ(kept.environment, remote ? std::vector<std::string>{"LR=1"}
                            : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
   }
 }

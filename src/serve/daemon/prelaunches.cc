@@ -41,10 +41,7 @@ bool Prelaunches::eligible(const JobRecord& job) const {
 }
 
 bool Prelaunches::refused(JobRecord& job) {
-  const auto can = runner_.can_hold(job.spec, job.owner.uid, job.owner.gid);
-  if (!can)
-    job.ahead.refused = can.error().what;
-  else if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
+  if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
     job.ahead.refused = fmt::format("its {} MiB of host memory are above a quarter of host.mem", mem_mib_of(job));
   else
     return false;
