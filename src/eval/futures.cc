@@ -201,7 +201,8 @@ std::size_t gpus_named(std::string_view spec) {
 }  // namespace
 
 Result<Fork> with_gpus(Fork fork, std::string_view more) {
-  if (const std::size_t all = fork.platform->gpus() + gpus_named(more); all > kMostForkGpus && all > fork.platform->gpus())
+  if (const std::size_t all = fork.platform->gpus() + gpus_named(more);
+      all > kMostForkGpus && all > fork.platform->gpus())
     return invalid("'{}' makes a fleet of {} GPUs: a question about the future takes {} at most", more, all,
                    kMostForkGpus);
   SMARTMIG_TRY(Platform larger,

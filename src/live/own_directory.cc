@@ -32,16 +32,18 @@ Result<OwnDirectory> OwnDirectory::open(const std::string& path, int mode) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ELOOP || errno == ENOTDIR)
-      return no_permission("{} is a link or a file where a directory is needed: remove it, or name another place", path);
+      return no_permission("{} is a link or a file where a directory is needed: remove it, or name another place",
+                           path);
     return io_error("cannot open the directory {}: {}", path, std::strerror(errno));
   }
   OwnDirectory directory(fd, path);
   struct stat entry {};
   if (::fstat(fd, &entry) != 0) return io_error("cannot look at the directory {}: {}", path, std::strerror(errno));
   if (entry.st_uid != 0 && entry.st_uid != ::geteuid())
-    return no_permission("the directory {} belongs to user {}, who could change what lies there: remove it, or name "
-                         "another place",
-                         path, entry.st_uid);
+    return no_permission(
+        "the directory {} belongs to user {}, who could change what lies there: remove it, or name "
+        "another place",
+        path, entry.st_uid);
   if (made && ::fchmod(fd, mode_t(mode)) != 0)  // whatever the umask
     return io_error("cannot set the mode of {}: {}", path, std::strerror(errno));
   if (!made && others_may_write(entry))

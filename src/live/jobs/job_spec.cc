@@ -286,8 +286,9 @@ Result<Ok> can_be_executed(const JobSpec& spec) {
       if (list == &spec.command)
         return invalid("an argument has {} bytes, and a program takes {} at most in one: put it into a file",
                        text.size(), kLongestString);
-      return invalid("the variable {} has {} bytes, and a program takes {} at most in one: unset it, or --export others",
-                     text.substr(0, std::min<std::size_t>(60, text.find('='))), text.size(), kLongestString);
+      return invalid(
+          "the variable {} has {} bytes, and a program takes {} at most in one: unset it, or --export others",
+          text.substr(0, std::min<std::size_t>(60, text.find('='))), text.size(), kLongestString);
     }
   if (sum > kMostLaunched)
     return invalid("command and environment have {} bytes, and a program takes {} at most: --export fewer variables",

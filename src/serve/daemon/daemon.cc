@@ -113,9 +113,8 @@ bool Daemon::commit() {
 UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell() > 0) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(),
-                   reservations_.next_due(), prelaunches_.next_due(),
-                   short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(), reservations_.next_due(),
+                   prelaunches_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.

@@ -98,8 +98,7 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
                      return made;
                    },
                    true));
-  SMARTMIG_RETURN_IF_ERROR(
-      in_slices(ids.size() - shown, [&](Daemon& d, std::size_t i) { show(d, ids[shown + i]); }));
+  SMARTMIG_RETURN_IF_ERROR(in_slices(ids.size() - shown, [&](Daemon& d, std::size_t i) { show(d, ids[shown + i]); }));
   return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
 }
 
@@ -171,8 +170,8 @@ Result<Json> DaemonService::jobs(const Caller& caller, const JobQuery& query) {
     SMARTMIG_TRY(JobRecord stored, from_row(row));
     if (live || records.size() < limit) records.push_back(std::move(stored));
   }
-  SMARTMIG_RETURN_IF_ERROR(in_slices(
-      records.size(), [&](Daemon& d, std::size_t i) { found.push_back(shown_to(caller, d, records[i])); }));
+  SMARTMIG_RETURN_IF_ERROR(
+      in_slices(records.size(), [&](Daemon& d, std::size_t i) { found.push_back(shown_to(caller, d, records[i])); }));
   return Json{{"jobs", std::move(found)}, {"more", !live && rows.size() > limit}};
 }
 

@@ -24,11 +24,11 @@ class DaemonService final : public Service {
  public:
   struct Facts {
     std::string version, isolation = "cooperative";
-    std::function<Result<Settings>()> reload;  // reads the configuration again
-    std::optional<std::uint32_t> only_uid;     // whose jobs alone can be run; nothing: everybody's
+    std::function<Result<Settings>()> reload;      // reads the configuration again
+    std::optional<std::uint32_t> only_uid;         // whose jobs alone can be run; nothing: everybody's
     Time path_patience = std::chrono::seconds(2);  // with a path that a user names
   };
-  DaemonService(Daemon& daemon, Store& store, Facts facts) 
+  DaemonService(Daemon& daemon, Store& store, Facts facts)
       : daemon_(daemon), store_(store), facts_(std::move(facts)), paths_(facts_.path_patience) {}
 
   Result<Json> submit(const Caller& caller, const Json& body, std::optional<std::uint32_t> owner) override;

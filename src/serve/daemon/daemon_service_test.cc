@@ -199,7 +199,7 @@ TEST(Daemon, ARemoteUsersHomeIsThatOfThisMachine) {
     JobSpec kept;
     ASSERT_TRUE(take_launch(kept, **launch));
     EXPECT_EQ(kept.environment, remote ? std::vector<std::string>{"LR=1"}
-                           : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
+                                       : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
   }
 }
 

@@ -36,9 +36,7 @@ MetricsHistogram error_histogram() { return MetricsHistogram({0.02, 0.05, 0.1, 0
 
 }  // namespace
 
-std::string Estimates::program(const JobRecord& job) {
-  return std::string(program_of(job_key(job).signature));
-}
+std::string Estimates::program(const JobRecord& job) { return std::string(program_of(job_key(job).signature)); }
 
 ForecastQuestion Estimates::question(std::string_view kind) const {
   return {session_.platform().models()[0].gpu->compute_slices(), kind};

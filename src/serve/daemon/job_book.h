@@ -93,8 +93,8 @@ class JobBook {
   std::map<QueueId, JobRecord> settling_;
   std::vector<JobRecord> settled_;
   std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
-  std::map<std::uint64_t, std::size_t> launches_;  // of jobs_: how many have each
-  std::map<std::uint32_t, std::uint64_t> bytes_;   // of each user's
+  std::map<std::uint64_t, std::size_t> launches_;                                // of jobs_: how many have each
+  std::map<std::uint32_t, std::uint64_t> bytes_;                                 // of each user's
   std::vector<JobRecord> ended_;
   std::uint64_t version_ = 1, forgotten_ = 0;           // ends up to this version are not named any more
   std::deque<std::pair<std::uint64_t, QueueId>> gone_;  // by version

@@ -91,7 +91,7 @@ Result<JobRecord> from_row(const JobRow& row) {
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
            "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape",
-           "tensors_mib", "script"}));
+           "tensors_mib",  "script"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";

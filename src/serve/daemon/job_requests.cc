@@ -73,8 +73,8 @@ Result<Ok> JobRequests::room_in_store(const std::vector<JobSpec>& specs, std::ui
       double(taken) / kMib, settings_.limits.user_store_mib, double(more) / kMib);
 }
 
-Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
-                                   const std::string& not_held, std::vector<std::string>& warnings) const {
+Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec, const std::string& not_held,
+                                   std::vector<std::string>& warnings) const {
   if (spec.priority > 0 && !caller.operator_rights)
     return no_permission("priority {} is above 0, which root alone may give", spec.priority);
   if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))

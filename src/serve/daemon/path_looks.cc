@@ -42,13 +42,15 @@ Result<PathLooks::Seen> PathLooks::at(std::uint32_t uid, const std::string& what
     return io_error("no thread to look at {} with: {}; try again", what, failed.code().message());
   }
   std::unique_lock lock(books_->mutex);
-  if (state->answered.wait_for(lock, patience_, [&] { return state->seen.has_value(); })) return std::move(*state->seen);
+  if (state->answered.wait_for(lock, patience_, [&] { return state->seen.has_value(); }))
+    return std::move(*state->seen);
   state->late = true;
   ++books_->all;
   ++books_->of_user[uid];
-  return timeout_error("{} does not answer within {:g} s (a network file system that is down?): submit again when it "
-                       "does",
-                       what, patience_s);
+  return timeout_error(
+      "{} does not answer within {:g} s (a network file system that is down?): submit again when it "
+      "does",
+      what, patience_s);
 }
 
 int PathLooks::unanswered() const {

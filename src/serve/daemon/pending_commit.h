@@ -55,7 +55,7 @@ class PendingCommit {
   Store& store_;
   StoreBatch batch_;
   std::unordered_map<std::uint64_t, std::size_t> at_;  // where the row of a job is in the batch
-  std::set<QueueId> dirty_, fresh_;  // rows to write; of these, those with their spec
+  std::set<QueueId> dirty_, fresh_;                    // rows to write; of these, those with their spec
   std::vector<QueueId> accepted_;
   std::set<QueueId> energy_dirty_;
   bool energy_due_ = false;

@@ -6,9 +6,7 @@
 namespace smartmig {
 namespace {
 
-struct Queue : TestQueue {
-  using TestQueue::TestQueue;
-};
+using Queue = TestQueue;
 using J = Service::Json;
 
 constexpr int kMany = 5'000;
@@ -105,8 +103,9 @@ TEST(UserLimitsDaemon, ManyJobsOfOneNameAreCancelledInManySteps) {
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& s) { s.array = tasks(kMany); });
   q.daemon().step();
-  const std::size_t most = largest_step(
-      q, [&](DaemonService& s) { return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}}); });
+  const std::size_t most = largest_step(q, [&](DaemonService& s) {
+    return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}});
+  });
   EXPECT_TRUE(q.daemon().live_jobs().empty());
   EXPECT_LT(most, std::size_t(kMany)) << "others would have waited for all of them";
 }
@@ -168,7 +167,9 @@ TEST(UserLimitsDaemon, EndedJobsAreListedInFewSteps) {
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& s) { s.array = tasks(1'000); });
   q.daemon().step();
-  ASSERT_TRUE(answered<J>(q, [&](DaemonService& s) { return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}}); }));
+  ASSERT_TRUE(answered<J>(q, [&](DaemonService& s) {
+    return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}});
+  }));
   // Each step here answers one question at most, and comes when one waits.
   int steps = 0;
   auto answer = std::async(std::launch::async, [&] { return q.host->service().jobs(q.alice, {}); });

@@ -21,8 +21,8 @@ class WaitingJobs {
  public:
   void put(const JobRecord& job);  // one that does not wait is taken out
   void erase(QueueId id);
-  std::size_t of_user(std::uint32_t uid) const;  // held ones, too
-  std::size_t users() const;                     // with jobs that are not held
+  std::size_t of_user(std::uint32_t uid) const;            // held ones, too
+  std::size_t users() const;                               // with jobs that are not held
   std::optional<int> highest_priority(QueueId but) const;  // held ones, too; nothing: no other waits
   // Of each user the first `most` that are not held, nor by their array or group. `running`: tasks of each array that run;
   // `left`: how many more of a group may run, where it has a limit.
