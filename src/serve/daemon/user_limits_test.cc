@@ -31,7 +31,7 @@ std::size_t largest_step(Queue& q, std::function<Result<J>(DaemonService&)> ques
   return most;
 }
 
-TEST(UserLimitsDaemon, AnArrayHasOneEnvironment) {
+TEST(DaemonUserLimits, AnArrayHasOneEnvironment) {
   Queue q;
   const auto id = q.submit(q.alice, 10, [](JobSpec& s) {
     s.array = tasks(300);
@@ -50,7 +50,7 @@ TEST(UserLimitsDaemon, AnArrayHasOneEnvironment) {
   EXPECT_LT(q.daemon().state().book.bytes_of_user(1001), 2'000'000u);
 }
 
-TEST(UserLimitsDaemon, WhatNoProgramCanBeGivenIsRefused) {
+TEST(DaemonUserLimits, WhatNoProgramCanBeGivenIsRefused) {
   Queue q;
   const auto refused = [&](const std::function<void(JobSpec&)>& change) {
     JobSpec spec;
@@ -72,7 +72,7 @@ TEST(UserLimitsDaemon, WhatNoProgramCanBeGivenIsRefused) {
   EXPECT_NE(refused([](JobSpec& s) { s.command.resize(1 + 30'000, std::string(60, 'x')); }), "");
 }
 
-TEST(UserLimitsDaemon, BytesOfOneUserAreLimitedAndThoseOfEndedJobsGo) {
+TEST(DaemonUserLimits, BytesOfOneUserAreLimitedAndThoseOfEndedJobsGo) {
   Queue q("1xa100-40gb", [](DaemonHostOptions& o) { o.settings.limits.user_store_mib = 1; });
   const auto large = [](JobSpec& s) {
     for (int i = 0; i < 6; ++i) s.environment.push_back(fmt::format("V{}={}", i, std::string(100'000, 'v')));
@@ -98,7 +98,7 @@ TEST(UserLimitsDaemon, BytesOfOneUserAreLimitedAndThoseOfEndedJobsGo) {
   EXPECT_TRUE(q.daemon().jobs().requeue(then, false));
 }
 
-TEST(UserLimitsDaemon, ManyJobsOfOneNameAreCancelledInManySteps) {
+TEST(DaemonUserLimits, ManyJobsOfOneNameAreCancelledInManySteps) {
   Queue q;
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& s) { s.array = tasks(kMany); });
@@ -110,7 +110,7 @@ TEST(UserLimitsDaemon, ManyJobsOfOneNameAreCancelledInManySteps) {
   EXPECT_LT(most, std::size_t(kMany)) << "others would have waited for all of them";
 }
 
-TEST(UserLimitsDaemon, ALongChainOfDependentsEndsInManySteps) {
+TEST(DaemonUserLimits, ALongChainOfDependentsEndsInManySteps) {
   Queue q;
   q.daemon().pause(true);
   const auto first = q.submit(q.alice, 10);
@@ -131,7 +131,7 @@ TEST(UserLimitsDaemon, ALongChainOfDependentsEndsInManySteps) {
   EXPECT_EQ(q.ended(last).reason, fmt::format("its dependency can never hold: job {} is cancelled", number(last) - 1));
 }
 
-TEST(UserLimitsDaemon, ASingletonWaitsForTheOneBeforeIt) {
+TEST(DaemonUserLimits, ASingletonWaitsForTheOneBeforeIt) {
   Queue q;
   q.daemon().pause(true);
   std::vector<QueueId> ids;
@@ -146,7 +146,7 @@ TEST(UserLimitsDaemon, ASingletonWaitsForTheOneBeforeIt) {
   EXPECT_EQ(q.daemon().live_jobs().at(ids[3]).status, JobStatus::kHeld);
 }
 
-TEST(UserLimitsDaemon, ToTheFrontIsAboveTheHighestThatWaits) {
+TEST(DaemonUserLimits, ToTheFrontIsAboveTheHighestThatWaits) {
   Queue q;
   q.daemon().pause(true);
   const Caller root{0, 0, true};
@@ -162,7 +162,7 @@ TEST(UserLimitsDaemon, ToTheFrontIsAboveTheHighestThatWaits) {
   (void)held;
 }
 
-TEST(UserLimitsDaemon, EndedJobsAreListedInFewSteps) {
+TEST(DaemonUserLimits, EndedJobsAreListedInFewSteps) {
   Queue q;
   q.daemon().pause(true);
   q.submit(q.alice, 10, [](JobSpec& s) { s.array = tasks(1'000); });
