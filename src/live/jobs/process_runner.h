@@ -85,6 +85,10 @@ class ProcessRunner : public JobRunner {
   const ProcessRunnerOptions options_;
   const Spool spool_;
   const Cgroups cgroups_;
+  struct {
+    std::uint64_t shared = 0;  // Launch::shared
+    std::string directory;
+  } noted_;  // whose launch was written down last; the owner's alone
   int epoll_ = -1, wake_ = -1;
   std::atomic<bool> closing_{false};
   mutable std::mutex mutex_;  // guards what follows

@@ -10,6 +10,8 @@
 namespace smartmig {
 namespace {
 
+constexpr std::size_t kMostSpecs = 1'000;  // what one look at all of them costs the owner
+
 std::string settings_words(const std::string& policy, double cap_w) {
   return fmt::format("{} decides, {}, until the configuration is read again", policy,
                      cap_w > 0 ? fmt::format("under a cap of {:.0f} W", cap_w) : "without a power cap");
@@ -77,6 +79,9 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
   if (body.is_object() && body.contains("jobs")) {
     if (!body["jobs"].is_array() || body["jobs"].empty() || body.size() != 1)
       return invalid("the body is a job, or {{\"jobs\": [job, ...]}} with one job at least");
+    if (body["jobs"].size() > kMostSpecs)
+      return invalid("{} jobs in one request are more than {}: send several requests, or an array", body["jobs"].size(),
+                     kMostSpecs);
     for (const Json& one : body["jobs"]) SMARTMIG_RETURN_IF_ERROR(add(one));
   } else {
     SMARTMIG_RETURN_IF_ERROR(add(body));
@@ -98,7 +103,18 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
                      return made;
                    },
                    true));
-  SMARTMIG_RETURN_IF_ERROR(in_slices(ids.size() - shown, [&](Daemon& d, std::size_t i) { show(d, ids[shown + i]); }));
+  // They are accepted: what goes wrong here is no refusal. Tasks of large arrays are still entering the queue.
+  for (bool more = shown < ids.size(); more;) {
+    const auto gone_on = ask<bool>([&](Daemon& d) -> Result<bool> {
+      const SliceOfTime slice;
+      for (; shown < ids.size() && !slice.over(); ++shown) {
+        if (d.jobs().unfolding().has(ids[shown])) return d.state().book.disk_trouble().empty();
+        show(d, ids[shown]);
+      }
+      return shown < ids.size();
+    });
+    more = gone_on && *gone_on;
+  }
   return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
 }
 

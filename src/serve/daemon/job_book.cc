@@ -99,6 +99,26 @@ Result<std::string> JobBook::launch(const JobRecord& job) const {
   return std::move(*text);
 }
 
+Result<Ok> JobBook::add_launch(const JobRecord& job, JobSpec& spec) {
+  if (job.launch.id == 0) return Ok{};
+  if (parsed_.id != job.launch.id) {
+    SMARTMIG_TRY(const std::string text, launch(job));
+    JobSpec read;
+    SMARTMIG_RETURN_IF_ERROR(take_launch(read, text));
+    parsed_.id = job.launch.id;
+    parsed_.spec = std::move(read);
+  }
+  spec.environment = parsed_.spec.environment;
+  spec.script = parsed_.spec.script;
+  return Ok{};
+}
+
+QueueId JobBook::reserve(std::size_t count) {
+  const QueueId first = next_id();
+  last_id_ = QueueId(number(last_id_) + count);
+  return first;
+}
+
 QueueId JobBook::namesake_before(const JobRecord& job) const {
   const auto same = by_title_.find({job.owner.uid, title(job)});
   if (same == by_title_.end()) return kNoId;
@@ -133,10 +153,15 @@ void JobBook::respecified(const JobRecord& job) {
 JobRecord& JobBook::accept(JobRecord record) {
   last_id_ = record.id = next_id();
   store_launch(record);
+  pending_.accepted(record.id);
+  return unfold(std::move(record));
+}
+
+JobRecord& JobBook::unfold(JobRecord record) {
   JobRecord& job = enter(std::move(record));
   for (const Dependency& d : job.spec.dependencies)
     if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
-  pending_.accepted(job.id);
+  pending_.respecified(job.id);
   waiting_.put(job);
   queue_changed_ = true;
   return job;

@@ -8,6 +8,7 @@
 //   - an ended job keeps collecting joules (settling) until the sample that covers its end.
 // Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -39,10 +40,14 @@ class JobBook {
   void respecified(const JobRecord& job);  // its spec, too
 
   QueueId next_id() const { return QueueId(number(last_id_) + 1); }
-  JobRecord& accept(JobRecord job);      // a new one, with the next number; its environment and script go to the store
-  JobRecord& take_over(JobRecord job);   // one that is new here and has its number already
-  JobRecord& bring_back(JobRecord job);  // one that had ended
-  void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
+  JobRecord& accept(JobRecord job);  // a new one, with the next number; its environment and script go to the store
+  // A task of an array that is accepted, with its number: what becomes of the next commit, it stays.
+  JobRecord& unfold(JobRecord job);
+  QueueId reserve(std::size_t count);                            // so many numbers; the first of them
+  void given(QueueId id) { last_id_ = std::max(last_id_, id); }  // by an earlier daemon
+  JobRecord& take_over(JobRecord job);                           // one that is new here and has its number already
+  JobRecord& bring_back(JobRecord job);                          // one that had ended
+  void end(JobRecord& job);  // REQUIRES: its status is final. The reference is dead afterwards.
   std::vector<JobRecord> take_ended() { return std::exchange(ended_, {}); }  // since the last call
   std::vector<QueueId> take_dependents(QueueId id);                          // who waited for this one; forgotten here
   std::vector<QueueId> dependents(QueueId id) const;                         // who waits for this one
@@ -54,6 +59,8 @@ class JobBook {
   Result<std::optional<JobRow>> stored(QueueId id) const { return pending_.row(id); }
   // Environment and script (take_launch); kNotFound: they are not kept any more.
   Result<std::string> launch(const JobRecord& job) const;
+  // Into a spec without them. The last one stays parsed: tasks of an array start one after another.
+  Result<Ok> add_launch(const JobRecord& job, JobSpec& spec);
   std::uint64_t bytes_of_user(std::uint32_t uid) const;  // that the live jobs take in the store
 
   // Joules of a live or an ended job. True: it has ended.
@@ -95,6 +102,10 @@ class JobBook {
   std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
   std::map<std::uint64_t, std::size_t> launches_;                                // of jobs_: how many have each
   std::map<std::uint32_t, std::uint64_t> bytes_;                                 // of each user's
+  struct {
+    std::uint64_t id = 0;
+    JobSpec spec;
+  } parsed_;  // the last launch read
   std::vector<JobRecord> ended_;
   std::uint64_t version_ = 1, forgotten_ = 0;           // ends up to this version are not named any more
   std::deque<std::pair<std::uint64_t, QueueId>> gone_;  // by version

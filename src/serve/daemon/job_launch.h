@@ -7,6 +7,6 @@ namespace smartmig {
 
 // Launch::slice holds the variables of the job itself; those of its slice only where it is on one. Environment and script
 // are read from the store: kNotFound where they are not kept any more.
-Result<Launch> launch_of_job(const JobRecord& job, const JobBook& book);
+Result<Launch> launch_of_job(const JobRecord& job, JobBook& book);
 
 }  // namespace smartmig

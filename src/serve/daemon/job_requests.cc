@@ -45,11 +45,12 @@ std::string user_name(std::uint32_t uid) {
 }
 
 Result<Ok> JobRequests::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
-  if (settings_.limits.queue > 0 && book_.live().size() + tasks > std::size_t(settings_.limits.queue))
-    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended",
-                      book_.live().size(), settings_.limits.queue);
+  const std::size_t all = book_.live().size() + unfolding_.tasks();
+  if (settings_.limits.queue > 0 && all + tasks > std::size_t(settings_.limits.queue))
+    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended", all,
+                      settings_.limits.queue);
   if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
-  const std::size_t waiting = book_.waiting().of_user(uid);
+  const std::size_t waiting = book_.waiting().of_user(uid) + unfolding_.tasks_of(uid);
   if (waiting + tasks > std::size_t(settings_.limits.user_queued))
     return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
                       settings_.limits.user_queued, tasks);
@@ -64,7 +65,7 @@ Result<Ok> JobRequests::room_in_store(const std::vector<JobSpec>& specs, std::ui
     more += bytes_of(spec) * std::max<std::size_t>(1, spec.array.size()) + spec.script.size();
     for (const std::string& entry : spec.environment) more += entry.size();
   }
-  const std::uint64_t taken = book_.bytes_of_user(uid);
+  const std::uint64_t taken = book_.bytes_of_user(uid) + unfolding_.bytes_of(uid);
   if (taken + more <= most) return Ok{};
   constexpr double kMib = 1 << 20;
   return busy_error(
@@ -148,11 +149,11 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
   for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
   SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
   SMARTMIG_RETURN_IF_ERROR(room_in_store(specs, caller.uid));
-  std::vector<JobRecord> records;
+  std::vector<std::pair<JobRecord, std::vector<int>>> accepted;  // with the numbers of its tasks
   for (std::size_t s = 0; s < specs.size(); ++s) {
     const std::string why_not_held = s < not_held.size() ? not_held[s] : "";
     SMARTMIG_RETURN_IF_ERROR(acceptable(caller, specs[s], why_not_held, warnings));
-    const std::vector<int> array = std::exchange(specs[s].array, {});
+    std::vector<int> array = std::exchange(specs[s].array, {});
     JobRecord base = as_record(caller, std::move(specs[s]));
     if (base.spec.prelaunch.value_or(false)) base.ahead.refused = why_not_held;
     // As wide as a job may ask for: a stored row must be readable by the next daemon.
@@ -162,29 +163,54 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     base.status = JobStatus::kQueued;
     if (base.spec.hold) base.held_by = HeldBy::kOwner;
     describe_array(base, array);
-    const QueueId array_id = QueueId(number(book_.next_id()) + records.size());  // of its first task
-    for (const int task : array) {
-      records.push_back(base);
-      records.back().array.id = array_id;
-      records.back().array.index = task;
-      base.spec.environment = {};  // the first has them for all
-      base.spec.script = {};
-    }
-    if (array.empty()) records.push_back(std::move(base));
+    accepted.emplace_back(std::move(base), std::move(array));
   }
   std::vector<QueueId> ids;
-  for (JobRecord& record : records) {
-    const JobRecord* first = in_array(record) ? book_.find(record.array.id) : nullptr;
-    if (first) record.launch = first->launch;
-    const JobRecord& job = book_.accept(std::move(record));
-    if (!job.ahead.refused.empty())
-      session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.ahead.refused)));
-    ids.push_back(job.id);
-  }
+  for (auto& [base, array] : accepted) enter(std::move(base), array, ids);
   counts_.submitted += ids.size();
   for (const QueueId id : ids)
     if (JobRecord* job = book_.find(id)) lifecycle_.check_dependencies(*job);
   return ids;
+}
+
+void JobRequests::enter(JobRecord base, const std::vector<int>& tasks, std::vector<QueueId>& ids) {
+  if (tasks.empty()) {
+    const JobRecord& job = book_.accept(std::move(base));
+    note_refusal(job);
+    ids.push_back(job.id);
+    return;
+  }
+  base.array.id = book_.next_id();
+  const std::size_t room = Unfolding::kMostInStep - std::min(ids.size(), Unfolding::kMostInStep - 1);
+  const std::size_t first = std::min(tasks.size(), room);
+  for (std::size_t i = 0; i < first; ++i) {
+    JobRecord task = base;
+    task.array.index = tasks[i];
+    const JobRecord& job = book_.accept(std::move(task));
+    note_refusal(job);
+    ids.push_back(job.id);
+    if (i > 0) continue;
+    base.launch = job.launch;  // the first has them for all
+    base.spec.environment = {};
+    base.spec.script = {};
+  }
+  if (first == tasks.size()) return;
+  for (std::size_t i = first; i < tasks.size(); ++i) ids.push_back(QueueId(number(base.array.id) + i));
+  unfolding_.add(std::move(base), {tasks.begin() + std::ptrdiff_t(first), tasks.end()});
+}
+
+void JobRequests::note_refusal(const JobRecord& job) {
+  if (!job.ahead.refused.empty())
+    session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.ahead.refused)));
+}
+
+void JobRequests::unfold() {
+  if (!book_.disk_trouble().empty()) return;
+  for (JobRecord& task : unfolding_.take()) {
+    JobRecord& job = book_.unfold(std::move(task));
+    note_refusal(job);
+    lifecycle_.check_dependencies(job);
+  }
 }
 
 Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {

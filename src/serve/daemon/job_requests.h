@@ -6,6 +6,7 @@
 #include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/job_groups.h"
 #include "serve/daemon/suspensions.h"
+#include "serve/daemon/unfolding.h"
 #include "serve/http/service.h"
 
 namespace smartmig {
@@ -33,6 +34,11 @@ class JobRequests {
   Result<std::vector<QueueId>> submit(const Caller& caller, std::vector<JobSpec> specs,
                                       std::vector<std::string>& warnings,
                                       const std::vector<std::string>& not_held = {});
+  // The next tasks of large arrays enter the queue: in each step before the requests.
+  void unfold();
+  Unfolding& unfolding() { return unfolding_; }
+  const Unfolding& unfolding() const { return unfolding_; }
+  void unaccepted(const JobRecord& job) { unfolding_.forget(job.array.id); }
   Result<Ok> cancel(QueueId id, const std::string& why);
   // One that runs is stopped and waits again; one that has ended comes back under its number, with a new attempt.
   Result<Ok> requeue(QueueId id, bool by_operator = true);
@@ -54,12 +60,16 @@ class JobRequests {
   Result<Ok> acceptable(const Caller& caller, const JobSpec& spec, const std::string& not_held,
                         std::vector<std::string>& warnings) const;
   Result<Ok> bring_back(QueueId id, bool by_operator);
+  // In the queue now, or as a large array its first tasks; `ids` grows by the numbers of all.
+  void enter(JobRecord base, const std::vector<int>& tasks, std::vector<QueueId>& ids);
+  void note_refusal(const JobRecord& job);
   void present_anew(JobRecord& job);
 
   const Settings& settings_;
   const JobRunner& runner_;
   LiveSession& session_;
   JobBook& book_;
+  Unfolding unfolding_{book_};
   const AttemptTable& table_;
   Attempts& attempts_;
   Estimates& estimates_;

@@ -97,17 +97,21 @@ void Prelaunches::choose(const Policy& policy) {
   }
 }
 
+Result<Ok> Prelaunches::start(const JobRecord& job) {
+  SMARTMIG_TRY(Launch launch, launch_of_job(job, book_));
+  launch.hold = true;
+  launch.cpus = 1;
+  launch.host_mem_mib = mem_mib_of(job);
+  if (runner_.fences_devices()) launch.device_nodes = {"/dev/null"};  // and the usual ones: no GPU
+  if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
+  return runner_.start(launch);
+}
+
 void Prelaunches::carry_out() {
   for (const QueueId id : std::exchange(to_start_, {})) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || job->ahead.began == kNotYet) continue;
-    Launch launch = launch_of_job(*job);
-    launch.hold = true;
-    launch.cpus = 1;
-    launch.host_mem_mib = mem_mib_of(*job);
-    if (runner_.fences_devices()) launch.device_nodes = {"/dev/null"};  // and the usual ones: no GPU
-    if (emulated_) launch.emulated_kind = job->spec.kind.empty() ? "unknown" : job->spec.kind;
-    const auto started = runner_.start(launch);
+    const auto started = start(*job);
     if (started || started.error().code == Error::kBusy) {
       table_.began_ahead(*job);
     } else {

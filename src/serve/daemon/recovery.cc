@@ -8,7 +8,7 @@ namespace smartmig {
 namespace {
 
 // Of one that a daemon before granted its slice.
-void grant_again(const JobRecord& job, JobRunner& runner, const JobBook& book) {
+void grant_again(const JobRecord& job, JobRunner& runner, JobBook& book) {
   if (const auto launch = launch_of_job(job, book)) (void)runner.grant(*launch);
 }
 

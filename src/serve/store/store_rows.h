@@ -48,9 +48,7 @@ struct StoreBatch {
   std::vector<EventRow> events;
   std::vector<DamagedRow> damaged;
   std::map<std::string, std::string> values;  // small named values: clock origin, energy meters, history of kinds
-  bool empty() const {
-    return jobs.empty() && launches.empty() && events.empty() && damaged.empty() && values.empty();
-  }
+  bool empty() const { return jobs.empty() && launches.empty() && events.empty() && damaged.empty() && values.empty(); }
   void clear() {
     jobs.clear();
     launches.clear();

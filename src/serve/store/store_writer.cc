@@ -156,8 +156,8 @@ Result<Ok> StoreWriter::write(const StoreBatch& batch) {
 }
 
 void StoreWriter::roll_back() {
-  for (SqliteStatement* s : {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_, &put_damaged_,
-                             &put_launch_, &get_launch_})
+  for (SqliteStatement* s :
+       {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_, &put_damaged_, &put_launch_, &get_launch_})
     s->reset();
   if (!sqlite3_get_autocommit(db_.handle())) (void)db_.run("ROLLBACK");
 }
