@@ -53,7 +53,7 @@ def one_user_leaves_room_for_others(build):
               "the store holds the environment of an array many times")
         s.end()
         began = time.monotonic()
-        s.serve()
+        s.serve("1xa100-40gb")
         check(time.monotonic() - began < 15, "the daemon took 15 s to start again")
         equal(anna.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel of the array")
         equal(s.client().post("/v1/queue/resume").status, 200, "resume")
@@ -96,10 +96,11 @@ def an_array_outlasts_a_crash(build):
         s.process.kill()
         s.process.wait()
         asking.join()
-        s.serve()
+        s.serve("1xa100-40gb")
         jobs = lambda: s.client().get("/v1/jobs/changes?since=0").json["jobs"]  # noqa: E731
         until(lambda: len(jobs()) in (0, tasks), "all tasks, or none")
         equal(len({job["id"] for job in jobs()}), tasks, "tasks after a kill behind the first commit")
+        equal(anna.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel of the array")
 
 
 @contextlib.contextmanager

@@ -109,7 +109,10 @@ bool Daemon::commit() {
         jobs_.unaccepted(*state_->book.find(unaccepted));
         session.withdraw(unaccepted);
       });
-  if (stored) requests_.stored(session.journal().position());
+  if (stored) {
+    jobs_.unfolding().accepted();
+    requests_.stored(session.journal().position());
+  }
   return stored;
 }
 

@@ -76,7 +76,8 @@ TEST(Daemon, ManyJobsAreCancelledInOneTransaction) {
     spec.dependencies.push_back({Dependency::kAfterOk, first + 1});
   });
   const auto other = q.submit(q.bob, 10);
-  q.daemon().step();
+  do q.daemon().step();
+  while (!q.daemon().jobs().unfolding().empty());
   const auto cancelled = answered<J>(q, [&](DaemonService& s) {
     return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}});
   });

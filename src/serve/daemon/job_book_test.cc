@@ -151,7 +151,7 @@ TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
     EXPECT_EQ(spec.script, "#!/bin/sh\n");
   }
   JobBook next(*b.store);
-  ASSERT_TRUE(next.load(*b.store->start(), 0));
+  ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
   EXPECT_EQ(next.bytes_of_user(1000), both);
   b.end(*b.book->find(first));
   EXPECT_GT(b.book->bytes_of_user(1000), 100'000u) << "the other still needs it";

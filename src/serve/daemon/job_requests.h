@@ -34,7 +34,7 @@ class JobRequests {
   Result<std::vector<QueueId>> submit(const Caller& caller, std::vector<JobSpec> specs,
                                       std::vector<std::string>& warnings,
                                       const std::vector<std::string>& not_held = {});
-  // The next tasks of large arrays enter the queue: in each step before the requests.
+  // The next tasks of large arrays enter the queue.
   void unfold();
   Unfolding& unfolding() { return unfolding_; }
   const Unfolding& unfolding() const { return unfolding_; }

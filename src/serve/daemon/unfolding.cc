@@ -17,18 +17,19 @@ QueueId later(QueueId id, std::size_t by) { return QueueId(number(id) + by); }
 
 void Unfolding::add(JobRecord base, std::vector<int> tasks) {
   base.id = book_.reserve(tasks.size());
-  arrays_.push_back({std::move(base), {tasks.begin(), tasks.end()}, false});
+  arrays_.push_back({std::move(base), {tasks.begin(), tasks.end()}});
   store();
 }
 
 std::vector<JobRecord> Unfolding::take() {
   std::vector<JobRecord> out;
-  if (arrays_.empty()) return out;
-  for (std::size_t n = 0; n < kMostInStep && !arrays_.empty(); ++n) {
+  if (arrays_.empty() || !arrays_.front().accepted) return out;
+  for (std::size_t n = 0; n < kMostInStep && !arrays_.empty() && arrays_.front().accepted; ++n) {
     Array& array = arrays_.front();
     const QueueId id = array.base.id;
     const auto row = array.loaded ? book_.stored(id) : Result<std::optional<JobRow>>(std::optional<JobRow>());
-    if (!book_.find(id) && row && !*row) {
+    const bool known = book_.find(id) || (row && *row);
+    if (!known) {
       out.push_back(array.base);
       out.back().array.index = array.tasks.front();
     }
@@ -38,6 +39,10 @@ std::vector<JobRecord> Unfolding::take() {
   }
   store();
   return out;
+}
+
+void Unfolding::accepted() {
+  for (Array& array : arrays_) array.accepted = true;
 }
 
 void Unfolding::forget(QueueId array) {
@@ -113,7 +118,7 @@ Result<Ok> Unfolding::load(const std::string& text) {
     row.launch_bytes = std::uint64_t(launch_bytes);
     Array array;
     SMARTMIG_TRY(array.base, from_row(row));
-    array.loaded = true;
+    array.accepted = array.loaded = true;
     const Json* tasks = object.find("tasks");
     if (!tasks || !tasks->is_array() || tasks->empty() || tasks->size() > kMostTasks)
       return invalid("an array that unfolds has no tasks");

@@ -23,8 +23,9 @@ class Unfolding {
   explicit Unfolding(JobBook& book) : book_(book) {}
   // The tasks of an array that are not in the book yet; `base` has all that they share.
   void add(JobRecord base, std::vector<int> tasks);
-  std::vector<JobRecord> take();  // the next ones; their numbers are in the records
+  void accepted();                // what was added is stored
   void forget(QueueId array);     // its first tasks could not be stored
+  std::vector<JobRecord> take();  // the next ones of accepted arrays; their numbers are in the records
   Result<Ok> load(const std::string& text);
   void clock_stepped(Time by);
 
@@ -38,6 +39,7 @@ class Unfolding {
   struct Array {
     JobRecord base;  // its number is that of the next task
     std::deque<int> tasks;
+    bool accepted = false;
     bool loaded = false;  // of an earlier daemon: after a restore some of its tasks may be known already
   };
   std::size_t count(std::optional<std::uint32_t> uid) const;
