@@ -1,7 +1,6 @@
 #include "serve/daemon/unfolding.h"
 
-#include <set>
-
+#include "serve/store/sqlite_db.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {
@@ -31,7 +30,7 @@ void expect_all(Queue& q, QueueId first) {
   }
 }
 
-void let_all_in(Queue& q) {
+void let_all_in_by_parts(Queue& q) {
   do {
     const std::size_t before = q.daemon().live_jobs().size();
     q.daemon().step();
@@ -49,7 +48,7 @@ TEST(DaemonUnfolding, ALargeArrayEntersInParts) {
   const auto other = q.submit(q.bob, 10);
   EXPECT_EQ(number(other), number(first) + kTasks);
   EXPECT_TRUE(q.daemon().jobs().cancel(other, "cancelled by its owner"));
-  let_all_in(q);
+  let_all_in_by_parts(q);
   expect_all(q, first);
 }
 
@@ -73,7 +72,7 @@ TEST(DaemonUnfolding, AfterACrashAllTasksComeEachOnce) {
     q.host.reset();  // it commits nothing
     q.open("1xa100-40gb");
     EXPECT_EQ(q.daemon().live_jobs().size(), stored);
-    let_all_in(q);
+    let_all_in_by_parts(q);
     expect_all(q, first);
     q.host.reset();
     q.open("1xa100-40gb");
@@ -125,7 +124,7 @@ TEST(DaemonUnfolding, TasksOfAnAcceptedArrayOutlastAFullDisk) {
   EXPECT_FALSE(q.daemon().state().book.disk_trouble().empty());
   ASSERT_TRUE(db->run("DROP TRIGGER full"));
   q.host->clock().wait_until(q.daemon().next_due());
-  let_all_in(q);
+  let_all_in_by_parts(q);
   expect_all(q, first);
   q.host.reset();
   q.open("1xa100-40gb");

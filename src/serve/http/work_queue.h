@@ -21,7 +21,8 @@ class WorkQueue {
     const int all = std::max(1, threads);
     most_slow_ = std::max(1, all / 2);
     most_slow_of_one_ = std::max(1, most_slow_ / 2);
-    most_of_one_ = std::max(1, all - std::max(1, all / 4));
+    // Beside a slow task of theirs a user has a thread for the next quick one, also where there are two in all.
+    most_of_one_ = std::max(std::min(all, most_slow_of_one_ + 1), all - std::max(1, all / 4));
     for (int i = 0; i < all; ++i) threads_.emplace_back([this] { work(); });
   }
   ~WorkQueue() { stop(); }
