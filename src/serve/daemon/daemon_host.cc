@@ -45,7 +45,8 @@ Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) 
     SMARTMIG_TRY(const OwnDirectory home, OwnDirectory::open(temporary_home(), 0755));
   }
   {
-    SMARTMIG_TRY(const OwnDirectory state, OwnDirectory::open(host->state_dir_, 0755));  // emulated GPUs serve everybody
+    SMARTMIG_TRY(const OwnDirectory state,
+                 OwnDirectory::open(host->state_dir_, 0755));  // emulated GPUs serve everybody
   }
   SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));
   if (!host->options_.in_process && !host->options_.new_queue)
