@@ -187,7 +187,24 @@ Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::s
   return fork;
 }
 
+namespace {
+
+// "2xa100-40gb,1xa30-24gb" names 3; what cannot be read counts as none.
+std::size_t gpus_named(std::string_view spec) {
+  std::size_t sum = 0;
+  for (const std::string_view part : split(spec, ','))
+    if (const auto count = parse_int(trim(part).substr(0, trim(part).find('x'))); count && *count > 0)
+      sum += std::size_t(std::min<std::int64_t>(*count, INT32_MAX));
+  return sum;
+}
+
+}  // namespace
+
 Result<Fork> with_gpus(Fork fork, std::string_view more) {
+  if (const std::size_t all = fork.platform->gpus() + gpus_named(more);
+      all > kMostForkGpus && all > fork.platform->gpus())
+    return invalid("'{}' makes a fleet of {} GPUs: a question about the future takes {} at most", more, all,
+                   kMostForkGpus);
   SMARTMIG_TRY(Platform larger,
                Platform::parse(fmt::format("{},{}", fork.platform->spec(), more), fork.platform->power_spec()));
   if (fork.platform->gpus() >= larger.gpus()) return invalid("'{}' adds no GPU", more);

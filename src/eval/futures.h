@@ -68,7 +68,10 @@ struct ForkFacts {
 Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts = {});
 // A job that comes now. kInvalid: it fits no slice.
 Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::string name, ForkFacts facts = {});
-// "1xa100-40gb" beside the GPUs that are there, whole and idle.
+// GPUs of a fork with more of them: what a question may cost the machine that answers it.
+inline constexpr std::size_t kMostForkGpus = 1024;
+// "1xa100-40gb" beside the GPUs that are there, whole and idle. kInvalid: what cannot be read, or more than
+// kMostForkGpus together.
 Result<Fork> with_gpus(Fork fork, std::string_view more);
 
 // Makes the policy of a future; called once per future, for the fork's platform.

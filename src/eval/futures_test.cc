@@ -158,6 +158,11 @@ TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
   const EnergyPrices prices{0.3, 10};
   EXPECT_DOUBLE_EQ(as_is->cost(prices), as_is->energy_j / 3.6e6 * 0.3 + as_is->late_s / 3600 * 10);
   EXPECT_FALSE(bool(with_gpus(now, "many")));
+  for (const char* more : {"990000xa100-40gb", "600xa100-40gb,600xa100-40gb", "1025xa30-24gb"}) {
+    const auto refused = with_gpus(now, more);
+    ASSERT_FALSE(bool(refused)) << more;
+    EXPECT_NE(refused.error().what.find("takes 1024 at most"), std::string::npos) << refused.error().what;
+  }
   Job huge = extra;
   huge.mem_mib = 1 << 30;
   EXPECT_FALSE(bool(with_job(now, huge, "", "huge")));

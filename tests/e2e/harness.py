@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -52,21 +53,25 @@ class UnixConnection(http.client.HTTPConnection):
             self.sock.connect(self.path)
 
 
+acting = threading.RLock()  # the identity is the whole process's: one thread at a time
+
+
 @contextlib.contextmanager
 def acting_as(uid, gid):
-    if uid == os.geteuid():
-        yield
-        return
-    groups = os.getgroups()
-    os.setgroups([])
-    os.setegid(gid)
-    os.seteuid(uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-        os.setgroups(groups)
+    with acting:
+        if uid == os.geteuid():
+            yield
+            return
+        groups = os.getgroups()
+        os.setgroups([])
+        os.setegid(gid)
+        os.seteuid(uid)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
 
 
 class Answer:

@@ -10,8 +10,6 @@ import ssl
 import stat
 import subprocess
 import sys
-import threading
-import time
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 import harness
@@ -262,105 +260,6 @@ def paths_are_opened_with_the_users_rights(build):
             equal(file.read(), "precious\n", roots)
 
 
-def requests_are_bounded(build):
-    with running(build) as s:
-        root, anna, ben = s.client(), s.client(*NOBODY), s.client(*DAEMON)
-        results = {}
-
-        def dripping(name, first, piece, pause):
-            began = time.monotonic()
-            try:
-                results[name] = (drip(s.socket, first, piece, pause), time.monotonic() - began)
-            except OSError as problem:
-                results[name] = (repr(problem), time.monotonic() - began)
-
-        head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        slow = [threading.Thread(target=dripping, args=a) for a in (
-            ("headers", b"GET /v1/status HTTP/1.1\r\nX: ", b"a", 0.3),
-            ("body", head + b"Content-Length: 1000\r\n\r\n", b" ", 0.3),
-            ("chunks", head + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", 0.3),
-            ("silence", b"", b"", 0.3))]
-        for thread in slow:
-            thread.start()
-
-        big = b'{"command":["true"],"name":"' + b"x" * 5_000_000 + b'"}'
-        began = time.monotonic()
-        equal(anna.post("/v1/jobs", big).status, 413, "5 MB")
-        announced = head + b"Content-Length: 5000000\r\n\r\n"
-        check(b" 413 " in harness.raw(s.socket, announced, *NOBODY, wait_for_end=False), "5 MB announced")
-        chunked = head + b"Transfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b" " * 65536 + b"\r\n") * 100
-        check(b" 413 " in harness.raw(s.socket, chunked + b"0\r\n\r\n", *NOBODY, wait_for_end=False), "6.5 MB in chunks")
-        got = harness.raw(s.socket, b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
-                          wait_for_end=False)
-        check(b" 431 " in got or b" 400 " in got, f"100 KB of headers: {got[:80]}")
-        got = harness.raw(s.socket, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                          wait_for_end=False)
-        check(got[9:12] in (b"404", b"414", b"431", b"400"), f"a path of 100 KB: {got[:80]}")
-        check(time.monotonic() - began < 10, "the large ones took longer than 10 s")
-        many = {"jobs": [{"command": ["true"]}] * 3, "x": 1}
-        for words, body in (("no JSON", b"{"), ("an array", b"[]"), ("a text", b'"x"'), ("null", b"null"), ("empty", b""),
-                            ("depth", b'{"a":' * 5000 + b"1" + b"}" * 5000), ("bytes", b"\xff\xfe\x00"),
-                            ("no command", b"{}"), ("an empty one", b'{"command":[]}'), ("a number", b'{"command":7}'),
-                            ("numbers", b'{"command":[7]}'), ("zero", b'{"command":["a\\u0000b"]}'),
-                            ("huge", b'{"command":["true"],"mem_mib":1e999}'), ("nan", b'{"command":["true"],"cpus":NaN}'),
-                            ("a relative directory", b'{"command":["true"],"directory":"x"}'),
-                            ("a negative time", b'{"command":["true"],"time_limit_s":-1}'),
-                            ("an endless one", b'{"command":["true"],"deadline_at":1e300}'),
-                            ("no such slice", b'{"command":["true"],"mem_mib":99999999}'),
-                            ("its own child", b'{"command":["true"],"dependencies":["afterok:999999"]}'),
-                            ("a list and more", str(many).replace("'", '"').encode()), ("no jobs", b'{"jobs":[]}'),
-                            ("no job", b'{"jobs":[{"command":["true"]},{}]}')):
-            answer = anna.post("/v1/jobs", body)
-            check(answer.status in (400, 404, 409), f"{words}: {answer}")
-            check(answer.json["error"]["message"], words)
-        equal(root.get("/v1/jobs").json["jobs"], [], "jobs accepted from malformed requests")
-        for line in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00",
-                     b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
-                     b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
-                     b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}    ",
-                     head + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFFF\r\n"):
-            got = harness.raw(s.socket, line, *NOBODY, timeout=2, wait_for_end=False)
-            check(not got or got.startswith(b"HTTP/1.1 4") or got.startswith(b"HTTP/1.0 4") or b" 5" in got[8:12],
-                  f"{line[:60]}: {got[:80]}")
-        # One user's connections leave room for the others.
-        held = []
-        try:
-            for _ in range(140):
-                one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                with harness.acting_as(*NOBODY):
-                    one.connect(s.socket)
-                held.append(one)
-            until(lambda: ben.get("/v1/status").status == 200, "another user is answered", 5)
-            equal(root.get("/healthz").status, 200, "root is answered")
-        finally:
-            for one in held:
-                one.close()
-        until(lambda: anna.get("/v1/status").status == 200, "the user with all those connections is answered again", 5)
-        for thread in slow:
-            thread.join()
-        for name, (answer, took) in sorted(results.items()):
-            check(took < 45, f"a client that drips {name} was borne for {took:.0f} s")
-            check(name == "silence" or b"408" in answer or answer == b"", f"the end of {name}: {answer!r}")
-        equal(anna.wait(anna.sh("true"))["state"], "done", "a job after all that")
-
-
-def drip(path, first, piece, pause):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.connect(path)
-        s.settimeout(pause)
-        s.sendall(first)
-        end = time.monotonic() + 50
-        while time.monotonic() < end:
-            try:
-                return s.recv(4096)
-            except socket.timeout:
-                try:
-                    s.sendall(piece)
-                except OSError:
-                    return b""
-        return b"still open"
-
-
 def pages_in_a_browser_are_refused(build):
     with running(build) as s:
         anna = s.client(*NOBODY)
@@ -594,4 +493,4 @@ if __name__ == "__main__":
     harness.main([a_users_job_is_theirs, what_is_for_the_operator, jobs_run_as_their_submitter,
                   nobody_can_submit_as_another, paths_are_opened_with_the_users_rights, pages_in_a_browser_are_refused,
                   paths_lead_nowhere_else, emulated_gpus_serve_all_users, device_nodes_are_fenced,
-                  tcp_needs_token_and_tls, a_users_own_daemon, requests_are_bounded], "security")
+                  tcp_needs_token_and_tls, a_users_own_daemon], "security")

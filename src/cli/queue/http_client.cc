@@ -186,7 +186,11 @@ Result<ClientTarget> HttpClient::target(const std::string& socket, const std::st
     struct stat file {};
     const std::string of_machine = "/run/smartmig/smartmig.sock";
     const bool own = ::lstat(found.socket.c_str(), &file) == 0;
-    const bool strange = own && file.st_uid != 0 && file.st_uid != ::geteuid();
+    const auto is_strange = [](const struct stat& entry) { return entry.st_uid != 0 && entry.st_uid != ::geteuid(); };
+    bool strange = own && is_strange(file);
+    // Whose directory it is could put another socket in its place.
+    const std::string parent = found.socket.substr(0, found.socket.rfind('/'));
+    if (own && ::lstat(parent.c_str(), &file) == 0) strange |= is_strange(file);
     // Who squats there does not keep anyone from the machine's daemon.
     if ((!own || strange) && ::lstat(of_machine.c_str(), &file) == 0 && file.st_uid == 0)
       found.socket = of_machine;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "live/gpu/controller_lock.h"
 #include "live/gpu/doctor.h"
 #include "live/gpu/intent.h"
@@ -85,6 +86,33 @@ TEST(ControllerLockTest, SecondOneHearsWhoHasIt) {
   EXPECT_EQ(second.error().code, Error::kBusy);
   EXPECT_NE(second.error().what.find(std::to_string(::getpid())), std::string::npos) << second.error().what;
   EXPECT_TRUE(ControllerLock::take(dir.path(), {"GPU-c"})) << "a failed attempt keeps nothing";
+}
+
+TEST(ControllerLockTest, NamesTheRealHolderWhateverTheFileSays) {
+  const TempDir dir;
+  const auto first = ControllerLock::take(dir.path(), {"GPU-a"});
+  ASSERT_TRUE(first);
+  dir.file("GPU-a.lock", "4194999\n");
+  const auto second = ControllerLock::take(dir.path(), {"GPU-a"});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().what.find("4194999"), std::string::npos) << second.error().what;
+  EXPECT_NE(second.error().what.find(fmt::format("pid {} (", ::getpid())), std::string::npos) << second.error().what;
+}
+
+TEST(ControllerLockTest, FollowsNoLinkAndLeavesNothingForOthersToLock) {
+  const TempDir dir;
+  const std::string victim = dir.file("victim", "precious\n"), locks = dir.path() + "/locks";
+  dir.link("locks/GPU-a.lock", victim);
+  const auto refused = ControllerLock::take(locks, {"GPU-a"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Error::kNoPermission);
+  EXPECT_EQ(refused.error().what, locks + "/GPU-a.lock is a link: remove it");
+  EXPECT_EQ(read_file(victim).value(), "precious\n");
+  ASSERT_TRUE(ControllerLock::take(locks, {"GPU-b"}));
+  EXPECT_EQ(std::filesystem::status(locks + "/GPU-b.lock").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  dir.link("elsewhere", locks);
+  EXPECT_EQ(ControllerLock::take(dir.path() + "/elsewhere", {"GPU-b"}).error().code, Error::kNoPermission);
 }
 
 const Finding* find(const std::vector<Finding>& all, const std::string& check) {

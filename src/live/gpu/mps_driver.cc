@@ -83,6 +83,8 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
     SMARTMIG_TRY(driver->like_, Catalog::builtin().find(driver->options_.like));
   }
   if (driver->options_.state_dir.empty()) return invalid("the mps driver needs a state directory for its books");
+  // Jobs of all users pass through it to the pipes.
+  SMARTMIG_TRY(const OwnDirectory pipes, OwnDirectory::open(driver->options_.pipe_root, 0755));
   SMARTMIG_TRY(const auto list, driver->boards_->inventory());
   for (const GpuBoard& board : list)
     driver->controls_.emplace_back(driver->options_.control, driver->options_.pipe_root, board.uuid,

@@ -41,12 +41,14 @@ std::string program_path(const JobSpec& spec) {
   namespace fs = std::filesystem;
   const std::string& name = spec.command.front();
   if (name.find('/') != name.npos) return (fs::path(spec.directory) / name).string();
-  std::string search = "/usr/local/bin:/usr/bin:/bin";
-  for (const std::string& entry : spec.environment)
-    if (entry.starts_with("PATH=")) search = entry.substr(5);
-  for (const std::string_view place : split(search, ':')) {
+  std::string_view search = search_path(spec);
+  for (int i = 0; i < kMostPlaces; ++i) {
+    const auto end = search.find(':');
+    const std::string_view place = search.substr(0, end);
     const std::string path = (fs::path(spec.directory) / place / name).string();
     if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) return path;
+    if (end == search.npos) break;
+    search.remove_prefix(end + 1);
   }
   return {};
 }

@@ -12,6 +12,8 @@
 namespace smartmig {
 namespace {
 
+// Of Linux: MAX_ARG_STRLEN with its zero byte, and a quarter of a stack of 8 MiB, less what the daemon adds itself.
+constexpr std::size_t kLongestString = (128u << 10) - 1, kMostLaunched = (2u << 20) - (64u << 10);
 constexpr std::size_t kMaxArguments = 65'536, kMaxBytes = 4u << 20;  // of command, environment and script, each
 constexpr std::size_t kMaxTasks = 10'000, kMaxDependencies = 1'000, kMaxName = 255, kMaxPath = 4'095;
 
@@ -255,6 +257,43 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   spec.array_limit = in.integer("array_limit", 0, INT32_MAX, 0);
   if (in.error) return *in.error;
   return spec;
+}
+
+std::string launch_json(const JobSpec& spec) {
+  if (spec.environment.empty() && spec.script.empty()) return {};
+  Json out = {{"environment", spec.environment}};
+  if (!spec.script.empty()) out["script"] = spec.script;
+  return json_dump(out);
+}
+
+Result<Ok> take_launch(JobSpec& spec, std::string_view launch) {
+  if (launch.empty()) return Ok{};
+  SMARTMIG_TRY(const Json json, parse_json("the launch", launch));
+  SMARTMIG_TRY(JsonObject object, JsonObject::open(json, "the launch", "", {"environment", "script"}));
+  SpecReader in(std::move(object));
+  spec.environment = in.texts("environment", kMaxArguments);
+  if (const Json* script = in.find("script")) spec.script = in.text_of("script", *script, kMaxBytes, true);
+  if (in.error) return *in.error;
+  return Ok{};
+}
+
+Result<Ok> can_be_executed(const JobSpec& spec) {
+  std::size_t sum = 0;
+  for (const auto* list : {&spec.command, &spec.environment})
+    for (const std::string& text : *list) {
+      sum += text.size() + 1 + sizeof(char*);
+      if (text.size() <= kLongestString) continue;
+      if (list == &spec.command)
+        return invalid("an argument has {} bytes, and a program takes {} at most in one: put it into a file",
+                       text.size(), kLongestString);
+      return invalid(
+          "the variable {} has {} bytes, and a program takes {} at most in one: unset it, or --export others",
+          text.substr(0, std::min<std::size_t>(60, text.find('='))), text.size(), kLongestString);
+    }
+  if (sum > kMostLaunched)
+    return invalid("command and environment have {} bytes, and a program takes {} at most: --export fewer variables",
+                   sum, kMostLaunched);
+  return Ok{};
 }
 
 std::string to_json(const JobSpec& spec, bool with_environment) {

@@ -68,6 +68,11 @@ struct JobSpec {
 
 // One line. `environment` may be left out of what is shown to people.
 std::string to_json(const JobSpec& spec, bool with_environment = true);
+// Environment and script, one line; empty: it has neither. The other way round, into a spec without them.
+std::string launch_json(const JobSpec& spec);
+Result<Ok> take_launch(JobSpec& spec, std::string_view launch);
+// What execve refuses: a string of more than 128 KiB, or too many bytes of command and environment together. kInvalid.
+Result<Ok> can_be_executed(const JobSpec& spec);
 // Strict: an unknown key, a wrong type, a value out of range is an error that names the key. The command, directory and
 // sizes are checked; whether the fleet can run it is not.
 Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now);  // `now`: what deadline_s counts from

@@ -1,5 +1,7 @@
 #include "live/jobs/origin_file.h"
 
+#include <unistd.h>
+
 #include "base/file.h"
 #include "base/json.h"
 
@@ -8,11 +10,25 @@ namespace {
 
 std::string origin_path(const std::string& directory) { return directory + "/origin"; }
 
+std::string launch_path(const std::string& directory) { return directory + "/launch"; }
+
 }  // namespace
 
+Result<Ok> note_launch(const std::string& directory, const JobSpec& spec, const std::string& like) {
+  const std::string path = launch_path(directory);
+  if (!like.empty() && ::link(launch_path(like).c_str(), path.c_str()) == 0) return Ok{};
+  const std::string text = launch_json(spec);
+  if (text.empty()) return Ok{};
+  return write_file(path, text);
+}
+
 Result<Ok> note_origin(const std::string& directory, const Launch& launch) {
-  const Json origin = {{"uid", launch.uid},       {"gid", launch.gid},   {"user", launch.user},
-                       {"device", launch.device}, {"held", launch.hold}, {"spec", to_json(launch.spec)}};
+  JobSpec spec = launch.spec;
+  const bool more = !spec.environment.empty() || !spec.script.empty();
+  spec.environment = {};
+  spec.script = {};
+  const Json origin = {{"uid", launch.uid},   {"gid", launch.gid}, {"user", launch.user},  {"device", launch.device},
+                       {"held", launch.hold}, {"launch", more},    {"spec", to_json(spec)}};
   return write_file(origin_path(directory), json_dump(origin));
 }
 
@@ -28,6 +44,10 @@ std::optional<AttemptOrigin> read_origin(const std::string& directory) {
   if (!uid || !gid || !user || !device || !spec) return std::nullopt;
   auto parsed = parse_job_spec(*spec, UnixTime{});
   if (!parsed) return std::nullopt;
+  if (json->contains("launch") && (*json)["launch"] == true) {
+    const auto more = read_file(launch_path(directory));
+    if (!more || !take_launch(*parsed, *more)) return std::nullopt;
+  }
   const bool held = json->contains("held") && (*json)["held"] == true;
   return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device, held};
 }

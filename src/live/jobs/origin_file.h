@@ -8,6 +8,9 @@
 namespace smartmig {
 
 Result<Ok> note_origin(const std::string& directory, const Launch& launch);
+// Environment and script, in a file of their own beside it, written before it: a link to that of another attempt which
+// has the same, `like` (its directory; empty: none), as long as that is there.
+Result<Ok> note_launch(const std::string& directory, const JobSpec& spec, const std::string& like);
 std::optional<AttemptOrigin> read_origin(const std::string& directory);  // nothing: none, or not readable
 
 }  // namespace smartmig

@@ -179,6 +179,10 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
     spool_.remove(launch.id);
     return error;
   };
+  const bool again = launch.shared != 0 && launch.shared == noted_.shared;
+  if (const auto noted = note_launch(directory, launch.spec, again ? noted_.directory : ""); !noted)
+    return give_up(noted.error());
+  noted_ = {launch.shared, directory};
   if (const auto noted = note_origin(directory, launch); !noted) return give_up(noted.error());
   const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));

@@ -4,6 +4,9 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "base/file.h"
 #include "support/process_runner_harness.h"
@@ -49,6 +52,34 @@ TEST_F(ProcessRunnerTest, RunsACommandAndReportsItsExit) {
   runner_->forget(1);
   EXPECT_EQ(runner_->log_path({1, 1}), "");
   EXPECT_NE(::stat((options_.spool + "/1").c_str(), &entry), 0);
+}
+
+TEST_F(ProcessRunnerTest, OneEnvironmentIsWrittenOnceForAllThatShareIt) {
+  const auto place = [&](std::uint64_t job) { return fmt::format("{}/{}/1/", options_.spool, job); };
+  const auto file_of = [&](std::uint64_t job) {
+    struct stat file {};
+    EXPECT_EQ(::stat((place(job) + "launch").c_str(), &file), 0) << job;
+    return file.st_ino;
+  };
+  for (std::uint64_t job = 1; job <= 4; ++job) {
+    if (job == 3) runner_->forget(2);  // what the next would be linked to
+    Launch launch = shell(job, "echo $COLOUR");
+    launch.shared = job == 4 ? 4 : 1;
+    launch.spec.environment = {"COLOUR=" + std::string(100'000, job == 4 ? 'b' : 'r'), "PATH=/usr/bin:/bin"};
+    EXPECT_EQ(run(launch).code, 0);
+    EXPECT_LT(std::filesystem::file_size(place(job) + "origin"), 10'000u);
+    if (job == 2) EXPECT_EQ(file_of(1), file_of(2));
+  }
+  EXPECT_NE(file_of(1), file_of(3));
+  EXPECT_NE(file_of(3), file_of(4));
+  const auto left = runner_->left([](std::uint64_t) { return true; });
+  ASSERT_EQ(left.size(), 3u);
+  for (const auto& one : left) {
+    ASSERT_TRUE(one.origin);
+    EXPECT_EQ(one.origin->spec.environment[0], "COLOUR=" + std::string(100'000, one.id.job == 4 ? 'b' : 'r'));
+  }
+  std::filesystem::remove(place(4) + "launch");
+  EXPECT_FALSE(runner_->left([](std::uint64_t job) { return job == 4; })[0].origin) << "not without its environment";
 }
 
 TEST_F(ProcessRunnerTest, StandardErrorGoesToAFileOfItsOwnAndToTheLog) {

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "base/errors.h"
 #include "base/text.h"
@@ -62,17 +64,20 @@ std::string obstacle(const fs::path& path) {
   return path.string();
 }
 
-// Where the program may lie, in the order of the search; one that names a directory lies there alone.
-std::vector<fs::path> candidates(const JobSpec& spec) {
+// Where the program may lie, in the order of the search, until `look` says true; one that names a directory lies there
+// alone. A longer PATH than any search needs is no refusal.
+void each_candidate(const JobSpec& spec, const std::function<bool(const fs::path&)>& look) {
   const fs::path program = spec.command.front();
-  if (program.is_absolute()) return {program};
-  if (spec.command.front().find('/') != std::string::npos) return {fs::path(spec.directory) / program};
-  std::string search = "/usr/local/bin:/usr/bin:/bin";
-  for (const std::string& entry : spec.environment)
-    if (entry.starts_with("PATH=")) search = entry.substr(5);
-  std::vector<fs::path> out;
-  for (const std::string_view place : split(search, ':')) out.push_back(fs::path(spec.directory) / place / program);
-  return out;
+  if (program.is_absolute() || spec.command.front().find('/') != std::string::npos) {
+    look(fs::path(spec.directory) / program);
+    return;
+  }
+  std::string_view search = search_path(spec);
+  for (int i = 0; i < kMostPlaces; ++i) {
+    const auto end = search.find(':');
+    if (look(fs::path(spec.directory) / search.substr(0, end) / program) || end == search.npos) return;
+    search.remove_prefix(end + 1);
+  }
 }
 
 std::string refusal(const JobSpec& spec, std::uint32_t uid) {
@@ -81,12 +86,13 @@ std::string refusal(const JobSpec& spec, std::uint32_t uid) {
         "user {} cannot enter the job's directory {}: {} is closed to them; open it, or submit elsewhere", uid,
         spec.directory, obstacle(spec.directory));
   std::string closed;
-  for (const fs::path& path : candidates(spec)) {
+  bool found = false;
+  each_candidate(spec, [&](const fs::path& path) {
     const int code = refused_by_kernel(path.string());
-    if (code == 0) return {};
     if (code == EACCES && closed.empty()) closed = path.lexically_normal().string();
-  }
-  if (closed.empty()) return {};
+    return found = code == 0;
+  });
+  if (found || closed.empty()) return {};
   return fmt::format(
       "user {} cannot execute {}: {} is closed to them; open it, or put the program where they can reach it", uid,
       closed, obstacle(closed));
@@ -101,6 +107,13 @@ Result<Ok> with_rights_of(std::uint32_t uid, std::uint32_t gid, const std::funct
                }));
   looking.join();
   return Ok{};
+}
+
+std::string_view search_path(const JobSpec& spec) {
+  std::string_view search = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& entry : spec.environment)
+    if (entry.starts_with("PATH=")) search = std::string_view(entry).substr(5);
+  return search;
 }
 
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {

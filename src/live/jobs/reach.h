@@ -8,7 +8,11 @@
 
 namespace smartmig {
 
+inline constexpr int kMostPlaces = 1'000;
+std::string_view search_path(const JobSpec& spec);  // its PATH, else the usual one
+
 // kNoPermission: no; the sentence names the path that cannot be entered and what to do.
+// It looks at kMostPlaces of its PATH at most. The look may take for ever where a file system does not answer.
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid);
 
 // Calls `look` on a thread that sees files as this user does; not at all where those rights cannot be taken. An error:

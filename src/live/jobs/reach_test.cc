@@ -64,6 +64,20 @@ TEST_F(ReachProcess, ThePathIsSearchedAsAtTheStart) {
   EXPECT_EQ(words(), "") << "what is not there may come";
 }
 
+TEST_F(ReachProcess, OnlySoManyPlacesOfAPathAreLookedAt) {
+  spec_.command = {"program"};
+  spec_.directory = "/" + std::string(4000, 'd');
+  std::string path = "PATH=";
+  for (int i = 0; i < kMostPlaces; ++i) path += "x:";
+  spec_.environment = {path + dir_.path() + "/open"};
+  ::chmod((dir_.path() + "/open").c_str(), 0700);
+  EXPECT_EQ(words(), "") << "it may be anywhere behind them";
+  spec_.environment = {"PATH=x:" + dir_.path() + "/open"};
+  EXPECT_NE(words(), "");
+  spec_.environment = {"PATH=" + std::string(100'000, ':')};
+  EXPECT_EQ(words(), "");
+}
+
 TEST_F(ReachProcess, TheAskingThreadKeepsItsRights) {
   ::chmod(spec_.command[0].c_str(), 0700);
   EXPECT_NE(words(), "");

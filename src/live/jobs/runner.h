@@ -23,6 +23,7 @@ struct AttemptId {
 struct Launch {
   AttemptId id;
   JobSpec spec;
+  std::uint64_t shared = 0;  // all with this number have the same environment and script; 0: nobody else has these
   std::uint32_t uid = 0, gid = 0;
   std::string user, home;
   Environment slice;                      // from MigDriver::environment, and SMARTMIG_* / SLURM_* variables
@@ -66,6 +67,7 @@ class JobRunner {
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
   // A job with Launch::hold can be started; an error says why this one cannot, and of files only what its user may see.
+  // On any thread, as can_reach().
   virtual Result<Ok> can_hold(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const {
     return unsupported("jobs without processes have no CUDA call");
   }
@@ -94,7 +96,8 @@ class JobRunner {
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
   virtual void forget(std::uint64_t job) = 0;  // its ended attempts: records and logs may go
-  // Asked before a job is accepted. kNoPermission: this user can never start its program.
+  // Asked before a job is accepted. kNoPermission: this user can never start its program. On any thread: it looks at
+  // paths of the user's.
   virtual Result<Ok> can_reach(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const { return Ok{}; }
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
   // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests, and those in Python what their tensors hold.

@@ -21,16 +21,17 @@ std::string home() {
   std::vector<char> space(16'384);
   if (getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &found) == 0 && found && found->pw_dir[0] == '/')
     return found->pw_dir;
-  return fmt::format("/tmp/smartmig-{}", ::geteuid());
+  return temporary_home();
 }
 
 }  // namespace
 
+std::string temporary_home() { return fmt::format("/tmp/smartmig-{}", ::geteuid()); }
+
 std::string default_socket() {
   if (::geteuid() == 0) return "/run/smartmig/smartmig.sock";
   const std::string runtime = variable("XDG_RUNTIME_DIR");
-  return runtime.empty() ? fmt::format("/tmp/smartmig-{}/smartmig.sock", ::geteuid())
-                         : runtime + "/smartmig/smartmig.sock";
+  return runtime.empty() ? temporary_home() + "/smartmig.sock" : runtime + "/smartmig/smartmig.sock";
 }
 
 std::string default_state_dir() {

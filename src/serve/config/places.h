@@ -8,6 +8,8 @@ namespace smartmig {
 inline constexpr const char* kStoreFile = "queue.db";  // in the state directory
 inline constexpr const char* kPowerFitFile = "power-fit.json";
 
+// Where a user without a runtime directory or a home is at home: /tmp/smartmig-UID. Others may have made it.
+std::string temporary_home();
 // /run/smartmig/smartmig.sock for root, else $XDG_RUNTIME_DIR/smartmig/smartmig.sock, else
 // /tmp/smartmig-UID/smartmig.sock
 std::string default_socket();

@@ -62,6 +62,7 @@ struct Settings {
 
   struct Limits {
     int user_slices = 0, user_queued = 10'000;  // 0: no limit
+    int user_store_mib = 256;                   // of live jobs; the same again of ended ones. 0: no limit
     int queue = 100'000, window = 512;
     std::map<std::string, int> priorities;  // the table `priorities`: user name -> added to the priority of their jobs
     bool operator==(const Limits&) const = default;

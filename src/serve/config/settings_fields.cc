@@ -220,6 +220,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
       whole("limits.user_slices", "compute slices one user may hold at a time; 0: no limit", c.limits.user_slices, 0,
             1'000'000),
       whole("limits.user_queued", "jobs one user may have waiting; 0: no limit", c.limits.user_queued, 0, 10'000'000),
+      whole("limits.user_store",
+            "MiB that the jobs of one user may take in the store: commands, environments, scripts; of ended jobs the "
+            "oldest environments go above it; 0: no limit",
+            c.limits.user_store_mib, 0, 1'000'000),
       whole("limits.queue", "jobs that may wait in all; more are refused", c.limits.queue, 1, 10'000'000),
       fixed(whole("limits.window", "waiting jobs that a decision looks at, the most urgent ones", c.limits.window, 1,
                   1'000'000)),

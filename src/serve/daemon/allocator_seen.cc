@@ -37,12 +37,14 @@ AllocatorFamily allocator_of(std::string_view libraries, const std::vector<std::
   return loaded("libcuda.so") || loaded("libcudart") ? AllocatorFamily::kPlain : AllocatorFamily::kUnknown;
 }
 
-AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids,
-                                       const std::vector<std::string>& environment) {
+AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids) {
   std::string all;
+  std::vector<std::string> environment;
   for (std::size_t i = 0; i < pids.size() && i < kMostProcesses; ++i) {
     std::ifstream maps(fmt::format("/proc/{}/maps", pids[i]));
     all.append(std::istreambuf_iterator<char>(maps), {});
+    std::ifstream variables(fmt::format("/proc/{}/environ", pids[i]));
+    for (std::string one; std::getline(variables, one, '\0');) environment.push_back(std::move(one));
   }
   return allocator_of(all, environment);
 }

@@ -12,7 +12,6 @@ namespace smartmig {
 // `libraries`: as /proc/PID/maps lists them. kUnknown: nothing of CUDA is among them.
 AllocatorFamily allocator_of(std::string_view libraries, const std::vector<std::string>& environment);
 // Of running processes, as far as they may be read.
-AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids,
-                                       const std::vector<std::string>& environment);
+AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids);
 
 }  // namespace smartmig

@@ -20,7 +20,7 @@ TEST(AllocatorSeen, ByLibrariesAndEnvironment) {
 }
 
 TEST(AllocatorSeen, OfThisProcessNothingIsSeen) {
-  EXPECT_EQ(allocator_of_processes({std::uint32_t(getpid()), 0}, {}), AllocatorFamily::kUnknown);
+  EXPECT_EQ(allocator_of_processes({std::uint32_t(getpid()), 0}), AllocatorFamily::kUnknown);
 }
 
 }  // namespace

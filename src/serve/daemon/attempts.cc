@@ -114,7 +114,7 @@ void Attempts::carry_out() {
 Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect& effect) {
   const Instance* instance = find_instance(boards_.at(job.place.gpu).board, effect.where);
   if (!instance) return lost_error("GPU {} has no slice {}", job.place.gpu, to_string(job.place.slice));
-  Launch launch = launch_of_job(job);
+  SMARTMIG_TRY(Launch launch, launch_of_job(job, book_));
   SMARTMIG_TRY(Environment slice, boards_.lanes().environment(effect.gpu, *instance, job.owner.uid));
   launch.slice.insert(launch.slice.begin(), slice.begin(), slice.end());
   launch.device = job.place.device;

@@ -47,6 +47,10 @@ class KeyWriter {
 }  // namespace
 
 CommandKey key_of(const std::vector<std::string>& command, std::string_view script) {
+  return key_of(command, script.empty() ? 0 : hash_text(script));
+}
+
+CommandKey key_of(const std::vector<std::string>& command, std::uint64_t script) {
   KeyWriter out;
   std::string& signature = out.key.signature;
   for (std::size_t i = 0; i < command.size(); ++i) {
@@ -65,7 +69,7 @@ CommandKey key_of(const std::vector<std::string>& command, std::string_view scri
       out.word(word);
     }
   }
-  if (!script.empty()) signature += fmt::format(" script:{:016x}", hash_text(script));
+  if (script != 0) signature += fmt::format(" script:{:016x}", script);
   for (char& c : signature)
     if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) >= 127) c = '?';
   if (signature.size() > kLongestSignature) {

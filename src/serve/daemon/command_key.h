@@ -6,6 +6,7 @@
 // it, or a comma-separated list of numbers) reads as '#'. A script's text comes in as a hash. Longer than 200 bytes:
 // cut, and a hash of the whole behind it.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct CommandKey {
 };
 
 CommandKey key_of(const std::vector<std::string>& command, std::string_view script = {});
+CommandKey key_of(const std::vector<std::string>& command, std::uint64_t script);  // hash of its text; 0: none
 std::string signature_of(const std::vector<std::string>& command, std::string_view script = {});
 
 // Commands of one program: what stands before the first option or number, two words at most ("python3 train.py").

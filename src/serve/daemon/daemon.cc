@@ -53,6 +53,7 @@ void Daemon::follow_clock() {
   const Time by = world_.clock.take_step();
   if (by == Time{0}) return;
   state_->clock_stepped(by);
+  jobs_.unfolding().clock_stepped(by);
   visible_.clock_stepped(by);
   attempts_.clock_stepped(by);
   prelaunches_.clock_stepped(by);
@@ -94,8 +95,10 @@ void Daemon::gather() {
     }
     session.tell_overrun(id);  // of a slice out of service, too (slice_quarantine.h)
   }
+  lifecycle_.go_on();
   lifecycle_.release_due();
   reservations_.begin_and_end_due();
+  jobs_.unfold();
   requests_.carry_out();
   reports_.sample_when_due();
 }
@@ -106,18 +109,22 @@ bool Daemon::commit() {
       session.journal().take(), [this] { return state_->boards.meter().state(); }, now(),
       [&](QueueId unaccepted) {
         attempts_.forget(unaccepted);
+        jobs_.unaccepted(*state_->book.find(unaccepted));
         session.withdraw(unaccepted);
       });
-  if (stored) requests_.stored(session.journal().position());
+  if (stored) {
+    jobs_.unfolding().accepted();
+    requests_.stored(session.journal().position());
+  }
   return stored;
 }
 
 UnixTime Daemon::next_due() const {
   if (suspensions_.to_tell() > 0 || attempts_.undone() || reports_.to_believe()) return now();
+  if (!jobs_.unfolding().empty() && state_->book.disk_trouble().empty()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
-                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_begin(),
-                   reservations_.next_due(), prelaunches_.next_due(),
-                   short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(), reservations_.next_due(),
+                   prelaunches_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.

@@ -8,6 +8,7 @@
 #include "live/durable_file.h"
 #include "live/jobs/in_process_runner.h"
 #include "live/jobs/process_runner.h"
+#include "live/own_directory.h"
 #include "model/site_tables.h"
 #include "serve/config/places.h"
 #include "serve/daemon/gpu_access.h"
@@ -40,7 +41,13 @@ Result<std::unique_ptr<DaemonHost>> DaemonHost::open(DaemonHostOptions options) 
   SMARTMIG_RETURN_IF_ERROR(check_settings(settings));
   SMARTMIG_RETURN_IF_ERROR(use_tables(settings.places));
   host->state_dir_ = settings.places.state_dir.empty() ? default_state_dir() : settings.places.state_dir;
-  SMARTMIG_RETURN_IF_ERROR(make_directories(host->state_dir_));
+  if (host->state_dir_.starts_with(temporary_home() + "/")) {
+    SMARTMIG_TRY(const OwnDirectory home, OwnDirectory::open(temporary_home(), 0755));
+  }
+  {
+    SMARTMIG_TRY(const OwnDirectory state,
+                 OwnDirectory::open(host->state_dir_, 0755));  // emulated GPUs serve everybody
+  }
   SMARTMIG_TRY(host->lock_, ControllerLock::take(host->state_dir_, {"queue"}));
   if (!host->options_.in_process && !host->options_.new_queue)
     SMARTMIG_RETURN_IF_ERROR(check_store_is_there(host->state_dir_ + "/" + kStoreFile, host->state_dir_ + "/spool"));

@@ -65,12 +65,20 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonWorld world, Settings setting
   const bool older = !start.trouble.empty() || (restored != start.values.end() && !restored->second.empty());
   SMARTMIG_RETURN_IF_ERROR(reconcile(world.runner, *daemon->state_, start.last_job, older));
   end_damaged(*daemon->state_);
+  if (const auto unfolding = start.values.find("unfolding"); unfolding != start.values.end()) {
+    if (const auto loaded = daemon->jobs_.unfolding().load(unfolding->second); !loaded) {
+      note_damaged(*daemon->state_, {"value unfolding", loaded.error().what, unfolding->second});
+      daemon->state_->book.pending().set_value("unfolding", "");
+    }
+    daemon->jobs_.unfolding().clock_stepped(daemon->state_->stepped_while_down);
+  }
   SMARTMIG_RETURN_IF_ERROR(find_running(world.runner, *daemon->state_, daemon->attempts_, daemon->ends_,
                                         daemon->suspensions_, daemon->lifecycle_));
   return daemon;
 }
 
 Result<Ok> Daemon::apply_settings() {
+  world_.store.keep_launches(std::uint64_t(state_->settings.limits.user_store_mib) << 20);
   SMARTMIG_RETURN_IF_ERROR(upkeep_.open_mapping());
   return decisions_.make_policies();
 }

@@ -10,6 +10,8 @@
 namespace smartmig {
 namespace {
 
+constexpr std::size_t kMostSpecs = 1'000;  // what one look at all of them costs the owner
+
 std::string settings_words(const std::string& policy, double cap_w) {
   return fmt::format("{} decides, {}, until the configuration is read again", policy,
                      cap_w > 0 ? fmt::format("under a cap of {:.0f} W", cap_w) : "without a power cap");
@@ -77,89 +79,135 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
   if (body.is_object() && body.contains("jobs")) {
     if (!body["jobs"].is_array() || body["jobs"].empty() || body.size() != 1)
       return invalid("the body is a job, or {{\"jobs\": [job, ...]}} with one job at least");
+    if (body["jobs"].size() > kMostSpecs)
+      return invalid("{} jobs in one request are more than {}: send several requests, or an array", body["jobs"].size(),
+                     kMostSpecs);
     for (const Json& one : body["jobs"]) SMARTMIG_RETURN_IF_ERROR(add(one));
   } else {
     SMARTMIG_RETURN_IF_ERROR(add(body));
   }
-  return ask<Json>(
-      [&](Daemon& d) -> Result<Json> {
-        std::vector<std::string> warnings;
-        SMARTMIG_TRY(const auto ids, d.jobs().submit(caller, std::move(specs), warnings));
-        Json jobs = Json::array();
-        for (const QueueId id : ids)
-          if (const auto at = d.live_jobs().find(QueueId(id)); at != d.live_jobs().end())
-            jobs.push_back(shown_to(caller, d, at->second));
-        return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
-      },
-      true);
+  std::vector<std::string> not_held, warnings;
+  SMARTMIG_RETURN_IF_ERROR(look_at_paths(caller, specs, not_held));
+  Json jobs = Json::array();
+  std::size_t shown = 0;
+  const auto show = [&](Daemon& d, QueueId id) {
+    if (const auto at = d.live_jobs().find(id); at != d.live_jobs().end())
+      jobs.push_back(shown_to(caller, d, at->second));
+  };
+  SMARTMIG_TRY(const std::vector<QueueId> ids,
+               ask<std::vector<QueueId>>(
+                   [&](Daemon& d) -> Result<std::vector<QueueId>> {
+                     const SliceOfTime slice;
+                     SMARTMIG_TRY(auto made, d.jobs().submit(caller, std::move(specs), warnings, not_held));
+                     for (; shown < made.size() && !slice.over(); ++shown) show(d, made[shown]);
+                     return made;
+                   },
+                   true));
+  // They are accepted: what goes wrong here is no refusal. Tasks of large arrays are still entering the queue.
+  for (bool more = shown < ids.size(); more;) {
+    const auto gone_on = ask<bool>([&](Daemon& d) -> Result<bool> {
+      const SliceOfTime slice;
+      for (; shown < ids.size() && !slice.over(); ++shown) {
+        if (d.jobs().unfolding().has(ids[shown])) return d.state().book.disk_trouble().empty();
+        show(d, ids[shown]);
+      }
+      return shown < ids.size();
+    });
+    more = gone_on && *gone_on;
+  }
+  return Json{{"ids", ids}, {"jobs", std::move(jobs)}, {"warnings", warnings}};
+}
+
+Result<Ok> DaemonService::look_at_paths(const Caller& caller, const std::vector<JobSpec>& specs,
+                                        std::vector<std::string>& not_held) {
+  const JobRunner& runner = daemon_.world().runner;
+  const std::string what = specs.size() == 1 ? fmt::format("{} or a directory of its PATH", specs[0].directory)
+                                             : "a directory of these jobs";
+  SMARTMIG_TRY(PathLooks::Seen seen, paths_.at(caller.uid, what, [&runner, specs, uid = caller.uid, gid = caller.gid] {
+    PathLooks::Seen out;
+    for (const JobSpec& spec : specs) {
+      if (auto can = runner.can_reach(spec, uid, gid); !can) out.reachable = std::move(can);
+      if (!out.reachable) break;
+      const auto can = spec.prelaunch.value_or(true) ? runner.can_hold(spec, uid, gid) : Result<Ok>(Ok{});
+      out.not_held.push_back(can ? "" : can.error().what);
+    }
+    return out;
+  }));
+  not_held = std::move(seen.not_held);
+  return std::move(seen.reachable);
+}
+
+Result<Json> DaemonService::live_jobs(const Caller& caller, const JobQuery& query, std::size_t most) {
+  Json out = Json::array();
+  for (std::optional<std::uint64_t> after = query.after; after;) {
+    SMARTMIG_TRY(after, ask<std::optional<std::uint64_t>>([&](Daemon& d) -> Result<std::optional<std::uint64_t>> {
+                   const SliceOfTime slice;
+                   for (auto at = d.live_jobs().upper_bound(QueueId(*after)); at != d.live_jobs().end(); ++at) {
+                     const JobRecord& job = at->second;
+                     if (query.uid && *query.uid != job.owner.uid) continue;
+                     if (!query.state.empty() && query.state != "active" && query.state != name_of(job.status))
+                       continue;
+                     out.push_back(shown_to(caller, d, job));
+                     if (out.size() == most) break;
+                     if (slice.over()) return std::optional(number(at->first));
+                   }
+                   return std::optional<std::uint64_t>();
+                 }));
+  }
+  return out;
 }
 
 Result<Json> DaemonService::jobs(const Caller& caller, const JobQuery& query) {
   const std::size_t limit = std::size_t(std::max(1, query.limit));
   const bool live = query.state != "final" && query.state != "done" && query.state != "failed" &&
                     query.state != "cancelled" && query.state != "timed_out";
-  if (live) {
-    SMARTMIG_TRY(Json found, ask<Json>([&](Daemon& d) -> Result<Json> {
-                   Json out = Json::array();
-                   for (auto at = d.live_jobs().upper_bound(QueueId(query.after)); at != d.live_jobs().end(); ++at) {
-                     const JobRecord& job = at->second;
-                     if (query.uid && *query.uid != job.owner.uid) continue;
-                     if (!query.state.empty() && query.state != "active" && query.state != name_of(job.status))
-                       continue;
-                     if (out.size() > limit) break;
-                     out.push_back(shown_to(caller, d, job));
-                   }
-                   return out;
-                 }));
-    const bool more = found.size() > limit;
-    if (more) found.erase(found.size() - 1);
-    if (!query.state.empty() || more) return Json{{"jobs", std::move(found)}, {"more", more}};
-    if (query.after == 0 && found.size() < limit) {  // without a state: the live ones, then the newest of the others
-      StoreFind find;
-      find.uid = query.uid;
-      find.final = true;
-      find.newest_first = true;
-      find.limit = int(limit - found.size());
-      SMARTMIG_TRY(const auto rows, store_.find(find));
-      SMARTMIG_TRY(auto records, unstored(query));
-      for (const JobRow& row : rows) {
-        SMARTMIG_TRY(JobRecord stored, from_row(row));
-        records.push_back(std::move(stored));
-      }
-      for (const JobRecord& job : records) {
-        SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown_to(caller, d, job); }));
-        found.push_back(std::move(one));
-      }
-    }
-    return Json{{"jobs", std::move(found)}, {"more", false}};
-  }
+  Json found = Json::array();
   StoreFind find;
   find.uid = query.uid;
   find.final = true;
   find.newest_first = true;
-  find.after = query.after;
-  find.limit = int(limit) + 1;
-  for (int s = 0; s < kJobStatuses; ++s)
-    if (query.state == name_of(JobStatus(s))) find.status = s;
+  if (live) {
+    SMARTMIG_TRY(found, live_jobs(caller, query, limit + 1));
+    const bool more = found.size() > limit;
+    if (more) found.erase(found.size() - 1);
+    // Without a state: the live ones, then the newest of the others.
+    if (!query.state.empty() || more || query.after > 0 || found.size() == limit)
+      return Json{{"jobs", std::move(found)}, {"more", more}};
+    find.limit = int(limit - found.size());
+  } else {
+    find.after = query.after;
+    find.limit = int(limit) + 1;
+    for (int s = 0; s < kJobStatuses; ++s)
+      if (query.state == name_of(JobStatus(s))) find.status = s;
+  }
   SMARTMIG_TRY(const auto rows, store_.find(find));
   SMARTMIG_TRY(std::vector<JobRecord> records, unstored(query));
   for (const JobRow& row : rows) {
-    SMARTMIG_TRY(JobRecord job, from_row(row));
-    if (records.size() < limit) records.push_back(std::move(job));
+    SMARTMIG_TRY(JobRecord stored, from_row(row));
+    if (live || records.size() < limit) records.push_back(std::move(stored));
   }
-  return ask<Json>([&](Daemon& d) -> Result<Json> {
-    Json out = Json::array();
-    for (const JobRecord& job : records) out.push_back(shown_to(caller, d, job));
-    return Json{{"jobs", std::move(out)}, {"more", rows.size() > limit}};
-  });
+  SMARTMIG_RETURN_IF_ERROR(
+      in_slices(records.size(), [&](Daemon& d, std::size_t i) { found.push_back(shown_to(caller, d, records[i])); }));
+  return Json{{"jobs", std::move(found)}, {"more", !live && rows.size() > limit}};
 }
 
 Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
   SMARTMIG_TRY(const JobRecord found, record(id));
-  return ask<Json>([&](Daemon& d) -> Result<Json> {
-    const auto at = d.live_jobs().find(QueueId(id));
-    return shown_to(caller, d, at == d.live_jobs().end() ? found : at->second, true);
-  });
+  SMARTMIG_TRY(Json shown, ask<Json>([&](Daemon& d) -> Result<Json> {
+                 const auto at = d.live_jobs().find(QueueId(id));
+                 return shown_to(caller, d, at == d.live_jobs().end() ? found : at->second, true);
+               }));
+  return with_script(std::move(shown), found);
+}
+
+Result<Json> DaemonService::with_script(Json shown, const JobRecord& job) {
+  if (!shown.contains("spec") || job.launch.script == 0) return shown;
+  SMARTMIG_TRY(const auto kept, store_.launch(job.launch.id));
+  if (!kept) return shown;
+  JobSpec spec;
+  SMARTMIG_RETURN_IF_ERROR(take_launch(spec, *kept));
+  shown["spec"]["script"] = std::move(spec.script);
+  return shown;
 }
 
 Result<Json> DaemonService::cancel(const Caller& caller, std::uint64_t id) {

@@ -3,19 +3,33 @@
 // look at the queue; logs, environments and changes of a job are its owner's and the operator's; GPUs, pauses, reloads
 // and backups are the operator's. Thread rule: any thread.
 #pragma once
+#include <chrono>
+
 #include "serve/daemon/daemon.h"
+#include "serve/daemon/path_looks.h"
 #include "serve/http/service.h"
 
 namespace smartmig {
+
+// What one question may keep the owner's thread from all others.
+class SliceOfTime {
+ public:
+  bool over() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+};
 
 class DaemonService final : public Service {
  public:
   struct Facts {
     std::string version, isolation = "cooperative";
-    std::function<Result<Settings>()> reload;  // reads the configuration again
-    std::optional<std::uint32_t> only_uid;     // whose jobs alone can be run; nothing: everybody's
+    std::function<Result<Settings>()> reload;      // reads the configuration again
+    std::optional<std::uint32_t> only_uid;         // whose jobs alone can be run; nothing: everybody's
+    Time path_patience = std::chrono::seconds(2);  // with a path that a user names
   };
-  DaemonService(Daemon& daemon, Store& store, Facts facts) : daemon_(daemon), store_(store), facts_(std::move(facts)) {}
+  DaemonService(Daemon& daemon, Store& store, Facts facts)
+      : daemon_(daemon), store_(store), facts_(std::move(facts)), paths_(facts_.path_patience) {}
 
   Result<Json> submit(const Caller& caller, const Json& body, std::optional<std::uint32_t> owner) override;
   Result<Json> jobs(const Caller& caller, const JobQuery& query) override;
@@ -56,12 +70,30 @@ class DaemonService final : public Service {
   Result<T> ask(std::function<Result<T>(Daemon&)> work, bool changes = false) {
     return daemon_.ask<T>(std::move(work), changes);
   }
+  // Calls `one` on the owner's thread for each number below `count`, in several questions of some milliseconds: between
+  // them the owner serves others, and what there is may change. An error ends it.
+  Result<Ok> in_slices(std::size_t count, const std::function<void(Daemon&, std::size_t)>& one) {
+    for (std::size_t done = 0; done < count;) {
+      SMARTMIG_TRY(done, ask<std::size_t>([&](Daemon& d) -> Result<std::size_t> {
+                     const SliceOfTime slice;
+                     std::size_t next = done;
+                     do one(d, next++);
+                     while (next < count && !slice.over());
+                     return next;
+                   }));
+    }
+    return Ok{};
+  }
+  Result<Ok> look_at_paths(const Caller& caller, const std::vector<JobSpec>& specs, std::vector<std::string>& not_held);
+  Result<Json> with_script(Json shown, const JobRecord& job);  // where its spec is shown
+  Result<Json> live_jobs(const Caller& caller, const JobQuery& query, std::size_t most);
   Result<JobRecord> record(std::uint64_t id);  // live or from the store
   // Ended jobs that a full disk keeps from the store, the newest first.
   Result<std::vector<JobRecord>> unstored(const JobQuery& query);
   Daemon& daemon_;
   Store& store_;
   Facts facts_;
+  PathLooks paths_;
 };
 
 }  // namespace smartmig

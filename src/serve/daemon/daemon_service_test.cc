@@ -76,7 +76,8 @@ TEST(Daemon, ManyJobsAreCancelledInOneTransaction) {
     spec.dependencies.push_back({Dependency::kAfterOk, first + 1});
   });
   const auto other = q.submit(q.bob, 10);
-  q.daemon().step();
+  do q.daemon().step();
+  while (!q.daemon().jobs().unfolding().empty());
   const auto cancelled = answered<J>(q, [&](DaemonService& s) {
     return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}});
   });
@@ -194,9 +195,12 @@ TEST(Daemon, ARemoteUsersHomeIsThatOfThisMachine) {
     alice.remote = remote;
     const auto made = answered<J>(q, [&](DaemonService& s) { return s.submit(alice, job, std::nullopt); });
     ASSERT_TRUE(made) << made.error().what;
-    const auto kept = q.ended(QueueId((*made)["ids"][0].get<std::uint64_t>())).spec.environment;
-    EXPECT_EQ(kept, remote ? std::vector<std::string>{"LR=1"}
-                           : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
+    const auto launch = q.host->store().launch((*made)["ids"][0].get<std::uint64_t>());
+    ASSERT_TRUE(launch && *launch);
+    JobSpec kept;
+    ASSERT_TRUE(take_launch(kept, **launch));
+    EXPECT_EQ(kept.environment, remote ? std::vector<std::string>{"LR=1"}
+                                       : (std::vector<std::string>{"HOME=/root", "USER=root", "LR=1"}));
   }
 }
 

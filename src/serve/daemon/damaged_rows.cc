@@ -21,6 +21,7 @@ void end_damaged(DaemonState& state) {
                                         {"submitted_us", row.submitted_us},
                                         {"ended_us", row.ended_us},
                                         {"spec", row.spec},
+                                        {"launch", row.launch},
                                         {"state", row.state}})});
     if (state.book.find(QueueId(row.id))) continue;
     JobRecord job;
@@ -33,6 +34,8 @@ void end_damaged(DaemonState& state) {
       job.spec = std::move(*spec);
     else
       job.spec.command = {"unknown"};
+    job.launch.id = row.launch;
+    job.launch.bytes = row.launch_bytes;
     job.spec.dependencies.clear();
     job.reason = "its row in the store was damaged, and is kept there: submit it again";
     job.status.found(JobStatus::kFailed);

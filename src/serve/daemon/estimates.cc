@@ -10,7 +10,10 @@ namespace {
 
 constexpr double kAnotherTime = 0.02;  // less is not worth a new row of the belief
 
-CommandKey job_key(const JobRecord& job) { return key_of(job.spec.command, job.spec.script); }
+CommandKey job_key(const JobRecord& job) {
+  return job.spec.script.empty() ? key_of(job.spec.command, job.launch.script)
+                                 : key_of(job.spec.command, job.spec.script);
+}
 
 // The estimate, on the whole GPU, of a job that takes `told` on so many slices, by the job's own curve. A launch is the same on
 // every size, so time there is a straight line of the estimate, not a multiple; below the launch of its kind it is one.
@@ -33,9 +36,7 @@ MetricsHistogram error_histogram() { return MetricsHistogram({0.02, 0.05, 0.1, 0
 
 }  // namespace
 
-std::string Estimates::program(const JobRecord& job) {
-  return std::string(program_of(signature_of(job.spec.command, job.spec.script)));
-}
+std::string Estimates::program(const JobRecord& job) { return std::string(program_of(job_key(job).signature)); }
 
 ForecastQuestion Estimates::question(std::string_view kind) const {
   return {session_.platform().models()[0].gpu->compute_slices(), kind};
@@ -143,10 +144,11 @@ void Estimates::learn_work(const JobRecord& job, const PastWork& work) {
 
 std::vector<PastWork> Estimates::works_of(const JobRecord& job) const { return history_.works(job_key(job).signature); }
 
-Estimates::Known Estimates::known_of(const std::vector<std::string>& command, std::string_view script,
-                                     std::string_view kind) {
+Estimates::Known Estimates::known_of(const JobRecord& job) { return known_of(job_key(job), job.spec.kind); }
+
+Estimates::Known Estimates::known_of(CommandKey key, std::string_view kind) {
   Known out;
-  out.key = key_of(command, script);
+  out.key = std::move(key);
   out.of = question(kind).of;
   out.forecast = history_.forecast(out.key, question(kind));
   out.last = history_.last_runs(out.key.signature);

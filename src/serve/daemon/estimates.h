@@ -40,7 +40,8 @@ class Estimates {
     int changes = 0, of = 7;
     bool shared_board = false;  // neighbours use the same SMs
   };
-  Known known_of(const std::vector<std::string>& command, std::string_view script, std::string_view kind);
+  Known known_of(const JobRecord& job);
+  Known known_of(CommandKey key, std::string_view kind);
   // |log(took / planned)| of jobs that ended well, by where the estimate came from.
   const std::map<EstimateSource, MetricsHistogram>& errors() const { return errors_; }
 

@@ -1,5 +1,7 @@
 #include "serve/daemon/job_book.h"
 
+#include <algorithm>
+
 #include "base/moved.h"
 #include "serve/daemon/job_json.h"
 
@@ -9,6 +11,13 @@ namespace {
 constexpr std::size_t kMostGone = 20'000;
 
 }  // namespace
+
+std::uint64_t bytes_of(const JobSpec& spec) {
+  std::uint64_t sum = 1024 + spec.directory.size() + spec.submit_directory.size() + spec.output.size() +
+                      spec.error.size() + spec.mem_basis.size() + sizeof(Dependency) * spec.dependencies.size();
+  for (const std::string& argument : spec.command) sum += argument.size() + sizeof(std::string);
+  return sum;
+}
 
 std::vector<JobBook::Damaged> JobBook::load(const StoreStart& start, std::uint64_t last_id) {
   std::vector<Damaged> damaged;
@@ -28,6 +37,8 @@ std::vector<JobBook::Damaged> JobBook::load(const StoreStart& start, std::uint64
 JobRecord& JobBook::enter(JobRecord job) {
   const QueueId id = job.id;
   by_title_[{job.owner.uid, title(job)}].insert(id);
+  job.launch.counted = bytes_of(job.spec);
+  count_bytes(job, true);
   job.version = ++version_;
   return jobs_.emplace(id, std::move(job)).first->second;
 }
@@ -39,7 +50,8 @@ std::optional<std::vector<QueueId>> JobBook::gone_since(std::uint64_t version) c
   return out;
 }
 
-void JobBook::forget_title(const JobRecord& job) {
+void JobBook::leave(const JobRecord& job) {
+  count_bytes(job, false);
   const auto same = by_title_.find({job.owner.uid, title(job)});
   if (same != by_title_.end() && same->second.erase(job.id) > 0 && same->second.empty()) by_title_.erase(same);
 }
@@ -49,14 +61,76 @@ std::vector<QueueId> JobBook::dependents(QueueId id) const {
   return at == dependents_.end() ? std::vector<QueueId>() : at->second;
 }
 
-std::vector<QueueId> JobBook::namesakes(std::uint32_t uid, const std::string& title) const {
-  const auto at = by_title_.find({uid, title});
-  return at == by_title_.end() ? std::vector<QueueId>() : std::vector<QueueId>(at->second.begin(), at->second.end());
+// An environment counts once, with the first and the last of its jobs.
+void JobBook::count_bytes(const JobRecord& job, bool enters) {
+  std::uint64_t bytes = job.launch.counted;
+  if (job.launch.id != 0) {
+    std::size_t& jobs = launches_[job.launch.id];
+    if (!enters) --jobs;
+    if (jobs == 0) bytes += job.launch.bytes;
+    if (enters) ++jobs;
+    if (jobs == 0) launches_.erase(job.launch.id);
+  }
+  std::uint64_t& sum = bytes_[job.owner.uid];
+  sum = enters ? sum + bytes : sum - std::min(sum, bytes);
+  if (sum == 0) bytes_.erase(job.owner.uid);
 }
 
-QueueId JobBook::first_namesake(const JobRecord& job) const {
-  const auto at = by_title_.find({job.owner.uid, title(job)});
-  return at == by_title_.end() ? job.id : *at->second.begin();
+std::uint64_t JobBook::bytes_of_user(std::uint32_t uid) const {
+  const auto at = bytes_.find(uid);
+  return at == bytes_.end() ? 0 : at->second;
+}
+
+void JobBook::store_launch(JobRecord& job) {
+  std::string text = launch_json(job.spec);
+  if (text.empty()) return;
+  job.launch.id = number(job.id);
+  job.launch.bytes = text.size();
+  pending_.launch({number(job.id), job.owner.uid, std::move(text)});
+  job.spec.environment = {};
+  job.spec.script = {};
+}
+
+Result<std::string> JobBook::launch(const JobRecord& job) const {
+  if (job.launch.id == 0) return std::string();
+  SMARTMIG_TRY(auto text, pending_.launch(job.launch.id));
+  if (!text)
+    return not_found("the environment of job {} is not kept any more (limits.user_store): submit it again", job.id);
+  return std::move(*text);
+}
+
+Result<Ok> JobBook::add_launch(const JobRecord& job, JobSpec& spec) {
+  if (job.launch.id == 0) return Ok{};
+  if (parsed_.id != job.launch.id) {
+    SMARTMIG_TRY(const std::string text, launch(job));
+    JobSpec read;
+    SMARTMIG_RETURN_IF_ERROR(take_launch(read, text));
+    parsed_.id = job.launch.id;
+    parsed_.spec = std::move(read);
+  }
+  spec.environment = parsed_.spec.environment;
+  spec.script = parsed_.spec.script;
+  return Ok{};
+}
+
+QueueId JobBook::reserve(std::size_t count) {
+  const QueueId first = next_id();
+  last_id_ = QueueId(number(last_id_) + count);
+  return first;
+}
+
+QueueId JobBook::namesake_before(const JobRecord& job) const {
+  const auto same = by_title_.find({job.owner.uid, title(job)});
+  if (same == by_title_.end()) return kNoId;
+  const auto at = same->second.lower_bound(job.id);
+  return at == same->second.begin() ? kNoId : *std::prev(at);
+}
+
+QueueId JobBook::namesake_after(std::uint32_t uid, const std::string& title, QueueId id) const {
+  const auto same = by_title_.find({uid, title});
+  if (same == by_title_.end()) return kNoId;
+  const auto at = same->second.upper_bound(id);
+  return at == same->second.end() ? kNoId : *at;
 }
 
 JobRecord* JobBook::find(QueueId id) {
@@ -78,10 +152,16 @@ void JobBook::respecified(const JobRecord& job) {
 
 JobRecord& JobBook::accept(JobRecord record) {
   last_id_ = record.id = next_id();
+  store_launch(record);
+  pending_.accepted(record.id);
+  return unfold(std::move(record));
+}
+
+JobRecord& JobBook::unfold(JobRecord record) {
   JobRecord& job = enter(std::move(record));
   for (const Dependency& d : job.spec.dependencies)
     if (jobs_.count(QueueId(d.job))) dependents_[QueueId(d.job)].push_back(job.id);
-  pending_.accepted(job.id);
+  pending_.respecified(job.id);
   waiting_.put(job);
   queue_changed_ = true;
   return job;
@@ -89,6 +169,7 @@ JobRecord& JobBook::accept(JobRecord record) {
 
 JobRecord& JobBook::take_over(JobRecord record) {
   last_id_ = std::max(last_id_, record.id);
+  store_launch(record);
   pending_.accepted(record.id);
   queue_changed_ = true;
   return enter(std::move(record));
@@ -105,7 +186,7 @@ void JobBook::end(JobRecord& job) {
   const QueueId id = job.id;
   waiting_.erase(id);
   if (job.attempt > 0) settling_[id] = job;
-  forget_title(job);
+  leave(job);
   ended_.push_back(std::move(job));
   jobs_.erase(id);
   gone_.emplace_back(++version_, id);
@@ -189,7 +270,7 @@ bool JobBook::commit(std::vector<EventRow> events, const std::function<std::stri
     for (const Dependency& d : job->spec.dependencies)
       if (const auto at = dependents_.find(QueueId(d.job)); at != dependents_.end()) std::erase(at->second, id);
     waiting_.erase(id);
-    forget_title(*job);
+    leave(*job);
     jobs_.erase(id);
     gone_.emplace_back(++version_, id);
   }

@@ -4,9 +4,11 @@
 //   - a job is in live() until end(), which moves it out and writes its last row with the next commit;
 //   - a job waits in the list of each live job that it depends on, and in no other;
 //   - numbers are never given twice, whatever could not be stored;
+//   - no record holds an environment or a script: they are in the store, once for an array;
 //   - an ended job keeps collecting joules (settling) until the sample that covers its end.
 // Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -16,6 +18,9 @@
 #include "serve/daemon/waiting_jobs.h"
 
 namespace smartmig {
+
+// What a job takes in the store and in memory beside environment and script.
+std::uint64_t bytes_of(const JobSpec& spec);
 
 class JobBook {
  public:
@@ -35,19 +40,28 @@ class JobBook {
   void respecified(const JobRecord& job);  // its spec, too
 
   QueueId next_id() const { return QueueId(number(last_id_) + 1); }
-  JobRecord& accept(JobRecord job);      // a new one, with the next number
-  JobRecord& take_over(JobRecord job);   // one that is new here and has its number already
-  JobRecord& bring_back(JobRecord job);  // one that had ended
-  void end(JobRecord& job);              // REQUIRES: its status is final. The reference is dead afterwards.
+  JobRecord& accept(JobRecord job);  // a new one, with the next number; its environment and script go to the store
+  // A task of an array that is accepted, with its number: what becomes of the next commit, it stays.
+  JobRecord& unfold(JobRecord job);
+  QueueId reserve(std::size_t count);                            // so many numbers; the first of them
+  void given(QueueId id) { last_id_ = std::max(last_id_, id); }  // by an earlier daemon
+  JobRecord& take_over(JobRecord job);                           // one that is new here and has its number already
+  JobRecord& bring_back(JobRecord job);                          // one that had ended
+  void end(JobRecord& job);  // REQUIRES: its status is final. The reference is dead afterwards.
   std::vector<JobRecord> take_ended() { return std::exchange(ended_, {}); }  // since the last call
   std::vector<QueueId> take_dependents(QueueId id);                          // who waited for this one; forgotten here
   std::vector<QueueId> dependents(QueueId id) const;                         // who waits for this one
-  // Live jobs of one owner with one title, ascending; the first of them that a job has.
-  std::vector<QueueId> namesakes(std::uint32_t uid, const std::string& title) const;
-  QueueId first_namesake(const JobRecord& job) const;
+  // Of the live jobs of one owner with one title, the last before and the first after this number; kNoId: none.
+  QueueId namesake_before(const JobRecord& job) const;
+  QueueId namesake_after(std::uint32_t uid, const std::string& title, QueueId id) const;
   // The status that a job has or had. One that nobody knows has failed.
   JobStatus status_of(QueueId id) const;
   Result<std::optional<JobRow>> stored(QueueId id) const { return pending_.row(id); }
+  // Environment and script (take_launch); kNotFound: they are not kept any more.
+  Result<std::string> launch(const JobRecord& job) const;
+  // Into a spec without them. The last one stays parsed: tasks of an array start one after another.
+  Result<Ok> add_launch(const JobRecord& job, JobSpec& spec);
+  std::uint64_t bytes_of_user(std::uint32_t uid) const;  // that the live jobs take in the store
 
   // Joules of a live or an ended job. True: it has ended.
   bool credit(QueueId id, double joules, EnergySource source);
@@ -76,7 +90,9 @@ class JobBook {
 
  private:
   JobRecord& enter(JobRecord job);  // among the live ones
-  void forget_title(const JobRecord& job);
+  void leave(const JobRecord& job);
+  void store_launch(JobRecord& job);
+  void count_bytes(const JobRecord& job, bool enters);
   PendingCommit pending_;
   std::map<QueueId, JobRecord> jobs_;
   WaitingJobs waiting_;                                 // of jobs_
@@ -84,6 +100,12 @@ class JobBook {
   std::map<QueueId, JobRecord> settling_;
   std::vector<JobRecord> settled_;
   std::map<std::pair<std::uint32_t, std::string>, std::set<QueueId>> by_title_;  // of live jobs, by owner
+  std::map<std::uint64_t, std::size_t> launches_;                                // of jobs_: how many have each
+  std::map<std::uint32_t, std::uint64_t> bytes_;                                 // of each user's
+  struct {
+    std::uint64_t id = 0;
+    JobSpec spec;
+  } parsed_;  // the last launch read
   std::vector<JobRecord> ended_;
   std::uint64_t version_ = 1, forgotten_ = 0;           // ends up to this version are not named any more
   std::deque<std::pair<std::uint64_t, QueueId>> gone_;  // by version

@@ -125,5 +125,50 @@ TEST(JobBook, DependentsAreToldOnce) {
   EXPECT_TRUE(b.book->take_dependents(first).empty());
 }
 
+TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
+  Book b;
+  JobRecord job;
+  job.owner.uid = 1000;
+  job.spec.command = {"x"};
+  job.spec.directory = "/";
+  job.spec.environment = {"A=" + std::string(100'000, 'e')};
+  job.spec.script = "#!/bin/sh\n";
+  const QueueId first = b.book->accept(job).id;
+  job.spec.environment.clear();
+  job.spec.script.clear();
+  job.launch = b.book->find(first)->launch;
+  const QueueId second = b.book->accept(job).id;  // a task of its array
+  EXPECT_TRUE(b.book->find(first)->spec.environment.empty());
+  EXPECT_TRUE(b.book->find(first)->spec.script.empty());
+  const std::uint64_t both = b.book->bytes_of_user(1000);
+  EXPECT_GT(both, 100'000u);
+  EXPECT_LT(both, 110'000u) << "it counts once";
+  ASSERT_TRUE(b.commit());
+  for (const QueueId id : {first, second}) {
+    JobSpec spec;
+    ASSERT_TRUE(take_launch(spec, b.book->launch(*b.book->find(id)).value()));
+    EXPECT_EQ(spec.environment.front().size(), 100'002u);
+    EXPECT_EQ(spec.script, "#!/bin/sh\n");
+  }
+  JobBook next(*b.store);
+  ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
+  EXPECT_EQ(next.bytes_of_user(1000), both);
+  b.end(*b.book->find(first));
+  EXPECT_GT(b.book->bytes_of_user(1000), 100'000u) << "the other still needs it";
+  b.end(*b.book->find(second));
+  EXPECT_EQ(b.book->bytes_of_user(1000), 0u);
+}
+
+TEST(JobBook, NamesakesStandInARow) {
+  Book b;
+  const QueueId first = b.accept().id, second = b.accept().id, third = b.accept().id;
+  EXPECT_EQ(b.book->namesake_before(*b.book->find(first)), kNoId);
+  EXPECT_EQ(b.book->namesake_before(*b.book->find(third)), second);
+  EXPECT_EQ(b.book->namesake_after(0, "x", first), second);
+  b.end(*b.book->find(second));
+  EXPECT_EQ(b.book->namesake_before(*b.book->find(third)), first);
+  EXPECT_EQ(b.book->namesake_after(0, "x", third), kNoId);
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -10,6 +10,8 @@
 namespace smartmig {
 namespace {
 
+constexpr std::size_t kMostNamed = 100'000;
+
 bool is_final_state(const std::string& state) {
   for (int s = 0; s < kJobStatuses; ++s)
     if (state == name_of(JobStatus(s))) return is_final(JobStatus(s));
@@ -51,6 +53,7 @@ Result<JobChoice> read_job_choice(const Caller& caller, const Json& body, const 
   JobChoice choice;
   if (object.has("ids")) {
     SMARTMIG_TRY(choice.ids, object.counts("ids"));
+    if (choice.ids.size() > kMostNamed) return invalid("ids: {} at most at once", kMostNamed);
   }
   SMARTMIG_TRY(const std::int64_t array, object.integer("array", 1, INT64_MAX, 0));
   choice.array = std::uint64_t(array);
@@ -83,18 +86,19 @@ Result<Ok> find_ended(JobChoice& choice, Store& store) {
   }
 }
 
-std::set<QueueId, std::greater<>> chosen_jobs(const JobChoice& choice, const Daemon& daemon) {
-  std::set<QueueId, std::greater<>> out;
-  for (const std::uint64_t id : choice.ids) out.insert(QueueId(id));
-  if (choice.array == 0 && !choice.filtered) return out;
+std::vector<QueueId> chosen_jobs(const JobChoice& choice, const Daemon& daemon) {
+  std::set<QueueId, std::greater<>> chosen;
+  for (const std::uint64_t id : choice.ids) chosen.insert(QueueId(id));
+  const auto all = [&] { return std::vector<QueueId>(chosen.begin(), chosen.end()); };
+  if (choice.array == 0 && !choice.filtered) return all();
   const bool any_state = choice.state.empty() || choice.state == "active";
   for (const auto& [id, job] : daemon.live_jobs()) {
     const bool meant = choice.filtered && (!choice.uid || *choice.uid == job.owner.uid) &&
                        (choice.name.empty() || choice.name == title(job)) &&
                        (any_state || choice.state == name_of(job.status));
-    if (meant || (choice.array > 0 && number(job.array.id) == choice.array)) out.insert(id);
+    if (meant || (choice.array > 0 && number(job.array.id) == choice.array)) chosen.insert(id);
   }
-  return out;
+  return all();
 }
 
 }  // namespace smartmig

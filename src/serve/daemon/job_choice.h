@@ -25,6 +25,6 @@ Result<Ok> find_ended(JobChoice& choice, Store& store);
 
 // The highest number first: who depends on another of them is cancelled before that one, and so by request. On the
 // owner's thread.
-std::set<QueueId, std::greater<>> chosen_jobs(const JobChoice& choice, const Daemon& daemon);
+std::vector<QueueId> chosen_jobs(const JobChoice& choice, const Daemon& daemon);
 
 }  // namespace smartmig

@@ -1,6 +1,7 @@
 #include "serve/daemon/job_json.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/json.h"
 #include "base/printable.h"
@@ -20,7 +21,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
   row.final = is_final(job.status);
   row.submitted_us = unix_us(job.times.submitted);
   row.ended_us = unix_us(job.times.ended);
-  if (with_spec) row.spec = to_json(job.spec);
+  if (with_spec) row.spec = to_json(job.spec, false);
+  row.launch = job.launch.id;
   Json state = {{"array_id", number(job.array.id)},
                 {"array_index", job.array.index},
                 {"array", {job.array.count, job.array.first, job.array.last, job.array.step}},
@@ -57,6 +59,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"hidden_s", job.ahead.hidden_s},
                 {"to_cuda_s", job.ahead.to_cuda_s}};
   if (job.work.shape[0] > 0) state["shape"] = job.work.shape;
+  if (job.launch.script != 0) state["script"] = fmt::format("{:016x}", job.launch.script);
   row.state = json_dump(state);
   return row;
 }
@@ -76,6 +79,8 @@ Result<JobRecord> from_row(const JobRow& row) {
   auto spec = parse_job_spec(row.spec, job.times.submitted);
   if (!spec) return invalid("{}: {}", name, spec.error().what);
   job.spec = std::move(*spec);
+  job.launch.id = row.launch;
+  job.launch.bytes = row.launch_bytes;
   SMARTMIG_TRY(const Json state, parse_json(name, row.state));
   SMARTMIG_TRY(
       const JsonObject object,
@@ -86,11 +91,12 @@ Result<JobRecord> from_row(const JobRow& row) {
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
            "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape",
-           "tensors_mib"}));
+           "tensors_mib",  "script"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
   };
+  job.launch.script = std::strtoull(text("script").c_str(), nullptr, 16);
   job.owner.name = text("user");
   job.reason = text("reason");
   job.place.slice = parse_job_slice(text("slice"));

@@ -47,10 +47,12 @@ Environment variables_of(const JobRecord& job) {
 
 }  // namespace
 
-Launch launch_of_job(const JobRecord& job) {
+Result<Launch> launch_of_job(const JobRecord& job, JobBook& book) {
   Launch launch;
   launch.id = attempt_of(job);
   launch.spec = job.spec;
+  SMARTMIG_RETURN_IF_ERROR(book.add_launch(job, launch.spec));
+  launch.shared = job.launch.id;
   launch.uid = job.owner.uid;
   launch.gid = job.owner.gid;
   launch.user = job.owner.name;

@@ -1,5 +1,6 @@
 // Orders about single jobs of the queue: hold, release, to the front, suspend, continue, update.
 #include <algorithm>
+#include <cstdint>
 
 #include "base/json.h"
 #include "serve/daemon/job_requests.h"
@@ -63,9 +64,7 @@ Result<Ok> JobRequests::to_front(QueueId id) {
   if (!job) return not_live(id);
   if (!is_waiting(job->status))
     return busy_error("job {} is {}: only a waiting job can be moved", id, name_of(job->status));
-  int highest = job->spec.priority - 1;
-  for (const auto& [other, record] : book_.live())
-    if (other != id && is_waiting(record.status)) highest = std::max(highest, record.spec.priority);
+  const int highest = std::max(job->spec.priority - 1, book_.waiting().highest_priority(id).value_or(INT32_MIN));
   job->spec.priority = std::min(1'000'000, highest + 1);
   session_.note("to_front", fmt::format("\"job\":{},\"priority\":{}", id, job->spec.priority));
   book_.respecified(*job);

@@ -82,7 +82,12 @@ struct JobRecord {
     std::uint32_t uid = 0, gid = 0;
     std::string name;
   } owner;
-  JobSpec spec;
+  JobSpec spec;  // of one in the queue without environment and script, which the store keeps
+  struct {
+    std::uint64_t id = 0, bytes = 0;  // the row of both (store_rows.h); 0: it has neither
+    std::uint64_t script = 0;         // hash of its script's text; 0: none
+    std::uint64_t counted = 0;        // bytes of its own that the book counts for its owner; not stored
+  } launch;
   CheckedStatus status;
   std::string reason;  // a final job: in words, why it ended so; a held one: what it waits for
   StopReason stop_reason = StopReason::kNone;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "model/speed.h"
 #include "serve/daemon/job_json.h"
 
@@ -43,18 +45,36 @@ std::string user_name(std::uint32_t uid) {
 }
 
 Result<Ok> JobRequests::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
-  if (settings_.limits.queue > 0 && book_.live().size() + tasks > std::size_t(settings_.limits.queue))
-    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended",
-                      book_.live().size(), settings_.limits.queue);
+  const std::size_t all = book_.live().size() + unfolding_.tasks();
+  if (settings_.limits.queue > 0 && all + tasks > std::size_t(settings_.limits.queue))
+    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended", all,
+                      settings_.limits.queue);
   if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
-  const std::size_t waiting = book_.waiting().of_user(uid);
+  const std::size_t waiting = book_.waiting().of_user(uid) + unfolding_.tasks_of(uid);
   if (waiting + tasks > std::size_t(settings_.limits.user_queued))
     return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
                       settings_.limits.user_queued, tasks);
   return Ok{};
 }
 
-Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
+Result<Ok> JobRequests::room_in_store(const std::vector<JobSpec>& specs, std::uint32_t uid) const {
+  const auto most = std::uint64_t(settings_.limits.user_store_mib) << 20;
+  if (most == 0) return Ok{};
+  std::uint64_t more = 0;
+  for (const JobSpec& spec : specs) {
+    more += bytes_of(spec) * std::max<std::size_t>(1, spec.array.size()) + spec.script.size();
+    for (const std::string& entry : spec.environment) more += entry.size();
+  }
+  const std::uint64_t taken = book_.bytes_of_user(uid) + unfolding_.bytes_of(uid);
+  if (taken + more <= most) return Ok{};
+  constexpr double kMib = 1 << 20;
+  return busy_error(
+      "your jobs take {:.1f} MiB of commands, environments and scripts, and may take {} (limits.user_store); {:.1f} MiB "
+      "more must wait until some have ended, or --export fewer variables",
+      double(taken) / kMib, settings_.limits.user_store_mib, double(more) / kMib);
+}
+
+Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec, const std::string& not_held,
                                    std::vector<std::string>& warnings) const {
   if (spec.priority > 0 && !caller.operator_rights)
     return no_permission("priority {} is above 0, which root alone may give", spec.priority);
@@ -79,7 +99,7 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
   if (settings_.host.mem_mib > 0 && spec.host_mem_mib > settings_.host.mem_mib)
     return invalid("--host-mem {} MiB can never be had: jobs share {} MiB of this machine", spec.host_mem_mib,
                    settings_.host.mem_mib);
-  SMARTMIG_RETURN_IF_ERROR(runner_.can_reach(spec, caller.uid, caller.gid));
+  SMARTMIG_RETURN_IF_ERROR(can_be_executed(spec));
   if (spec.exact_memory.value_or(false)) {
     if (const auto can = runner_.reports_memory(); !can)
       return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
@@ -87,10 +107,8 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec,
       warnings.push_back("its CUDA requests are counted, its tensors are not: " + can.error().what);
   }
   if (spec.prelaunch.value_or(false)) {
-    const auto can = runner_.can_hold(spec, caller.uid, caller.gid);
-    const std::string why = settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)"
-                            : can                         ? ""
-                                                          : can.error().what;
+    const std::string why =
+        settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)" : not_held;
     if (!why.empty()) warnings.push_back("it starts when its slice is there, not before: " + why);
   }
   for (const Dependency& d : spec.dependencies) {
@@ -111,6 +129,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   job.owner.name = user_name(caller.uid);
   job.times.submitted = session_.now();
   job.memory.mib = spec.mem_mib.value_or(-1);
+  if (!spec.script.empty()) job.launch.script = hash_text(spec.script);
   job.spec = std::move(spec);
   if (const auto at = settings_.limits.priorities.find(job.owner.name); at != settings_.limits.priorities.end())
     job.spec.priority += at->second;
@@ -123,16 +142,20 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
 }
 
 Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vector<JobSpec> specs,
-                                                 std::vector<std::string>& warnings) {
+                                                 std::vector<std::string>& warnings,
+                                                 const std::vector<std::string>& not_held) {
   if (!book_.disk_trouble().empty()) return io_error("no new work is accepted: {}", book_.disk_trouble());
   std::size_t tasks = 0;
   for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
   SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
-  std::vector<JobRecord> records;
-  for (JobSpec& spec : specs) {
-    SMARTMIG_RETURN_IF_ERROR(acceptable(caller, spec, warnings));
-    const std::vector<int> array = std::exchange(spec.array, {});
-    JobRecord base = as_record(caller, std::move(spec));
+  SMARTMIG_RETURN_IF_ERROR(room_in_store(specs, caller.uid));
+  std::vector<std::pair<JobRecord, std::vector<int>>> accepted;  // with the numbers of its tasks
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    const std::string why_not_held = s < not_held.size() ? not_held[s] : "";
+    SMARTMIG_RETURN_IF_ERROR(acceptable(caller, specs[s], why_not_held, warnings));
+    std::vector<int> array = std::exchange(specs[s].array, {});
+    JobRecord base = as_record(caller, std::move(specs[s]));
+    if (base.spec.prelaunch.value_or(false)) base.ahead.refused = why_not_held;
     // As wide as a job may ask for: a stored row must be readable by the next daemon.
     base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
@@ -140,20 +163,54 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     base.status.found(JobStatus::kQueued);
     if (base.spec.hold) base.held_by = HeldBy::kOwner;
     describe_array(base, array);
-    const QueueId array_id = QueueId(number(book_.next_id()) + records.size());  // of its first task
-    for (const int task : array) {
-      records.push_back(base);
-      records.back().array.id = array_id;
-      records.back().array.index = task;
-    }
-    if (array.empty()) records.push_back(std::move(base));
+    accepted.emplace_back(std::move(base), std::move(array));
   }
   std::vector<QueueId> ids;
-  for (JobRecord& record : records) ids.push_back(book_.accept(std::move(record)).id);
+  for (auto& [base, array] : accepted) enter(std::move(base), array, ids);
   counts_.submitted += ids.size();
   for (const QueueId id : ids)
     if (JobRecord* job = book_.find(id)) lifecycle_.check_dependencies(*job);
   return ids;
+}
+
+void JobRequests::enter(JobRecord base, const std::vector<int>& tasks, std::vector<QueueId>& ids) {
+  if (tasks.empty()) {
+    const JobRecord& job = book_.accept(std::move(base));
+    note_refusal(job);
+    ids.push_back(job.id);
+    return;
+  }
+  base.array.id = book_.next_id();
+  const std::size_t room = Unfolding::kMostInStep - std::min(ids.size(), Unfolding::kMostInStep - 1);
+  const std::size_t first = std::min(tasks.size(), room);
+  for (std::size_t i = 0; i < first; ++i) {
+    JobRecord task = base;
+    task.array.index = tasks[i];
+    const JobRecord& job = book_.accept(std::move(task));
+    note_refusal(job);
+    ids.push_back(job.id);
+    if (i > 0) continue;
+    base.launch = job.launch;  // the first has them for all
+    base.spec.environment = {};
+    base.spec.script = {};
+  }
+  if (first == tasks.size()) return;
+  for (std::size_t i = first; i < tasks.size(); ++i) ids.push_back(QueueId(number(base.array.id) + i));
+  unfolding_.add(std::move(base), {tasks.begin() + std::ptrdiff_t(first), tasks.end()});
+}
+
+void JobRequests::note_refusal(const JobRecord& job) {
+  if (!job.ahead.refused.empty())
+    session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.ahead.refused)));
+}
+
+void JobRequests::unfold() {
+  if (!book_.disk_trouble().empty()) return;
+  for (JobRecord& task : unfolding_.take()) {
+    JobRecord& job = book_.unfold(std::move(task));
+    note_refusal(job);
+    lifecycle_.check_dependencies(job);
+  }
 }
 
 Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
@@ -193,12 +250,13 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   SMARTMIG_TRY(const auto row, book_.stored(id));
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
+  if (job.launch.id != 0 && job.launch.bytes == 0)
+    return not_found("the environment of job {} is not kept any more (limits.user_store): submit it again", id);
   SMARTMIG_RETURN_IF_ERROR(room_for(1, job.owner.uid, by_operator));
   add_slice_time(job, job.times.ended);
   job.times.ended = job.times.started = kNotYet;
   job.exit.code = -1;
   job.exit.signal = 0;
-  job.ahead.refused.clear();
   job.work.remaining = 1;
   // An operator's hold is the operator's to undo, whatever became of the job meanwhile.
   if (job.held_by == HeldBy::kOwner || by_operator) job.held_by = HeldBy::kNobody;

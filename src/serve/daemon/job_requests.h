@@ -6,6 +6,7 @@
 #include "serve/daemon/gpu_reservations.h"
 #include "serve/daemon/job_groups.h"
 #include "serve/daemon/suspensions.h"
+#include "serve/daemon/unfolding.h"
 #include "serve/http/service.h"
 
 namespace smartmig {
@@ -28,9 +29,16 @@ class JobRequests {
         lifecycle_(lifecycle),
         counts_(figures.counts) {}
 
-  // All of them or none. Their numbers; `warnings` grows by what their owner should know.
+  // All of them or none. Their numbers; `warnings` grows by what their owner should know. `not_held`: of each spec why it
+  // cannot start before its slice is free (JobRunner::can_hold); empty: it can.
   Result<std::vector<QueueId>> submit(const Caller& caller, std::vector<JobSpec> specs,
-                                      std::vector<std::string>& warnings);
+                                      std::vector<std::string>& warnings,
+                                      const std::vector<std::string>& not_held = {});
+  // The next tasks of large arrays enter the queue.
+  void unfold();
+  Unfolding& unfolding() { return unfolding_; }
+  const Unfolding& unfolding() const { return unfolding_; }
+  void unaccepted(const JobRecord& job) { unfolding_.forget(job.array.id); }
   Result<Ok> cancel(QueueId id, const std::string& why);
   // One that runs is stopped and waits again; one that has ended comes back under its number, with a new attempt.
   Result<Ok> requeue(QueueId id, bool by_operator = true);
@@ -47,15 +55,21 @@ class JobRequests {
   JobRecord as_record(const Caller& caller, JobSpec spec);  // as submit would take it
 
  private:
+  Result<Ok> room_in_store(const std::vector<JobSpec>& specs, std::uint32_t uid) const;
   Result<Ok> room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const;
-  Result<Ok> acceptable(const Caller& caller, const JobSpec& spec, std::vector<std::string>& warnings) const;
+  Result<Ok> acceptable(const Caller& caller, const JobSpec& spec, const std::string& not_held,
+                        std::vector<std::string>& warnings) const;
   Result<Ok> bring_back(QueueId id, bool by_operator);
+  // In the queue now, or as a large array its first tasks; `ids` grows by the numbers of all.
+  void enter(JobRecord base, const std::vector<int>& tasks, std::vector<QueueId>& ids);
+  void note_refusal(const JobRecord& job);
   void present_anew(JobRecord& job);
 
   const Settings& settings_;
   const JobRunner& runner_;
   LiveSession& session_;
   JobBook& book_;
+  Unfolding unfolding_{book_};
   const AttemptTable& table_;
   Attempts& attempts_;
   Estimates& estimates_;

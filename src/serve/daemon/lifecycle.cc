@@ -10,6 +10,7 @@ namespace smartmig {
 namespace {
 
 constexpr double kPeakMargin = 1.25;
+constexpr int kMostSettled = 1'000;  // dependents that one step looks at: some 20 ms
 
 bool satisfied(Dependency::When when, JobStatus status) {
   switch (when) {
@@ -71,8 +72,25 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
   const std::uint32_t uid = job.owner.uid;
   const std::string name = title(job);
   book_.end(job);
-  settle_dependents(id, status);
-  settle_namesakes(uid, name);
+  for (const QueueId dependent : book_.take_dependents(id)) to_settle_.push_back({dependent, id, status});
+  settle_namesake(uid, name, id);
+  settle();
+}
+
+void Lifecycle::go_on() {
+  settled_ = 0;
+  settle();
+}
+
+void Lifecycle::settle() {
+  if (settling_) return;  // finish() below: the loop goes on with what it added
+  settling_ = true;
+  for (; !to_settle_.empty() && settled_ < kMostSettled; ++settled_) {
+    const Dependent next = to_settle_.front();
+    to_settle_.pop_front();
+    if (JobRecord* job = book_.find(next.id)) settle_dependent(*job, next.ended, next.status);
+  }
+  settling_ = false;
 }
 
 // A failed job has ended, too; who asked for both hears of it once.
@@ -150,7 +168,7 @@ std::string Lifecycle::waits_for(JobRecord& job) {
     if (!other || (d.when == Dependency::kAfter && other->times.first_started != kNotYet)) continue;
     return fmt::format("waits for job {}{}", d.job, d.when == Dependency::kAfter ? " to start" : "");
   }
-  if (const QueueId earlier = job.spec.singleton ? book_.first_namesake(job) : job.id; earlier != job.id)
+  if (const QueueId earlier = job.spec.singleton ? book_.namesake_before(job) : kNoId; earlier != kNoId)
     return fmt::format("waits for job {} of the same name", earlier);
   return {};
 }
@@ -163,6 +181,10 @@ bool Lifecycle::check_dependencies(JobRecord& job) {
       return false;
     }
   }
+  return look_again(job);
+}
+
+bool Lifecycle::look_again(JobRecord& job) {
   const std::string words = waits_for(job);
   const JobStatus status = words.empty() ? JobStatus::kQueued : JobStatus::kHeld;
   if (status == job.status && (words == job.reason || words.empty())) return words.empty();
@@ -173,30 +195,23 @@ bool Lifecycle::check_dependencies(JobRecord& job) {
   return words.empty();
 }
 
-void Lifecycle::settle_dependents(QueueId id, JobStatus status) {
-  for (const QueueId dependent : book_.take_dependents(id)) {
-    JobRecord* job = book_.find(dependent);
-    if (!job) continue;
-    const auto is_on_it = [&](const Dependency& d) { return d.job == number(id); };
-    if (!is_waiting(job->status)) {  // it waited for the other to start, or was taken over: it has what it waited for
-      std::erase_if(job->spec.dependencies, is_on_it);
-      continue;
-    }
-    const auto broken = std::find_if(job->spec.dependencies.begin(), job->spec.dependencies.end(),
-                                     [&](const Dependency& d) { return is_on_it(d) && !satisfied(d.when, status); });
-    if (broken != job->spec.dependencies.end()) {
-      finish(*job, JobStatus::kCancelled, never_holds(id, status), false);
-      continue;
-    }
-    std::erase_if(job->spec.dependencies, is_on_it);
-    check_dependencies(*job);
-  }
+// Of its other dependencies none has ended since it was looked at, or they are on the list, too. One that runs waited for
+// the other to start, or was taken over: it has what it waited for.
+void Lifecycle::settle_dependent(JobRecord& job, QueueId ended, JobStatus status) {
+  auto& all = job.spec.dependencies;
+  const auto is_on_it = [&](const Dependency& d) { return d.job == number(ended); };
+  if (is_waiting(job.status))
+    for (const Dependency& d : all)
+      if (is_on_it(d) && !satisfied(d.when, status))
+        return finish(job, JobStatus::kCancelled, never_holds(ended, status), false);
+  std::erase_if(all, is_on_it);
+  if (is_waiting(job.status)) look_again(job);
 }
 
-void Lifecycle::settle_namesakes(std::uint32_t uid, const std::string& name) {
-  for (const QueueId id : book_.namesakes(uid, name))
-    if (JobRecord* job = book_.find(id); job && job->spec.singleton && job->status == JobStatus::kHeld)
-      check_dependencies(*job);
+// A singleton waits for the last one before it, so the end of a job concerns the next of its name alone.
+void Lifecycle::settle_namesake(std::uint32_t uid, const std::string& name, QueueId id) {
+  JobRecord* next = book_.find(book_.namesake_after(uid, name, id));
+  if (next && next->spec.singleton && next->status == JobStatus::kHeld) check_dependencies(*next);
 }
 
 }  // namespace smartmig

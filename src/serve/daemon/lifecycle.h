@@ -2,6 +2,7 @@
 // or its release, back to the queue after an attempt, ended. Each of these leaves the record, the belief, the counts and the journal in agreement.
 // Thread rule: the owner's.
 #pragma once
+#include <deque>
 #include <set>
 
 #include "serve/daemon/attempt_table.h"
@@ -18,7 +19,8 @@ class Lifecycle {
             const AttemptTable& table)
       : session_(session), book_(book), figures_(figures), reservations_(reservations), table_(table) {}
 
-  // The end of a job, and of those that can never run without it. `completed`: it ran to its end, whatever its exit
+  // The end of a job, and of those that can never run without it: the first kMostSettled of a step at once, the others
+  // in the steps that follow (go_on). `completed`: it ran to its end, whatever its exit
   // code; else it is taken out of the belief. The reference is dead afterwards.
   void finish(JobRecord& job, JobStatus status, std::string reason, bool completed);
   void back_to_queue(JobRecord& job, std::string reason, double remaining);
@@ -29,7 +31,11 @@ class Lifecycle {
   bool check_dependencies(JobRecord& job);
   void started(JobRecord& job);  // its attempt has begun: some may wait for that
   void release_due();            // whose begin has come
-  UnixTime next_begin() const { return begins_.empty() ? kNeverUnix : begins_.begin()->first; }
+  void go_on();                  // at the begin of a step: with those that wait for jobs that have ended
+  UnixTime next_due() const {
+    if (!to_settle_.empty()) return UnixTime{};
+    return begins_.empty() ? kNeverUnix : begins_.begin()->first;
+  }
 
   // What owners asked to hear of, since the last call: best effort, not stored.
   struct Mail {
@@ -41,8 +47,10 @@ class Lifecycle {
  private:
   void attempt_over(JobRecord& job, JobStatus status);
   void waits_again(JobRecord& job, std::string reason, double remaining);
-  void settle_dependents(QueueId id, JobStatus status);
-  void settle_namesakes(std::uint32_t uid, const std::string& name);
+  bool look_again(JobRecord& job);
+  void settle();
+  void settle_dependent(JobRecord& job, QueueId ended, JobStatus status);
+  void settle_namesake(std::uint32_t uid, const std::string& name, QueueId id);
   std::string waits_for(JobRecord& job);  // in words; empty: nothing
   void tell(MailEvent event, const JobRecord& job);
 
@@ -53,6 +61,13 @@ class Lifecycle {
   const AttemptTable& table_;
   std::set<std::pair<UnixTime, QueueId>> begins_;
   std::vector<Mail> mail_;
+  struct Dependent {
+    QueueId id, ended;
+    JobStatus status;  // of the ended one
+  };
+  std::deque<Dependent> to_settle_;  // a loop, not a recursion: chains may be as long as the queue
+  bool settling_ = false;
+  int settled_ = 0;  // in this step
 };
 
 }  // namespace smartmig

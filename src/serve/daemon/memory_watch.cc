@@ -110,7 +110,7 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
   Watched& one = watched(job);
   if (!one.allocator_known && !pids.empty()) {
     one.allocator_known = true;
-    one.work.set_allocator(allocator_of_processes(pids, job.spec.environment));
+    one.work.set_allocator(allocator_of_processes(pids));
   }
   one.line.add(elapsed_s, used_mib);
   if (used_mib > 0) one.work.add(sample(job, used_mib, elapsed_s));

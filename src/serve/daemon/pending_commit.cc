@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "serve/daemon/job_json.h"
 
@@ -33,12 +34,12 @@ void PendingCommit::respecified(QueueId id) {
 }
 
 void PendingCommit::ended(const JobRecord& job) {
-  batch_.jobs.push_back(to_row(job, fresh_.erase(job.id) > 0));
+  put(to_row(job, fresh_.erase(job.id) > 0));
   dirty_.erase(job.id);
   energy_dirty_.erase(job.id);
 }
 
-void PendingCommit::credited_ended(const JobRecord& job) { batch_.jobs.push_back(to_row(job, false)); }
+void PendingCommit::credited_ended(const JobRecord& job) { put(to_row(job, false)); }
 
 PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord*(QueueId)>& find,
                                              std::vector<EventRow> events, const std::function<std::string()>& meters,
@@ -50,7 +51,7 @@ PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord
     energy_dirty_.clear();
   }
   for (const QueueId id : dirty_)
-    if (const JobRecord* job = find(id)) batch_.jobs.push_back(to_row(*job, fresh_.count(id) > 0));
+    if (const JobRecord* job = find(id)) put(to_row(*job, fresh_.count(id) > 0));
   for (EventRow& row : events) batch_.events.push_back(std::move(row));
   if (batch_.empty()) return {trouble_.empty(), {}};
   crash_point();
@@ -59,6 +60,7 @@ PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord
   if (stored) {
     trouble_.clear();
     batch_.clear();
+    at_.clear();
     dirty_.clear();
     fresh_.clear();
     accepted_.clear();
@@ -67,14 +69,20 @@ PendingCommit::Outcome PendingCommit::commit(const std::function<const JobRecord
   trouble_ = stored.error().what;
   next_try_ = now + kRetryDisk;
   Outcome out{false, std::exchange(accepted_, {})};
-  for (const QueueId id : out.unaccepted) {
+  const std::set<QueueId> gone(out.unaccepted.begin(), out.unaccepted.end());
+  for (const QueueId id : gone) {
     fresh_.erase(id);
     dirty_.erase(id);
-    std::erase_if(batch_.jobs, [&](const JobRow& row) { return row.id == number(id); });
   }
-  for (const JobRow& row : batch_.jobs)
-    if (!row.final) dirty_.insert(QueueId(row.id));
-  std::erase_if(batch_.jobs, [](const JobRow& row) { return !row.final; });
+  at_.clear();
+  for (JobRow& row : std::exchange(batch_.jobs, {})) {
+    if (gone.contains(QueueId(row.id))) continue;
+    if (row.final)
+      put(std::move(row));
+    else
+      dirty_.insert(QueueId(row.id));
+  }
+  std::erase_if(batch_.launches, [&](const LaunchRow& row) { return gone.contains(QueueId(row.id)); });
   return out;
 }
 
@@ -87,13 +95,30 @@ std::vector<QueueId> PendingCommit::unstored_ends() const {
 
 Result<std::optional<JobRow>> PendingCommit::row(QueueId id) const {
   SMARTMIG_TRY(std::optional<JobRow> row, store_.job(number(id)));
-  for (const JobRow& pending : batch_.jobs) {
-    if (pending.id != number(id)) continue;
-    std::string spec = pending.spec.empty() && row ? row->spec : pending.spec;
-    row = pending;
-    row->spec = std::move(spec);
-  }
+  const auto at = at_.find(number(id));
+  if (at == at_.end()) return row;
+  const JobRow& pending = batch_.jobs[at->second];
+  std::string spec = pending.spec.empty() && row ? row->spec : pending.spec;
+  row = pending;
+  row->spec = std::move(spec);
   return row;
+}
+
+Result<std::optional<std::string>> PendingCommit::launch(std::uint64_t id) const {
+  for (const LaunchRow& row : batch_.launches)  // empty but while the disk is full
+    if (row.id == id) return std::optional(row.text);
+  return store_.launch(id);
+}
+
+void PendingCommit::put(JobRow row) {
+  const auto [at, first] = at_.try_emplace(row.id, batch_.jobs.size());
+  if (first) {
+    batch_.jobs.push_back(std::move(row));
+    return;
+  }
+  JobRow& earlier = batch_.jobs[at->second];
+  if (row.spec.empty()) row.spec = std::move(earlier.spec);
+  earlier = std::move(row);
 }
 
 }  // namespace smartmig

@@ -10,6 +10,7 @@
 #pragma once
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "base/moved.h"
 #include "serve/daemon/job_record.h"
@@ -21,6 +22,8 @@ class PendingCommit {
  public:
   explicit PendingCommit(Store& store) : store_(store) {}
 
+  void launch(LaunchRow row) { batch_.launches.push_back(std::move(row)); }  // of a job that is being accepted
+  Result<std::optional<std::string>> launch(std::uint64_t id) const;
   void changed(QueueId id) { dirty_.insert(id); }
   void accepted(QueueId id);                               // a new job: its spec is written, too
   void respecified(QueueId id);                            // a live one's spec has changed
@@ -48,9 +51,11 @@ class PendingCommit {
   UnixTime next_try() const { return trouble_.empty() ? kNeverUnix : next_try_; }
 
  private:
+  void put(JobRow row);  // into the batch, in the place of an earlier one of that job
   Store& store_;
   StoreBatch batch_;
-  std::set<QueueId> dirty_, fresh_;  // rows to write; of these, those with their spec
+  std::unordered_map<std::uint64_t, std::size_t> at_;  // where the row of a job is in the batch
+  std::set<QueueId> dirty_, fresh_;                    // rows to write; of these, those with their spec
   std::vector<QueueId> accepted_;
   std::set<QueueId> energy_dirty_;
   bool energy_due_ = false;

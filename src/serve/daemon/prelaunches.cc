@@ -41,10 +41,7 @@ bool Prelaunches::eligible(const JobRecord& job) const {
 }
 
 bool Prelaunches::refused(JobRecord& job) {
-  const auto can = runner_.can_hold(job.spec, job.owner.uid, job.owner.gid);
-  if (!can)
-    job.ahead.refused = can.error().what;
-  else if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
+  if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
     job.ahead.refused = fmt::format("its {} MiB of host memory are above a quarter of host.mem", mem_mib_of(job));
   else
     return false;
@@ -100,17 +97,21 @@ void Prelaunches::choose(const Policy& policy) {
   }
 }
 
+Result<Ok> Prelaunches::start(const JobRecord& job) {
+  SMARTMIG_TRY(Launch launch, launch_of_job(job, book_));
+  launch.hold = true;
+  launch.cpus = 1;
+  launch.host_mem_mib = mem_mib_of(job);
+  if (runner_.fences_devices()) launch.device_nodes = {"/dev/null"};  // and the usual ones: no GPU
+  if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
+  return runner_.start(launch);
+}
+
 void Prelaunches::carry_out() {
   for (const QueueId id : std::exchange(to_start_, {})) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || job->ahead.began == kNotYet) continue;
-    Launch launch = launch_of_job(*job);
-    launch.hold = true;
-    launch.cpus = 1;
-    launch.host_mem_mib = mem_mib_of(*job);
-    if (runner_.fences_devices()) launch.device_nodes = {"/dev/null"};  // and the usual ones: no GPU
-    if (emulated_) launch.emulated_kind = job->spec.kind.empty() ? "unknown" : job->spec.kind;
-    const auto started = runner_.start(launch);
+    const auto started = start(*job);
     if (started || started.error().code == Error::kBusy) {
       table_.began_ahead(*job);
     } else {

@@ -47,6 +47,7 @@ class Prelaunches {
   int mem_mib_of(const JobRecord& job) const;
   bool eligible(const JobRecord& job) const;
   bool refused(JobRecord& job);
+  Result<Ok> start(const JobRecord& job);
   std::vector<JobRecord*> next_jobs(const Policy& policy);
 
   const Settings& settings_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "serve/daemon/job_json.h"
 #include "serve/daemon/job_requests.h"
 
@@ -62,6 +63,7 @@ JobRecord unknown_job(const JobRunner::Left& left, const JobRow* damaged, Daemon
     job.spec.directory = "/";
   }
   job.spec.dependencies.clear();
+  if (!job.spec.script.empty()) job.launch.script = hash_text(job.spec.script);
   job.times.submitted = state.session.now();
   job.memory.mib = job.spec.mem_mib.value_or(-1);
   state.estimates.estimate(job);

@@ -7,17 +7,22 @@
 namespace smartmig {
 namespace {
 
+// Of one that a daemon before granted its slice.
+void grant_again(const JobRecord& job, JobRunner& runner, JobBook& book) {
+  if (const auto launch = launch_of_job(job, book)) (void)runner.grant(*launch);
+}
+
 // Begun before it had a slice, and never granted one: it waits as before, and so do its processes. What was about to
 // be granted is decided anew. One whose grant was written has its slice.
 bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
   if (job.ahead.began == kNotYet || job.status == JobStatus::kStopping) return false;
   if (job.status == JobStatus::kRunning) {
-    if (!job.suspended && runner.granted(attempt_of(job))) (void)runner.grant(launch_of_job(job));
+    if (!job.suspended && runner.granted(attempt_of(job))) grant_again(job, runner, state.book);
     return false;
   }
   const auto granted = job.status == JobStatus::kStarting ? runner.granted(attempt_of(job)) : std::nullopt;
   if (granted) {
-    (void)runner.grant(launch_of_job(job));  // its time limit may not have begun
+    grant_again(job, runner, state.book);  // its time limit may not have begun
     job.times.started = *granted;
     book_grant(job, runner.first_cuda_call(attempt_of(job)));
     return false;

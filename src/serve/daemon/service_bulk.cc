@@ -1,5 +1,7 @@
-// Cancel, requeue, hold and the like of many jobs: one question to the owner, one transaction, however many there are.
+// Cancel, requeue, hold and the like of many jobs: in several questions to the owner, each a transaction, so that others
+// are served in between however many jobs there are.
 #include <algorithm>
+#include <map>
 
 #include "serve/daemon/daemon_service.h"
 #include "serve/daemon/job_choice.h"
@@ -79,24 +81,52 @@ Result<DaemonService::Json> DaemonService::change_jobs(const Caller& caller, Job
   const Json set = body.contains("set") ? body["set"] : Json::object();
   if (updates && !set.is_object()) return invalid("set: an object with what is to be changed");
   SMARTMIG_RETURN_IF_ERROR(find_ended(choice, store_));
-  return ask<Json>(
-      [&](Daemon& daemon) -> Result<Json> {
-        std::vector<Json> jobs, refused;
-        for (const QueueId id : chosen_jobs(choice, daemon)) {
-          Result<JobRecord> job = record_now(daemon, id);
-          if (job && !may_touch(caller, *job)) job = not_yours(number(id));
-          if (job) job = changed(daemon, caller, verb, set, *job);
-          if (job)
-            jobs.push_back(shown_to(caller, daemon, *job));
-          else
-            refused.push_back(
-                {{"id", number(id)}, {"code", code_name(job.error().code)}, {"message", job.error().what}});
-        }
-        std::reverse(jobs.begin(), jobs.end());
-        std::reverse(refused.begin(), refused.end());
-        return Json{{"jobs", std::move(jobs)}, {"refused", std::move(refused)}};
-      },
-      true);
+  std::vector<QueueId> ids;
+  SMARTMIG_TRY(Ok chosen, ask<Ok>([&](Daemon& daemon) -> Result<Ok> {
+                 ids = chosen_jobs(choice, daemon);
+                 // Who runs comes last: a slice that comes free is for none that is to be cancelled next.
+                 if (verb == JobVerb::kCancel)
+                   std::stable_partition(ids.begin(), ids.end(), [&](QueueId id) {
+                     const JobRecord* job = daemon.state().book.find(id);
+                     return !job || is_waiting(job->status);
+                   });
+                 return Ok{};
+               }));
+  (void)chosen;
+  std::map<QueueId, Json> jobs, refused;
+  const auto refuse = [&](QueueId id, const Error& error) {
+    refused[id] = {{"id", number(id)}, {"code", code_name(error.code)}, {"message", error.what}};
+  };
+  for (std::size_t done = 0; done < ids.size();) {
+    const std::size_t begin = done;
+    const auto stored = ask<Ok>(
+        [&](Daemon& daemon) -> Result<Ok> {
+          const SliceOfTime slice;
+          do {
+            const QueueId id = ids[done++];
+            Result<JobRecord> job = record_now(daemon, id);
+            if (job && !may_touch(caller, *job)) job = not_yours(number(id));
+            if (job) job = changed(daemon, caller, verb, set, *job);
+            if (job)
+              jobs[id] = shown_to(caller, daemon, *job);
+            else
+              refuse(id, job.error());
+          } while (done < ids.size() && !slice.over());
+          return Ok{};
+        },
+        true);
+    if (stored) continue;
+    if (begin == 0) return stored.error();
+    for (std::size_t i = begin; i < ids.size(); ++i) {
+      jobs.erase(ids[i]);
+      refuse(ids[i], stored.error());
+    }
+    break;
+  }
+  Json out = {{"jobs", Json::array()}, {"refused", Json::array()}};
+  for (auto& [id, job] : jobs) out["jobs"].push_back(std::move(job));
+  for (auto& [id, words] : refused) out["refused"].push_back(std::move(words));
+  return out;
 }
 
 }  // namespace smartmig

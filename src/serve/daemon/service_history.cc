@@ -65,8 +65,7 @@ Result<Service::Json> DaemonService::history_of_job(const Caller& caller, std::u
   if (!may_touch(caller, job)) return not_yours(id);
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     DaemonState& state = d.state();
-    return history_json(state.estimates.known_of(job.spec.command, job.spec.script, job.spec.kind),
-                        *state.session.platform().models()[0].gpu);
+    return history_json(state.estimates.known_of(job), *state.session.platform().models()[0].gpu);
   });
 }
 
@@ -77,7 +76,7 @@ Result<Service::Json> DaemonService::history_of_command(const Caller&, const Jso
   if (command.empty()) return asked.error("command", "is empty: name what would run");
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     DaemonState& state = d.state();
-    return history_json(state.estimates.known_of(command, {}, kind), *state.session.platform().models()[0].gpu);
+    return history_json(state.estimates.known_of(key_of(command), kind), *state.session.platform().models()[0].gpu);
   });
 }
 

@@ -42,33 +42,44 @@ Result<Json> DaemonService::world(const Caller& caller) {
 }
 
 Result<Json> DaemonService::changes(const Caller&, std::uint64_t since) {
-  std::vector<QueueId> gone;
-  SMARTMIG_TRY(Json out, ask<Json>([&](Daemon& d) -> Result<Json> {
-                 const JobBook& book = d.state().book;
-                 auto ended = since > 0 && since <= book.version() ? book.gone_since(since) : std::nullopt;
-                 if (ended) gone = std::move(*ended);
-                 Json jobs = Json::array();
-                 std::size_t waiting = 0;
-                 for (const auto& [id, job] : book.live()) {
-                   if (is_phantom(id)) continue;
-                   waiting += is_waiting(job.status);
-                   const bool moves = !is_waiting(job.status);  // its joules and its finish change by themselves
-                   if (ended && !moves && job.version <= since) continue;
-                   if (moves || jobs.size() < kMostShort) jobs.push_back(shown_short(d, job));
-                 }
-                 return Json{{"version", book.version()},
-                             {"whole", !ended.has_value()},
-                             {"waiting", waiting},
-                             {"jobs", std::move(jobs)},
-                             {"gone", gone}};
-               }));
-  for (std::size_t i = 0; i < std::min(gone.size(), kMostEnded); ++i) {
-    const auto found = record(number(gone[i]));
-    if (!found || !is_final(found->status)) continue;  // pruned, or back again
-    SMARTMIG_TRY(Json one, ask<Json>([&](Daemon& d) -> Result<Json> { return shown_short(d, *found); }));
-    out["jobs"].push_back(std::move(one));
+  std::optional<std::vector<QueueId>> gone;
+  std::uint64_t version = 0;
+  std::size_t waiting = 0;
+  Json jobs = Json::array();
+  // The version is that of the first question: what changes while the others are asked is told the next time, too.
+  for (std::optional<QueueId> after = kNoId; after;) {
+    SMARTMIG_TRY(after, ask<std::optional<QueueId>>([&](Daemon& d) -> Result<std::optional<QueueId>> {
+                   const SliceOfTime slice;
+                   const JobBook& book = d.state().book;
+                   if (version == 0) {
+                     version = book.version();
+                     gone = since > 0 && since <= version ? book.gone_since(since) : std::nullopt;
+                   }
+                   for (auto at = book.live().upper_bound(*after); at != book.live().end(); ++at) {
+                     const auto& [id, job] = *at;
+                     if (is_phantom(id)) continue;
+                     waiting += is_waiting(job.status);
+                     const bool moves = !is_waiting(job.status);  // its joules and its finish change by themselves
+                     if (gone && !moves && job.version <= since) continue;
+                     if (moves || jobs.size() < kMostShort) jobs.push_back(shown_short(d, job));
+                     if (slice.over()) return std::optional(id);
+                   }
+                   return std::optional<QueueId>();
+                 }));
   }
-  return out;
+  std::vector<JobRecord> ended;
+  const std::vector<QueueId> ids = gone.value_or(std::vector<QueueId>());
+  for (std::size_t i = 0; i < std::min(ids.size(), kMostEnded); ++i) {
+    auto found = record(number(ids[i]));
+    if (found && is_final(found->status)) ended.push_back(std::move(*found));  // else pruned, or back again
+  }
+  SMARTMIG_RETURN_IF_ERROR(
+      in_slices(ended.size(), [&](Daemon& d, std::size_t i) { jobs.push_back(shown_short(d, ended[i])); }));
+  return Json{{"version", version},
+              {"whole", !gone.has_value()},
+              {"waiting", waiting},
+              {"jobs", std::move(jobs)},
+              {"gone", ids}};
 }
 
 Result<Json> DaemonService::reasons(const Caller&, const Json& body) {

@@ -43,6 +43,17 @@ std::string accepted(const Settings& s) {
   return std::to_string(count);
 }
 
+std::string accepted_bytes(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  JobSpec spec;
+  spec.command = {"train"};
+  spec.directory = "/";
+  spec.environment.assign(20, "A=" + std::string(60'000, 'x'));
+  std::vector<std::string> warnings;
+  return d.daemon().jobs().submit({1001, 1001, false}, {spec}, warnings) ? "taken" : "refused";
+}
+
 std::string visible(const Settings& s) {
   EmulatedDaemon d(s);
   for (int i = 0; i < 40; ++i) d.submit(5);
@@ -175,6 +186,7 @@ Effects effects() {
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
       {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"limits.user_queued", {"limits.user_queued = 3", accepted}},
+      {"limits.user_store", {"limits.user_store = 1", accepted_bytes}},
       {"limits.queue", {"limits.queue = 4", accepted}},
       {"limits.window", {"limits.window = 8", visible}},
       {"priorities", {"priorities.1001 = -7", record_of_a_job}},

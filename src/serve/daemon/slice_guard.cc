@@ -14,8 +14,8 @@ std::string name_of_attempt(AttemptId id) { return fmt::format("attempt {} of jo
 
 // They hold a context to read counters, and start no work. As the kernel names them: 15 characters.
 bool is_monitor(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine", "dcgm-exporter", "dcgmi",
-                                                         "dcgmproftester", "nvidia-smi",   "nvidia-persiste"};
+  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine",  "dcgm-exporter", "dcgmi",
+                                                         "dcgmproftester", "nvidia-smi",    "nvidia-persiste"};
   return std::find(kMonitors.begin(), kMonitors.end(), name) != kMonitors.end();
 }
 

@@ -58,6 +58,7 @@ void WaitingJobs::erase(QueueId id) {
 void WaitingJobs::add(const Entry& entry, int limit) {
   User& user = users_[entry.job.uid];
   ++user.waiting;
+  ++priorities_[entry.job.priority];
   if (entry.job.held) return;
   if (entry.array == kNoId) {
     user.free.insert(key_of(entry.job));
@@ -74,6 +75,7 @@ void WaitingJobs::add(const Entry& entry, int limit) {
 void WaitingJobs::remove(const Entry& entry) {
   const auto at = users_.find(entry.job.uid);
   User& user = at->second;
+  if (const auto same = priorities_.find(entry.job.priority); --same->second == 0) priorities_.erase(same);
   if (!entry.job.held && entry.array == kNoId) user.free.erase(key_of(entry.job));
   if (!entry.job.held && entry.array != kNoId) {
     const auto array = user.arrays.find(entry.array);
@@ -91,6 +93,13 @@ void WaitingJobs::remove(const Entry& entry) {
 std::size_t WaitingJobs::of_user(std::uint32_t uid) const {
   const auto at = users_.find(uid);
   return at == users_.end() ? 0 : at->second.waiting;
+}
+
+std::optional<int> WaitingJobs::highest_priority(QueueId but) const {
+  const auto own = entries_.find(number(but));
+  for (auto at = priorities_.rbegin(); at != priorities_.rend(); ++at)
+    if (own == entries_.end() || own->second.job.priority != at->first || at->second > 1) return at->first;
+  return std::nullopt;
 }
 
 std::size_t WaitingJobs::users() const {

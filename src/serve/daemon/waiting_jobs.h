@@ -6,6 +6,7 @@
 // what it gives. Thread rule: the owner's.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -20,8 +21,9 @@ class WaitingJobs {
  public:
   void put(const JobRecord& job);  // one that does not wait is taken out
   void erase(QueueId id);
-  std::size_t of_user(std::uint32_t uid) const;  // held ones, too
-  std::size_t users() const;                     // with jobs that are not held
+  std::size_t of_user(std::uint32_t uid) const;            // held ones, too
+  std::size_t users() const;                               // with jobs that are not held
+  std::optional<int> highest_priority(QueueId but) const;  // held ones, too; nothing: no other waits
   // Of each user the first `most` that are not held, nor by their array or group. `running`: tasks of each array that run;
   // `left`: how many more of a group may run, where it has a limit.
   std::vector<AdmissionJob> first(std::size_t most, const std::map<QueueId, int>& running,
@@ -56,6 +58,7 @@ class WaitingJobs {
 
   std::unordered_map<std::uint64_t, Entry> entries_;
   std::map<std::uint32_t, User> users_;
+  std::map<int, std::size_t> priorities_;  // how many have each
 };
 
 }  // namespace smartmig

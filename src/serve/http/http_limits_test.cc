@@ -176,10 +176,39 @@ TEST(HttpServer, ThreadSlowAnswersLeaveRoomForOthers) {
   EXPECT_EQ(answered, 3);
 }
 
+TEST(HttpServer, OneUserHasOnlySoManyStreams) {
+  HttpWorld w;
+  w.options.limits.max_streams = 20;
+  w.options.limits.max_streams_of_peer = 3;
+  w.start();
+  w.service.say("started");
+  std::vector<std::unique_ptr<RawClient>> streams;
+  for (int i = 0; i < 3; ++i) {
+    streams.push_back(std::make_unique<RawClient>(w.options.socket));
+    streams.back()->send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(streams.back()->read_until("id: 1\n").find("id: 1\n"), std::string::npos);
+  }
+  const auto [status, body] = w.client().ask("GET", "/v1/events");
+  EXPECT_EQ(status, 429);
+  EXPECT_NE(body.find("3 streams are open already, as many as one user may have"), std::string::npos) << body;
+  EXPECT_EQ(w.client().ask("GET", "/v1/status").first, 200);
+
+  HttpServerOptions page;  // strangers have streams of their own
+  page.address = "127.0.0.1";
+  page.plain = page.page = page.open_reading = true;
+  page.limits = w.options.limits;
+  auto second = HttpServer::start(w.api, page);
+  ASSERT_TRUE(second) << second.error().what;
+  RawClient stranger((*second)->port());
+  stranger.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_NE(stranger.read_until("id: 1\n").find("id: 1\n"), std::string::npos);
+  streams.clear();
+}
+
 TEST(HttpServer, ThreadStreamsDoNotHoldWorkers) {
   HttpWorld w;
   w.options.limits.workers = 2;
-  w.options.limits.max_streams = 20;
+  w.options.limits.max_streams = w.options.limits.max_streams_of_peer = 20;
   w.start();
   w.service.say("started");
   std::vector<std::unique_ptr<RawClient>> streams;

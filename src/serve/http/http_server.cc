@@ -26,6 +26,9 @@ struct Exchange {  // one request and its reply
   HttpReply reply;
 };
 
+// Whose work a request is: strangers count as one.
+std::uint64_t owner_of(const Caller& caller) { return caller.uid; }
+
 HttpGuardOptions guard_of(const HttpServerOptions& options) {
   HttpGuardOptions guard;
   guard.tcp = options.socket.empty();
@@ -49,7 +52,7 @@ class Server final : public HttpServer {
         socket_(std::move(socket)),
         connections_({!guard_.tcp, !tls_, options.limits.max_of_peer, options.limits.receive_s}),
         queue_(options.limits.workers),
-        streams_(queue_, options.limits.max_streams) {}
+        streams_(queue_, options.limits.max_streams, options.limits.max_streams_of_peer) {}
   ~Server() override;
   Result<Ok> listen();
   int port() const override { return socket_.port(); }
@@ -182,7 +185,7 @@ void Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
         std::string().swap(exchange.request.body);
         MHD_resume_connection(connection);
       },
-      handler_.is_slow(exchange.request), std::size_t(options_.limits.max_waiting));
+      owner_of(exchange.request.caller), handler_.is_slow(exchange.request), std::size_t(options_.limits.max_waiting));
   if (taken) return;
   exchange.reply = error_reply(429, "busy", "too many requests wait: try again");
   exchange.reply.headers.emplace_back("Retry-After", "1");
@@ -193,10 +196,14 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
   HttpReply& reply = exchange.reply;
   MHD_Response* response = nullptr;
   if (reply.stream) {
-    response = streams_.respond(connection, connection_of(connection).fd, std::move(reply.stream));
-    if (!response)
+    const Caller& caller = exchange.request.caller;
+    const auto full = streams_.full(owner_of(caller), !caller.known());
+    if (!full)
+      response = streams_.respond(connection, connection_of(connection).fd, owner_of(caller), std::move(reply.stream));
+    else
       reply = error_reply(429, "busy",
-                          fmt::format("{} streams are open already: try again later", options_.limits.max_streams));
+                          fmt::format("{} streams are open already{}: end one, or try again later", *full,
+                                      *full < options_.limits.max_streams ? ", as many as one user may have" : ""));
   }
   if (!response)
     response = MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);

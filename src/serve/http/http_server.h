@@ -7,8 +7,8 @@
 // epoll.
 //
 // Bounds: connections in all and of each user or address, bytes of headers and body, bytes of all large bodies
-// together, the time until a request must be complete whatever the client drips, streams, requests that wait. Slow
-// handlers never take more than half of the workers. Thread rule: start and destroy on one thread; the handler is
+// together, the time until a request must be complete whatever the client drips, streams in all and of each user,
+// requests that wait. Workers serve users by turns (work_queue.h); slow handlers never take more than half of them. Thread rule: start and destroy on one thread; the handler is
 // called on workers.
 #pragma once
 #include <memory>
@@ -20,7 +20,7 @@ namespace smartmig {
 
 struct HttpLimits {
   std::size_t max_body = kMostBodyBytes, max_headers = 32 << 10, max_bodies = 64 << 20;  // bytes
-  int max_connections = 512, max_of_peer = 128, max_streams = 128, max_waiting = 1024;
+  int max_connections = 512, max_of_peer = 128, max_streams = 128, max_streams_of_peer = 32, max_waiting = 1024;
   int workers = 8;
   double receive_s = 30;  // from the first byte, or the reply before, until a request must be complete
 };

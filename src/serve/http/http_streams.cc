@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -22,6 +23,7 @@ bool has_left(int fd) {
 
 struct HttpStreams::Stream {
   std::unique_ptr<ReplyStream> source;  // used by one task at a time
+  std::uint64_t owner = 0;
   MHD_Connection* connection = nullptr;
   int fd = -1;
   std::mutex mutex;  // of what follows
@@ -44,16 +46,23 @@ struct HttpStreams::Holder {
   Shared stream;
 };
 
-MHD_Response* HttpStreams::respond(MHD_Connection* connection, int fd, std::unique_ptr<ReplyStream> source) {
-  if (++open_ > most_) {
-    --open_;
-    return nullptr;
-  }
+std::optional<int> HttpStreams::full(std::uint64_t owner, bool stranger) const {
+  if (open_in_all_ >= most_) return most_;
+  const int most = std::min(most_, stranger ? std::max(1, most_ / 2) : most_of_peer_);
+  const auto at = open_.find(owner);
+  return at != open_.end() && at->second >= most ? std::optional(most) : std::nullopt;
+}
+
+MHD_Response* HttpStreams::respond(MHD_Connection* connection, int fd, std::uint64_t owner,
+                                   std::unique_ptr<ReplyStream> source) {
   auto stream = std::make_shared<Stream>();
+  stream->owner = owner;
   stream->source = std::move(source);
   stream->connection = connection;
   stream->fd = fd;
   auto* holder = new Holder{this, std::move(stream)};
+  ++open_[owner];
+  ++open_in_all_;
   return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kPiece, &HttpStreams::on_piece, holder,
                                            &HttpStreams::on_end);
 }
@@ -78,12 +87,14 @@ ssize_t HttpStreams::on_piece(void* holder, std::uint64_t, char* buffer, std::si
 
 void HttpStreams::on_end(void* held) {
   auto* holder = static_cast<Holder*>(held);
-  --holder->room->open_;
+  HttpStreams& room = *holder->room;
+  --room.open_in_all_;
+  if (const auto at = room.open_.find(holder->stream->owner); --at->second == 0) room.open_.erase(at);
   delete holder;
 }
 
 void HttpStreams::try_again(const Shared& stream) {
-  const bool taken = queue_.add([this, stream] { next_piece(stream); }, false, SIZE_MAX);
+  const bool taken = queue_.add([this, stream] { next_piece(stream); }, stream->owner, false, SIZE_MAX);
   if (!taken) stream->resume(true, false);  // the server stops
 }
 

@@ -1,14 +1,16 @@
 // Replies that are made while they are sent. A worker makes the next piece, the library sends it; in between the
 // connection is suspended, and a stream without news waits in a list. A thread, asleep while that list is empty, asks
 // one of those that wait to wait for news, then has all of them try again; it also notices clients that have left.
-// Thread rule: respond() on the library's thread; stop() once, after the work queue was stopped.
+// One user has only so many streams, and all strangers together half of all there are, so that others find room.
+// Thread rule: full() and respond() on the library's thread, where streams end, too; stop() once, after the work queue was stopped.
 #pragma once
 #include <microhttpd.h>
 
-#include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,10 +21,13 @@ namespace smartmig {
 
 class HttpStreams {
  public:
-  HttpStreams(WorkQueue& queue, int most) : queue_(queue), most_(most), watcher_([this] { watch(); }) {}
+  HttpStreams(WorkQueue& queue, int most, int most_of_peer)
+      : queue_(queue), most_(most), most_of_peer_(most_of_peer), watcher_([this] { watch(); }) {}
   ~HttpStreams() { stop_watching(); }
 
-  MHD_Response* respond(MHD_Connection* connection, int fd, std::unique_ptr<ReplyStream> source);  // null: too many
+  // How many streams `owner` may have open; nothing: one more may be opened.
+  std::optional<int> full(std::uint64_t owner, bool stranger) const;
+  MHD_Response* respond(MHD_Connection* connection, int fd, std::uint64_t owner, std::unique_ptr<ReplyStream> source);
   void stop_watching();
   void end_waiting();  // REQUIRES: the queue was stopped
 
@@ -37,8 +42,9 @@ class HttpStreams {
   void watch();
 
   WorkQueue& queue_;
-  const int most_;
-  std::atomic<int> open_ = 0;
+  const int most_, most_of_peer_;
+  std::map<std::uint64_t, int> open_;  // streams of each owner; of the library's thread
+  int open_in_all_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Shared> waiting_;

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "live/own_directory.h"
+#include "serve/config/places.h"
 
 namespace smartmig {
 namespace {
@@ -23,6 +25,10 @@ constexpr int kBacklog = 256;
 
 Result<Ok> make_parent(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (path == default_socket()) {  // a place that others know beforehand
+    SMARTMIG_TRY(const OwnDirectory own, OwnDirectory::open(parent.string(), 0755));
+    return Ok{};
+  }
   if (parent.empty() || std::filesystem::exists(parent)) return Ok{};
   std::error_code error;
   std::filesystem::create_directories(parent, error);

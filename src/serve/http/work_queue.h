@@ -1,11 +1,15 @@
-// A few threads that take tasks in order, of slow tasks at most half as many at once as there are threads. Thread rule:
-// any thread adds; stop() once.
+// A few threads that take the tasks of users by turns, so that nobody waits for more than one task of each other user.
+// Slow tasks never take more than half of the threads, those of one user never more than half of that half; one user's
+// tasks of both kinds leave a quarter of the threads to others. Thread rule: any thread adds; stop() once.
 #pragma once
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -13,17 +17,22 @@ namespace smartmig {
 
 class WorkQueue {
  public:
-  explicit WorkQueue(int threads) : most_slow_(std::max(1, threads / 2)) {
-    for (int i = 0; i < std::max(1, threads); ++i) threads_.emplace_back([this] { work(); });
+  explicit WorkQueue(int threads) {
+    const int all = std::max(1, threads);
+    most_slow_ = std::max(1, all / 2);
+    most_slow_of_one_ = std::max(1, most_slow_ / 2);
+    // Beside a slow task of theirs a user has a thread for the next quick one, also where there are two in all.
+    most_of_one_ = std::max(std::min(all, most_slow_of_one_ + 1), all - std::max(1, all / 4));
+    for (int i = 0; i < all; ++i) threads_.emplace_back([this] { work(); });
   }
   ~WorkQueue() { stop(); }
 
-  // False: `most` tasks wait already, or it was stopped; the task will not run.
-  bool add(std::function<void()> task, bool slow, std::size_t most) {
+  // `owner`: whose task it is. False: `most` tasks of its kind wait already, or it was stopped; the task will not run.
+  bool add(std::function<void()> task, std::uint64_t owner, bool slow, std::size_t most) {
     const std::scoped_lock lock(mutex_);
-    auto& queue = slow ? slow_ : fast_;
-    if (stopping_ || queue.size() >= most) return false;
-    queue.push_back(std::move(task));
+    if (stopping_ || waiting_[slow] >= most) return false;
+    users_[owner].tasks[slow].push_back(std::move(task));
+    ++waiting_[slow];
     changed_.notify_one();
     return true;
   }
@@ -39,32 +48,63 @@ class WorkQueue {
   }
 
  private:
+  struct User {
+    std::deque<std::function<void()>> tasks[2];  // by `slow`
+    int running[2] = {};
+    bool idle() const { return tasks[0].empty() && tasks[1].empty() && running[0] + running[1] == 0; }
+  };
+  using Users = std::map<std::uint64_t, User>;
+
+  bool may_run(const User& user, bool slow) const {
+    if (user.tasks[slow].empty() || user.running[0] + user.running[1] >= most_of_one_) return false;
+    return !slow || (running_slow_ < most_slow_ && user.running[1] < most_slow_of_one_);
+  }
+  // The next user after the one that was served last.
+  Users::iterator next(bool slow) {
+    if (waiting_[slow] == 0) return users_.end();
+    auto at = users_.upper_bound(served_);
+    for (std::size_t i = 0; i < users_.size(); ++i, ++at) {
+      if (at == users_.end()) at = users_.begin();
+      if (may_run(at->second, slow)) return at;
+    }
+    return users_.end();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      const bool slow = fast_.empty() && !slow_.empty() && running_slow_ < most_slow_;
-      if (fast_.empty() && !slow) {
-        if (stopping_ && slow_.empty()) return;
+      bool slow = false;
+      auto at = next(slow);
+      if (at == users_.end()) at = next(slow = true);
+      if (at == users_.end()) {
+        if (stopping_ && waiting_[0] + waiting_[1] == 0) return;
         changed_.wait(lock);
         continue;
       }
-      auto& queue = slow ? slow_ : fast_;
-      auto task = std::move(queue.front());
-      queue.pop_front();
+      const std::uint64_t owner = served_ = at->first;
+      User& user = at->second;  // stays where it is while something of it runs
+      auto task = std::move(user.tasks[slow].front());
+      user.tasks[slow].pop_front();
+      --waiting_[slow];
+      ++user.running[slow];
       running_slow_ += slow;
       lock.unlock();
       task();
       task = nullptr;
       lock.lock();
       running_slow_ -= slow;
-      if (slow) changed_.notify_all();
+      --user.running[slow];
+      if (user.idle()) users_.erase(owner);
+      if (waiting_[0] + waiting_[1] > 0 || stopping_) changed_.notify_all();
     }
   }
 
-  const int most_slow_;
+  int most_slow_ = 1, most_slow_of_one_ = 1, most_of_one_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> fast_, slow_;
+  Users users_;  // with tasks that wait or run
+  std::uint64_t served_ = 0;
+  std::size_t waiting_[2] = {};
   int running_slow_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

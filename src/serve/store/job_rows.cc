@@ -4,8 +4,9 @@ namespace smartmig {
 
 std::string select_jobs(const char* index, std::string_view where) {
   return fmt::format(
-      "SELECT j.id, j.uid, j.status, j.final, j.submitted_us, j.ended_us, j.state, coalesce(s.spec,'') "
-      "FROM jobs j {} LEFT JOIN specs s ON s.job=j.id WHERE {}",
+      "SELECT j.id, j.uid, j.status, j.final, j.submitted_us, j.ended_us, j.state, coalesce(s.spec,''), "
+      "j.launch, coalesce(l.bytes,0) "
+      "FROM jobs j {} LEFT JOIN specs s ON s.job=j.id LEFT JOIN launches l ON l.id=j.launch WHERE {}",
       index, where);
 }
 
@@ -19,6 +20,8 @@ JobRow job_row(const SqliteStatement& at) {
   row.ended_us = at.integer(5);
   row.state = at.text(6);
   row.spec = at.text(7);
+  row.launch = std::uint64_t(at.integer(8));
+  row.launch_bytes = std::uint64_t(at.integer(9));
   return row;
 }
 

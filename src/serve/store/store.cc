@@ -85,6 +85,9 @@ void Store::mark_open() {
 Result<std::vector<DamagedRow>> Store::damaged(int limit) { return readers_->damaged(limit); }
 Result<std::vector<std::uint64_t>> Store::prune(const StoreKeep& keep) { return writer_->prune(keep); }
 
+Result<std::optional<std::string>> Store::launch(std::uint64_t id) { return writer_->launch(id); }
+void Store::keep_launches(std::uint64_t bytes_of_user) { writer_->keep_launches(bytes_of_user); }
+
 Result<std::optional<JobRow>> Store::job(std::uint64_t id) { return readers_->job(id); }
 Result<std::vector<JobRow>> Store::find(const StoreFind& find) { return readers_->find(find); }
 Result<std::vector<JobEnd>> Store::ended(JobEnd after, std::int64_t before_us, int limit) {

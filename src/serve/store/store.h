@@ -1,10 +1,11 @@
 // The daemon's memory on disk: one SQLite file (WAL, synchronous=FULL). A job's row and the event that changed it are
 // written in one transaction, so after any crash the rows are the state and the events its history. Rows of live jobs
 // are all that a start has to read, whatever the history's length. The schema carries a version: a newer one is refused
-// by name, an older one is migrated after a backup beside it. The file is readable by its owner alone: specs hold the
+// by name, an older one is migrated after a backup beside it. The file is readable by its owner alone: launches hold the
 // environments of users.
 // While commits may lie in the write-ahead log alone, PATH-open stands beside the file; a start that finds it without the
 // log says so (StoreStart::trouble).
+// Launches of ended jobs are kept up to so many bytes of each user; then the oldest go with the commit of a new one.
 // Thread rule: commit() from the owner thread; everything else from any thread. Readers (store_readers.h) have
 // connections of their own; prune() gives way to commit() between its chunks (store_writer.h).
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace smartmig {
 
-inline constexpr int kStoreVersion = 1;
+inline constexpr int kStoreVersion = 2;
 
 class StoreReaders;
 class StoreWriter;
@@ -28,6 +29,8 @@ class Store {
   Result<StoreStart> start();
   // All or nothing, on the disk when it returns. kIo (full disk, read-only): nothing of it was stored.
   Result<Ok> commit(const StoreBatch& batch);
+  Result<std::optional<std::string>> launch(std::uint64_t id);
+  void keep_launches(std::uint64_t bytes_of_user);  // 0: any number, as before the first call
   Result<std::optional<JobRow>> job(std::uint64_t id);
   Result<std::vector<JobRow>> find(const StoreFind& find);
   // Final jobs that ended after `after` and before this instant, the oldest first.

@@ -75,13 +75,19 @@ Result<bool> StoreWriter::prune_jobs(std::int64_t before_us, std::uint64_t most,
     }
     oldest.reset();
     SMARTMIG_TRY(auto job, SqliteStatement::prepare(db_, "DELETE FROM jobs WHERE id=?1"));
+    // Of an array the last row takes it along.
+    SMARTMIG_TRY(auto launch,
+                 SqliteStatement::prepare(db_,
+                                          "DELETE FROM launches WHERE id=(SELECT launch FROM jobs WHERE id=?1) AND NOT "
+                                          "EXISTS(SELECT 1 FROM jobs j WHERE j.launch=launches.id AND j.id<>?1)"));
     SMARTMIG_TRY(auto spec, SqliteStatement::prepare(db_, "DELETE FROM specs WHERE job=?1"));
     for (std::size_t i = before; i < removed.size(); ++i) {
+      SMARTMIG_RETURN_IF_ERROR(launch.bind(1, std::int64_t(removed[i])).run());
       SMARTMIG_RETURN_IF_ERROR(job.bind(1, std::int64_t(removed[i])).run());
       SMARTMIG_RETURN_IF_ERROR(spec.bind(1, std::int64_t(removed[i])).run());
     }
     more = removed.size() - before == std::size_t(kPruneChunk);
-    return Ok{};
+    return removed.size() == before ? Result<Ok>(Ok{}) : sum_launches();
   });
   if (!done) {
     removed.resize(before);

@@ -15,8 +15,18 @@ struct JobRow {
   int status = 0;  // JobStatus
   bool final = false;
   std::int64_t submitted_us = 0, ended_us = -1;
-  std::string spec;   // JSON, written once: empty in a commit leaves what is stored
-  std::string state;  // JSON: all else of the record
+  std::uint64_t launch = 0;        // LaunchRow of this job and of all tasks of its array; 0: none
+  std::uint64_t launch_bytes = 0;  // as read: 0: none, or not kept any more
+  std::string spec;                // JSON, written once: empty in a commit leaves what is stored
+  std::string state;               // JSON: all else of the record
+};
+
+// What a job needs to start and nobody else looks at: environment and script, of any size. Stored once for an array, under
+// the number of its first task; read at a start alone.
+struct LaunchRow {
+  std::uint64_t id = 0;
+  std::uint32_t uid = 0;
+  std::string text;
 };
 
 struct EventRow {
@@ -34,12 +44,14 @@ struct DamagedRow {
 
 struct StoreBatch {
   std::vector<JobRow> jobs;
+  std::vector<LaunchRow> launches;
   std::vector<EventRow> events;
   std::vector<DamagedRow> damaged;
   std::map<std::string, std::string> values;  // small named values: clock origin, energy meters, history of kinds
-  bool empty() const { return jobs.empty() && events.empty() && damaged.empty() && values.empty(); }
+  bool empty() const { return jobs.empty() && launches.empty() && events.empty() && damaged.empty() && values.empty(); }
   void clear() {
     jobs.clear();
+    launches.clear();
     events.clear();
     damaged.clear();
     values.clear();
@@ -70,7 +82,7 @@ struct UsageRow {
 };
 
 struct StoreStart {
-  std::vector<JobRow> live;  // by id, with specs
+  std::vector<JobRow> live;  // by id, with specs and without launches
   std::map<std::string, std::string> values;
   std::uint64_t last_job = 0, last_event = 0;  // ever given, whatever was pruned since
   std::string trouble;                         // commits are missing, and why; empty: none are known to be

@@ -10,14 +10,20 @@ namespace {
 constexpr const char* kSchema = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE jobs(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, status INTEGER NOT NULL, final INTEGER NOT NULL,
-                  submitted_us INTEGER NOT NULL, ended_us INTEGER NOT NULL, state TEXT NOT NULL);
+                  submitted_us INTEGER NOT NULL, ended_us INTEGER NOT NULL, state TEXT NOT NULL,
+                  launch INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX jobs_live ON jobs(id) WHERE final=0;
 CREATE INDEX jobs_ended ON jobs(ended_us) WHERE final=1;
 CREATE INDEX jobs_user ON jobs(uid, id);
+CREATE INDEX jobs_launch ON jobs(launch, final);
+CREATE TABLE launches(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, bytes INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE INDEX launches_user ON launches(uid, id, bytes);
 CREATE TABLE specs(job INTEGER PRIMARY KEY, spec TEXT NOT NULL);
 CREATE TABLE events(sequence INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, line TEXT NOT NULL);
 CREATE TABLE named(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES('program','smartmig'),('version','1'),('last_job','0'),('last_event','0');
+CREATE TABLE damaged(number INTEGER PRIMARY KEY, found_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+                     what TEXT NOT NULL, why TEXT NOT NULL, text TEXT NOT NULL);
+INSERT INTO meta VALUES('program','smartmig'),('version','2'),('last_job','0'),('last_event','0');
 )";
 
 // An ended job of version 0 has no instant of its end: its submission is the latest one known.
@@ -37,7 +43,24 @@ CREATE INDEX jobs_user ON jobs(uid, id);
 INSERT OR IGNORE INTO meta VALUES('last_job','0'),('last_event','0');
 )";
 
-constexpr const char* kMigrations[kStoreVersion] = {kFrom0};  // [v]: from v to v + 1
+// A store of version 1 may have the table `damaged`. Its specs hold the environments. Scripts stay where they are: a job without a hash of its script is known by the text.
+constexpr const char* kFrom1 = R"(
+CREATE TABLE IF NOT EXISTS damaged(number INTEGER PRIMARY KEY, found_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+                     what TEXT NOT NULL, why TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE launches(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, bytes INTEGER NOT NULL, text TEXT NOT NULL);
+ALTER TABLE jobs ADD COLUMN launch INTEGER NOT NULL DEFAULT 0;
+INSERT INTO launches
+  SELECT id, uid, length(CAST(launch AS BLOB)), launch FROM
+    (SELECT j.id AS id, j.uid AS uid, json_object('environment', json(json_extract(s.spec,'$.environment'))) AS launch
+     FROM jobs j JOIN specs s ON s.job=j.id
+     WHERE CASE WHEN json_valid(s.spec) THEN json_type(s.spec,'$.environment')='array' ELSE 0 END);
+UPDATE jobs SET launch=id WHERE id IN (SELECT id FROM launches);
+UPDATE specs SET spec=json_remove(spec,'$.environment') WHERE job IN (SELECT id FROM launches);
+CREATE INDEX jobs_launch ON jobs(launch, final);
+CREATE INDEX launches_user ON launches(uid, id, bytes);
+)";
+
+constexpr const char* kMigrations[kStoreVersion] = {kFrom0, kFrom1};  // [v]: from v to v + 1
 
 Result<Ok> in_transaction(SqliteDb& db, const std::string& sql) {
   const auto done = db.run(("BEGIN IMMEDIATE;" + sql + "COMMIT;").c_str());

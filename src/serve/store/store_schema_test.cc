@@ -73,6 +73,28 @@ TEST(Store, MigratesAnOlderSchemaAfterABackup) {
   EXPECT_EQ(found_ids(must_open(path)->find({})), (Ids{3, 4}));
 }
 
+TEST(Store, TakesEnvironmentsOutOfTheSpecsOfVersion1) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/store.db";
+  must_open(path);
+  run_sql(path,
+          "DROP INDEX jobs_launch; DROP TABLE launches; ALTER TABLE jobs DROP COLUMN launch;"
+          "INSERT INTO jobs VALUES(1,1000,1,0,111,-1,'{}'),(2,1000,1,0,111,-1,'{}'),(3,1000,1,0,111,-1,'{}');"
+          "INSERT INTO specs VALUES(1,'{\"command\":[\"a\"],\"environment\":[\"A=\\\"1\\\"\"],\"name\":\"x\"}'),"
+          "(2,'{\"command\":[\"b\"]}'),(3,'damaged');"
+          "UPDATE meta SET value='1' WHERE key='version'");
+  auto store = must_open(path);
+  const auto start = store->start();
+  ASSERT_TRUE(start) << start.error().what;
+  ASSERT_EQ(start->live.size(), 3u);
+  EXPECT_EQ(start->live[0].spec, R"({"command":["a"],"name":"x"})");
+  EXPECT_EQ(start->live[0].launch, 1u);
+  EXPECT_EQ(store->launch(1).value(), R"({"environment":["A=\"1\""]})");
+  EXPECT_EQ(start->live[0].launch_bytes, store->launch(1).value()->size());
+  EXPECT_EQ(start->live[1].launch, 0u);
+  EXPECT_EQ(start->live[2].spec, "damaged");
+}
+
 TEST(Store, BackupAndRestore) {
   const TempDir dir;
   const std::string path = dir.path() + "/store.db", copy = dir.path() + "/copy.db";

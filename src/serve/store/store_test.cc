@@ -248,5 +248,57 @@ TEST(Store, WhatIsPutAsideIsKept) {
   EXPECT_EQ((*rows)[1].text, "{");
 }
 
+JobRow task(std::uint64_t id, JobStatus status, std::uint64_t launch, std::uint32_t uid = 1000) {
+  JobRow job = row(id, status, uid);
+  job.launch = launch;
+  return job;
+}
+
+TEST(Store, AnArraysEnvironmentIsStoredOnceAndGoesWithItsLastRow) {
+  const TempDir dir;
+  auto store = must_open(dir.path() + "/store.db");
+  StoreBatch batch;
+  for (std::uint64_t id = 1; id <= 300; ++id) batch.jobs.push_back(task(id, JobStatus::kQueued, 1));
+  batch.launches = {{1, 1000, std::string(1 << 20, 'e')}};
+  ASSERT_TRUE(store->commit(batch));
+  EXPECT_LT(store->bytes(), std::uint64_t(5) << 20) << "of the file and of its log";
+  const auto start = store->start();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->live[299].launch, 1u);
+  EXPECT_EQ(start->live[299].launch_bytes, std::uint64_t(1) << 20);
+  batch.clear();
+  for (std::uint64_t id = 1; id <= 300; ++id) batch.jobs.push_back(task(id, JobStatus::kDone, 1));
+  ASSERT_TRUE(store->commit(batch));
+  StoreKeep keep;
+  keep.max_jobs = 1;
+  ASSERT_TRUE(store->prune(keep));
+  EXPECT_TRUE(store->launch(1).value()) << "the last task still has it";
+  keep.max_jobs = 0;
+  ASSERT_TRUE(store->prune(keep));
+  EXPECT_FALSE(store->launch(1).value());
+}
+
+TEST(Store, OldEnvironmentsOfEndedJobsMakeRoomForNewOnes) {
+  const TempDir dir;
+  auto store = must_open(dir.path() + "/store.db");
+  store->keep_launches(1000);
+  const auto accept = [&](std::uint64_t id, JobStatus status, std::uint32_t uid = 1000) {
+    StoreBatch batch;
+    batch.jobs = {task(id, status, id, uid)};
+    batch.launches = {{id, uid, std::string(400, 'e')}};
+    return bool(store->commit(batch));
+  };
+  ASSERT_TRUE(accept(1, JobStatus::kQueued));
+  ASSERT_TRUE(accept(2, JobStatus::kDone));
+  ASSERT_TRUE(accept(3, JobStatus::kDone));
+  ASSERT_TRUE(accept(4, JobStatus::kDone, 1001));
+  EXPECT_TRUE(store->launch(1).value()) << "its job lives";
+  EXPECT_FALSE(store->launch(2).value()) << "the oldest of an ended job";
+  EXPECT_TRUE(store->launch(3).value());
+  EXPECT_TRUE(store->launch(4).value()) << "another user's";
+  EXPECT_EQ(store->job(2).value()->launch, 2u);
+  EXPECT_EQ(store->job(2).value()->launch_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace smartmig

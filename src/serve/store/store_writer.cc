@@ -1,5 +1,8 @@
 #include "serve/store/store_writer.h"
 
+#include <algorithm>
+#include <set>
+
 #include "serve/store/job_rows.h"
 
 namespace smartmig {
@@ -21,23 +24,32 @@ Result<Ok> StoreWriter::prepare(const StoreOptions& options) {
     const auto pages = std::max<std::uint64_t>(1, options.max_bytes / std::uint64_t(page));
     SMARTMIG_RETURN_IF_ERROR(db_.number(fmt::format("PRAGMA max_page_count={}", pages).c_str()));
   }
-  SMARTMIG_RETURN_IF_ERROR(
-      db_.run("CREATE TABLE IF NOT EXISTS damaged(number INTEGER PRIMARY KEY, found_at TEXT NOT NULL DEFAULT "
-              "CURRENT_TIMESTAMP, what TEXT NOT NULL, why TEXT NOT NULL, text TEXT NOT NULL)"));
   const std::pair<SqliteStatement*, const char*> statements[] = {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
       {&put_job_,
-       "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO UPDATE SET uid=?2, status=?3, final=?4, "
-       "submitted_us=?5, ended_us=?6, state=?7"},
+       "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO UPDATE SET uid=?2, status=?3, final=?4, "
+       "submitted_us=?5, ended_us=?6, state=?7, launch=?8"},
       {&put_spec_, "INSERT INTO specs VALUES(?1,?2) ON CONFLICT(job) DO UPDATE SET spec=?2"},
       {&put_event_, "INSERT INTO events VALUES(?1,?2,?3)"},
       {&put_damaged_, "INSERT INTO damaged(what, why, text) VALUES(?1,?2,?3)"},
-      {&put_value_, "INSERT INTO named VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"}};
+      {&put_value_, "INSERT INTO named VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
+      {&put_launch_, "INSERT OR REPLACE INTO launches VALUES(?1,?2,?3,?4)"},
+      {&get_launch_, "SELECT text FROM launches WHERE id=?1"}};
   for (const auto& [statement, sql] : statements) {
     SMARTMIG_TRY(*statement, SqliteStatement::prepare(db_, sql));
   }
-  return Ok{};
+  return sum_launches();
+}
+
+Result<Ok> StoreWriter::sum_launches() {
+  launch_bytes_.clear();
+  SMARTMIG_TRY(auto sums, SqliteStatement::prepare(db_, "SELECT uid, sum(bytes) FROM launches GROUP BY uid"));
+  for (;;) {
+    SMARTMIG_TRY(const bool more, sums.step());
+    if (!more) return Ok{};
+    launch_bytes_[std::uint32_t(sums.integer(0))] = sums.integer(1);
+  }
 }
 
 bool StoreWriter::fold_log() {
@@ -69,8 +81,57 @@ Result<Ok> StoreWriter::commit(const StoreBatch& batch) {
   if (batch.empty()) return Ok{};
   const std::scoped_lock lock(writing_);
   const auto done = write(batch);
-  if (!done) roll_back();
+  if (!done) {
+    roll_back();
+    if (!batch.launches.empty()) (void)sum_launches();
+  }
   return done;
+}
+
+Result<std::optional<std::string>> StoreWriter::launch(std::uint64_t id) {
+  const std::scoped_lock lock(writing_);
+  get_launch_.bind(1, std::int64_t(id));
+  SMARTMIG_TRY(const bool there, get_launch_.step());
+  std::optional<std::string> text;
+  if (there) text = get_launch_.text(0);
+  get_launch_.reset();
+  return text;
+}
+
+Result<Ok> StoreWriter::write_launches(const std::vector<LaunchRow>& launches) {
+  std::set<std::uint32_t> users;
+  for (const LaunchRow& launch : launches) {
+    put_launch_.bind(1, std::int64_t(launch.id)).bind(2, std::int64_t(launch.uid));
+    put_launch_.bind(3, std::int64_t(launch.text.size())).bind(4, launch.text);
+    SMARTMIG_RETURN_IF_ERROR(put_launch_.run());
+    launch_bytes_[launch.uid] += std::int64_t(launch.text.size());
+    users.insert(launch.uid);
+  }
+  for (const std::uint32_t uid : users) SMARTMIG_RETURN_IF_ERROR(trim_launches(uid));
+  return Ok{};
+}
+
+// Of jobs that have ended, the oldest first.
+Result<Ok> StoreWriter::trim_launches(std::uint32_t uid) {
+  const auto most = std::int64_t(std::min<std::uint64_t>(most_launch_bytes_, INT64_MAX));
+  std::int64_t& sum = launch_bytes_[uid];
+  if (most == 0 || sum <= most) return Ok{};
+  SMARTMIG_TRY(auto ended, SqliteStatement::prepare(db_,
+                                                    "SELECT l.id, l.bytes FROM launches l WHERE l.uid=?1 AND NOT "
+                                                    "EXISTS(SELECT 1 FROM jobs j WHERE j.launch=l.id AND j.final=0) "
+                                                    "ORDER BY l.id"));
+  ended.bind(1, std::int64_t(uid));
+  std::vector<std::int64_t> gone;
+  while (sum > most) {
+    SMARTMIG_TRY(const bool there, ended.step());
+    if (!there) break;
+    gone.push_back(ended.integer(0));
+    sum -= ended.integer(1);
+  }
+  ended.reset();
+  SMARTMIG_TRY(auto remove, SqliteStatement::prepare(db_, "DELETE FROM launches WHERE id=?1"));
+  for (const std::int64_t id : gone) SMARTMIG_RETURN_IF_ERROR(remove.bind(1, id).run());
+  return Ok{};
 }
 
 Result<Ok> StoreWriter::write(const StoreBatch& batch) {
@@ -78,10 +139,12 @@ Result<Ok> StoreWriter::write(const StoreBatch& batch) {
   for (const JobRow& job : batch.jobs) {
     put_job_.bind(1, std::int64_t(job.id)).bind(2, std::int64_t(job.uid)).bind(3, std::int64_t(job.status));
     put_job_.bind(4, std::int64_t(job.final)).bind(5, job.submitted_us).bind(6, job.ended_us).bind(7, job.state);
+    put_job_.bind(8, std::int64_t(job.launch));
     SMARTMIG_RETURN_IF_ERROR(put_job_.run());
     if (job.spec.empty()) continue;
     SMARTMIG_RETURN_IF_ERROR(put_spec_.bind(1, std::int64_t(job.id)).bind(2, job.spec).run());
   }
+  SMARTMIG_RETURN_IF_ERROR(write_launches(batch.launches));  // after the rows: what is new is live
   for (const EventRow& event : batch.events)
     SMARTMIG_RETURN_IF_ERROR(
         put_event_.bind(1, std::int64_t(event.sequence)).bind(2, event.at_us).bind(3, event.line).run());
@@ -93,7 +156,8 @@ Result<Ok> StoreWriter::write(const StoreBatch& batch) {
 }
 
 void StoreWriter::roll_back() {
-  for (SqliteStatement* s : {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_, &put_damaged_})
+  for (SqliteStatement* s :
+       {&begin_, &commit_, &put_job_, &put_spec_, &put_event_, &put_value_, &put_damaged_, &put_launch_, &get_launch_})
     s->reset();
   if (!sqlite3_get_autocommit(db_.handle())) (void)db_.run("ROLLBACK");
 }

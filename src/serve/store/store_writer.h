@@ -1,6 +1,8 @@
 // The one connection that writes: transactions of the owner, and the pruning of what is too old, which gives way to
 // them between its chunks. Thread rule: any thread; transactions take turns.
 #pragma once
+#include <atomic>
+#include <map>
 #include <mutex>
 
 #include "serve/store/sqlite_db.h"
@@ -14,12 +16,17 @@ class StoreWriter {
   bool fold_log();  // all commits into the file. False: somebody reads, or the disk fails
   Result<StoreStart> start();
   Result<Ok> commit(const StoreBatch& batch);
+  Result<std::optional<std::string>> launch(std::uint64_t id);
+  void keep_launches(std::uint64_t bytes_of_user) { most_launch_bytes_ = bytes_of_user; }
   Result<std::vector<std::uint64_t>> prune(const StoreKeep& keep);
 
  private:
   explicit StoreWriter(SqliteDb db) : db_(std::move(db)) {}
   Result<Ok> prepare(const StoreOptions& options);
   Result<Ok> write(const StoreBatch& batch);
+  Result<Ok> write_launches(const std::vector<LaunchRow>& launches);
+  Result<Ok> trim_launches(std::uint32_t uid);
+  Result<Ok> sum_launches();
   void roll_back();
   template <class Work>
   Result<Ok> transaction(const Work& work);
@@ -30,7 +37,9 @@ class StoreWriter {
 
   std::mutex writing_;
   SqliteDb db_;
-  SqliteStatement begin_, commit_, put_job_, put_spec_, put_event_, put_value_, put_damaged_;
+  SqliteStatement begin_, commit_, put_job_, put_spec_, put_event_, put_value_, put_damaged_, put_launch_, get_launch_;
+  std::atomic<std::uint64_t> most_launch_bytes_ = 0;
+  std::map<std::uint32_t, std::int64_t> launch_bytes_;  // of each user, as stored
 };
 
 template <class Work>
