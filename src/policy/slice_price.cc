@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/math.h"
+#include "policy/job_rest.h"
 
 namespace smartmig {
 
@@ -27,8 +28,9 @@ void SlicePrice::see_arrivals(const Cluster& cluster) {
 
 void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   double area = -1, run = 0;
+  const JobRest rest(cluster, job);
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
-    const Time work = cluster.jobs().work(job, TypeId(t));
+    const Time work = rest.known() ? cluster.jobs().work(job, TypeId(t)) : rest.on(cluster, job, TypeId(t));
     if (work < Time{0}) continue;
     const double m = minutes(work), a = m * cluster.platform().type(TypeId(t)).room;
     if (area < 0 || a < area * (1 - 1e-9)) area = a, run = m;
