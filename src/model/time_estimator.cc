@@ -37,7 +37,7 @@ TimeEstimator::Line TimeEstimator::refined(const Line& general, const Runs& runs
   return line;
 }
 
-TimeBelief TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told) const {
+BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told) const {
   const double x = told.value_or(kUntold), stranger = told ? kStranger : kNothingTold;
   const auto& known = told ? told_ : untold_;
   Line line;
@@ -52,7 +52,7 @@ TimeBelief TimeEstimator::believe(std::span<const std::string> groups, std::opti
 
 void TimeEstimator::learn(std::span<const std::string> groups, std::optional<double> told, double took) {
   const double x = told.value_or(kUntold);
-  const TimeBelief before = believe(groups, told);
+  const BelievedTime before = believe(groups, told);
   took = std::max(took, before.log_median - kShortest * before.spread);
   for (const std::string& group : groups) (told ? told_ : untold_)[group].add(x, took - x);
 }

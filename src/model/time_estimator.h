@@ -28,7 +28,7 @@
 
 namespace smartmig {
 
-struct TimeBelief {
+struct BelievedTime {
   double log_median = 0;
   double spread = 0;
 };
@@ -36,7 +36,7 @@ struct TimeBelief {
 class TimeEstimator {
  public:
   // REQUIRES of both: times above 0, as logarithms.
-  TimeBelief believe(std::span<const std::string> groups, std::optional<double> told) const;
+  BelievedTime believe(std::span<const std::string> groups, std::optional<double> told) const;
   void learn(std::span<const std::string> groups, std::optional<double> told, double took);
 
  private:

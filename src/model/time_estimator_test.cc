@@ -31,7 +31,7 @@ struct World {
 };
 
 TEST(TimeEstimator, AStrangerIsBelievedWithinAFactorOfTwo) {
-  const TimeBelief belief = TimeEstimator().believe(kNew, 5.0);
+  const BelievedTime belief = TimeEstimator().believe(kNew, 5.0);
   EXPECT_EQ(belief.log_median, 5.0);
   EXPECT_NEAR(belief.spread, 0.6, 0.01);
   EXPECT_GT(TimeEstimator().believe(kNew, {}).spread, 1);
@@ -41,7 +41,7 @@ TEST(TimeEstimator, ExactTimesAreBelieved) {
   World world;
   world.learn(400);
   for (const double told : {2.0, 4.5}) {
-    const TimeBelief belief = world.estimator.believe(kInfer, told);
+    const BelievedTime belief = world.estimator.believe(kInfer, told);
     EXPECT_NEAR(belief.log_median, told, 0.02);
     EXPECT_LT(belief.spread, 0.15);
   }

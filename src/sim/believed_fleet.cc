@@ -49,7 +49,7 @@ void BelievedFleet::put(JobId id) {
   Job job = workload.jobs[index(id)];
   double factor = factors_.empty() ? 1 : factors_[index(id)];
   if (rule_.learned) {
-    const TimeBelief belief = estimator_.believe(groups_of(job), told(id));
+    const BelievedTime belief = estimator_.believe(groups_of(job), told(id));
     factor = deterministic_exp(belief.log_median - log_time(job));
     job.spread = belief.spread;
   }
