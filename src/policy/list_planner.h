@@ -55,6 +55,7 @@ struct ListPlannerOptions {
   bool patient = false;                       // all jobs are
   bool stops = true;                          // jobs with a restart time may be stopped
   std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
+  bool shared = false;                        // room is kept for those who come (policy/room.h)
   bool plain = false;  // looks at every move that could be made: the reference of what leaves hopeless ones out
 };
 
@@ -78,6 +79,7 @@ class ListPlanner : public Policy {
     PlacementId where = kNoPlacement;
     int blocks = 0;        // free placements it takes away
     double late = 0;       // minutes, in the mean
+    double crowd = 0;      // minutes that those who come wait for it (policy/room.h)
     Time latest = kNever;  // it could begin now and is held back to save energy, until then at the latest
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
@@ -120,9 +122,11 @@ class ListPlanner : public Policy {
     bool patient;
     std::vector<TypeId> types;
     JobRest rest;
-    std::vector<Time> run;       // by type: its whole run there in the mean, the restart included
-    std::vector<double> dearer;  // by type: how many times the price a slice of that GPU model costs
-    std::vector<double> taught;  // by type: minutes that a run there is worth for what it teaches (Job::teaches)
+    std::vector<Time> run;         // by type: its whole run there in the mean, the restart included
+    std::vector<double> dearer;    // by type: how many times the price a slice of that GPU model costs
+    std::vector<RoomNeeded> room;  // by type; empty: there is room for all
+    std::vector<double> open;      // by type: slots that are open soon enough
+    std::vector<double> taught;    // by type: minutes that a run there is worth for what it teaches (Job::teaches)
   };
 
   void look_at(const Cluster& cluster);
@@ -143,6 +147,7 @@ class ListPlanner : public Policy {
     return price_.price(cluster, late, slice_minutes);
   }
   void types_of(const Cluster& cluster, JobId job);
+  void find_room(const Cluster& cluster);
   void compare_models(const Platform& platform);
   double rent(const Platform& platform, TypeId type, double price) const {  // of the candidate, minutes a minute
     return price * platform.type(type).room * candidate_.dearer[index(type)];

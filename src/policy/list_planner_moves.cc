@@ -150,6 +150,7 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
   if (late) {
     price_now_ = late->price;
     types_of(cluster, late->job);
+    find_room(cluster);
     for (const TypeId type : candidate_.types)
       if (cluster.platform().type(type).model == cluster.platform().model_index(state.gpu))
         consider(cluster, gpu, type, choice);
