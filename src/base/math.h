@@ -7,4 +7,8 @@ namespace smartmig {
 double deterministic_log(double x);  // REQUIRES: x > 0 and finite
 double deterministic_exp(double x);
 
+// The normal distribution: the share below z, and its inverse. Absolute error below 1e-7.
+double normal_share_below(double z);
+double normal_quantile(double share);  // REQUIRES: 0 < share < 1
+
 }  // namespace smartmig

@@ -32,6 +32,14 @@ TEST(Math, LogAtTheEdges) {
     EXPECT_NEAR(deterministic_log(x), std::log(x), kTolerance * std::abs(std::log(x))) << x;
 }
 
+TEST(Math, TheNormalDistributionAgreesWithTheCLibrary) {
+  for (double z = -6; z <= 6; z += 0.01) {
+    const double share = std::erfc(-z / std::sqrt(2.0)) / 2;
+    ASSERT_NEAR(normal_share_below(z), share, 1e-7) << z;
+    ASSERT_NEAR(normal_quantile(share), z, 1e-6) << z;
+  }
+}
+
 TEST(Math, ExpAgreesWithTheCLibrary) {
   const std::uint64_t seed = 2;
   Rng rng(seed);

@@ -16,6 +16,7 @@ Comparison make_comparison(const Setting& setting, const std::vector<Contender>&
   out.gpus = setting.platform->spec();
   out.workload = setting.workload;
   out.cost = setting.cost.name();
+  if (!setting.estimates.exact()) out.estimates = to_string(setting.estimates);
   if (setting.load.restart) out.restart = to_string(*setting.load.restart);
   out.power = setting.platform->models()[0].power.name();
   out.a = runs[0][0].a;

@@ -23,7 +23,8 @@ struct ComparisonRow {
 struct Comparison {
   std::optional<ProvenBounds> bounds;  // means over the days
   std::string gpus, workload, cost, power;
-  std::string restart;  // the rule that was asked for; empty: restart costs as the workload has them
+  std::string estimates;  // what policies are told of run times; empty: the truth
+  std::string restart;    // the rule that was asked for; empty: restart costs as the workload has them
   double a = 0, a_eff = 0;
   std::vector<std::uint64_t> seeds;  // of the days; numbers of windows where window_days is set
   std::string days;                  // the same in words

@@ -60,9 +60,13 @@ Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, 
   options.rule.a = energy_weight(setting, jobs->workload());
   options.rule.w = per_job_weight(setting, jobs->workload());
   SMARTMIG_TRY(PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
+  if (named.guard() && !setting.estimates.exact())
+    return invalid("{} is judged by shadows, which are simulated with the true run times: drop guard() or --estimates",
+                   contender.label);
   SMARTMIG_TRY(std::vector<Layout> initial, initial_layouts(*setting.platform, named.initial));
-  SMARTMIG_TRY(SimResult result, simulate({setting.platform, std::move(jobs), setting.cost, initial, options.rule.a},
-                                          *named.policy, journal, progress));
+  SMARTMIG_TRY(SimResult result,
+               simulate({setting.platform, std::move(jobs), setting.cost, initial, options.rule.a, setting.estimates},
+                        *named.policy, journal, progress));
   return DayRun{std::move(named.layouts), std::move(initial), std::move(result)};
 }
 

@@ -23,6 +23,7 @@ struct Setting {
   std::optional<double> a;  // weight of a watt-minute, as it stands; none: energy_weight's default
   LoadOptions load;         // slack, deadline cut; the seed is the day's
   std::shared_ptr<const WorkloadWindows> windows;  // of a file; null for a generator
+  EstimateRule estimates{};                        // what policies are told of run times
 };
 
 struct Contender {

@@ -144,7 +144,6 @@ void Cluster::apply(const Event& event) {
       JobState& job = states_[index(event.job)];
       SMARTMIG_CHECK(job.phase == JobPhase::kRunning, "job {} overran without running", index(event.job));
       job.finish = now_ + std::max(kLeastOverrun, (now_ - job.since) / 2);
-      identity_ = Identity();
       news_.push_back(event);
       return;
     }
@@ -225,6 +224,7 @@ void Cluster::find(const Event& event) {
   job.since = now_ - std::max(Time{0}, jobs_->work(event.job, type) - event.left);
   job.first_start = std::min(now_, std::max(job.since, jobs_->job(event.job).submit));
   job.finish = now_ + event.left;
+  job.remaining = job.finish - job.since;
   take_slice(event, job);
 }
 

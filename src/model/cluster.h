@@ -35,7 +35,7 @@ struct JobState {
   TypeId type = kNoType;                   // of the current or last run; kNoType: never ran
   GpuId gpu = kNoGpu;                      // of the current or last run
   JobId previous = kNoJob, next = kNoJob;  // unfinished jobs in order of arrival
-  Time remaining{};                        // on `type`, when stopped; while running see finish
+  Time remaining{};                        // on `type`: when stopped; of one that runs, at `since`, as thought then
   Time since{};                            // when the current run began to make progress (after a restart's hold)
   Time finish{};                           // expected while running, true once done
   Time first_start{-1};
@@ -202,7 +202,7 @@ class Cluster {
   Counters counters_;
   std::uint64_t decision_ = 0;
   bool refused_ = false;
-  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, overruns, blocks, found jobs
+  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, blocks, found jobs
 };
 
 // A sentence for a person: which action was refused and why.

@@ -34,6 +34,7 @@ struct Job {
     w.fill(kCannotRun);
     return w;
   }();
+  double spread = 0;              // of the logarithm of its time about `work`, its median; 0: known exactly
   int kind = -1;                  // index into Workload::kinds; -1: none
   int mem_mib = -1;               // -1: unknown, then the kind's table, else fits everywhere
   bool patient = false;           // may wait while it has time, where that saves energy

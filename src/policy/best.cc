@@ -15,6 +15,15 @@ bool leaves_a_gpu_idle(const Cluster& cluster, const Plan& plan) {
   return false;
 }
 
+bool has_free_slices(const Cluster& cluster) {
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
+    const GpuState& gpu = cluster.gpus()[g];
+    if (gpu.blocked || gpu.layout != gpu.target) continue;
+    if (gpu.busy_slices < cluster.platform().model(GpuId(g)).gpu->compute_slices()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool BestPolicy::deadline_waits(const Cluster& cluster) {
@@ -55,10 +64,10 @@ bool BestPolicy::is_batch(const Cluster& cluster, const Queue& queue) {
   constexpr std::size_t kMoreCome = 4;             // one job more for so many
   const std::size_t came = cluster.counters().arrivals - cluster.counters().withdrawals;
   if (by_batch_) return queue.jobs > 0 && (std::max(came, came_before_) - came_before_) * kMoreCome <= batch_jobs_;
-  if (queue.jobs < 2) return false;
+  const int slices = cluster.platform().total_compute_slices();
+  if (queue.jobs < 2 || (room_kept_ && queue.jobs <= std::size_t(slices))) return false;
   batch_jobs_ = queue.jobs;
   came_before_ = came;
-  const int slices = cluster.platform().total_compute_slices();
   const double takes = queue.slice_minutes / slices;
   if (minutes(queue.last - queue.first) <= kTogether * takes) return true;
   return queue.jobs > std::size_t(slices) && minutes(cluster.now() - queue.last) >= kQuiet * takes;
@@ -85,6 +94,7 @@ void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
   } else {
     planner_->decide(cluster, plan);
   }
+  room_kept_ = shared_ && !by_batch_ && queue.jobs > plan.starts.size() && (room_kept_ || has_free_slices(cluster));
   if (plan.empty() || leaves_a_gpu_idle(cluster, plan)) return;
   const Time goes_on_until = burst_goes_on_until(cluster, queue);
   if (goes_on_until <= cluster.now()) return;

@@ -27,6 +27,7 @@ struct BestOptions {
   // A burst goes on while the last job came less than that ago; in all a twentieth of the time that its jobs will take, but
   // four times that at least and twenty times at most.
   Time gather{};
+  bool shared = false;  // the planner keeps room for those who come: jobs that wait for that are no batch
   std::shared_ptr<ArrivalAverages> arrivals;  // seen, shared with the planner; null: its own
 };
 
@@ -36,7 +37,8 @@ class BestPolicy : public Policy {
       : planner_(std::move(planner)),
         batch_(0, options.effort, BatchOrder::kLongFirst),
         arrivals_({}, options.arrivals),
-        gather_(options.gather) {}
+        gather_(options.gather),
+        shared_(options.shared) {}
   void decide(const Cluster& cluster, Plan& plan) override;
   std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
     return by_batch_ ? batch_.planned_starts(cluster) : planner_->planned_starts(cluster);
@@ -58,7 +60,9 @@ class BestPolicy : public Policy {
   BatchPolicy batch_;
   SlicePrice arrivals_;
   Time gather_;
-  bool by_batch_ = false;                         // at the last decision
+  bool by_batch_ = false;  // at the last decision
+  bool shared_ = false;
+  bool room_kept_ = false;                        // the planner held jobs back beside free slices: for others, who come
   std::size_t batch_jobs_ = 0, came_before_ = 0;  // jobs of the batch; arrivals, less those withdrawn, when it was seen
   JobId urgent_ = kNoJob;                         // waited with a deadline at the last decision
 };

@@ -12,7 +12,8 @@ namespace smartmig {
 
 namespace {
 constexpr double kNoCost = 1e300;
-}
+constexpr double kMostSlots = 14;  // that a start takes: of one GPU
+}  // namespace
 
 bool ListPlanner::Option::better_than(const Option& other) const {
   if (!other.valid()) return true;
@@ -45,7 +46,7 @@ void ListPlanner::rebuild(const Cluster& cluster, std::uint32_t gpu) {
   board.timeline.clear(cluster.now());
   for (const PlacementId p : state.busy)
     board.timeline.take(facts, p, cluster.now(),
-                        std::max(cluster.state(state.job_at[index(p)]).finish, cluster.now() + Time(1)));
+                        std::max(expected_finish(cluster, state.job_at[index(p)]), cluster.now() + Time(1)));
   find_earliest(cluster, gpu);
   movable_until_[gpu] = cluster.now();
   room_[gpu] = has_room(cluster, gpu);
@@ -73,6 +74,8 @@ void ListPlanner::look_at(const Cluster& cluster) {
   }
   if (identity_ != cluster.identity()) promised_.clear();
   identity_ = cluster.identity();
+  for (const Event& event : cluster.news())
+    if (event.kind == EventKind::kOverrun) boards_[index(cluster.state(event.job).gpu)].reserved = true;
   for (std::uint32_t g = 0; g < gpus; ++g) {
     const GpuState& state = cluster.gpus()[g];
     const Board& board = boards_[g];
@@ -163,19 +166,40 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.deadline = cluster.jobs().job(job).has_deadline() ? cluster.jobs().job(job).deadline : kNever;
   candidate_.patient = (options_.patient || cluster.jobs().job(job).patient) && cluster.jobs().job(job).has_deadline();
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
+  candidate_.rest = JobRest(cluster, job);
+  candidate_.room.clear();
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
   candidate_.taught.assign(platform.types().size(), 0.0);
   for (std::size_t t = 0; t < platform.types().size(); ++t) {
     if (!tightest_memory(cluster, job, TypeId(t))) continue;
     candidate_.types.push_back(TypeId(t));
-    candidate_.run[t] = std::max(Time(1), cluster.remaining_on(job, TypeId(t)) + candidate_.resume);
+    candidate_.run[t] = std::max(Time(1), candidate_.rest.on(cluster, job, TypeId(t)) + candidate_.resume);
     if (candidate_.deadline == kNever)
       candidate_.taught[t] =
           double(cluster.jobs().job(job).teaches[std::size_t(platform.type(TypeId(t)).compute_slices - 1)]) *
           minutes(candidate_.run[t]);
   }
   compare_models(platform);
+}
+
+// Of the candidate: how many slots those need who come while it runs, and how many are open for them.
+void ListPlanner::find_room(const Cluster& cluster) {
+  candidate_.room.assign(cluster.platform().types().size(), {});
+  candidate_.open.assign(candidate_.room.size(), 0.0);
+  if (!options_.shared || candidate_.deadline != kNever || cluster.jobs().job(candidate_.job).restart >= Time{0})
+    return;
+  for (const TypeId type : candidate_.types) {
+    const Time run = candidate_.run[index(type)];
+    RoomNeeded& room = candidate_.room[index(type)];
+    room = room_needed(price_.by_length(), minutes(run));
+    if (room.slots <= 0) continue;
+    const Time soon = cluster.now() + rounded(double(run.count()) / kMuchShorter);
+    double& open = candidate_.open[index(type)];
+    const double enough = room.slots + kMostSlots;
+    for (std::uint32_t g = 0; g < boards_.size() && open < enough; ++g)
+      if (!boards_[g].shut) open += std::popcount(table(cluster, g).slots & ~boards_[g].timeline.blocked_at(soon));
+  }
 }
 
 void ListPlanner::compare_models(const Platform& platform) {
@@ -201,7 +225,9 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const double a_minute = rent(cluster.platform(), type, price_now_);
   const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
   const double taught = candidate_.taught[index(type)];
-  const double least = lateness(cluster, first + run) + a_minute * minutes(run) - taught;
+  const RoomNeeded room = index(type) < candidate_.room.size() ? candidate_.room[index(type)] : RoomNeeded{};
+  const Time soon = rounded(double(run.count()) / kMuchShorter);
+  const double least = lateness(cluster, first + run, run) + a_minute * minutes(run) - taught;
   const bool sooner = first == cluster.now() && first + run < soonest;
   if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
     return;
@@ -215,7 +241,12 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
     if (option.begin == kNever) continue;
     option.finish = option.begin + change + run;
-    option.cost = lateness(cluster, option.finish) + a_minute * minutes(change + run) - taught;
+    option.late = lateness(cluster, option.finish, run);
+    if (room.slots > 0) {
+      const std::uint32_t open = facts.slots & ~board.timeline.blocked_at(std::max(option.begin, cluster.now()) + soon);
+      option.crowd = room.minutes_lost(candidate_.open[index(type)] - std::popcount(open & facts.conflicts[index(p)]));
+    }
+    option.cost = option.late + option.crowd + a_minute * minutes(change + run) - taught;
     const bool due_now = option.begin == cluster.now();
     if (due_now) soonest = std::min(soonest, option.finish);
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
@@ -234,7 +265,7 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
   for (const TypeId type : candidate_.types) {
     const Time run = candidate_.run[index(type)];
     const double paid = rent(cluster.platform(), type, price_now_) * minutes(run) - candidate_.taught[index(type)];
-    least = std::min(least, lateness(cluster, cluster.now() + run) + paid);
+    least = std::min(least, lateness(cluster, cluster.now() + run, run) + paid);
   }
   return least;
 }
@@ -242,6 +273,7 @@ double ListPlanner::least_cost(const Cluster& cluster) const {
 // REQUIRES: choose_gpus() has been called at this decision.
 ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std::uint32_t promised, TypeId only) {
   types_of(cluster, job);
+  find_room(cluster);
   Choice choice;
   for (const TypeId type : candidate_.types) {
     if (only != kNoType && type != only) continue;
@@ -263,6 +295,7 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
 ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice& choice) const {
   const auto& [any, now, soonest] = choice;
   if (any.begin == cluster.now() || !now.valid() || any.finish < soonest) return any;
+  if (any.crowd < now.crowd && any.cost < now.cost) return any;
   if (!candidate_.patient) return now;
   Option held = any;
   held.latest = candidate_.deadline - (now.finish - now.begin);
@@ -274,6 +307,7 @@ ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice&
 ListPlanner::Option ListPlanner::as_promised(const Cluster& cluster, const Listed& listed) {
   if (listed.where == kNoPlacement || boards_[listed.promised].shut) return {};
   types_of(cluster, listed.job);
+  find_room(cluster);
   Choice choice;
   const TypeId type = cluster.platform().type_of(GpuId(listed.promised), listed.where);
   consider(cluster, listed.promised, type, choice, 1u << index(listed.where));
@@ -351,7 +385,7 @@ std::vector<PlannedStart> ListPlanner::planned_starts(const Cluster& cluster) co
     if (!option.valid()) continue;
     again.types_of(cluster, job);
     const TypeId type = cluster.platform().model(GpuId(option.gpu)).type_of_placement[index(option.where)];
-    const Time run = std::max(Time(1), cluster.remaining_on(job, type) + again.candidate_.resume);
+    const Time run = again.candidate_.run[index(type)];
     out.push_back(
         {job, GpuId(option.gpu), option.where, option.begin, option.finish - run, option.finish, option.latest});
   }

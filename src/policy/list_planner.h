@@ -41,6 +41,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/job_rest.h"
 #include "policy/slice_price.h"
 #include "policy/timeline.h"
 #include "policy/waiting_list.h"
@@ -54,6 +55,7 @@ struct ListPlannerOptions {
   bool patient = false;                       // all jobs are
   bool stops = true;                          // jobs with a restart time may be stopped
   std::shared_ptr<ArrivalAverages> arrivals;  // null: its own
+  bool shared = false;                        // room is kept for those who come (policy/room.h)
   bool plain = false;  // looks at every move that could be made: the reference of what leaves hopeless ones out
 };
 
@@ -76,6 +78,8 @@ class ListPlanner : public Policy {
     std::uint32_t gpu = 0;
     PlacementId where = kNoPlacement;
     int blocks = 0;        // free placements it takes away
+    double late = 0;       // minutes, in the mean
+    double crowd = 0;      // minutes that those who come wait for it (policy/room.h)
     Time latest = kNever;  // it could begin now and is held back to save energy, until then at the latest
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
@@ -117,9 +121,12 @@ class ListPlanner : public Policy {
     Time deadline, resume;  // deadline: kNever where there is none
     bool patient;
     std::vector<TypeId> types;
-    std::vector<Time> run;       // by type: its whole run there, the restart included
-    std::vector<double> dearer;  // by type: how many times the price a slice of that GPU model costs
-    std::vector<double> taught;  // by type: minutes that a run there is worth for what it teaches (Job::teaches)
+    JobRest rest;
+    std::vector<Time> run;         // by type: its whole run there in the mean, the restart included
+    std::vector<double> dearer;    // by type: how many times the price a slice of that GPU model costs
+    std::vector<RoomNeeded> room;  // by type; empty: there is room for all
+    std::vector<double> open;      // by type: slots that are open soon enough
+    std::vector<double> taught;    // by type: minutes that a run there is worth for what it teaches (Job::teaches)
   };
 
   void look_at(const Cluster& cluster);
@@ -140,6 +147,7 @@ class ListPlanner : public Policy {
     return price_.price(cluster, late, slice_minutes);
   }
   void types_of(const Cluster& cluster, JobId job);
+  void find_room(const Cluster& cluster);
   void compare_models(const Platform& platform);
   double rent(const Platform& platform, TypeId type, double price) const {  // of the candidate, minutes a minute
     return price * platform.type(type).room * candidate_.dearer[index(type)];
@@ -159,9 +167,9 @@ class ListPlanner : public Policy {
     return state.layout.contains(option.where) &&
            (!state.busy.contains(option.where) || (boards_[option.gpu].vacated >> index(option.where) & 1) != 0);
   }
-  double lateness(const Cluster& cluster, Time finish) const {  // of the candidate, minutes
+  double lateness(const Cluster& cluster, Time finish, Time run) const {  // of the candidate, minutes
     const Time due = candidate_.deadline == kNever ? cluster.now() : candidate_.deadline;
-    return finish > due ? minutes(finish - due) : 0.0;
+    return candidate_.rest.minutes_late(due, finish, run);
   }
 
   // list_planner_search.cc
@@ -177,6 +185,7 @@ class ListPlanner : public Policy {
   double move(const Cluster& cluster, JobId job, Booking* late, double at_least, Plan* plan);
   double most_gain(const Cluster& cluster, const Booking& late);
   void make_room(const Cluster& cluster, JobId job, JobId late);
+  Time time_to_end(const Cluster& cluster, JobId job) const;
   double cost_of_staying(const Cluster& cluster, JobId job) const;
   double most_cost_of_staying(const Cluster& cluster, JobId job) const;
   std::vector<std::vector<double>> most_watts_;  // [model][slices]: the most that so many busy slices more draw

@@ -55,7 +55,7 @@ void ListPlanner::find_movable(const Cluster& cluster) {
       const Time restart = cluster.jobs().job(job).restart;
       const JobState& state = cluster.state(job);
       if (gpu.blocked || restart < Time{0} || state.stops >= kMostStops) continue;
-      const Time from = state.since + kRunBefore * restart, to = state.finish - restart;
+      const Time from = state.since + kRunBefore * restart, to = expected_finish(cluster, job) - restart;
       if (cluster.now() < from) until = std::min(until, from);
       if (cluster.now() < to) until = std::min(until, to);
       if (cluster.now() < from || to <= cluster.now()) continue;
@@ -81,7 +81,7 @@ void ListPlanner::make_room(const Cluster& cluster, JobId job, JobId late) {
   for (const PlacementId p : state.busy) {
     const JobId other = state.job_at[index(p)];
     if (other == job || (board.vacated >> index(p) & 1) != 0) continue;
-    board.timeline.take(facts, p, cluster.now(), std::max(cluster.state(other).finish, cluster.now() + Time(1)));
+    board.timeline.take(facts, p, cluster.now(), std::max(expected_finish(cluster, other), cluster.now() + Time(1)));
   }
   for (const Booking& one : planned_)
     if (one.option.valid() && one.option.gpu == gpu && one.job != late)
@@ -90,16 +90,22 @@ void ListPlanner::make_room(const Cluster& cluster, JobId job, JobId late) {
   find_earliest(cluster, gpu);
 }
 
+// As other places are judged: by the job table. REQUIRES: it runs, and is the candidate.
+Time ListPlanner::time_to_end(const Cluster& cluster, JobId job) const {
+  if (candidate_.rest.known()) return cluster.time_to_finish(job);
+  const JobState& state = cluster.state(job);
+  return std::max(Time{0}, state.since - cluster.now()) + candidate_.rest.on(cluster, job, state.type);
+}
+
 // REQUIRES: its GPU's timeline has room for it, and it is the candidate.
 double ListPlanner::cost_of_staying(const Cluster& cluster, JobId job) const {
   const JobState& state = cluster.state(job);
   const int slices = cluster.platform().type(state.type).compute_slices;
-  const Time finish = cluster.now() + cluster.time_to_finish(job);  // as other places are judged: by the job table
+  const Time run = time_to_end(cluster, job), finish = cluster.now() + run;
   const double energy = boards_[index(state.gpu)].timeline.added_energy(
       cluster.platform().model(state.gpu).power, slices, cluster.jobs().added_watts(job, state.type), cluster.now(),
       finish);
-  return lateness(cluster, finish) +
-         rent(cluster.platform(), state.type, price_now_) * minutes(finish - cluster.now()) +
+  return lateness(cluster, finish, run) + rent(cluster.platform(), state.type, price_now_) * minutes(run) +
          options_.w / 60e6 * energy;
 }
 
@@ -109,9 +115,9 @@ double ListPlanner::most_cost_of_staying(const Cluster& cluster, JobId job) cons
   const int slices = cluster.platform().type(state.type).compute_slices;
   const auto& most = most_watts_[std::size_t(cluster.platform().model_index(state.gpu))];
   const double watts = most[std::min(most.size() - 1, std::size_t(slices))];
-  const Time to_finish = cluster.time_to_finish(job);
+  const Time to_finish = time_to_end(cluster, job);
   const double left = double(std::max(Time{0}, to_finish).count());
-  const double cost = lateness(cluster, cluster.now() + to_finish) +
+  const double cost = lateness(cluster, cluster.now() + to_finish, to_finish) +
                       rent(cluster.platform(), state.type, price_now_) * minutes(to_finish) +
                       options_.w / 60e6 * watts * left;
   return cost + 1e-9 * std::abs(cost);
@@ -144,6 +150,7 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
   if (late) {
     price_now_ = late->price;
     types_of(cluster, late->job);
+    find_room(cluster);
     for (const TypeId type : candidate_.types)
       if (cluster.platform().type(type).model == cluster.platform().model_index(state.gpu))
         consider(cluster, gpu, type, choice);
@@ -170,13 +177,13 @@ double ListPlanner::move(const Cluster& cluster, JobId job, Booking* late, doubl
 
 // The most that `late` can gain: it begins now, on the size that is best for it.
 double ListPlanner::most_gain(const Cluster& cluster, const Booking& late) {
+  if (!late.option.valid() || late.option.late <= 0) return 0;
   types_of(cluster, late.job);
-  if (!late.option.valid() || lateness(cluster, late.option.finish) <= 0) return 0;
   double least = late.option.cost;
   for (const TypeId type : candidate_.types) {
-    const Time run = cluster.remaining_on(late.job, type) + candidate_.resume;
+    const Time run = candidate_.rest.on(cluster, late.job, type) + candidate_.resume;
     const double paid = rent(cluster.platform(), type, late.price) * minutes(run);
-    least = std::min(least, lateness(cluster, cluster.now() + run) + paid);
+    least = std::min(least, lateness(cluster, cluster.now() + run, run) + paid);
   }
   return late.option.cost - least;
 }

@@ -80,9 +80,8 @@ class ListPlanner::Search {
     std::size_t tries = 0;
     for (std::size_t i = 1; i < count_ && tries < tries_; ++i) {
       const Option& option = best_[i].option;
-      p_.types_of(cluster_, best_[i].job);
       const bool waits = option.valid() && option.begin > cluster_.now() && order[i].promised == kNoPromise;
-      if (!waits || p_.lateness(cluster_, option.finish) <= 0) continue;
+      if (!waits || option.late <= 0) continue;
       ++tries;
       const auto front = has_deadline(order[i]) ? free : free_rest, late = order.begin() + std::ptrdiff_t(i);
       std::rotate(front, late, late + 1);

@@ -113,9 +113,12 @@ Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_planner(const PolicyRequest& request) {
-  const bool patient = request.value == "patient";
-  if (!patient && !request.value.empty())
-    return invalid("policy '{}': all that may stand after the colon is 'patient'", request.name);
+  const bool patient = request.value == "patient", shared = request.value == "shared";
+  if (!patient && !shared && !request.value.empty())
+    return invalid("policy '{}': what may stand after the colon is 'patient' or 'shared'", request.name);
+  if (shared && request.cost.free())
+    return invalid("policy '{}': where stopping a job is free no room is kept for others; use --cost hardware",
+                   request.name);
   if (patient && request.cost.free())
     return invalid(
         "policy '{}': where stopping a job is free nothing is gained by waiting for energy; use --cost hardware",
@@ -126,6 +129,7 @@ Result<MadePolicy> make_planner(const PolicyRequest& request) {
     ListPlannerOptions options;
     options.w = request.options.rule.w;
     options.patient = patient;
+    options.shared = shared;
     options.arrivals = request.options.arrivals;
     return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
   }
@@ -152,7 +156,8 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
 Result<MadePolicy> make_best(const PolicyRequest& request) {
   SMARTMIG_TRY(MadePolicy planner, make_planner(request));
   if (request.cost.free()) return planner;
-  const BestOptions options{request.options.effort, request.options.gather, request.options.arrivals};
+  const BestOptions options{request.options.effort, request.options.gather, request.value == "shared",
+                            request.options.arrivals};
   return MadePolicy{std::make_unique<BestPolicy>(std::move(planner.policy), options), std::move(planner.layouts), {}};
 }
 

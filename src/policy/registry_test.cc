@@ -165,7 +165,7 @@ TEST(PolicyTable, PatienceIsAWordAfterTheColonAndAMatterOfHardwareCosts) {
   }
   const auto wrong = make_policy("best:hasty", {}, hardware, *platform);
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': all that may stand after the colon is 'patient'");
+  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': what may stand after the colon is 'patient' or 'shared'");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/math.h"
+#include "policy/job_rest.h"
 
 namespace smartmig {
 
@@ -16,6 +17,7 @@ void SlicePrice::see_arrivals(const Cluster& cluster) {
     const GpuState& gpu = cluster.gpus()[g];
     busy_ += gpu.busy_slices - 0.5 * std::popcount(gpu.busy.bits() & cluster.platform().model(GpuId(g)).halves);
   }
+  arrivals_->by_length.see(cluster.now());
   std::set<std::string> withdrawn;
   const auto name_of = [&](JobId job) { return cluster.jobs().workload().name_of(index(job)); };
   for (const Event& event : cluster.news())
@@ -26,15 +28,18 @@ void SlicePrice::see_arrivals(const Cluster& cluster) {
 }
 
 void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
-  double area = -1, run = 0;
+  double area = -1, run = 0, on_a_slot = 0;
+  const JobRest rest(cluster, job);
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
-    const Time work = cluster.jobs().work(job, TypeId(t));
+    const Time work = rest.known() ? cluster.jobs().work(job, TypeId(t)) : rest.on(cluster, job, TypeId(t));
     if (work < Time{0}) continue;
+    on_a_slot = std::max(on_a_slot, minutes(work));
     const double m = minutes(work), a = m * cluster.platform().type(TypeId(t)).room;
     if (area < 0 || a < area * (1 - 1e-9)) area = a, run = m;
   }
   if (area < 0) return;
   ArrivalAverages& known = *arrivals_;
+  known.by_length.add(cluster.now(), on_a_slot);
   const double span = weights_.memory * std::max(known.run_min, 1e-6);
   if (known.last >= Time{0}) known.recent *= deterministic_exp(-minutes(cluster.now() - known.last) / span);
   known.last = cluster.now();

@@ -24,6 +24,7 @@
 #include <memory>
 
 #include "model/cluster.h"
+#include "policy/room.h"
 
 namespace smartmig {
 
@@ -40,6 +41,7 @@ struct ArrivalAverages {
   double stoppable_min = 0;          // the same of jobs that can be stopped, the others with 0
   double recent = 0;                 // arrivals, each fading from when it came
   std::size_t seen = 0;
+  ArrivalsByLength by_length;
 };
 
 class SlicePrice {
@@ -51,6 +53,7 @@ class SlicePrice {
   void see_arrival(const Cluster& cluster, JobId job);
   double price(const Cluster& cluster, std::size_t late_jobs, double waiting_area_min) const;
   double load(const Cluster& cluster) const;
+  const ArrivalsByLength& by_length() const { return arrivals_->by_length; }
 
  private:
   double rate(Time now) const;  // per minute

@@ -1,6 +1,7 @@
 #include "policy/timeline.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/reconfig.h"
 
@@ -15,6 +16,7 @@ PlacementTable::PlacementTable(const Platform::Model& model) : first_type(model.
   slices = model.slices_of_placement;
   create.resize(placements);
   destroy.resize(placements);
+  int least = 0;
   for (std::size_t p = 0; p < placements; ++p) {
     const Layout alone = *gpu.with(Layout{}, PlacementId(p));
     conflicts[p] = 1u << p;
@@ -25,6 +27,10 @@ PlacementTable::PlacementTable(const Platform::Model& model) : first_type(model.
     create[p] = times.create;
     destroy[p] = times.destroy;
     if (gpu.schedulable_profiles() >> profile & 1) offered |= 1u << p;
+    if (type[p] != kNoType && (least == 0 || slices[p] < least)) least = slices[p], slots = 0;
+    if (type[p] != kNoType && slices[p] == least &&
+        (slots == 0 || type[p] == type[std::size_t(std::countr_zero(slots))]))
+      slots |= 1u << p;
     if (type[p] != kNoType) of_type[std::size_t(index(type[p])) - std::size_t(first_type)] |= 1u << p;
   }
 }
@@ -66,6 +72,12 @@ Time GpuTimeline::first_fit(PlacementId where, Time from, Time length) const {
     }
   }
   return start;
+}
+
+std::uint32_t GpuTimeline::blocked_at(Time at) const {
+  std::size_t i = cells_.size() - 1;
+  while (i > 0 && cells_[i].at > at) --i;
+  return cells_[i].blocked;
 }
 
 double GpuTimeline::added_energy(const PowerModel& power, int slices, double added, Time begin, Time end) const {

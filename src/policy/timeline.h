@@ -22,6 +22,7 @@ struct PlacementTable {
   std::vector<std::uint32_t> of_type;  // by (TypeId - first_type): its placements
   std::vector<Time> create, destroy;   // one instance there
   std::uint32_t offered = 0;           // placements of profiles that jobs are put on
+  std::uint32_t slots = 0;             // placements of the smallest slices, of one profile
   int first_type = 0;
 };
 
@@ -36,6 +37,7 @@ class GpuTimeline {
   // When `where` is first free, for however short a time.
   Time first_free(PlacementId where) const { return first_fit(where, cells_.front().at, Time(1)); }
   std::uint32_t blocked_first() const { return cells_.front().blocked; }
+  std::uint32_t blocked_at(Time at) const;  // REQUIRES: not before clear()'s now
   // The end of the first interval; kNever where there is one only.
   Time first_end() const { return cells_.size() > 1 ? cells_[1].at : kNever; }
   // Watt-microseconds that `slices` more compute slices (or `added` watts) draw from `begin` to `end`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policy/job_rest.h"
+
 namespace smartmig {
 namespace {
 
@@ -14,8 +16,9 @@ Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
 
 WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
   Entry entry{kNever, job, {}, cluster.jobs().job(job).has_deadline()};
+  const JobRest rest(cluster, job);
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
-    const Time left = cluster.remaining_on(job, TypeId(t));
+    const Time left = rest.on(cluster, job, TypeId(t));
     if (left < Time{0}) continue;
     const Time area(std::llround(double(left.count()) * cluster.platform().type(TypeId(t)).room));
     entry.area = entry.least == kNever ? area : std::min(entry.area, area);

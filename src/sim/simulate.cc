@@ -1,7 +1,9 @@
 #include "sim/simulate.h"
 
 #include <chrono>
+#include <optional>
 
+#include "sim/believed_fleet.h"
 #include "sim/sim_fleet.h"
 
 namespace smartmig {
@@ -25,8 +27,17 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
                            const std::function<void(double)>& progress) {
   if (setup.jobs->size() == 0) return invalid("the workload has no jobs: there is nothing to simulate");
   Cluster cluster(setup.platform, setup.jobs, setup.cost, setup.initial);
-  SimFleet fleet(cluster);
-  Session session(fleet, std::move(cluster), journal);
+  std::optional<SimFleet> known;
+  std::optional<BelievedFleet> believed;
+  std::optional<Session> held;
+  if (setup.estimates.exact()) {
+    known.emplace(cluster);
+    held.emplace(*known, std::move(cluster), journal);
+  } else {
+    believed.emplace(setup.estimates, std::move(cluster), journal);
+    held.emplace(*believed, believed->belief(setup.platform));
+  }
+  Session& session = *held;
 
   const auto begin = std::chrono::steady_clock::now();
   if (!progress) {
@@ -41,9 +52,10 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
   }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-  if (session.cluster().unfinished() > 0) return stuck(session.cluster());
-  return SimResult{session.cluster(), summarize(session.cluster(), setup.a, setup.jobs->workload().days), wall,
-                   session.refused(), session.last_refusal()};
+  const Cluster& world = believed ? believed->truth() : session.cluster();
+  if (world.unfinished() > 0) return stuck(world);
+  return SimResult{world, summarize(world, setup.a, setup.jobs->workload().days), wall, session.refused(),
+                   session.last_refusal()};
 }
 
 Result<std::vector<Layout>> initial_layouts(const Platform& platform, std::span<const Shape> shapes) {

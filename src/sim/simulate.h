@@ -5,6 +5,7 @@
 
 #include "model/summary.h"
 #include "sched/session.h"
+#include "sim/estimates.h"
 
 namespace smartmig {
 
@@ -14,10 +15,11 @@ struct SimSetup {
   CostModel cost;
   std::vector<Layout> initial;  // one per GPU
   double a = 2e-7;
+  EstimateRule estimates{};  // what the policy is told of run times
 };
 
 struct SimResult {
-  Cluster final;
+  Cluster final;  // of the true world
   Summary summary;
   double wall_s = 0;          // the loop alone
   std::uint64_t refused = 0;  // illegal actions the policy asked for

@@ -26,6 +26,7 @@ int run_compare(const Arguments& arguments) {
   options.declare(command);
   command.option("--policies", policies, "LIST", "policies, listed below; each may have its parameter in brackets");
   options.declare_policy(command);
+  options.declare_estimates(command);
   command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
   command.option("--days", days.days, "N", "how many days: report seeds from 200000 on, or windows of a file");
   command.option("--seeds", days.seeds, "LIST", "the days' seeds instead: 200000-200029");

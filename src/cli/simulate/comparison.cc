@@ -31,9 +31,10 @@ std::string signed_percent(const Difference& d) {
 
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format(
-      "{} on {}, {} costs{}, power {}, {}, {:.0f} jobs a {}\nET = (a e + t)/(a + 1), a = {:g} per "
+      "{} on {}, {} costs{}{}, power {}, {}, {:.0f} jobs a {}\nET = (a e + t)/(a + 1), a = {:g} per "
       "watt-minute; e in watt-minutes, t in minutes\n\n",
-      c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart, c.power, c.days, c.jobs,
+      c.workload, c.gpus, c.cost, c.restart.empty() ? "" : ", restart " + c.restart,
+      c.estimates.empty() ? "" : ", estimates " + c.estimates, c.power, c.days, c.jobs,
       c.window_days ? "window" : "day", c.a);
   std::vector<std::string> header{"policy",        "energy kWh", "M Wmin",
                                   "tardiness min", "p99 min",    "late",
@@ -86,6 +87,7 @@ std::string comparison_json(const Comparison& c) {
                    {"baseline", c.rows[c.baseline].label}};
   if (windows) json["window_days"] = *c.window_days;
   if (!c.restart.empty()) json["restart"] = c.restart;
+  if (!c.estimates.empty()) json["estimates"] = c.estimates;
   if (c.bounds)
     json["bounds"] = {{"world", name_of(c.bounds->world)},
                       {"et", c.bounds->et(c.a)},

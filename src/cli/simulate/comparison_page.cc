@@ -20,6 +20,7 @@ ComparisonPage page_of(const Comparison& c, std::string title, std::string note)
                 {c.window_days ? "jobs a window" : "jobs a day", fmt::format("{:.0f}", c.jobs)},
                 {"a", fmt::format("{:g} per watt-minute", c.a)}};
   if (!c.restart.empty()) page.facts.push_back({"restart", c.restart});
+  if (!c.estimates.empty()) page.facts.push_back({"estimates", c.estimates});
   page.interval = c.seeds.size() > 1 ? fmt::format("95 % over {} paired days", c.seeds.size()) : "one day: no interval";
   if (c.bounds) {
     page.energy_bound_kwh = kilowatt_hours(c.bounds->energy_wmin * 60);

@@ -32,6 +32,12 @@ void RunOptions::declare_policy(Command& command) {
   list_policies(command);
 }
 
+void RunOptions::declare_estimates(Command& command) {
+  command.option("--estimates", estimates, "RULE",
+                 "run times that policies are told: exact, lognormal:S[:BIAS], over:S, kind, flat, none; corrected by "
+                 "what was learned of earlier jobs, or with ,told after it believed as they are");
+}
+
 Result<Setting> RunOptions::setting() const {
   SMARTMIG_TRY(Platform platform, Platform::parse(gpus, power));
   if (const std::string rough = rough_watts(platform); !rough.empty()) fmt::print(stderr, "smartmig: {}\n", rough);
@@ -44,7 +50,8 @@ Result<Setting> RunOptions::setting() const {
   }
   if (a && *a < 0) return invalid("--a {}: a weight cannot be negative", *a);
   SMARTMIG_TRY(const LoadOptions load, LoadFlags::options());
-  return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load};
+  SMARTMIG_TRY(const EstimateRule rule, parse_estimates(estimates));
+  return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load, nullptr, rule};
 }
 
 PolicyOptions RunOptions::policy_options() const {

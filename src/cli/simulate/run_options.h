@@ -18,9 +18,11 @@ struct RunOptions : LoadFlags {
   std::string reshape_s;
   std::optional<double> a;  // none: 2e-7 x 8 / (GPUs x days)
   std::int64_t policy_seed = 1;
+  std::string estimates = "exact";
 
   void declare(Command& command);
-  void declare_policy(Command& command);  // of a verb that takes a policy: its parameters, and the list of policies
+  void declare_policy(Command& command);     // of a verb that takes a policy: its parameters, and the list of policies
+  void declare_estimates(Command& command);  // of a verb whose policies may be told other times than the true ones
   // Everything but the workload's day, checked.
   Result<Setting> setting() const;
   PolicyOptions policy_options() const;

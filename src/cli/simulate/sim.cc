@@ -76,6 +76,7 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
     std::string json = "{";
     json += fmt::format("\"policy\":\"{}\",\"cost\":\"{}\",\"workload_hash\":\"{:016x}\"", contender.policy,
                         setting.cost.name(), hash_of(workload));
+    if (!setting.estimates.exact()) json += fmt::format(",\"estimates\":\"{}\"", to_string(setting.estimates));
     if (!options.restart.empty()) json += fmt::format(",\"restart\":\"{}\"", options.restart);
     for (const auto& [key, value] : summary_fields(result.summary)) json += fmt::format(",\"{}\":{}", key, value);
     if (bounds) json += bound_fields(result.summary, *bounds);
@@ -84,8 +85,9 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
     fmt::print("{}", json);
     return Ok{};
   }
-  fmt::print("{} on {}, {} costs{}, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
-             setting.cost.name(), options.restart.empty() ? "" : ", restart " + options.restart, workload.source,
+  fmt::print("{} on {}, {} costs{}{}, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
+             setting.cost.name(), options.restart.empty() ? "" : ", restart " + options.restart,
+             setting.estimates.exact() ? "" : ", estimates " + to_string(setting.estimates), workload.source,
              run->layouts, summary_text(result.summary));
   if (bounds) fmt::print("\n{}", bound_table(result.summary, *bounds));
   if (!options.out.empty())
@@ -102,6 +104,7 @@ int run_sim(const Arguments& arguments) {
   options.declare(command);
   command.option("--policy", options.policy, "POLICY", "who decides, listed below");
   options.declare_policy(command);
+  options.declare_estimates(command);
   command.option("--out", options.out, "DIR", "write the run directory").alias("-o");
   command.flag("--force", options.force, "replace an existing run directory");
   command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");

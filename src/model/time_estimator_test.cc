@@ -1,0 +1,93 @@
+#include "model/time_estimator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace smartmig {
+namespace {
+
+using Groups = std::vector<std::string>;
+const Groups kTrain{"", "train"}, kInfer{"", "infer"}, kNew{"", "new"};
+
+// Two kinds: trainings of nearly one length, requests of any.
+struct World {
+  Rng rng{7};
+  double noise = 0, bias = 0;
+  TimeEstimator estimator;
+  double truth(bool train) { return train ? 4 + 0.12 * rng.normal() : 1 + 1.3 * rng.normal(); }
+  double told(double truth) { return truth + bias + noise * rng.normal(); }
+  void learn(int runs) {
+    for (int i = 0; i < runs; ++i) {
+      const bool train = i % 2 == 0;
+      const double t = truth(train);
+      estimator.learn(train ? kTrain : kInfer, told(t), t);
+    }
+  }
+};
+
+TEST(TimeEstimator, AStrangerIsBelievedWithinAFactorOfTwo) {
+  const BelievedTime belief = TimeEstimator().believe(kNew, 5.0);
+  EXPECT_EQ(belief.log_median, 5.0);
+  EXPECT_NEAR(belief.spread, 0.6, 0.01);
+  EXPECT_GT(TimeEstimator().believe(kNew, {}).spread, 1);
+}
+
+TEST(TimeEstimator, ExactTimesAreBelieved) {
+  World world;
+  world.learn(400);
+  for (const double told : {2.0, 4.5}) {
+    const BelievedTime belief = world.estimator.believe(kInfer, told);
+    EXPECT_NEAR(belief.log_median, told, 0.02);
+    EXPECT_LT(belief.spread, 0.15);
+  }
+}
+
+TEST(TimeEstimator, WeighsWhatIsToldAndWhatItsLikeTakesByTheirPrecision) {
+  World world;
+  world.noise = 0.69;
+  world.learn(4000);
+  // Precision of the told time 1 / 0.69^2; of the kind 1 / 0.12^2 and 1 / 1.3^2.
+  const auto mix = [](double told, double mean, double sd) {
+    const double a = 1 / (0.69 * 0.69), b = 1 / (sd * sd);
+    return (a * told + b * mean) / (a + b);
+  };
+  EXPECT_NEAR(world.estimator.believe(kTrain, 5.0).log_median, mix(5, 4, 0.12), 0.05);
+  EXPECT_NEAR(world.estimator.believe(kTrain, 5.0).spread, 0.12, 0.03);
+  EXPECT_NEAR(world.estimator.believe(kInfer, 3.0).log_median, mix(3, 1, 1.3), 0.1);
+  EXPECT_NEAR(world.estimator.believe(kInfer, 3.0).spread, 0.85 * 0.61, 0.04);
+}
+
+TEST(TimeEstimator, AConstantFactorIsTakenOff) {
+  World world;
+  world.bias = std::log(3.0);
+  world.learn(400);
+  EXPECT_NEAR(world.estimator.believe(kInfer, 3.0).log_median, 3 - std::log(3.0), 0.05);
+}
+
+TEST(TimeEstimator, WhatIsToldAlikeOfAllTellsNothing) {
+  TimeEstimator estimator;
+  Rng rng(3);
+  for (int i = 0; i < 500; ++i) {
+    estimator.learn(kTrain, 3.0, 4 + 0.12 * rng.normal());
+    estimator.learn(kInfer, 3.0, 1 + 1.3 * rng.normal());
+  }
+  EXPECT_NEAR(estimator.believe(kTrain, 3.0).log_median, 4, 0.05);
+  EXPECT_NEAR(estimator.believe(kInfer, 3.0).log_median, 1, 0.2);
+  EXPECT_NEAR(estimator.believe(kInfer, 3.0).spread, 0.85 * 1.3, 0.1);
+}
+
+TEST(TimeEstimator, LearnsWhatNobodyTellsByGroupAndTheGeneralForNewOnes) {
+  TimeEstimator estimator;
+  for (int i = 0; i < 50; ++i) estimator.learn(kTrain, {}, 9.0);
+  EXPECT_NEAR(estimator.believe(kTrain, {}).log_median, 9, 0.1);
+  EXPECT_NEAR(estimator.believe(kNew, {}).log_median, 9, 0.1);
+  EXPECT_EQ(estimator.believe(kNew, 2.0).log_median, 2.0) << "what is told is another matter";
+}
+
+}  // namespace
+}  // namespace smartmig

@@ -1,0 +1,49 @@
+#include "policy/job_rest.h"
+
+#include <algorithm>
+
+namespace smartmig {
+
+JobRest::JobRest(const Cluster& cluster, JobId job) {
+  const double spread = cluster.jobs().job(job).spread;
+  if (spread <= 0) return;
+  const JobState& state = cluster.state(job);
+  double done = 0;
+  if (state.type != kNoType) {
+    const Time whole = cluster.jobs().work(job, state.type);
+    if (whole <= Time{0}) return;
+    done = double((whole - state.remaining).count());
+    if (state.phase == JobPhase::kRunning)
+      done += double(std::max(Time{0}, cluster.now() - state.since).count()) / cluster.crowding(job);
+    done = std::max(0.0, done / double(whole.count()));
+  }
+  known_ = false;
+  left_ = left_of_run(spread, done);
+}
+
+Time JobRest::on(const Cluster& cluster, JobId job, TypeId type) const {
+  if (known_) return cluster.remaining_on(job, type);
+  const Time whole = cluster.jobs().work(job, type);
+  return whole < Time{0} ? whole : rounded(double(whole.count()) * left_.mean);
+}
+
+double JobRest::minutes_late(Time due, Time finish, Time run) const {
+  const double mean = minutes(finish - due);
+  if (known_) return std::max(0.0, mean);
+  const double length = minutes(run), start = mean - length;
+  if (start + length * left_.of_mean.back() <= 0) return 0;
+  if (start + length * left_.of_mean.front() >= 0) return mean;
+  double sum = 0;
+  for (const double value : left_.of_mean) sum += std::max(0.0, start + length * value);
+  return sum / kRunQuantiles;
+}
+
+Time expected_finish(const Cluster& cluster, JobId job) {
+  const JobState& state = cluster.state(job);
+  const JobRest rest(cluster, job);
+  if (rest.known()) return state.finish;
+  const Time left = rest.on(cluster, job, state.type);
+  return std::max(cluster.now(), state.since) + rounded(double(left.count()) * cluster.crowding(job));
+}
+
+}  // namespace smartmig

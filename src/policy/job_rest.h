@@ -1,0 +1,29 @@
+// What is left of an unfinished job, as far as is known: a point where its time is known exactly (Job::spread 0), else
+// values of equal weight (model/run_quantiles.h) that take account of how long it has run. Sizes are planned by the mean,
+// deadlines by the mean over the values of how late each would be: late by much in one case of seven is late, though the
+// mean finish is on time, and a job that looks hopeless at the mean is on time in some.
+#pragma once
+#include "model/cluster.h"
+#include "model/run_quantiles.h"
+
+namespace smartmig {
+
+class JobRest {
+ public:
+  JobRest() = default;  // known
+  JobRest(const Cluster& cluster, JobId job);
+  bool known() const { return known_; }
+  // On a slice of the type, restart cost apart: the mean; kCannotRun.
+  Time on(const Cluster& cluster, JobId job, TypeId type) const;
+  // Minutes after `due` in the mean, of a run of `run` whose mean end is `finish`.
+  double minutes_late(Time due, Time finish, Time run) const;
+
+ private:
+  bool known_ = true;
+  RunQuantiles left_;
+};
+
+// The mean end of a running job.
+Time expected_finish(const Cluster& cluster, JobId job);
+
+}  // namespace smartmig
