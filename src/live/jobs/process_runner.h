@@ -106,7 +106,7 @@ class ProcessRunner : public JobRunner {
   // Attempts that have ended, and how cannot be read at the moment (no descriptors, a disk that fails): that says nothing
   // of their jobs. They are read again until they can be.
   std::vector<Watched> unread_;
-  std::string trouble_;  // why
+  std::string trouble_;                  // why
   std::vector<AttemptId> left_nothing_;  // ended with a supervisor that has waited for all processes below it
   // The owner's: which attempts were given which slice, until it is certain that nothing of them is alive.
   std::map<std::string, std::map<AttemptId, std::optional<AttemptRecord>>> placed_;

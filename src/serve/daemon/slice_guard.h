@@ -39,12 +39,11 @@ class SliceGuard {
   // The same for an attempt whose own processes are there already, and stopped.
   Others others_beside(SliceKey slice, AttemptId mine) const;
   void refused(SliceKey slice, const Others& others);  // REQUIRES: the belief has nobody there any more
-  void look(int gpu);  // after a sample of this GPU: slices that were left since return to service
+  void look(int gpu);     // after a sample of this GPU: slices that were left since return to service
   bool in_doubt() const;  // somebody unknown is looked at again
 
  private:
   Others find(SliceKey slice, AttemptId mine, bool has_processes) const;
-  void put(SliceKey slice, const Others& others);
 
   JobRunner& runner_;
   Boards& boards_;
