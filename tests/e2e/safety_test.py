@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True  # nothing beside the sources
 import harness
 from harness import check, equal, until
 
+TRIALS = int(os.environ.get("SMARTMIG_TRIALS", "1"))  # the harness clears such variables later
 EDF = 'policy = "static+edf"\n[energy]\nsample = "0.1s"\n'
 
 
@@ -155,7 +156,7 @@ def what_is_alive_has_its_slice_after_a_restore(build):
 
 
 def restores_at_random_points(build):
-    for trial in range(int(os.environ.get("SMARTMIG_TRIALS", "1"))):
+    for trial in range(TRIALS):
         seed = random.randrange(1 << 30) if trial else 7
         rng = random.Random(seed)
         with running(build, rng.choice(["1xa100-40gb", "2xa100-40gb"])) as m, Watch(m) as watch:

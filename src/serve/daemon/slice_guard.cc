@@ -12,6 +12,11 @@ namespace {
 
 std::string name_of_attempt(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
 
+std::string out_words(const SliceGuard::Others& others, bool in_doubt) {
+  return others.words + (in_doubt ? "; it may be about to end, and is looked at again"
+                                  : "; the slice is out of service until that has ended");
+}
+
 // They hold a context to read counters, and start no work. As the kernel names them: 15 characters.
 bool is_monitor(std::string_view name) {
   constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine",  "dcgm-exporter", "dcgmi",
@@ -46,20 +51,13 @@ SliceGuard::Others SliceGuard::find(SliceKey slice, AttemptId mine, bool has_pro
   return unknown;
 }
 
-void SliceGuard::put(SliceKey slice, const Others& others) {
-  const bool waits = out_.at(slice) > 0;
-  const std::string words = others.words + (waits ? "; it may be about to end, and is looked at again"
-                                                  : "; the slice is out of service until that has ended");
-  // Plans expect a slice back soon that is looked at again, so nothing is reshaped for its sake.
-  if (!quarantine_.put(slice, boards_.at(int(slice.first)), others.words, words,
-                       waits ? out_.at(slice) * kLookAgain : SliceQuarantine::kLong))
-    out_.erase(slice);
-}
-
 void SliceGuard::refused(SliceKey slice, const Others& others) {
   ++counts_.refused_starts;
-  out_[slice] = others.attempt ? 0 : kLooks;
-  put(slice, others);
+  const int looks = others.attempt ? 0 : kLooks;
+  // Plans expect a slice back soon that is looked at again, so nothing is reshaped for its sake.
+  if (quarantine_.put(slice, boards_.at(int(slice.first)), others.words, out_words(others, looks > 0),
+                      looks > 0 ? looks * kLookAgain : SliceQuarantine::kLong))
+    out_[slice] = looks;
 }
 
 bool SliceGuard::in_doubt() const {
@@ -83,8 +81,7 @@ void SliceGuard::look(int gpu) {
     if (looks == 0) continue;
     looks = others.attempt ? 0 : looks - 1;
     if (looks > 0) continue;
-    quarantine_.lift(slice, state);
-    put(slice, others);
+    quarantine_.keep(slice, state, others.words, out_words(others, false));
   }
 }
 

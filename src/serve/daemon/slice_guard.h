@@ -44,7 +44,6 @@ class SliceGuard {
 
  private:
   Others find(SliceKey slice, AttemptId mine, bool has_processes) const;
-  void put(SliceKey slice, const Others& others);
 
   JobRunner& runner_;
   Boards& boards_;

@@ -18,9 +18,14 @@ class SliceQuarantine {
 
   // `expected`: until the slice is back, for plans. `holder` names the phantom: "dead process 17". False: the belief has no such slice, or somebody on it.
   bool put(SliceKey key, BoardState& state, std::string holder, const std::string& words, Time expected = kLong);
+  // What was expected back soon stays out of service. REQUIRES: put() was true.
+  void keep(SliceKey key, BoardState& state, std::string holder, const std::string& words);
   void lift(SliceKey key, BoardState& state);  // nothing, where it is not out of service
 
  private:
+  JobRecord phantom(QueueId id, std::string holder, Time expected) const;
+  void say(SliceKey key, BoardState& state, const std::string& words);
+
   LiveSession& session_;
   std::map<SliceKey, QueueId> phantoms_;
   std::uint64_t last_ = 0;
