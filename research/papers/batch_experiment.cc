@@ -100,7 +100,7 @@ DaemonHostOptions options_of(const BatchSetting& setting, std::string state) {
   options.clock = "virtual";
   options.in_process = true;
   options.emulation_seed = 7;
-  options.power = "a100-jobs";
+  options.settings.power.model = "a100-jobs";
   return options;
 }
 

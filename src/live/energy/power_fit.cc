@@ -11,8 +11,8 @@
 namespace smartmig {
 namespace {
 
-constexpr double kMostWatts = 1e5, kMostSeconds = 1e10;
-constexpr int kMostSlices = 64;
+constexpr double kMostFitWatts = 1e5, kMostFitSeconds = 1e10;
+constexpr int kMostFitSlices = 64;
 
 }  // namespace
 
@@ -36,15 +36,15 @@ Result<PowerFit> PowerFit::parse(std::string path, std::string_view text) {
   for (const auto& [model, readings] : json.items()) {
     SMARTMIG_TRY(const JsonObject object, JsonObject::open(readings, path, model, {"cap_w", "readings"}));
     Readings& into = fit.models_[model];
-    SMARTMIG_TRY(into.cap_w, object.number("cap_w", 0, kMostWatts));
+    SMARTMIG_TRY(into.cap_w, object.number("cap_w", 0, kMostFitWatts));
     const Json rows = readings.value("readings", Json::array());
     if (!rows.is_array()) return invalid("{}: {}.readings is not a list", path, model);
     for (const Json& row : rows) {
       SMARTMIG_TRY(const JsonObject one, JsonObject::open(row, path, model, {"busy_slices", "seconds", "joules"}));
-      SMARTMIG_TRY(const double slices, one.number("busy_slices", 0, kMostSlices));
+      SMARTMIG_TRY(const double slices, one.number("busy_slices", 0, kMostFitSlices));
       Sum& sum = into.by_slices[int(slices)];
-      SMARTMIG_TRY(sum.seconds, one.number("seconds", 0, kMostSeconds));
-      SMARTMIG_TRY(sum.joules, one.number("joules", 0, kMostSeconds * kMostWatts));
+      SMARTMIG_TRY(sum.seconds, one.number("seconds", 0, kMostFitSeconds));
+      SMARTMIG_TRY(sum.joules, one.number("joules", 0, kMostFitSeconds * kMostFitWatts));
     }
   }
   fit.path_ = std::move(path);
@@ -52,12 +52,12 @@ Result<PowerFit> PowerFit::parse(std::string path, std::string_view text) {
 }
 
 void PowerFit::add(const std::string& model, int busy_slices, double length_s, double joules, double cap_w) {
-  if (busy_slices < 0 || busy_slices > kMostSlices || !(length_s > 0) || !(joules >= 0)) return;
-  if (joules > length_s * kMostWatts) return;
+  if (busy_slices < 0 || busy_slices > kMostFitSlices || !(length_s > 0) || !(joules >= 0)) return;
+  if (joules > length_s * kMostFitWatts) return;
   Readings& readings = models_[model];
   readings.cap_w = std::max({readings.cap_w, cap_w, joules / length_s});
   Sum& sum = readings.by_slices[busy_slices];
-  if (sum.seconds + length_s > kMostSeconds) return;
+  if (sum.seconds + length_s > kMostFitSeconds) return;
   sum.seconds += length_s;
   sum.joules += joules;
 }

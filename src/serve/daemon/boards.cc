@@ -182,8 +182,9 @@ EnergyInterval Boards::measure(const LaneResult& result, double model_w, int bus
   const EnergyInterval interval =
       meter_of(gpu).sample({result.ended, result.sample.joules, result.sample.watts, model_w});
   state.source = interval.source;
-  if (std::exchange(steady_[std::size_t(gpu)], true) && source_before == EnergySource::kCounter)
-    fit_watts(gpu, interval, before, result.ended, busy_slices);
+  const bool steady = steady_[std::size_t(gpu)];
+  steady_[std::size_t(gpu)] = true;
+  if (steady && source_before == EnergySource::kCounter) fit_watts(gpu, interval, before, result.ended, busy_slices);
   return interval;
 }
 
