@@ -224,11 +224,10 @@ TEST(Decision, NoJobsNoPlan) {
     EXPECT_TRUE(plan[part].is_array() && plan[part].empty()) << plan;
 }
 
-TEST(Decision, EnergyNeedsWatts) {
+TEST(Decision, EnergyOfAGpuThatNobodyMeasured) {
   std::string text = R"({"smartmig_state":1,"now_s":0,"gpus":[{"model":"a30-24gb","layout":"2g+2g"}],"jobs":[]})";
   EXPECT_TRUE(decide_json(text, "static+edf", "", "paper").is_object());
-  EXPECT_EQ(decide_json(text, "static+met", "", "paper").get<std::string>().substr(0, 60),
-            "static+met weighs energy, and the state has no 'power': no p");
+  EXPECT_TRUE(decide_json(text, "static+met", "", "paper").is_object());
   text.insert(1, R"("power":"linear:30:30:165",)");
   EXPECT_TRUE(decide_json(text, "static+met", "", "paper").is_object());
 }

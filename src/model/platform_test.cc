@@ -77,7 +77,7 @@ TEST(Platform, ComplainsInWords) {
   EXPECT_NE(complaint("1000001xa100-40gb").find("more than 1000000"), std::string::npos);
   EXPECT_NE(complaint("1xa100-40gb,9223372036854775807xa100-40gb").find("more than 1000000"), std::string::npos);
   EXPECT_NE(complaint("2xa100-41gb").find("a100-4"), std::string::npos);
-  EXPECT_NE(complaint("1xa30-24gb").find("linear:"), std::string::npos);  // no measured watts for it
+  EXPECT_NE(complaint("1xa30-24gb", "nosuch").find("linear:"), std::string::npos);
   EXPECT_NE(complaint("1xa30-24gb", "paper").find("7 compute slices"), std::string::npos);
 }
 
@@ -89,7 +89,11 @@ TEST(Platform, EveryModelMayHaveItsOwnPowerModel) {
   EXPECT_EQ(mixed->models()[2].power.cap(), 165);
   EXPECT_FALSE(Platform::parse("2xa100-40gb", "a100-40gb=paper,h200"));
   EXPECT_FALSE(Platform::parse("2xa100-40gb", "b100=paper"));
-  EXPECT_FALSE(Platform::parse("1xa30-24gb", "a100-40gb=paper")) << "nothing is measured on an A30";
+  const auto rough = Platform::parse("1xa30-24gb", "a100-40gb=paper");
+  ASSERT_TRUE(rough) << rough.error().what;
+  EXPECT_EQ(rough_watts(*rough),
+            "joules by the power model are rough, they follow from the board's power limit: a30-24gb (28 to 165 W)");
+  EXPECT_EQ(rough_watts(*Platform::parse("1xa100-40gb")), "");
 }
 
 }  // namespace

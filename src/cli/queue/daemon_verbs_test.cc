@@ -489,7 +489,8 @@ TEST(ProgramText, EveryVerbIsDescribedOnceAndEachTextNamesItsOptions) {
                     man = manual_page(verbs, "1.2");
   for (const VerbText& verb : verbs) {
     EXPECT_FALSE(verb.command.summary.empty()) << verb.name;
-    EXPECT_FALSE(verb.command.example.empty()) << verb.name;
+    const bool elsewhere = verb.name == "tune" || verb.name == "explain" || verb.name == "reproduce";
+    EXPECT_EQ(verb.command.example.empty(), elsewhere) << verb.name;  // smartmig-research describes its own
     EXPECT_TRUE(contains(bash, "    " + verb.name + ") options=")) << verb.name;
     EXPECT_TRUE(contains(fish, "-a " + verb.name + " ")) << verb.name;
     EXPECT_TRUE(contains(zsh, "'" + verb.name + ":")) << verb.name;
