@@ -85,7 +85,7 @@ TEST_F(Run, WhatIsRefusedReplacesNothing) {
   ASSERT_EQ(run_program(ctl + "init " + node + " --gpus 2xa100-40gb").code, 0);
   const Output refused = run_program(ctl + "init " + node + " --force --gpus 2xnothing");
   EXPECT_NE(refused.code, 0) << refused.text;
-  EXPECT_NE(run_program(ctl + "show " + node).text.find("A100"), std::string::npos) << "the machine is gone";
+  EXPECT_NE(run_program(ctl + "show " + node).text.find("a100-40gb"), std::string::npos) << "the machine is gone";
 }
 
 TEST_F(Run, NobodyElseSeesIt) {

@@ -4,7 +4,7 @@
 #   bench/hardware/h200_queue.sh run DIR OUTPUT [RUN...]    on the machine with the GPU, as root; see runs() for names
 #       H200_SEED=N, H200_SCALE=X: a batch of 16 jobs of six kinds made by that seed, with X times the steps (1);
 #       H200_STREAM=N, H200_SECONDS=S: the arrivals of stream-* runs; H200_LIMIT=S: runs that would not be over so long after the
-#       begin are left out; H200_OVERLAP=X: the setting mps.overlap of every daemon; H200_SAVE=FILE: all that was measured is packed there after each run
+#       begin are left out; H200_OVERLAP=X: the setting mps.overlap of every daemon; H200_CPUS=N: the host is taken to have N CPUs and 256 GiB; H200_SAVE=FILE: all that was measured is packed there after each run
 # A run that hangs is ended after twice the time that it should take. OUTPUT may hold earlier runs of the same batch and host.
 # Needs python3 with PyTorch there. No setting of the card is changed. Afterwards: h200_queue_report.py OUTPUT
 # On a machine that ends commands after ten minutes, three of them with one OUTPUT, and environment
@@ -71,6 +71,7 @@ serve() {  # POLICY LAYOUTS: a daemon of its own; its socket in $socket
   [ -z "${learned-}" ] || cp "$out"/learned/queue.db* "$state/"
   printf '%s\n' "policy = \"$1\"" ${2:+"layouts = \"$2\""} '[energy]' 'sample = "0.5s"' >"$state/serve.toml"
   [ -z "${prelaunch-}" ] || printf '%s\n' '[prelaunch]' 'all = true' "jobs = $prelaunch" >>"$state/serve.toml"
+  [ -z "${H200_CPUS-}" ] || printf '%s\n' '[host]' "cpus = $H200_CPUS" 'mem = "256G"' >>"$state/serve.toml"
   [ -z "${H200_OVERLAP-}" ] || printf '%s\n' '[mps]' "overlap = $H200_OVERLAP" >>"$state/serve.toml"
   # Not by mig(): $! must be the daemon itself, not a shell above it.
   env LD_LIBRARY_PATH="$work/programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$work/programs/smartmig" serve --config "$state/serve.toml" \

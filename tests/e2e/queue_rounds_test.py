@@ -35,7 +35,7 @@ def slices_at_once(stays):
 
 
 def rounds(build, root):
-    environment = dict(os.environ, XZ_OPT="-0", H200_SEED="5", H200_SCALE="0.5", H200_STANDIN="0.15", H200_EXPECTED="40", H200_HOLD="2")
+    environment = dict(os.environ, XZ_OPT="-0", H200_SEED="5", H200_SCALE="0.5", H200_STANDIN="0.15", H200_EXPECTED="40", H200_HOLD="2", H200_CPUS="16")
     for variable in [v for v in environment if v.startswith("SMARTMIG_")]: del environment[variable]
     subprocess.run([QUEUE, "pack", build, root], env=environment, check=True, stdout=subprocess.DEVNULL)
     told = subprocess.run([os.path.join(HERE, "stand_in_h200.sh"), build, root + "/machine", QUEUE, "run", root, root + "/out", "script7",

@@ -137,6 +137,7 @@ long=$(id_of --name long --requeue -- sh -c 'echo begun; trap "echo told; exit 0
 until_true sh -c "./smartmig queue --only running --ids | grep -qx $long"
 expect 0 'long +root|long' ./smartmig queue
 expect 0 'long' ./smartmig top --once
+until_true sh -c "./smartmig log $long | grep -q begun"
 expect 0 "job $long long: " ./smartmig requeue "$long"
 until_true sh -c "./smartmig queue $long --json | grep -q '\"attempt\":2'"
 until_true sh -c "./smartmig queue --only running --ids | grep -qx $long"

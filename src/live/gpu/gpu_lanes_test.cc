@@ -111,8 +111,8 @@ TEST(GpuLanesThread, TheClockNeverJumpsOverAPostOrACompletion) {
     Instance slice;
     slice.uuid = "MIG-x";
     const auto environment = lanes.environment(GpuId{0}, slice, 0);
-    ASSERT_TRUE(environment);
-    EXPECT_EQ((*environment)[0].second, "MIG-x");
+    ASSERT_FALSE(environment) << "there is no such slice";
+    EXPECT_EQ(environment.error().code, Error::kNotFound) << environment.error().what;
     EXPECT_EQ(world.clock->now(), before);
     EXPECT_TRUE(inbox.await(*world.clock, 1)[0].ok);
     lanes.destroy(GpuId{0}, where);

@@ -99,7 +99,8 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
                    [&](Daemon& d) -> Result<std::vector<QueueId>> {
                      const SliceOfTime slice;
                      SMARTMIG_TRY(auto made, d.jobs().submit(caller, std::move(specs), warnings, not_held));
-                     for (; shown < made.size() && !slice.over(); ++shown) show(d, made[shown]);
+                     for (; shown < made.size() && !slice.over() && !d.jobs().unfolding().has(made[shown]); ++shown)
+                       show(d, made[shown]);
                      return made;
                    },
                    true));

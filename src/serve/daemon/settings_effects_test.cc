@@ -173,6 +173,7 @@ Effects effects() {
       {"tables.power_kinds", {"tables.power_kinds = [\"/nowhere/watts.csv\"]", how_it_opens}},
       {"overtaking.bound", {"overtaking.bound = 2", start_of_a_wide_job, kSmall}},
       {"overtaking.patience", {"overtaking.patience = \"1m\"", start_of_a_wide_job, kSmall}},
+      {"power.model", {"power.model = \"linear:10:20:100\"", most_watts}},
       {"power.board_cap_w", {"power.board_cap_w = 150", most_watts}},
       {"power.fleet_cap_w", {"power.fleet_cap_w = 150", most_watts}},
       {"prices.energy_per_kwh", {"prices.energy_per_kwh = 0.3", cost_of_a_late_job}},

@@ -23,7 +23,9 @@ sample = "0.5s"
 estimate = "2s"
 [prelaunch]
 jobs = 6
-cpus = 6
+[host]
+cpus = 24
+mem = "256G"
 """
 DISK_MIB = 600
 TRIES = 8  # to start, a second apart
