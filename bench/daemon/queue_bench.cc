@@ -145,7 +145,7 @@ bool recovery(const std::string& directory, int ended_jobs, int live) {
       job.work.estimate = *job.spec.estimate;
       job.times.submitted = from_unix_us(1'000'000);
       if (i <= ended_jobs) {
-        job.status = JobStatus::kDone;
+        job.status.found(JobStatus::kDone);
         job.attempt = 1;
         job.place.gpu = i % 8;
         job.place.slice = parse_job_slice("2g.10gb@0");
