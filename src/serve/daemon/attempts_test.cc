@@ -109,10 +109,10 @@ TEST(Attempts, AnUnknownProcessIsLookedAtAgainBeforeItsSliceIsOutOfService) {
   EXPECT_LE(s.reports->next_sample(), s.clock.now() + SliceGuard::kLookAgain);
   s.wait_for_lanes();
   s.reports->take();
-  for (int look = 1; look < SliceGuard::kLooks; ++look) {
-    EXPECT_NE(s.words().find("looked at again"), std::string::npos) << s.words();
-    s.sample();
-  }
+  int looks = 1;  // one more may be under way
+  for (; s.words().find("looked at again") != std::string::npos && looks < 2 * SliceGuard::kLooks; ++looks) s.sample();
+  EXPECT_GE(looks, SliceGuard::kLooks - 1);
+  EXPECT_LE(looks, SliceGuard::kLooks + 1);
   EXPECT_FALSE(s.guard->in_doubt());
   EXPECT_NE(s.words().find("out of service until"), std::string::npos) << s.words();
   EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4")));

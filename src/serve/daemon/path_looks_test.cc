@@ -23,7 +23,8 @@ struct DeadPath {
     ::close(::open(path.c_str(), O_RDONLY));
     return {};
   }
-  void answer() const { ::close(::open(path.c_str(), O_WRONLY)); }
+  // For reading, too: it does not wait for a look that has not begun.
+  void answer() const { ::close(::open(path.c_str(), O_RDWR)); }
 };
 
 TEST(PathLooksProcess, APathThatDoesNotAnswerFailsItsOwnLookAlone) {
