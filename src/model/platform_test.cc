@@ -22,10 +22,11 @@ TEST(Platform, SlicesWithDoubleMemoryTakeMoreRoom) {
   for (std::size_t t = 0; t < platform.types().size(); ++t) {
     const Profile& profile = platform.profile(TypeId(t));
     const double room = platform.type(TypeId(t)).room;
-    if (profile.variant == Variant::kPlain)
+    if (profile.variant == Variant::kPlain) {
       EXPECT_EQ(room, profile.compute_slices) << profile.name;
-    else if (profile.variant == Variant::kDoubleMemory)
+    } else if (profile.variant == Variant::kDoubleMemory) {
       EXPECT_EQ(room, 1.75) << profile.name;  // two of eight memory slices, of seven compute slices
+    }
   }
 }
 
@@ -40,7 +41,9 @@ TEST(Platform, SoftSlicesHaveTheTablesOfTheirModel) {
   const Platform plain = *Platform::parse("1xh200-141gb-soft");
   EXPECT_EQ(plain.models()[0].power.name(), "h200");
   for (std::size_t t = 0; t < plain.types().size(); ++t)
-    if (plain.profile(TypeId(t)).variant == Variant::kHalfMemory) EXPECT_EQ(plain.types()[t].room, 0.5);
+    if (plain.profile(TypeId(t)).variant == Variant::kHalfMemory) {
+      EXPECT_EQ(plain.types()[t].room, 0.5);
+    }
   EXPECT_EQ(std::popcount(plain.models()[0].halves), 14);
 }
 

@@ -233,7 +233,7 @@ TEST(SlurmControllerProcess, AJobIsPutWhereCpusAreLeft) {
   slurm.set_cpus(16);
   Controlled world(slurm);
   for (std::uint32_t id = 1; id <= 5; ++id) {
-    slurm.submit(id, 4'000, seconds(id == 5 ? 5 : 60));
+    slurm.submit(id, 4'000, seconds(id == 5 ? 30 : 60));
     slurm.run(id).job.cpus = 12;
   }
   slurm.submit(6, 4'000, seconds(5));
@@ -244,7 +244,7 @@ TEST(SlurmControllerProcess, AJobIsPutWhereCpusAreLeft) {
     if (slurm.run(id).starts > 0) nodes.insert(slurm.run(id).job.nodes);
   EXPECT_EQ(nodes.size(), 4u) << "a job waits for CPUs beside an idle node";
   EXPECT_LE(slurm.pins.size(), 4u);
-  for (int i = 0; i < 90; ++i) world.second();
+  for (int i = 0; i < 120; ++i) world.second();
   for (std::uint32_t id = 1; id <= 5; ++id) EXPECT_EQ(slurm.run(id).job.state, "COMPLETED") << id;
   EXPECT_EQ(slurm.run(6).starts, 0);
 }
