@@ -12,6 +12,7 @@
 #       run DIR OUTPUT hold-check script7 best-loop prelaunch-loop prelaunch-loop-b
 #       run DIR OUTPUT best-loop-b script7b told told-b stream-best-100
 #       run DIR OUTPUT stream-script-100 stream-best-70 stream-script-70
+# The plain script with all SMs, 7 and 14 at a time, is the baseline on soft slices: script7-100 script14-100
 # and if there is time left: stream-batch-100, stream-batch-70, stream-fifo-70
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -238,6 +239,7 @@ runs() {
     script7) script script7 7 13 16384 ;;
     script7b) script script7b 7 13 16384 ;;  # again, for its spread
     script7-*) script "$1" 7 "${1##*-}" 16384 ;;  # the same with other shares of the SMs
+    script14-*) script "$1" 14 "${1##*-}" 141312 ;;  # fourteen at a time; memory is left to the jobs
     script4) script script4 4 25 33280 ;;
     planner) ours planner planner "" none ;;
     planner-common) ours planner-common planner "" common ;;
