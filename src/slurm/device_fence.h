@@ -8,7 +8,7 @@
 #pragma once
 #include <functional>
 
-#include "slurm/device_program.h"
+#include "live/jobs/device_program.h"
 
 namespace smartmig {
 
@@ -16,7 +16,7 @@ class DeviceFence {
  public:
   using Attach = std::function<Result<Ok>(const std::string& cgroup, const DeviceNumbers& allowed)>;
   // `root`: /sys/fs/cgroup. `node`: Slurm's name of it.
-  DeviceFence(std::string root, std::string node, Attach attach = attach_device_program)
+  DeviceFence(std::string root, std::string node, Attach attach = add_device_program)
       : root_(std::move(root)), node_(std::move(node)), attach_(std::move(attach)) {}
 
   enum class Kind { kOnce, kRepeat };  // v2, v1

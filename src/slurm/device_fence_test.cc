@@ -1,13 +1,9 @@
 #include "slurm/device_fence.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -62,51 +58,6 @@ TEST(SlurmDeviceFence, OnV2AttachesAProgramToTheJobsCgroup) {
   ASSERT_EQ(attached.size(), 1u);
   EXPECT_EQ(attached[0].first, job);
   EXPECT_EQ(attached[0].second, (DeviceNumbers{{195, 0}, {240, 21}}));
-}
-
-std::string cgroup2_mount() {
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string what, where, type, rest; mounts >> what >> where >> type && std::getline(mounts, rest);)
-    if (type == "cgroup2") return where;
-  return {};
-}
-
-// In a child that has joined the cgroup: 0, or the errno of opening the file.
-int opened_inside(const std::string& cgroup, const char* file) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int list = ::open((cgroup + "/cgroup.procs").c_str(), O_WRONLY);
-    if (list < 0 || ::write(list, "0", 1) != 1) ::_exit(250);
-    const int fd = ::open(file, O_RDONLY);
-    ::_exit(fd >= 0 ? 0 : errno);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 251;
-}
-
-// The kernel's own word, with memory devices (major 1) in the place of GPUs.
-TEST(SlurmDeviceFenceProcess, TheKernelKeepsAProcessFromOtherDevicesOfItsMajors) {
-  const std::string mount = cgroup2_mount();
-  if (mount.empty() || ::geteuid() != 0) GTEST_SKIP() << "needs root and a cgroup2 mount";
-  const std::string group = fmt::format("{}/smartmig-test-{}", mount, ::getpid());
-  if (::mkdir(group.c_str(), 0755) != 0) GTEST_SKIP() << "no cgroup can be made here";
-  const auto attached = attach_device_program(group, {{1, 3}, {1, 9}});  // null and urandom
-  if (!attached) {
-    ::rmdir(group.c_str());
-    GTEST_SKIP() << attached.error().what;
-  }
-  EXPECT_EQ(opened_inside(group, "/dev/null"), 0);
-  EXPECT_EQ(opened_inside(group, "/dev/urandom"), 0);
-  EXPECT_EQ(opened_inside(group, "/dev/zero"), EPERM);
-  EXPECT_EQ(opened_inside(group, "/dev/full"), EPERM);
-  EXPECT_EQ(opened_inside(group, "/dev/ptmx"), 0);      // of another major
-  EXPECT_EQ(::open("/dev/zero", O_RDONLY) >= 0, true);  // nobody else is kept from it
-  // Another program that closes more: both must allow.
-  ASSERT_TRUE(attach_device_program(group, {{1, 3}}));
-  EXPECT_EQ(opened_inside(group, "/dev/null"), 0);
-  EXPECT_EQ(opened_inside(group, "/dev/urandom"), EPERM);
-  EXPECT_EQ(::rmdir(group.c_str()), 0);
 }
 
 }  // namespace

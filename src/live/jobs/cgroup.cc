@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/errors.h"
 #include "base/text.h"
+#include "live/jobs/device_program.h"
 
 namespace smartmig {
 namespace {
@@ -52,8 +55,17 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 // What an ordinary program opens: null, zero, full, random, urandom, tty, ptmx and the terminals behind it.
-constexpr const char* kUsualDevices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
-                                         "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
+const DeviceNumbers kUsualDevices = {{1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}, {136, kAnyMinor}};
+
+Result<Ok> close_devices(const std::string& path, const std::vector<std::string>& device_nodes) {
+  DeviceNumbers allowed = kUsualDevices;
+  for (const std::string& node : device_nodes) {
+    struct stat entry {};
+    if (::stat(node.c_str(), &entry) == 0 && S_ISCHR(entry.st_mode))
+      allowed.emplace_back(major(entry.st_rdev), minor(entry.st_rdev));
+  }
+  return set_device_program(path, allowed);
+}
 
 void kill_pids_in(const std::string& file) {
   for (const std::string& word : words_of(proc_text(file)))
@@ -108,11 +120,13 @@ Cgroups Cgroups::from(const std::string& mounts, const std::string& self, bool r
   return out;
 }
 
-CgroupTree CgroupTree::of_this_machine() {
+CgroupTree CgroupTree::of_this_machine() { return of_this_machine(proc_text("/proc/self/mounts")); }
+
+CgroupTree CgroupTree::of_this_machine(std::string mounts) {
   const auto make = [](const std::string& path) {
     return (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) && ::access(path.c_str(), W_OK) == 0;
   };
-  return {proc_text("/proc/self/mounts"), proc_text("/proc/self/cgroup"), ::geteuid() == 0, make, put, proc_text};
+  return {std::move(mounts), proc_text("/proc/self/cgroup"), ::geteuid() == 0, make, put, proc_text, close_devices};
 }
 
 Cgroups Cgroups::find(const CgroupTree& tree) {
@@ -130,6 +144,10 @@ Cgroups Cgroups::find(const CgroupTree& tree) {
       tree.write(out.v2_ + "/cgroup.subtree_control", controller);
     }
     out.v2_controllers_ = words_of(tree.read(out.v2_ + "/cgroup.subtree_control"));
+    if (const std::string probe = out.v2_ + "/probe"; out.base_of("devices").empty() && tree.make(probe)) {
+      out.v2_fence_ = bool(tree.fence(probe, {}));
+      ::rmdir(probe.c_str());
+    }
   }
   return out;
 }
@@ -148,7 +166,8 @@ bool Cgroups::has(const std::string& controller) const {
 std::string Cgroups::words() const {
   std::string limits;
   for (const char* name : {"cpu", "memory", "pids", "devices"})
-    if (has(name)) limits += fmt::format("{}{}", limits.empty() ? "" : ", ", name);
+    if (has(name) || (name == std::string_view("devices") && v2_fence_))
+      limits += fmt::format("{}{}", limits.empty() ? "" : ", ", name);
   if (v1_.empty() && v2_.empty()) return "no cgroups: jobs have no limits and are killed as a process tree";
   return fmt::format("cgroup limits: {}; killing {}", limits.empty() ? "none" : limits,
                      v2_.empty() ? "by the freezer or the list of processes" : "by cgroup.kill");
@@ -186,7 +205,9 @@ CgroupPlan Cgroups::plan(const std::string& name, const CgroupLimits& limits) co
       plan.freezer_file = at + "/freezer.state";
     } else if (controller == "devices") {
       set(at + "/devices.deny", "a");
-      for (const char* device : kUsualDevices) set(at + "/devices.allow", device);
+      for (const auto& [major_, minor_] : kUsualDevices)
+        set(at + "/devices.allow",
+            minor_ == kAnyMinor ? fmt::format("c {}:* rw", major_) : fmt::format("c {}:{} rw", major_, minor_));
       for (const std::string& node : limits.device_nodes) {
         struct stat entry {};
         if (::stat(node.c_str(), &entry) == 0 && (S_ISCHR(entry.st_mode) || S_ISBLK(entry.st_mode)))
@@ -198,6 +219,7 @@ CgroupPlan Cgroups::plan(const std::string& name, const CgroupLimits& limits) co
   if (!v2_.empty()) {
     const std::string at = directory(v2_);
     plan.kill_file = at + "/cgroup.kill";
+    if (v2_fence_ && !limits.device_nodes.empty()) plan.fenced = at;
     const auto offered = [&](const char* controller) {
       return std::find(v2_controllers_.begin(), v2_controllers_.end(), controller) != v2_controllers_.end();
     };
@@ -214,6 +236,20 @@ CgroupPlan Cgroups::plan(const std::string& name, const CgroupLimits& limits) co
     if (offered("pids") && limits.processes > 0) set(at + "/pids.max", fmt::format("{}", limits.processes));
   }
   return plan;
+}
+
+Result<Ok> Cgroups::fence(const CgroupPlan& plan, const CgroupLimits& limits) const {
+  if (plan.fenced.empty()) return Ok{};
+  if (::mkdir(plan.fenced.c_str(), 0755) != 0 && errno != EEXIST)
+    return io_error("{}: {}", plan.fenced, std::strerror(errno));
+  if (const auto closed = close_devices(plan.fenced, limits.device_nodes); !closed) {
+    ::rmdir(plan.fenced.c_str());  // stays where somebody lives in it
+    Error error = closed.error();
+    error.what =
+        fmt::format("the devices of other slices cannot be closed to the job: {}: {}", plan.fenced, error.what);
+    return error;
+  }
+  return Ok{};
 }
 
 bool write_cgroup_file(const std::string& file, const std::string& text) { return put(file, text); }

@@ -18,6 +18,7 @@ struct CgroupPlan {
   std::vector<std::string> directories;
   std::vector<std::pair<std::string, std::string>> settings;  // file, text; in this order
   std::string kill_file, freezer_file, peak_file, oom_file;   // empty: there is none
+  std::string fenced;                                         // directory whose devices a program closes; empty: none
 };
 struct CgroupLimits {
   double cpus = 0;                        // 0: none
@@ -33,7 +34,10 @@ struct CgroupTree {
   std::function<bool(const std::string& path)> make;  // true: the directory is there and may be written in
   std::function<bool(const std::string& file, const std::string& text)> write;
   std::function<std::string(const std::string& file)> read;
+  // Version 2: closes all but these device files, and what every program opens, to a group that is there.
+  std::function<Result<Ok>(const std::string& path, const std::vector<std::string>& device_nodes)> fence;
   static CgroupTree of_this_machine();
+  static CgroupTree of_this_machine(std::string mounts);  // as if these were all
 };
 
 class Cgroups {
@@ -45,7 +49,10 @@ class Cgroups {
   static Cgroups from(const std::string& mounts, const std::string& self, bool root);
 
   CgroupPlan plan(const std::string& name, const CgroupLimits& limits) const;
-  bool limits_devices() const { return !base_of("devices").empty(); }
+  bool limits_devices() const { return v2_fence_ || !base_of("devices").empty(); }
+  // What no file can say: makes the directory and closes devices to it, before the first process enters or again when a
+  // job is given other devices. Without plan.fenced it does nothing.
+  Result<Ok> fence(const CgroupPlan& plan, const CgroupLimits& limits) const;
   bool limits_memory() const { return has("memory"); }
   std::string words() const;  // "cgroups: cpu, devices, memory; killing by cgroup" or what is missing
 
@@ -58,6 +65,7 @@ class Cgroups {
   std::vector<Place> v1_;
   std::string v2_;  // directory above the jobs'; empty: no v2
   std::vector<std::string> v2_controllers_;
+  bool v2_fence_ = false;  // the kernel takes programs for devices, and v1 has no such controller
 };
 
 bool write_cgroup_file(const std::string& file, const std::string& text);

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/errors.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -108,7 +109,8 @@ class MadeV2Tree {
             root_,
             [this](const std::string& path) { return make(path); },
             [this](const std::string& file, const std::string& value) { return write(file, value); },
-            [this](const std::string& file) { return text(file); }};
+            [this](const std::string& file) { return text(file); },
+            [](const std::string&, const std::vector<std::string>&) -> Result<Ok> { return unsupported("no BPF"); }};
   }
 
  private:
@@ -142,7 +144,7 @@ TEST(Cgroup, PureVersion2OnAMadeTree) {
   const Cgroups groups = Cgroups::find(made.tree());
   EXPECT_EQ(groups.words(), "cgroup limits: cpu, memory, pids; killing by cgroup.kill");
   EXPECT_TRUE(groups.limits_memory());
-  EXPECT_FALSE(groups.limits_devices());  // that would need a BPF program
+  EXPECT_FALSE(groups.limits_devices());
   const CgroupPlan plan = groups.plan("7.1", {1.5, 100, 50, {"/dev/null"}});
   ASSERT_EQ(plan.directories, std::vector<std::string>{made.top() + "/smartmig/7.1"});
   EXPECT_TRUE(made.make(plan.directories[0]));

@@ -201,6 +201,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   const std::string token = fmt::format("{}.{}-{:x}-{:x}-{:x}", launch.id.job, launch.id.attempt, entry.st_dev,
                                         entry.st_ino, entry.st_ctim.tv_nsec);
   const CgroupPlan plan = cgroups_.plan(token, limits_of(launch));
+  SMARTMIG_RETURN_IF_ERROR(cgroups_.fence(plan, limits_of(launch)));
 
   const JobSpec& spec = launch.spec;
   BlockWriter out;

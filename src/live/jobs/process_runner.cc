@@ -139,7 +139,10 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions 
   if (::access(options.supervisor.c_str(), X_OK) != 0)
     return not_found("the supervisor {}: {}", options.supervisor, std::strerror(errno));
   SMARTMIG_TRY(Spool spool, Spool::open(options.spool));
-  Cgroups cgroups = options.use_cgroups ? Cgroups::find() : Cgroups();
+  Cgroups cgroups;
+  if (options.use_cgroups)
+    cgroups = Cgroups::find(options.cgroup_mounts.empty() ? CgroupTree::of_this_machine()
+                                                          : CgroupTree::of_this_machine(options.cgroup_mounts));
   std::unique_ptr<ProcessRunner> runner(new ProcessRunner(std::move(options), std::move(spool), std::move(cgroups)));
   runner->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   runner->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -535,9 +538,11 @@ Result<Ok> ProcessRunner::grant(const Launch& launch) {
   const std::string own = spool_.directory(launch.id), kept = own + "/" SMARTMIG_GRANT;
   if (!granted(launch.id)) {
     SMARTMIG_TRY(const AttemptRecord record, spool_.read_record(launch.id));
+    const CgroupPlan plan = cgroups_.plan(record.token, limits_of(launch));
     for (int round = 0; round < 2; ++round)
-      for (const auto& [file, text] : cgroups_.plan(record.token, limits_of(launch)).settings)
+      for (const auto& [file, text] : plan.settings)
         if (!file.ends_with("/devices.deny")) write_cgroup_file(file, text);
+    SMARTMIG_RETURN_IF_ERROR(cgroups_.fence(plan, limits_of(launch)));
     Launch noted = launch;
     noted.hold = true;  // as it began
     SMARTMIG_RETURN_IF_ERROR(note_origin(own, noted));

@@ -26,6 +26,7 @@ struct ProcessRunnerOptions {
   std::uint64_t copy_bytes = 1u << 30;          // most of the copy that the owner asked for; 0: no limit
   int most_processes = 16384;                   // of one job, where a pids cgroup is offered; 0: no limit
   bool use_cgroups = true;
+  std::string cgroup_mounts;                    // in the form of /proc/self/mounts; empty: that file
   std::vector<std::string> extra_device_nodes;  // allowed besides the slice's own: "/dev/infiniband/uverbs0"
   std::function<void()> on_exit;                // poll() has something new
 };

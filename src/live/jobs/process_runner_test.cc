@@ -442,6 +442,33 @@ TEST_F(ProcessRunnerTest, DevicesAreFencedOff) {
   EXPECT_EQ(log({1, 1}), "usual\nfenced\nfull\n");
 }
 
+// The same on a machine with cgroup v2 alone: this one's mount of it, as if there were no other.
+TEST_F(ProcessRunnerTest, DevicesAreFencedOffOnCgroupV2) {
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" cgroup2 ") != line.npos) options_.cgroup_mounts += line + "\n";
+  if (options_.cgroup_mounts.empty()) GTEST_SKIP() << "no cgroup v2 is mounted here";
+  reopen();
+  if (runner_->isolation() != "devices") GTEST_SKIP() << "the kernel takes no device program: " << runner_->words();
+  Launch launch =
+      shell(1,
+            "head -c 1 /dev/zero >/dev/null && echo usual; head -c 1 /dev/kmsg >/dev/null 2>&1 || echo fenced; "
+            "(head -c 1 /dev/full >/dev/null && echo full) & wait");
+  launch.device_nodes = {"/dev/null"};
+  EXPECT_EQ(run(launch).code, 0);
+  EXPECT_EQ(log({1, 1}), "usual\nfenced\nfull\n");
+  // A job that is given more opens more.
+  Launch other = shell(2, "test -c /dev/kmsg && head -c 0 /dev/kmsg && echo open");
+  other.device_nodes = {"/dev/kmsg"};
+  EXPECT_EQ(run(other).code, 0);
+  EXPECT_EQ(log({2, 1}), "open\n");
+  for (const std::uint64_t job : {1, 2}) {
+    const auto record = Spool::open(options_.spool)->read_record({job, 1});
+    ASSERT_TRUE(record);
+    for (const std::string& path : record->cgroups) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  }
+}
+
 TEST_F(ProcessRunnerTest, ManyStartsLeakNothing) {
   EXPECT_EQ(run(shell(1000, "true")).code, 0);
   const int before = open_descriptors();

@@ -1,4 +1,4 @@
-#include "slurm/device_program.h"
+#include "live/jobs/device_program.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -52,19 +52,24 @@ class Fd {
 
 }  // namespace
 
-std::vector<bpf_insn> device_program(DeviceNumbers allowed) {
+std::vector<bpf_insn> device_program(const DeviceNumbers& allowed, OtherDevices others) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> minors;
   for (const auto& [major, minor] : allowed) minors[major].push_back(minor);
   // r1: the question {access_type, major, minor}; r2: its major; r3: its minor; r0: the answer.
   std::vector<bpf_insn> out = {
       instruction(kLoad32, 2, 1, offsetof(bpf_cgroup_dev_ctx, access_type), 0),
       instruction(kAnd, 2, 0, 0, 0xFFFF),
-      instruction(kDiffers, 2, 0, 0, BPF_DEVCG_DEV_CHAR),  // other than character devices: allowed
+      instruction(kDiffers, 2, 0, 0, BPF_DEVCG_DEV_CHAR),
       instruction(kLoad32, 2, 1, offsetof(bpf_cgroup_dev_ctx, major), 0),
       instruction(kLoad32, 3, 1, offsetof(bpf_cgroup_dev_ctx, minor), 0),
   };
-  std::vector<std::size_t> to_yes = {2};
+  std::vector<std::size_t> to_others = {2}, to_yes;
   for (const auto& [major, list] : minors) {
+    if (std::find(list.begin(), list.end(), kAnyMinor) != list.end()) {
+      to_yes.push_back(out.size());
+      out.push_back(instruction(kEqual, 2, 0, 0, std::int32_t(major)));
+      continue;
+    }
     out.push_back(instruction(kDiffers, 2, 0, int(list.size()) + 2, std::int32_t(major)));
     for (const std::uint32_t minor : list) {
       to_yes.push_back(out.size());
@@ -73,14 +78,19 @@ std::vector<bpf_insn> device_program(DeviceNumbers allowed) {
     out.push_back(instruction(kMove, 0, 0, 0, 0));
     out.push_back(instruction(kExit, 0, 0, 0, 0));
   }
-  for (const std::size_t at : to_yes) out[at].off = std::int16_t(out.size() - at - 1);
-  out.push_back(instruction(kMove, 0, 0, 0, 1));
-  out.push_back(instruction(kExit, 0, 0, 0, 0));
+  const auto answer = [&](const std::vector<std::size_t>& from, int value) {
+    for (const std::size_t at : from) out[at].off = std::int16_t(out.size() - at - 1);
+    out.push_back(instruction(kMove, 0, 0, 0, value));
+    out.push_back(instruction(kExit, 0, 0, 0, 0));
+  };
+  answer(to_others, others == OtherDevices::kOfOtherMajors ? 1 : 0);
+  if (!to_yes.empty()) answer(to_yes, 1);  // the kernel refuses a program with a part that nothing leads to
   return out;
 }
 
-Result<Ok> attach_device_program(const std::string& cgroup, const DeviceNumbers& allowed) {
-  const std::vector<bpf_insn> code = device_program(allowed);
+namespace {
+
+Result<Ok> attach(const std::string& cgroup, const std::vector<bpf_insn>& code, std::uint32_t flags) {
   bpf_attr load{};
   load.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
   load.insn_cnt = std::uint32_t(code.size());
@@ -90,13 +100,23 @@ Result<Ok> attach_device_program(const std::string& cgroup, const DeviceNumbers&
   if (program.get() < 0) return failed("loading a BPF program for devices");
   const Fd group(::open(cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (group.get() < 0) return failed(cgroup.c_str());
-  bpf_attr attach{};
-  attach.target_fd = std::uint32_t(group.get());
-  attach.attach_bpf_fd = std::uint32_t(program.get());
-  attach.attach_type = BPF_CGROUP_DEVICE;
-  attach.attach_flags = BPF_F_ALLOW_MULTI;
-  if (::syscall(SYS_bpf, BPF_PROG_ATTACH, &attach, sizeof attach) != 0) return failed("attaching it to the cgroup");
+  bpf_attr how{};
+  how.target_fd = std::uint32_t(group.get());
+  how.attach_bpf_fd = std::uint32_t(program.get());
+  how.attach_type = BPF_CGROUP_DEVICE;
+  how.attach_flags = flags;
+  if (::syscall(SYS_bpf, BPF_PROG_ATTACH, &how, sizeof how) != 0) return failed("attaching it to the cgroup");
   return Ok{};
+}
+
+}  // namespace
+
+Result<Ok> add_device_program(const std::string& cgroup, const DeviceNumbers& allowed) {
+  return attach(cgroup, device_program(allowed, OtherDevices::kOfOtherMajors), BPF_F_ALLOW_MULTI);
+}
+
+Result<Ok> set_device_program(const std::string& cgroup, const DeviceNumbers& allowed) {
+  return attach(cgroup, device_program(allowed, OtherDevices::kClosed), 0);
 }
 
 }  // namespace smartmig
