@@ -4,6 +4,8 @@
 # ccache looks files up by the dependencies that ninja keeps anyway: without it, each miss runs the preprocessor once more.
 # And it passes by every source with a precompiled header unless told not to mind these two.
 export CCACHE_DEPEND=${CCACHE_DEPEND-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
+# Checkouts share what was compiled: paths below the checkout count relative to the build folder.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
 
 say() { printf 'smartmig: %s\n' "$*" >&2; }
 
