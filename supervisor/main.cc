@@ -33,7 +33,7 @@ char output_buffer[65536];
   report.what = what;
   ::snprintf(report.words, sizeof report.words, "%s: %s", doing, ::strerror(error));
   [[maybe_unused]] const auto told = ::write(kReportFd, &report, sizeof report);
-  ::_exit(1);
+  ::_exit(kNeverBegan);
 }
 
 char** pointers(const Job& job, const LaunchList& list) {
@@ -64,7 +64,8 @@ Job read_block() {
 class Supervisor {
  public:
   explicit Supervisor(const Job& job) : job_(job), head_(*job.head) {}
-  void run() {
+  // False: something of the job is alive yet, and will not die.
+  bool run() {
     open_channels();
     log_.open(kDirectoryFd, head_.log_segment_bytes, head_.copy_bytes);
     Words troubles;
@@ -72,7 +73,7 @@ class Supervisor {
     if (troubles.length > 0) log_.write(troubles.text, troubles.length);
     start_child();
     while (!ended_) wait_for_something();
-    finish();
+    return finish();
   }
 
  private:
@@ -297,8 +298,9 @@ class Supervisor {
       words.add("exit code %d", ending_.code);
   }
 
-  // The truth first, on the disk; then nothing of the job stays behind.
-  void finish() {
+  // The truth first, on the disk; then nothing of the job stays behind. What the kernel does not let die (a file system or
+  // a device that does not answer) is left, and told by our exit.
+  bool finish() {
     read_news();
     take_handover();
     // What it wrote before it ended; a child of it may go on writing, so not for ever.
@@ -306,8 +308,9 @@ class Supervisor {
     }
     describe();
     bool written = write_ending(ending_);
-    const std::int64_t patience = monotonic_us() + 60'000'000;
-    while (child_ > 0 && has_children() && monotonic_us() < patience) {
+    const std::int64_t patience = monotonic_us() + head_.patience_us;
+    bool left = child_ > 0 && has_children();
+    for (; left && monotonic_us() < patience; left = has_children()) {
       kill_all(job_, 0);
       read_output();
       ::usleep(2000);
@@ -321,6 +324,7 @@ class Supervisor {
       ::usleep(500'000);
       written = write_ending(ending_);
     }
+    return !left;
   }
 
   static void close_fd(int& fd) {
@@ -377,6 +381,5 @@ int main(int argc, char**) {
   ::close(kReportFd);
 
   Supervisor supervisor(job);
-  supervisor.run();
-  ::_exit(0);
+  ::_exit(supervisor.run() ? kLeftNothing : kLeftSomething);
 }

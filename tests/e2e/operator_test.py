@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What an operator meets, with a real daemon, emulated GPUs and real processes: a backup restored under running jobs, time
 limits, many jobs at once, shortages: tests/e2e/operator_test.py BUILD-DIRECTORY [TEST...]."""
+import contextlib
 import json
 import os
 import resource
@@ -141,6 +142,40 @@ def a_queue_that_is_gone_is_not_begun_anew(build):
         equal((c.job(lives)["state"], c.job(lives)["device"]), ("running", device), "the job that ran")
         equal(c.ask("DELETE", f"/v1/jobs/{lives}").status, 200, "cancel")
         equal(c.wait(lives)["state"], "cancelled", "the job that was taken over")
+
+
+def the_first_order_on_a_full_disk_changes_nothing(build):
+    """The disk fills up while nothing is asked; then each order is refused, and none has happened."""
+    station = harness.Station(build)
+    os.makedirs(station.state)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=0755", "tmpfs", station.state],
+                                           stderr=subprocess.DEVNULL).returncode != 0:
+        print("  nobody may mount a file system here: DaemonOrders and Store stand for it")
+        station.close()
+        return
+    try:
+        with harness.running(station) as m:
+            c = m.client()
+            held, other = c.sh("true", hold=True), c.sh("true", hold=True)
+            with open(os.path.join(m.state, "filler"), "wb") as filler:
+                with contextlib.suppress(OSError):
+                    while True:
+                        filler.write(bytes(65536))
+                        filler.flush()
+            answers = [c.ask("DELETE", f"/v1/jobs/{held}"), c.post("/v1/jobs/release", {"ids": [other]}),
+                       c.post("/v1/jobs/cancel", {"all": True}), c.post("/v1/jobs", {"command": ["true"]})]
+            for answer in answers:
+                equal(answer.status, 507, "an order on a full disk")
+                check("nothing was changed" in answer.json["error"]["message"], f"its words: {answer}")
+            equal([c.job(number)["state"] for number in (held, other)], ["held", "held"], "the jobs")
+            equal(len(c.get("/v1/jobs").json["jobs"]), 2, "jobs in the queue")
+            os.unlink(os.path.join(m.state, "filler"))
+            equal(c.ask("DELETE", f"/v1/jobs/{held}").status, 200, "a cancel with room")
+            equal(c.post("/v1/jobs/release", {"ids": [other]}).status, 200, "a release with room")
+            equal(c.wait(other)["state"], "done", "the released job")
+            equal(c.job(held)["state"], "cancelled", "the cancelled job")
+    finally:
+        subprocess.run(["umount", "-l", station.state], stderr=subprocess.DEVNULL)
 
 
 def damaged_rows_stop_nobody_else(build):
@@ -297,7 +332,7 @@ def root_submits_for_another_user(build):
 TESTS = [a_reservation_keeps_a_gpu, root_submits_for_another_user, a_sites_tables_are_named_in_the_settings,
          a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success,
          the_clock_is_set_under_running_jobs, a_queue_that_is_gone_is_not_begun_anew, damaged_rows_stop_nobody_else,
-         a_log_that_was_removed_is_named]
+         the_first_order_on_a_full_disk_changes_nothing, a_log_that_was_removed_is_named]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

@@ -79,6 +79,70 @@ def one_user_leaves_room_for_others(build):
                     pass
 
 
+def futures_of_one_user_delay_nobody_else(build):
+    """One user asks for 60 simulated futures at once; another's `why` is not answered after all of them."""
+    with running(harness.Station(build)) as s:
+        anna, ben = s.client(*NOBODY), s.client(*DAEMON)
+        anna.submit(["sleep", "600"], estimate_s=600)
+        anna.submit(["sleep", "60"], estimate_s=60, array=list(range(400)))
+        mine = ben.submit(["sleep", "60"], estimate_s=60)
+        answers = []
+
+        def ask(count):
+            with contextlib.suppress(OSError):
+                answers.append(s.client(*NOBODY).get(f"/v1/futures?count={count}").status)
+
+        asking = [threading.Thread(target=ask, args=(1 + i % 20,)) for i in range(60)]
+        for one in asking:
+            one.start()
+        until(lambda: answers, "the first future is answered", 120)
+        before = answers.count(200)
+        equal(ben.get(f"/v1/jobs/{mine}/why").status, 200, "why of another user")
+        between = answers.count(200) - before
+        for one in asking:
+            one.join()
+        check(between <= 30, f"{between} futures of one user were answered before another's why")
+        equal(anna.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel")
+        equal(ben.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel")
+
+
+def a_long_search_hangs_nobody_else(build):
+    """20,000 entries of a PATH, each below a directory with a long name; a command of 1.9 MB for an array."""
+    with running(harness.Station(build)) as s:
+        anna = s.client(*NOBODY)
+        place = f"{s.root}/far"
+        while len(place) < 3000:
+            place += "/" + "d" * 200
+        os.makedirs(place)
+        os.chmod(s.root, 0o755)
+        path = "PATH=" + ":".join(f"{i:05}" for i in range(20_000))
+        began = time.monotonic()
+        anna.post("/v1/jobs", {"command": ["nothing-of-that-name"], "directory": place, "environment": [path]})
+        check(time.monotonic() - began < 15, "a look at a long PATH")
+        check(memory_mib(s.process.pid) < 500, f"it took {memory_mib(s.process.pid):.0f} MiB")
+
+        equal(s.client().post("/v1/queue/pause").status, 200, "pause")
+        command = ["/bin/sh", "-c", "echo $#", "sh"] + ["x" * 100_000] * 19
+        answer = anna.post("/v1/jobs", {"command": command, "array": list(range(130))})
+        equal(answer.status, 201, "an array with a long command")
+        check(memory_mib(s.process.pid) < 500, f"it took {memory_mib(s.process.pid):.0f} MiB")
+        first = answer.json["ids"][0]
+        check(sum(len(word) for word in answer.json["jobs"][0]["command"]) < 5000, "the answer has it whole")
+        s.end()
+        s.serve("1xa100-40gb")
+        check(memory_mib(s.process.pid) < 500, f"the next daemon took {memory_mib(s.process.pid):.0f} MiB")
+        equal(anna.job(first)["command"], command, "the command that is shown")
+        equal(anna.post("/v1/jobs/cancel", {"ids": answer.json["ids"][1:]}).status, 200, "cancel of the others")
+        equal(s.client().post("/v1/queue/resume").status, 200, "resume")
+        equal(anna.wait(first)["state"], "done", "a job with a long command")
+        equal(anna.log(first), "19\n", "its arguments")
+
+
+def memory_mib(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+
+
 def an_array_outlasts_a_crash(build):
     """A daemon that is killed while the tasks of an array enter the queue has all of them afterwards, each once."""
     with running(harness.Station(build)) as s:
@@ -259,4 +323,4 @@ if __name__ == "__main__":
         print("skipped: it must be root to act as other users")
         raise SystemExit(77)
     harness.main([one_user_leaves_room_for_others, an_array_outlasts_a_crash, a_dead_mount_hangs_nobody_else,
-                  requests_are_bounded], "user limits")
+                  requests_are_bounded, futures_of_one_user_delay_nobody_else, a_long_search_hangs_nobody_else], "user limits")

@@ -135,7 +135,11 @@ TEST_F(HeldStartTest, ProgramsThatLoadNoLibrariesAreNotHeld) {
   JobSpec spec;
   spec.directory = "/";
   spec.command = {"sh", "-c", "true"};
-  EXPECT_TRUE(runner_->can_hold(spec, ::geteuid(), ::getegid()));
+  const JobRunner::Looks looks = runner_->looks();
+  EXPECT_TRUE(looks.can_hold(spec, ::geteuid(), ::getegid()));
+  runner_.reset();
+  EXPECT_TRUE(looks.can_hold(spec, ::geteuid(), ::getegid())) << "a look may outlive the runner";
+  EXPECT_TRUE(looks.can_reach(spec, ::geteuid(), ::getegid()));
   spec.command = {spool_.file("script", "#!/bin/sh\ntrue\n")};
   EXPECT_TRUE(can_be_held(spec, ::geteuid(), ::getegid()));
   spec.command = {spool_.file("text", "no program")};

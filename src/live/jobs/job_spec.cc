@@ -259,9 +259,37 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   return spec;
 }
 
+std::size_t bytes_of_command(const JobSpec& spec) {
+  std::size_t sum = 0;
+  for (const std::string& argument : spec.command) sum += argument.size() + 1;
+  return sum;
+}
+
+std::vector<std::string> shown_command(const std::vector<std::string>& command) {
+  constexpr std::size_t kShown = 1024;
+  std::size_t sum = 0;
+  std::uint64_t hash = 0;
+  for (const std::string& argument : command) sum += argument.size() + 1;
+  if (sum <= kLongCommand) return command;
+  std::vector<std::string> out;
+  std::size_t left = kShown;
+  for (const std::string& argument : command) {
+    hash = hash * 0x100000001B3 ^ hash_text(argument);
+    if (left == 0) continue;
+    std::size_t part = std::min(left, argument.size());
+    while (part > 1 && part < argument.size() && (static_cast<unsigned char>(argument[part]) & 0xC0) == 0x80) --part;
+    out.push_back(argument.substr(0, part));
+    left = part < argument.size() ? 0 : left - std::min(left, part + 1);
+  }
+  out.push_back(fmt::format("...({}_bytes_{:016x})", sum, hash));
+  return out;
+}
+
 std::string launch_json(const JobSpec& spec) {
-  if (spec.environment.empty() && spec.script.empty()) return {};
+  const bool long_command = bytes_of_command(spec) > kLongCommand;
+  if (spec.environment.empty() && spec.script.empty() && !long_command) return {};
   Json out = {{"environment", spec.environment}};
+  if (long_command) out["command"] = spec.command;
   if (!spec.script.empty()) out["script"] = spec.script;
   return json_dump(out);
 }
@@ -269,9 +297,10 @@ std::string launch_json(const JobSpec& spec) {
 Result<Ok> take_launch(JobSpec& spec, std::string_view launch) {
   if (launch.empty()) return Ok{};
   SMARTMIG_TRY(const Json json, parse_json("the launch", launch));
-  SMARTMIG_TRY(JsonObject object, JsonObject::open(json, "the launch", "", {"environment", "script"}));
+  SMARTMIG_TRY(JsonObject object, JsonObject::open(json, "the launch", "", {"environment", "script", "command"}));
   SpecReader in(std::move(object));
   spec.environment = in.texts("environment", kMaxArguments);
+  if (in.find("command")) spec.command = in.texts("command", kMaxArguments);
   if (const Json* script = in.find("script")) spec.script = in.text_of("script", *script, kMaxBytes, true);
   if (in.error) return *in.error;
   return Ok{};

@@ -68,7 +68,13 @@ struct JobSpec {
 
 // One line. `environment` may be left out of what is shown to people.
 std::string to_json(const JobSpec& spec, bool with_environment = true);
-// Environment and script, one line; empty: it has neither. The other way round, into a spec without them.
+// A long command as lists show it: its beginning, then its length and its hash. A short one as it is, and twice is the
+// same as once.
+inline constexpr std::size_t kLongCommand = 4096;
+std::size_t bytes_of_command(const JobSpec& spec);
+std::vector<std::string> shown_command(const std::vector<std::string>& command);
+// Environment, script and a command longer than kLongCommand, one line; empty: it has none of these. The other way round,
+// into a spec without them.
 std::string launch_json(const JobSpec& spec);
 Result<Ok> take_launch(JobSpec& spec, std::string_view launch);
 // What execve refuses: a string of more than 128 KiB, or too many bytes of command and environment together. kInvalid.

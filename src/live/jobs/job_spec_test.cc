@@ -89,5 +89,27 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
     EXPECT_NE(refusal(text).find(words), std::string::npos) << text << " -> " << refusal(text);
 }
 
+TEST(JobSpec, ALongCommandIsShownByItsBeginning) {
+  const std::vector<std::string> short_one = {"sh", "-c", std::string(4'000, 'x')};
+  EXPECT_EQ(shown_command(short_one), short_one);
+  std::string euros;
+  for (int i = 0; i < 3'000; ++i) euros += "\xE2\x82\xAC";
+  const std::vector<std::string> one = {"sh", "-c", euros}, other = {"sh", "-c", euros + "y"};
+  const auto shown = shown_command(one);
+  ASSERT_EQ(shown.size(), 4u);
+  EXPECT_EQ(shown[1], "-c");
+  EXPECT_EQ(shown[2].size() % 3, 0u) << "no character is cut";
+  EXPECT_LE(shown[2].size(), 1'024u);
+  EXPECT_EQ(shown[3].substr(0, 14), "...(9007_bytes");
+  EXPECT_EQ(shown_command(shown), shown) << "twice is the same as once";
+  EXPECT_NE(shown_command(other), shown) << "others differ";
+  JobSpec spec, back;
+  spec.command = one;
+  ASSERT_TRUE(take_launch(back, launch_json(spec)));
+  EXPECT_EQ(back.command, one);
+  spec.command = short_one;
+  EXPECT_EQ(launch_json(spec), "");
+}
+
 }  // namespace
 }  // namespace smartmig

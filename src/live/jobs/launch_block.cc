@@ -217,6 +217,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.host_mem_mib = std::uint32_t(launch.host_mem_mib);
   head.time_limit_us = spec.time_limit ? std::max<std::int64_t>(1, spec.time_limit->count()) : 0;
   head.grace_us = spec.grace.value_or(kUnnamedGrace).count();
+  head.patience_us = options_.kill_patience.count();
   head.log_segment_bytes = options_.log_segment_bytes;
   head.copy_bytes = options_.copy_bytes;
   head.boot_id = out.text(this_boot());

@@ -9,7 +9,9 @@
 namespace smartmig {
 
 inline constexpr int kReportFd = 3, kBlockFd = 4, kDirectoryFd = 5;  // descriptors of a new supervisor
-inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 4;
+inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 5;
+// Exit codes of a supervisor: nothing of its job is left; it never began, and said why; something is alive yet.
+inline constexpr int kLeftNothing = 0, kNeverBegan = 1, kLeftSomething = 3;
 // A script is open as this descriptor of the job; its path stands in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";
@@ -30,6 +32,7 @@ struct LaunchHead {
   std::uint32_t uid = 0, gid = 0, change_user = 0, append_output = 0, held = 0;
   std::uint32_t host_mem_mib = 0;
   std::int64_t time_limit_us = 0, grace_us = 0;  // time_limit_us 0: none
+  std::int64_t patience_us = 0;                  // with processes that do not die (supervisor/main.cc)
   std::uint64_t log_segment_bytes = 0, copy_bytes = 0;
   std::uint64_t script_bytes = 0;
   std::uint32_t boot_id = 0, token = 0, directory = 0, output = 0, error = 0, script = 0;

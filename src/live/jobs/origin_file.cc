@@ -24,7 +24,8 @@ Result<Ok> note_launch(const std::string& directory, const JobSpec& spec, const 
 
 Result<Ok> note_origin(const std::string& directory, const Launch& launch) {
   JobSpec spec = launch.spec;
-  const bool more = !spec.environment.empty() || !spec.script.empty();
+  const bool more = !launch_json(spec).empty();
+  spec.command = shown_command(spec.command);
   spec.environment = {};
   spec.script = {};
   const Json origin = {{"uid", launch.uid},   {"gid", launch.gid}, {"user", launch.user},  {"device", launch.device},

@@ -1,6 +1,7 @@
 // The daemon dies, the supervisor dies, the machine restarts: each attempt ends exactly once, with the truth.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "live/durable_file.h"
@@ -131,6 +132,38 @@ TEST_F(ProcessRecoveryTest, AStopGoesThroughWithoutADaemon) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->ended.size(), 1u);
   EXPECT_EQ(found->ended[0].signal, SIGKILL);
+}
+
+// A process that a tracer holds stays below its supervisor when it is killed, as one does that the kernel does not let
+// die. What then has the job's token later is seen on the slice.
+TEST_F(ProcessRecoveryTest, ASliceIsKeptByAnAttemptOfWhichSomethingDidNotDie) {
+  options_.kill_patience = Time(300'000);
+  options_.use_cgroups = false;
+  reopen();
+  const std::string file = spool_.path() + "/pid";
+  Launch launch = shell(1, "sleep 1000 & echo $! >" + file + "; wait");
+  launch.device = "MIG-1";
+  start(launch);
+  ASSERT_TRUE(wait_until([&] { return text_of(file).find('\n') != std::string::npos; }));
+  const int held = std::stoi(text_of(file));
+  if (::ptrace(PTRACE_SEIZE, held, nullptr, nullptr) != 0) GTEST_SKIP() << "needs the right to trace a process";
+  ASSERT_TRUE(runner_->stop({1, 1}, SIGKILL, Time{0}));
+  EXPECT_EQ(wait_for({1, 1}).signal, SIGKILL);
+  EXPECT_FALSE(alive(supervisor_of({1, 1})));
+  const auto record = Spool::open(options_.spool)->read_record({1, 1});
+  ASSERT_TRUE(record);
+  const pid_t late = ::fork();
+  if (late == 0) {
+    ::setenv("SMARTMIG_ATTEMPT_TOKEN", record->token.c_str(), 1);
+    ::execlp("sleep", "sleep", "1000", nullptr);
+    ::_exit(127);
+  }
+  ASSERT_TRUE(wait_until([&] { return runner_->attempt_of_process(late) == std::optional(AttemptId{1, 1}); }));
+  EXPECT_EQ(runner_->others_on("MIG-1", {2, 1}), (std::vector<AttemptId>{{1, 1}}));
+  ::kill(late, SIGKILL);
+  ::waitpid(late, nullptr, 0);
+  ::waitpid(held, nullptr, __WALL);  // its tracer lets it go
+  EXPECT_TRUE(runner_->others_on("MIG-1", {2, 1}).empty());
 }
 
 class KilledSupervisor : public ProcessRecoveryTest, public ::testing::WithParamInterface<bool> {};
@@ -311,6 +344,29 @@ TEST_F(ProcessRecoveryTest, KillsAtRandomInstants) {
   std::string wanted;
   for (int i = 1; i <= rounds; ++i) wanted += std::to_string(i) + "\n";
   EXPECT_EQ(text_of(ran), wanted);
+}
+
+TEST_P(KilledSupervisor, KeepsTheSliceWhileSomethingOfItsJobLives) {
+  options_.use_cgroups = GetParam();
+  reopen();
+  Launch launch = shell(1, "setsid sleep 1000 & echo $!; wait");
+  launch.device = "MIG-1";
+  start(launch);
+  ASSERT_TRUE(wait_until([&] { return log({1, 1}).ends_with("\n"); }));
+  const int left = std::stoi(log({1, 1})), supervisor = supervisor_of({1, 1});
+  runner_.reset();  // nobody ends what is left
+  ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+  (void)::waitpid(supervisor, nullptr, 0);
+  ASSERT_TRUE(wait_until([&] { return !alive(supervisor); }));
+  if (!alive(left)) GTEST_SKIP() << "the kernel ended what its supervisor had left";
+  reopen();
+  EXPECT_EQ(runner_->found_alive(), (std::vector<AttemptId>{{1, 1}}));
+  EXPECT_EQ(runner_->others_on("MIG-1", {2, 1}), (std::vector<AttemptId>{{1, 1}}));
+  ::kill(left, SIGKILL);
+  ASSERT_TRUE(wait_until([&] { return !alive(left); }));
+  EXPECT_TRUE(wait_until([&] { return runner_->others_on("MIG-1", {2, 1}).empty(); }));
+  reopen();
+  EXPECT_TRUE(runner_->found_alive().empty());
 }
 
 }  // namespace

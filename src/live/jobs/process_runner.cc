@@ -293,7 +293,7 @@ void ProcessRunner::has_ended(Watched watched) {
   if (watched.child) {
     siginfo_t info{};
     ::waitid(idtype_t(P_PIDFD), id_t(watched.pidfd), &info, WEXITED);
-    watched.orderly = info.si_code == CLD_EXITED && info.si_status == 0;
+    watched.orderly = info.si_code == CLD_EXITED && info.si_status == kLeftNothing;
     watched.child = false;
   }
   auto exit = ending_of(watched);
@@ -476,11 +476,17 @@ std::string ProcessRunner::memory_directory(AttemptId id) const {
   return fmt::format("{}/{}.{}", options_.memory, id.job, id.attempt);
 }
 
-Result<Ok> ProcessRunner::reports_memory() const {
-  if (options_.memory.empty()) return unsupported("this runner keeps no reports of CUDA requests");
+namespace {
+
+Result<Ok> library_reports(bool somewhere) {
+  if (!somewhere) return unsupported("this runner keeps no reports of CUDA requests");
   SMARTMIG_TRY(const std::string library, find_preload_library());
   return Ok{};
 }
+
+}  // namespace
+
+Result<Ok> ProcessRunner::reports_memory() const { return library_reports(!options_.memory.empty()); }
 
 Result<Ok> ProcessRunner::reports_tensors() const {
   if (options_.memory.empty()) return unsupported("this runner keeps no reports of tensors");
@@ -522,9 +528,13 @@ Result<Environment> ProcessRunner::preload_environment(const Launch& launch) con
   return out;
 }
 
-Result<Ok> ProcessRunner::can_hold(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const {
-  SMARTMIG_RETURN_IF_ERROR(reports_memory());
-  return can_be_held(spec, uid, gid);
+JobRunner::Looks ProcessRunner::looks() const {
+  return {
+      can_reach_program,
+      [reports = !options_.memory.empty()](const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) -> Result<Ok> {
+        SMARTMIG_RETURN_IF_ERROR(library_reports(reports));
+        return can_be_held(spec, uid, gid);
+      }};
 }
 
 // The limits of its slice first, then the grant in the spool, by which every daemon knows that it has its slice, last

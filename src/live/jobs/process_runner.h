@@ -22,9 +22,10 @@ struct ProcessRunnerOptions {
   std::string supervisor;   // program; empty: find_supervisor()
   std::string sim_library;  // libnvidia-ml.so.1 of nvml-sim; needed where Launch::emulated_kind is set
   std::string sim_state;    // its NVML_SIM_STATE
-  std::uint64_t log_segment_bytes = 32u << 20;  // two of them are kept for each attempt
-  std::uint64_t copy_bytes = 1u << 30;          // most of the copy that the owner asked for; 0: no limit
-  int most_processes = 16384;                   // of one job, where a pids cgroup is offered; 0: no limit
+  std::uint64_t log_segment_bytes = 32u << 20;    // two of them are kept for each attempt
+  std::uint64_t copy_bytes = 1u << 30;            // most of the copy that the owner asked for; 0: no limit
+  int most_processes = 16384;                     // of one job, where a pids cgroup is offered; 0: no limit
+  Time kill_patience = std::chrono::seconds(60);  // a supervisor's, with killed processes that do not die
   bool use_cgroups = true;
   std::string cgroup_mounts;                    // in the form of /proc/self/mounts; empty: that file
   std::vector<std::string> extra_device_nodes;  // allowed besides the slice's own: "/dev/infiniband/uverbs0"
@@ -39,7 +40,7 @@ class ProcessRunner : public JobRunner {
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   Result<Ok> start(const Launch& launch) override;
-  Result<Ok> can_hold(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override;
+  Looks looks() const override;
   Result<Ok> grant(const Launch& launch) override;
   std::optional<UnixTime> granted(AttemptId id) const override;
   std::optional<Time> first_cuda_call(AttemptId id) const override;
@@ -54,9 +55,6 @@ class ProcessRunner : public JobRunner {
   std::string trouble() const override;
   std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
   void forget(std::uint64_t job) override;
-  Result<Ok> can_reach(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) const override {
-    return can_reach_program(spec, uid, gid);
-  }
 
   Result<Ok> reports_memory() const override;
   Result<Ok> reports_tensors() const override;
@@ -75,7 +73,7 @@ class ProcessRunner : public JobRunner {
     AttemptId id;
     int pidfd = -1;
     bool child = false;
-    bool orderly = false;  // its supervisor has ended by itself; known once it was reaped
+    bool orderly = false;  // its supervisor has ended, and nothing was left below it; known once it was reaped
   };
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
   Result<Ok> check(const Launch& launch) const;

@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
+#include <filesystem>
+
+#include "live/jobs/held_start.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -83,6 +87,27 @@ TEST_F(ReachProcess, TheAskingThreadKeepsItsRights) {
   EXPECT_NE(words(), "");
   EXPECT_EQ(::access(spec_.command[0].c_str(), X_OK), 0);
   EXPECT_EQ(words(0), "");
+}
+
+// Each entry of the search is looked for below the directory: both together are some 60 MB of paths.
+TEST_F(ReachProcess, ALongSearchFromALongDirectoryEndsSoon) {
+  std::string directory = dir_.path();
+  while (directory.size() < 3'000) directory += "/" + std::string(200, 'd');
+  std::filesystem::create_directories(directory);
+  std::string search = "PATH=";
+  for (int i = 0; i < 20'000; ++i) search += fmt::format("{:05}:", i);
+  spec_.command = {"nothing-of-that-name"};
+  spec_.directory = directory;
+  spec_.environment = {search};
+  for (std::string part = directory; part.size() > dir_.path().size(); part.resize(part.rfind('/')))
+    ::chmod(part.c_str(), 0755);
+  timespec before{}, after{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  EXPECT_EQ(words(), "") << "a longer search than any is no refusal";
+  const auto held = can_be_held(spec_, kStranger, kStranger);
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  EXPECT_FALSE(held);
+  EXPECT_LT(after.tv_sec - before.tv_sec, 3) << "of CPU time";
 }
 
 }  // namespace

@@ -66,10 +66,19 @@ class JobRunner {
   // Returns once the attempt's record exists. kBusy: that attempt has a record already (it was started before). Other
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
-  // A job with Launch::hold can be started; an error says why this one cannot, and of files only what its user may see.
-  // On any thread, as can_reach().
-  virtual Result<Ok> can_hold(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const {
-    return unsupported("jobs without processes have no CUDA call");
+  // Asked before a job is accepted, on any thread: they look at paths of the user's, which may take for ever, so they hold
+  // all that they need and may outlive the runner.
+  struct Looks {
+    using Look = std::function<Result<Ok>(const JobSpec&, std::uint32_t uid, std::uint32_t gid)>;
+    Look can_reach;  // kNoPermission: this user can never start its program
+    // A job with Launch::hold can be started; an error says why this one cannot, and of files only what its user may see.
+    Look can_hold;
+  };
+  virtual Looks looks() const {
+    return {[](const JobSpec&, std::uint32_t, std::uint32_t) -> Result<Ok> { return Ok{}; },
+            [](const JobSpec&, std::uint32_t, std::uint32_t) -> Result<Ok> {
+              return unsupported("jobs without processes have no CUDA call");
+            }};
   }
   // An attempt that was started with Launch::hold gets its slice; its time limit counts from now. Asked twice it is the
   // same. kNotFound: it does not run, and its exit has been or will be told.
@@ -95,10 +104,7 @@ class JobRunner {
   virtual UnixTime next_due() const { return kNeverUnix; }
   // What was written by an attempt; empty: no such attempt. The caller has checked who may read it.
   virtual std::string log_path(AttemptId id) const = 0;
-  virtual void forget(std::uint64_t job) = 0;  // its ended attempts: records and logs may go
-  // Asked before a job is accepted. kNoPermission: this user can never start its program. On any thread: it looks at
-  // paths of the user's.
-  virtual Result<Ok> can_reach(const JobSpec&, std::uint32_t /*uid*/, std::uint32_t /*gid*/) const { return Ok{}; }
+  virtual void forget(std::uint64_t job) = 0;            // its ended attempts: records and logs may go
   virtual bool fences_devices() const { return false; }  // Launch::device_nodes is enforced
   // Jobs that ask for it (JobSpec::exact_memory) report their CUDA requests, and those in Python what their tensors hold.
   // An error says why none can. Whatever of it can be had is, and a job starts without what cannot.

@@ -42,7 +42,8 @@ void Daemon::step() {
     upkeep_.map_jobs(state_->attempts, state_->boards);
   }
   const Error failed = io_error(
-      "{}; new jobs of this request are forgotten, any other order of it is kept here and stored once there is room",
+      "{}; new jobs of this request are forgotten; an order for which there seemed to be room is kept here and stored "
+      "once there is",
       book.disk_trouble());
   requests_.answer(stored ? nullptr : &failed);
   if (stored) upkeep_.prune_when_due();
@@ -99,7 +100,7 @@ void Daemon::gather() {
   lifecycle_.release_due();
   reservations_.begin_and_end_due();
   jobs_.unfold();
-  requests_.carry_out();
+  requests_.carry_out([this] { return state_->book.room_for(); });
   reports_.sample_when_due();
 }
 

@@ -1,6 +1,7 @@
 #include "serve/daemon/daemon_service.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/json.h"
 #include "serve/daemon/daemon_metrics.h"
@@ -30,16 +31,40 @@ bool is_of_the_sender(const std::string& variable) {
 
 }  // namespace
 
+// Each question is a step, and each step lets some hundred tasks in. Arrays that come meanwhile are not waited for.
+Result<Ok> DaemonService::let_in(const Unfolding::Meant& meant) {
+  QueueId until = kNoId;
+  for (bool some = true; some;) {
+    SMARTMIG_TRY(some, ask<bool>([&](Daemon& d) -> Result<bool> {
+                   if (until == kNoId) until = d.state().book.next_id();
+                   const bool found = d.jobs().unfolding().any(
+                       [&](const JobRecord& next, std::size_t tasks) { return next.id < until && meant(next, tasks); });
+                   if (const std::string& trouble = d.state().book.disk_trouble(); found && !trouble.empty())
+                     return io_error("nothing was changed: tasks of an array cannot enter the queue: {}", trouble);
+                   return found;
+                 }));
+  }
+  return Ok{};
+}
+
 Result<JobRecord> DaemonService::record(std::uint64_t id) {
-  SMARTMIG_TRY(auto live, ask<std::optional<JobRecord>>([id](Daemon& d) -> Result<std::optional<JobRecord>> {
-                 const auto at = d.live_jobs().find(QueueId(id));
-                 if (at != d.live_jobs().end()) return std::optional<JobRecord>(at->second);
-                 if (d.state().book.disk_trouble().empty()) return std::optional<JobRecord>();
-                 SMARTMIG_TRY(const auto pending, d.state().book.stored(QueueId(id)));
-                 if (!pending) return std::optional<JobRecord>();
-                 SMARTMIG_TRY(JobRecord ended, from_row(*pending));
-                 return std::optional<JobRecord>(std::move(ended));
-               }));
+  std::optional<JobRecord> live;
+  for (bool entering = true; entering && !live;) {
+    SMARTMIG_TRY(live, ask<std::optional<JobRecord>>([&](Daemon& d) -> Result<std::optional<JobRecord>> {
+                   const auto at = d.live_jobs().find(QueueId(id));
+                   if (at != d.live_jobs().end()) return std::optional<JobRecord>(at->second);
+                   entering = d.jobs().unfolding().has(QueueId(id));
+                   const std::string& trouble = d.state().book.disk_trouble();
+                   if (entering && !trouble.empty())
+                     return io_error("job {} cannot enter the queue with the first tasks of its array: {}", id,
+                                     trouble);
+                   if (trouble.empty()) return std::optional<JobRecord>();
+                   SMARTMIG_TRY(const auto pending, d.state().book.stored(QueueId(id)));
+                   if (!pending) return std::optional<JobRecord>();
+                   SMARTMIG_TRY(JobRecord ended, from_row(*pending));
+                   return std::optional<JobRecord>(std::move(ended));
+                 }));
+  }
   if (live) return std::move(*live);
   SMARTMIG_TRY(const auto row, store_.job(id));
   if (!row) return not_found("there is no job {}", id);
@@ -86,6 +111,14 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
   } else {
     SMARTMIG_RETURN_IF_ERROR(add(body));
   }
+  std::set<std::uint64_t> waited_for;
+  for (const JobSpec& spec : specs)
+    for (const Dependency& d : spec.dependencies) waited_for.insert(d.job);
+  if (!waited_for.empty())
+    SMARTMIG_RETURN_IF_ERROR(let_in([&](const JobRecord& next, std::size_t tasks) {
+      const auto first = waited_for.lower_bound(number(next.id));
+      return first != waited_for.end() && *first - number(next.id) < tasks;
+    }));
   std::vector<std::string> not_held, warnings;
   SMARTMIG_RETURN_IF_ERROR(look_at_paths(caller, specs, not_held));
   Json jobs = Json::array();
@@ -121,19 +154,20 @@ Result<Json> DaemonService::submit(const Caller& asking, const Json& body, std::
 
 Result<Ok> DaemonService::look_at_paths(const Caller& caller, const std::vector<JobSpec>& specs,
                                         std::vector<std::string>& not_held) {
-  const JobRunner& runner = daemon_.world().runner;
   const std::string what = specs.size() == 1 ? fmt::format("{} or a directory of its PATH", specs[0].directory)
                                              : "a directory of these jobs";
-  SMARTMIG_TRY(PathLooks::Seen seen, paths_.at(caller.uid, what, [&runner, specs, uid = caller.uid, gid = caller.gid] {
-    PathLooks::Seen out;
-    for (const JobSpec& spec : specs) {
-      if (auto can = runner.can_reach(spec, uid, gid); !can) out.reachable = std::move(can);
-      if (!out.reachable) break;
-      const auto can = spec.prelaunch.value_or(true) ? runner.can_hold(spec, uid, gid) : Result<Ok>(Ok{});
-      out.not_held.push_back(can ? "" : can.error().what);
-    }
-    return out;
-  }));
+  SMARTMIG_TRY(
+      PathLooks::Seen seen,
+      paths_.at(caller.uid, what, [looks = daemon_.world().runner.looks(), specs, uid = caller.uid, gid = caller.gid] {
+        PathLooks::Seen out;
+        for (const JobSpec& spec : specs) {
+          if (auto can = looks.can_reach(spec, uid, gid); !can) out.reachable = std::move(can);
+          if (!out.reachable) break;
+          const auto can = spec.prelaunch.value_or(true) ? looks.can_hold(spec, uid, gid) : Result<Ok>(Ok{});
+          out.not_held.push_back(can ? "" : can.error().what);
+        }
+        return out;
+      }));
   not_held = std::move(seen.not_held);
   return std::move(seen.reachable);
 }
@@ -198,16 +232,17 @@ Result<Json> DaemonService::job(const Caller& caller, std::uint64_t id) {
                  const auto at = d.live_jobs().find(QueueId(id));
                  return shown_to(caller, d, at == d.live_jobs().end() ? found : at->second, true);
                }));
-  return with_script(std::move(shown), found);
+  return with_launch(std::move(shown), found);
 }
 
-Result<Json> DaemonService::with_script(Json shown, const JobRecord& job) {
-  if (!shown.contains("spec") || job.launch.script == 0) return shown;
+Result<Json> DaemonService::with_launch(Json shown, const JobRecord& job) {
+  if (!shown.contains("spec") || (job.launch.script == 0 && !job.launch.command)) return shown;
   SMARTMIG_TRY(const auto kept, store_.launch(job.launch.id));
   if (!kept) return shown;
   JobSpec spec;
   SMARTMIG_RETURN_IF_ERROR(take_launch(spec, *kept));
-  shown["spec"]["script"] = std::move(spec.script);
+  if (job.launch.script != 0) shown["spec"]["script"] = std::move(spec.script);
+  if (job.launch.command) shown["command"] = shown["spec"]["command"] = std::move(spec.command);
   return shown;
 }
 

@@ -85,9 +85,11 @@ class DaemonService final : public Service {
     return Ok{};
   }
   Result<Ok> look_at_paths(const Caller& caller, const std::vector<JobSpec>& specs, std::vector<std::string>& not_held);
-  Result<Json> with_script(Json shown, const JobRecord& job);  // where its spec is shown
+  Result<Json> with_launch(Json shown, const JobRecord& job);  // where its spec is shown
   Result<Json> live_jobs(const Caller& caller, const JobQuery& query, std::size_t most);
   Result<JobRecord> record(std::uint64_t id);  // live or from the store
+  // Returns once the tasks of large arrays that `meant` names are in the queue: until then no order finds them.
+  Result<Ok> let_in(const Unfolding::Meant& meant);
   // Ended jobs that a full disk keeps from the store, the newest first.
   Result<std::vector<JobRecord>> unstored(const JobQuery& query);
   Daemon& daemon_;

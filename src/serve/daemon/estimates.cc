@@ -11,8 +11,8 @@ namespace {
 constexpr double kAnotherTime = 0.02;  // less is not worth a new row of the belief
 
 CommandKey job_key(const JobRecord& job) {
-  return job.spec.script.empty() ? key_of(job.spec.command, job.launch.script)
-                                 : key_of(job.spec.command, job.spec.script);
+  const std::vector<std::string> command = shown_command(job.spec.command);  // as the book keeps it
+  return job.spec.script.empty() ? key_of(command, job.launch.script) : key_of(command, job.spec.script);
 }
 
 // The estimate, on the whole GPU, of a job that takes `told` on so many slices, by the job's own curve. A launch is the same on

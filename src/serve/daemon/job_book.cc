@@ -15,7 +15,7 @@ constexpr std::size_t kMostGone = 20'000;
 std::uint64_t bytes_of(const JobSpec& spec) {
   std::uint64_t sum = 1024 + spec.directory.size() + spec.submit_directory.size() + spec.output.size() +
                       spec.error.size() + spec.mem_basis.size() + sizeof(Dependency) * spec.dependencies.size();
-  for (const std::string& argument : spec.command) sum += argument.size() + sizeof(std::string);
+  for (const std::string& argument : shown_command(spec.command)) sum += argument.size() + sizeof(std::string);
   return sum;
 }
 
@@ -87,6 +87,8 @@ void JobBook::store_launch(JobRecord& job) {
   job.launch.id = number(job.id);
   job.launch.bytes = text.size();
   pending_.launch({number(job.id), job.owner.uid, std::move(text)});
+  job.launch.command = bytes_of_command(job.spec) > kLongCommand;
+  if (job.launch.command) job.spec.command = shown_command(job.spec.command);
   job.spec.environment = {};
   job.spec.script = {};
 }
@@ -110,6 +112,7 @@ Result<Ok> JobBook::add_launch(const JobRecord& job, JobSpec& spec) {
   }
   spec.environment = parsed_.spec.environment;
   spec.script = parsed_.spec.script;
+  if (!parsed_.spec.command.empty()) spec.command = parsed_.spec.command;
   return Ok{};
 }
 
@@ -255,6 +258,13 @@ void JobBook::settled(int gpu, UnixTime until) {
     if (all_known) settled_.push_back(job);
     return all_known;
   });
+}
+
+Result<Ok> JobBook::room_for(std::uint64_t more_bytes) const {
+  if (!disk_trouble().empty()) return io_error("nothing was changed: {}", disk_trouble());
+  const auto room = pending_.room_for(more_bytes);
+  if (!room) return io_error("nothing was changed: {}", room.error().what);
+  return Ok{};
 }
 
 bool JobBook::commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,

@@ -4,7 +4,7 @@
 //   - a job is in live() until end(), which moves it out and writes its last row with the next commit;
 //   - a job waits in the list of each live job that it depends on, and in no other;
 //   - numbers are never given twice, whatever could not be stored;
-//   - no record holds an environment or a script: they are in the store, once for an array;
+//   - no record of a new job holds an environment, a script or a long command: they are in the store, once for an array;
 //   - an ended job keeps collecting joules (settling) until the sample that covers its end.
 // Records are changed in place by the other parts, which say so: changed(). Thread rule: the owner's.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace smartmig {
 
-// What a job takes in the store and in memory beside environment and script.
+// What a job takes in the store and in memory beside environment, script and a long command.
 std::uint64_t bytes_of(const JobSpec& spec);
 
 class JobBook {
@@ -57,7 +57,7 @@ class JobBook {
   // The status that a job has or had. One that nobody knows has failed.
   JobStatus status_of(QueueId id) const;
   Result<std::optional<JobRow>> stored(QueueId id) const { return pending_.row(id); }
-  // Environment and script (take_launch); kNotFound: they are not kept any more.
+  // Environment, script and long command (take_launch); kNotFound: they are not kept any more.
   Result<std::string> launch(const JobRecord& job) const;
   // Into a spec without them. The last one stays parsed: tasks of an array start one after another.
   Result<Ok> add_launch(const JobRecord& job, JobSpec& spec);
@@ -84,6 +84,8 @@ class JobBook {
   // False: not stored; `unaccepted` are new jobs that are gone again.
   bool commit(std::vector<EventRow> events, const std::function<std::string()>& meters, UnixTime now,
               const std::function<void(QueueId)>& forget);
+  // kIo: what changes now could not be stored; so it must not be changed.
+  Result<Ok> room_for(std::uint64_t more_bytes = 0) const;
   PendingCommit& pending() { return pending_; }
   const std::string& disk_trouble() const { return pending_.trouble(); }
   UnixTime next_try() const { return pending_.next_try(); }

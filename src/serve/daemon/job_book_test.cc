@@ -159,6 +159,29 @@ TEST(JobBook, EnvironmentAndScriptAreInTheStoreAlone) {
   EXPECT_EQ(b.book->bytes_of_user(1000), 0u);
 }
 
+// Rows of daemons that kept long commands with the specs.
+TEST(JobBook, ALongCommandInASpecIsStillRead) {
+  Book b;
+  JobRecord job;
+  job.id = QueueId(1);
+  job.spec.command = {"x", std::string(100'000, 'y')};
+  job.spec.directory = "/";
+  StoreBatch batch;
+  batch.jobs.push_back(to_row(job, true));
+  ASSERT_TRUE(b.store->commit(batch));
+  JobBook next(*b.store);
+  ASSERT_TRUE(next.load(*b.store->start(), 0).empty());
+  const JobRecord* found = next.find(QueueId(1));
+  ASSERT_TRUE(found);
+  JobSpec spec = found->spec;
+  ASSERT_TRUE(next.add_launch(*found, spec));
+  EXPECT_EQ(spec.command, job.spec.command);
+  JobShown how;
+  EXPECT_LT(to_json(*found, how).dump().size(), 10'000u);
+  how.with_spec = true;
+  EXPECT_EQ(to_json(*found, how)["spec"]["command"][1].get<std::string>().size(), 100'000u);
+}
+
 TEST(JobBook, NamesakesStandInARow) {
   Book b;
   const QueueId first = b.accept().id, second = b.accept().id, third = b.accept().id;

@@ -86,6 +86,16 @@ Result<Ok> find_ended(JobChoice& choice, Store& store) {
   }
 }
 
+bool means_entering(const JobChoice& choice, const JobRecord& next, std::size_t tasks) {
+  if (choice.array > 0 && number(next.array.id) == choice.array) return true;
+  if (choice.filtered && !is_final_state(choice.state) && (!choice.uid || *choice.uid == next.owner.uid) &&
+      (choice.name.empty() || choice.name == title(next)))
+    return true;
+  const std::uint64_t first = number(next.id);
+  return std::any_of(choice.ids.begin(), choice.ids.end(),
+                     [&](std::uint64_t id) { return first <= id && id - first < tasks; });
+}
+
 std::vector<QueueId> chosen_jobs(const JobChoice& choice, const Daemon& daemon) {
   std::set<QueueId, std::greater<>> chosen;
   for (const std::uint64_t id : choice.ids) chosen.insert(QueueId(id));

@@ -23,6 +23,10 @@ Result<JobChoice> read_job_choice(const Caller& caller, const nlohmann::json& bo
 // Adds the numbers of ended jobs that it means. Any thread.
 Result<Ok> find_ended(JobChoice& choice, Store& store);
 
+// Some of the jobs that it means may be tasks of an array of which `tasks` are still entering the queue (unfolding.h);
+// `next` is the first of them.
+bool means_entering(const JobChoice& choice, const JobRecord& next, std::size_t tasks);
+
 // The highest number first: who depends on another of them is cancelled before that one, and so by request. On the
 // owner's thread.
 std::vector<QueueId> chosen_jobs(const JobChoice& choice, const Daemon& daemon);

@@ -59,6 +59,7 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"hidden_s", job.ahead.hidden_s},
                 {"to_cuda_s", job.ahead.to_cuda_s}};
   if (job.work.shape[0] > 0) state["shape"] = job.work.shape;
+  if (job.launch.command) state["long_command"] = true;
   if (job.launch.script != 0) state["script"] = fmt::format("{:016x}", job.launch.script);
   row.state = json_dump(state);
   return row;
@@ -91,12 +92,13 @@ Result<JobRecord> from_row(const JobRow& row) {
            "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
            "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
            "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape",
-           "tensors_mib",  "script"}));
+           "tensors_mib",  "script",          "long_command"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
   };
   job.launch.script = std::strtoull(text("script").c_str(), nullptr, 16);
+  SMARTMIG_TRY(job.launch.command, object.yes_or_no("long_command", false));
   job.owner.name = text("user");
   job.reason = text("reason");
   job.place.slice = parse_job_slice(text("slice"));
@@ -228,7 +230,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"oom_restarts", job.counts.out_of_memory},
       {"priority", job.spec.priority},
       {"min_slices", job.spec.min_slices}};
-  if (shown.with_command) out["command"] = job.spec.command;
+  if (shown.with_command) out["command"] = shown.with_spec ? job.spec.command : shown_command(job.spec.command);
   if (shown.with_spec) out["spec"] = Json::parse(to_json(job.spec, false));
   return out;
 }

@@ -314,6 +314,35 @@ TEST(DaemonOrders, NothingIsCancelledThatCannotBeStored) {
   EXPECT_EQ(q.ended(job).status, JobStatus::kCancelled);
 }
 
+// An order that is the first to meet a store that takes nothing: what is answered with an error has not happened.
+TEST(DaemonOrders, TheFirstOrderThatCannotBeStoredIsRefusedAndNotDone) {
+  Queue q;
+  q.daemon().pause(true);
+  const auto job = q.submit(q.alice, 2);
+  q.daemon().step();
+  sqlite3* lock = nullptr;
+  ASSERT_EQ(sqlite3_open((q.dir.path() + "/queue.db").c_str(), &lock), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(lock, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const std::vector<std::function<Result<J>(DaemonService&)>> orders = {
+      [&](DaemonService& s) { return s.cancel(q.alice, number(job)); },
+      [&](DaemonService& s) {
+        return s.change_jobs(q.alice, JobVerb::kHold, {{"ids", {number(job)}}});
+      }};
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const auto answer = answered<J>(q, orders[i]);
+    ASSERT_FALSE(answer) << i;
+    EXPECT_EQ(answer.error().code, Error::kIo) << i;
+    EXPECT_EQ(answer.error().what.rfind("nothing was changed", 0), 0u) << answer.error().what;
+    EXPECT_EQ(live(q, job).status, JobStatus::kQueued) << i;
+    EXPECT_TRUE(q.daemon().state().book.disk_trouble().empty()) << "nothing was tried before: " << i;
+  }
+  sqlite3_exec(lock, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(lock);
+  const auto answer = answered<J>(q, orders[0]);
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_EQ((*answer)["state"], "cancelled");
+}
+
 // While nothing can be stored nothing is decided, so the policy hears late of what came and left meanwhile.
 TEST(DaemonOrders, AJobThatIsReleasedAndHeldOnAFullDiskIsHeld) {
   Queue q;

@@ -82,10 +82,11 @@ struct JobRecord {
     std::uint32_t uid = 0, gid = 0;
     std::string name;
   } owner;
-  JobSpec spec;  // of one in the queue without environment and script, which the store keeps
+  JobSpec spec;  // of one in the queue without environment, script and a long command, which the store keeps
   struct {
-    std::uint64_t id = 0, bytes = 0;  // the row of both (store_rows.h); 0: it has neither
+    std::uint64_t id = 0, bytes = 0;  // the row of these (store_rows.h); 0: it has none of them
     std::uint64_t script = 0;         // hash of its script's text; 0: none
+    bool command = false;             // its command is there, and the spec has what is shown of it
     std::uint64_t counted = 0;        // bytes of its own that the book counts for its owner; not stored
   } launch;
   CheckedStatus status;

@@ -22,6 +22,14 @@ std::string deadline_warning(const JobRecord& job) {
                      seconds(left), seconds(job.work.estimate));
 }
 
+// What all tasks of an array share in the store.
+std::uint64_t launch_bytes(const JobSpec& spec) {
+  std::uint64_t sum = spec.script.size();
+  if (const std::size_t command = bytes_of_command(spec); command > kLongCommand) sum += command;
+  for (const std::string& entry : spec.environment) sum += entry.size();
+  return sum;
+}
+
 // What each task may know of its array: numbers as Slurm tells them. A list without one distance has step 1.
 void describe_array(JobRecord& job, const std::vector<int>& tasks) {
   if (tasks.empty()) return;
@@ -61,10 +69,8 @@ Result<Ok> JobRequests::room_in_store(const std::vector<JobSpec>& specs, std::ui
   const auto most = std::uint64_t(settings_.limits.user_store_mib) << 20;
   if (most == 0) return Ok{};
   std::uint64_t more = 0;
-  for (const JobSpec& spec : specs) {
-    more += bytes_of(spec) * std::max<std::size_t>(1, spec.array.size()) + spec.script.size();
-    for (const std::string& entry : spec.environment) more += entry.size();
-  }
+  for (const JobSpec& spec : specs)
+    more += bytes_of(spec) * std::max<std::size_t>(1, spec.array.size()) + launch_bytes(spec);
   const std::uint64_t taken = book_.bytes_of_user(uid) + unfolding_.bytes_of(uid);
   if (taken + more <= most) return Ok{};
   constexpr double kMib = 1 << 20;
@@ -149,6 +155,10 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
   for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
   SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
   SMARTMIG_RETURN_IF_ERROR(room_in_store(specs, caller.uid));
+  std::uint64_t bytes = 0;
+  for (const JobSpec& spec : specs)
+    bytes += launch_bytes(spec) + bytes_of(spec) * std::max<std::size_t>(1, spec.array.size());
+  SMARTMIG_RETURN_IF_ERROR(book_.room_for(2 * bytes));
   std::vector<std::pair<JobRecord, std::vector<int>>> accepted;  // with the numbers of its tasks
   for (std::size_t s = 0; s < specs.size(); ++s) {
     const std::string why_not_held = s < not_held.size() ? not_held[s] : "";
@@ -191,6 +201,7 @@ void JobRequests::enter(JobRecord base, const std::vector<int>& tasks, std::vect
     ids.push_back(job.id);
     if (i > 0) continue;
     base.launch = job.launch;  // the first has them for all
+    base.spec.command = job.spec.command;
     base.spec.environment = {};
     base.spec.script = {};
   }

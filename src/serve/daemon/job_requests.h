@@ -30,7 +30,7 @@ class JobRequests {
         counts_(figures.counts) {}
 
   // All of them or none. Their numbers; `warnings` grows by what their owner should know. `not_held`: of each spec why it
-  // cannot start before its slice is free (JobRunner::can_hold); empty: it can.
+  // cannot start before its slice is free (JobRunner::Looks); empty: it can.
   Result<std::vector<QueueId>> submit(const Caller& caller, std::vector<JobSpec> specs,
                                       std::vector<std::string>& warnings,
                                       const std::vector<std::string>& not_held = {});

@@ -11,6 +11,8 @@ namespace smartmig {
 namespace {
 
 constexpr Time kRetryDisk{1'000'000};
+// What orders to some hundred jobs change, and what the pages of a row and of its indices take.
+constexpr std::uint64_t kRoomForStep = 4u << 20, kPagesOfRow = 8u << 10;
 
 }  // namespace
 
@@ -108,6 +110,13 @@ Result<std::optional<std::string>> PendingCommit::launch(std::uint64_t id) const
   for (const LaunchRow& row : batch_.launches)  // empty but while the disk is full
     if (row.id == id) return std::optional(row.text);
   return store_.launch(id);
+}
+
+Result<Ok> PendingCommit::room_for(std::uint64_t more) const {
+  std::uint64_t bytes = kRoomForStep + more + kPagesOfRow * (batch_.jobs.size() + dirty_.size());
+  for (const LaunchRow& row : batch_.launches) bytes += row.text.size();
+  for (const auto& [name, value] : batch_.values) bytes += value.size();
+  return store_.room_for(bytes);
 }
 
 void PendingCommit::put(JobRow row) {

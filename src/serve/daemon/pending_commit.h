@@ -42,6 +42,8 @@ class PendingCommit {
   // `find` gives the record of a live job, or null; `meters` the state of the energy meters.
   Outcome commit(const std::function<const JobRecord*(QueueId)>& find, std::vector<EventRow> events,
                  const std::function<std::string()>& meters, UnixTime now);
+  // A step's changes and so many bytes more will find room.
+  Result<Ok> room_for(std::uint64_t more) const;
   // The row of an ended job as the next commit leaves it.
   Result<std::optional<JobRow>> row(QueueId id) const;
 

@@ -16,14 +16,15 @@ bool Requests::add(Request request) {
   return true;
 }
 
-void Requests::carry_out() {
+void Requests::carry_out(const std::function<Result<Ok>()>& can_change) {
   std::deque<Request> taken;
   {
     std::lock_guard lock(mutex_);
     taken.swap(waiting_);
   }
   for (Request& request : taken) {
-    request.work();
+    const Result<Ok> can = request.changes && can_change ? can_change() : Result<Ok>(Ok{});
+    request.work(can ? nullptr : &can.error());
     answers_.push_back(std::move(request.answer));
   }
 }

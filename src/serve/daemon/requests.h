@@ -22,7 +22,7 @@ class Requests {
   explicit Requests(LiveClock& clock) : clock_(clock) {}
 
   // Runs `work` on the owner thread within a step and returns once what it changed is stored. Where it `changes`
-  // something: kIo when that could not be stored.
+  // something: kIo when that cannot be stored.
   template <class T>
   Result<T> ask(std::function<Result<T>()> work, bool changes);
   // Waits until the journal holds more than `position`, or the time is over, or the daemon goes down (false).
@@ -30,7 +30,8 @@ class Requests {
   void stop();
   bool stopping() const { return stopping_; }
 
-  void carry_out();                      // all that wait
+  // All that wait. What `changes` something is asked for before: an error of it is the answer, and nothing was done.
+  void carry_out(const std::function<Result<Ok>()>& can_change = {});
   void answer(const Error* not_stored);  // what was carried out; null: it is stored
   void stored(std::uint64_t journal_position);
   void close();  // after the last step: who asked too late is told that the daemon goes down
@@ -38,8 +39,9 @@ class Requests {
  private:
   using Answer = std::function<void(const Error*)>;
   struct Request {
-    std::function<void()> work;
+    std::function<void(const Error* refused)> work;
     Answer answer;
+    bool changes = false;
   };
   bool add(Request request);  // false: the daemon goes down
 
@@ -60,12 +62,14 @@ Result<T> Requests::ask(std::function<Result<T>()> work, bool changes) {
   auto result = std::make_shared<std::optional<Result<T>>>();
   std::promise<void> done;
   auto answered = done.get_future();
-  const bool added = add({[result, work = std::move(work)] { *result = work(); },
-                          [result, changes, &done](const Error* failed) {
-                            if (!result->has_value() || (failed && changes && **result))
-                              *result = Result<T>(failed ? *failed : going_down());
-                            done.set_value();
-                          }});
+  const bool added =
+      add({[result, work = std::move(work)](const Error* refused) { *result = refused ? Result<T>(*refused) : work(); },
+           [result, changes, &done](const Error* failed) {
+             if (!result->has_value() || (failed && changes && **result))
+               *result = Result<T>(failed ? *failed : going_down());
+             done.set_value();
+           },
+           changes});
   if (!added) return going_down();
   answered.wait();
   return std::move(**result);

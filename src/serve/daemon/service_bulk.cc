@@ -81,6 +81,8 @@ Result<DaemonService::Json> DaemonService::change_jobs(const Caller& caller, Job
   const Json set = body.contains("set") ? body["set"] : Json::object();
   if (updates && !set.is_object()) return invalid("set: an object with what is to be changed");
   SMARTMIG_RETURN_IF_ERROR(find_ended(choice, store_));
+  SMARTMIG_RETURN_IF_ERROR(
+      let_in([&](const JobRecord& next, std::size_t tasks) { return means_entering(choice, next, tasks); }));
   std::vector<QueueId> ids;
   SMARTMIG_TRY(Ok chosen, ask<Ok>([&](Daemon& daemon) -> Result<Ok> {
                  ids = chosen_jobs(choice, daemon);

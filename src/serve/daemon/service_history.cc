@@ -76,7 +76,8 @@ Result<Service::Json> DaemonService::history_of_command(const Caller&, const Jso
   if (command.empty()) return asked.error("command", "is empty: name what would run");
   return ask<Json>([&](Daemon& d) -> Result<Json> {
     DaemonState& state = d.state();
-    return history_json(state.estimates.known_of(key_of(command), kind), *state.session.platform().models()[0].gpu);
+    return history_json(state.estimates.known_of(key_of(shown_command(command)), kind),
+                        *state.session.platform().models()[0].gpu);
   });
 }
 

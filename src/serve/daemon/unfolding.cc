@@ -61,6 +61,11 @@ bool Unfolding::has(QueueId task) const {
   });
 }
 
+bool Unfolding::any(const Meant& meant) const {
+  return std::any_of(arrays_.begin(), arrays_.end(),
+                     [&](const Array& array) { return meant(array.base, array.tasks.size()); });
+}
+
 std::size_t Unfolding::count(std::optional<std::uint32_t> uid) const {
   std::size_t sum = 0;
   for (const Array& array : arrays_)

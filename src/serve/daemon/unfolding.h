@@ -9,6 +9,7 @@
 // Thread rule: the owner's.
 #pragma once
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,9 @@ class Unfolding {
 
   bool empty() const { return arrays_.empty(); }
   bool has(QueueId task) const;
+  // `meant` is asked of each array: its record has the number of the next of so many tasks.
+  using Meant = std::function<bool(const JobRecord& next, std::size_t tasks)>;
+  bool any(const Meant& meant) const;
   std::size_t tasks() const { return count({}); }
   std::size_t tasks_of(std::uint32_t uid) const { return count(uid); }
   std::uint64_t bytes_of(std::uint32_t uid) const;  // that they will take in the store

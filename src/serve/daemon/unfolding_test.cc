@@ -143,6 +143,81 @@ TEST(DaemonUnfolding, TheAnswerHasAllTasks) {
   EXPECT_EQ((*answer)["jobs"].size(), std::size_t(kTasks));
 }
 
+// What is asked for while tasks are still entering the queue reaches them, too.
+TEST(DaemonUnfolding, OrdersReachTasksThatAreStillEntering) {
+  const auto changed = [](Queue& q, JobVerb verb, const J& which) {
+    const auto answer = answered<J>(q, [&](DaemonService& s) { return s.change_jobs(q.alice, verb, which); });
+    ASSERT_TRUE(answer) << answer.error().what;
+    EXPECT_EQ((*answer)["jobs"].size(), std::size_t(kTasks)) << which.dump();
+    EXPECT_EQ((*answer)["refused"].size(), 0u) << which.dump();
+  };
+  const auto of_array = [](QueueId first) { return J{{"array", number(first)}}; };
+  const auto by_numbers = [](QueueId first) {
+    J ids = J::array();
+    for (std::uint64_t i = 0; i < kTasks; ++i) ids.push_back(number(first) + i);
+    return J{{"ids", std::move(ids)}};
+  };
+  const std::vector<std::function<J(QueueId)>> ways = {of_array, by_numbers,
+                                                       [](QueueId) {
+                                                         return J{{"all", true}};
+                                                       },
+                                                       [](QueueId) {
+                                                         return J{{"name", "train"}};
+                                                       }};
+  for (const auto& way : ways) {
+    Queue q;
+    q.daemon().pause(true);
+    const auto first = q.submit(q.alice, 10, large_array);
+    changed(q, JobVerb::kCancel, way(first));
+    let_all_in_by_parts(q);
+    EXPECT_TRUE(q.daemon().live_jobs().empty()) << way(first).dump();
+  }
+  Queue q;
+  q.daemon().pause(true);
+  const auto first = q.submit(q.alice, 10, large_array);
+  changed(q, JobVerb::kHold, of_array(first));
+  for (const auto& [id, job] : q.daemon().live_jobs()) EXPECT_EQ(job.status, JobStatus::kHeld) << number(id);
+  changed(q, JobVerb::kUpdate, {{"array", number(first)}, {"set", {{"priority", -3}}}});
+  for (const auto& [id, job] : q.daemon().live_jobs()) EXPECT_EQ(job.spec.priority, -3) << number(id);
+}
+
+TEST(DaemonUnfolding, ATaskThatIsStillEnteringIsFoundByItsNumber) {
+  Queue q;
+  q.daemon().pause(true);
+  const std::uint64_t last = number(q.submit(q.alice, 10, large_array)) + kTasks - 1;
+  const auto after = answered<J>(q, [&](DaemonService& s) {
+    return s.submit(q.alice,
+                    {{"command", {"train"}}, {"directory", "/"}, {"dependencies", {fmt::format("afterany:{}", last)}}},
+                    {});
+  });
+  ASSERT_TRUE(after) << after.error().what;
+  const auto cancelled = answered<J>(q, [&](DaemonService& s) { return s.cancel(q.alice, last); });
+  ASSERT_TRUE(cancelled) << cancelled.error().what;
+  EXPECT_EQ((*cancelled)["state"], "cancelled");
+  const auto gone = answered<J>(q, [&](DaemonService& s) { return s.job(q.alice, last + 7); });
+  EXPECT_EQ(gone.error().code, Error::kNotFound);
+}
+
+TEST(DaemonUnfolding, AnOrderThatAFullDiskKeepsFromTheTasksIsRefused) {
+  Queue q;
+  q.daemon().pause(true);
+  const auto first = q.submit(q.alice, 10, large_array);
+  q.daemon().step();
+  auto db = SqliteDb::open(q.dir.path() + "/queue.db", SqliteDb::kReadWrite);
+  ASSERT_TRUE(db) << db.error().what;
+  ASSERT_TRUE(db->run("CREATE TRIGGER full BEFORE INSERT ON specs BEGIN SELECT RAISE(ABORT, 'full'); END"));
+  q.daemon().step();
+  const auto refused = answered<J>(q, [&](DaemonService& s) {
+    return s.change_jobs(q.alice, JobVerb::kCancel, {{"array", number(first)}});
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Error::kIo);
+  ASSERT_TRUE(db->run("DROP TRIGGER full"));
+  q.host->clock().wait_until(q.daemon().next_due());
+  let_all_in_by_parts(q);
+  expect_all(q, first);
+}
+
 TEST(DaemonUnfolding, ADamagedListIsPutAside) {
   Queue q;
   q.daemon().state().book.pending().set_value("unfolding", R"([{"id":7}])");

@@ -1,6 +1,8 @@
 // What one user may cost the others: bytes of the store, the owner's time, the way of long requests.
 #include <chrono>
+#include <ctime>
 
+#include "serve/daemon/job_launch.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {
@@ -54,6 +56,46 @@ TEST(DaemonUserLimits, AnArrayHasOneEnvironment) {
   EXPECT_EQ(q.daemon().live_jobs().size(), 1'200u);
   EXPECT_GT(q.daemon().state().book.bytes_of_user(1001), 1'000'000u);
   EXPECT_LT(q.daemon().state().book.bytes_of_user(1001), 3'000'000u);
+}
+
+TEST(DaemonUserLimits, AnArrayHasOneLongCommand) {
+  constexpr int kTasks = 130, kArguments = 19;
+  constexpr std::size_t kArgument = 100'000;
+  Queue q;
+  q.daemon().pause(true);
+  J array = J::array();
+  for (int i = 0; i < kTasks; ++i) array.push_back(i);
+  std::vector<std::string> command = {"train"};
+  for (int i = 0; i < kArguments; ++i) command.push_back(std::to_string(i) + std::string(kArgument, 'x'));
+  const J body = {{"command", command}, {"directory", "/"}, {"array", array}};
+  const auto answer = answered<J>(q, [&](DaemonService& s) { return s.submit(q.alice, body, {}); });
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_EQ((*answer)["jobs"].size(), std::size_t(kTasks));
+  EXPECT_LT(answer->dump().size(), 1'000'000u);
+  for (int daemons = 0; daemons < 2; ++daemons) {
+    EXPECT_LT(q.host->store().bytes(), std::uint64_t(10) << 20);
+    EXPECT_LT(q.daemon().state().book.bytes_of_user(1001), 3'000'000u);
+    EXPECT_GT(q.daemon().state().book.bytes_of_user(1001), kArguments * kArgument);
+    ASSERT_EQ(q.daemon().live_jobs().size(), std::size_t(kTasks));
+    for (const auto& [id, job] : q.daemon().live_jobs()) {
+      EXPECT_LE(bytes_of_command(job.spec), kLongCommand);
+      const auto launch = launch_of_job(job, q.daemon().state().book);
+      ASSERT_TRUE(launch) << launch.error().what;
+      EXPECT_TRUE(launch->spec.command == command);
+    }
+    const auto list = answered<J>(q, [&](DaemonService& s) { return s.jobs(q.alice, {}); });
+    ASSERT_TRUE(list);
+    EXPECT_EQ((*list)["jobs"].size(), std::size_t(kTasks));
+    EXPECT_LT(list->dump().size(), 1'000'000u);
+    EXPECT_EQ((*list)["jobs"][0]["command"][0], "train");
+    const auto shown =
+        answered<J>(q, [&](DaemonService& s) { return s.job(q.alice, (*answer)["ids"][5].get<std::uint64_t>()); });
+    ASSERT_TRUE(shown);
+    EXPECT_TRUE((*shown)["command"] == J(command)) << "show has it whole";
+    EXPECT_TRUE((*shown)["spec"]["command"] == J(command));
+    q.host.reset();
+    q.open("1xa100-40gb");
+  }
 }
 
 TEST(DaemonUserLimits, WhatNoProgramCanBeGivenIsRefused) {
@@ -114,6 +156,25 @@ TEST(DaemonUserLimits, ManyJobsOfOneNameAreCancelledInManySteps) {
   });
   EXPECT_TRUE(q.daemon().live_jobs().empty());
   EXPECT_LT(most, std::size_t(kMany)) << "others would have waited for all of them";
+}
+
+// CPU time of the owner's steps, for jobs of one name.
+double cancel_s(int count) {
+  Queue q;
+  q.daemon().pause(true);
+  q.submit(q.alice, 10, [&](JobSpec& s) { s.array = tasks(count); });
+  let_all_in(q);
+  timespec before{}, after{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  largest_step(q, [&](DaemonService& s) { return s.change_jobs(q.alice, JobVerb::kCancel, {{"all", true}}); });
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  EXPECT_TRUE(q.daemon().live_jobs().empty());
+  return double(after.tv_sec - before.tv_sec) + 1e-9 * double(after.tv_nsec - before.tv_nsec);
+}
+
+TEST(DaemonUserLimits, FourTimesTheJobsOfOneNameTakeNoMoreThanSomeFourTimesTheTimeToCancel) {
+  const double few = cancel_s(2'000), many = cancel_s(8'000);
+  EXPECT_LT(many, 9 * few) << "quadratic would be 16 times: " << few << " s and " << many << " s";
 }
 
 TEST(DaemonUserLimits, ALongChainOfDependentsEndsInManySteps) {

@@ -30,7 +30,12 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const StoreO
   ::close(fd);
   const bool log_lost = ::access((path + kOpenMark).c_str(), F_OK) == 0 && file_bytes(path + "-wal") == 0;
   SMARTMIG_TRY(auto db, SqliteDb::open(path, SqliteDb::kReadWrite));
-  SMARTMIG_TRY(const int version, schema_version(db));
+  const auto found = schema_version(db);
+  if (!found && found.error().code == Error::kInvalid)
+    return invalid("{}; put a backup in its place with smartmig restore FILE --state {}", found.error().what,
+                   path.substr(0, path.rfind('/')));
+  if (!found) return found.error();
+  const int version = *found;
   if (version > kStoreVersion) return newer_schema(path, version);
   if (version >= 0) {
     const auto whole = db.text("PRAGMA quick_check(1)");
@@ -72,6 +77,8 @@ Result<Ok> Store::commit(const StoreBatch& batch) {
   if (done && !marked_) mark_open();
   return done;
 }
+
+Result<Ok> Store::room_for(std::uint64_t bytes) { return writer_->room_for(bytes); }
 
 // After the first commit the log is there and stays as long as this process. Without room for the mark there is none.
 void Store::mark_open() {

@@ -29,6 +29,9 @@ class Store {
   Result<StoreStart> start();
   // All or nothing, on the disk when it returns. kIo (full disk, read-only): nothing of it was stored.
   Result<Ok> commit(const StoreBatch& batch);
+  // A commit of so many bytes will find room: it is made for it, as far as the file system can, and kept. kIo, kBusy: it
+  // would not, and nothing was changed.
+  Result<Ok> room_for(std::uint64_t bytes);
   Result<std::optional<std::string>> launch(std::uint64_t id);
   void keep_launches(std::uint64_t bytes_of_user);  // 0: any number, as before the first call
   Result<std::optional<JobRow>> job(std::uint64_t id);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "support/store_rows.h"
 
@@ -42,6 +43,51 @@ TEST(Store, AFullStoreRefusesAndKeepsWhatItHas) {
   StoreBatch batch;
   batch.values["x"] = "y";
   EXPECT_TRUE(store->commit(batch));
+}
+
+// Orders ask before they change anything (Store::room_for).
+TEST(Store, WhatIsToldToFindRoomFindsIt) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/store.db";
+  StoreOptions options;
+  options.max_bytes = 800'000;
+  auto store = must_open(path, options);
+  ASSERT_TRUE(store->room_for(200'000));
+  EXPECT_FALSE(store->room_for(900'000));
+  fill_until_refused(*store, path);
+  const auto full = store->room_for(200'000);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Error::kIo);
+}
+
+TEST(Store, RoomOnTheDiskIsKeptForTheNextCommit) {
+  const TempDir dir;
+  const std::string disk = dir.path() + "/disk";
+  ASSERT_EQ(::mkdir(disk.c_str(), 0700), 0);
+  if (::geteuid() != 0 || ::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=4m") != 0)
+    GTEST_SKIP() << "needs the right to mount a small tmpfs";
+  {
+    auto store = must_open(disk + "/store.db");
+    StoreBatch batch;
+    batch.values["x"] = "y";
+    ASSERT_TRUE(store->commit(batch));
+    ASSERT_TRUE(store->room_for(1 << 20));
+    EXPECT_FALSE(store->room_for(8 << 20));
+    std::ofstream other(disk + "/other");  // somebody else fills the disk
+    const std::string block(65'536, 'x');
+    while (other.write(block.data(), std::streamsize(block.size())).flush()) {
+    }
+    EXPECT_FALSE(store->room_for(2 << 20));
+    ASSERT_TRUE(store->room_for(1 << 20)) << "it is there already";
+    batch.values["x"] = std::string(900'000, 'y');
+    const auto stored = store->commit(batch);
+    EXPECT_TRUE(stored) << (stored ? "" : stored.error().what);
+    const auto next = store->room_for(1 << 20);
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code, Error::kIo);
+    EXPECT_NE(next.error().what.find("free 1 MiB"), std::string::npos) << next.error().what;
+  }
+  ::umount(disk.c_str());
 }
 
 TEST(Store, AFullDiskRefusesAndKeepsWhatItHas) {

@@ -1,6 +1,14 @@
 #include "serve/store/store_writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
 #include <set>
 
 #include "serve/store/job_rows.h"
@@ -86,6 +94,45 @@ Result<Ok> StoreWriter::commit(const StoreBatch& batch) {
     if (!batch.launches.empty()) (void)sum_launches();
   }
   return done;
+}
+
+// Whether anybody may write here is what the begin of a transaction tells.
+Result<Ok> StoreWriter::room_for(std::uint64_t bytes) {
+  const std::scoped_lock lock(writing_);
+  Result<Ok> room = begin_.run();
+  if (room) room = room_in_file(bytes);
+  roll_back();
+  if (room) room = room_on_disk(bytes);
+  return room;
+}
+
+Result<Ok> StoreWriter::room_in_file(std::uint64_t bytes) {
+  SMARTMIG_TRY(const auto most, db_.number("PRAGMA max_page_count"));
+  SMARTMIG_TRY(const auto pages, db_.number("PRAGMA page_count"));
+  SMARTMIG_TRY(const auto unused, db_.number("PRAGMA freelist_count"));
+  SMARTMIG_TRY(const auto page, db_.number("PRAGMA page_size"));
+  if (std::uint64_t(most - pages + unused) * std::uint64_t(page) >= bytes) return Ok{};
+  return sqlite_error(SQLITE_FULL, db_.path(), "write to", "");
+}
+
+// A commit goes to the end of the log, or into a part of it that is free again: blocks beyond its end are kept for it.
+Result<Ok> StoreWriter::room_on_disk(std::uint64_t bytes) const {
+  const std::string log = db_.path() + "-wal";
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno == ENOENT ? Result<Ok>(Ok{}) : io_error("cannot write to {}: {}", log, std::strerror(errno));
+  struct stat file {};
+  struct statvfs disk {};
+  int error = ::fstat(fd, &file) == 0 ? 0 : errno;
+  if (error == 0 && ::fallocate(fd, FALLOC_FL_KEEP_SIZE, file.st_size, off_t(bytes)) != 0) error = errno;
+  if (error == EOPNOTSUPP || error == ENOSYS) {  // this file system keeps nothing for later: what is free must do
+    const bool known = ::fstatvfs(fd, &disk) == 0;
+    const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
+    error = !known || blocks * disk.f_frsize >= bytes ? 0 : ENOSPC;
+  }
+  ::close(fd);
+  if (error == 0 || error == EINTR) return Ok{};
+  return io_error("cannot write to {}: {}; free {:.0f} MiB of its disk", log, std::strerror(error),
+                  std::ceil(double(bytes) / (1 << 20)));
 }
 
 Result<std::optional<std::string>> StoreWriter::launch(std::uint64_t id) {

@@ -16,6 +16,7 @@ class StoreWriter {
   bool fold_log();  // all commits into the file. False: somebody reads, or the disk fails
   Result<StoreStart> start();
   Result<Ok> commit(const StoreBatch& batch);
+  Result<Ok> room_for(std::uint64_t bytes);
   Result<std::optional<std::string>> launch(std::uint64_t id);
   void keep_launches(std::uint64_t bytes_of_user) { most_launch_bytes_ = bytes_of_user; }
   Result<std::vector<std::uint64_t>> prune(const StoreKeep& keep);
@@ -27,6 +28,8 @@ class StoreWriter {
   Result<Ok> write_launches(const std::vector<LaunchRow>& launches);
   Result<Ok> trim_launches(std::uint32_t uid);
   Result<Ok> sum_launches();
+  Result<Ok> room_in_file(std::uint64_t bytes);
+  Result<Ok> room_on_disk(std::uint64_t bytes) const;
   void roll_back();
   template <class Work>
   Result<Ok> transaction(const Work& work);
