@@ -68,7 +68,7 @@ void GpuLanes::refuse(GpuId gpu, Request request, const Error& error) {
   result.where = request.where;
   result.words = result.sample.trouble = error.what;
   result.code = result.sample.code = error.code;
-  result.began = result.ended = clock_.now();
+  result.began = result.ended = UnixTime(clock_.steady());  // as those of operations
   done_(std::move(result));
 }
 

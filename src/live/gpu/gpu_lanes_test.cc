@@ -1,6 +1,7 @@
 #include "live/gpu/gpu_lanes.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <thread>
@@ -64,6 +65,35 @@ TEST(GpuLanesThread, EveryProfileTakesTheTablesTimeToTheMicrosecond) {
       EXPECT_EQ(lanes.pending(GpuId{0}), 0u);
     }
   }
+}
+
+class DayClock : public RealClock {
+ public:
+  UnixTime now() const override { return UnixTime(std::chrono::hours(24 * 365 * 56)); }
+  Time steady() const override { return std::chrono::hours(7); }
+};
+
+// No machine has room for a thread with such a stack.
+TEST(GpuLanesClock, ALaneThatCannotBeOpenedAnswersAtTheInstantOfTheOthers) {
+  const auto driver = std::move(*FakeDriver::open("1xa100-40gb", {}));
+  const TempDir dir;
+  Reshaper reshaper = *Reshaper::open(*driver, dir.path());
+  DayClock clock;
+  Inbox inbox;
+  GpuLanes lanes(*driver, reshaper, clock, inbox.post());
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t(1) << 47), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  lanes.sample(GpuId{0});
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  const auto results = inbox.take();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NE(results[0].words.find("no thread for operations on GPU 0"), std::string::npos) << results[0].words;
+  EXPECT_EQ(results[0].code, Error::kIo);
+  EXPECT_EQ(results[0].began, UnixTime(std::chrono::hours(7))) << "the day is added by who takes it";
+  EXPECT_EQ(results[0].ended, results[0].began);
 }
 
 TEST(GpuLanesThread, GpusOverlapAndEqualInstantsComeTogether) {

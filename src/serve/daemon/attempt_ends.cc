@@ -90,14 +90,17 @@ bool AttemptEnds::ended_ahead(JobRecord& job, const AttemptExit& exit) {
   return true;
 }
 
-// It failed, and its slice is not there any more (a reset, a GPU that was lost): that is no fault of the job. What has begun
-// runs again only where that was asked for, as after any failure of a GPU.
-bool AttemptEnds::without_its_slice(JobRecord& job, const AttemptExit& exit) {
+// It failed, and its slice is not there any more (a reset, a GPU that was lost).
+bool AttemptEnds::has_lost_its_slice(const JobRecord& job, const AttemptExit& exit) const {
   if (job.stop_reason != StopReason::kNone || exit.code == 0 || exit.timed_out || exit.host_oom) return false;
   if (!boards_.known(job.place.gpu) || job.place.device.empty()) return false;
+  return !boards_.has_device(job.place.gpu, job.place.device, job.owner.uid);
+}
+
+// That is no fault of the job. What has begun runs again only where that was asked for, as after any failure of a GPU.
+bool AttemptEnds::without_its_slice(JobRecord& job, const AttemptExit& exit) {
   if (!exit.never_started && !job.spec.preemptible()) return false;
   const int gpu = job.place.gpu;
-  if (boards_.has_device(gpu, job.place.device, job.owner.uid)) return false;
   const std::string slice = to_string(job.place.slice);
   job.exit.code = exit.code;
   job.exit.signal = exit.signal;
@@ -105,12 +108,17 @@ bool AttemptEnds::without_its_slice(JobRecord& job, const AttemptExit& exit) {
   attempts_.left_slice(job, exit.ended);
   lifecycle_.back_to_queue(job, fmt::format("requeued: its slice {} of GPU {} is gone", slice, gpu),
                            job.work.remaining);
-  attempts_.slice_is_gone(gpu);
   return true;
 }
 
 void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
-  if (ended_ahead(job, exit) || without_its_slice(job, exit)) return;
+  const int gpu = job.place.gpu;
+  const bool lost = has_lost_its_slice(job, exit);
+  if (!ended_ahead(job, exit) && !(lost && without_its_slice(job, exit))) judge(job, exit);
+  if (lost) attempts_.slice_is_gone(gpu);  // for those that come next
+}
+
+void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
   const ExitFacts facts{session_.share_left(job), session_.waits(job.id) || table_.postponed(job.id),
                         boards_.known(job.place.gpu) ? boards_.at(job.place.gpu).words : ""};
   const ExitVerdict verdict = verdict_of(job, exit, facts);

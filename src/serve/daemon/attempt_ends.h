@@ -31,6 +31,8 @@ class AttemptEnds {
 
  private:
   void ended(JobRecord& job, const AttemptExit& exit);
+  void judge(JobRecord& job, const AttemptExit& exit);
+  bool has_lost_its_slice(const JobRecord& job, const AttemptExit& exit) const;
   bool without_its_slice(JobRecord& job, const AttemptExit& exit);
   bool ended_ahead(JobRecord& job, const AttemptExit& exit);
   void failed(JobRecord& job, const AttemptExit& exit, const ExitVerdict& verdict);

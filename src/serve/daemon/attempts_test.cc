@@ -156,6 +156,22 @@ TEST(Attempts, ASliceThatIsGoneFailsNoJobAndTheGpuIsReadAgain) {
   EXPECT_EQ(s.state->boards.at(0).reread, "");
 }
 
+TEST(Attempts, OneThatFailsWithoutItsSliceHasTheGpuReadAgainForTheNext) {
+  DaemonParts p;
+  JobRecord& job = p.run_on("3g@4");
+  const QueueId id = job.id;
+  p.driver->reset(GpuId{0});
+  AttemptExit exit;
+  exit.id = attempt_of(job);
+  exit.code = 1;
+  exit.started = exit.ended = p.clock.now();
+  p.runner.exits.push_back(exit);
+  p.ends->take_exits();
+  ASSERT_FALSE(p.state->book.find(id)) << "it had begun, and may not be stopped: it has failed";
+  EXPECT_NE(p.state->boards.at(0).reread, "");
+  EXPECT_TRUE(p.believed(0).blocked);
+}
+
 TEST(Attempts, AFaultOfTheJobFailsIt) {
   Starting s;
   s.runner.start_error = Error{Error::kNotFound, "no such directory"};

@@ -103,10 +103,10 @@ Result<Ok> Boards::drain(int gpu, bool on) {
     state.drained = true;
     return Ok{};
   }
-  if (state.in_service()) return Ok{};
-  // Whoever looked after it may have reset it or changed its slices.
+  // Whoever looked after it may have reset it or changed its slices, also while it was in service.
   const auto out = [&](const std::string& why) {
-    return busy_error("{} stays out of service: {}", title(state.board), why);
+    return busy_error("{} {}: {}", title(state.board),
+                      state.in_service() ? "is in service, and cannot be looked at" : "stays out of service", why);
   };
   if (const auto sound = driver_.health(GpuId(std::uint32_t(gpu))); !sound) return out(sound.error().what);
   auto board = driver_.read(GpuId(std::uint32_t(gpu)));

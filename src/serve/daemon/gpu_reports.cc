@@ -158,7 +158,7 @@ Result<Ok> GpuReports::drain(int gpu, bool on) {
   SMARTMIG_RETURN_IF_ERROR(boards_.drain(gpu, on));
   const bool after = boards_.at(gpu).in_service();
   if (before && !after) session_.tell(Event::blocked(session_.inside_now(), GpuId(std::uint32_t(gpu))));
-  if (after && !before) {
+  if (!on && after) {  // of one that was in service, too: its slices may not be those that are believed
     was_read_again(gpu);
     believe_again();
   }

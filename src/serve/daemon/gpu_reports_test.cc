@@ -71,6 +71,19 @@ TEST(GpuReports, AGpuThatWasResetIsBelievedAsItIsOnceItReturns) {
   EXPECT_EQ(notes_of(p, "gpu_read_again").size(), 1u);
 }
 
+TEST(GpuReports, AGpuInServiceIsReadAgainOnRequest) {
+  DaemonParts p;
+  p.driver->reset(GpuId{0});  // unseen
+  ASSERT_TRUE(p.state->boards.at(0).in_service());
+  ASSERT_FALSE(p.believed(0).layout.empty());
+  ASSERT_TRUE(p.reports->drain(0, false));
+  p.reports->believe_again();
+  p.tell_all();
+  EXPECT_TRUE(p.believed(0).layout.empty());
+  EXPECT_FALSE(p.believed(0).blocked);
+  EXPECT_EQ(notes_of(p, "gpu_read_again").size(), 1u);
+}
+
 TEST(GpuReports, AGpuDoesNotReturnWithSlicesOfSomebodyElse) {
   DaemonParts p("2xa100-40gb", "4g@0");
   ASSERT_TRUE(p.reports->drain(0, true));

@@ -86,6 +86,8 @@ Result<Ok> JobRequests::resume(QueueId id) {
   JobRecord* job = book_.find(id);
   if (!job) return not_live(id);
   if (!job->suspended) return busy_error("job {} is not suspended: it is {}", id, name_of(job->status));
+  if (const auto others = suspensions_.others_beside(*job))
+    return busy_error("job {} stays suspended: {}; try again once that has ended", id, others.words);
   suspensions_.resume(*job);
   return Ok{};
 }

@@ -21,7 +21,8 @@ class Lifecycle {
 
   // The end of a job, and of those that can never run without it: the first kMostSettled of a step at once, the others
   // in the steps that follow (go_on). `completed`: it ran to its end, whatever its exit
-  // code; else it is taken out of the belief. The reference is dead afterwards.
+  // code; else it is taken out of the belief. Processes that began ahead of its slice are ended after the commit
+  // (prelaunches.h). The reference is dead afterwards.
   void finish(JobRecord& job, JobStatus status, std::string reason, bool completed);
   void back_to_queue(JobRecord& job, std::string reason, double remaining);
   // The same of one that the belief has waiting, or on its next slice, with what is left.

@@ -7,12 +7,24 @@
 
 #include "base/errors.h"
 #include "live/jobs/spool.h"
+#include "serve/store/store_schema.h"
 
 namespace smartmig {
 
+namespace {
+
+// A database that was begun and never filled. What cannot be read is no matter of this check.
+bool is_without_tables(const std::string& path) {
+  auto db = SqliteDb::open(path, SqliteDb::kReadOnly);
+  const auto version = db ? schema_version(*db) : Result<int>(db.error());
+  return version && *version < 0;
+}
+
+}  // namespace
+
 Result<Ok> check_store_is_there(const std::string& path, const std::string& spool_directory) {
   std::error_code ignored;
-  if (std::filesystem::file_size(path, ignored) > 0 && !ignored) return Ok{};
+  if (std::filesystem::file_size(path, ignored) > 0 && !ignored && !is_without_tables(path)) return Ok{};
   if (!std::filesystem::is_directory(spool_directory, ignored)) return Ok{};
   SMARTMIG_TRY(const Spool spool, Spool::open(spool_directory));
   std::vector<std::uint64_t> jobs = spool.jobs();

@@ -1,5 +1,7 @@
 #include "serve/daemon/prelaunches.h"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "base/json.h"
@@ -107,7 +109,17 @@ Result<Ok> Prelaunches::start(const JobRecord& job) {
   return runner_.start(launch);
 }
 
+void Prelaunches::end_left() {
+  std::erase_if(given_up_, [&](const AttemptId& id) { return table_.ahead().count(id) == 0; });
+  for (const AttemptId& id : table_.ahead()) {
+    const JobRecord* job = book_.find(QueueId(id.job));
+    if ((job && job->attempt == id.attempt) || !given_up_.insert(id).second) continue;
+    (void)runner_.stop(id, SIGTERM, settings_.defaults.grace);  // an error: it has ended, and its exit follows
+  }
+}
+
 void Prelaunches::carry_out() {
+  end_left();
   for (const QueueId id : std::exchange(to_start_, {})) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || job->ahead.began == kNotYet) continue;

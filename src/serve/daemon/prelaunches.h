@@ -6,7 +6,8 @@
 //   - at most prelaunch.jobs of them wait at a time, with a quarter of the host's memory together, and at most as many
 //     as a quarter of its cores are on their way to their first CUDA call, with a core each;
 //   - a job that cannot be held, or failed so, is not started ahead again (JobRecord::ahead.refused says why);
-//   - one that may not run any more (held by somebody, moved to a later begin) gives its processes up.
+//   - one that may not run any more (held by somebody, moved to a later begin) gives its processes up, and so does one that
+//     ends while it waits (it fits no slice of the fleet, what it depends on failed).
 // Thread rule: the owner's.
 #pragma once
 #include "base/moved.h"
@@ -48,6 +49,7 @@ class Prelaunches {
   bool eligible(const JobRecord& job) const;
   bool refused(JobRecord& job);
   Result<Ok> start(const JobRecord& job);
+  void end_left();
   std::vector<JobRecord*> next_jobs(const Policy& policy);
 
   const Settings& settings_;
@@ -57,7 +59,8 @@ class Prelaunches {
   JobBook& book_;
   AttemptTable& table_;
   Attempts& attempts_;
-  std::set<AttemptId> at_cuda_;  // of those ahead
+  std::set<AttemptId> at_cuda_;   // of those ahead
+  std::set<AttemptId> given_up_;  // of those ahead: their jobs have ended
   std::vector<QueueId> to_start_;
   UnixTime next_look_ = kNeverUnix, next_try_{};
 };

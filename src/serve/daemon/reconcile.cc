@@ -125,6 +125,11 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     SMARTMIG_TRY(const JobRunner::Found found, runner.recover({left.id}));
     const bool runs = !found.running.empty();
     if (!runs && found.ended.empty()) continue;  // it never began
+    if (ended_alive && known->attempt >= left.id.attempt && (!runs || held_only(runner, left))) {
+      if (runs) (void)runner.stop(left.id, SIGKILL, Time{0});
+      say(left.id, "its end is known: what was alive of it was ended");
+      continue;
+    }
     const auto at = damaged_rows.find(left.id.job);
     const JobRow* const damaged = at == damaged_rows.end() ? nullptr : at->second;
     if (runs && !left.origin && !damaged) {

@@ -6,6 +6,8 @@
 //   - one that waits for its slice at its first CUDA call (prelaunches.h) waits again, with its processes;
 //   - one that the records have on another slice is put where it was started;
 //   - one that runs beside a later attempt of its job is ended;
+//   - one whose end the records and its supervisor know, and of which something is alive yet, is ended as a whole and told
+//     nobody again: any process with its token looks like that;
 //   - one of which nobody wrote down whose it is, or where it runs, is ended: else it would share its slice unseen.
 // What has ended by now is then told as ended, with the exit that its supervisor wrote. Each is a line of the journal.
 #pragma once

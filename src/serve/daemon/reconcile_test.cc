@@ -148,6 +148,27 @@ TEST(Reconcile, WhatTheRecordsKnowIsLeftAlone) {
   EXPECT_EQ(r.stored_status(number(id)), JobStatus::kDone);
 }
 
+// Anybody can start a process with the token of a job that has ended.
+TEST(Reconcile, AnEndThatIsKnownIsToldOnceWhateverSeemsAlive) {
+  Restored r;
+  JobRecord& job = r.accept();
+  job.spec.mail = {MailEvent::kEnd};
+  r.put_on(job, "3g@4");
+  const QueueId id = job.id;
+  r.lifecycle->finish(job, JobStatus::kDone, "", true);
+  ASSERT_TRUE(r.commit());
+  (void)r.lifecycle->take_mail();
+  const auto ended = r.state->figures.counts.ended;
+  r.left(number(id), 1, "3g@4", false);
+  r.runner.unknown_alive = {{number(id), 1}};
+  r.recover(number(id), false);
+  EXPECT_FALSE(r.state->book.find(id));
+  EXPECT_EQ(r.stored_status(number(id)), JobStatus::kDone);
+  EXPECT_EQ(r.state->figures.counts.ended, ended) << "counted once";
+  EXPECT_TRUE(r.lifecycle->take_mail().empty()) << "mailed once";
+  EXPECT_TRUE(r.state->attempts.slices().empty());
+}
+
 TEST(Reconcile, OneThatNobodyKnowsAnythingOfIsEnded) {
   Restored r;
   r.left(41, 1, "3g@4", true, false);

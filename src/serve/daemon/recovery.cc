@@ -40,7 +40,7 @@ void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
   job.ahead.began = kNotYet;
   if (is_waiting(job.status)) return state.book.changed(job);
   if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
-  job.status.found(JobStatus::kQueued);
+  job.status.attempt_over(JobStatus::kQueued);
   job.stop_reason = StopReason::kNone;
   leave_slice(job);
   state.book.changed(job);

@@ -7,6 +7,7 @@
 namespace smartmig {
 namespace {
 
+constexpr std::string_view kStays = "it stays suspended: ";
 constexpr Time kNotSoon = std::chrono::hours(24 * 30);
 
 }  // namespace
@@ -25,6 +26,7 @@ void Suspensions::suspend(JobRecord& job) {
 void Suspensions::resume(JobRecord& job) {
   left_[job.id] = *job.suspended;
   job.suspended.reset();
+  if (job.reason.starts_with(kStays)) job.reason.clear();
   to_carry_out_[job.id] = false;
   session_.note("continued", fmt::format("\"job\":{}", job.id));
   book_.changed(job);
@@ -60,8 +62,11 @@ void Suspensions::carry_out() {
     if (!job || job->status != JobStatus::kRunning) continue;
     if (const auto others = on ? SliceGuard::Others() : others_beside(*job)) {
       session_.note("start_refused",
-                    fmt::format("\"job\":{},\"words\":{}", id, json_text("it stays suspended: " + others.words)));
+                    fmt::format("\"job\":{},\"words\":{}", id, json_text(std::string(kStays) + others.words)));
       suspend(*job);
+      job->reason =
+          fmt::format("{}{}; smartmig continue {} tries again", kStays, others.words, id);  // its order was answered
+      book_.changed(*job);
       continue;
     }
     if (const auto done = runner_.suspend(attempt_of(*job), on); !done)

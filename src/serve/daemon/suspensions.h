@@ -26,10 +26,12 @@ class Suspensions {
   std::size_t to_tell() const { return left_.size(); }
   void carry_out();  // after the commit
 
+  // Who is alive on its slice besides it: then it must not go on.
+  SliceGuard::Others others_beside(const JobRecord& job) const;
+
   static Time believed_left(const JobRecord& job);  // REQUIRES: it is suspended
 
  private:
-  SliceGuard::Others others_beside(const JobRecord& job) const;
   LiveSession& session_;
   JobBook& book_;
   const AttemptTable& table_;
