@@ -105,6 +105,7 @@ class SlurmController {
     int index = 0;  // on its node
     bool trouble = false, blocked = false;
     bool kept = false;        // its agent keeps a slice of a job that has ended by Slurm's word and lives
+    bool used = false;        // a slice of it was refused because a process is there
     bool late = false;        // an operation has not ended within its limit
     int differs = 0;          // how often in a row its agent has shown another layout than is believed
     std::string uuid, words;  // words: of its trouble

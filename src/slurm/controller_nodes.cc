@@ -113,6 +113,11 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
       gpu.late = false;
       set_blocked(id);
     }
+    if (gpu.used && !boards[i].contains("used")) {
+      say(fmt::format("{} GPU {} has no process any more on the slice that was refused", name, i));
+      gpu.used = false;
+      set_blocked(id);
+    }
     const auto layout = parse_layout(model(id), boards[i].value("layout", ""));
     const bool same = layout && *layout == session_->cluster().gpu(id).layout;
     gpu.differs =
@@ -129,7 +134,7 @@ void SlurmController::see_status(const std::string& name, const Json& status) {
 void SlurmController::set_blocked(GpuId id) {
   Gpu& gpu = gpus_[index(id)];
   const Node& node = nodes_[gpu.node];
-  const bool blocked = gpu.trouble || gpu.late || gpu.kept || !node.up || !node.answers;
+  const bool blocked = gpu.trouble || gpu.late || gpu.kept || gpu.used || !node.up || !node.answers;
   if (blocked == gpu.blocked) return;
   gpu.blocked = blocked;
   const Time at = session_->inside_now();

@@ -115,6 +115,10 @@ void SlurmController::reserved(const SlurmJobName& name, std::uint32_t number, R
     say(fmt::format("job {}: {} could not be had: {}", to_string(name), place(job->gpu, job->where),
                     answer.error().what));
     if (answer.error().code == Error::kNotFound) rebuild_ = true;  // the slice has gone: what is believed is wrong
+    if (answer.error().code == Error::kBusy) {  // its agent's next status tells when it is to be had again
+      gpus_[index(job->gpu)].used = true;
+      set_blocked(job->gpu);
+    }
     job->pause = std::clamp(2 * job->pause, kShortestPause, kLongestPause);
     job->not_before = now() + job->pause;
     return went_back(*job);

@@ -180,6 +180,29 @@ TEST(SlurmControllerProcess, TheSliceOfAJobThatLivesIsNotFreedOnSlurmsWord) {
   EXPECT_EQ(slurm.run(5).job.state, "COMPLETED");
 }
 
+TEST(SlurmControllerProcess, AGpuWithAProcessOnARefusedSliceGetsNoJobsUntilItHasGone) {
+  FakeSlurm slurm(1, 1);
+  Controlled world(slurm);
+  slurm.submit(1, 30'000, seconds(3));
+  for (int i = 0; i < 60 && !slurm.all_ended(); ++i) world.second();
+  ASSERT_TRUE(slurm.all_ended());
+  const auto board = slurm.driver("n1").read(GpuId{0});
+  ASSERT_TRUE(board && !board->instances.empty());
+  DeviceProcess process;
+  process.pid = 4711;
+  process.name = "python";
+  ASSERT_TRUE(slurm.driver("n1").start_process(GpuId{0}, board->instances.front().placement, process));
+  for (std::uint32_t id = 2; id <= 9; ++id) slurm.submit(id, 30'000, seconds(3));
+  for (int i = 0; i < 60; ++i) world.second();
+  EXPECT_TRUE(world.controller().gpus()[0].used);
+  EXPECT_TRUE(world.controller().gpus()[0].blocked);
+  EXPECT_LE(world.controller().counts().starts, 3u) << "the others were not tried one after another";
+  for (std::uint32_t id = 2; id <= 9; ++id) EXPECT_EQ(slurm.run(id).starts, 0) << id;
+  slurm.driver("n1").end_process(4711);
+  until_all_ended(slurm, world, 400);
+  EXPECT_FALSE(world.controller().gpus()[0].used);
+}
+
 TEST(SlurmControllerProcess, JobsAreOnlyPutOnNodesThatTheyMayUse) {
   FakeSlurm slurm(4, 1);
   slurm.set_features("n3", {"big", "old"});

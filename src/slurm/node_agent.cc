@@ -155,7 +155,27 @@ Result<Ok> NodeAgent::lead(const JsonObject& request) {
   return Ok{};
 }
 
+// Whoever asked for them waits until they have no process any more.
+void NodeAgent::look_at_used() {
+  for (std::size_t g = 0; g < gpus_.size(); ++g) {
+    std::set<PlacementId> used;
+    {
+      const std::lock_guard lock(mutex_);
+      used = gpus_[g]->used;
+    }
+    if (used.empty()) continue;
+    const std::unique_lock operating(gpus_[g]->operating, std::try_to_lock);
+    if (!operating) continue;
+    for (const PlacementId p : used) {
+      if (!is_unused(*gpus_[g], GpuId(std::uint32_t(g)), p)) continue;
+      const std::lock_guard lock(mutex_);
+      gpus_[g]->used.erase(p);
+    }
+  }
+}
+
 Result<Json> NodeAgent::status() {
+  look_at_used();
   Json boards = Json::array(), jobs = Json::array();
   const std::lock_guard lock(mutex_);
   mark_ended();
@@ -170,6 +190,7 @@ Result<Json> NodeAgent::status() {
                       {"layout", board.model ? to_string(*board.model, board.layout) : ""},
                       {"trouble", trouble}});
     if (gpu->watts) boards.back()["watts_w"] = *gpu->watts;
+    for (const PlacementId p : gpu->used) boards.back()["used"].push_back(slice_name(*gpu->model, p));
     const EnergyTotals& energy = meter_.board(board.uuid, {gpu->idle_w}).totals();
     boards.back()["energy"] = {{"counter_j", energy.by_source_j[0]},
                                {"power_integral_j", energy.by_source_j[1]},
@@ -247,8 +268,10 @@ Result<Ok> NodeAgent::reserve(std::uint32_t job, std::uint32_t uid, int index, P
   SMARTMIG_RETURN_IF_ERROR(is_over(job));  // a run of it before
   const std::unique_lock operating(gpu->operating, kOperationPatience);
   if (!operating) return busy_error("GPU {} of {} is in another operation", index, options_.node);
-  SMARTMIG_RETURN_IF_ERROR(is_unused(*gpu, GpuId(std::uint32_t(index)), where));
+  const auto unused = is_unused(*gpu, GpuId(std::uint32_t(index)), where);
   const std::lock_guard lock(mutex_);
+  if (!unused && unused.error().code == Error::kBusy) gpu->used.insert(where);
+  SMARTMIG_RETURN_IF_ERROR(unused);
   const Instance* instance = find_instance(gpu->board, where);
   if (!instance || instance->uuid.empty() || gpu->going.contains(slice))
     return not_found("GPU {} of {} has no slice {}", index, options_.node, slice);
@@ -283,7 +306,8 @@ Result<Ok> NodeAgent::is_over(std::uint32_t job) {
 
 // REQUIRES: gpu.operating is held.
 Result<Ok> NodeAgent::is_unused(Gpu& gpu, GpuId id, PlacementId p) {
-  const auto processes = driver_.processes(id);
+  auto processes = driver_.processes(id);
+  if (processes) std::erase_if(*processes, [](const DeviceProcess& one) { return is_monitor(one.name); });
   if (!processes)
     return io_error("whether a process is on {} of GPU {} cannot be told: {}", slice_name(*gpu.model, p), index(id),
                     processes.error().what);

@@ -67,6 +67,7 @@ class NodeAgent {
     std::timed_mutex operating;
     std::optional<UnixTime> changing;  // since when an operation is under way
     std::set<std::string> going;       // slices that are being removed
+    std::set<PlacementId> used;        // that were asked for and had a process: told until they have none
   };
   NodeAgent(MigDriver& driver, Reshaper& reshaper, LiveClock& clock, Options options, SliceBook book)
       : driver_(driver), reshaper_(reshaper), clock_(clock), options_(std::move(options)), book_(std::move(book)) {}
@@ -74,6 +75,7 @@ class NodeAgent {
   Result<Ok> is_over(std::uint32_t job);                    // kBusy: Epilog has not marked it, and it lives
   Result<Ok> is_unused(Gpu& gpu, GpuId id, PlacementId p);  // kBusy: a process is on that slice
   Result<Json> status();
+  void look_at_used();
   Result<Ok> lead(const JsonObject& request);
   Result<Gpu*> gpu_of(int gpu);
   Result<PlacementId> slice_of(const Gpu& gpu, const std::string& text) const;

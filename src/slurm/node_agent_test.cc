@@ -75,6 +75,34 @@ TEST(SlurmNodeAgent, GivesNoSliceWithAProcess) {
   EXPECT_TRUE(one.agent->reserve(7, 0, 0, one.where));
 }
 
+TEST(SlurmNodeAgent, AMonitorsContextKeepsNobodyOut) {
+  AgentOfOne one;
+  one.open();
+  ASSERT_TRUE(one.agent->change(0, {Operation::kCreate, one.where}));
+  DeviceProcess process;
+  process.pid = 4711;
+  process.name = "nv-hostengine";
+  ASSERT_TRUE(one.driver->start_process(GpuId(0), one.where, process));
+  const auto given = one.agent->reserve(7, 0, 0, one.where);
+  EXPECT_TRUE(given) << given.error().what;
+}
+
+TEST(SlurmNodeAgent, ItsStatusTellsOfARefusedSliceUntilNobodyIsThere) {
+  AgentOfOne one;
+  one.open();
+  ASSERT_TRUE(one.agent->change(0, {Operation::kCreate, one.where}));
+  DeviceProcess process;
+  process.pid = 4711;
+  process.name = "python";
+  const std::string status = R"({"v":1,"node":"n1","id":1,"op":"status"})";
+  ASSERT_TRUE(one.driver->start_process(GpuId(0), one.where, process));
+  EXPECT_EQ(one.agent->handle(status, 0).find("\"used\""), std::string::npos) << "nobody asked for it";
+  ASSERT_FALSE(one.agent->reserve(7, 0, 0, one.where));
+  EXPECT_NE(one.agent->handle(status, 0).find(R"("used":["3g.20gb@0"])"), std::string::npos);
+  one.driver->end_process(4711);
+  EXPECT_EQ(one.agent->handle(status, 0).find("\"used\""), std::string::npos);
+}
+
 TEST(SlurmNodeAgent, TellsTheControllerOnceOfEachEnd) {
   AgentOfOne one;
   one.open();

@@ -1,6 +1,7 @@
 #include "live/gpu/driver.h"
 
 #include <algorithm>
+#include <array>
 
 #include "mig/shape.h"
 
@@ -40,6 +41,12 @@ void fold_instances(GpuBoard& board) {
       board.trouble = fmt::format("{} cannot stand beside {} by the catalogue", slice_name(model, i.placement),
                                   to_string(model, board.layout));
   }
+}
+
+bool is_monitor(std::string_view process_name) {
+  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine",  "dcgm-exporter", "dcgmi",
+                                                         "dcgmproftester", "nvidia-smi",    "nvidia-persiste"};
+  return std::find(kMonitors.begin(), kMonitors.end(), process_name) != kMonitors.end();
 }
 
 Layout busy_layout(const GpuBoard& board, const std::vector<DeviceProcess>& processes) {

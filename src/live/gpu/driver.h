@@ -89,6 +89,8 @@ std::string slice_name(const GpuModel& model, PlacementId p);  // "3g.20gb@4"
 // Sorts the instances by start and folds them into `layout`; sets `trouble` where they are no layout of the model.
 void fold_instances(GpuBoard& board);
 
+// They hold a context to read counters, and start no work: NVIDIA's monitors, as the kernel names them (15 characters).
+bool is_monitor(std::string_view process_name);
 // The slices on which a process runs; a process on the whole board makes all of them busy.
 Layout busy_layout(const GpuBoard& board, const std::vector<DeviceProcess>& processes);
 // The slices that somebody else made.

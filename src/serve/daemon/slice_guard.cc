@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "live/jobs/attempt_record.h"
 
@@ -15,13 +14,6 @@ std::string name_of_attempt(AttemptId id) { return fmt::format("attempt {} of jo
 std::string out_words(const SliceGuard::Others& others, bool in_doubt) {
   return others.words + (in_doubt ? "; it may be about to end, and is looked at again"
                                   : "; the slice is out of service until that has ended");
-}
-
-// They hold a context to read counters, and start no work. As the kernel names them: 15 characters.
-bool is_monitor(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kMonitors = {"nv-hostengine",  "dcgm-exporter", "dcgmi",
-                                                         "dcgmproftester", "nvidia-smi",    "nvidia-persiste"};
-  return std::find(kMonitors.begin(), kMonitors.end(), name) != kMonitors.end();
 }
 
 }  // namespace
