@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <system_error>
 #include <thread>
 
 #include "base/errors.h"
+#include "base/thread.h"
 #include "cli/http_doors.h"
 #include "cli/policy_flags.h"
 #include "cli/queue/service_manager.h"
@@ -35,26 +35,29 @@ class Signals {
     signal(SIGPIPE, SIG_IGN);
     return set;
   }
-  Signals(sigset_t set, DaemonHost& host, const ServiceManager& manager)
-      : thread_([set, &host, manager] {
-          for (int got = 0; sigwait(&set, &got) == 0;) {
-            if (got == SIGUSR2) return;
-            if (got == SIGHUP) {
-              manager.tell_reloading();
-              Caller root;
-              root.operator_rights = true;
-              if (const auto done = host.service().reload(root); !done)
-                fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
-              else
-                fmt::print(stderr, "smartmig: configuration read again\n");
-              manager.tell("READY=1");
-              continue;
-            }
-            manager.tell("STOPPING=1\nSTATUS=going; running jobs go on");
-            return host.daemon().stop();
-          }
-        }) {}
+  Result<Ok> start(sigset_t set, DaemonHost& host, const ServiceManager& manager) {
+    SMARTMIG_TRY(thread_, start_thread("signals", [set, &host, manager] {
+                   for (int got = 0; sigwait(&set, &got) == 0;) {
+                     if (got == SIGUSR2) return;
+                     if (got == SIGHUP) {
+                       manager.tell_reloading();
+                       Caller root;
+                       root.operator_rights = true;
+                       if (const auto done = host.service().reload(root); !done)
+                         fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
+                       else
+                         fmt::print(stderr, "smartmig: configuration read again\n");
+                       manager.tell("READY=1");
+                       continue;
+                     }
+                     manager.tell("STOPPING=1\nSTATUS=going; running jobs go on");
+                     return host.daemon().stop();
+                   }
+                 }));
+    return Ok{};
+  }
   ~Signals() {
+    if (!thread_.joinable()) return;
     pthread_kill(thread_.native_handle(), SIGUSR2);
     thread_.join();
   }
@@ -150,22 +153,22 @@ int run_serve(const Arguments& arguments) {
   const sigset_t signals = Signals::block();
   auto host = DaemonHost::open(std::move(station_options));
   if (!host) return failure(host.error());
+  Signals waiting;
+  if (const auto started = waiting.start(signals, **host, manager); !started) return failure(started.error());
+  // Somebody may have asked the owner already, and waits.
+  const auto give_up = [&](const Error& error) {
+    (*host)->daemon().stop();
+    (*host)->daemon().run();
+    return failure(error);
+  };
   Api api((*host)->service(), SMARTMIG_VERSION);
-  auto server = [&]() -> Result<std::unique_ptr<HttpServer>> {
-    try {
-      return HttpServer::start(api, socket_options(*settings));
-    } catch (const std::system_error& refused) {
-      return io_error("no threads for requests: {}; the machine is short of processes or memory",
-                      refused.code().message());
-    }
-  }();
+  auto server = HttpServer::start(api, socket_options(*settings));
   if (!server) return failure(server.error());
   PageHandler with_page(api);
-  if (!settings->http.listen.empty() && !has_page()) return failure(unsupported("{}", kNoPage));
+  if (!settings->http.listen.empty() && !has_page()) return give_up(unsupported("{}", kNoPage));
   auto doors = open_doors(with_page, *settings, quiet);
-  if (!doors) return failure(doors.error());
+  if (!doors) return give_up(doors.error());
   {
-    Signals waiting(signals, **host, manager);
     if (const std::string rough = rough_watts((*host)->daemon().state().session.platform()); !quiet && !rough.empty())
       fmt::print(stderr, "smartmig: {}\n", rough);
     if (!quiet)
@@ -173,7 +176,9 @@ int run_serve(const Arguments& arguments) {
                  (*host)->daemon().policies().name(), (*server)->name(),
                  doors->remote ? " and " + doors->remote->name() : "");
     manager.tell("READY=1\nSTATUS=" + (*host)->gpus());
-    const SignsOfLife signs(manager, [&] { return in_one_line(**host); });
+    SignsOfLife signs;
+    if (const auto started = signs.start(manager, [&] { return in_one_line(**host); }); !started)
+      return give_up(started.error());
     (*host)->daemon().run();
   }
   *doors = {};

@@ -58,15 +58,17 @@ std::chrono::microseconds ServiceManager::beat() const {
   return watchdog_.count() > 0 ? std::min(words, std::max(watchdog_ / 2, std::chrono::microseconds(1000))) : words;
 }
 
-SignsOfLife::SignsOfLife(const ServiceManager& manager, std::function<std::string()> status) {
-  if (!manager.listens()) return;
-  thread_ = std::thread([this, manager, status = std::move(status)] {
-    for (std::unique_lock lock(mutex_); !end_; ended_.wait_for(lock, manager.beat(), [this] { return end_; })) {
-      lock.unlock();
-      if (const std::string words = status(); !words.empty()) manager.tell("WATCHDOG=1\nSTATUS=" + words);
-      lock.lock();
-    }
-  });
+Result<Ok> SignsOfLife::start(const ServiceManager& manager, std::function<std::string()> status) {
+  if (!manager.listens()) return Ok{};
+  SMARTMIG_TRY(thread_, start_thread("signs of life", [this, manager, status = std::move(status)] {
+                 for (std::unique_lock lock(mutex_); !end_;
+                      ended_.wait_for(lock, manager.beat(), [this] { return end_; })) {
+                   lock.unlock();
+                   if (const std::string words = status(); !words.empty()) manager.tell("WATCHDOG=1\nSTATUS=" + words);
+                   lock.lock();
+                 }
+               }));
+  return Ok{};
 }
 
 SignsOfLife::~SignsOfLife() {

@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/thread.h"
+
 namespace smartmig::cli {
 
 class ServiceManager {
@@ -33,7 +35,8 @@ class ServiceManager {
 // if there is no life; it may block as long as it likes, and no sign is given then.
 class SignsOfLife {
  public:
-  SignsOfLife(const ServiceManager& manager, std::function<std::string()> status);
+  SignsOfLife() = default;
+  Result<Ok> start(const ServiceManager& manager, std::function<std::string()> status);  // once
   ~SignsOfLife();
   SignsOfLife(const SignsOfLife&) = delete;
   SignsOfLife& operator=(const SignsOfLife&) = delete;

@@ -62,7 +62,8 @@ TEST(ServiceManagerProcess, ThreadGivesNoSignOfLifeWithoutLife) {
   EXPECT_EQ(manager.beat(), std::chrono::milliseconds(10));
   std::atomic<int> asked{0};
   {
-    const SignsOfLife signs(manager, [&] { return ++asked <= 2 ? "2 running" : ""; });
+    SignsOfLife signs;
+    ASSERT_TRUE(signs.start(manager, [&] { return ++asked <= 2 ? "2 running" : ""; }));
     EXPECT_EQ(systemd.next(), "WATCHDOG=1\nSTATUS=2 running");
     EXPECT_EQ(systemd.next(), "WATCHDOG=1\nSTATUS=2 running");
     while (asked < 5) ::usleep(1000);
@@ -82,7 +83,8 @@ TEST(ServiceManager, WatchdogsOfOthersAndNoneAtAll) {
   const ServiceManager none = ServiceManager::of_environment();
   EXPECT_FALSE(none.listens());
   none.tell("READY=1");
-  const SignsOfLife signs(none, [] { return "never asked"; });
+  SignsOfLife signs;
+  ASSERT_TRUE(signs.start(none, [] { return "never asked"; }));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "base/thread.h"
+
 namespace smartmig {
 namespace {
 
@@ -20,7 +22,12 @@ void shut_down(int fd, bool may_write, std::string_view words) {
 
 }  // namespace
 
-HttpConnections::HttpConnections(const Options& options) : options_(options), watcher_([this] { watch(); }) {}
+HttpConnections::HttpConnections(const Options& options) : options_(options) {}
+
+Result<Ok> HttpConnections::start() {
+  SMARTMIG_TRY(watcher_, start_thread("connections", [this] { watch(); }));
+  return Ok{};
+}
 
 HttpConnections::~HttpConnections() {
   {
@@ -28,7 +35,7 @@ HttpConnections::~HttpConnections() {
     stopping_ = true;
     changed_.notify_all();
   }
-  watcher_.join();
+  if (watcher_.joinable()) watcher_.join();
 }
 
 HttpConnection* HttpConnections::add(int fd) {

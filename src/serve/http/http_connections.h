@@ -30,6 +30,7 @@ class HttpConnections {
   };
   explicit HttpConnections(const Options& options);
   ~HttpConnections();
+  Result<Ok> start();  // once, before the first connection
 
   HttpConnection* add(int fd);              // one above the limit of its user is told 429 and shut down
   void remove(HttpConnection* connection);  // REQUIRES: before its descriptor is closed

@@ -226,6 +226,9 @@ void Server::completed(MHD_Connection* connection, Exchange* exchange) {
 }
 
 Result<Ok> Server::listen() {
+  SMARTMIG_RETURN_IF_ERROR(connections_.start());
+  SMARTMIG_RETURN_IF_ERROR(queue_.start());
+  SMARTMIG_RETURN_IF_ERROR(streams_.start());
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
   std::vector<MHD_OptionItem> more;
   if (tls_) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/thread.h"
+
 namespace smartmig {
 namespace {
 
@@ -142,6 +144,11 @@ void HttpStreams::watch() {
     }
     lock.lock();
   }
+}
+
+Result<Ok> HttpStreams::start() {
+  SMARTMIG_TRY(watcher_, start_thread("streams", [this] { watch(); }));
+  return Ok{};
 }
 
 void HttpStreams::stop_watching() {

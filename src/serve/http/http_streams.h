@@ -21,10 +21,10 @@ namespace smartmig {
 
 class HttpStreams {
  public:
-  HttpStreams(WorkQueue& queue, int most, int most_of_peer)
-      : queue_(queue), most_(most), most_of_peer_(most_of_peer), watcher_([this] { watch(); }) {}
+  HttpStreams(WorkQueue& queue, int most, int most_of_peer) : queue_(queue), most_(most), most_of_peer_(most_of_peer) {}
   ~HttpStreams() { stop_watching(); }
 
+  Result<Ok> start();  // once, before the first stream
   // How many streams `owner` may have open; nothing: one more may be opened.
   std::optional<int> full(std::uint64_t owner, bool stranger) const;
   MHD_Response* respond(MHD_Connection* connection, int fd, std::uint64_t owner, std::unique_ptr<ReplyStream> source);

@@ -13,19 +13,29 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread.h"
+
 namespace smartmig {
 
 class WorkQueue {
  public:
-  explicit WorkQueue(int threads) {
-    const int all = std::max(1, threads);
+  explicit WorkQueue(int threads) : all_(std::max(1, threads)) {
+    const int all = all_;
     most_slow_ = std::max(1, all / 2);
     most_slow_of_one_ = std::max(1, most_slow_ / 2);
     // Beside a slow task of theirs a user has a thread for the next quick one, also where there are two in all.
     most_of_one_ = std::max(std::min(all, most_slow_of_one_ + 1), all - std::max(1, all / 4));
-    for (int i = 0; i < all; ++i) threads_.emplace_back([this] { work(); });
   }
   ~WorkQueue() { stop(); }
+
+  // Once. An error: not all threads can be had; what is added is done by those that can, if any.
+  Result<Ok> start() {
+    for (int i = 0; i < all_; ++i) {
+      SMARTMIG_TRY(std::thread thread, start_thread("requests", [this] { work(); }));
+      threads_.push_back(std::move(thread));
+    }
+    return Ok{};
+  }
 
   // `owner`: whose task it is. False: `most` tasks of its kind wait already, or it was stopped; the task will not run.
   bool add(std::function<void()> task, std::uint64_t owner, bool slow, std::size_t most) {
@@ -99,6 +109,7 @@ class WorkQueue {
     }
   }
 
+  const int all_;
   int most_slow_ = 1, most_slow_of_one_ = 1, most_of_one_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;

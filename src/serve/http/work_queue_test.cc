@@ -1,6 +1,7 @@
 #include "serve/http/work_queue.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <future>
 #include <string>
@@ -23,6 +24,7 @@ TEST(WorkQueueThread, UsersAreServedByTurns) {
   std::string order;
   Gate gate;
   WorkQueue queue(1);
+  ASSERT_TRUE(queue.start());
   queue.add(gate.task(), kAlice, true, 100);
   for (int i = 0; i < 5; ++i) queue.add([&order] { order += 'a'; }, kAlice, true, 100);
   queue.add([&order] { order += 'b'; }, kBob, true, 100);
@@ -37,6 +39,7 @@ TEST(WorkQueueThread, OneUsersSlowTasksLeaveSlowThreadsToOthers) {
   Gate gate;
   std::promise<void> done;
   WorkQueue queue(8);
+  ASSERT_TRUE(queue.start());
   for (int i = 0; i < 60; ++i) queue.add(gate.task(), kAlice, true, 1000);
   queue.add([&done] { done.set_value(); }, kBob, true, 1000);
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
@@ -47,6 +50,7 @@ TEST(WorkQueueThread, OneUsersTasksLeaveThreadsToOthers) {
   Gate gate;
   std::promise<void> done, slow;
   WorkQueue queue(8);
+  ASSERT_TRUE(queue.start());
   for (int i = 0; i < 60; ++i) queue.add(gate.task(), kAlice, i % 2 == 0, 1000);
   queue.add([&done] { done.set_value(); }, kBob, false, 1000);
   queue.add([&slow] { slow.set_value(); }, kBob, true, 1000);
@@ -59,6 +63,7 @@ TEST(WorkQueueThread, RefusesWhatIsTooMuchAndFinishesWhatItTook) {
   Gate gate;
   int done = 0;
   WorkQueue queue(1);
+  ASSERT_TRUE(queue.start());
   EXPECT_TRUE(queue.add(gate.task(), kAlice, false, 3));
   while (!queue.add([&done] { ++done; }, kBob, false, 1)) std::this_thread::yield();  // until the first one runs
   EXPECT_FALSE(queue.add([] {}, kCarol, false, 1));
@@ -67,6 +72,21 @@ TEST(WorkQueueThread, RefusesWhatIsTooMuchAndFinishesWhatItTook) {
   queue.stop();
   EXPECT_EQ(done, 2);
   EXPECT_FALSE(queue.add([] {}, kAlice, false, 100));
+}
+
+// No machine has room for a thread with such a stack.
+TEST(WorkQueueClock, ThreadsThatCannotBeHadAreAnError) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t(1) << 47), 0);
+  WorkQueue queue(8);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  const auto started = queue.start();
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Error::kIo);
+  EXPECT_NE(started.error().what.find("no thread for requests"), std::string::npos) << started.error().what;
 }
 
 }  // namespace
