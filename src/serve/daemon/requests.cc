@@ -22,9 +22,10 @@ void Requests::carry_out(const std::function<Result<Ok>()>& can_change) {
     std::lock_guard lock(mutex_);
     taken.swap(waiting_);
   }
+  Result<Ok> can = Ok{};  // the first refusal is that of all others: a store that is locked is waited for once
   for (Request& request : taken) {
-    const Result<Ok> can = request.changes && can_change ? can_change() : Result<Ok>(Ok{});
-    request.work(can ? nullptr : &can.error());
+    if (request.changes && can && can_change) can = can_change();
+    request.work(request.changes && !can ? &can.error() : nullptr);
     answers_.push_back(std::move(request.answer));
   }
 }

@@ -49,6 +49,23 @@ TEST(RequestsThread, WhatCouldNotBeStoredIsAnErrorForWhoChangesSomething) {
   EXPECT_TRUE(ask_while<int>(requests, work, false, owner)) << "a question only";
 }
 
+TEST(RequestsThread, WhatCannotBeStoredIsNotDone) {
+  RealClock clock;
+  Requests requests(clock);
+  int asked = 0, done = 0;
+  const auto owner = [&] {
+    requests.carry_out([&]() -> Result<Ok> { return ++asked, io_error("no space left"); });
+    requests.answer(nullptr);
+  };
+  const auto work = [&]() -> Result<int> { return ++done; };
+  EXPECT_EQ(ask_while<int>(requests, work, true, owner).error().what, "no space left");
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(ask_while<int>(requests, work, false, owner)) << "a question only";
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(RequestsThread, ADaemonThatGoesDownAnswersWhoAskedTooLate) {
   RealClock clock;
   Requests requests(clock);
