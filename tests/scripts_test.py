@@ -10,7 +10,9 @@ from pathlib import Path
 here = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(here))
+sys.path.insert(0, str(here / "docs"))
 import check_docs  # noqa: E402
+import tutorial  # noqa: E402
 
 
 class Scratch(unittest.TestCase):
@@ -42,6 +44,13 @@ class WithoutGit(Scratch):
 
     def test_this_tree_is_found(self):
         self.assertIn("tests/check_docs.py", check_docs.tree_files())
+
+
+class Tutorial(unittest.TestCase):
+    def test_what_isolates_jobs_on_this_machine_is_not_compared(self):
+        here, elsewhere = ["2 running  0 queued  cooperative isolation"], ["2 running  0 queued"]
+        self.assertEqual(tutorial.plain(here, True), tutorial.plain(elsewhere, True))
+        self.assertNotEqual(tutorial.plain(here, False), tutorial.plain(elsewhere, False))
 
 
 class Totals(Scratch):
