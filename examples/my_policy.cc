@@ -17,7 +17,7 @@ int main() {
   const auto workload = std::make_shared<const Workload>(load_workload("paper:20x,seed=7").value());
   const auto jobs = std::make_shared<const JobTable>(JobTable::bind(workload, *platform).value());
   const std::vector<Shape> shapes = parse_shapes(*platform, {"1", "1", "2", "3", "3", "5", "5", "10"}, false).value();
-  const SimSetup setup{platform, jobs, CostModel{}, initial_layouts(*platform, shapes).value()};
+  const SimSetup setup{platform, jobs, CostModel{CostModel::kHardware, {}}, initial_layouts(*platform, shapes).value()};
 
   fmt::print("{:<22}{:>11}{:>16}{:>9}{:>8}\n", "placer", "energy kWh", "tardiness min", "late", "ET");
   const auto show = [&](const char* name, std::unique_ptr<Placer> placer) {

@@ -153,7 +153,7 @@ void become_job(const Job& job, const ChildPipes& pipes) {
   ::execvpe(job.arguments[0], job.arguments, job.environment);
   // A directory of the PATH that is closed to the user makes "permission denied" out of a name that is nowhere.
   if (!::strchr(job.arguments[0], '/') && (errno == ENOENT || errno == EACCES))
-    give_up("no program %s that it may run lies in its PATH", job.arguments[0]);
+    give_up("the program %s is not in its PATH, or may not be run", job.arguments[0]);
   give_up("cannot run %s: %s", job.arguments[0], ::strerror(errno));
 }
 

@@ -10,13 +10,14 @@ It reads README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md, docs/*.m
   settings   `section.key` and TOML blocks, against `serve --gen-config` and `train --gen-config`; the table of
              docs/serve-config.md names exactly the daemon's
   files      paths below the folders of the tree, and names of sources; NAME in a path stands for anything
-  variables  SMARTMIG_... is read somewhere, or is a flag's
+  variables  SMARTMIG_... is a word of the sources
   links      between pages, with their anchors; every page is in docs/README.md or docs/decisions/README.md
   words      `snake_case` is a word of the sources or tables, and so is `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md
   columns    README.md stays within 120
   drawings   docs/drawings/*.svg are what their script draws
 """
 import fnmatch
+import os
 import re
 import subprocess
 import sys
@@ -106,10 +107,20 @@ class Tree:
 
 
 def tree_files():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True)
-    if listed.returncode == 0:
-        return [name for name in listed.stdout.splitlines() if (root / name).exists()]
-    return [str(file.relative_to(root)) for file in root.rglob("*") if file.is_file() and "build" not in file.parts]
+    """What git tracks or would; without git (a source archive) every file that is no build output."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True)
+        if listed.returncode == 0:
+            return [name for name in listed.stdout.splitlines() if (root / name).exists()]
+    except FileNotFoundError:
+        pass
+    found = []
+    for folder, folders, names in os.walk(root):
+        here = Path(folder).relative_to(root)
+        left_out = {"build", ".git", "__pycache__"} | ({"runs", "shared", "smartmig-demo"} if folder == str(root) else set())
+        folders[:] = [name for name in folders if name not in left_out]
+        found += [str(here / name) for name in names if ".tmp-" not in name]
+    return found
 
 
 def slug(heading):
@@ -222,8 +233,7 @@ def check_words(program, tree, page, number, text):
             if name not in tree.words:
                 complain(page, number, f"{name} is a word of no source")
     for variable in re.findall(r"\bSMARTMIG_[A-Z][A-Z_]+[A-Z]\b", text):
-        flag = variable[9:].lower().replace("_", "-")
-        if variable != "SMARTMIG_NAME" and variable not in tree.words and flag not in program.all_flags:
+        if variable not in tree.words:
             complain(page, number, f"nothing reads {variable}")
 
 

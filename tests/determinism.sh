@@ -27,8 +27,8 @@ while read -r options; do
   same "g++ and clang  $options" "g$case_number" "c$case_number"
   same "tables         $options" "g$case_number.txt" "c$case_number.txt"
 done <<'CASES'
--w paper:20x,seed=7,hours=8-12 --policy static+cedf
--w paper:20x,seed=8,hours=8-11 --policy twice+met-w
+-w paper:20x,seed=7,hours=8-12 --policy static+cedf --cost paper
+-w paper:20x,seed=8,hours=8-11 --policy twice+met-w --cost paper
 -w paper:8x,seed=9,hours=8-11 --policy static[3]+random --seed 5
 -w miso:rate=2,jobs=300,seed=3 --gpus 2xa100-40gb,1xh200-141gb --power linear:60:40:400 --policy none+edf --cost hardware
 -w miso:rate=3,jobs=300,seed=4 --power a100-jobs --policy static[4g+2g+1g]+met --cost hardware --reshape-s 4

@@ -112,6 +112,7 @@ if(NOT SMARTMIG_SANITIZE)
   foreach(name includes repo format alone)
     smartmig_test(static.${name} static ${script}/check_${name}.sh)
   endforeach()
+  smartmig_test(static.scripts static python3 ${script}/scripts_test.py)
   # It keeps all cores busy by itself.
   ProcessorCount(cores)
   set_tests_properties(static.alone PROPERTIES PROCESSORS ${cores})

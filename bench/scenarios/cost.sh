@@ -43,9 +43,9 @@ row() {  # NAME ARGUMENTS...
 
 echo "8 GPUs, 20x, 30 days in one run, paper costs"
 for placer in edf fifo met met-w dedicated edf-fast edf-slow llf-fast llf-slow random cedf; do
-  for layouts in none static; do row "$layouts+$placer" -w paper:20x,seed=200000,days=30 --policy "$layouts+$placer"; done
+  for layouts in none static; do row "$layouts+$placer" -w paper:20x,seed=200000,days=30 --policy "$layouts+$placer" --cost paper; done
 done
-row planner -w paper:20x,seed=200000,days=3 --policy planner
+row planner -w paper:20x,seed=200000,days=3 --policy planner --cost paper
 echo "8 GPUs, 20x, 3 days in one run, hardware costs"
 row best -w paper:20x,seed=200000,days=3 --policy best --cost hardware
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Policies made for 8 GPUs at 20x, as they are, where they were not made for: other loads, slack, job mixes, recorded
-# traces. Beside them none+edf, none+cedf and the partition searched on the training days.
+# traces, at the papers' costs. Beside them none+edf, none+cedf and the partition searched on the training days.
 # The last columns: ours over the best of the three, in order; for reference a static partition searched anew (generators:
 # on training days; traces: the best layout on the first quarter). Traces span months: a_eff there. DAYS days each (default 10);
 # traces from SHARED (../shared/data).
@@ -11,15 +11,15 @@ import json, os, subprocess, sys, tempfile
 days, shared = int(sys.argv[1]), sys.argv[2]
 plain = ["none+edf", "none+cedf", "search+cedf"]
 ours = ["meanfield+cedf", "guard(meanfield+cedf)", "planner", "guard(planner)"]
-def run(*args):
-    done = subprocess.run(["smartmig", *args], capture_output=True, text=True)
-    if done.returncode: raise SystemExit(f"smartmig {' '.join(args)}: {done.stderr}")
+def run(verb, *args):
+    done = subprocess.run(["smartmig", verb, "--cost", "paper", *args], capture_output=True, text=True)
+    if done.returncode: raise SystemExit(f"smartmig {verb} {' '.join(args)}: {done.stderr}")
     return json.loads(done.stdout)
 print(f"{'setting':<34}" + "".join(f"{p:>{max(len(p), 9) + 2}}" for p in plain + ours) + "   ours against the best of three")
 def searched(args):  # a partition searched anew for this generator, on training days
     with tempfile.TemporaryDirectory() as folder:
         file = folder + "/found.json"
-        subprocess.run(["smartmig", "search", *args, "--days", "4", "--evaluations", "120", "-o", file], check=True, capture_output=True)
+        subprocess.run(["smartmig", "search", "--cost", "paper", *args, "--days", "4", "--evaluations", "120", "-o", file], check=True, capture_output=True)
         result = run("compare", *args, "--seeds", f"200000-{199999 + days}", "--policies", f"search[{file}]+cedf", "--json")
         return result["policies"][0]["et"]
 def prefix(path):  # the layout that does best for all GPUs on the first quarter of a trace, then the whole trace

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What was made for 8 GPUs, unchanged, at 64, 512 and 4,096: one peak hour, load in proportion, et_sum with a_eff; and
+# What was made for 8 GPUs, unchanged, at 64, 512 and 4,096: one peak hour, load in proportion, the papers' costs, et_sum with a_eff; and
 # what a decision costs there. One table. SEEDS_8 and so on change the number of days.
 set -eu
 micro=$(dirname "$(command -v smartmig)")/bench_micro
@@ -20,7 +20,7 @@ print(f"{'GPUs':>5} {'policy':<15} {'hours':>5} {'jobs/hour':>9} {'et_sum':>8} {
 for m, n in days.items():
     names = [p for p in policies if n > 0 and not (p == "planner" and m > 512)]
     if not names: continue
-    run = subprocess.run(["smartmig", "compare", "--gpus", f"{m}xa100-40gb", "-w", f"paper:{2.5 * m:g}x,hours=10-11",
+    run = subprocess.run(["smartmig", "compare", "--cost", "paper", "--gpus", f"{m}xa100-40gb", "-w", f"paper:{2.5 * m:g}x,hours=10-11",
                           "--seeds", f"200000-{199999 + n}", "--policies", ",".join(names), "--json"],
                          capture_output=True, text=True, check=True).stdout
     result = json.loads(run)

@@ -3,7 +3,7 @@
 set -eu
 program=${1:-build/release/smartmig}
 figure() { sed -n "s/.*\"$2\":\([^,}]*\).*/\1/p" <<<"$1"; }
-run() { "$program" sim --json "$@"; }
+run() { "$program" sim --cost paper --json "$@"; }
 
 echo "CEDF, 8 GPUs, paper costs, one day at 20x (best of 9)"
 best=0 best_plain=0
@@ -43,7 +43,7 @@ echo "  $(figure "$fast" events_per_s) against $(figure "$plain" events_per_s) e
 
 echo "1,000 GPUs, one day at 2,500x"
 log=$(mktemp)
-/usr/bin/env time -f '  %e s wall, %M KiB at most' "$program" sim --json -w paper:2500x,seed=200000 --gpus 1000xa100-40gb --policy static+cedf >"$log" 2>"$log.time" ||
+/usr/bin/env time -f '  %e s wall, %M KiB at most' "$program" sim --cost paper --json -w paper:2500x,seed=200000 --gpus 1000xa100-40gb --policy static+cedf >"$log" 2>"$log.time" ||
   { cat "$log.time"; exit 1; }
 result=$(cat "$log")
 echo "  $(figure "$result" jobs) jobs, $(figure "$result" events) events in $(figure "$result" wall_s) s (loop), $(figure "$result" events_per_s) events/s"

@@ -16,6 +16,7 @@ namespace smartmig::cli {
 
 int run_tune(const Arguments& arguments) {
   RunOptions options;
+  options.cost = "paper";  // under hardware costs the planner has no weights
   DayOptions days{DayOptions::Use::kTuning, 4, {}, {}, {}};
   std::string out, start, workloads = "paper:8x;paper:12x;paper:16x;paper:20x;paper:24x";
   std::int64_t threads = default_threads(), evaluations = 200, seed = 1;
@@ -108,7 +109,7 @@ int run_tune(const Arguments& arguments) {
   if (out.empty())
     fmt::print("add -o FILE to keep them\n");
   else
-    fmt::print("written to {}; use them with: smartmig sim --policy planner --weights {}\n", out, out);
+    fmt::print("written to {}; use them with: smartmig sim --cost paper --policy planner --weights {}\n", out, out);
   return 0;
 }
 

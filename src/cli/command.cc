@@ -20,6 +20,12 @@ Command::Setter into_number(std::string name, Number& target) {
   };
 }
 
+// A number below 0 that no caller gives stands for "as something else says", which the help tells.
+template <typename Number>
+std::string default_of(Number target) {
+  return target < 0 ? "" : fmt::format("{}", target);
+}
+
 }  // namespace
 
 Command::Command(std::string verb, std::string synopsis, std::string summary, std::string example)
@@ -68,7 +74,7 @@ Command& Command::option(std::string name, std::string& target, std::string valu
 }
 
 Command& Command::option(std::string name, double& target, std::string value_name, std::string help) {
-  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false, into_number(name, target));
+  add(name, std::move(value_name), std::move(help), default_of(target), false, into_number(name, target));
   return *this;
 }
 
@@ -78,7 +84,7 @@ Command& Command::option(std::string name, std::optional<double>& target, std::s
 }
 
 Command& Command::option(std::string name, std::int64_t& target, std::string value_name, std::string help) {
-  add(name, std::move(value_name), std::move(help), fmt::format("{}", target), false,
+  add(name, std::move(value_name), std::move(help), default_of(target), false,
       [&target, name](std::string_view value) -> Result<Ok> {
         const auto number = parse_int(value);
         if (!number) return invalid("{} needs a whole number, not '{}'", name, value);
@@ -151,16 +157,13 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
     return Outcome::kHelpShown;
   }
   for (Option& option : options_) {
-    std::string variable = "SMARTMIG_" + option.name.substr(2);
-    for (char& c : variable) c = c == '-' ? '_' : char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-    for (const std::string& name : {option.variable, variable}) {
-      const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
-      if (!value || (!*value && name == option.variable)) continue;
-      if (option.is_flag && name == option.variable && !is_boolean(value))
-        return invalid("{} is true or false, not '{}' (from the environment variable {})", option.name, value, name);
-      if (auto set = option.set(value); !set)
-        return invalid("{} (from the environment variable {})", set.error().what, name);
-    }
+    const std::string& name = option.variable;
+    const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
+    if (!value || !*value) continue;
+    if (option.is_flag && !is_boolean(value))
+      return invalid("{} is true or false, not '{}' (from the environment variable {})", option.name, value, name);
+    if (auto set = option.set(value); !set)
+      return invalid("{} (from the environment variable {})", set.error().what, name);
   }
   std::size_t filled = 0;
   bool options_over = false;

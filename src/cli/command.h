@@ -1,5 +1,6 @@
 // The command line of one verb: declared once, then parsed, documented (--help) and completed from the same table.
-// Values come from the command line, else from the environment (--gpus from SMARTMIG_GPUS), else the default.
+// Values come from the command line, else from the environment where env() names a variable, else the default. No other
+// variable is read: jobs get variables that begin with SMARTMIG_, and a job may call smartmig.
 // Conventions: "--name value" or "--name=value", "--" ends options, exit codes 0 ok, 1 failed, 2 usage.
 #pragma once
 #include <cstdint>
@@ -33,7 +34,8 @@ class Command {
   Command& command_line(std::vector<std::string>& target, bool& dashed);
   // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
   Command& alias(std::string short_name);
-  // Another program's variable for the option or flag declared last, asked before SMARTMIG_*; an empty one is not set.
+  // The variable that the option or flag declared last is read from; an empty one is not set. It must not be one that
+  // jobs get (serve/daemon/job_launch.cc).
   Command& env(std::string variable);
   // Lines after the options of --help: what the values of an option can be.
   Command& notes(std::string text);
@@ -47,6 +49,7 @@ class Command {
   // What a command line is, as text: for the manual page and shell completion.
   struct OptionText {
     std::string name, alias, value_name, help, shown_default;
+    std::string variable;  // empty: none
     bool is_flag = false;
   };
   struct Description {
@@ -60,7 +63,6 @@ class Command {
  private:
   struct Option : OptionText {
     std::vector<std::string> also;
-    std::string variable;  // of another program
     Setter set;
     bool given = false;
   };

@@ -25,7 +25,7 @@ struct RecordedDay {
   std::shared_ptr<const Platform> platform;
   CostModel cost;
   std::vector<Layout> initial;
-  double a = 2e-7;
+  double a = kPaperA;
   std::shared_ptr<const JobTable> measured;  // times as they turned out
   std::shared_ptr<const JobTable> expected;  // the same jobs, times as expected when they came
   std::vector<Time> finish;                  // by job

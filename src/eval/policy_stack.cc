@@ -52,6 +52,7 @@ Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<co
     out.initial = own.initial;
     out.layouts = own.layouts;
     out.training_seeds = own.training_seeds;
+    out.trained_for = own.trained_for;
     out.guard_ = guard.get();
     out.policy = std::move(guard);
   } else {

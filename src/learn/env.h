@@ -41,7 +41,7 @@ struct EnvSetup {
   std::vector<double> weights;         // of the workloads' rewards
   LoadOptions load;
   std::string placer;
-  double a = 2e-7;
+  double a = kPaperA;
   std::vector<Shape> shapes, initial;
   Features features = Features::kPaper;
   bool foresight = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/summary.h"
 
 namespace smartmig {
 
@@ -24,7 +25,7 @@ struct TrainConfig {
   std::string cost = "paper";
   double reshape_s = -1;  // hardware costs: seconds per change of a GPU; below 0: the measured table
   std::string placer = "cedf";
-  double a = 2e-7;
+  double a = kPaperA;
   std::string restart;  // none, table or seconds, as --restart of sim; empty: the workload's own
   double deadline_cut_s = 0;
   std::string initial = "1,1,2,3,3,5,5,10";

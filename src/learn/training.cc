@@ -47,6 +47,8 @@ PolicyFile policy_file_of(const TrainConfig& config, const EnvSetup& setup, cons
   }
   file.note = std::move(note);
   file.config = to_toml(config);
+  file.cost = config.cost;
+  file.placer = config.placer;
   return file;
 }
 

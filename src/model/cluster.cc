@@ -402,7 +402,7 @@ std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gp
     case Refusal::kNotRunning:
       return who + " is not running";
     case Refusal::kNotPreemptible:
-      return who + " cannot be preempted: it has no restart cost";
+      return who + " cannot be preempted: it is not restartable";
     case Refusal::kNoSuchGpu:
       return fmt::format("GPU {} does not exist", index(gpu));
     case Refusal::kNoSuchSlice:

@@ -260,7 +260,7 @@ TEST(Cluster, RefusesWhatIsIllegal) {
   EXPECT_EQ(explain(d.cluster, Refusal::kSliceGoing, JobId(1), GpuId(0), four),
             fmt::format("GPU 0 placement {} is about to be destroyed", index(four)));
   EXPECT_EQ(explain(d.cluster, Refusal::kNotPreemptible, JobId(0), kNoGpu, kNoPlacement),
-            "job 0 cannot be preempted: it has no restart cost");
+            "job 0 cannot be preempted: it is not restartable");
 
   Desk paper("1xa100-40gb", {small}, {"4g@0+1g@4"});
   paper.submit(0, 0);

@@ -67,7 +67,7 @@ std::string JobTable::why_nowhere(const Job& job, int memory, const Platform& pl
         largest->memory_mib);
   for (int k = 1; k <= kMaxComputeSlices; ++k)
     if (job.work_on(k) >= Time{0}) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", k);
-  if (sizes.empty()) return "has a run time for no slice size: give one";
+  if (sizes.empty()) return "has no run time for any slice size: give one";
   return fmt::format("runs on {} compute slices of a {}{}; {} has no such slice", sizes, workload_->reference_gpu,
                      memory >= 0 ? fmt::format(" with {} MiB", memory) : "", platform.spec());
 }

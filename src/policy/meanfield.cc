@@ -199,6 +199,7 @@ Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& pla
   }
   NamedMeanField named;
   SMARTMIG_TRY(named.repartitioner, MeanFieldRepartitioner::make(file, platform, seed, sampling));
+  named.trained_for = file.cost;
   if (file.last_seed > 0)
     for (std::uint64_t s = file.first_seed; s <= file.last_seed; ++s) named.seeds.push_back(s);
   return named;

@@ -80,6 +80,7 @@ class MeanFieldRepartitioner : public Repartitioner {
 struct NamedMeanField {
   std::unique_ptr<MeanFieldRepartitioner> repartitioner;
   std::vector<std::uint64_t> seeds;  // it was trained on
+  std::string trained_for;           // cost model; empty: not known
 };
 Result<NamedMeanField> make_meanfield(std::string_view text, const Platform& platform, std::uint64_t seed,
                                       std::string_view otherwise = "meanfield");

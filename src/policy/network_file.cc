@@ -72,6 +72,19 @@ Result<Controller> controller_of(const std::string& name, const Json& json, std:
   return c;
 }
 
+// What a training's TOML says, `key = "text"`: files of earlier programs have it there alone.
+std::string text_in_config(std::string_view config, std::string_view key) {
+  for (std::string_view line : split(config, '\n')) {
+    if (!line.starts_with(key)) continue;
+    line = trim(line.substr(key.size()));
+    if (!line.starts_with('=')) continue;
+    line = trim(line.substr(1));
+    const auto end = line.find('"', 1);
+    if (line.starts_with('"') && end != line.npos) return std::string(line.substr(1, end - 1));
+  }
+  return {};
+}
+
 }  // namespace
 
 void append_u32(std::string& bytes, std::uint32_t value) {
@@ -187,6 +200,8 @@ std::vector<Section> policy_sections(const PolicyFile& file) {
     append_floats(numbers, c.network.mean());
     append_floats(numbers, c.network.scale());
   }
+  if (!file.cost.empty()) head["cost"] = file.cost;
+  if (!file.placer.empty()) head["placer"] = file.placer;
   head["config"] = file.config;
   return {{"head", json_dump(head, 1)}, {"netw", std::move(numbers)}};
 }
@@ -196,9 +211,9 @@ Result<PolicyFile> policy_from_sections(const std::string& name, const std::vect
   if (!head || !numbers) return invalid("{} holds no policy: the section {} is missing", name, head ? "netw" : "head");
   const std::string part = name + ", its head";
   SMARTMIG_TRY(const Json json, parse_json(part, head->bytes));
-  SMARTMIG_TRY(
-      const JsonObject root,
-      JsonObject::open(json, part, "", {"smartmig_policy", "source", "note", "seeds", "controllers", "config"}));
+  SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, part, "",
+                                                       {"smartmig_policy", "source", "note", "seeds", "controllers",
+                                                        "cost", "placer", "config"}));
   SMARTMIG_TRY(const Json* const list, root.list("controllers"));
   if (list->empty() || list->size() > kMaxControllers)
     return invalid("{}: 1 to {} controllers are expected", name, kMaxControllers);
@@ -228,6 +243,14 @@ Result<PolicyFile> policy_from_sections(const std::string& name, const std::vect
   }
   if (root.has("config")) {
     SMARTMIG_TRY(file.config, root.any_text("config"));
+  }
+  file.cost = text_in_config(file.config, "cost");
+  file.placer = text_in_config(file.config, "placer");
+  if (root.has("cost")) {
+    SMARTMIG_TRY(file.cost, root.text("cost"));
+  }
+  if (root.has("placer")) {
+    SMARTMIG_TRY(file.placer, root.text("placer"));
   }
   return file;
 }

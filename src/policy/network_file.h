@@ -50,6 +50,7 @@ struct PolicyFile {
   std::uint64_t first_seed = 0, last_seed = 0;  // training days; both 0: none
   std::string note;                             // how it was made
   std::string config;                           // of the training, TOML
+  std::string cost, placer;                     // of the training: "paper" or "hardware", "cedf"; empty: not known
 
   const Controller* for_model(const GpuModel& model) const;  // by name, else by family; nullptr: none
 };

@@ -41,6 +41,22 @@ TEST(NetworkFile, WrittenAndReadBackIsTheSame) {
   EXPECT_EQ(back->last_seed, 40u);
 }
 
+TEST(NetworkFile, SaysForWhichCostsAndWithWhichPlacerItWasTrained) {
+  PolicyFile file = small_file();
+  file.cost = "paper";
+  file.placer = "value";
+  const auto read = parse_policy_file("x.policy", to_bytes(file));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->cost, "paper");
+  EXPECT_EQ(read->placer, "value");
+  file.cost = file.placer = "";  // as earlier programs wrote it
+  EXPECT_EQ(parse_policy_file("x.policy", to_bytes(file))->cost, "");
+  file.config = "[env]\ncost_of = \"x\"\ncost = \"hardware\"\nplacer=\"cedf\"\n[train]\nseed = 1\n";
+  const auto old = parse_policy_file("x.policy", to_bytes(file));
+  EXPECT_EQ(old->cost, "hardware");
+  EXPECT_EQ(old->placer, "cedf");
+}
+
 TEST(NetworkFile, EveryDamagedByteAndEveryCutIsRefusedByName) {
   const std::string bytes = to_bytes(small_file());
   for (std::size_t i = 0; i < bytes.size(); i += i < 64 ? 1 : 37) {

@@ -19,12 +19,13 @@
 #include <memory>
 #include <string_view>
 
+#include "model/summary.h"
 #include "policy/plain_placer.h"
 
 namespace smartmig {
 
 struct RuleOptions {
-  double a = 2e-7;         // weight of a watt-minute against a minute of mean tardiness
+  double a = kPaperA;      // weight of a watt-minute against a minute of mean tardiness
   double w = 0;            // a * n: weight of a watt-minute against a minute of one job's tardiness
   std::uint64_t seed = 1;  // of random choices
   int inference_gpus = 0;  // dedicated: GPUs for inference; 0: a quarter, at least one; one is left for training

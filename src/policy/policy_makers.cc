@@ -103,7 +103,7 @@ Result<MadeLayouts> make_meanfield_layouts(const PolicyRequest& request) {
   const char* const shipped = request.cost.free() ? "meanfield" : "meanfield-hardware";
   SMARTMIG_TRY(auto named,
                make_meanfield(request.options.network, request.platform, request.options.rule.seed, shipped));
-  return MadeLayouts{std::move(named.repartitioner), std::move(named.seeds)};
+  return MadeLayouts{std::move(named.repartitioner), std::move(named.seeds), std::move(named.trained_for)};
 }
 
 Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {

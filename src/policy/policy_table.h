@@ -38,6 +38,7 @@ struct PolicyRequest {
 struct MadeLayouts {
   std::unique_ptr<Repartitioner> repartitioner;
   std::vector<std::uint64_t> training_seeds;  // it was searched or trained on
+  std::string trained_for = {};               // cost model of a trained network; empty: none, or not known
 };
 struct MadePolicy {
   std::unique_ptr<Policy> policy;

@@ -56,6 +56,7 @@ Result<NamedPolicy> make_policy(const PolicyName& name, const PolicyOptions& giv
   named.initial = made.repartitioner->initial();
   named.layouts = in_words(platform, named.initial);
   named.training_seeds = std::move(made.training_seeds);
+  named.trained_for = std::move(made.trained_for);
   named.policy = std::make_unique<PairPolicy>(std::move(made.repartitioner), name.placer->make(options, cost));
   return named;
 }

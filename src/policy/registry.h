@@ -16,6 +16,7 @@ struct NamedPolicy {
   std::vector<Shape> initial;                 // one per GPU: the shapes a simulation begins with
   std::string layouts;                        // in words, for reports
   std::vector<std::uint64_t> training_seeds;  // seeds it was searched or trained on
+  std::string trained_for = {};               // cost model of a trained network; empty: none, or not known
 };
 
 // guard(...) is made elsewhere (eval/guard.h): here it is an error.

@@ -79,12 +79,12 @@ bool BelievedFleet::next(const Cluster& cluster, Event& event) {
   while (!expected_.empty() && cluster.state(expected_.top().job).finish > expected_.top().finish)
     expected_.move(expected_.top().job, cluster.state(expected_.top().job).finish);
   const Time overrun = expected_.empty() ? kNever : std::max(cluster.now(), expected_.top().finish + kOverrunGrace);
-  world_.stop_before(overrun);
+  world_.stop_before(std::min(overrun, horizon_));
   if (world_.next(truth_, event)) {
     happens(event);
     return true;
   }
-  if (expected_.empty()) return false;
+  if (expected_.empty() || overrun > horizon_) return false;
   overran_ = expected_.top().job;
   expected_.pop();
   event = Event::overrun(overrun, overran_);

@@ -27,6 +27,7 @@ class BelievedFleet : public Fleet {
   Cluster belief(std::shared_ptr<const Platform> platform) const;
   const Cluster& truth() const { return truth_; }
 
+  void stop_before(Time instant) { horizon_ = instant; }  // as SimFleet's
   bool next(const Cluster& cluster, Event& event) override;
   bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
@@ -45,6 +46,7 @@ class BelievedFleet : public Fleet {
   std::shared_ptr<JobTable> table_;
   TimeEstimator estimator_;
   CompletionHeap expected_;
+  Time horizon_ = kNever;
   JobId overran_ = kNoJob;  // told last: its expected end has moved since
 };
 

@@ -220,7 +220,7 @@ TEST(SimFleet, ExplicitPreemptionPaysTheRestart) {
             (Words{"0 new 0", "0 start 0 0:7g.40gb@0", "4 new 1", "4 stop 0", "4 start 1 0:7g.40gb@0", "5 new 2",
                    "6 end 1", "6 start 0 0:7g.40gb@0", "15 end 0", "15 start 2 0:7g.40gb@0", "16 end 2"}));
   EXPECT_EQ(s.session->refused(), 1u);
-  EXPECT_EQ(s.session->last_refusal(), "job 1 cannot be preempted: it has no restart cost");
+  EXPECT_EQ(s.session->last_refusal(), "job 1 cannot be preempted: it is not restartable");
   EXPECT_NEAR(s.session->cluster().total_joules(), 16 * 248.5, 1e-9);
 }
 

@@ -9,6 +9,8 @@
 namespace smartmig {
 namespace {
 
+constexpr int kMostLooks = 100'000;  // of a policy that always wants to decide again and does nothing
+
 Error stuck(const Cluster& cluster) {
   const JobId id = cluster.first_unfinished();
   const Workload& workload = cluster.jobs().workload();
@@ -40,15 +42,32 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
   Session& session = *held;
 
   const auto begin = std::chrono::steady_clock::now();
-  if (!progress) {
-    run(session, policy);
-  } else {
-    Plan plan;
-    for (std::uint64_t step = 0; session.advance(); plan.clear(), ++step) {
-      policy.decide(session.cluster(), plan);
-      session.act(plan);
-      if (step % 4096 == 0) progress(double(session.cluster().counters().completions) / double(setup.jobs->size()));
+  Plan plan;
+  const auto advance_to = [&](Time horizon) {
+    if (known) known->stop_before(horizon);
+    if (believed) believed->stop_before(horizon);
+    return session.advance();
+  };
+  int looks = 0;  // since something happened
+  // The next event, or the instant at which the policy wants to decide again.
+  const auto advance = [&] {
+    const Time next = looks < kMostLooks && plan.look_again > session.cluster().now() ? plan.look_again : kNever;
+    if (advance_to(next)) {
+      looks = 0;
+      return true;
     }
+    if (next == kNever) return false;
+    if (session.cluster().unfinished() == 0) return advance_to(kNever);
+    session.look_again(next);
+    ++looks;
+    return true;
+  };
+  for (std::uint64_t step = 0; advance(); ++step) {
+    plan.clear();
+    policy.decide(session.cluster(), plan);
+    session.act(plan);
+    if (progress && step % 4096 == 0)
+      progress(double(session.cluster().counters().completions) / double(setup.jobs->size()));
   }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 

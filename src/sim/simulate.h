@@ -14,7 +14,7 @@ struct SimSetup {
   std::shared_ptr<const JobTable> jobs;
   CostModel cost;
   std::vector<Layout> initial;  // one per GPU
-  double a = 2e-7;
+  double a = kPaperA;
   EstimateRule estimates{};  // what the policy is told of run times
 };
 
@@ -26,7 +26,7 @@ struct SimResult {
   std::string last_refusal;
 };
 
-// `progress`, if given, is told now and then what share of the jobs is done. An error if jobs are left that can never
+// A policy that holds a job back (Plan::look_again) decides again at that instant, as in the daemon. `progress`, if given, is told now and then what share of the jobs is done. An error if jobs are left that can never
 // run (names one and says what it needs).
 Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal = nullptr,
                            const std::function<void(double)>& progress = {});

@@ -41,6 +41,30 @@ void first_free(const Cluster& cluster, Plan& plan) {
   }
 }
 
+// Holds every job back for five minutes. Nothing else happens then, but for the other job's end.
+TEST(Simulate, APolicyThatWantsToLookAgainDecidesThen) {
+  const auto platform = fixture::platform("1xa100-40gb");
+  for (const char* estimates : {"exact", "over:1.5"}) {
+    SCOPED_TRACE(estimates);
+    auto setup = setup_of(
+        platform, {fixture::job(0, 100, fixture::linear(2)), fixture::job(60, 200, fixture::linear(2))}, {"7g@0"});
+    setup.estimates = parse_estimates(estimates).value();
+    ScriptedPolicy policy([&](const Cluster& cluster, Plan& plan) {
+      const JobId job = cluster.first_unfinished();
+      if (job == kNoJob || cluster.state(job).phase != JobPhase::kQueued) return;
+      const Time due = cluster.jobs().job(job).submit + min(5);
+      if (cluster.now() < due)
+        plan.look_again = due;
+      else
+        first_free(cluster, plan);
+    });
+    const auto result = simulate(setup, policy);
+    ASSERT_TRUE(result) << result.error().what;
+    EXPECT_EQ(result->final.state(JobId(0)).first_start, min(5));
+    EXPECT_EQ(result->final.state(JobId(1)).first_start, min(65));
+  }
+}
+
 TEST(Simulate, TwoJobsByHand) {
   // 4g+3g. Job 0 (17.5 min on 4g) from 0; job 1 (14 min on 3g) from 10. At 17.5 job 0 ends and job 1, 7.5 of 14 min
   // done, moves to 4g, where it needs 10.5 min in all: 6.5 x 10.5/14 = 4.875 min more. The end is at 22.375.

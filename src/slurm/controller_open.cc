@@ -136,9 +136,10 @@ Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {
   (void)write_durably(options_.state_dir + kSeenNodes, json_dump(seen, 1) + "\n");
   journal_.open(fmt::format("{}/journal-{}.jsonl", options_.state_dir, unix_us(now()) / 1'000'000), std::ios::app);
   if (options_.past) options_.past->cut();
-  session_ = std::make_unique<LiveSession>(clock_, shared, now(), std::size_t(options_.settings.limits.window), layouts,
-                                           LiveRun{options_.version, options_.settings.policy.name, "slurm"},
-                                           options_.past ? options_.past->position() : 0);
+  session_ = std::make_unique<LiveSession>(
+      clock_, shared, now(), std::size_t(options_.settings.limits.window), layouts,
+      LiveRun{options_.version, options_.settings.policy.name, "slurm", mean_weight_of(options_.settings)},
+      options_.past ? options_.past->position() : 0);
   StartGate gate{[](const Plan&) {}, [](const Cluster&, const Start&) { return StartObjection::kNone; }};
   // The bound of the settings is meant for a machine: eight starts a GPU of one with eight. On a large cluster so many
   // happen within seconds, and everybody who waits would be due.

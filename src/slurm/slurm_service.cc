@@ -64,7 +64,7 @@ Result<Json> SlurmService::world(const Caller& caller) {
     out["signed_in"] = caller.known();
     out["operator"] = false;  // nothing can be changed from here
     out["user"] = caller.known() ? user_name(caller.uid) : "";
-    out["past_.figures.started()at"] = unix_seconds(past_.figures.started());
+    out["began_at"] = unix_seconds(past_.figures.started());
     out["journal_run"] = session.journal().run_position();
     out["journal_position"] = session.journal().position();
     out["now_at"] = unix_seconds(c.now());

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "serve/http/api.h"
+#include "serve/http/openapi.h"
 #include "support/slurm_cluster.h"
 
 namespace smartmig {
@@ -105,6 +106,9 @@ TEST(SlurmServiceProcess, ShowsJobsGpusAndFiguresAsTheDaemonDoes) {
   EXPECT_EQ(facts["kind"], "live");
   EXPECT_EQ(facts["gpus"].size(), 4u);
   EXPECT_EQ(facts["operator"], false);
+  const Json described = openapi_document("1.2.3")["components"]["schemas"]["World"]["properties"];
+  for (const auto& [key, value] : facts.items()) EXPECT_TRUE(described.contains(key)) << key;
+  for (const auto& [key, schema] : described.items()) EXPECT_TRUE(facts.contains(key)) << key;
   const Json live = world.json("/v1/jobs/changes");
   ASSERT_EQ(live["jobs"].size(), 5u) << live;
   std::map<std::string, Json> jobs;

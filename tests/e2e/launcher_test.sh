@@ -28,7 +28,7 @@ node_and_npm() {
 }
 fresh() {  # a checkout that was never built, on a machine without nodejs
   rm -rf "$root" "$bin" "$scratch/no-network"
-  mkdir -p "$root" "$bin" "$root"/{src,research,supervisor,nvml-sim,data,cmake,web/plain,web/src}
+  mkdir -p "$root" "$bin" "$root"/{src,research,supervisor,preload,nvml-sim,data,cmake,web/plain,web/src}
   cp smartmig packages.txt CMakeLists.txt CMakePresets.json "$root/" && cp cmake/build.sh "$root/cmake/" || exit 1
   cp web/package.json web/package-lock.json web/.npmrc "$root/web/" && touch "$root/web/src/main.ts" "$root/web/plain/draw.js" || exit 1
   local tool
@@ -79,6 +79,11 @@ launch queue
 check "a changed study is of no interest to the program" never 'cmake'
 launch explain planner
 check "but to smartmig-research" called 'cmake --build'
+touch "$root/preload/x.c"
+launch queue
+check "a changed preload library is built" called 'cmake --build .*--target .*smartmig_preload'
+launch queue
+check "once" never cmake
 touch "$root/web/src/main.ts"
 launch view run1
 check "a changed source builds the page anew" called 'cmake --build'

@@ -94,9 +94,9 @@ expect_json 'len(value["jobs"]) >= 3 and all(j["state"] == "done" and j["energy"
   ./smartmig queue --all --json
 
 # ---- every verb; jobs that are due at once, so that no policy lets them wait
-export SMARTMIG_ESTIMATE=2s SMARTMIG_DEADLINE=10s
+due=(--estimate 2s --deadline 10s)
 curl_() { curl -sS --max-time 20 --unix-socket "$work/socket" "$@"; }
-id_of() { ./smartmig submit --parsable "$@"; }
+id_of() { ./smartmig submit --parsable "${due[@]}" "$@"; }
 
 cat >job.sh <<'SCRIPT'
 #!/bin/bash
@@ -104,13 +104,13 @@ cat >job.sh <<'SCRIPT'
 #SMARTMIG --mem 4G --estimate 1s
 echo "script $1 in $PWD on $CUDA_VISIBLE_DEVICES as $SLURM_JOB_ID"
 SCRIPT
-expect 0 'headed: queued' ./smartmig submit job.sh argument
+expect 0 'headed: queued' ./smartmig submit "${due[@]}" job.sh argument
 grep -q 'partition' <<<"$said" || fail "no word about the ignored --partition: $said"
 headed=$(grep -oE 'job [0-9]+' <<<"$said" | cut -d' ' -f2)
 expect 0 'headed: done' ./smartmig wait "$headed"
 expect 0 "^script argument in $work on MIG-.* as $headed" ./smartmig log "$headed"
 
-said=$(printf '# a list\necho one\n\necho two\n' | ./smartmig submit --parsable -) || fail "a list: $said"
+said=$(printf '# a list\necho one\n\necho two\n' | ./smartmig submit "${due[@]}" --parsable -) || fail "a list: $said"
 read -r -d '' first second <<<"$said"
 expect 0 'done' ./smartmig wait "$first" "$second"
 expect 0 '^two' ./smartmig log "$second"
@@ -128,10 +128,10 @@ expect 1 'exit 3' ./smartmig wait "$before"
 expect 1 'cancelled' ./smartmig wait "$after"
 expect 0 'done' ./smartmig wait "$other"
 
-expect 7 'out' ./smartmig run -- sh -c 'echo out; exit 7'
-expect 137 '' ./smartmig run -- sh -c 'kill -9 $$'
-expect 0 '^following$' ./smartmig run -- sh -c 'sleep 0.3; echo following'
-expect 143 'time limit' ./smartmig run --time 1s -- sleep 30
+expect 7 'out' ./smartmig run "${due[@]}" -- sh -c 'echo out; exit 7'
+expect 137 '' ./smartmig run "${due[@]}" -- sh -c 'kill -9 $$'
+expect 0 '^following$' ./smartmig run "${due[@]}" -- sh -c 'sleep 0.3; echo following'
+expect 143 'time limit' ./smartmig run "${due[@]}" --time 1s -- sleep 30
 
 long=$(id_of --name long --requeue -- sh -c 'echo begun; trap "echo told; exit 0" TERM; for i in 1 2 3 4 5 6 7 8 9; do sleep 2; done')
 until_true sh -c "./smartmig queue --only running --ids | grep -qx $long"
@@ -160,7 +160,7 @@ expect 0 'starts work again' ./smartmig resume
 expect 0 'done' ./smartmig wait "$held"
 
 # orders about jobs, through a kill of the daemon
-export -n SMARTMIG_DEADLINE
+due=(--estimate 2s)
 kept=$(id_of --hold --name kept -- true)
 later=$(id_of --begin 1h --name later -- true)
 still=$(id_of --name still --deadline 10s -- sh -c 'for i in 1 2 3 4; do echo $i; sleep 0.3; done')
@@ -209,10 +209,10 @@ swept=$(id_of --deadline 10s slurm.sh)
 expect 0 'done' ./smartmig wait $swept
 expect 0 "^$work 1 3 2 6 swept" ./smartmig log "${swept%%$'\n'*}"
 [ "$(cat "there/${swept%%$'\n'*}_2.err")" = "to 2" ] || fail "--error: $(ls there)"
-expect 0 'wrapped' ./smartmig run --deadline 10s --wrap 'echo wrap""ped'
+expect 0 'wrapped' ./smartmig run "${due[@]}" --deadline 10s --wrap 'echo wrap""ped'
 printf '#!/bin/sh\n#SBATCH --nodes=2\ntrue\n' >two.sh
-expect 2 'nodes=2 cannot be had' ./smartmig submit two.sh
-export SMARTMIG_DEADLINE=10s
+expect 2 'nodes=2 cannot be had' ./smartmig submit "${due[@]}" two.sh
+due=(--estimate 2s --deadline 10s)
 
 kill -HUP "$(daemon_pid)"
 until_true grep -q 'configuration read again' serve.log
@@ -221,7 +221,7 @@ waiting=$(id_of --name waits --min-slices 7 --dependency "afterany:$(id_of -- sl
 expect 0 '.' ./smartmig why "$waiting"
 expect 0 '.' ./smartmig eta "$waiting"
 expect 0 'J|kJ|MJ|kWh' ./smartmig whatif --add-gpus 1xa100-40gb
-expect 0 '.' ./smartmig whatif -- sleep 60
+expect 0 '.' ./smartmig whatif "${due[@]}" -- sleep 60
 expect 0 'done' ./smartmig wait "$waiting"
 
 # --json of all
@@ -229,8 +229,8 @@ one=$(id_of -- sleep 5)
 expect_json "value['code'] and value['sentence']" ./smartmig why "$one" --json
 expect_json "'finish_at' in value" ./smartmig eta "$one" --json
 expect_json "'now' in value and 'then' in value" ./smartmig whatif --add-gpus 1xa100-40gb --json
-expect_json "value['ids'] and value['jobs'][0]['state']" ./smartmig submit --json -- true
-expect_json "value['state'] == 'done'" ./smartmig run --json -- true
+expect_json "value['ids'] and value['jobs'][0]['state']" ./smartmig submit "${due[@]}" --json -- true
+expect_json "value['state'] == 'done'" ./smartmig run "${due[@]}" --json -- true
 expect_json "len(value['jobs']) >= 1" ./smartmig queue --all --json
 expect_json "len(value['gpus']) == 8" ./smartmig top --once --json
 expect_json "value" ./smartmig wait "$one" --json
@@ -279,7 +279,7 @@ expect 0 'is restored' ./smartmig restore copy.db --state "$work/state"
 until_true ./smartmig queue
 expect 0 '' ./smartmig queue "$known"
 expect 0 'done' ./smartmig queue "$gone"  # its supervisor's record is newer than the copy
-expect 0 'done' ./smartmig run -- true
+expect 0 'done' ./smartmig run "${due[@]}" -- true
 
 # this program
 for shell in bash zsh fish; do expect 0 'submit' ./smartmig completion "$shell"; done

@@ -9,6 +9,7 @@ namespace smartmig::cli {
 void GpuOptions::declare(Command& cmd, bool changes) {
   cmd.option("--emulate", emulate, "GPUS", "an emulated machine instead of this one, such as 8xa100-40gb")
       .option("--state", state, "DIR", "where ledgers, intents and an emulated machine are kept")
+      .env("SMARTMIG_STATE")
       .option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)")
       .option("--nvml", nvml, "FILE", "the NVML library, else libnvidia-ml.so.1")
       .option("--like", like, "MODEL", "mps: the catalogue model whose profiles stand for shares of this GPU")

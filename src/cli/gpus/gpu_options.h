@@ -1,6 +1,6 @@
 // What the verbs that look at GPUs share: the options that say which machine (machine.h), where its state lies and which
-// configuration is meant, and the changes that follow. Environment: SMARTMIG_* for every option, and mig-parted's own
-// variables for the options that it has too (docs/gpu-control.md).
+// configuration is meant, and the changes that follow. Environment: SMARTMIG_STATE, and mig-parted's own variables for
+// the options that it has too (docs/gpu-control.md).
 #pragma once
 #include <string>
 #include <vector>

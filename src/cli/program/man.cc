@@ -48,8 +48,7 @@ std::string manual_page(const std::vector<VerbText>& verbs, const std::string& v
       ".TH SMARTMIG 1 \"\" \"smartmig {}\" \"User Commands\"\n.SH NAME\nsmartmig \\- carve MIG GPUs into slices, place "
       "jobs "
       "on them, and know how much energy and lateness it costs\n.SH SYNOPSIS\n.B smartmig\n.I VERB\n[options]\n"
-      ".SH DESCRIPTION\nEvery option can also be given as a variable of the environment: \\fB\\-\\-gpus\\fR as "
-      "\\fBSMARTMIG_GPUS\\fR. The command line goes first.\n",
+      ".SH DESCRIPTION\nOptions are read from the command line, and from the variables below ENVIRONMENT.\n",
       roff(version));
   std::string group;
   for (const VerbText& verb : verbs) {
@@ -63,8 +62,8 @@ std::string manual_page(const std::vector<VerbText>& verbs, const std::string& v
       ".SH EXIT STATUS\n0: done; 1: the work failed; 2: the call was wrong. \\fBsmartmig run\\fR ends with the job's "
       "own "
       "code.\n.SH ENVIRONMENT\n.TP\n.B SMARTMIG_SOCKET\nthe daemon's socket\n.TP\n.B SMARTMIG_SERVER, "
-      "SMARTMIG_TOKEN\na "
-      "daemon elsewhere\n.TP\n.B SMARTMIG_STATE\nstate directory of the daemon\n.TP\n.B NO_COLOR\nno colours\n";
+      "SMARTMIG_TOKEN, SMARTMIG_CACERT\na daemon elsewhere, its token, and who signed its certificate\n.TP\n.B "
+      "SMARTMIG_STATE\nstate directory of the daemon\n.TP\n.B NO_COLOR\nno colours\n";
   return out;
 }
 

@@ -182,7 +182,8 @@ int run_restore(const Arguments& arguments) {
               "kept beside it "
               "as\nqueue.db.replaced.",
               "smartmig restore /var/backups/smartmig.db --state /var/lib/smartmig");
-  cmd.option("--state", state, "DIR", "the daemon's state directory; else the user's own (docs/serve-config.md)");
+  cmd.option("--state", state, "DIR", "the daemon's state directory; else the user's own (docs/serve-config.md)")
+      .env("SMARTMIG_STATE");
   cmd.flag("--json", json, "print JSON");
   cmd.positional(file);
   const auto parsed = cmd.parse(arguments);

@@ -124,6 +124,51 @@ TEST_F(Verbs, SubmitSendsTheCommandWithItsDirectoryAndEnvironment) {
   EXPECT_EQ(daemon_.bodies["POST /v1/jobs"].at(1)["command"], Json({"sleep", "1"}));
 }
 
+TEST_F(Verbs, WhatAJobHasInItsEnvironmentIsNoOptionOfWhatItSubmits) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
+  ::setenv("SMARTMIG_HOLD", "1", 1);
+  ::setenv("SMARTMIG_DEADLINE", "2h", 1);
+  const auto done = call(run_submit, {"--", "true"});
+  ::unsetenv("SMARTMIG_HOLD");
+  ::unsetenv("SMARTMIG_DEADLINE");
+  EXPECT_EQ(done.code, 0) << done.err;
+  const Json body = daemon_.bodies["POST /v1/jobs"].at(0);
+  EXPECT_FALSE(body.value("hold", false));
+  EXPECT_FALSE(body.contains("deadline_s"));
+}
+
+TEST_F(Verbs, OptionsAreReadFromTheDocumentedVariablesAlone) {
+  for (const VerbText& verb : describe_verbs_and_aliases())
+    for (const Command::OptionText& option : verb.command.options)
+      EXPECT_TRUE(option.variable.empty() || option.variable == "SMARTMIG_SOCKET" ||
+                  option.variable == "SMARTMIG_STATE" || option.variable.starts_with("MIG_PARTED_"))
+          << verb.name << " " << option.name << " reads " << option.variable << ": name it in docs/queue.md";
+}
+
+TEST_F(Verbs, SubmitRefusesWhatIsNotUtf8) {
+  const auto argument = call(run_submit, {"--", "cat", "caf\xe9"});
+  EXPECT_EQ(argument.code, 2);
+  EXPECT_TRUE(contains(argument.err, "argument 2 of the command: 'caf\\xE9' is not UTF-8")) << argument.err;
+  EXPECT_EQ(call(run_submit, {"--name", "caf\xe9", "--", "true"}).code, 2);
+  const auto wrapped = call(run_submit, {"--wrap", "cat caf\xe9"});
+  EXPECT_EQ(wrapped.code, 2);
+  EXPECT_TRUE(contains(wrapped.err, "--wrap")) << wrapped.err;
+  TempDir dir;
+  write_file(dir.path() + "/job.sh", "#!/bin/sh\ntrue\ncat caf\xe9\n").value();
+  const auto script = call(run_submit, {dir.path() + "/job.sh", "x"});
+  EXPECT_EQ(script.code, 2);
+  EXPECT_TRUE(contains(script.err, "job.sh:3: 'cat caf\\xE9' is not UTF-8")) << script.err;
+  const std::string odd = dir.path() + "/caf\xe9", before = std::filesystem::current_path().string();
+  std::filesystem::create_directory(odd);
+  std::filesystem::current_path(odd);
+  const auto here = call(run_submit, {"--", "true"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(here.code, 2);
+  EXPECT_TRUE(contains(here.err, "the present directory")) << here.err;
+  EXPECT_TRUE(contains(here.err, "caf\\xE9")) << here.err;
+  EXPECT_EQ(daemon_.bodies.count("POST /v1/jobs"), 0u);
+}
+
 TEST_F(Verbs, NoControlCharacterOfAJobReachesTheTerminal) {
   const std::string evil =
       "\x1b]0;owned\x07\x1b[2J\xc2\x9b"
@@ -183,14 +228,11 @@ TEST_F(Verbs, OrdersNameTheirJobsInOneRequest) {
 
 TEST_F(Verbs, AnUpdateSendsWhatTheCommandLineSays) {
   daemon_.say("POST /v1/jobs/update", {{"jobs", {job(12, "queued")}}, {"refused", Json::array()}});
-  ::setenv("SMARTMIG_DEADLINE", "2h", 1);
   const auto done = call(run_update, {"12", "--mem", "20G", "--time", "0", "--priority", "-2"});
   const auto nothing = call(run_update, {"12"});
-  ::unsetenv("SMARTMIG_DEADLINE");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(daemon_.bodies["POST /v1/jobs/update"].at(0),
-            Json({{"ids", {12}}, {"set", {{"mem_mib", 20480}, {"time_limit_s", nullptr}, {"priority", -2}}}}))
-      << "the environment is for submit";
+            Json({{"ids", {12}}, {"set", {{"mem_mib", 20480}, {"time_limit_s", nullptr}, {"priority", -2}}}}));
   EXPECT_EQ(nothing.code, 2);
   EXPECT_EQ(call(run_update, {"12", "--deadline", "none", "--begin", "now"}).code, 0);
   EXPECT_EQ(daemon_.bodies["POST /v1/jobs/update"].at(1)["set"], Json({{"deadline_at", nullptr}, {"begin_s", 0.0}}));

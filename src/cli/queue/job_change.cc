@@ -37,10 +37,10 @@ Result<Json> JobsMeant::body(const Command& cmd, const char* verb) const {
 }
 
 std::string changed_words(const Json& job) {
-  const std::string reason = text_at(job, "reason");
-  return fmt::format("job {} {}: {}{}", id_at(job, "id"), job_title(job),
-                     yes_at(job, "suspended") ? "suspended" : text_at(job, "state", "?"),
-                     reason.empty() ? "" : ", " + reason);
+  const std::string reason = text_at(job, "reason"),
+                    state = yes_at(job, "suspended") ? "suspended" : text_at(job, "state", "?");
+  if (reason.starts_with(state)) return fmt::format("job {} {}: {}", id_at(job, "id"), job_title(job), reason);
+  return fmt::format("job {} {}: {}{}", id_at(job, "id"), job_title(job), state, reason.empty() ? "" : ", " + reason);
 }
 
 int change_jobs(const DaemonOptions& options, const char* verb, const Json& body) {

@@ -13,7 +13,7 @@ struct JobsMeant {
   std::string user, name, state;
 
   void declare(Command& cmd);
-  // After parsing; what the environment says counts for nothing here. kInvalid: none is named.
+  // After parsing. kInvalid: none is named.
   Result<Json> body(const Command& cmd, const char* verb) const;
 };
 

@@ -37,7 +37,6 @@ class Changes {
     add(cmd, "--estimate", "TIME[@Ng]", "expected run time on the whole GPU, or on N compute slices");
     add(cmd, "--begin", "WHEN", "starts no earlier: 2h from now, 16:00; now: as soon as it can");
   }
-  // What the command line says; what the environment has for submit is no change.
   Json given(const Command& cmd) const {
     Json out = Json::object();
     for (const auto& [option, keys] : set_)

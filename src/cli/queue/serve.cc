@@ -94,10 +94,10 @@ int run_serve(const Arguments& arguments) {
   command.flag("--gen-config", gen_config, "print the effective configuration and stop");
   command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 8xa100-40gb");
   command.option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)");
-  command.option("--socket", socket, "PATH", "where to listen");
+  command.option("--socket", socket, "PATH", "where to listen").env("SMARTMIG_SOCKET");
   command.flag("--http", http, "the page in a browser, too: http://127.0.0.1:7480/, to read; a token signs in");
   command.option("--http-port", http_port, "PORT", "--http at another port of 127.0.0.1; 0: any free one");
-  command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept");
+  command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept").env("SMARTMIG_STATE");
   command.option("--policy", policy, "POLICY", "who decides, listed below");
   declare_policy_parameters(command, parameters);
   command.option("--shadow", shadow, "NAME", "another policy, to be told what it would have done and cost");

@@ -28,9 +28,27 @@ Result<std::string> present_directory() {
   return here.string();
 }
 
+// What goes to the daemon as JSON: `what` names it in the refusal.
+Result<Ok> must_be_utf8(const std::string& what, std::string_view text) {
+  const std::string shown = valid_utf8(text);
+  if (shown == text) return Ok{};
+  return invalid(
+      "{} '{}' is not UTF-8, which is all that smartmig takes: rename the file, or convert the text with iconv", what,
+      cut(shown, 200));
+}
+
+Result<Ok> must_be_utf8_lines(const std::string& name, std::string_view text) {
+  if (valid_utf8(text) == text) return Ok{};
+  const auto lines = split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    SMARTMIG_RETURN_IF_ERROR(must_be_utf8(fmt::format("{}:{}:", name, i + 1), lines[i]));
+  return Ok{};
+}
+
 Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTime now) {
   Draft draft;
   SMARTMIG_TRY(draft.spec.directory, present_directory());
+  SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the present directory", draft.spec.directory));
   draft.spec.submit_directory = draft.spec.directory;
   draft.notes = header.warnings;
   SMARTMIG_RETURN_IF_ERROR(apply(draft, header.sbatch, Dialect::kSbatch, now));
@@ -68,6 +86,7 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
   for (std::string line; std::getline(input, line);) {
     const std::string_view command = trim(line);
     if (command.empty() || command.starts_with('#')) continue;
+    SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the command", command));
     if (out.jobs.size() == kMaxCommands) return invalid("standard input holds more than {} commands", kMaxCommands);
     draft.spec.command = {"sh", "-c", std::string(command)};
     if (!named) {
@@ -99,6 +118,8 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
     if (words.rest.size() > 1) return invalid("'{}' after - is not expected", words.rest[1]);
     return list_of_commands(words, input, now);
   }
+  for (std::size_t i = 0; i < words.rest.size(); ++i)
+    SMARTMIG_RETURN_IF_ERROR(must_be_utf8(fmt::format("argument {} of the command:", i + 1), words.rest[i]));
   ScriptHeader header;
   std::string script;
   bool is_script = false;
@@ -106,6 +127,7 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
     SMARTMIG_TRY(is_script, names_script(words.rest[0]));
     if (is_script) {
       SMARTMIG_TRY(script, read_file(words.rest[0]));
+      SMARTMIG_RETURN_IF_ERROR(must_be_utf8_lines(words.rest[0], script));
       SMARTMIG_TRY(header, read_script_header(words.rest[0], script));
       if (header.interpreter.empty()) return invalid("{}: the #! line names no program", words.rest[0]);
     }

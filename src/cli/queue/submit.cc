@@ -28,10 +28,8 @@ const char* kHow =
     "#SBATCH\n"
     "lines with the same options. With - a list of commands is read from standard input, one a line, each run by sh "
     "-c.\n"
-    "The present directory and environment go with the job. Precedence: command line, SMARTMIG_* variables, "
-    "#SMARTMIG,\n"
-    "#SBATCH. In an #SBATCH line --mem is host memory, as Slurm has it; --mem-per-gpu is GPU memory. See "
-    "docs/queue.md.";
+    "The present directory and environment go with the job. Precedence: command line, #SMARTMIG, #SBATCH. In an #SBATCH\n"
+    "line --mem is host memory, as Slurm has it; --mem-per-gpu is GPU memory. See docs/queue.md.";
 
 void say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", printable(note));

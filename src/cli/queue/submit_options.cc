@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/queue/submit_values.h"
 #include "cli/time_words.h"
@@ -103,7 +104,7 @@ std::span<const SubmitOption> submit_options() {
        "",
        {},
        "NAME",
-       "runs at most so many at once as smartmig group says for it",
+       "obeys the concurrency limit of this group (smartmig group)",
        SMARTMIG_SET(draft.spec.group = std::string(value))},
       {"--reservation",
        "",
@@ -277,6 +278,8 @@ Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect di
     const auto control = [](char c) { return static_cast<unsigned char>(c) < 32; };
     if (std::any_of(one.value.begin(), one.value.end(), control))
       return invalid("{}: the value holds a control character", one.option->name);
+    if (const std::string shown = valid_utf8(one.value); shown != one.value)
+      return invalid("{}: '{}' is not UTF-8, which is all that smartmig takes", one.option->name, shown);
     if (auto done = one.option->apply(draft, one.value, dialect, now); !done)
       return Error{done.error().code, fmt::format("{}: {}", one.option->name, done.error().what)};
   }

@@ -163,7 +163,7 @@ Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime) {
 Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const auto at = value.find('@');
   SMARTMIG_TRY(draft.spec.estimate, read_duration(value.substr(0, at), kMinute));
-  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is no time at all", value);
+  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is not above zero", value);
   draft.spec.estimate_slices = 0;
   if (at == value.npos) return Ok{};
   std::string_view slices = value.substr(at + 1);

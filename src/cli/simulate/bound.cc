@@ -111,6 +111,13 @@ Result<Ok> check(const Command& command, const BoundOptions& options) {
   return Ok{};
 }
 
+// Then the schedules of hardware costs are those of free preemption, for all that a bound knows.
+bool all_stop_for_nothing(const JobTable& jobs) {
+  for (std::size_t j = 0; j < jobs.size(); ++j)
+    if (jobs.job(JobId(j)).restart != Time{0}) return false;
+  return true;
+}
+
 Result<Ok> prove(const BoundOptions& options, Objective objective, const Setting& setting) {
   const Platform& platform = *setting.platform;
   SMARTMIG_TRY(const JobTable jobs, load_jobs(options, platform));
@@ -134,6 +141,8 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Setting
              certificate.jobs, platform.spec(), unit_of(objective), certificate.bound);
   if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", a, certificate.bound / (1 + a));
   if (objective == Objective::kEnergy) fmt::print(" ({:.6g} kWh)", kilowatt_hours(certificate.bound * 60));
+  if (certificate.world == BoundWorld::kHardware && all_stop_for_nothing(jobs))
+    fmt::print("\nevery job resumes at no cost: this is the bound for free preemption");
   fmt::print("\n{} windows, {:.1f} s\n", certificate.prices.windows.count(), seconds);
   if (!options.out.empty())
     fmt::print("certificate in {}: smartmig bound --check {} -w {}\n", options.out, options.out, options.workload);

@@ -9,7 +9,7 @@
 namespace smartmig::cli {
 
 int run_decide(const Arguments& arguments) {
-  std::string policy = "static+cedf", file = "-", cost_name = "paper";
+  std::string policy = "static+cedf", file = "-", cost_name = "hardware";
   PolicyOptions options;
   std::optional<double> a;
   std::int64_t seed = 1;

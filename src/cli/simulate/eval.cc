@@ -1,20 +1,23 @@
 // One policy against every baseline that a fair table needs: a thin front of compare.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/policy_flags.h"
 #include "cli/verbs.h"
-#include "learn/train_config.h"
 #include "policy/network_file.h"
 
 namespace smartmig::cli {
 namespace {
 
-// A network is used with the placer that it was trained with.
-std::string with_its_placer(const std::string& path) {
-  std::string placer = "cedf";
-  if (const auto file = load_policy_file(path); file && !file->config.empty())
-    if (const auto config = parse_train_config(path, file->config)) placer = config->placer;
-  return "meanfield[" + path + "]+" + placer;
+// A network is used with the placer and, where the command line names none, with the costs that it was trained with.
+std::string with_its_placer(const std::string& path, Arguments& compare) {
+  const auto file = load_policy_file(path);
+  const auto names_cost = [](const std::string& word) { return word == "--cost" || word.starts_with("--cost="); };
+  if (file && !file->cost.empty() && std::none_of(compare.begin(), compare.end(), names_cost))
+    compare.insert(compare.end(), {"--cost", file->cost});
+  return fmt::format("meanfield[{}]+{}", path, file && !file->placer.empty() ? file->placer : "cedf");
 }
 
 }  // namespace
@@ -25,7 +28,8 @@ int run_eval(const Arguments& arguments) {
         "eval", "POLICY|FILE|RUN_DIR [options of compare]",
         "Scores a policy on report days against none+edf, none+cedf, the paper's static layouts, the searched "
         "static and the searched\ntwice-daily partition. FILE is a trained network, RUN_DIR what smartmig train "
-        "wrote (its best policy). --bound adds the\nproven gap; smartmig compare --help lists the options.",
+        "wrote (its best policy); a network is judged\nat the costs it was trained with. --bound adds the proven gap; "
+        "smartmig compare --help lists the options.",
         "smartmig eval planner --days 30 --bound");
     list_policies(cmd);
     if (const auto shown = cmd.parse({"--help"}); !shown) return usage_error(shown.error());
@@ -34,9 +38,9 @@ int run_eval(const Arguments& arguments) {
   std::string policy = arguments[0];
   std::error_code ignored;
   if (std::filesystem::is_directory(policy, ignored)) policy += "/best.policy";
-  if (std::filesystem::exists(policy, ignored)) policy = with_its_placer(policy);
-  Arguments compare = {"--policies", "static+cedf,none+edf,none+cedf,search+cedf,twice+cedf," + policy};
-  compare.insert(compare.end(), arguments.begin() + 1, arguments.end());
+  Arguments compare(arguments.begin() + 1, arguments.end());
+  if (std::filesystem::exists(policy, ignored)) policy = with_its_placer(policy, compare);
+  compare.insert(compare.begin(), {"--policies", "static+cedf,none+edf,none+cedf,search+cedf,twice+cedf," + policy});
   return run_compare(compare);
 }
 

@@ -14,7 +14,7 @@ struct RunOptions : LoadFlags {
   std::string gpus = "8xa100-40gb";
   std::string power = "auto";
   PolicyOptions parameters;  // --layouts, --weights, --network
-  std::string cost = "paper";
+  std::string cost = "hardware";
   std::string reshape_s;
   std::optional<double> a;  // none: 2e-7 x 8 / (GPUs x days)
   std::int64_t policy_seed = 1;

@@ -80,7 +80,8 @@ int run_search(const Arguments& arguments) {
   if (out.empty())
     fmt::print("add -o FILE to keep it\n");
   else
-    fmt::print("written to {}; use it with: smartmig sim --policy search+{} --layouts {}\n", out, search.placer, out);
+    fmt::print("written to {}; use it with: smartmig sim {}--policy search+{} --layouts {}\n", out,
+               setting->cost.free() ? "--cost paper " : "", search.placer, out);
   return 0;
 }
 

@@ -165,10 +165,11 @@ class Run {
                          double(config.num_envs * config.num_steps);  // of this session
     const double agents = last_.env_steps > 0 ? double(last_.agent_steps) / double(last_.env_steps) : 0;
     if (arguments_.json) {
+      const Json baseline_et = baseline_et_ > 0 ? Json(baseline_et_) : Json();
       const nlohmann::ordered_json out = {
           {"directory", directory_},      {"updates", last_.update},          {"jobs", last_.jobs},
           {"env_steps", last_.env_steps}, {"agent_steps", last_.agent_steps}, {"best_validation_et", trainer_->best_et},
-          {"baseline", config.baseline},  {"baseline_et", baseline_et_},      {"total_s", total},
+          {"baseline", config.baseline},  {"baseline_et", baseline_et},       {"total_s", total},
           {"imitation_s", imitate_s_},    {"simulation_s", simulation_s_},    {"inference_s", inference_s_},
           {"update_s", update_s_},        {"evaluation_s", eval_s_}};
       fmt::print("{}\n", json_dump(out, 1));
@@ -180,12 +181,16 @@ class Run {
     fmt::print(
         "time: simulation {:.0f} %, inference {:.0f} %, update {:.0f} %, evaluation {:.0f} %, imitation {:.0f} %\n",
         simulation_s_ * share, inference_s_ * share, update_s_ * share, eval_s_ * share, imitate_s_ * share);
-    if (trainer_->best_et >= 0)
+    if (trainer_->best_et >= 0) {
+      const std::string against =  // not known where this session judged nothing: a finished run that is resumed
+          baseline_et_ > 0
+              ? fmt::format(", {:+.1f} % against {}", 100 * (trainer_->best_et / baseline_et_ - 1), config.baseline)
+              : "";
       fmt::print(
-          "best policy: {}/best.policy, validation ET {:.4f} min, {:+.1f} % against {}; use it with: smartmig sim "
+          "best policy: {}/best.policy, validation ET {:.4f} min{}; use it with: smartmig sim --cost {} "
           "--policy 'meanfield+{}' --network {}/best.policy\n",
-          directory_, trainer_->best_et, 100 * (trainer_->best_et / baseline_et_ - 1), config.baseline, config.placer,
-          directory_);
+          directory_, trainer_->best_et, against, config.cost, config.placer, directory_);
+    }
     return Ok{};
   }
 

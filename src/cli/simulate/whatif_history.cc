@@ -62,7 +62,6 @@ Arguments with_live(Arguments arguments) {
 
 int run_whatif_history(const Arguments& given) {
   RunOptions options;
-  options.cost = "hardware";
   options.gpus.clear();
   std::string source, since = "30d", policies = "none+fifo,search+fifo,best", page_file;
   std::optional<double> target;

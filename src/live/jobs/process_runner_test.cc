@@ -150,7 +150,7 @@ TEST_F(ProcessRunnerTest, WhatCannotRunIsNamed) {
   launch.spec.command = {"no-such-program-here"};
   AttemptExit exit = run(launch);
   EXPECT_TRUE(exit.never_started);
-  EXPECT_EQ(exit.words, "no program no-such-program-here that it may run lies in its PATH");
+  EXPECT_EQ(exit.words, "the program no-such-program-here is not in its PATH, or may not be run");
   launch = shell(2, "true");
   launch.spec.directory = "/no/such/place";
   exit = run(launch);

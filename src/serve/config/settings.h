@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "model/prices.h"
+#include "model/summary.h"
 #include "serve/config/price_curve.h"
 
 namespace smartmig {
 
-// Without prices: the papers' a = 2e-7 at their 20x load on 8 GPUs, 4,145 jobs a day.
-inline constexpr double kPaperWeight = 2e-7 * 4145;
+// Without prices: the papers' weight at their 20x load on 8 GPUs, kPaperJobs a day.
+inline constexpr double kPaperJobs = 4145;
+inline constexpr double kPaperWeight = kPaperA * kPaperJobs;
 
 constexpr Time days(std::int64_t n) { return std::chrono::hours(24 * n); }
 
@@ -150,5 +152,7 @@ inline double weight_of(const Settings& settings) {
   const auto prices = settings.priced();
   return prices && prices->weight() > 0 ? prices->weight() : kPaperWeight;
 }
+// The same against a minute of mean tardiness, at the papers' number of jobs a day: what a journal's ET is weighed by.
+inline double mean_weight_of(const Settings& settings) { return weight_of(settings) / kPaperJobs; }
 
 }  // namespace smartmig

@@ -179,7 +179,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
            c.policy.guard),
       duration(
           "gather",
-          "best: a burst of jobs without deadlines is placed once so long nothing more came, if it fills the fleet",
+          "best: waits this long after the last arrival before placing a burst without deadlines that fills the fleet",
           c.policy.gather, zero, 60 * second),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
                  c.places.mapping_dir),

@@ -91,6 +91,12 @@ ConfigValue config_value(const toml::node& node, const AsciiText& source) {
   return out;
 }
 
+constexpr std::pair<std::string_view, std::string_view> kRemoved[] = {
+    {"seed", "the random choices of a policy always begin with seed 1"},
+    {"prelaunch.mem", "prelaunched jobs may have a quarter of host.mem"},
+    {"prelaunch.cpus", "prelaunched jobs may have a quarter of host.cpus"},
+};
+
 class Reading {
  public:
   Reading(const std::string& name, const AsciiText& source, Settings& settings)
@@ -134,6 +140,8 @@ class Reading {
   }
 
   Error unknown(const std::string& path, unsigned line, const char* what) const {
+    for (const auto& [key, instead] : kRemoved)
+      if (path == key) return invalid("{} line {}: {} was removed: {}; delete the line", name_, line, key, instead);
     std::vector<std::string> keys;
     for (const SettingField& field : fields_)
       keys.push_back(*what == 't' ? field.key.substr(0, field.key.find('.')) : field.key);

@@ -74,6 +74,15 @@ TEST(Settings, AWrongTypeOrRangeNamesTheKey) {
   EXPECT_EQ(refusal("guard = true\n[>]\n"), "serve.toml line 2: a table's name is malformed: write [limits]");
 }
 
+TEST(Settings, ARemovedSettingSaysWhatReplacesIt) {
+  EXPECT_EQ(
+      refusal("guard = true\nseed = 3\n"),
+      "serve.toml line 2: seed was removed: the random choices of a policy always begin with seed 1; delete the line");
+  EXPECT_NE(refusal("[prelaunch]\nmem = \"4G\"").find("prelaunch.mem was removed: prelaunched jobs may have a quarter"),
+            std::string::npos);
+  EXPECT_NE(refusal("[prelaunch]\ncpus = 2").find("a quarter of host.cpus"), std::string::npos);
+}
+
 TEST(Settings, TcpNeedsATokenAndACertificate) {
   EXPECT_NE(refusal("[tcp]\nlisten = \"0.0.0.0:7443\"").find("tcp.token_file"), std::string::npos);
   EXPECT_NE(refusal("[tcp]\nlisten = \"0.0.0.0:7443\"\ntoken_file = \"t\"").find("tcp.certificate"), std::string::npos);

@@ -52,7 +52,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, P
       boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards), settings.energy.sample,
              std::move(fit)),
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
-              {world.version, settings.policy.name, world.driver.name()}, last_event),
+              {world.version, settings.policy.name, world.driver.name(), mean_weight_of(settings)}, last_event),
       book(world.store),
       estimates(settings, session, std::move(history)),
       shares(settings, found.platform->total_compute_slices()),

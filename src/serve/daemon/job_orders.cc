@@ -11,7 +11,7 @@ namespace {
 const std::vector<std::string> kUpdatable = {"deadline_at", "deadline_s", "priority",        "mem_mib", "time_limit_s",
                                              "estimate_s",  "begin_at",   "estimate_slices", "begin_s"};
 
-Error not_live(QueueId id) { return not_found("job {} has ended or never was", id); }
+Error not_live(QueueId id) { return not_found("there is no live job {}", id); }
 
 }  // namespace
 

@@ -16,7 +16,7 @@ namespace {
 std::string deadline_warning(const JobRecord& job) {
   if (!job.spec.deadline) return {};
   const Time left = *job.spec.deadline - job.times.submitted;
-  if (left <= Time{0}) return fmt::format("the deadline passed {:.0f} s ago: the job will be late", -seconds(left));
+  if (left <= Time{0}) return "the deadline has passed: the job will be late";
   if (job.work.source == EstimateSource::kGuess || job.work.estimate <= left) return {};
   return fmt::format("the deadline is in {:.0f} s, and on a whole GPU the job takes {:.0f} s: it will be late",
                      seconds(left), seconds(job.work.estimate));
@@ -227,7 +227,7 @@ void JobRequests::unfold() {
 Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
   if (!book_.disk_trouble().empty()) return io_error("nothing was changed: {}", book_.disk_trouble());
   JobRecord* job = book_.find(id);
-  if (!job) return not_found("job {} has ended or never was", id);
+  if (!job) return not_found("there is no live job {}", id);
   if (!is_waiting(job->status)) {
     if (table_.under_way(*job)) {
       job->reason = why;

@@ -14,7 +14,7 @@ struct Lives {
   std::unique_ptr<Store> store = std::move(Store::open(dir.path() + "/queue.db").value());
   std::shared_ptr<const Platform> platform =
       std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
-  LiveSession session{clock, platform, UnixTime{}, 16, {Layout{}}, {"0", "none+edf", "test"}, 0};
+  LiveSession session{clock, platform, UnixTime{}, 16, {Layout{}}, {"0", "none+edf", "test", kPaperA}, 0};
   JobBook book{*store};
   Figures figures{UnixTime{}};
   GpuReservations reservations{UnixTime{}};

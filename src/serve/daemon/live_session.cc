@@ -22,7 +22,7 @@ LiveSession::LiveSession(LiveClock& clock, std::shared_ptr<const Platform> platf
   record.config = {{"policy", run.policy},
                    {"world", run.world},
                    {"began_at", fmt::format("{:.6f}", unix_seconds(origin + cluster.now()))}};
-  record.summary.a = 2e-7;
+  record.summary.a = run.a;
   record.summary.days = 1;
   journal_->begin_run(record, cluster.now());
   fleet_ = std::make_unique<LiveFleet>(cluster);

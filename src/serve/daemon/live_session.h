@@ -21,6 +21,7 @@ inline constexpr Time kOverrunGrace{1'000'000};  // after its expected end a job
 // What the journal's header says of the daemon.
 struct LiveRun {
   std::string version, policy, world;
+  double a;  // weight of a watt-minute against a minute of mean tardiness
 };
 
 class LiveSession {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/json.h"
+#include "serve/config/settings.h"
 #include "support/set_clock.h"
 
 namespace smartmig {
@@ -15,7 +17,7 @@ struct Fleet1 {
   SetClock clock{kOrigin + std::chrono::minutes(5)};
   std::shared_ptr<const Platform> platform =
       std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
-  LiveSession session{clock, platform, kOrigin, 16, {whole()}, {"0", "none+edf", "test"}, 0};
+  LiveSession session{clock, platform, kOrigin, 16, {whole()}, {"0", "none+edf", "test", kPaperA}, 0};
 
   Layout whole() const {
     const GpuModel& model = *platform->models()[0].gpu;
@@ -34,6 +36,20 @@ struct Fleet1 {
     }
   }
 };
+
+TEST(LiveSession, TheJournalIsWeighedAsTheSessionDecides) {
+  SetClock clock{kOrigin};
+  const auto platform = std::make_shared<const Platform>(Platform::parse("1xa100-40gb", "auto").value());
+  Settings settings;
+  const auto header = [&] {
+    LiveSession session(clock, platform, kOrigin, 16, {Layout{}}, {"0", "none+edf", "test", mean_weight_of(settings)},
+                        0);
+    return Json::parse(session.journal().take().at(0).line);
+  };
+  EXPECT_EQ(header()["a"], kPaperA);
+  settings.prices = {0.3, 2};
+  EXPECT_EQ(header()["a"], 0.3 / 1000 / 2 / kPaperJobs);
+}
 
 TEST(LiveSession, AJobIsVisibleFromShowToItsEnd) {
   Fleet1 f;

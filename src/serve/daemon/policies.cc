@@ -68,6 +68,11 @@ Result<Ok> Policies::make() {
   if (!stack_.policy) memory.overtaking = BoundedOvertaking::counts_in(overtaken_before_);
   own.memory = std::make_shared<const PolicyMemory>(std::move(memory));
   SMARTMIG_TRY(PolicyStack stack, PolicyStack::make(own, platform_, gate_));
+  if (stack.trained_for == CostModel{}.name())
+    return invalid(
+        "the network of policy {} was trained for costs '{}', where changing a GPU is free: here it would stop and "
+        "re-cut all the time; train one with --env.cost hardware, or leave out `network` for the shipped one",
+        own.name, stack.trained_for);
   std::unique_ptr<Policy> shadow;
   if (!settings_.policy.shadow.empty()) {
     PolicySpec alone = spec(settings_.policy.shadow, false);

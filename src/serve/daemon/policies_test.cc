@@ -18,6 +18,26 @@ void limit(DaemonHostOptions& options, const char* policy) {
   options.settings.power.fleet_cap_w = power.idle() + (power.is_table() ? power.watts(7, 0) : power.cap());
 }
 
+// The shipped network for hardware costs is what the daemon takes by default.
+TEST(Policies, ANetworkThatWasTrainedForFreeChangesIsRefused) {
+  Settings settings;
+  settings.policy.name = "meanfield+cedf";
+  const auto platform = std::make_shared<const Platform>(Platform::parse("8xa100-40gb", "auto").value());
+  const auto made = [&] {
+    Policies policies(settings, platform, CostModel{CostModel::kHardware, {}}, {},
+                      std::make_shared<const GpuWindows>());
+    return policies.make();
+  };
+  const auto by_default = made();
+  EXPECT_TRUE(by_default) << by_default.error().what;
+  for (const char* name : {"meanfield", "single-low"}) {
+    settings.policy.network = name;
+    const auto refused = made();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("was trained for costs 'paper'"), std::string::npos) << refused.error().what;
+  }
+}
+
 TEST(Daemon, JobsStartWhenEtaSaysUnderACapAndABoundOnOvertaking) {
   std::uint64_t drains = 0;
   for (const char* policy : {"planner", "static[4g+2g+1g]+cedf"}) {

@@ -27,8 +27,8 @@ struct WhyInput {
   bool paused = false;
   std::string hold_code, hold;  // "held_by_owner", "is held by ..."; empty: nobody holds it
   std::string dependency;       // what it waits for: "job 11 to end well"; empty: nothing
-  std::string array_limit;      // "4 tasks of array 7 run, at most 4 may"; empty: no
-  std::string group_limit;      // "2 jobs of group big run, at most 2 may"; empty: no
+  std::string array_limit;      // "array 7 runs 4 of at most 4 tasks"; empty: no
+  std::string group_limit;      // "group big runs 2 of at most 2 jobs"; empty: no
   struct {
     bool full = false;         // no slice more for its user
     int running = 0, cap = 0;  // compute slices

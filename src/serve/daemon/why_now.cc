@@ -12,7 +12,7 @@ std::string full_array(const JobRecord& job, const DaemonState& state) {
   const auto running = state.attempts.running_of_arrays(state.book);
   const auto of_mine = running.find(job.array.id);
   if (of_mine == running.end() || of_mine->second < job.spec.array_limit) return {};
-  return fmt::format("{} tasks of array {} run, at most {} may", of_mine->second, job.array.id, job.spec.array_limit);
+  return fmt::format("array {} runs {} of at most {} tasks", job.array.id, of_mine->second, job.spec.array_limit);
 }
 
 std::string full_group(const JobRecord& job, const DaemonState& state) {
@@ -21,7 +21,7 @@ std::string full_group(const JobRecord& job, const DaemonState& state) {
   const auto running = state.attempts.running_of_groups(state.book);
   const auto of_mine = running.find(job.spec.group);
   if (of_mine == running.end() || of_mine->second < most) return {};
-  return fmt::format("{} jobs of group {} run, at most {} may", of_mine->second, job.spec.group, most);
+  return fmt::format("group {} runs {} of at most {} jobs", job.spec.group, of_mine->second, most);
 }
 
 void add_hold(WhyInput& in, const JobRecord& job) {

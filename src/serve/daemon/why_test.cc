@@ -53,7 +53,7 @@ TEST(Why, FirstWhatStopsEverything) {
   EXPECT_EQ(code(), "host_cpus");
   s.in.user.full = true;
   EXPECT_EQ(code(), "user_slices_cap");
-  s.in.array_limit = "4 tasks run, at most 4 may";
+  s.in.array_limit = "array 7 runs 4 of at most 4 tasks";
   EXPECT_EQ(code(), "held_array_limit");
   s.in.dependency = "job 1 to end well";
   EXPECT_EQ(code(), "held_dependency");
