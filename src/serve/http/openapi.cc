@@ -27,7 +27,7 @@ constexpr SchemaShape kShapes[] = {
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int -mem_estimate_mib:int -mem_basis:text "
      "-exact_memory:bool -prelaunch:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
-     "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
+     "-patient:bool -requeue:bool -once:bool -oom_retry:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
      "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text -group:text -reservation:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
