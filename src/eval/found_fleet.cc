@@ -1,10 +1,9 @@
 #include "eval/found_fleet.h"
 
 namespace smartmig {
-namespace {
 
 // A waiting job's progress is counted in time on the slice type where it is slowest: the finest share per microsecond.
-Event waiting_with_progress(const FoundFleet& fleet, JobId job, double remaining) {
+Event found_with_progress(const FoundFleet& fleet, JobId job, Time at) {
   const Platform& platform = *fleet.platform;
   GpuId slowest_gpu = kNoGpu;
   PlacementId slowest = kNoPlacement;
@@ -19,20 +18,21 @@ Event waiting_with_progress(const FoundFleet& fleet, JobId job, double remaining
         slowest = PlacementId(p);
       }
   }
-  return Event::found_waiting(fleet.now, job, slowest_gpu, slowest, rounded(remaining * double(longest.count())));
+  const double remaining = fleet.found[index(job)].remaining;
+  return Event::found_waiting(at, job, slowest_gpu, slowest, rounded(remaining * double(longest.count())));
 }
-
-}  // namespace
 
 Cluster cluster_of(const FoundFleet& fleet) {
   Cluster cluster(fleet.platform, fleet.jobs, fleet.cost, fleet.layouts, fleet.now);
-  for (std::size_t j = 0; j < fleet.found.size(); ++j) cluster.apply(Event::submitted(fleet.now, JobId(j)));
+  for (std::size_t j = 0; j < fleet.found.size(); ++j)
+    if (!fleet.found[j].comes_later) cluster.apply(Event::submitted(fleet.now, JobId(j)));
   for (std::size_t j = 0; j < fleet.found.size(); ++j) {
     const FoundJob& job = fleet.found[j];
+    if (job.comes_later) continue;
     if (job.gpu != kNoGpu)
       cluster.apply(Event::found_running(fleet.now, JobId(j), job.gpu, job.where, job.left));
     else if (job.remaining < 1)
-      cluster.apply(waiting_with_progress(fleet, JobId(j), job.remaining));
+      cluster.apply(found_with_progress(fleet, JobId(j), fleet.now));
   }
   for (std::size_t g = 0; g < fleet.targets.size(); ++g)
     if (fleet.targets[g] != fleet.layouts[g])

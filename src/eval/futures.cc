@@ -7,8 +7,8 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "eval/found_fleet.h"
+#include "eval/future_arrivals.h"
 #include "sched/session.h"
-#include "sim/sim_fleet.h"
 
 namespace smartmig {
 namespace {
@@ -34,14 +34,15 @@ Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
   return JobTable::bind(std::move(workload), *fork.platform);
 }
 
-Result<FoundFleet> found_fleet(const Fork& fork, const std::optional<Noise>& noise) {
+Result<FoundFleet> found_fleet(const Fork& fork, const std::optional<Noise>& noise, const FutureArrivals& arrivals) {
   FoundFleet fleet{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
   std::vector<Job> jobs;
   for (const ForkJob& job : fork.jobs) {
     const double factor = factor_of(job, noise);
     jobs.push_back(job.job);
     for (Time& work : jobs.back().work) work = scaled(work, factor);
-    fleet.found.push_back({job.gpu, job.where, scaled(job.left, factor), job.remaining});
+    const bool later = !arrivals.is_there(fleet.found.size());
+    fleet.found.push_back({job.gpu, job.where, scaled(job.left, factor), job.remaining, later});
   }
   SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs)));
   fleet.jobs = std::make_shared<const JobTable>(std::move(table));
@@ -235,13 +236,14 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
   Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
   if (fork.jobs.empty()) return out;
-  SMARTMIG_TRY(const FoundFleet fleet_now, found_fleet(fork, noise));
+  FutureArrivals arrivals(fork);
+  SMARTMIG_TRY(const FoundFleet fleet_now, found_fleet(fork, noise, arrivals));
   Cluster cluster = cluster_of(fleet_now);
   for (std::size_t g = 0; g < fork.blocked.size(); ++g)
     if (fork.blocked[g]) cluster.apply(Event::blocked(fork.now, GpuId(g)));
   const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
 
-  SimFleet fleet(cluster);
+  FutureFleet fleet(fleet_now, cluster, arrivals);
   Session session(fleet, std::move(cluster), journal);
   Plan plan;
   FutureGate gate(fork);
@@ -253,14 +255,16 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
     gated.decide(session.cluster(), plan);
     session.act(plan);
   };
-  if (fork.decided) session.advance();  // where nothing is under way, it decides now after all
+  if (fork.decided && !arrivals.brings_news())
+    session.advance();  // where nothing is under way, it decides now after all
   decide();
   for (std::uint64_t events = 0;; ++events) {
     if (events > most_events) return never_ends(session.cluster(), policy.name, true);
-    const Time next = plan.look_again > session.cluster().now() ? plan.look_again : kNever;
+    const bool waits = session.cluster().unfinished() > 0 && plan.look_again > session.cluster().now();
+    const Time next = waits ? plan.look_again : kNever;
     fleet.stop_before(next);
     if (!session.advance()) {
-      if (next == kNever || session.cluster().unfinished() == 0) break;
+      if (next == kNever) break;
       session.look_again(next);
     }
     decide();
@@ -273,11 +277,17 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
     const ForkJob& job = fork.jobs[j];
     const JobState& state = end.state(JobId(j));
-    JobOutcome one{job.live, job.started >= Time{0} ? job.started : state.first_start, state.finish, 0};
+    JobOutcome one{job.live, fleet.first_start(j), state.finish, {}, arrivals.no_start(j)};
+    if (job.gpu != kNoGpu) one.start = job.started >= Time{0} ? job.started : state.first_start;
+    if (one.no_start != NoStart::kStarts) {
+      one.start = one.finish = kNever;
+      out.jobs.push_back(one);
+      continue;
+    }
     if (job.declared != kNever) {
       one.late_s = std::max(0.0, seconds(one.finish - job.declared));
-      out.late_s += one.late_s;
-      out.late_jobs += one.late_s > 0;
+      out.late_s += *one.late_s;
+      out.late_jobs += *one.late_s > 0;
       ++counted;
     }
     out.last_finish = std::max(out.last_finish, one.finish);
@@ -297,7 +307,7 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
     for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
       starts[j].push_back(outcome.jobs[j].start);
       finishes[j].push_back(outcome.jobs[j].finish);
-      on_time[j] += outcome.jobs[j].late_s <= 0;
+      on_time[j] += outcome.jobs[j].late_s && *outcome.jobs[j].late_s <= 0;
     }
   };
   if (futures == 0) count(expected);
@@ -306,10 +316,18 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
     count(outcome);
   }
   std::vector<Eta> out;
-  for (std::size_t j = 0; j < fork.jobs.size(); ++j)
-    out.push_back({fork.jobs[j].live, expected.jobs[j].start, expected.jobs[j].finish, spread_of(std::move(starts[j])),
-                   spread_of(std::move(finishes[j])), fork.jobs[j].declared,
-                   double(on_time[j]) / std::max(1, futures)});
+  for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
+    const JobOutcome& one = expected.jobs[j];
+    out.push_back({fork.jobs[j].live,
+                   one.start,
+                   one.finish,
+                   spread_of(std::move(starts[j])),
+                   spread_of(std::move(finishes[j])),
+                   fork.jobs[j].declared,
+                   {},
+                   one.no_start});
+    if (one.late_s) out.back().on_time_ratio = double(on_time[j]) / std::max(1, futures);
+  }
   if (figures) *figures = std::move(expected);
   return out;
 }

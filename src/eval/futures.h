@@ -3,13 +3,15 @@
 //
 // A fork holds the unfinished jobs of a cluster only, renumbered in order of submit, and leads a Cluster of its own to
 // the present (eval/found_fleet.h), so the live one is never touched and may be a growing table. Running jobs keep their
-// slices and what they have left; reshapes under way begin anew; nothing new arrives.
+// slices and what they have left; reshapes under way begin anew. No job comes that is not in the fork; those that are
+// held, wait for their begin, for others, or for the limit of their array or group come as future_arrivals.h says.
 // Uncertainty: in a future with noise every job's remaining work is multiplied by a factor of its own, lognormal with
 // median 1 and the job's sigma; same seed, same future.
 // A policy that leaves jobs waiting for ever, or reshapes for ever, gives an Error with a sentence.
 // Thread rule: pure functions; a Fork may be shared, read only, by threads.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +22,12 @@
 #include "sched/session.h"
 
 namespace smartmig {
+
+struct ForkAfter {  // a dependency
+  enum When : std::uint8_t { kEndsWell, kEnds, kEndsBadly, kStarts };
+  std::uint64_t job = 0;  // ForkJob::key; one that is not in the fork was cancelled
+  When when = kEndsWell;
+};
 
 struct ForkJob {
   JobId live = kNoJob;  // kNoJob: added to the fork
@@ -35,6 +43,14 @@ struct ForkJob {
   std::uint32_t user = 0;
   double cpus = 0;  // of the host; 0: in proportion to the slice
   int host_mem_mib = 0;
+
+  // Of one that waits and that the living policy does not see (`live` is kNoJob): when it comes.
+  std::uint64_t key = 0;  // names it in `after`
+  bool held = false;      // until somebody releases it, so for ever
+  Time begin{};           // starts no earlier
+  std::vector<ForkAfter> after;
+  int array = -1, group = -1;  // indices of Fork::limits, of any job; -1: none
+  int priority = 0;
 };
 
 // What jobs share besides slices; 0: no limit.
@@ -53,6 +69,8 @@ struct Fork {
   std::vector<Layout> layouts, targets;
   std::vector<bool> blocked;
   ForkHost host;
+  std::vector<int> limits;                                        // jobs of an array or group at once
+  std::map<std::pair<std::uint64_t, std::string>, int> limit_of;  // index of an array's (by number) or a group's
   // The policy whose future this is has decided about this very state: its next decision comes with the next event.
   bool decided = false;
 };
@@ -79,10 +97,13 @@ using PolicyMaker = std::function<Result<NamedPolicy>(std::shared_ptr<const Plat
 // Makes the stack (policy_stack.h); guard(POLICY) is POLICY here.
 PolicyMaker maker_of(PolicySpec spec);
 
+enum class NoStart : std::uint8_t { kStarts, kHeld, kWaitsForHeld, kDependencyFails };
+
 struct JobOutcome {
   JobId live = kNoJob;
-  Time start{}, finish{};  // start: the first one
-  double late_s = 0;
+  Time start{}, finish{};        // start: the next one, of a job that runs its first; kNever: none
+  std::optional<double> late_s;  // nothing: it has no deadline, or no end
+  NoStart no_start = NoStart::kStarts;
 };
 
 struct Outcome {
@@ -111,7 +132,8 @@ struct Eta {
   Time expected_start{}, expected_finish{};  // if every job takes as long as is expected now
   Spread start, finish;
   Time deadline = kNever;
-  double on_time_ratio = 1;  // share of the futures in which it is not late
+  std::optional<double> on_time_ratio;  // share of the futures in which it is not late; nothing as late_s
+  NoStart no_start = NoStart::kStarts;  // else all instants are kNever
 };
 // Of every job of the fork, in its order. With no futures the spreads are the expected instants. `journal`, where given,
 // takes the events of the future in which all goes as expected; `expected` its figures.

@@ -70,7 +70,9 @@ void Cluster::apply(const Event& event) {
   switch (event.kind) {
     case EventKind::kSubmitted: {
       JobState& job = states_[index(event.job)];
-      SMARTMIG_CHECK(job.phase == JobPhase::kAbsent, "job {} submitted twice", index(event.job));
+      const bool anew = job.phase == JobPhase::kWithdrawn && job.type == kNoType;
+      SMARTMIG_CHECK(job.phase == JobPhase::kAbsent || anew, "job {} submitted twice", index(event.job));
+      if (anew) job = {};
       job.phase = JobPhase::kQueued;
       job.previous = tail_;
       (tail_ == kNoJob ? head_ : states_[index(tail_)].next) = event.job;

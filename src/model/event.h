@@ -12,7 +12,7 @@
 namespace smartmig {
 
 enum class EventKind : std::uint8_t {
-  kSubmitted,     // job
+  kSubmitted,     // job; one that was withdrawn before it ran may come again
   kFinished,      // job
   kStarted,       // job on gpu, where
   kStopped,       // job leaves its slice and keeps its progress

@@ -25,6 +25,11 @@ SimFleet::SimFleet(const Cluster& cluster)
     if (cluster.state(job).phase == JobPhase::kRunning) completions_.push(job, cluster.state(job).finish);
 }
 
+void SimFleet::tell_no_arrivals(const Cluster& cluster) {
+  arrivals_ = false;
+  arrived_ = cluster.jobs().size();
+}
+
 void SimFleet::expect_anew(const Cluster& cluster, GpuId gpu) {
   const GpuState& state = cluster.gpu(gpu);
   for (const PlacementId p : state.busy) {
@@ -41,7 +46,7 @@ void SimFleet::look_after_end(const Cluster& cluster) {
 bool SimFleet::next(const Cluster& cluster, Event& event) {
   look_after_end(cluster);
   const auto& jobs = cluster.jobs().workload().jobs;
-  if (arrived_ == jobs.size() && cluster.unfinished() == 0) return false;
+  if (arrivals_ && arrived_ == jobs.size() && cluster.unfinished() == 0) return false;
 
   for (Time clock = cluster.now();;) {
     const Time completion = completions_.empty() ? kNever : completions_.top().finish;

@@ -23,6 +23,8 @@ class SimFleet : public Fleet {
  public:
   explicit SimFleet(const Cluster& cluster);
   void stop_before(Time instant) { horizon_ = instant; }  // next() says no to what happens later, and keeps it
+  // Jobs do not come at their times of submit: whoever asks this fleet tells of arrivals, and knows when all is over.
+  void tell_no_arrivals(const Cluster& cluster);
   bool next(const Cluster& cluster, Event& event) override;
   bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
@@ -44,6 +46,7 @@ class SimFleet : public Fleet {
   void look_after_end(const Cluster& cluster);
 
   Time horizon_ = kNever;
+  bool arrivals_ = true;
   JobId ended_ = kNoJob;  // told last, and its neighbours have not been looked at since
   std::size_t arrived_ = 0;
   CompletionHeap completions_;

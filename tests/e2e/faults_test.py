@@ -109,6 +109,17 @@ def out_of_memory_at_once(build):
         the_gpu_is_whole_again(m)
 
 
+def a_job_that_runs_once(build):
+    with running(build) as m:
+        c = m.client()
+        for wish, words in (("once", "it runs once: --no-requeue"), ("oom_retry", "--no-oom-retry")):
+            number = c.submit(on_slice(m.job("0:12G", 0.1)), mem_mib=4000, **{wish: wish == "once"})
+            end = c.wait(number)
+            equal((end["state"], end["attempt"], end["oom_restarts"]), ("failed", 1, 0), f"a job with {wish}")
+            check(end["reason"].startswith("out of GPU memory on ") and words in end["reason"], end["reason"])
+        the_gpu_is_whole_again(m)
+
+
 def more_memory_than_any_slice_has(build):
     with running(build) as m:
         c = m.client()
@@ -396,7 +407,7 @@ def a_log_of_100_mb_without_a_newline(build):
         the_gpu_is_whole_again(m)
 
 
-harness.main([out_of_memory_at_once, more_memory_than_any_slice_has, killed_while_it_holds_memory,
-              a_family_of_processes, a_checkpoint_signal_that_is_ignored, what_a_job_prints_tells_whether_it_will_fit,
-              memory_held_by_a_dead_process,
+harness.main([out_of_memory_at_once, a_job_that_runs_once, more_memory_than_any_slice_has,
+              killed_while_it_holds_memory, a_family_of_processes, a_checkpoint_signal_that_is_ignored,
+              what_a_job_prints_tells_whether_it_will_fit, memory_held_by_a_dead_process,
               a_log_of_100_mb_without_a_newline], "faults")

@@ -57,7 +57,7 @@ export class JobPanel {
       ['name', job?.name || NA], ['user', job?.user || NA], ['kind', world.kind(label) || NA],
       ['state', job ? job.state + (job.reason ? ': ' + job.reason : '') : NA],
       ['submitted', near(job?.submitted_at ?? null)], ['started', near(job?.started_at ?? null)],
-      ['ends', job?.ended_at ? near(job.ended_at) : eta ? `≈ ${near(eta.expected_finish_at)}${eta.finish_at ? ` (${near(eta.finish_at.p10)} to ${near(eta.finish_at.p90)})` : ''}` : NA],
+      ['ends', job?.ended_at ? near(job.ended_at) : eta && eta.expected_finish_at !== null ? `≈ ${near(eta.expected_finish_at)}${eta.finish_at ? ` (${near(eta.finish_at.p10)} to ${near(eta.finish_at.p90)})` : ''}` : NA],
       ['deadline', job?.deadline_at ? near(job.deadline_at) + (job.late_s > 0 ? `, ${span(job.late_s)} late` : '') : 'none'],
       ['memory', `${mib(job?.mem_mib)} asked, ${mib(job?.peak_mib)} peak`],
       ['energy', energy(job?.joules_j)], ['cost', money(job?.cost)],
@@ -111,11 +111,11 @@ export class JobPanel {
   }
 
   private showWhy(why: Why) {
-    const near = (t: number) => this.world.clock.near(t, this.world.now());
+    const near = (t: number|null) => this.world.clock.near(t, this.world.now());
     const table = el('table', {}, el('caption', {}, 'What else could be done; energy and cost are the fleet’s'),
       el('thead', {}, el('tr', {}, ...['', 'starts', 'ends', 'late', 'energy', 'cost'].map(t => el('th', {scope: 'col'}, t)))),
       el('tbody', {}, ...why.alternatives.map(a => el('tr', {}, el('td', {}, a.what), el('td', {}, near(a.start_at)), el('td', {}, near(a.finish_at)),
-        el('td', {}, a.late_s > 0 ? span(a.late_s) : 'no'), el('td', {}, energy(a.energy_j)), el('td', {}, money(a.cost))))));
+        el('td', {}, a.late_s === null ? NA : a.late_s > 0 ? span(a.late_s) : 'no'), el('td', {}, energy(a.energy_j)), el('td', {}, money(a.cost))))));
     const r = why.reservation;
     fill(this.why,
       el('p', {}, el('code', {id: 'why-code'}, why.code), ' ', el('span', {id: 'why-sentence'}, why.sentence)),

@@ -32,8 +32,8 @@ export interface Status {
 }
 export interface Quantiles { p10: number; p50: number; p90: number; }
 export interface JobFuture {
-  id: number; expected_start_at: number; expected_finish_at: number; start_at: Quantiles|null; finish_at: Quantiles|null;
-  deadline_at: number|null; on_time_ratio: number|null; late_s: number;
+  id: number; expected_start_at: number|null; expected_finish_at: number|null; start_at: Quantiles|null; finish_at: Quantiles|null;
+  deadline_at: number|null; on_time_ratio: number|null; late_s: number|null;
 }
 export interface FutureStay { id: number|null; gpu: number; slice: string; begin_at: number; end_at: number; finished: boolean; }
 export interface Outcome {
@@ -46,13 +46,14 @@ export interface Futures {
 }
 export interface Comparison {
   now: Outcome|null; then: Outcome; stays: FutureStay[]; layouts: {at: number; gpu: number; slices: string[]}[]; gpus: string[];
-  jobs: {id: number|null; finish_now_at: number|null; finish_then_at: number; late_now_s: number|null; late_then_s: number}[];
+  jobs: {id: number|null; finish_now_at: number|null; finish_then_at: number|null; late_now_s: number|null; late_then_s: number|null}[];
 }
 export interface Why {
   job: number; code: string; sentence: string; to_change: string[];
   reservation: {gpu: number; slice: string; start_at: number; finish_at: number; held_until: number|null; after: string[]}|null;
   blocked_by: {gpu: number; slice: string; job: string; until_at: number}[];
-  alternatives: {what: string; start_at: number; finish_at: number; late_s: number; energy_j: number; cost: number|null}[];
+  waits_for: {job: number; until: string; expected_at: number|null}[];
+  alternatives: {what: string; start_at: number|null; finish_at: number|null; late_s: number|null; energy_j: number; cost: number|null}[];
 }
 export interface UsageRow { key: string; jobs: number; done: number; energy_j: number; slice_s: number; late_s: number; cost: number|null; }
 export interface Usage { by: string; rows: UsageRow[]; total: UsageRow; }

@@ -74,7 +74,7 @@ export class WhatIf {
       el('th', {scope: 'row'}, title), el('td', {}, now === null || now === undefined ? NA : words(now)), el('td', {}, then === null || then === undefined ? NA : words(then)),
       el('td', {class: 'change'}, now === null || now === undefined || then === null || then === undefined ? NA : signed(then - now, words)));
     const now = this.world.now(), last = (o: {last_finish_at: number}|null) => o ? Math.max(0, o.last_finish_at - now) : null;
-    const moved = c.jobs.filter(j => j.finish_now_at !== null && Math.abs(j.finish_then_at - j.finish_now_at) >= 1);
+    const moved = c.jobs.filter(j => j.finish_now_at !== null && j.finish_then_at !== null && Math.abs(j.finish_then_at - j.finish_now_at) >= 1);
     const q = this.question, steers = 'policy' in q || 'power_cap_w' in q, who = this.world.info;
     const acts = [...('remove' in q ? ['cancel these jobs'] : []), ...('job' in q ? ['submit the job'] : []), ...('policy' in q ? [`let ${String(q.policy)} decide`] : []),
                   ...('power_cap_w' in q ? [Number(q.power_cap_w) > 0 ? `cap the fleet at ${String(q.power_cap_w)} W` : 'take the cap away'] : [])];

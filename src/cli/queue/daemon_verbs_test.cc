@@ -456,6 +456,50 @@ TEST_F(Verbs, AnAlternativeDoesNotStartInThePast) {
   EXPECT_FALSE(contains(why.out, "ago")) << why.out;
 }
 
+TEST_F(Verbs, WhatHasNoStartOrNoDeadlineIsNotGivenOne) {
+  const double now = double(std::time(nullptr));
+  daemon_.say("GET /v1/jobs/7/why",
+              {{"job", 7u},
+               {"code", "held_dependency"},
+               {"sentence", "job 7 waits for job 6; job 6 has no expected end"},
+               {"to_change", Json::array()},
+               {"alternatives",
+                {{{"what", "as it is"}, {"start_at", nullptr}, {"finish_at", nullptr}, {"late_s", nullptr}},
+                 {{"what", "another"}, {"start_at", now + 60}, {"finish_at", now + 90}, {"late_s", nullptr}}}}});
+  const auto why = call(run_why, {"7"});
+  EXPECT_FALSE(contains(why.out, "on time")) << why.out;
+  EXPECT_TRUE(contains(why.out, "n/a")) << why.out;
+  Json eta = {{"job", 7u},
+              {"futures", 20},
+              {"state", "held"},
+              {"started_at", nullptr},
+              {"start_at", nullptr},
+              {"finish_at", nullptr},
+              {"deadline_at", now + 900},
+              {"on_time_ratio", nullptr},
+              {"if_released", nullptr},
+              {"no_start", "held by its owner: smartmig release 7"}};
+  daemon_.say("GET /v1/jobs/7/eta", eta);
+  const auto held = call(run_eta, {"7"});
+  EXPECT_TRUE(contains(held.out, "job 7 has no start: held by its owner: smartmig release 7\n")) << held.out;
+  EXPECT_FALSE(contains(held.out, "early")) << held.out;
+  const Json spread = {{"p10", now + 60}, {"p50", now + 70}, {"p90", now + 80}};
+  eta["if_released"] = {{"start_at", spread}, {"finish_at", spread}, {"on_time_ratio", 0.75}};
+  daemon_.say("GET /v1/jobs/7/eta", eta);
+  const auto released = call(run_eta, {"7"});
+  for (const char* part : {"has no start", "If it is released now:", "starts", "kept in 75 % of them"})
+    EXPECT_TRUE(contains(released.out, part)) << part << " in\n" << released.out;
+  // A start that all futures have in the past is one only where the job has started.
+  const Json past = {{"p10", now - 30}, {"p50", now - 20}, {"p90", now - 9}};
+  eta = {{"job", 7u},        {"futures", 20},      {"state", "queued"}, {"started_at", nullptr},
+         {"start_at", past}, {"finish_at", spread}};
+  daemon_.say("GET /v1/jobs/7/eta", eta);
+  EXPECT_FALSE(contains(call(run_eta, {"7"}).out, "started"));
+  eta["started_at"] = now - 9;
+  daemon_.say("GET /v1/jobs/7/eta", eta);
+  EXPECT_TRUE(contains(call(run_eta, {"7"}).out, "started"));
+}
+
 TEST_F(Verbs, WhyEtaAndWhatifSpeakInUnits) {
   daemon_.say("GET /v1/jobs/7/why", {{"job", 7u},
                                      {"code", "no_room"},

@@ -79,6 +79,16 @@ TEST(SubmitOptions, TheLastOneWinsAndPreemptionCanBeTakenBack) {
   EXPECT_FALSE(draft->deadline_in);
   EXPECT_EQ(draft->spec.deadline, kNow + Time(1'800'000'000));
   EXPECT_FALSE(draft->spec.preemptible());
+  EXPECT_TRUE(draft->spec.may_grow()) << "not to be stopped for others is no wish to run once";
+  const auto once = draft_of({{"--requeue", "1"}, {"--no-requeue", "1"}, {"--checkpoint-signal", "USR1"}});
+  ASSERT_TRUE(once);
+  EXPECT_TRUE(once->spec.once);
+  EXPECT_FALSE(once->spec.preemptible() || once->spec.may_grow());
+  EXPECT_EQ(to_body(*once)["once"], true);
+  EXPECT_FALSE(draft_of({{"--no-requeue", "1"}, {"--requeue", "1"}})->spec.once);
+  const auto stays = draft_of({{"--no-oom-retry", "1"}, {"--requeue", "1"}});
+  EXPECT_TRUE(stays->spec.preemptible());
+  EXPECT_FALSE(stays->spec.may_grow());
   EXPECT_FALSE(draft_of({{"--mem", "4G"}, {"--mem", "auto"}})->spec.mem_mib);
   EXPECT_FALSE(draft_of({{"--time", "30m"}, {"--time", "0"}})->spec.time_limit);
 }

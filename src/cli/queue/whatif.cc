@@ -54,6 +54,7 @@ void print_jobs(const Json& jobs, double now, std::size_t most) {
   for (const Json& job : jobs) {
     const auto a = number_at(job, "finish_now_at"), b = number_at(job, "finish_then_at");
     const double moved = a && b ? *b - *a : 0;
+    if (!a && !b && id_at(job, "id") != 0) continue;  // it has no start in either
     if (!a || !b || std::abs(moved) >= 1) rows.push_back({moved, &job});
   }
   std::stable_sort(rows.begin(), rows.end(),
@@ -69,7 +70,8 @@ void print_jobs(const Json& jobs, double now, std::size_t most) {
   };
   const auto late = [](const Json& job, const char* key) {
     const auto value = number_at(job, key);
-    return value && *value >= 1 ? duration_words(*value) : std::string("-");
+    if (!value) return std::string("n/a");
+    return *value >= 1 ? duration_words(*value) : std::string("-");
   };
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const Json& job = *rows[i].job;

@@ -13,7 +13,7 @@ namespace {
 
 std::string late_words(const Json& object, const char* key) {
   const auto late = number_at(object, key);
-  if (!late) return "-";
+  if (!late) return "n/a";  // no deadline
   return *late < 1 ? "on time" : duration_words(*late) + " late";
 }
 
@@ -47,7 +47,7 @@ void print_why(const Json& why, double now) {
     const auto joules = number_at(one, "energy_j"), cost = number_at(one, "cost");
     const auto start = number_at(one, "start_at");  // "now" of the daemon's answer is not "2 s ago"
     std::vector<std::string> row = {text_at(one, "what", "?"), start ? when_words(std::max(*start, now), now) : "-",
-                                    at_words(one, "finish_at", now), late_words(one, "late_s"),
+                                    at_words(one, "finish_at", now), start ? late_words(one, "late_s") : "-",
                                     joules ? energy_words(*joules) : "-"};
     if (priced) row.push_back(cost ? cost_words(*cost) : "-");
     table.add(std::move(row));
@@ -55,21 +55,32 @@ void print_why(const Json& why, double now) {
   fmt::print("\n{}", table.text());
 }
 
-void print_eta(const Json& eta, double now) {
-  Columns table({{fmt::format("job {}", id_at(eta, "job"))}, {"early (10 %)"}, {"median"}, {"late (90 %)"}});
+void print_spreads(const Json& eta, std::uint64_t job, std::optional<double> started, double now) {
+  Columns table({{fmt::format("job {}", job)}, {"early (10 %)"}, {"median"}, {"late (90 %)"}});
   for (const auto& [title, key] : {std::pair("starts", "start_at"), std::pair("ends", "finish_at")}) {
     const Json& spread = object_at(eta, key);
-    if (const auto late = number_at(spread, "p90"); late && *late < now && title[0] == 's') {  // all futures begin so
-      table.add({"started", when_words(*late, now), "", ""});
+    if (started && title[0] == 's') {
+      table.add({"started", when_words(*started, now), "", ""});
       continue;
     }
     table.add({title, at_words(spread, "p10", now), at_words(spread, "p50", now), at_words(spread, "p90", now)});
   }
-  fmt::print("{}from {:.0f} simulated futures of the present queue\n", table.text(),
-             number_at(eta, "futures").value_or(0));
-  if (const auto deadline = number_at(eta, "deadline_at"))
-    fmt::print("deadline {}: kept in {:.0f} % of them\n", when_words(*deadline, now),
-               100 * number_at(eta, "on_time_ratio").value_or(0));
+  fmt::print("{}", table.text());
+}
+
+void print_eta(const Json& eta, double now) {
+  const std::uint64_t job = id_at(eta, "job");
+  const std::string no_start = text_at(eta, "no_start");
+  const Json& released = object_at(eta, "if_released");
+  const bool starts_if = released.contains("start_at") && released["start_at"].is_object();
+  if (!no_start.empty()) fmt::print("job {} has no start: {}\n", job, no_start);
+  if (!no_start.empty() && !starts_if) return;
+  if (starts_if) fmt::print("If it is released now:\n");
+  print_spreads(starts_if ? released : eta, job, number_at(eta, "started_at"), now);
+  fmt::print("from {:.0f} simulated futures of the present queue\n", number_at(eta, "futures").value_or(0));
+  const auto deadline = number_at(eta, "deadline_at"), ratio = number_at(starts_if ? released : eta, "on_time_ratio");
+  if (deadline && ratio)
+    fmt::print("deadline {}: kept in {:.0f} % of them\n", when_words(*deadline, now), 100 * *ratio);
 }
 
 int about_job(const Arguments& arguments, Command cmd, const char* what, void (*print)(const Json&, double)) {

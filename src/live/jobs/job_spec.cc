@@ -32,6 +32,8 @@ const std::vector<std::string> kKeys = {"command",
                                         "estimate_s",
                                         "estimate_slices",
                                         "requeue",
+                                        "once",
+                                        "oom_retry",
                                         "checkpoint_signal",
                                         "grace_s",
                                         "cpus",
@@ -211,6 +213,8 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   if (in.find("prelaunch")) spec.prelaunch = in.yes("prelaunch");
   if (in.find("patient")) spec.patient = in.yes("patient");
   spec.requeue = in.yes("requeue");
+  spec.once = in.yes("once");
+  if (in.find("oom_retry")) spec.oom_retry = in.yes("oom_retry");
   if (in.find("checkpoint_signal")) {
     const std::string name = in.text("checkpoint_signal", kMaxName);
     if (const auto signal = signal_number(name); signal && *signal != SIGKILL && *signal != SIGSTOP)
@@ -348,6 +352,8 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (spec.estimate) out["estimate_s"] = seconds(*spec.estimate);
   if (spec.estimate_slices) out["estimate_slices"] = spec.estimate_slices;
   out["requeue"] = spec.requeue;
+  if (spec.once) out["once"] = true;
+  if (!spec.oom_retry) out["oom_retry"] = false;
   if (spec.checkpoint_signal) out["checkpoint_signal"] = signal_name(spec.checkpoint_signal);
   if (spec.restart) out["restart_s"] = seconds(*spec.restart);
   if (spec.grace) out["grace_s"] = seconds(*spec.grace);

@@ -46,6 +46,8 @@ struct JobSpec {
   std::optional<Time> estimate;  // of the whole job on estimate_slices compute slices
   int estimate_slices = 0;       // 0: the whole GPU
   bool requeue = false;          // may be stopped and started from the beginning
+  bool once = false;             // what has begun is never begun again, but on request; before all other wishes
+  bool oom_retry = true;         // on a larger slice, when it runs out of GPU memory
   int checkpoint_signal = 0;     // sent before a stop; the job saves its progress and exits. 0: none
   std::optional<Time> restart;   // what saving and resuming takes; nothing: by its kind, else kUnknownRestart
   std::optional<Time> grace;     // from the first signal of a stop to the kill; nothing: the daemon's defaults.grace
@@ -63,7 +65,8 @@ struct JobSpec {
   std::vector<int> array;         // task indices; empty: a single job
   int array_limit = 0;            // tasks at once; 0: no limit
 
-  bool preemptible() const { return requeue || checkpoint_signal != 0; }
+  bool preemptible() const { return !once && (requeue || checkpoint_signal != 0); }
+  bool may_grow() const { return oom_retry && !once; }  // restarted for want of memory
 };
 
 // One line. `environment` may be left out of what is shown to people.

@@ -29,7 +29,7 @@ TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
   const std::string text =
       R"({"command":["sh","-c","echo \"ä\"\n"],"script":"#!/bin/sh\necho\n","directory":"/tmp/x","environment":["A=b=c","E="],)"
       R"("name":"n","output":"%j.out","error":"%j.err","submit_directory":"/tmp","kind":"bert-infer","mem_mib":18432,"min_slices":3,"deadline_at":1763222400.123456,)"
-      R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"checkpoint_signal":"USR1",)"
+      R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"once":true,"oom_retry":false,"checkpoint_signal":"USR1",)"
       R"("restart_s":20.5,"grace_s":12.25,)"
       R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14","after:15","singleton"],)"
       R"("group":"big","reservation":"course","hold":true,"begin_at":1763222400.5,"mail":["end","time_limit"],"mail_user":"a@b.example",)"

@@ -152,6 +152,15 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
             largest = session_.belief().largest_memory_mib();
   const auto shortage = memory_.shortage(job, exit, had, settings_.oom.patterns);
   if (!shortage) return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
+  if (!job.spec.may_grow()) {
+    estimates_.ran_out(job, had);
+    return lifecycle_.finish(job, JobStatus::kFailed,
+                             fmt::format("out of GPU memory on {}{}; {}", to_string(job.place.slice),
+                                         shortage->words.empty() ? "" : " (" + shortage->words + ")",
+                                         job.spec.once ? "it runs once: --no-requeue"
+                                                       : "it does not start again on a larger slice: --no-oom-retry"),
+                             true);
+  }
   const bool hopeless = shortage->certain && shortage->needed_mib > largest;
   const std::string told = shortage->words.empty() ? "" : " (" + shortage->words + ")";
   const std::string slice = to_string(job.place.slice);

@@ -97,7 +97,8 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   for (int k = 1; k < std::min(record.spec.min_slices, kMaxComputeSlices + 1); ++k)
     job.work[std::size_t(k - 1)] = kCannotRun;
   // One that starts from the beginning would lose all it has done: only those that save their progress are stopped.
-  if (record.spec.checkpoint_signal != 0 && record.counts.preempted < kMostPreemptions && !record.suspended)
+  if (record.spec.checkpoint_signal != 0 && !record.spec.once && record.counts.preempted < kMostPreemptions &&
+      !record.suspended)
     job.restart = restart_time(record.spec);
   // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
   const auto small_enough = [&](const Profile& p) {

@@ -48,7 +48,10 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
       if (by_itself) return std::nullopt;
       const std::string why = fmt::format("GPU {} failed: {}", job.place.gpu, facts.gpu_words);
       if (job.spec.preemptible()) return back("requeued: " + why + how, left);
-      return ends(JobStatus::kFailed, why + "; submit it with --requeue to have it run again elsewhere", false);
+      return ends(JobStatus::kFailed,
+                  why + (job.spec.once ? "; it runs once: --no-requeue"
+                                       : "; submit it with --requeue to have it run again elsewhere"),
+                  false);
     }
   }
   return std::nullopt;

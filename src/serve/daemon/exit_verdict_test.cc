@@ -82,6 +82,9 @@ TEST(ExitVerdict, AJobOfAFailedGpuGoesElsewhereIfItMay) {
   EXPECT_NE(ends.reason.find("GPU 1 failed: Xid 79"), std::string::npos);
   job.spec.requeue = true;
   EXPECT_EQ(verdict_of(job, exit_with(143), facts).kind, kBack);
+  job.spec.once = true;
+  EXPECT_EQ(verdict_of(job, exit_with(143), facts).kind, kEnds);
+  EXPECT_NE(verdict_of(job, exit_with(143), facts).reason.find("it runs once: --no-requeue"), std::string::npos);
 }
 
 TEST(ExitVerdict, ALargerSliceIsTheReasonThatStays) {

@@ -165,7 +165,9 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     SMARTMIG_RETURN_IF_ERROR(acceptable(caller, specs[s], why_not_held, warnings));
     std::vector<int> array = std::exchange(specs[s].array, {});
     JobRecord base = as_record(caller, std::move(specs[s]));
-    if (base.spec.prelaunch.value_or(false)) base.ahead.refused = why_not_held;
+    if (base.spec.prelaunch.value_or(false))
+      base.ahead.refused =
+          base.spec.once ? "it runs once, and one that starts ahead may have to start again" : why_not_held;
     // As wide as a job may ask for: a stored row must be readable by the next daemon.
     base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));

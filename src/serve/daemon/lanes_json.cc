@@ -1,5 +1,7 @@
 #include "serve/daemon/lanes_json.h"
 
+#include <algorithm>
+
 namespace smartmig {
 
 using Json = nlohmann::json;
@@ -38,8 +40,25 @@ nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::
           {"late_jobs", outcome.late_jobs},
           {"mean_late_s", outcome.mean_late_s},
           {"last_finish_at", unix_seconds(outcome.last_finish + origin)},
-          {"jobs", outcome.jobs.size()},
+          {"jobs", std::count_if(outcome.jobs.begin(), outcome.jobs.end(),
+                                 [](const JobOutcome& job) { return job.finish != kNever; })},
           {"cost", prices ? nlohmann::json(outcome.cost(*prices)) : nlohmann::json()}};
+}
+
+nlohmann::json instant_json(Time at, UnixTime origin) {
+  return at == kNever ? nlohmann::json() : nlohmann::json(unix_seconds(at + origin));
+}
+
+nlohmann::json late_json(const std::optional<double>& late_s) { return late_s ? Json(*late_s) : Json(); }
+
+nlohmann::json eta_json(const Eta& eta, UnixTime origin, int futures) {
+  const bool spreads = futures > 0 && eta.no_start == NoStart::kStarts;
+  return {{"expected_start_at", instant_json(eta.expected_start, origin)},
+          {"expected_finish_at", instant_json(eta.expected_finish, origin)},
+          {"start_at", spreads ? spread_json(eta.start, origin) : Json()},
+          {"finish_at", spreads ? spread_json(eta.finish, origin) : Json()},
+          {"deadline_at", instant_json(eta.deadline, origin)},
+          {"on_time_ratio", spreads && eta.on_time_ratio ? Json(*eta.on_time_ratio) : Json()}};
 }
 
 nlohmann::json spread_json(const Spread& spread, UnixTime origin) {
@@ -54,16 +73,11 @@ Result<Ok> put_futures(nlohmann::json& out, const LiveFork& live, const PolicyMa
   SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, count, 1, &journal, &expected));
   Json jobs = Json::array();
   for (std::size_t i = 0; i < etas.size(); ++i) {
-    const Eta& eta = etas[i];
     if (is_phantom(live.ids[i])) continue;
-    jobs.push_back({{"id", number(live.ids[i])},
-                    {"expected_start_at", unix_seconds(eta.expected_start + live.origin)},
-                    {"expected_finish_at", unix_seconds(eta.expected_finish + live.origin)},
-                    {"start_at", count > 0 ? spread_json(eta.start, live.origin) : Json()},
-                    {"finish_at", count > 0 ? spread_json(eta.finish, live.origin) : Json()},
-                    {"deadline_at", eta.deadline == kNever ? Json() : Json(unix_seconds(eta.deadline + live.origin))},
-                    {"on_time_ratio", count > 0 ? Json(eta.on_time_ratio) : Json()},
-                    {"late_s", expected.jobs[i].late_s}});
+    Json one = eta_json(etas[i], live.origin, count);
+    one["id"] = number(live.ids[i]);
+    one["late_s"] = late_json(expected.jobs[i].late_s);
+    jobs.push_back(std::move(one));
   }
   out["outcome"] = etas.empty() ? Json() : outcome_json(expected, live.origin, live.prices);
   out["jobs"] = std::move(jobs);

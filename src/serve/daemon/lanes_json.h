@@ -14,5 +14,8 @@ void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& 
 Result<Ok> put_futures(nlohmann::json& out, const LiveFork& live, const PolicyMaker& policy, int count);
 nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::optional<EnergyPrices>& prices);
 nlohmann::json spread_json(const Spread& spread, UnixTime origin);
+nlohmann::json instant_json(Time at, UnixTime origin);                  // null: never
+nlohmann::json late_json(const std::optional<double>& late_s);          // null: without a deadline or an end
+nlohmann::json eta_json(const Eta& eta, UnixTime origin, int futures);  // what eta and futures say of a job
 
 }  // namespace smartmig

@@ -79,6 +79,7 @@ void Lifecycle::finish(JobRecord& job, JobStatus status, std::string reason, boo
 
 void Lifecycle::go_on() {
   settled_ = 0;
+  released_ = false;
   settle();
 }
 
@@ -105,7 +106,7 @@ void Lifecycle::started(JobRecord& job) {
   tell(MailEvent::kBegin, job);
   for (const QueueId dependent : book_.dependents(job.id))
     if (JobRecord* other = book_.find(dependent); other && other->status == JobStatus::kHeld)
-      check_dependencies(*other);
+      released_ |= check_dependencies(*other);
 }
 
 void Lifecycle::release_due() {

@@ -34,7 +34,7 @@ class Lifecycle {
   void release_due();            // whose begin has come
   void go_on();                  // at the begin of a step: with those that wait for jobs that have ended
   UnixTime next_due() const {
-    if (!to_settle_.empty()) return UnixTime{};
+    if (!to_settle_.empty() || released_) return UnixTime{};
     return begins_.empty() ? kNeverUnix : begins_.begin()->first;
   }
 
@@ -68,7 +68,8 @@ class Lifecycle {
   };
   std::deque<Dependent> to_settle_;  // a loop, not a recursion: chains may be as long as the queue
   bool settling_ = false;
-  int settled_ = 0;  // in this step
+  int settled_ = 0;        // in this step
+  bool released_ = false;  // by the start of another, after this step's decision
 };
 
 }  // namespace smartmig

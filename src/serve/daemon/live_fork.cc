@@ -1,6 +1,7 @@
 #include "serve/daemon/live_fork.h"
 
 #include <algorithm>
+#include <set>
 
 #include "model/speed.h"
 #include "serve/daemon/admission.h"
@@ -8,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kMostInvisible = 2000;
+constexpr std::size_t kMostInvisible = 2000, kMostAfter = 500;
 
 ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
   return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job), job.owner.uid,
@@ -58,6 +59,38 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
   return one;
 }
 
+// Of its namesakes all that are not known to wait for the others.
+void put_namesakes(ForkJob& one, const JobRecord& job, const JobBook& book) {
+  for (const JobRecord* at = &job; at;) {
+    at = book.find(book.namesake_before(*at));
+    if (!at) return;
+    one.after.push_back({number(at->id), ForkAfter::kEnds});
+    if (at->spec.singleton && at->spec.dependencies.empty()) return;
+  }
+}
+
+ForkAfter::When when_of(Dependency::When when) {
+  switch (when) {
+    case Dependency::kAfterOk:
+      return ForkAfter::kEndsWell;
+    case Dependency::kAfterAny:
+      return ForkAfter::kEnds;
+    case Dependency::kAfterNotOk:
+      return ForkAfter::kEndsBadly;
+    case Dependency::kAfter:
+      return ForkAfter::kStarts;
+  }
+  return ForkAfter::kEnds;
+}
+
+// What waits for a live job that is not in the fork has no start there.
+void hold_what_waits_for_others(LiveFork& live, const JobBook& book) {
+  const std::set<QueueId> there(live.ids.begin(), live.ids.end());
+  for (ForkJob& one : live.fork.jobs)
+    for (const ForkAfter& after : one.after)
+      one.held |= book.find(QueueId(after.job)) && !there.contains(QueueId(after.job));
+}
+
 void sort_by_submit(LiveFork& live) {
   std::vector<std::size_t> order(live.ids.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -82,13 +115,45 @@ Job job_in_fork(const JobRecord& job, const Belief& belief, double slack, bool s
   return belief.job_of(job, job.spec.deadline.value_or(wanted), !job.spec.deadline);
 }
 
+void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& book, const ForkRules& rules,
+               UnixTime origin) {
+  const auto limit = [&](std::pair<std::uint64_t, std::string> name, int most) {
+    if (most <= 0) return -1;
+    const auto [at, is_new] = fork.limit_of.emplace(std::move(name), int(fork.limits.size()));
+    if (is_new) fork.limits.push_back(most);
+    return at->second;
+  };
+  one.key = number(job.id);
+  one.priority = job.spec.priority;
+  if (in_array(job)) one.array = limit({number(job.array.id), ""}, job.spec.array_limit);
+  one.group = rules.groups ? limit({0, job.spec.group}, rules.groups->limit(job.spec.group)) : -1;
+  if (!is_waiting(job.status) || one.live != kNoJob) return;
+  one.held = job.held_by != HeldBy::kNobody;
+  if (job.spec.begin) one.begin = *job.spec.begin - origin;
+  if (rules.reservations && !job.spec.reservation.empty()) {
+    const GpuReservation* reservation = rules.reservations->find(job.spec.reservation);
+    if (reservation)
+      one.begin = std::max(one.begin, reservation->begin - origin);
+    else
+      one.held = true;
+  }
+  for (const Dependency& d : job.spec.dependencies) {
+    const JobRecord* other = book.find(QueueId(d.job));
+    if (!other || (d.when == Dependency::kAfter && other->times.first_started != kNotYet)) continue;
+    one.after.push_back({d.job, when_of(d.when)});
+  }
+  if (job.spec.singleton) put_namesakes(one, job, book);
+}
+
 LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
-                 QueueId up_to) {
+                 const ForkRules& rules, const ForkScope& scope) {
   const Belief& belief = session.belief();
   LiveFork live;
   live.origin = belief.origin();
   live.prices = settings.priced();
-  live.fork = fork(session.cluster(), [&](JobId row) {
+  Cluster present = session.cluster();  // as of the last event
+  if (session.inside_now() > present.now()) present.pass(session.inside_now());
+  live.fork = fork(present, [&](JobId row) {
     const JobRecord* job = book.find(belief.record(row));
     return job ? facts_of(*job, belief, estimates) : ForkFacts();
   });
@@ -97,17 +162,38 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
   live.shared = shared_by(live.fork);
   shorten_phantoms(live, book);
   const std::size_t visible = live.ids.size();
+  for (std::size_t i = 0; i < visible; ++i)
+    if (const JobRecord* job = book.find(live.ids[i]))
+      put_rules(live.fork, live.fork.jobs[i], *job, book, rules, live.origin);
+  std::size_t held = 0, free = 0;
   for (const auto& [id, job] : book.live()) {
-    if (id > up_to || live.ids.size() == visible + kMostInvisible) break;
+    if (free == kMostInvisible || (id > scope.up_to && (scope.up_to == kNoId || free >= kMostAfter))) break;
     if (!is_waiting(job.status) || belief.row(id) != kNoJob) continue;
-    if (job.status == JobStatus::kHeld && id != up_to) continue;
+    const bool is_held = job.held_by != HeldBy::kNobody && id != scope.released;
+    if (is_held && id != scope.up_to && held == kMostInvisible) continue;
+    ++(is_held ? held : free);
     live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief, estimates),
                                            job_in_fork(job, belief, settings.defaults.slack, live.shared), live.fork));
+    if (id == scope.released) {
+      JobRecord released = job;
+      released.held_by = HeldBy::kNobody;
+      put_rules(live.fork, live.fork.jobs.back(), released, book, rules, live.origin);
+    } else {
+      put_rules(live.fork, live.fork.jobs.back(), job, book, rules, live.origin);
+    }
     live.ids.push_back(id);
   }
-  if (live.ids.size() > visible) sort_by_submit(live);
-  live.fork.decided = live.ids.size() == visible && !session.fleet().has_news();
+  if (live.ids.size() > visible) {
+    hold_what_waits_for_others(live, book);
+    sort_by_submit(live);
+  }
+  live.fork.decided = !session.fleet().has_news();
   return live;
+}
+
+LiveFork fork_of(DaemonState& state, const ForkScope& scope) {
+  return fork_of(state.session, state.book, state.estimates, state.settings, {&state.groups, &state.reservations},
+                 scope);
 }
 
 }  // namespace smartmig

@@ -114,7 +114,7 @@ std::optional<MemoryWatch::Early> MemoryWatch::project(const JobRecord& job, int
   }
   one.line.add(elapsed_s, used_mib);
   if (used_mib > 0) one.work.add(sample(job, used_mib, elapsed_s));
-  if (how == EarlyRestart::kOff) return std::nullopt;
+  if (how == EarlyRestart::kOff || !job.spec.may_grow()) return std::nullopt;
   if (limit_mib <= 0 || limit_mib >= largest_mib || used_mib <= 0 || job.stop_reason != StopReason::kNone)
     return std::nullopt;
   // Who declared a size and may not be stopped is left alone: it ends as it ends.

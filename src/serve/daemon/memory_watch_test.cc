@@ -65,6 +65,16 @@ TEST(MemoryWatch, WhoIsOnTheLargestSliceOrDeclaredASizeIsLeftAlone) {
     EXPECT_FALSE(declared.watch.project(declared.job, 500 + 8 * second, second, 3600, 5000, 40000));
 }
 
+TEST(MemoryWatch, WhoRunsOnceOrIsNotRetriedIsNotRestartedEarly) {
+  Watched once, stays;
+  once.job.spec.once = true;
+  stays.job.spec.oom_retry = false;
+  for (int second = 0; second < 600; second += 10) {
+    EXPECT_FALSE(once.watch.project(once.job, 500 + 8 * second, second, 3600, 5000, 40000));
+    EXPECT_FALSE(stays.watch.project(stays.job, 500 + 8 * second, second, 3600, 5000, 40000));
+  }
+}
+
 struct LoggingRunner : InProcessRunner {
   using InProcessRunner::InProcessRunner;
   std::string path;

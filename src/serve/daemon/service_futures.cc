@@ -14,9 +14,16 @@ namespace {
 
 constexpr int kFutures = 20;
 
-LiveFork fork_of(Daemon& daemon, QueueId up_to) {
-  DaemonState& state = daemon.state();
-  return fork_of(state.session, state.book, state.estimates, state.settings, up_to);
+// Why a waiting job has no start.
+std::string no_start_words(const JobRecord& job, NoStart why, const LiveFork& live, std::size_t at) {
+  if (job.held_by != HeldBy::kNobody || why == NoStart::kHeld) return job.reason;
+  std::string others;
+  for (const ForkAfter& after : live.fork.jobs[at].after)
+    others += fmt::format("{}{}", others.empty() ? "" : ", ", after.job);
+  if (why == NoStart::kDependencyFails)
+    return fmt::format("it runs only if another job fails (it waits for job {}), and jobs are expected to end well",
+                       others);
+  return fmt::format("it waits for job {}, which has no expected end", others);
 }
 
 // A time would be a guess at when somebody resumes it.
@@ -34,7 +41,7 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  if (d.decisions().paused() && is_waiting(found.status))
                    return is_paused(fmt::format("when job {} starts", id));
-                 live = fork_of(d, QueueId(id));
+                 live = fork_of(d.state(), {QueueId(id), QueueId(id)});
                  policy = d.policies().deciding();
                  return Ok{};
                }));
@@ -42,15 +49,26 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));
   if (at == live.ids.end()) return busy_error("job {} has too many before it to look ahead; ask again later", id);
   SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, kFutures, 1));
-  const Eta& mine = etas[std::size_t(at - live.ids.begin())];
-  Json out = {{"job", id},
-              {"futures", kFutures},
-              {"expected_start_at", unix_seconds(mine.expected_start + live.origin)},
-              {"expected_finish_at", unix_seconds(mine.expected_finish + live.origin)},
-              {"start_at", spread_json(mine.start, live.origin)},
-              {"finish_at", spread_json(mine.finish, live.origin)},
-              {"deadline_at", found.spec.deadline ? Json(unix_seconds(*found.spec.deadline)) : Json()},
-              {"on_time_ratio", mine.on_time_ratio}};
+  const std::size_t index = std::size_t(at - live.ids.begin());
+  const bool waits = is_waiting(found.status), held = waits && found.held_by != HeldBy::kNobody;
+  Json mine = eta_json(etas[index], live.origin, kFutures), out = mine;
+  out["no_start"] = Json();
+  out["if_released"] = Json();
+  if (held || etas[index].no_start != NoStart::kStarts)
+    out["no_start"] = no_start_words(found, etas[index].no_start, live, index);
+  if (held) {  // its futures are of the queue in which it is released now
+    Eta none;
+    none.expected_start = none.expected_finish = kNever;
+    none.no_start = NoStart::kHeld;
+    none.deadline = etas[index].deadline;
+    out.update(eta_json(none, live.origin, kFutures));
+    mine.erase("deadline_at");
+    out["if_released"] = std::move(mine);
+  }
+  out["job"] = id;
+  out["futures"] = kFutures;
+  out["state"] = name_of(found.status);
+  out["started_at"] = waits || found.times.started == kNotYet ? Json() : Json(unix_seconds(found.times.started));
   return out;
 }
 
@@ -60,7 +78,7 @@ Result<Service::Json> DaemonService::futures(const Caller&, int count) {
   Json out;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  if (d.decisions().paused()) return is_paused("how it goes on");
-                 live = fork_of(d, QueueId(~std::uint64_t{0}));
+                 live = fork_of(d.state(), {QueueId(~std::uint64_t{0}), kNoId});
                  policy = d.policies().deciding();
                  out = {{"now_at", unix_seconds(d.now())}, {"policy", d.policies().name()}, {"futures", count}};
                  return Ok{};
@@ -82,17 +100,25 @@ Result<Service::Json> DaemonService::why(const Caller&, std::uint64_t id) {
   }
   LiveFork live;
   PolicyMaker policy;
+  UnixTime now{};
   SMARTMIG_TRY(Why why, ask<Why>([&](Daemon& d) -> Result<Why> {
-                 live = fork_of(d, QueueId(id));
+                 live = fork_of(d.state(), {QueueId(id), QueueId(id)});
                  policy = d.policies().deciding();
+                 now = d.now();
                  return why_now(d, QueueId(id));
                }));
   const auto at = std::find(live.ids.begin(), live.ids.end(), QueueId(id));
   if (at != live.ids.end() && why.code != "running" && why.code != "queue_paused") {
-    // Alternatives are found by the row in the cluster; one that is not visible gets a number of its own.
     const std::size_t i = std::size_t(at - live.ids.begin());
-    if (live.fork.jobs[i].live == kNoJob) live.fork.jobs[i].live = JobId(0xFFFFFFFE);
-    why.alternatives = priced_alternatives(live.fork, live.fork.jobs[i].live, policy, live.prices, live.origin);
+    const bool held = found.held_by != HeldBy::kNobody;  // the fork has it released
+    std::optional<Outcome> as_it_is;
+    why.alternatives = priced_alternatives(live.fork, i, policy, live.prices, live.origin, &as_it_is);
+    why.waits_for = awaited_by(live.fork, i, as_it_is, live.origin);
+    if (why.code == "held_dependency") why.sentence += awaited_words(why.waits_for, now);
+    if (held && !why.alternatives.empty()) {
+      why.alternatives.resize(1);
+      why.alternatives[0].what = "if released now";
+    }
   }
   return smartmig::to_json(id, why);
 }

@@ -55,12 +55,13 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   PolicyMaker now_policy, then_policy;
   std::optional<Job> extra;
   JobRecord extra_record;
+  ForkJob extra_rules;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  if (d.decisions().paused())
                    return busy_error(
                        "the queue is paused: nothing is started until smartmig resume, so how it goes on is not known");
                  DaemonState& state = d.state();
-                 live = fork_of(state.session, state.book, state.estimates, state.settings, QueueId(~std::uint64_t{0}));
+                 live = fork_of(state, {QueueId(~std::uint64_t{0}), kNoId});
                  now_policy = d.policies().deciding();
                  then_policy = question.cap_w            ? d.policies().capped(question.policy, *question.cap_w)
                                : question.policy.empty() ? now_policy
@@ -69,6 +70,11 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                  SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(body["job"]), d.now()));
                  extra_record = d.jobs().as_record(caller, std::move(spec));
                  extra = job_in_fork(extra_record, state.session.belief(), state.settings.defaults.slack, live.shared);
+                 JobRecord last = extra_record;
+                 last.id = QueueId(kPhantoms - 1);
+                 last.status.found(JobStatus::kHeld);
+                 last.held_by = last.spec.hold ? HeldBy::kOwner : HeldBy::kNobody;
+                 put_rules(live.fork, extra_rules, last, state.book, {&state.groups, &state.reservations}, live.origin);
                  return Ok{};
                }));
   (void)forked;
@@ -92,6 +98,13 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
                                    SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",
                                    "the new job", facts));
+    ForkJob& added = changed.jobs.back();
+    added.key = extra_rules.key;
+    added.held = extra_rules.held;
+    added.begin = extra_rules.begin;
+    added.after = extra_rules.after;
+    added.group = extra_rules.group;
+    added.priority = extra_rules.priority;
   }
   if (changed.jobs.empty() && live.fork.jobs.empty())
     return busy_error("the queue is empty: there is no future to compare");
@@ -110,11 +123,11 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     if (known && now)
       before = &now->jobs[std::size_t(std::find(live.ids.begin(), live.ids.end(), then_ids[i]) - live.ids.begin())];
     jobs.push_back({{"id", known ? Json(then_ids[i]) : Json()},
-                    {"finish_now_at", before ? Json(unix_seconds(before->finish + live.origin)) : Json()},
-                    {"finish_then_at", unix_seconds(then.jobs[i].finish + live.origin)},
-                    {"start_then_at", unix_seconds(then.jobs[i].start + live.origin)},
-                    {"late_now_s", before ? Json(before->late_s) : Json()},
-                    {"late_then_s", then.jobs[i].late_s}});
+                    {"finish_now_at", before ? instant_json(before->finish, live.origin) : Json()},
+                    {"finish_then_at", instant_json(then.jobs[i].finish, live.origin)},
+                    {"start_then_at", instant_json(then.jobs[i].start, live.origin)},
+                    {"late_now_s", before ? late_json(before->late_s) : Json()},
+                    {"late_then_s", late_json(then.jobs[i].late_s)}});
   }
   Json out = {
       {"now", std::move(now_json)}, {"then", outcome_json(then, live.origin, live.prices)}, {"jobs", std::move(jobs)}};

@@ -69,10 +69,17 @@ struct Blocker {
 
 struct Alternative {
   std::string what;
-  UnixTime start{}, finish{};
-  double late_s = 0;    // of this job
-  double energy_j = 0;  // of the whole fleet until all is done
+  UnixTime start{}, finish{};    // kNeverUnix: it has no start
+  std::optional<double> late_s;  // of this job; nothing: it has no deadline, or no end
+  double energy_j = 0;           // of the whole fleet until all is done
   std::optional<double> cost;
+};
+
+// A job that it waits for, in the future of the queue as it is.
+struct Awaited {
+  std::uint64_t job = 0;
+  ForkAfter::When when = ForkAfter::kEndsWell;
+  UnixTime expected{};  // that it ends, or starts; kNeverUnix: never
 };
 
 struct Why {
@@ -81,6 +88,7 @@ struct Why {
   std::vector<Alternative> alternatives;
   std::optional<Reservation> reservation = {};
   std::vector<Blocker> blocked_by = {};
+  std::vector<Awaited> waits_for = {};
 };
 
 Why why_waiting(const WhyInput& input);
@@ -90,10 +98,15 @@ const PlannedStart* planned_start_of(const WhyInput& in);  // nullptr: the polic
 std::optional<Reservation> reservation_of(const WhyInput& input);
 
 // As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
-// is left out. `live` is the job's id in the cluster that was forked, `origin` the instant from
-// which the fork counts.
-std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
-                                             const std::optional<EnergyPrices>& prices, UnixTime origin);
+// is left out; of a job that has no start all but the first. `at` is the job's index in the fork, `origin` the instant
+// from which the fork counts; `as_it_is`, where given, is set to the first one's future.
+std::vector<Alternative> priced_alternatives(const Fork& fork, std::size_t at, const PolicyMaker& policy,
+                                             const std::optional<EnergyPrices>& prices, UnixTime origin,
+                                             std::optional<Outcome>* as_it_is = nullptr);
+// Whom a job of the fork waits for, and until when; and the same in words, to be put behind why's sentence.
+std::vector<Awaited> awaited_by(const Fork& fork, std::size_t at, const std::optional<Outcome>& as_it_is,
+                                UnixTime origin);
+std::string awaited_words(const std::vector<Awaited>& awaited, UnixTime now);
 
 nlohmann::json to_json(std::uint64_t job, const Why& why);
 

@@ -5,23 +5,31 @@
 
 namespace smartmig {
 
-std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
-                                             const std::optional<EnergyPrices>& prices, UnixTime origin) {
+namespace {
+
+UnixTime outside(Time at, UnixTime origin) { return at == kNever ? kNeverUnix : origin + at; }
+
+}  // namespace
+
+std::vector<Alternative> priced_alternatives(const Fork& fork, std::size_t at, const PolicyMaker& policy,
+                                             const std::optional<EnergyPrices>& prices, UnixTime origin,
+                                             std::optional<Outcome>* as_it_is) {
   std::vector<Alternative> out;
-  const auto mine = std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& j) { return j.live == live; });
-  if (mine == fork.jobs.end()) return out;
-  const std::size_t at = std::size_t(mine - fork.jobs.begin());
+  if (at >= fork.jobs.size()) return out;
+  const ForkJob* mine = &fork.jobs[at];
   const auto add = [&](std::string what, Fork changed) {
     if (!out.empty()) changed.decided = false;  // what is changed is decided about anew, and at once
     const auto outcome = run_future(changed, policy);
     if (!outcome) return;
     const JobOutcome& one = outcome->jobs[at];
-    Alternative alternative{std::move(what), origin + one.start, origin + one.finish,
-                            one.late_s,      outcome->energy_j,  {}};
+    Alternative alternative{std::move(what), outside(one.start, origin), outside(one.finish, origin),
+                            one.late_s,      outcome->energy_j,          {}};
     if (prices) alternative.cost = outcome->cost(*prices);
+    if (as_it_is && out.empty()) *as_it_is = *outcome;
     out.push_back(std::move(alternative));
   };
   add("as it is", fork);
+  if (!out.empty() && out[0].start == kNeverUnix) return out;
   {
     Fork urgent = fork;
     urgent.jobs[at].job.deadline = std::min(urgent.jobs[at].job.deadline, fork.now);
@@ -46,19 +54,55 @@ std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const
   return out;
 }
 
+std::vector<Awaited> awaited_by(const Fork& fork, std::size_t at, const std::optional<Outcome>& as_it_is,
+                                UnixTime origin) {
+  std::vector<Awaited> out;
+  for (const ForkAfter& after : fork.jobs[at].after) {
+    const auto other =
+        std::find_if(fork.jobs.begin(), fork.jobs.end(), [&](const ForkJob& job) { return job.key == after.job; });
+    Awaited one{after.job, after.when, kNeverUnix};
+    if (as_it_is && other != fork.jobs.end()) {
+      const JobOutcome& outcome = as_it_is->jobs[std::size_t(other - fork.jobs.begin())];
+      one.expected = outside(after.when == ForkAfter::kStarts ? outcome.start : outcome.finish, origin);
+    }
+    out.push_back(one);
+  }
+  return out;
+}
+
+std::string awaited_words(const std::vector<Awaited>& awaited, UnixTime now) {
+  std::string out;
+  for (const Awaited& one : awaited) {
+    const char* what = one.when == ForkAfter::kStarts ? "start" : "end";
+    out += one.expected == kNeverUnix
+               ? fmt::format("; job {} has no expected {}", one.job, what)
+               : fmt::format("; job {} is expected to {} at {}", one.job, what, clock_words(one.expected, now));
+    if (one.when == ForkAfter::kEndsBadly) out += ", and this one runs only if it fails";
+  }
+  return out;
+}
+
 nlohmann::json to_json(std::uint64_t job, const Why& why) {
+  const auto instant = [](UnixTime at) {
+    return at == kNeverUnix ? nlohmann::json(nullptr) : nlohmann::json(unix_seconds(at));
+  };
   nlohmann::json alternatives = nlohmann::json::array();
   for (const Alternative& a : why.alternatives)
     alternatives.push_back({{"what", a.what},
-                            {"start_at", unix_seconds(a.start)},
-                            {"finish_at", unix_seconds(a.finish)},
-                            {"late_s", a.late_s},
+                            {"start_at", instant(a.start)},
+                            {"finish_at", instant(a.finish)},
+                            {"late_s", a.late_s ? nlohmann::json(*a.late_s) : nlohmann::json(nullptr)},
                             {"energy_j", a.energy_j},
                             {"cost", a.cost ? nlohmann::json(*a.cost) : nlohmann::json(nullptr)}});
   nlohmann::json blocked_by = nlohmann::json::array();
   for (const Blocker& b : why.blocked_by)
     blocked_by.push_back(
         {{"gpu", index(b.gpu)}, {"slice", b.slice}, {"job", b.job}, {"until_at", unix_seconds(b.until)}});
+  nlohmann::json waits_for = nlohmann::json::array();
+  for (const Awaited& one : why.waits_for)
+    waits_for.push_back({{"job", one.job},
+                         {"until", one.when == ForkAfter::kStarts ? "start" : "end"},
+                         {"expected_at", instant(one.expected)}});
   nlohmann::json reservation;
   if (why.reservation) {
     const Reservation& r = *why.reservation;
@@ -75,6 +119,7 @@ nlohmann::json to_json(std::uint64_t job, const Why& why) {
           {"to_change", why.to_change},
           {"reservation", std::move(reservation)},
           {"blocked_by", std::move(blocked_by)},
+          {"waits_for", std::move(waits_for)},
           {"alternatives", std::move(alternatives)}};
 }
 

@@ -182,7 +182,7 @@ TEST(Why, AlternativesArePriced) {
   Fork live = fork(s.cluster);
   live.decided = true;  // about what there is: a change is decided about all the same
   why.alternatives = priced_alternatives(
-      live, JobId(1), maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
+      live, 1, maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}),
       EnergyPrices{0.3, 6}, UnixTime{});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
@@ -194,12 +194,13 @@ TEST(Why, AlternativesArePriced) {
     ASSERT_TRUE(a.cost.has_value());
     EXPECT_NEAR(*a.cost, a.energy_j / 3.6e6 * 0.3, 1e-9) << "nothing is late here";
   }
+  EXPECT_EQ(why.alternatives[0].late_s.has_value(), live.jobs[1].declared != kNever);
   const auto json = to_json(2, why);
   EXPECT_EQ(json["job"], 2);
   EXPECT_EQ(json["code"], "slices_busy");
   EXPECT_EQ(json["alternatives"].size(), 4u);
   EXPECT_TRUE(
-      priced_alternatives(fork(s.cluster), JobId(7),
+      priced_alternatives(fork(s.cluster), 7,
                           maker_of(PolicySpec{"planner", {}, kHardware, Guarding::kUnguarded, OvertakingOptions{}}), {},
                           UnixTime{})
           .empty());

@@ -27,7 +27,7 @@ constexpr SchemaShape kShapes[] = {
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int -mem_estimate_mib:int -mem_basis:text "
      "-exact_memory:bool -prelaunch:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
-     "-patient:bool -requeue:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
+     "-patient:bool -requeue:bool -once:bool -oom_retry:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
      "-array:[int] -array_limit:int -hold:bool -begin_at:num -begin_s:num -mail:[text] -mail_user:text -group:text -reservation:text"},
     {"SpecList", "Several jobs: all are accepted, or none.", "jobs:[Spec]"},
@@ -62,15 +62,22 @@ constexpr SchemaShape kShapes[] = {
     {"Changed", "What became of them; a refusal of one keeps no other.", "jobs:[Job] refused:[Refusal]"},
     {"Refusal", "Which job, and why not.", "id:int code:text message:text"},
     {"Why", "Why a job is not running.",
-     "job:int code:text sentence:text to_change:[text] reservation:Reservation? blocked_by:[Blocker] alternatives:[Alternative]"},
+     "job:int code:text sentence:text to_change:[text] reservation:Reservation? blocked_by:[Blocker] waits_for:[Awaited] alternatives:[Alternative]"},
+    {"Awaited", "A job that has to start or end first; until: start or end. null: it is not expected to.",
+     "job:int until:text expected_at:num?"},
     {"Blocker", "A busy slice that would take it, or stands where one could be made; job: its label.",
      "gpu:int slice:text job:text until_at:num"},
     {"Reservation", "What the policy has planned for a waiting job, as things are now.",
      "gpu:int slice:text start_at:num finish_at:num held_until:num? after:[text]"},
-    {"Alternative", "Something that could be done, and its price.",
+    {"Alternative", "Something that could be done, and its price; late_s null: no deadline, or no end.",
      "what:text -start_at:num? -finish_at:num? -late_s:num? -energy_j:num? -cost:num?"},
-    {"Eta", "Quantiles over simulated futures of the live state; expected: if run times are as estimated.",
-     "job:int futures:int expected_start_at:num expected_finish_at:num start_at:Quantiles finish_at:Quantiles deadline_at:num? on_time_ratio:num"},
+    {"Eta",
+     "Quantiles over simulated futures of the live state; expected: if run times are as estimated. A job that waits and "
+     "has no start: null, and why in no_start; of a held one if_released has the same if it is released now.",
+     "job:int futures:int state:text started_at:num? expected_start_at:num? expected_finish_at:num? start_at:Quantiles? "
+     "finish_at:Quantiles? deadline_at:num? on_time_ratio:num? no_start:text? if_released:EtaIfReleased?"},
+    {"EtaIfReleased", "As in Eta.",
+     "expected_start_at:num? expected_finish_at:num? start_at:Quantiles? finish_at:Quantiles? on_time_ratio:num?"},
     {"CommandQuestion", "A command as it would be submitted.", "command:[text] -kind:text"},
     {"CommandHistory",
      "What was learned of a command; borrowed_runs: of commands like it, where it has not run itself; mean_error: mean "
@@ -90,8 +97,8 @@ constexpr SchemaShape kShapes[] = {
      "now:Outcome? then:Outcome jobs:[JobComparison] -stays:[Stay] -layouts:[LayoutStep] -gpus:[text]"},
     {"Outcome", "How the queue ends under one policy.",
      "policy:text energy_j:num late_s:num mean_late_s:num last_finish_at:num jobs:int cost:num?"},
-    {"JobComparison", "One job in both.",
-     "id:int finish_now_at:num? finish_then_at:num? late_now_s:num? late_then_s:num?"},
+    {"JobComparison", "One job in both; id null: the new one. Instants null: it has no start.",
+     "id:int? finish_now_at:num? finish_then_at:num? start_then_at:num? late_now_s:num? late_then_s:num?"},
     {"World", "kind: live or recorded. models: by name, with their profiles; gpus: the model of each GPU.",
      "kind:text version:text title:text policy:text models:any gpus:[text] signed_in:bool operator:bool user:text "
      "began_at:num? journal_run:int journal_position:int now_at:num?"},
@@ -108,8 +115,8 @@ constexpr SchemaShape kShapes[] = {
     {"Futures", "stays and layouts: as expected; jobs: with the spread over the futures, null without any.",
      "now_at:num policy:text futures:int outcome:Outcome? jobs:[JobFuture] stays:[Stay] layouts:[LayoutStep]"},
     {"JobFuture", "One job, as Eta has it.",
-     "id:int expected_start_at:num expected_finish_at:num start_at:Quantiles? finish_at:Quantiles? deadline_at:num? "
-     "on_time_ratio:num? late_s:num"},
+     "id:int expected_start_at:num? expected_finish_at:num? start_at:Quantiles? finish_at:Quantiles? deadline_at:num? "
+     "on_time_ratio:num? late_s:num?"},
     {"Stay", "A job on a slice; finished false: it is stopped there and goes on elsewhere.",
      "id:int? gpu:int slice:text begin_at:num end_at:num finished:bool"},
     {"LayoutStep", "What exists on a GPU from then on.", "at:num gpu:int slices:[text]"},
