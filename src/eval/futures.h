@@ -35,12 +35,13 @@ struct ForkJob {
   std::uint32_t user = 0;
   double cpus = 0;  // of the host; 0: in proportion to the slice
   int host_mem_mib = 0;
+  int asked_slices = 0;  // what counts for its user of the compute slices that it gets; 0: all of them
 };
 
 // What jobs share besides slices; 0: no limit.
 struct ForkHost {
   double cpus = 0, mem_mib = 0;
-  int user_slices = 0;  // running compute slices of one user
+  int user_slices = 0;  // compute slices that the running jobs of one user asked for
 };
 
 struct Fork {
@@ -64,6 +65,7 @@ struct ForkFacts {
   std::uint32_t user = 0;
   double cpus = 0;
   int host_mem_mib = 0;
+  int asked_slices = 0;  // as ForkJob has it
 };
 Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts = {});
 // A job that comes now. kInvalid: it fits no slice.

@@ -21,7 +21,8 @@ struct WhyInput {
   const Cluster* cluster = nullptr;
   JobId job = kNoJob;  // kNoJob: not among the jobs that the policy sees
   std::string name;    // "job 12"
-  int mem_mib = -1, min_slices = 1;
+  int mem_mib = -1, min_slices = 1, max_slices = kMaxComputeSlices;
+  std::string size;  // what it said of the size of its slice: "--profile 1g.10gb"; empty: nothing
 
   std::string disk;  // what is wrong with the disk; empty: nothing
   bool paused = false;
@@ -89,7 +90,7 @@ std::string clock_words(UnixTime at, UnixTime now);
 const PlannedStart* planned_start_of(const WhyInput& in);  // nullptr: the policy has none for it
 std::optional<Reservation> reservation_of(const WhyInput& input);
 
-// As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
+// As it is; treated as urgent; on a slice of any size, where it asks for more than one; with one more GPU. What leads nowhere
 // is left out. `live` is the job's id in the cluster that was forked, `origin` the instant from
 // which the fork counts.
 std::vector<Alternative> priced_alternatives(const Fork& fork, JobId live, const PolicyMaker& policy,
