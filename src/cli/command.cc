@@ -121,6 +121,11 @@ Command& Command::also(std::string name) {
   return *this;
 }
 
+Command& Command::hidden() {
+  options_.back().hidden = true;
+  return *this;
+}
+
 Command& Command::env(std::string variable) {
   options_.back().variable = std::move(variable);
   return *this;
@@ -132,11 +137,14 @@ Command& Command::alias(std::string short_name) {
 }
 
 Command::Option* Command::find(std::string_view name) {
+  Option* found = nullptr;
   for (Option& option : options_)
     if (option.name == name || (!option.alias.empty() && option.alias == name) ||
-        std::find(option.also.begin(), option.also.end(), name) != option.also.end())
-      return &option;
-  return nullptr;
+        std::find(option.also.begin(), option.also.end(), name) != option.also.end()) {
+      if (!option.hidden) return &option;
+      if (!found) found = &option;
+    }
+  return found;
 }
 
 namespace {
@@ -153,7 +161,10 @@ void Command::describe_into(std::vector<Description>* into) { describing = into;
 
 Result<Command::Outcome> Command::parse(const std::vector<std::string>& arguments) {
   if (describing) {
-    describing->push_back({verb_, synopsis_, summary_, example_, {options_.begin(), options_.end()}, rest_is_command_});
+    Description& text =
+        describing->emplace_back(Description{verb_, synopsis_, summary_, example_, {}, rest_is_command_});
+    for (const Option& option : options_)
+      if (!option.hidden) text.options.push_back(option);
     return Outcome::kHelpShown;
   }
   for (Option& option : options_) {
@@ -238,6 +249,7 @@ std::string Command::help() const {
                                 rest_is_command_ ? synopsis_ : options, summary_);
   if (!options_.empty()) out += "\nOptions:\n";
   for (const Option& option : options_) {
+    if (option.hidden) continue;
     std::string left = option.alias.empty() ? option.name : option.alias + ", " + option.name;
     if (!option.is_flag) left += " " + option.value_name;
     out += fmt::format("  {:<28} {}{}\n", left, option.help,

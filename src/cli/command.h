@@ -39,6 +39,7 @@ class Command {
   Command& env(std::string variable);
   // Lines after the options of --help: what the values of an option can be.
   Command& notes(std::string text);
+  Command& hidden();  // the option or flag declared last is understood, listed nowhere, and has no variable
   Command& also(std::string name);  // another name that is understood and not listed: "--job-name" for "--name"
 
   enum class Outcome { kRun, kHelpShown };
@@ -64,11 +65,11 @@ class Command {
   struct Option : OptionText {
     std::vector<std::string> also;
     Setter set;
-    bool given = false;
+    bool given = false, hidden = false;
   };
   void add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
            Setter set);
-  Option* find(std::string_view name);
+  Option* find(std::string_view name);  // a listed one before a hidden one
   std::string verb_, synopsis_, summary_, example_, notes_;
   std::vector<Option> options_;
   std::vector<std::pair<std::string*, bool>> positionals_;

@@ -81,7 +81,7 @@ class FutureGate {
     const ForkJob& job = fork_.jobs[index(start.job)];
     const ForkHost& host = fork_.host;
     const Size size = size_of(cluster, start.gpu, start.where);
-    if (host.user_slices > 0 && user_slices_[job.user] + size.slices > host.user_slices)
+    if (host.user_slices > 0 && user_slices_[job.user] + counted(job, size) > host.user_slices)
       return StartObjection::kUserSlices;
     if (host.cpus > 0 && cpus_ + cpus_of(job, size.room) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
     if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size.room) > host.mem_mib) return StartObjection::kHostMemory;
@@ -98,6 +98,9 @@ class FutureGate {
     const Platform::Model& model = cluster.platform().model(gpu);
     return {model.slices_of_placement[index(where)], model.room_of(where)};
   }
+  static int counted(const ForkJob& job, const Size& size) {
+    return job.asked_slices > 0 ? std::min(job.asked_slices, size.slices) : size.slices;
+  }
   double cpus_of(const ForkJob& job, double room) const {
     return job.cpus > 0 ? job.cpus : fork_.host.cpus * room / fleet_slices_;
   }
@@ -106,7 +109,7 @@ class FutureGate {
   }
   void add(JobId id, const Size& size) {
     const ForkJob& job = fork_.jobs[index(id)];
-    user_slices_[job.user] += size.slices;
+    user_slices_[job.user] += counted(job, size);
     cpus_ += cpus_of(job, size.room);
     mem_mib_ += mem_of(job, size.room);
   }
@@ -152,6 +155,7 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
     job.user = known.user;
     job.cpus = known.cpus;
     job.host_mem_mib = known.host_mem_mib;
+    job.asked_slices = known.asked_slices;
     job.started = state.first_start;
     if (state.phase == JobPhase::kRunning) {
       job.gpu = state.gpu;
@@ -174,6 +178,7 @@ Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::s
   added.user = facts.user;
   added.cpus = facts.cpus;
   added.host_mem_mib = facts.host_mem_mib;
+  added.asked_slices = facts.asked_slices;
   added.job.submit = std::max(fork.now, fork.jobs.empty() ? Time{0} : fork.jobs.back().job.submit);
   added.job.kind = -1;
   if (!kind.empty()) {

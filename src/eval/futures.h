@@ -43,6 +43,7 @@ struct ForkJob {
   std::uint32_t user = 0;
   double cpus = 0;  // of the host; 0: in proportion to the slice
   int host_mem_mib = 0;
+  int asked_slices = 0;  // what counts for its user of the compute slices that it gets; 0: all of them
 
   // Of one that waits and that the living policy does not see (`live` is kNoJob): when it comes.
   std::uint64_t key = 0;  // names it in `after`
@@ -56,7 +57,7 @@ struct ForkJob {
 // What jobs share besides slices; 0: no limit.
 struct ForkHost {
   double cpus = 0, mem_mib = 0;
-  int user_slices = 0;  // running compute slices of one user
+  int user_slices = 0;  // compute slices that the running jobs of one user asked for
 };
 
 struct Fork {
@@ -82,6 +83,7 @@ struct ForkFacts {
   std::uint32_t user = 0;
   double cpus = 0;
   int host_mem_mib = 0;
+  int asked_slices = 0;  // as ForkJob has it
 };
 Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts = {});
 // A job that comes now. kInvalid: it fits no slice.

@@ -168,6 +168,22 @@ TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
   EXPECT_FALSE(bool(with_job(now, huge, "", "huge")));
 }
 
+TEST(Futures, AUsersCapCountsWhatJobsAskedFor) {
+  const World w = world("2xa100-40gb", 2, 0.1);
+  Fork fork = busy_fork(w, "7g@0");
+  for (ForkJob& one : fork.jobs) one.user = 1001, one.gpu = kNoGpu, one.where = kNoPlacement, one.started = Time{-1};
+  fork.decided = false;
+  fork.host.user_slices = 7;
+  const auto starts = [&](int asked) {
+    for (ForkJob& one : fork.jobs) one.asked_slices = asked;
+    const auto out = run_future(fork, bare("none+edf"));
+    EXPECT_TRUE(bool(out)) << out.error().what;
+    return std::pair(out->jobs[0].start, out->jobs[1].start);
+  };
+  EXPECT_NE(starts(0).first, starts(0).second) << "whole GPUs, one after the other";
+  EXPECT_EQ(starts(1).first, starts(1).second);
+}
+
 TEST(Futures, EtaIsAnIntervalAndRepeats) {
   const World w = world("2xa100-40gb", 20, 0.1);
   const Fork now = busy_fork(w, "7g@0");

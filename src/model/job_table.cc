@@ -84,14 +84,20 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
   for (std::size_t t = 0; t < types_; ++t) {
     const SliceType& type = platform.types()[t];
     const Scaling& s = scaling_[std::size_t(job.kind + 1) * types_ + t];
-    const Time base = job.work_on(s.compute_slices);
+    Time base = job.work_on(s.compute_slices);
+    double factor = s.factor;
+    if (const Time own = job.work_on(type.compute_slices); type.model == 0) {
+      // Of another number of SMs than its size has: "no less than two compute slices" says nothing of SMs.
+      if (own_ && own < Time{0}) continue;
+      if (base < Time{0}) base = own, factor = 1;
+    }
     if (base < Time{0}) continue;
     if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
     // Half the memory is for jobs that are known to need no more: the others would find out by failing.
     if (memory <= 0 && platform.profile(TypeId(t)).variant == Variant::kHalfMemory) continue;
     const Time launch = base > s.launch ? s.launch : Time{0};
     work_[row * types_ + t] =
-        s.factor == 1 ? base : launch + Time(std::llround(double((base - launch).count()) * s.factor));
+        factor == 1 ? base : launch + Time(std::llround(double((base - launch).count()) * factor));
     runs = true;
   }
   if (!runs) return invalid("job {} {}", jobs.name_of(row), why_nowhere(job, memory, platform));

@@ -33,6 +33,22 @@ TEST(JobTable, TimesOnTheReferenceModelAreTheJobsOwn) {
   EXPECT_EQ(table->added_watts(JobId(0), TypeId(0)), 0);
 }
 
+// 1g.20gb of an H100 has more SMs than 1g.10gb: its time follows from 2g, its size does not.
+TEST(JobTable, ASliceOfMoreSmsIsOfItsOwnSize) {
+  const auto platform = fixture::platform("1xh100-80gb-sxm");
+  auto table = JobTable::growing(*platform, "h100-80gb-sxm", 2);
+  ASSERT_TRUE(table) << table.error().what;
+  ASSERT_TRUE(table->put(JobId(0), fixture::job(0, 1, {-1, 40, -1, -1, -1}), "two", "", *platform));
+  ASSERT_TRUE(table->put(JobId(1), fixture::job(0, 1, {70, -1, -1, -1, -1}), "one", "", *platform));
+  const auto runs = [&](unsigned job, const char* profile) {
+    return table->work(JobId(job), type_named(*platform, "h100-80gb-sxm", profile)) >= Time{0};
+  };
+  EXPECT_FALSE(runs(0, "1g.20gb"));
+  EXPECT_TRUE(runs(0, "2g.20gb"));
+  EXPECT_TRUE(runs(1, "1g.20gb"));
+  EXPECT_FALSE(runs(1, "2g.20gb"));
+}
+
 TEST(JobTable, SoftSlicesTakeTheTimesOfTheModelItself) {
   const auto platform = fixture::platform("1xh200-141gb-soft");
   auto workload = std::make_shared<Workload>();

@@ -15,7 +15,7 @@ Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
 }  // namespace
 
 WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
-  Entry entry{kNever, job, {}, cluster.jobs().job(job).has_deadline()};
+  Entry entry{kNever, job, {}, cluster.jobs().job(job).has_deadline(), cluster.jobs().job(job).submit};
   const JobRest rest(cluster, job);
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
     const Time left = rest.on(cluster, job, TypeId(t));

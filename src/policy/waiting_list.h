@@ -19,9 +19,12 @@ class WaitingList {
     JobId job;
     Time area;  // compute slices times time, on the size that takes least
     bool due;   // it has a deadline
+    Time submit;
     bool operator<(const Entry& other) const {
       if (due != other.due) return due;
-      return least != other.least ? least < other.least : index(job) < index(other.job);
+      if (least != other.least) return least < other.least;
+      // A job that comes back has a new row (serve/daemon/belief.h) and its old place.
+      return submit != other.submit ? submit < other.submit : index(job) < index(other.job);
     }
   };
 

@@ -318,13 +318,15 @@ void SlurmController::show_waiting() {
   for (const auto& [name, job] : jobs_) {
     if (job.way == Way::kLeft) continue;
     if (job.way != Way::kWaiting) {
-      load[job.record.owner.uid] += session_->platform().model(job.gpu).slices_of_placement[index(job.where)];
+      const int has = session_->platform().model(job.gpu).slices_of_placement[index(job.where)];
+      load[job.record.owner.uid] += std::min(has, asked_slices(job.record, session_->platform()));
       continue;
     }
     if (!job.ready) continue;
     const JobRecord& record = job.record;
     waiting.push_back({number(record.id), record.owner.uid, 0, record.spec.deadline, record.times.submitted,
-                       record.work.estimate, record.spec.min_slices, false, record.spec.patient.value_or(false)});
+                       record.work.estimate, asked_slices(record, session_->platform()), false,
+                       record.spec.patient.value_or(false)});
   }
   std::vector<UserLoad> users;
   for (const auto& [uid, slices] : load) users.push_back({uid, slices});

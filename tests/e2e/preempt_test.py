@@ -133,7 +133,7 @@ def never_stopped(build):
             numbers.append(c.submit(m.worker(name, units), name=name, estimate_s=units * UNIT_S, deadline_s=600,
                                     min_slices=7, mem_mib=1000, **spec))
         said = m.say("submit", "--checkpoint-signal", "USR1", "--restart-time", "0.1s", "--no-preempt",
-                     "--min-slices", "7", "--mem", "1000", "--deadline", "10m", "--estimate", f"{units * UNIT_S}s",
+                     "--min-slices", "7", "--mem", "1000M", "--deadline", "10m", "--estimate", f"{units * UNIT_S}s",
                      "--", *m.worker("asked", units))
         numbers.append(int(re.search(r"\d+", said).group()))
         m.runs_for_a_while("plain", "costly", "asked")

@@ -212,6 +212,13 @@ expect 0 "^$work 1 3 2 6 swept" ./smartmig log "${swept%%$'\n'*}"
 expect 0 'wrapped' ./smartmig run "${due[@]}" --deadline 10s --wrap 'echo wrap""ped'
 printf '#!/bin/sh\n#SBATCH --nodes=2\ntrue\n' >two.sh
 expect 2 'nodes=2 cannot be had' ./smartmig submit "${due[@]}" two.sh
+expect 2 'no program nosuch.sh lies' ./smartmig submit "${due[@]}" nosuch.sh
+expect 2 '18M is 18 MiB, 18G is 18 GiB' ./smartmig submit "${due[@]}" --mem 18 -- true
+expect 1 'no GPU here has the profile .9g.90gb.: there are 1g.5gb' ./smartmig submit "${due[@]}" --profile 9g.90gb -- true
+profiled=$(id_of --gres gpu:1g.5gb:1 -- true)
+expect 0 'done' ./smartmig wait "$profiled"
+expect_json "any(j['id'] == $profiled and j['slice'].startswith('1g.5gb@') for j in value['jobs'])" \
+  ./smartmig queue --all --json
 due=(--estimate 2s --deadline 10s)
 
 kill -HUP "$(daemon_pid)"

@@ -99,6 +99,7 @@ Result<bool> Profiling::once(DaemonClient& client, const Profile& wanted) {
   if (given_up_) return false;
   Json spec = plan_.spec;
   spec["min_slices"] = wanted.compute_slices;
+  spec["max_slices"] = wanted.compute_slices;
   spec["name"] = "profile " + wanted.name;
   if (wanted.memory_mib > 0) spec["mem_mib"] = wanted.memory_mib;
   SMARTMIG_TRY(const Json answer, client.post("/v1/jobs", spec));

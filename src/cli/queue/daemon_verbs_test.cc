@@ -106,6 +106,32 @@ class Verbs : public testing::Test {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
+TEST_F(Verbs, SubmitRefusesWhatIsNotThere) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "held")}}, {"warnings", Json::array()}}, 201);
+  for (const auto& [arguments, words] : std::initializer_list<std::pair<Arguments, const char*>>{
+           {{"nosuch.sh"}, "no program nosuch.sh lies in the job's PATH"},
+           {{"--", "no-such-program"}, "no program no-such-program lies in the job's PATH"},
+           {{"--chdir", "/nowhere", "--", "true"}, "there is no directory /nowhere"}})
+    for (const auto verb : {run_submit, run_run}) {
+      const auto refused = call(verb, arguments);
+      EXPECT_EQ(refused.code, 2) << refused.err;
+      EXPECT_TRUE(contains(refused.err, words)) << refused.err;
+    }
+  EXPECT_TRUE(daemon_.bodies["POST /v1/jobs"].empty());
+  const auto later = call(run_submit, {"--hold", "--", "no-such-program"});
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_TRUE(contains(later.err, "may be there when it starts")) << later.err;
+}
+
+TEST_F(Verbs, SubmitTakesWhatAHeaderTakes) {
+  daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
+  const auto done = call(run_submit, {"-p", "gpu", "--gres", "gpu:1g.10gb:1", "--", "true"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(contains(done.err, "--partition means nothing here")) << done.err;
+  EXPECT_EQ(daemon_.bodies["POST /v1/jobs"].at(0)["profile"], "1g.10gb");
+  EXPECT_EQ(call(run_submit, {"--nodes", "2", "--", "true"}).code, 2);
+}
+
 TEST_F(Verbs, SubmitSendsTheCommandWithItsDirectoryAndEnvironment) {
   daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", {"no estimate: a guess"}}},
               201);

@@ -9,45 +9,56 @@
 namespace smartmig::cli {
 namespace {
 
-bool looks_like_profile(std::string_view text) {
-  const auto g = text.find("g.");
-  return g != text.npos && g > 0 && parse_int(text.substr(0, g)).has_value();
+Error not_understood(std::string_view text) {
+  return invalid("'{}' is not understood: write gpu:1g.10gb:1, gpu:h100:1 or gpu:1", text);
+}
+
+// "h100" of h100-80gb-sxm: what else stands before a count may be a gres of another sort.
+bool starts_a_model(std::string_view word) {
+  const auto models = Catalog::builtin().models();
+  return std::any_of(models.begin(), models.end(), [&](const auto& model) {
+    const std::string& name = model->name();
+    return name.starts_with(word) && (name.size() == word.size() || name[word.size()] == '-');
+  });
 }
 
 }  // namespace
 
-Result<GresSlice> read_gres(std::string_view text) {
+bool looks_like_profile(std::string_view text) {
+  const auto g = text.find("g.");
+  if (g == text.npos || !parse_int(text.substr(0, g))) return false;
+  const auto gb = text.find("gb", g);
+  return gb != text.npos && parse_int(text.substr(g + 2, gb - g - 2)).has_value();
+}
+
+Result<GresWords> read_gres(std::string_view text) {
   std::vector<std::string_view> words = split(text, ':');
-  if (words.front() == "gpu" || words.front() == "gres/gpu") words.erase(words.begin());
+  const bool gpu = words.front() == "gpu" || words.front() == "gres/gpu";
+  if (gpu) words.erase(words.begin());
   if (!words.empty() && parse_int(words.back())) {
-    if (*parse_int(words.back()) != 1)
-      return invalid("'{}' asks for several: a job gets one slice, because a CUDA process can use one MIG device",
-                     text);
+    const std::int64_t count = *parse_int(words.back());
+    if (count > 1)
+      return invalid("'{}' asks for {} GPUs: jobs over several GPUs are not supported yet, a job gets one slice", text,
+                     count);
+    if (count < 1) return invalid("'{}' asks for no GPU: every job gets a slice", text);
     words.pop_back();
+  } else if (!gpu && words.size() == 1 && !looks_like_profile(words[0]) && !starts_a_model(words[0]) &&
+             text.find('_') == text.npos) {
+    return not_understood(text);
   }
-  if (words.empty()) return GresSlice{};
-  if (words.size() > 1 || text.find(',') != text.npos)
-    return invalid("'{}' is not understood: write gpu:1g.10gb:1 or gpu:1", text);
-  std::string_view profile = words.front();
+  if (words.empty()) return GresWords{};
+  if (words.size() > 1 || words[0].empty() || text.find(',') != text.npos) return not_understood(text);
+  GresWords out;
+  std::string_view model = words[0], profile = words[0];
   if (const auto underscore = profile.rfind('_'); underscore != profile.npos) profile.remove_prefix(underscore + 1);
-  if (!looks_like_profile(profile)) {
-    if (text.substr(0, 3) != "gpu" && text.substr(0, 8) != "gres/gpu")
-      return invalid("'{}' is not understood: write gpu:1g.10gb:1 or gpu:1", text);
-    return GresSlice{};  // "gpu:a100:1"
+  if (looks_like_profile(profile)) {
+    out.profile = profile;
+    model.remove_suffix(std::min(model.size(), profile.size() + 1));
+    if (model == "mig" || model.ends_with("_mig")) model.remove_suffix(std::min<std::size_t>(model.size(), 4));
+  } else if (!gpu && !starts_a_model(lower(model))) {
+    return not_understood(text);
   }
-  GresSlice out;
-  std::vector<std::string> names;
-  for (const auto& model : Catalog::builtin().models())
-    for (const Profile& known : model->spec().profiles) {
-      names.push_back(known.name);
-      if (known.name != profile || known.memory_mib == 0) continue;
-      if (out.compute_slices == 0 || known.memory_mib < out.memory_mib) out = {known.compute_slices, known.memory_mib};
-    }
-  if (out.compute_slices == 0) {
-    const std::string near = nearest(profile, names);
-    return invalid("'{}' is not a profile of any GPU known{}; smartmig geometry lists them", profile,
-                   near.empty() ? "" : ", did you mean " + near + "?");
-  }
+  out.model = lower(model);
   return out;
 }
 

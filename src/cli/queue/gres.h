@@ -1,16 +1,18 @@
-// Slurm's words for a slice: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:1", "1". A MIG profile of any known GPU model
-// asks for its compute slices and its memory (the least of that name, since drivers differ by some hundred MiB).
+// Slurm's words for GPUs, as --gres and --gpus take them: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1", "1".
+// Which profiles and models there are is the daemon's to say.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace smartmig::cli {
 
-struct GresSlice {
-  int compute_slices = 0;  // 0: no profile was named
-  int memory_mib = 0;
+struct GresWords {
+  std::string profile;  // "1g.10gb"; empty: none was named
+  std::string model;    // "h100"; empty: none was named
 };
-Result<GresSlice> read_gres(std::string_view text);
+Result<GresWords> read_gres(std::string_view text);
+bool looks_like_profile(std::string_view text);  // "1g.10gb"
 
 }  // namespace smartmig::cli

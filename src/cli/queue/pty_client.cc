@@ -87,6 +87,7 @@ Result<Json> PtyClient::wrapped(Json spec) const {
   Json command = {std::string(self, std::size_t(length)), "pty-job", "--"};
   for (const Json& word : list_at(spec, "command")) command.push_back(word);
   const std::string program = command[3].get<std::string>();
+  spec["pty"] = true;
   if (!spec.contains("name")) spec["name"] = program.substr(program.rfind('/') + 1);
   spec["command"] = std::move(command);
   spec["environment"].push_back(std::string(kPtyVariable) + "=" + name_);

@@ -26,7 +26,7 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kRefused, "--cluster-constraint", "", true, kOneMachine},
       {S::kRefused, "--clusters", "-M", true, "ask the daemon of that machine with --server"},
       {S::kMeaningless, "--comment", "", true, "nothing reads it"},
-      {S::kRefused, "--constraint", "-C", true, "say what the slice must have: --min-slices, --mem-per-gpu, --gres"},
+      {S::kRefused, "--constraint", "-C", true, "say what the slice must have: --profile, --min-slices, --mem-per-gpu"},
       {S::kRefused, "--container", "", true, "start the container in the script"},
       {S::kRefused, "--container-id", "", true, "start the container in the script"},
       {S::kMeaningless, "--contiguous", "", false, kOneMachine},
@@ -42,7 +42,7 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kMeaningless, "--distribution", "-m", true, kOneSlice},
       {S::kHonoured, "--error", "-e", true, "standard error is in the log, too"},
       {S::kRefused, "--exclude", "-x", true, "drain a GPU with smartmig drain"},
-      {S::kRefused, "--exclusive", "", false, "ask for a whole GPU with --min-slices"},
+      {S::kHonoured, "--exclusive", "", false, "a whole GPU; the rest of the machine is shared"},
       {S::kHonoured, "--export", "", true, ""},
       {S::kRefused, "--export-file", "", true, "read the file in the script"},
       {S::kMeaningless, "--extra", "", true, "nothing reads it"},
@@ -51,11 +51,11 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kRefused, "--gid", "", true, "jobs run with their user's groups"},
       {S::kMeaningless, "--gpu-bind", "", true, kOneSlice},
       {S::kRefused, "--gpu-freq", "", true, "frequencies are not set"},
-      {S::kHonoured, "--gpus", "-G", true, "1, or a MIG profile"},
-      {S::kHonoured, "--gpus-per-node", "", true, "1, or a MIG profile"},
+      {S::kHonoured, "--gpus", "-G", true, "1, a MIG profile, or a model for a whole GPU"},
+      {S::kHonoured, "--gpus-per-node", "", true, "1, a MIG profile, or a model for a whole GPU"},
       {S::kOnly, "--gpus-per-socket", "", true, kOneSlice, "1"},
-      {S::kHonoured, "--gpus-per-task", "", true, "1, or a MIG profile"},
-      {S::kHonoured, "--gres", "", true, "one slice: gpu:1, gpu:1g.10gb:1"},
+      {S::kHonoured, "--gpus-per-task", "", true, "1, a MIG profile, or a model for a whole GPU"},
+      {S::kHonoured, "--gres", "", true, "one GPU or slice: gpu:1g.10gb:1, gpu:h100:1, gpu:1"},
       {S::kMeaningless, "--gres-flags", "", true, kOneSlice},
       {S::kMeaningless, "--hint", "", true, kOneSlice},
       {S::kHonoured, "--hold", "-H", false, ""},
@@ -90,15 +90,15 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kHonoured, "--output", "-o", true, ""},
       {S::kMeaningless, "--overcommit", "-O", false, kOneSlice},
       {S::kMeaningless, "--oversubscribe", "-s", false, "slices are never shared"},
-      {S::kMeaningless, "--parsable", "", false, "of the command line"},
+      {S::kMeaningless, "--parsable", "", false, "submit --parsable prints the number alone"},
       {S::kMeaningless, "--partition", "-p", true, "there is one queue"},
       {S::kMeaningless, "--power", "", true, "caps are the daemon's"},
       {S::kMeaningless, "--prefer", "", true, kOneMachine},
       {S::kHonoured, "--priority", "", true, "only root may ask for more than 0"},
-      {S::kMeaningless, "--profile", "", true, "energy is sampled by the daemon"},
+      {S::kHonoured, "--profile", "", true, "a MIG profile, 1g.10gb; Slurm's words (energy, task) mean nothing"},
       {S::kRefused, "--propagate", "", true, "set limits with ulimit in the script"},
       {S::kMeaningless, "--qos", "-q", true, "there is one queue"},
-      {S::kMeaningless, "--quiet", "-Q", false, "of the command line"},
+      {S::kMeaningless, "--quiet", "-Q", false, "submit prints one line"},
       {S::kRefused, "--reboot", "", false, "nothing is rebooted"},
       {S::kHonoured, "--requeue", "", false, ""},
       {S::kHonoured, "--reservation", "", true, "one, made with smartmig reserve"},
@@ -119,7 +119,7 @@ std::span<const SbatchOption> sbatch_options() {
       {S::kRefused, "--tres-per-task", "", true, "say --cpus-per-task and --gres"},
       {S::kRefused, "--uid", "", true, "root submits for another with smartmig submit --for USER"},
       {S::kMeaningless, "--use-min-nodes", "", false, kOneMachine},
-      {S::kMeaningless, "--verbose", "-v", false, "of the command line"},
+      {S::kMeaningless, "--verbose", "-v", false, "submit prints one line"},
       {S::kRefused, "--wait", "-W", false, "say smartmig submit --wait"},
       {S::kMeaningless, "--wait-all-nodes", "", true, kOneMachine},
       {S::kMeaningless, "--wckey", "", true, "nothing reads it"},
@@ -135,11 +135,11 @@ const SbatchOption* find_sbatch_option(std::string_view name) {
   return nullptr;
 }
 
-Result<std::string> read_sbatch_option(const SbatchOption& option, std::string_view value) {
+Result<std::string> read_sbatch_option(const SbatchOption& option, std::string_view value, std::string_view where) {
   const bool meaningless =
       option.verdict == SbatchOption::kMeaningless || (option.verdict == SbatchOption::kOnly && value == option.only);
-  if (meaningless) return fmt::format("#SBATCH {} means nothing here and is ignored: {}", option.name, option.words);
-  return invalid("#SBATCH {}{}{} cannot be had: {}", option.name, value.empty() ? "" : "=", value, option.words);
+  if (meaningless) return fmt::format("{}{} means nothing here and is ignored: {}", where, option.name, option.words);
+  return invalid("{}{}{}{} cannot be had: {}", where, option.name, value.empty() ? "" : "=", value, option.words);
 }
 
 std::string sbatch_table() {

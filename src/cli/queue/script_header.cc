@@ -74,7 +74,7 @@ class Lines {
     const SbatchOption* slurms = dialect == Dialect::kSbatch ? find_sbatch_option(word) : nullptr;
     if (slurms && slurms->verdict != SbatchOption::kHonoured) {
       if (slurms->takes_value && !value && i < words.size() && !words[i].starts_with('-')) value = words[i++];
-      const auto note = read_sbatch_option(*slurms, value.value_or(""));
+      const auto note = read_sbatch_option(*slurms, value.value_or(""), "#SBATCH ");
       if (!note) return invalid("{} line {}: {}", name_, line, note.error().what);
       out_.warnings.push_back(fmt::format("{} line {}: {}", name_, line, *note));
       return Ok{};

@@ -42,10 +42,19 @@ std::string dependency_words(const Json& spec) {
   return out;
 }
 
+std::string size_words(const Json& job) {
+  if (yes_at(job, "exclusive")) return "a whole GPU";
+  if (const std::string profile = text_at(job, "profile"); !profile.empty()) return profile;
+  const double least = number_at(job, "min_slices").value_or(1);
+  const auto most = number_at(job, "max_slices");
+  if (!most) return fmt::format("{:.0f} at least", least);
+  return *most == least ? fmt::format("{:.0f}", least) : fmt::format("{:.0f} to {:.0f}", least, *most);
+}
+
 void add_asked(JobLines& lines, const Json& job, const Json& spec) {
   const auto cpus = number_at(spec, "cpus"), limit = number_at(spec, "time_limit_s");
   lines.add("memory", memory_words(job));
-  lines.add("slices", fmt::format("{:.0f} at least", number_at(job, "min_slices").value_or(1)));
+  lines.add("slices", size_words(job));
   lines.add("estimate", estimate_words(job));
   if (limit) lines.add("time limit", duration_words(*limit));
   if (cpus) lines.add("CPUs", fmt::format("{:g}", *cpus));

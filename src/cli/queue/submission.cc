@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/queue/exported_environment.h"
+#include "cli/queue/local_start.h"
 #include "cli/queue/model_memory.h"
 #include "cli/queue/script_header.h"
 #include "cli/time_words.h"
@@ -51,6 +52,7 @@ Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTi
   SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the present directory", draft.spec.directory));
   draft.spec.submit_directory = draft.spec.directory;
   draft.notes = header.warnings;
+  draft.notes.insert(draft.notes.end(), words.notes.begin(), words.notes.end());
   SMARTMIG_RETURN_IF_ERROR(apply(draft, header.sbatch, Dialect::kSbatch, now));
   SMARTMIG_RETURN_IF_ERROR(apply(draft, header.smartmig, Dialect::kSmartmig, now));
   SMARTMIG_RETURN_IF_ERROR(apply(draft, words.options, Dialect::kSmartmig, now));
@@ -152,6 +154,11 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
   if (auto good = parse_job_spec(json_dump(out.jobs.back()), now); !good) return good.error();
   out.notes = std::move(draft.notes);
   return out;
+}
+
+Result<Ok> check_local_start(Submission& submission, UnixTime now) {
+  SMARTMIG_TRY(const JobSpec spec, parse_job_spec(json_dump(submission.jobs.front()), now));
+  return check_local_start(spec, submission.notes);
 }
 
 }  // namespace smartmig::cli

@@ -13,7 +13,8 @@ namespace smartmig::cli {
 struct Words {
   std::vector<GivenOption> options;
   std::vector<std::string> rest;
-  bool dashed = false;  // "--" stood before `rest`
+  bool dashed = false;             // "--" stood before `rest`
+  std::vector<std::string> notes;  // of options that mean nothing here
 };
 
 struct Submission {
@@ -21,5 +22,7 @@ struct Submission {
   std::vector<std::string> notes;
 };
 Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now);
+// For a daemon on this machine (local_start.h): what is missing here is missing there. Commands of a list are sh's.
+Result<Ok> check_local_start(Submission& submission, UnixTime now);
 
 }  // namespace smartmig::cli

@@ -89,6 +89,11 @@ void leave_out_caller(Json& job) {
   job["environment"] = std::move(kept);
 }
 
+// As far as this machine can tell, which is the daemon's unless it was named by --server.
+Result<Ok> startable(const DaemonOptions& options, Submission& submission) {
+  return options.server.empty() ? check_local_start(submission, unix_now()) : Ok{};
+}
+
 void print_accepted(const Json& answer, bool ids_only) {
   const Json& ids = list_at(answer, "ids");
   if (ids_only) {
@@ -160,7 +165,7 @@ int run_submit(const Arguments& arguments) {
       std::string("Puts a command, a script or a list of commands into the queue and prints the job's number.\n") +
           kHow,
       "smartmig submit --mem 18G --deadline 2h --estimate 20m -- python3 train.py --epochs 3");
-  declare_submit_options(cmd, words.options);
+  declare_submit_options(cmd, words.options, words.notes);
   cmd.flag("--parsable", ids_only, "print the numbers alone, one a line");
   cmd.option("--for", owner, "USER",
              "whose job it is to be, for root: it runs as that user, without your HOME and USER");
@@ -173,9 +178,11 @@ int run_submit(const Arguments& arguments) {
   if (const auto good = plain_user(owner); !good) return usage_error(good.error());
   auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
+  const auto there = startable(options, *submission);
   if (!owner.empty())
     for (Json& job : submission->jobs) leave_out_caller(job);
   say(submission->notes);
+  if (!there) return usage_error(there.error());
   auto client = options.connect();
   if (!client) return failure(client.error());
   const auto answer = send(*client, submission->jobs, owner);
@@ -208,7 +215,7 @@ int run_run(const Arguments& arguments) {
                   "standard output.\n") +
           kHow,
       "smartmig run --mem 4G -- nvidia-smi -L");
-  declare_submit_options(cmd, words.options);
+  declare_submit_options(cmd, words.options, words.notes);
   cmd.flag("--pty", terminal, "this terminal is the job's: for a shell on a slice; leaving it ends the job");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
@@ -221,6 +228,7 @@ int run_run(const Arguments& arguments) {
   if (!submission) return usage_error(submission.error());
   if (submission->jobs[0].contains("array"))
     return usage_error(invalid("run follows one job: use smartmig submit --wait for an array"));
+  if (const auto there = startable(options, *submission); !there) return usage_error(there.error());
   std::optional<PtyClient> pty;
   if (terminal) {
     if (!options.server.empty())

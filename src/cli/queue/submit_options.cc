@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/queue/sbatch_options.h"
 #include "cli/queue/submit_values.h"
 #include "cli/time_words.h"
 
@@ -19,12 +20,7 @@ namespace smartmig::cli {
 
 std::span<const SubmitOption> submit_options() {
   static const std::vector<SubmitOption> table = {
-      {"--mem",
-       "",
-       {},
-       "SIZE|auto",
-       "GPU memory: 18G, 512M, 20480 (MiB); auto: learned, larger after running out",
-       set_mem},
+      {"--mem", "", {}, "SIZE|auto", "GPU memory: 18G, 512M; auto: learned, larger after running out", set_mem},
       {"--model",
        "",
        {},
@@ -48,12 +44,10 @@ std::span<const SubmitOption> submit_options() {
        "",
        "estimate no GPU memory from its command line or from files of a model",
        SMARTMIG_SET(draft.estimate_memory = false)},
-      {"--min-slices",
-       "",
-       {},
-       "N",
-       "at least N compute slices",
-       SMARTMIG_SET(SMARTMIG_TRY(draft.spec.min_slices, whole_number(value, 1, 64)))},
+      {"--profile", "", {}, "PROFILE", "a slice of that MIG profile and no other: 1g.10gb", set_profile},
+      {"--min-slices", "", {}, "N", "at least N compute slices", set_min_slices},
+      {"--max-slices", "", {}, "N", "at most N compute slices", set_max_slices},
+      {"--exclusive", "", {}, "", "a whole GPU", set_exclusive},
       {"--deadline", "", {}, "WHEN", "soft: 2h from now, 16:00, 2026-11-15T16:00, now+2h", set_deadline},
       {"--patient",
        "",
@@ -188,20 +182,10 @@ std::span<const SubmitOption> submit_options() {
        "processor cores; else in proportion to the slice",
        SMARTMIG_SET(
            const auto number = parse_double(value);
-           if (!number || *number < 0 || *number > 65'536) return invalid("'{}' is not a number of cores", value);
+           if (!number || *number <= 0 || *number > 65'536) return invalid("'{}' is not a number of cores", value);
            draft.spec.cpus = *number)},
-      {"--host-mem",
-       "",
-       {},
-       "SIZE",
-       "host memory; else in proportion to the slice",
-       [](Draft& draft, std::string_view value, Dialect, UnixTime) { return set_host_memory(draft, value); }},
-      {"--mem-per-cpu",
-       "",
-       {},
-       "SIZE",
-       "Slurm's word for host memory, times --cpus",
-       SMARTMIG_SET(SMARTMIG_TRY(draft.mem_per_cpu_mib, read_mib(value)))},
+      {"--host-mem", "", {}, "SIZE", "host memory; else in proportion to the slice", set_host_memory},
+      {"--mem-per-cpu", "", {}, "SIZE", "Slurm's word for host memory, times --cpus", set_memory_per_cpu},
       {"--exact-memory",
        "",
        {},
@@ -231,12 +215,12 @@ std::span<const SubmitOption> submit_options() {
        {},
        "SIZE",
        "GPU memory, also in an #SBATCH line, where --mem is host memory",
-       [](Draft& draft, std::string_view value, Dialect, UnixTime) { return set_gpu_memory(draft, value); }},
+       set_gpu_memory},
       {"--gres",
        "-G",
        {"--gpus", "--gpus-per-node", "--gpus-per-task"},
-       "gpu:PROFILE:1",
-       "memory and compute slices of a MIG profile: gpu:1g.10gb:1",
+       "GPU",
+       "Slurm's words: gpu:1g.10gb:1 is that profile, gpu:h100:1 a whole GPU, gpu:1 names no size",
        set_gres},
       {"--priority",
        "",
@@ -270,7 +254,7 @@ const SubmitOption* find_submit_option(std::string_view name) {
   return nullptr;
 }
 
-void declare_submit_options(Command& cmd, std::vector<GivenOption>& given) {
+void declare_submit_options(Command& cmd, std::vector<GivenOption>& given, std::vector<std::string>& notes) {
   for (const SubmitOption& option : submit_options()) {
     const auto take = [&given, row = &option](std::string_view value) -> Result<Ok> {
       if (!(row->is_flag() && (value == "0" || value == "false" || value == "no")))
@@ -283,6 +267,20 @@ void declare_submit_options(Command& cmd, std::vector<GivenOption>& given) {
       cmd.option(option.name, Command::Setter(take), option.value_name, option.help);
     if (*option.alias) cmd.alias(option.alias);
     for (const char* other : option.also) cmd.also(other);
+  }
+  for (const SbatchOption& option : sbatch_options()) {
+    if (option.verdict == SbatchOption::kHonoured) continue;
+    const auto take = [&notes, row = &option](std::string_view value) -> Result<Ok> {
+      SMARTMIG_TRY(std::string note, read_sbatch_option(*row, row->takes_value ? value : "", ""));
+      notes.push_back(std::move(note));
+      return Ok{};
+    };
+    if (option.takes_value)
+      cmd.option(option.name, Command::Setter(take), "VALUE", "");
+    else
+      cmd.flag(option.name, Command::Setter(take), "");
+    if (*option.alias) cmd.alias(option.alias);
+    cmd.hidden();
   }
 }
 

@@ -47,7 +47,8 @@ struct GivenOption {
   const SubmitOption* option = nullptr;
   std::string value;
 };
-void declare_submit_options(Command& cmd, std::vector<GivenOption>& given);
+// Options of sbatch that mean nothing here are understood, too: each leaves a note.
+void declare_submit_options(Command& cmd, std::vector<GivenOption>& given, std::vector<std::string>& notes);
 Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, UnixTime now);
 
 nlohmann::json to_body(const Draft& draft);  // a spec of POST /v1/jobs

@@ -35,6 +35,7 @@ Result<Draft> draft_of(std::initializer_list<std::pair<const char*, const char*>
 TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
   const auto draft = draft_of({{"--mem", "18G"},
                                {"--min-slices", "3"},
+                               {"--max-slices", "4"},
                                {"--deadline", "2h"},
                                {"-t", "90"},
                                {"--estimate", "20m@3g"},
@@ -52,6 +53,7 @@ TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
   const JobSpec& spec = draft->spec;
   EXPECT_EQ(spec.mem_mib, 18432);
   EXPECT_EQ(spec.min_slices, 3);
+  EXPECT_EQ(spec.max_slices, 4);
   EXPECT_EQ(draft->deadline_in, Time(7'200'000'000));
   EXPECT_EQ(spec.time_limit, Time(5'400'000'000));
   EXPECT_EQ(spec.estimate, Time(1'200'000'000));
@@ -93,25 +95,102 @@ TEST(SubmitOptions, TheLastOneWinsAndPreemptionCanBeTakenBack) {
   EXPECT_FALSE(draft_of({{"--time", "30m"}, {"--time", "0"}})->spec.time_limit);
 }
 
-TEST(SubmitOptions, AProfileAsksForItsMemoryAndSlices) {
-  const auto draft = draft_of({{"--gres", "gpu:1g.10gb:1"}});
-  ASSERT_TRUE(draft) << draft.error().what;
-  EXPECT_EQ(draft->spec.min_slices, 1);
-  EXPECT_EQ(draft->spec.mem_mib, 9728) << "the least of that name";
-  EXPECT_EQ(draft_of({{"--gres", "gpu:a100_3g.20gb"}})->spec.min_slices, 3);
-  const auto any = draft_of({{"--gpus", "1"}});
-  ASSERT_TRUE(any);
-  EXPECT_FALSE(any->spec.mem_mib);
-  ASSERT_EQ(any->notes.size(), 1u);
-  EXPECT_TRUE(draft_of({{"--gres", "gpu:a100:1"}}));
-  for (const char* wrong : {"gpu:1g.10gb:2", "gpu:9g.1gb", "fpga:1", "gpu:1,shard:2", "gpu:a:b:1"})
+TEST(SubmitOptions, AProfileIsAskedForByName) {
+  for (const char* value : {"gpu:1g.10gb:1", "gpu:1g.10gb", "1g.10gb", "1g.10gb:1", "gres/gpu:1g.10gb:1"}) {
+    const auto draft = draft_of({{"--gres", value}});
+    ASSERT_TRUE(draft) << draft.error().what;
+    EXPECT_EQ(draft->spec.profile, "1g.10gb") << value;
+    EXPECT_FALSE(draft->spec.mem_mib) << "the machine's profile says it";
+  }
+  EXPECT_EQ(draft_of({{"--profile", "2g.20gb"}})->spec.profile, "2g.20gb");
+  const auto typed = draft_of({{"--gres", "gpu:a100_3g.20gb:1"}});
+  EXPECT_EQ(typed->spec.profile, "3g.20gb");
+  EXPECT_EQ(typed->spec.gpu_model, "a100");
+  for (const char* wrong : {"gpu:1g.10gb:2", "fpga:1", "gpu:1,shard:2", "gpu:a:b:1", "gpu:0"})
     EXPECT_FALSE(draft_of({{"--gres", wrong}})) << wrong;
-  EXPECT_NE(draft_of({{"--gres", "gpu:1g.11gb"}}).error().what.find("did you mean"), std::string::npos);
+  EXPECT_NE(draft_of({{"--gpus", "2"}}).error().what.find("jobs over several GPUs are not supported yet"),
+            std::string::npos);
+  EXPECT_FALSE(draft_of({{"--profile", "10gb"}}));
+  const auto slurms = draft_of({{"--profile", "energy"}});
+  ASSERT_TRUE(slurms);
+  EXPECT_EQ(slurms->spec.profile, "");
+  EXPECT_EQ(slurms->notes.size(), 1u);
+}
+
+TEST(SubmitOptions, AModelIsAWholeGpuAndAGpuNamesNoSize) {
+  for (const auto& [option, value] : {std::pair("--gres", "gpu:h100:1"), {"--gpus", "h100:1"}, {"--gpus", "h100"}}) {
+    const auto draft = draft_of({{option, value}});
+    ASSERT_TRUE(draft) << draft.error().what;
+    EXPECT_TRUE(draft->spec.exclusive) << value;
+    EXPECT_EQ(draft->spec.gpu_model, "h100") << value;
+  }
+  EXPECT_TRUE(draft_of({{"--exclusive", "1"}})->spec.exclusive);
+  for (const char* value : {"1", "gpu:1", "gpu"}) {
+    const auto any = draft_of({{"--gpus", value}});
+    ASSERT_TRUE(any) << any.error().what;
+    EXPECT_TRUE(any->spec.one_gpu);
+    EXPECT_FALSE(any->spec.exclusive);
+  }
+}
+
+TEST(SubmitOptions, OfSeveralSizesTheLastOneWins) {
+  const auto profile = draft_of({{"--exclusive", "1"}, {"--min-slices", "3"}, {"--profile", "1g.10gb"}});
+  EXPECT_FALSE(profile->spec.exclusive);
+  EXPECT_EQ(profile->spec.min_slices, 1);
+  const auto bounds = draft_of({{"--profile", "1g.10gb"}, {"--min-slices", "2"}, {"--max-slices", "3"}});
+  EXPECT_EQ(bounds->spec.profile, "");
+  EXPECT_EQ(bounds->spec.min_slices, 2);
+  const auto whole = draft_of({{"--max-slices", "3"}, {"--gres", "gpu:h100:1"}, {"--gpus", "1"}});
+  EXPECT_TRUE(whole->spec.exclusive);
+  EXPECT_EQ(whole->spec.max_slices, 0);
+}
+
+TEST(SubmitOptions, ABareNumberOfMemoryIsRefusedWithBothReadings) {
+  for (const char* name : {"--mem", "--mem-per-gpu", "--host-mem", "--mem-per-cpu"}) {
+    EXPECT_EQ(draft_of({{name, "18"}}).error().what,
+              std::string(name) + ": '18' names no unit: 18M is 18 MiB, 18G is 18 GiB");
+    EXPECT_FALSE(draft_of({{name, "0"}})) << name;
+  }
+  const auto slurms = draft_of("#!/bin/sh\n#SBATCH --mem=32768 --mem-per-gpu=10240\n");
+  ASSERT_TRUE(slurms) << slurms.error().what;
+  EXPECT_EQ(slurms->spec.host_mem_mib, 32768) << "MiB, as for Slurm";
+  EXPECT_EQ(slurms->spec.mem_mib, 10240);
+  const auto all = draft_of("#!/bin/sh\n#SBATCH --mem=0\n");
+  ASSERT_TRUE(all) << all.error().what;
+  EXPECT_EQ(all->spec.host_mem_mib, 0);
+  ASSERT_EQ(all->notes.size(), 1u);
+}
+
+TEST(SubmitOptions, TheCommandLineToleratesWhatAHeaderDoes) {
+  std::vector<GivenOption> given;
+  std::vector<std::string> notes;
+  bool parsable = false;
+  const auto parsed = [&](std::vector<std::string> arguments) -> std::string {
+    Command cmd("submit", "", "", "");
+    given.clear(), notes.clear();
+    declare_submit_options(cmd, given, notes);
+    cmd.flag("--parsable", parsable, "");
+    const auto good = cmd.parse(arguments);
+    return good ? "" : good.error().what;
+  };
+  EXPECT_EQ(parsed({"--partition", "gpu", "-N1", "--ntasks=1", "--parsable", "--time", "5"}), "");
+  EXPECT_TRUE(parsable) << "its own flags come first";
+  EXPECT_EQ(given.size(), 1u);
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_EQ(notes[0], "--partition means nothing here and is ignored: there is one queue");
+  EXPECT_EQ(parsed({"--nodes=2"}), "--nodes=2 cannot be had: there is one machine");
+  Command cmd("submit", "", "", "");
+  declare_submit_options(cmd, given, notes);
+  EXPECT_EQ(cmd.help().find("--partition"), std::string::npos);
 }
 
 TEST(SubmitOptions, AWrongValueNamesItsOption) {
   const std::pair<const char*, const char*> cases[] = {{"--mem", "lots"},
                                                        {"--min-slices", "0"},
+                                                       {"--max-slices", "9"},
+                                                       {"--estimate", "5m@9g"},
+                                                       {"--deadline", "2020-01-01"},
+                                                       {"--cpus", "0"},
                                                        {"--deadline", "soon"},
                                                        {"--time", "x"},
                                                        {"--estimate", "20m@x"},
@@ -194,7 +273,7 @@ TEST(ScriptHeader, WhatWouldChangeWhatHappensIsRefused) {
     return header ? std::string("accepted") : header.error().what;
   };
   EXPECT_EQ(refusal("--nodes=2"), "job.sh line 2: #SBATCH --nodes=2 cannot be had: there is one machine");
-  EXPECT_NE(refusal("--exclusive").find("--min-slices"), std::string::npos);
+  EXPECT_EQ(refusal("--exclusive"), "accepted");
   EXPECT_NE(refusal("--test-only").find("whatif"), std::string::npos);
   EXPECT_NE(refusal("-i data.txt").find("--input=data.txt"), std::string::npos);
   EXPECT_NE(refusal("--wrap='sleep 1'").find("command line"), std::string::npos);

@@ -7,6 +7,7 @@
 #include "cli/queue/gres.h"
 #include "cli/time_words.h"
 #include "live/jobs/signal_names.h"
+#include "model/job.h"
 
 namespace smartmig::cli {
 namespace {
@@ -29,6 +30,14 @@ std::optional<Time> slurm_offset(std::string_view value) {
   return std::nullopt;
 }
 
+Result<int> read_size(std::string_view value, Dialect dialect) {
+  if (dialect == Dialect::kSmartmig && parse_int(value) && *parse_int(value) > 0)
+    return invalid("'{0}' names no unit: {0}M is {0} MiB, {0}G is {0} GiB", value);
+  SMARTMIG_TRY(const int mib, read_mib(value));
+  if (mib <= 0) return invalid("'{}' is no memory: write 18G or 512M, or leave it out", value);
+  return mib;
+}
+
 std::string_view clock_of_word(std::string_view word) {
   const std::pair<const char*, const char*> words[] = {
       {"midnight", "00:00"}, {"elevenses", "11:00"}, {"noon", "12:00"}, {"fika", "15:00"}, {"teatime", "16:00"}};
@@ -46,22 +55,34 @@ Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t h
   return int(*number);
 }
 
-Result<Ok> set_gpu_memory(Draft& draft, std::string_view value) {
+Result<Ok> set_gpu_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
   if (lower(value) == "auto") {
     draft.spec.mem_mib.reset();
     return Ok{};
   }
-  SMARTMIG_TRY(draft.spec.mem_mib, read_mib(value));
+  SMARTMIG_TRY(draft.spec.mem_mib, read_size(value, dialect));
   return Ok{};
 }
 
-Result<Ok> set_host_memory(Draft& draft, std::string_view value) {
-  SMARTMIG_TRY(draft.spec.host_mem_mib, read_mib(value));
+Result<Ok> set_host_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
+  if (dialect == Dialect::kSbatch && (value == "0" || lower(value) == "0m" || lower(value) == "0g")) {
+    draft.spec.host_mem_mib = 0;
+    draft.notes.push_back(
+        "#SBATCH --mem=0 asks for all memory of a node: the job gets host memory in proportion to its slice");
+    return Ok{};
+  }
+  SMARTMIG_TRY(draft.spec.host_mem_mib, read_size(value, dialect));
   return Ok{};
 }
 
-Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
-  return dialect == Dialect::kSbatch ? set_host_memory(draft, value) : set_gpu_memory(draft, value);
+Result<Ok> set_memory_per_cpu(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
+  SMARTMIG_TRY(draft.mem_per_cpu_mib, read_size(value, dialect));
+  return Ok{};
+}
+
+Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  return dialect == Dialect::kSbatch ? set_host_memory(draft, value, dialect, now)
+                                     : set_gpu_memory(draft, value, dialect, now);
 }
 
 Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime) {
@@ -142,7 +163,7 @@ Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, U
   SMARTMIG_TRY(const When when, read_when(value, dialect, now));
   draft.deadline_in = when.from_now;
   draft.spec.deadline = when.at;
-  if (when.at && *when.at < now) draft.notes.push_back(fmt::format("the deadline {} has already passed", value));
+  if (when.at && *when.at < now) return invalid("'{}' has passed already", value);
   if (dialect == Dialect::kSbatch)
     draft.notes.push_back(
         "#SBATCH --deadline is read as a soft deadline: the job is hurried, and late if it must be, never removed");
@@ -163,15 +184,17 @@ Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime) {
 Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const auto at = value.find('@');
   SMARTMIG_TRY(draft.spec.estimate, read_duration(value.substr(0, at), kMinute));
-  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is not above zero", value);
+  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is not a run time: write 20m or 2h", value);
   draft.spec.estimate_slices = 0;
   if (at == value.npos) return Ok{};
   std::string_view slices = value.substr(at + 1);
   slices = slices.substr(0, slices.find('.'));  // "3g.20gb"
   if (slices.ends_with('g')) slices.remove_suffix(1);
   const auto number = parse_int(slices);
-  if (!number || *number < 1 || *number > 64)
-    return invalid("'{}' does not name a slice after @: write 20m@3g for 20 minutes on 3 compute slices", value);
+  if (!number || *number < 1 || *number > kMaxComputeSlices)
+    return invalid(
+        "'{}' does not name a slice after @: write 20m@3g for 20 minutes on 3 compute slices; no GPU has more than {}",
+        value, kMaxComputeSlices);
   draft.spec.estimate_slices = int(*number);
   return Ok{};
 }
@@ -245,15 +268,50 @@ Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, Uni
   return Ok{};
 }
 
-Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_TRY(const GresSlice slice, read_gres(value));
-  if (slice.compute_slices == 0) {
-    draft.notes.push_back(
-        fmt::format("'{}' names no slice: any that fits is taken; --min-slices and --mem say more", value));
-    return Ok{};
-  }
-  draft.spec.min_slices = slice.compute_slices;
-  draft.spec.mem_mib = slice.memory_mib;
+Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  SMARTMIG_TRY(const GresWords words, read_gres(value));
+  draft.spec.gpu_model = words.model;
+  if (!words.profile.empty()) return set_profile(draft, words.profile, dialect, now);
+  if (!words.model.empty()) return set_exclusive(draft, "1", dialect, now);
+  draft.spec.one_gpu = true;
+  return Ok{};
+}
+
+Result<Ok> set_profile(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  // Slurm's --profile: what acct_gather records.
+  for (const char* word : {"none", "all", "energy", "task", "lustre", "network"})
+    if (lower(value.substr(0, value.find(','))) == word) {
+      draft.notes.push_back(
+          fmt::format("--profile={} means nothing here and is ignored: energy is sampled by the daemon", value));
+      return Ok{};
+    }
+  if (!looks_like_profile(value)) return invalid("'{}' is not a MIG profile, such as 1g.10gb", value);
+  draft.spec.profile = value;
+  draft.spec.min_slices = 1;
+  draft.spec.max_slices = 0;
+  draft.spec.exclusive = false;
+  return Ok{};
+}
+
+Result<Ok> set_min_slices(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(draft.spec.min_slices, whole_number(value, 1, kMaxComputeSlices));
+  draft.spec.profile.clear();
+  draft.spec.exclusive = false;
+  return Ok{};
+}
+
+Result<Ok> set_max_slices(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(draft.spec.max_slices, whole_number(value, 1, kMaxComputeSlices));
+  draft.spec.profile.clear();
+  draft.spec.exclusive = false;
+  return Ok{};
+}
+
+Result<Ok> set_exclusive(Draft& draft, std::string_view, Dialect, UnixTime) {
+  draft.spec.exclusive = true;
+  draft.spec.profile.clear();
+  draft.spec.min_slices = 1;
+  draft.spec.max_slices = 0;
   return Ok{};
 }
 

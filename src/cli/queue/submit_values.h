@@ -9,8 +9,10 @@ namespace smartmig::cli {
 
 Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t high);
 
-Result<Ok> set_gpu_memory(Draft& draft, std::string_view value);
-Result<Ok> set_host_memory(Draft& draft, std::string_view value);
+// A size needs its unit, but for Slurm's lines, where a bare number is MiB.
+Result<Ok> set_gpu_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
+Result<Ok> set_host_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
+Result<Ok> set_memory_per_cpu(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
 Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
 Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_batch(Draft& draft, std::string_view value, Dialect, UnixTime);
@@ -34,7 +36,12 @@ Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, UnixTim
 Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, UnixTime now);
+// Of what says how large the slice is, the last one wins.
 Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_profile(Draft& draft, std::string_view value, Dialect dialect, UnixTime);
+Result<Ok> set_min_slices(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_max_slices(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_exclusive(Draft& draft, std::string_view value, Dialect, UnixTime);
 Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, UnixTime);
 
 }  // namespace smartmig::cli

@@ -104,7 +104,7 @@ int run_whatif(const Arguments& arguments) {
   cmd.option("--policy", policy, "POLICY", "another policy, listed below");
   cmd.option("--add-gpus", add_gpus, "SPEC", "more GPUs: 1xa100-40gb");
   cmd.option("--rows", limit, "N", "jobs shown at most, those that move most");
-  declare_submit_options(cmd, words.options);
+  declare_submit_options(cmd, words.options, words.notes);
   options.declare(cmd);
   list_policies(cmd);
   cmd.command_line(words.rest, words.dashed);

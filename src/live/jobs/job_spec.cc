@@ -56,7 +56,13 @@ const std::vector<std::string> kKeys = {"command",
                                         "group",
                                         "reservation",
                                         "mem_estimate_mib",
-                                        "mem_basis"};
+                                        "mem_basis",
+                                        "max_slices",
+                                        "profile",
+                                        "gpu_model",
+                                        "exclusive",
+                                        "gpus",
+                                        "pty"};
 
 // Reads one object; the first complaint is kept and every later value reads as its fallback.
 class SpecReader {
@@ -163,6 +169,32 @@ void read_mail(SpecReader& in, JobSpec& spec) {
     in.complain("mail_user", "is neither a user nor an address");
 }
 
+// What says how large its slice is: at most one way of saying it.
+void read_size(SpecReader& in, JobSpec& spec) {
+  spec.min_slices = in.integer("min_slices", 1, 64, 1);
+  spec.max_slices = in.integer("max_slices", 0, 64, 0);
+  spec.profile = in.text("profile", 64);
+  spec.gpu_model = in.text("gpu_model", 64);
+  spec.exclusive = in.yes("exclusive");
+  spec.pty = in.yes("pty");
+  if (in.find("gpus")) {
+    const int gpus = in.integer("gpus", 1, 1'000'000, 1);
+    if (gpus > 1)
+      in.complain("gpus",
+                  fmt::format("asks for {}: jobs over several GPUs are not supported yet, a job gets one slice", gpus));
+    spec.one_gpu = true;
+  }
+  if (spec.max_slices > 0 && spec.max_slices < spec.min_slices)
+    in.complain("max_slices", fmt::format("is {}, below min_slices, which is {}", spec.max_slices, spec.min_slices));
+  if (spec.exclusive && !spec.profile.empty())
+    in.complain("exclusive", fmt::format("asks for a whole GPU, profile for a {}: give one of them", spec.profile));
+  if (spec.exclusive && spec.max_slices > 0)
+    in.complain("exclusive", fmt::format("asks for a whole GPU, max_slices for {} at most", spec.max_slices));
+  if (!spec.profile.empty() && (spec.min_slices > 1 || spec.max_slices > 0))
+    in.complain("profile", fmt::format("says the size by itself: leave out {}",
+                                       spec.max_slices > 0 ? "max_slices" : "min_slices"));
+}
+
 void check_environment(SpecReader& in, const std::vector<std::string>& environment) {
   for (const std::string& entry : environment)
     if (const auto equals = entry.find('='); equals == entry.npos || equals == 0)
@@ -201,7 +233,7 @@ Result<JobSpec> parse_job_spec(std::string_view text, UnixTime now) {
   if (in.find("mem_estimate_mib")) spec.mem_estimate_mib = in.integer("mem_estimate_mib", 0, kMaxMemoryMib, 0);
   spec.mem_basis = in.text("mem_basis", kMaxPath);
   if (in.find("exact_memory")) spec.exact_memory = in.yes("exact_memory");
-  spec.min_slices = in.integer("min_slices", 1, 64, 1);
+  read_size(in, spec);
   spec.time_limit = in.duration("time_limit_s", 1e-6);
   spec.estimate = in.duration("estimate_s", 1e-6);
   spec.estimate_slices = in.integer("estimate_slices", 0, 64, 0);
@@ -345,6 +377,12 @@ std::string to_json(const JobSpec& spec, bool with_environment) {
   if (!spec.mem_basis.empty()) out["mem_basis"] = spec.mem_basis;
   if (spec.exact_memory) out["exact_memory"] = *spec.exact_memory;
   out["min_slices"] = spec.min_slices;
+  if (spec.max_slices) out["max_slices"] = spec.max_slices;
+  if (!spec.profile.empty()) out["profile"] = spec.profile;
+  if (!spec.gpu_model.empty()) out["gpu_model"] = spec.gpu_model;
+  if (spec.exclusive) out["exclusive"] = true;
+  if (spec.one_gpu) out["gpus"] = 1;
+  if (spec.pty) out["pty"] = true;
   if (spec.deadline) out["deadline_at"] = unix_seconds(*spec.deadline);
   if (spec.prelaunch) out["prelaunch"] = *spec.prelaunch;
   if (spec.patient) out["patient"] = *spec.patient;

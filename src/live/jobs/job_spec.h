@@ -40,6 +40,12 @@ struct JobSpec {
   std::optional<bool> exact_memory;  // requests and tensors counted (docs/preload.md); nothing: defaults.exact_memory
   std::optional<bool> prelaunch;     // starts before its slice is free (docs/preload.md); nothing: prelaunch.all
   int min_slices = 1;                // compute slices
+  int max_slices = 0;                // likewise; 0: no bound
+  std::string profile;               // "1g.10gb": a slice of that profile and no other; empty: any
+  std::string gpu_model;             // "h100": on a GPU of that model; empty: any
+  bool exclusive = false;            // a whole GPU
+  bool one_gpu = false;              // "a GPU", without a size: what that means is defaults.gpu_means
+  bool pty = false;                  // of `run --pty`: somebody at a terminal, who may do nothing for hours
   std::optional<UnixTime> deadline;
   std::optional<bool> patient;  // may wait while it has time, where that saves energy; nothing: defaults.patient
   std::optional<Time> time_limit;

@@ -28,7 +28,7 @@ TEST(JobSpec, ACommandIsEnough) {
 TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
   const std::string text =
       R"({"command":["sh","-c","echo \"ä\"\n"],"script":"#!/bin/sh\necho\n","directory":"/tmp/x","environment":["A=b=c","E="],)"
-      R"("name":"n","output":"%j.out","error":"%j.err","submit_directory":"/tmp","kind":"bert-infer","mem_mib":18432,"min_slices":3,"deadline_at":1763222400.123456,)"
+      R"("name":"n","output":"%j.out","error":"%j.err","submit_directory":"/tmp","kind":"bert-infer","mem_mib":18432,"min_slices":3,"max_slices":4,"gpu_model":"h100","gpus":1,"pty":true,"deadline_at":1763222400.123456,)"
       R"("time_limit_s":0.5,"estimate_s":1200.0,"estimate_slices":3,"requeue":true,"once":true,"oom_retry":false,"checkpoint_signal":"USR1",)"
       R"("restart_s":20.5,"grace_s":12.25,)"
       R"("cpus":2.5,"host_mem_mib":1024,"priority":-7,"dependencies":["afterok:12","afterany:13","afternotok:14","after:15","singleton"],)"
@@ -45,6 +45,15 @@ TEST(JobSpec, EveryFieldSurvivesTheWayToJsonAndBack) {
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(to_json(*again), text);
   EXPECT_EQ(to_json(*spec, false).find("A=b"), std::string::npos);
+}
+
+TEST(JobSpec, AProfileOrAWholeGpuSurvivesTheWayToJsonAndBack) {
+  for (const char* key : {R"("profile":"1g.10gb+me")", R"("exclusive":true)"}) {
+    const auto spec = parse_job_spec(fmt::format(R"({{"command":["a"],{}}})", key), kNow);
+    ASSERT_TRUE(spec) << spec.error().what;
+    EXPECT_NE(to_json(*spec).find(key), std::string::npos);
+    EXPECT_EQ(to_json(*parse_job_spec(to_json(*spec), kNow)), to_json(*spec));
+  }
 }
 
 TEST(JobSpec, ARelativeDeadlineCountsFromAcceptance) {
@@ -73,6 +82,11 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
       {R"({"command":["a"],"mem_mib":-1})", "mem_mib must lie between"},
       {R"({"command":["a"],"mem_mib":1.5})", "mem_mib must be a whole number"},
       {R"({"command":["a"],"min_slices":99999999999999999999})", "min_slices must"},
+      {R"({"command":["a"],"gpus":2})", "jobs over several GPUs are not supported yet"},
+      {R"({"command":["a"],"min_slices":3,"max_slices":2})", "max_slices is 2, below min_slices, which is 3"},
+      {R"({"command":["a"],"exclusive":true,"profile":"1g.5gb"})", "give one of them"},
+      {R"({"command":["a"],"exclusive":true,"max_slices":2})", "asks for a whole GPU, max_slices for 2 at most"},
+      {R"({"command":["a"],"profile":"1g.5gb","min_slices":2})", "profile says the size by itself"},
       {R"({"command":["a"],"time_limit_s":0})", "time_limit_s must lie between"},
       {R"({"command":["a"],"deadline_at":1e300})", "deadline_at must lie between"},
       {R"({"command":["a"],"checkpoint_signal":"KILL"})", "not a signal that a program can catch"},

@@ -58,7 +58,10 @@ struct Settings {
     double slack = 1;
     bool patient = false, exact_memory = false;
     Time grace = std::chrono::seconds(30);
-    int mem_mib = -1;  // -1: learned from the command's history
+    int mem_mib = -1;               // -1: learned from the command's history
+    std::string gpu_means = "any";  // "a GPU" without a size: any slice that fits, or "whole"
+    int max_slices = 0;             // of jobs that name no size; 0: no cap
+    int pty_max_slices = 1;         // the same of those of run --pty
     bool operator==(const Defaults&) const = default;
   } defaults;
 

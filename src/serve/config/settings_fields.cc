@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "live/gpu/memory_size.h"
+#include "model/job.h"
 #include "serve/config/settings_file.h"
 
 namespace smartmig {
@@ -112,6 +113,17 @@ SettingField memory(std::string key, std::string help, int& target, int automati
       [&target, automatic] { return target == automatic ? std::string("\"auto\"") : fmt::format("\"{}M\"", target); }};
 }
 
+SettingField gpu_means(std::string key, std::string help, std::string& target) {
+  return {std::move(key), std::move(help), true,
+          [&target](const ConfigValue& value) -> Result<Ok> {
+            if (value.kind != ConfigValue::kText || (value.text != "any" && value.text != "whole"))
+              return invalid("needs \"any\" or \"whole\"");
+            target = value.text;
+            return Ok{};
+          },
+          [&target] { return toml_text(target); }};
+}
+
 SettingField cores(std::string key, std::string help, double& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
@@ -217,6 +229,13 @@ std::vector<SettingField> setting_fields(Settings& c) {
       duration("defaults.grace", "from the first signal of a stop to the kill", c.defaults.grace, zero, day),
       memory("defaults.mem", "GPU memory of a job that names none; auto: learned from its command's history",
              c.defaults.mem_mib, -1),
+      gpu_means("defaults.gpu_means",
+                "what --gpus 1 and gpu:1 ask for: any slice that fits, or a whole GPU: any, whole",
+                c.defaults.gpu_means),
+      whole("defaults.max_slices",
+            "compute slices at most of a job that names no size, unless its memory needs more; 0: no cap",
+            c.defaults.max_slices, 0, kMaxComputeSlices),
+      whole("defaults.pty_max_slices", "the same for run --pty", c.defaults.pty_max_slices, 0, kMaxComputeSlices),
       whole("limits.user_slices", "compute slices one user may hold at a time; 0: no limit", c.limits.user_slices, 0,
             1'000'000),
       whole("limits.user_queued", "jobs one user may have waiting; 0: no limit", c.limits.user_queued, 0, 10'000'000),

@@ -85,9 +85,9 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
         entry.presented = answer.active_users > 1 ? std::max(earlier, virtual_finish) : earlier;
       }
       entry.turn = turn;
-      slices += entry.job->min_slices;
+      slices += entry.job->slices;
       if (limits.user_slices > 0 && slices > limits.user_slices) {
-        slices -= entry.job->min_slices;
+        slices -= entry.job->slices;
         answer.user_full.push_back(entry.job->id);
         continue;
       }
@@ -106,7 +106,7 @@ AdmissionAnswer Admission::admit(std::span<const AdmissionJob> jobs, std::span<c
   const std::int64_t enough = answer.active_users > 1 ? 2 * std::int64_t(fleet_slices) : INT64_MAX;
   while (size < shown.size() && size < limits.window && wanted < enough) {
     if (size > 0 && shown[size].job->priority != shown[size - 1].job->priority && wanted >= fleet_slices) break;
-    wanted += shown[size++].job->min_slices;
+    wanted += shown[size++].job->slices;
   }
   shown.resize(size);
   const auto made_up = [&](const Entry& e) { return alone && !e.job->deadline; };

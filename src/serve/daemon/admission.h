@@ -21,8 +21,8 @@
 //                  With several users no more than would fill the fleet twice: a policy that saves energy has no
 //                  preference among jobs that can wait, and takes them in the order of arrival.
 //                  Order: priority, presented deadline, turn, submit, id.
-//   caps           a user whose running slices reach the cap is shown nothing, else jobs up to the cap by their least
-//                  slices. A policy may choose larger slices: host_shares.h stops what would exceed the cap.
+//   caps           a user whose running jobs asked for the cap is shown nothing, else jobs up to the cap. Counted is what
+//                  they asked for: what a policy gives on top is no reason to let others of that user wait.
 //
 // An account runs ahead of the clock while a user takes more than the share; that debt is forgiven beyond `debt`, so
 // that using idle GPUs is never held against anyone for long. O(n log n). Not thread-safe; one owner. Times are of the
@@ -57,8 +57,8 @@ struct AdmissionJob {
   int priority = 0;
   std::optional<UnixTime> deadline;
   UnixTime submitted{};
-  Time estimate{};  // on the whole GPU
-  int min_slices = 1;
+  Time estimate{};       // on the whole GPU
+  int slices = 1;        // that it asks for, at least
   bool held = false;     // by a dependency, its array's limit, its user's wish
   bool patient = false;  // its owner leaves it time until its deadline
   bool operator==(const AdmissionJob&) const = default;

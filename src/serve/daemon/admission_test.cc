@@ -139,7 +139,7 @@ TEST(Admission, CapsOfAUser) {
   AdmissionLimits limits;
   limits.user_slices = 4;
   std::vector<AdmissionJob> jobs{waiting(1, 1, 0, 10), waiting(2, 1, 0, 10), waiting(3, 2, 0, 10)};
-  jobs[0].min_slices = 3;
+  jobs[0].slices = 3;
   jobs[2].held = true;
   const UserLoad loads[] = {{1, 2}};
   const auto answer = admission.admit(jobs, loads, limits, 14, 7, at(0));

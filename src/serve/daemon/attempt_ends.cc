@@ -149,7 +149,7 @@ void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
 
 void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerdict& verdict) {
   const int had = boards_.slice_memory_mib(job.place.gpu, job.place.slice),
-            largest = session_.belief().largest_memory_mib();
+            largest = session_.belief().largest_memory_mib(job.spec);
   const auto shortage = memory_.shortage(job, exit, had, settings_.oom.patterns);
   if (!shortage) return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
   if (!job.spec.may_grow()) {
@@ -164,11 +164,15 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
   const bool hopeless = shortage->certain && shortage->needed_mib > largest;
   const std::string told = shortage->words.empty() ? "" : " (" + shortage->words + ")";
   const std::string slice = to_string(job.place.slice);
-  if (had <= 0 || had >= largest || hopeless || job.counts.out_of_memory >= kMostOomRestarts)
-    return lifecycle_.finish(
-        job, JobStatus::kFailed,
-        fmt::format("out of GPU memory on {}{}, and no slice of this fleet has more than {} MiB", slice, told, largest),
-        true);
+  const bool fixed = job.spec.exclusive || !job.spec.profile.empty();  // it asked for this slice and no other
+  if (had <= 0 || had >= largest || fixed || hopeless || job.counts.out_of_memory >= kMostOomRestarts) {
+    const std::string limit =
+        fixed ? fmt::format("it asked for no other ({})", size_words(job.spec))
+              : fmt::format("no slice {} has more than {} MiB",
+                            names_a_size(job.spec) ? "for " + size_words(job.spec) : "of this fleet", largest);
+    return lifecycle_.finish(job, JobStatus::kFailed,
+                             fmt::format("out of GPU memory on {}{}, and {}", slice, told, limit), true);
+  }
   job.times.ended = kNotYet;
   ++job.counts.out_of_memory;
   ++counts_.oom_restarts;

@@ -1,5 +1,7 @@
 #include "serve/daemon/attempt_table.h"
 
+#include <algorithm>
+
 namespace smartmig {
 
 void AttemptTable::take(SliceKey slice, QueueId job) {
@@ -48,9 +50,11 @@ void AttemptTable::rows_renumbered(const Belief& belief) {
 std::vector<AttemptTable::Running> AttemptTable::running(const JobBook& book, const Platform& platform) const {
   std::vector<Running> out;
   for (const auto& [slice, id] : on_slice_)
-    if (const JobRecord* job = book.find(id))
-      out.push_back({job, platform.model(GpuId(slice.first)).slices_of_placement[slice.second],
-                     platform.model(GpuId(slice.first)).room_of(PlacementId(slice.second))});
+    if (const JobRecord* job = book.find(id)) {
+      const Platform::Model& model = platform.model(GpuId(slice.first));
+      const int has = model.slices_of_placement[slice.second];
+      out.push_back({job, std::min(has, asked_slices(*job, platform)), model.room_of(PlacementId(slice.second))});
+    }
   return out;
 }
 

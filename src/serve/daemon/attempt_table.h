@@ -48,7 +48,7 @@ class AttemptTable {
 
   struct Running {
     const JobRecord* job = nullptr;
-    int slices = 0;   // compute slices
+    int slices = 0;   // compute slices that count for its user: what it asked for, at most what it has
     double room = 0;  // of its GPU that it takes of these
   };
   std::vector<Running> running(const JobBook& book, const Platform& platform) const;

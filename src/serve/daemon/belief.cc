@@ -94,20 +94,14 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   }
   for (Time& time : job.work)
     if (time >= Time{0}) time += resume_time(record);
-  for (int k = 1; k < std::min(record.spec.min_slices, kMaxComputeSlices + 1); ++k)
-    job.work[std::size_t(k - 1)] = kCannotRun;
+  const AskedSize size = allowed_size(record, *platform_, size_rules_, user_slices_);
+  for (int k = 1; k <= kMaxComputeSlices; ++k)
+    if (!size.takes(k)) job.work[std::size_t(k - 1)] = kCannotRun;
   // One that starts from the beginning would lose all it has done: only those that save their progress are stopped.
   if (record.spec.checkpoint_signal != 0 && !record.spec.once && record.counts.preempted < kMostPreemptions &&
       !record.suspended)
     job.restart = restart_time(record.spec);
   // A job that no size keeps within the caps is left as it is: it waits, and `why` says so.
-  const auto small_enough = [&](const Profile& p) {
-    return p.compute_slices <= user_slices_ && p.compute_slices >= record.spec.min_slices &&
-           p.memory_mib >= record.memory.mib;
-  };
-  if (user_slices_ > 0 && record.place.gpu < 0 &&
-      std::any_of(reference.profiles().begin(), reference.profiles().end(), small_enough))
-    for (int k = user_slices_ + 1; k <= kMaxComputeSlices; ++k) job.work[std::size_t(k - 1)] = kCannotRun;
   if (!caps_.none()) limit_sizes(job, kind, *platform_, caps_);
   return job;
 }
@@ -142,11 +136,7 @@ double Belief::share_left(JobId row, Time left, Time whole) const {
   return of.share * std::clamp(double(left.count()) / double(work.count()), 0.0, 1.0);
 }
 
-int Belief::largest_memory_mib() const {
-  int most = 0;
-  for (const SliceType& type : platform_->types()) most = std::max(most, type.memory_mib);
-  return most;
-}
+int Belief::largest_memory_mib(const JobSpec& spec) const { return smartmig::largest_memory_mib(spec, *platform_); }
 
 void Belief::drop(QueueId record) { row_of_.erase(record); }
 

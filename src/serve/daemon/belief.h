@@ -15,6 +15,7 @@
 
 #include "model/cluster.h"
 #include "policy/power_cap.h"
+#include "serve/daemon/asked_size.h"
 #include "serve/daemon/board_sharing.h"
 #include "serve/daemon/job_record.h"
 
@@ -31,6 +32,7 @@ class Belief {
   Belief(std::shared_ptr<const Platform> platform, UnixTime origin, std::size_t capacity);
 
   const std::shared_ptr<const JobTable> table() const { return table_; }
+  const Platform& platform() const { return *platform_; }
   UnixTime origin() const { return origin_; }
   void clock_stepped(Time by) { origin_ += by; }  // times of the belief go on as they were
   Time inside(UnixTime instant) const { return instant == kNeverUnix ? kNever : instant - origin_; }
@@ -52,6 +54,7 @@ class Belief {
 
   void set_caps(const PowerCaps& caps) { caps_ = caps; }   // sizes that would exceed them are not offered
   void set_user_slices(int most) { user_slices_ = most; }  // nor those larger than a user may hold; 0: any
+  void set_size_rules(const SizeRules& rules) { size_rules_ = rules; }
   void set_sharing(BoardSharing sharing) { sharing_ = sharing; }
   BoardSharing sharing() const { return sharing_; }
   Job job_of(const JobRecord& record, UnixTime presented_deadline, bool made_up = false) const;
@@ -59,7 +62,7 @@ class Belief {
   Result<Ok> fits(const JobRecord& record) const;
   // Its whole time on a slice of this many compute slices of the first model; kCannotRun where it does not run.
   Time time_on(const JobRecord& record, int compute_slices) const;
-  int largest_memory_mib() const;
+  int largest_memory_mib(const JobSpec& spec) const;  // of the slices that it may have
 
  private:
   std::shared_ptr<const Platform> platform_;
@@ -67,6 +70,7 @@ class Belief {
   UnixTime origin_;
   PowerCaps caps_;
   int user_slices_ = 0;
+  SizeRules size_rules_;
   BoardSharing sharing_;
   std::size_t capacity_, used_ = 0;
   std::map<QueueId, JobId> row_of_;

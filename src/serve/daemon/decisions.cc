@@ -43,7 +43,8 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
                             const JobRecord* job = book.find(session.belief().record(start.job));
                             if (!job) return StartObjection::kJobEnded;
                             const Platform::Model& model = session.platform().model(start.gpu);
-                            return shares.check(*job, model.slices_of_placement[index(start.where)],
+                            const int slices = model.slices_of_placement[index(start.where)];
+                            return shares.check(*job, std::min(slices, asked_slices(*job, session.platform())),
                                                 model.room_of(start.where));
                           }},
                 reservations.windows()),
@@ -54,6 +55,7 @@ Result<Ok> Decisions::make_policies() {
   advice_.set_shadow(policies_.take_shadow());
   session_.belief().set_caps(policies_.caps());
   session_.belief().set_user_slices(settings_.limits.user_slices);
+  session_.belief().set_size_rules(size_rules(settings_));
   shapes_due_ = anyway_ = policies_.stack().row().fixed_shapes;
   return Ok{};
 }

@@ -70,8 +70,8 @@ void Estimates::estimate(JobRecord& job) {
   }
   if (job.memory.mib < 0) {
     job.memory.mib = known.mem_mib.value_or(spec.mem_estimate_mib.value_or(settings_.defaults.mem_mib));
-    // What was learned must not keep a job out for ever: the largest slice is the most that can be asked for.
-    if (job.memory.mib > 0) job.memory.mib = std::min(job.memory.mib, belief.largest_memory_mib());
+    // What was learned must not keep a job out for ever: the largest slice that it may have is the most to ask for.
+    if (job.memory.mib > 0) job.memory.mib = std::min(job.memory.mib, belief.largest_memory_mib(spec));
   }
 }
 

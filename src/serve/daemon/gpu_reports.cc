@@ -131,7 +131,7 @@ void GpuReports::see_memory(int gpu) {
     const auto finish = session_.expected_finish(id);
     const auto early = memory_.project(
         *job, used, seconds(state.sampled - job->times.started), finish ? seconds(*finish - job->times.started) : 0,
-        boards_.slice_memory_mib(job->place.gpu, job->place.slice), session_.belief().largest_memory_mib(),
+        boards_.slice_memory_mib(job->place.gpu, job->place.slice), session_.belief().largest_memory_mib(job->spec),
         early_restart_named(settings_.oom.early), pids);
     if (!early) continue;
     job->reason = early->words;

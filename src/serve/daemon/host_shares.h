@@ -1,4 +1,5 @@
-// What users and the host have left: compute slices of each user, CPUs, host memory. A start passes here last: check()
+// What users and the host have left: compute slices of each user, CPUs, host memory. A user's slices are those that the
+// jobs asked for (asked_size.h): what a policy gave on top counts against nobody. A start passes here last: check()
 // says whether it may go and, if it may, takes its share, so that the starts of one plan are counted together.
 // Before each plan: count() what runs. Thread rule: the owner's.
 #pragma once
@@ -23,7 +24,7 @@ class HostShares {
   // In proportion to the slice, unless the job says otherwise; `room`: compute slices of the GPU that it takes.
   HostShare share_of(const JobRecord& job, double room) const;
   void count(const std::vector<AttemptTable::Running>& running);
-  // kNone: it may start, and its share is taken.
+  // kNone: it may start, and its share is taken. `slices`: that count for its user.
   StartObjection check(const JobRecord& job, int slices, double room);
 
   int user_slices(std::uint32_t uid) const;

@@ -229,7 +229,10 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"preemptions", job.counts.preempted},
       {"oom_restarts", job.counts.out_of_memory},
       {"priority", job.spec.priority},
-      {"min_slices", job.spec.min_slices}};
+      {"min_slices", job.spec.min_slices},
+      {"max_slices", job.spec.max_slices > 0 ? Json(job.spec.max_slices) : Json()},
+      {"profile", printable(job.spec.profile)},
+      {"exclusive", job.spec.exclusive}};
   if (shown.with_command) out["command"] = shown.with_spec ? job.spec.command : shown_command(job.spec.command);
   if (shown.with_spec) out["spec"] = Json::parse(to_json(job.spec, false));
   return out;

@@ -95,6 +95,7 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec, co
     if (!reservation->lets_in(user_name(caller.uid), caller.operator_rights))
       return no_permission("reservation {} is for {}", spec.reservation, who_of(*reservation));
   }
+  SMARTMIG_RETURN_IF_ERROR(check_size(spec, session_.platform()));
   if (!spec.mail.empty() && settings_.hooks.mail.empty())
     warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
   if (spec.restart && spec.checkpoint_signal == 0)
@@ -134,6 +135,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   job.owner.gid = caller.gid;
   job.owner.name = user_name(caller.uid);
   job.times.submitted = session_.now();
+  settle_size(spec, session_.platform(), settings_);
   job.memory.mib = spec.mem_mib.value_or(-1);
   if (!spec.script.empty()) job.launch.script = hash_text(spec.script);
   job.spec = std::move(spec);

@@ -119,12 +119,12 @@ void Lifecycle::release_due() {
 
 void Lifecycle::back_to_queue(JobRecord& job, std::string reason, double remaining) {
   session_.withdraw(job.id);
-  job.memory.mib = memory_seen(job, session_.belief().largest_memory_mib());
+  job.memory.mib = memory_seen(job, session_.belief().largest_memory_mib(job.spec));
   waits_again(job, std::move(reason), remaining);
 }
 
 void Lifecycle::back_as_believed(JobRecord& job, std::string reason, double remaining) {
-  const bool as_before = job.memory.mib == memory_seen(job, session_.belief().largest_memory_mib());
+  const bool as_before = job.memory.mib == memory_seen(job, session_.belief().largest_memory_mib(job.spec));
   // A row that was made after some of its stops does not know of them.
   const bool enough = job.counts.preempted >= kMostPreemptions && session_.stops(job.id) < kMostPreemptions;
   if (!as_before || enough) return back_to_queue(job, std::move(reason), remaining);

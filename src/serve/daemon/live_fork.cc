@@ -12,8 +12,12 @@ namespace {
 constexpr std::size_t kMostInvisible = 2000, kMostAfter = 500;
 
 ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
-  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job), job.owner.uid,
-          job.spec.cpus, job.spec.host_mem_mib};
+  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever,
+          estimates.sigma_of(job),
+          job.owner.uid,
+          job.spec.cpus,
+          job.spec.host_mem_mib,
+          asked_slices(job, belief.platform())};
 }
 
 bool runs_on(const JobBook& book, QueueId id) {
@@ -50,6 +54,7 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
   one.user = facts.user;
   one.cpus = facts.cpus;
   one.host_mem_mib = facts.host_mem_mib;
+  one.asked_slices = facts.asked_slices;
   one.job.kind = -1;
   if (SpeedTable::builtin().has(job.spec.kind)) {
     const auto at = std::find(fork.kinds.begin(), fork.kinds.end(), job.spec.kind);

@@ -68,6 +68,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                                                          : d.policies().other(question.policy);
                  if (!question.job) return Ok{};
                  SMARTMIG_TRY(JobSpec spec, parse_job_spec(json_dump(body["job"]), d.now()));
+                 SMARTMIG_RETURN_IF_ERROR(check_size(spec, state.session.platform()));
                  extra_record = d.jobs().as_record(caller, std::move(spec));
                  extra = job_in_fork(extra_record, state.session.belief(), state.settings.defaults.slack, live.shared);
                  JobRecord last = extra_record;
@@ -92,8 +93,12 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     SMARTMIG_TRY(changed, with_gpus(std::move(changed), question.gpus));
   }
   if (extra) {
-    ForkFacts facts{kNever, ForkFacts().sigma, extra_record.owner.uid, extra_record.spec.cpus,
-                    extra_record.spec.host_mem_mib};
+    ForkFacts facts{kNever,
+                    ForkFacts().sigma,
+                    extra_record.owner.uid,
+                    extra_record.spec.cpus,
+                    extra_record.spec.host_mem_mib,
+                    asked_slices(extra_record, *live.fork.platform)};
     if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
     SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
                                    SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",

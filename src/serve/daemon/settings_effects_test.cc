@@ -35,6 +35,21 @@ std::string deadline_the_policy_sees(const Settings& s) {
   return fmt::format("{}", belief.table()->job(belief.row(id)).deadline.count());
 }
 
+// How many sizes of slices a plain job, one at a terminal and one that asked for "a GPU" may have.
+std::string sizes_offered(const Settings& s) {
+  EmulatedDaemon d(s);
+  const QueueId ids[] = {d.submit(10), d.submit(10, [](JobSpec& spec) { spec.pty = true; }),
+                         d.submit(10, [](JobSpec& spec) { spec.one_gpu = true; })};
+  d.daemon().step();
+  const Belief& belief = d.daemon().state().session.belief();
+  std::string out;
+  for (const QueueId id : ids) {
+    const auto& work = belief.table()->job(belief.row(id)).work;
+    out += fmt::format(" {}", std::count_if(work.begin(), work.end(), [](Time time) { return time >= Time{0}; }));
+  }
+  return out;
+}
+
 std::string accepted(const Settings& s) {
   EmulatedDaemon d(s);
   d.daemon().pause(true);
@@ -185,6 +200,9 @@ Effects effects() {
       {"defaults.exact_memory", {"defaults.exact_memory = true", record_of_a_job}},
       {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},
+      {"defaults.gpu_means", {"defaults.gpu_means = \"whole\"", sizes_offered}},
+      {"defaults.max_slices", {"defaults.max_slices = 3", sizes_offered}},
+      {"defaults.pty_max_slices", {"defaults.pty_max_slices = 2", sizes_offered}},
       {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"limits.user_queued", {"limits.user_queued = 3", accepted}},
       {"limits.user_store", {"limits.user_store = 1", accepted_bytes}},

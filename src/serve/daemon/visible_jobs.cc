@@ -36,6 +36,7 @@ std::vector<AdmissionJob> VisibleJobs::waiting() const {
   std::vector<AdmissionJob> out =
       book_.waiting().first(most + attempts_.postponed_count(), attempts_.running_of_arrays(book_), left);
   std::erase_if(out, [&](const AdmissionJob& job) { return attempts_.postponed(QueueId(job.id)); });
+  for (AdmissionJob& job : out) job.slices = asked_slices(book_.live().at(QueueId(job.id)), session_.platform());
   keep_group_limits(out);
   return out;
 }

@@ -54,6 +54,11 @@ std::optional<Why> held(const WhyInput& in) {
   return {};
 }
 
+std::string ask_for_less(const WhyInput& in) {
+  return in.size.empty() ? "submit it again with less --mem or fewer --min-slices"
+                         : fmt::format("submit it again with less --mem or another size than {}", in.size);
+}
+
 std::optional<Why> without_a_place(const WhyInput& in, const WhyFit& fit) {
   if (!fit.exists)
     return Why{
@@ -62,7 +67,7 @@ std::optional<Why> without_a_place(const WhyInput& in, const WhyFit& fit) {
                     "and {}",
                     in.name, in.mem_mib < 0 ? "any memory" : fmt::format("{} MiB", in.mem_mib), in.min_slices,
                     in.min_slices == 1 ? "" : "s", fit.largest_mib, fit.largest_slices),
-        {"submit it again with less --mem or fewer --min-slices"},
+        {ask_for_less(in)},
         {}};
   if (!fit.on_unblocked && !fit.reread.empty())
     return Why{"gpu_reread",
@@ -168,7 +173,7 @@ Why why_in_place(const WhyInput& in) {
     return {"slices_busy",
             fmt::format("a slice for {} is made once {} has ended, {}", in.name, fit.coming_after,
                         in_seconds(*in.cluster, fit.coming_from)),
-            {"let that job end", "submit it again with less --mem or fewer --min-slices"},
+            {"let that job end", ask_for_less(in)},
             {}};
   if (fit.free_slices == 0 && fit.coming && in.failing.count(index(fit.coming_on)))
     return {"reshape_fails",
@@ -184,8 +189,7 @@ Why why_in_place(const WhyInput& in) {
   if (fit.slices == 0 && !fit.quarantined.empty())
     return {"slice_quarantined",
             fmt::format("a slice that is out of service is in the way of {}: {}", in.name, fit.quarantined),
-            {"end that process, or reset the GPU when its other jobs have ended",
-             "submit it again with less --mem or fewer --min-slices"},
+            {"end that process, or reset the GPU when its other jobs have ended", ask_for_less(in)},
             {}};
   const std::string without = fit.quarantined.empty() ? "" : "; out of service: " + fit.quarantined;
   if (fit.slices > 0 && fit.free_slices == 0)
@@ -193,7 +197,7 @@ Why why_in_place(const WhyInput& in) {
             fmt::format("the {} slice{} that could take {} {} busy; the first is expected to be free {}{}", fit.slices,
                         fit.slices == 1 ? "" : "s", in.name, fit.slices == 1 ? "is" : "are",
                         in_seconds(*in.cluster, fit.first_idle), without),
-            {"let a running job end", "submit it again with less --mem or fewer --min-slices"},
+            {"let a running job end", ask_for_less(in)},
             {}};
   const std::uint32_t overtaken = in.overtaking && in.job != kNoJob ? in.overtaking->overtaken(in.job) : 0;
   return {"policy_waits",

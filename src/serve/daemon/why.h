@@ -21,7 +21,8 @@ struct WhyInput {
   const Cluster* cluster = nullptr;
   JobId job = kNoJob;  // kNoJob: not among the jobs that the policy sees
   std::string name;    // "job 12"
-  int mem_mib = -1, min_slices = 1;
+  int mem_mib = -1, min_slices = 1, max_slices = kMaxComputeSlices;
+  std::string size;  // what it said of the size of its slice: "--profile 1g.10gb"; empty: nothing
 
   std::string disk;  // what is wrong with the disk; empty: nothing
   bool paused = false;
@@ -97,8 +98,8 @@ std::string clock_words(UnixTime at, UnixTime now);
 const PlannedStart* planned_start_of(const WhyInput& in);  // nullptr: the policy has none for it
 std::optional<Reservation> reservation_of(const WhyInput& input);
 
-// As it is; treated as urgent; on fewer slices, where it asks for more than one; with one more GPU. What leads nowhere
-// is left out; of a job that has no start all but the first. `at` is the job's index in the fork, `origin` the instant
+// As it is; treated as urgent; on a slice of any size, where it asks for more than one; with one more GPU. What
+// leads nowhere is left out; of a job that has no start all but the first. `at` is the job's index in the fork, `origin` the instant
 // from which the fork counts; `as_it_is`, where given, is set to the first one's future.
 std::vector<Alternative> priced_alternatives(const Fork& fork, std::size_t at, const PolicyMaker& policy,
                                              const std::optional<EnergyPrices>& prices, UnixTime origin,

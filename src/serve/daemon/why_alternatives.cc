@@ -47,7 +47,7 @@ std::vector<Alternative> priced_alternatives(const Fork& fork, std::size_t at, c
       const int k = profile.compute_slices;
       if (k < least) job.work[std::size_t(k - 1)] = job.work_on(least) * least / k;
     }
-    add("with --min-slices 1", fewer);
+    add("on a slice of any size", fewer);
   }
   const std::string model = fork.platform->models()[0].gpu->name();
   if (const auto larger = with_gpus(fork, "1x" + model)) add(fmt::format("with one more {}", model), *larger);

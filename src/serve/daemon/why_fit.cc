@@ -8,7 +8,8 @@ namespace {
 bool takes(const WhyInput& in, TypeId type) {
   const SliceType& t = in.cluster->platform().type(type);
   if (in.job != kNoJob) return in.cluster->jobs().work(in.job, type) >= Time{0};
-  return t.compute_slices >= in.min_slices && (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
+  return t.compute_slices >= in.min_slices && t.compute_slices <= in.max_slices &&
+         (in.mem_mib < 0 || t.memory_mib == 0 || t.memory_mib >= in.mem_mib);
 }
 
 void see_coming(const WhyInput& in, GpuId id, PlacementId where, WhyFit& fit) {

@@ -42,7 +42,7 @@ void add_host(WhyInput& in, const JobRecord& job, DaemonState& state) {
   const HostShares& shares = state.shares;
   in.user.running = shares.user_slices(job.owner.uid);
   in.user.cap = state.settings.limits.user_slices;
-  const HostShare share = shares.share_of(job, std::max(1, job.spec.min_slices));
+  const HostShare share = shares.share_of(job, asked_slices(job, state.session.platform()));
   in.host.cpus = share.cpus;
   in.host.mem_mib = share.mem_mib;
   // What goes in proportion to the slice never stands in its way.
@@ -114,7 +114,10 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   in.job = state.session.belief().row(id);
   in.name = fmt::format("job {}", label(*job));
   in.mem_mib = job->memory.mib;
-  in.min_slices = job->spec.min_slices;
+  const AskedSize asked = asked_size(job->spec, state.session.platform());
+  in.min_slices = asked.least;
+  in.max_slices = asked.most;
+  in.size = size_words(job->spec);
   in.disk = state.book.disk_trouble();
   in.paused = daemon.decisions().paused();
   if (job->status == JobStatus::kHeld) add_hold(in, *job);

@@ -186,7 +186,7 @@ TEST(Why, AlternativesArePriced) {
       EnergyPrices{0.3, 6}, UnixTime{});
   ASSERT_EQ(why.alternatives.size(), 4u);
   EXPECT_EQ(why.alternatives[0].what, "as it is");
-  EXPECT_EQ(why.alternatives[2].what, "with --min-slices 1");
+  EXPECT_EQ(why.alternatives[2].what, "on a slice of any size");
   EXPECT_LE(why.alternatives[2].finish, why.alternatives[0].finish) << "it may choose among more slices";
   EXPECT_LT(why.alternatives[3].start, why.alternatives[0].start) << "the new GPU is idle";
   for (const Alternative& a : why.alternatives) {

@@ -25,7 +25,7 @@ constexpr SchemaShape kShapes[] = {
      "code:text message:text"},
     {"Spec", "A job as its owner asks for it. Durations in seconds, memory in MiB.",
      "command:[text] -script:text -directory:text -environment:[text] -name:text -output:text -error:text -submit_directory:text -kind:text -mem_mib:int -mem_estimate_mib:int -mem_basis:text "
-     "-exact_memory:bool -prelaunch:bool -min_slices:int -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
+     "-exact_memory:bool -prelaunch:bool -min_slices:int -max_slices:int -profile:text -gpu_model:text -exclusive:bool -gpus:int -pty:bool -deadline_at:num -deadline_s:num -time_limit_s:num -estimate_s:num "
      "-estimate_slices:int "
      "-patient:bool -requeue:bool -once:bool -oom_retry:bool -checkpoint_signal:text -restart_s:num -grace_s:num -cpus:num -host_mem_mib:int "
      "-priority:int -dependencies:[text] "
@@ -38,7 +38,7 @@ constexpr SchemaShape kShapes[] = {
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int ahead_at:num? ahead_refused:text held_s:num hidden_s:num to_cuda_s:num? gpu:int? slice:text? "
      "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
      "mem_mib:int? peak_mib:int? tensors_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
-     "min_slices:int "
+     "min_slices:int max_slices:int? profile:text exclusive:bool "
      "-spec:Spec"},
     {"JobEnergy", "Joules of all attempts and how they were found.", "joules_j:num source:text"},
     {"JobList", "A page of jobs; more: ask again with after.", "jobs:[Job] more:bool"},
