@@ -55,6 +55,7 @@ struct Settings {
     Time estimate = std::chrono::minutes(10);
     double slack = 1;
     bool patient = false, exact_memory = false;
+    bool exact_estimates = false;  // told times are right
     Time grace = std::chrono::seconds(30);
     int mem_mib = -1;  // -1: learned from the command's history
     bool operator==(const Defaults&) const = default;

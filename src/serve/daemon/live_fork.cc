@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t kMostInvisible = 2000;
 
-ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
-  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, estimates.sigma_of(job), job.owner.uid,
-          job.spec.cpus, job.spec.host_mem_mib};
+ForkFacts facts_of(const JobRecord& job, const Belief& belief) {
+  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, job.owner.uid, job.spec.cpus,
+          job.spec.host_mem_mib};
 }
 
 bool runs_on(const JobBook& book, QueueId id) {
@@ -30,7 +30,10 @@ void shorten_phantoms(LiveFork& live, const JobBook& book) {
           std::max(longest, job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
   }
   for (std::size_t i = 0; i < live.ids.size(); ++i)
-    if (!runs_on(book, live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
+    if (ForkJob& job = live.fork.jobs[i]; !runs_on(book, live.ids[i])) {
+      job.left = std::clamp(job.left, Time{0}, longest);
+      job.job.spread = 0;
+    }
 }
 
 // Jobs without a deadline are presented with one that counts only where several users or priorities wait.
@@ -45,7 +48,6 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
   one.job = shown;
   one.name = label(job);
   one.declared = facts.declared;
-  one.sigma = facts.sigma;
   one.user = facts.user;
   one.cpus = facts.cpus;
   one.host_mem_mib = facts.host_mem_mib;
@@ -82,15 +84,14 @@ Job job_in_fork(const JobRecord& job, const Belief& belief, double slack, bool s
   return belief.job_of(job, job.spec.deadline.value_or(wanted), !job.spec.deadline);
 }
 
-LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
-                 QueueId up_to) {
+LiveFork fork_of(const LiveSession& session, const JobBook& book, const Settings& settings, QueueId up_to) {
   const Belief& belief = session.belief();
   LiveFork live;
   live.origin = belief.origin();
   live.prices = settings.priced();
   live.fork = fork(session.cluster(), [&](JobId row) {
     const JobRecord* job = book.find(belief.record(row));
-    return job ? facts_of(*job, belief, estimates) : ForkFacts();
+    return job ? facts_of(*job, belief) : ForkFacts();
   });
   live.fork.host = {settings.host.cpus, double(settings.host.mem_mib), settings.limits.user_slices};
   for (const ForkJob& job : live.fork.jobs) live.ids.push_back(belief.record(job.live));
@@ -101,7 +102,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     if (id > up_to || live.ids.size() == visible + kMostInvisible) break;
     if (!is_waiting(job.status) || belief.row(id) != kNoJob) continue;
     if (job.status == JobStatus::kHeld && id != up_to) continue;
-    live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief, estimates),
+    live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief),
                                            job_in_fork(job, belief, settings.defaults.slack, live.shared), live.fork));
     live.ids.push_back(id);
   }

@@ -16,7 +16,7 @@ constexpr int kFutures = 20;
 
 LiveFork fork_of(Daemon& daemon, QueueId up_to) {
   DaemonState& state = daemon.state();
-  return fork_of(state.session, state.book, state.estimates, state.settings, up_to);
+  return fork_of(state.session, state.book, state.settings, up_to);
 }
 
 // A time would be a guess at when somebody resumes it.
@@ -43,6 +43,17 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   if (at == live.ids.end()) return busy_error("job {} has too many before it to look ahead; ask again later", id);
   SMARTMIG_TRY(const auto etas, smartmig::eta(live.fork, policy, kFutures, 1));
   const Eta& mine = etas[std::size_t(at - live.ids.begin())];
+  const Time asked = live.fork.now;
+  const auto seen = [&](const Spread& spread) {
+    return ForecastScores::Forecast{seconds(spread.p10 - asked), seconds(spread.p50 - asked),
+                                    seconds(spread.p90 - asked)};
+  };
+  ForecastScores::Given given{unix_seconds(asked + live.origin), {}, seen(mine.finish)};
+  if (is_waiting(found.status)) given.start = seen(mine.start);
+  SMARTMIG_RETURN_IF_ERROR(ask<Ok>([&](Daemon& d) -> Result<Ok> {
+    if (d.state().book.find(QueueId(id))) d.state().estimates.gave(QueueId(id), given);
+    return Ok{};
+  }));
   Json out = {{"job", id},
               {"futures", kFutures},
               {"expected_start_at", unix_seconds(mine.expected_start + live.origin)},
@@ -52,6 +63,23 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
               {"deadline_at", found.spec.deadline ? Json(unix_seconds(*found.spec.deadline)) : Json()},
               {"on_time_ratio", mine.on_time_ratio}};
   return out;
+}
+
+Result<Service::Json> DaemonService::calibration(const Caller&) {
+  return ask<Json>([](Daemon& d) -> Result<Json> {
+    Json list = Json::array();
+    for (int kind = 0; kind < ForecastScores::kKinds; ++kind) {
+      const ForecastScores::Figures of = d.state().estimates.calibration().figures(ForecastScores::Kind(kind));
+      const auto figure = [&](double x) { return of.count > 0 ? Json(x) : Json(); };
+      list.push_back({{"forecast", ForecastScores::name_of(ForecastScores::Kind(kind))},
+                      {"count", of.count},
+                      {"held_ratio", figure(of.held)},
+                      {"mean_width_s", figure(of.width_s)},
+                      {"mean_score_s", figure(of.score_s)},
+                      {"median_off", figure(of.off)}});
+    }
+    return Json{{"interval_ratio", 0.8}, {"forecasts", std::move(list)}};
+  });
 }
 
 Result<Service::Json> DaemonService::futures(const Caller&, int count) {

@@ -60,7 +60,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
                    return busy_error(
                        "the queue is paused: nothing is started until smartmig resume, so how it goes on is not known");
                  DaemonState& state = d.state();
-                 live = fork_of(state.session, state.book, state.estimates, state.settings, QueueId(~std::uint64_t{0}));
+                 live = fork_of(state.session, state.book, state.settings, QueueId(~std::uint64_t{0}));
                  now_policy = d.policies().deciding();
                  then_policy = question.cap_w            ? d.policies().capped(question.policy, *question.cap_w)
                                : question.policy.empty() ? now_policy
@@ -86,8 +86,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     SMARTMIG_TRY(changed, with_gpus(std::move(changed), question.gpus));
   }
   if (extra) {
-    ForkFacts facts{kNever, ForkFacts().sigma, extra_record.owner.uid, extra_record.spec.cpus,
-                    extra_record.spec.host_mem_mib};
+    ForkFacts facts{kNever, extra_record.owner.uid, extra_record.spec.cpus, extra_record.spec.host_mem_mib};
     if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
     SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
                                    SpeedTable::builtin().has(extra_record.spec.kind) ? extra_record.spec.kind : "",

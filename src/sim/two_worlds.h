@@ -1,0 +1,42 @@
+// A simulated world beside what is believed of it. The world is a SimFleet over a cluster of its own with the true times;
+// the session's cluster holds the believed ones, over a table with the same jobs:
+//
+//   a job ends         when it truly does
+//   a job runs on      past its believed end by kOverrunGrace: told as an overrun, as the daemon tells it
+//
+// Every event but overruns reaches both clusters, so both have the same layouts, jobs and instants. The journal is the
+// world's: with the true times it gives the true summary.
+#pragma once
+#include "sched/session.h"
+#include "sim/completion_heap.h"
+#include "sim/sim_fleet.h"
+
+namespace smartmig {
+
+class TwoWorlds : public Fleet {
+ public:
+  // `truth`: of the same jobs, phases and layouts as the session's cluster. Where some run, expect_running() follows.
+  TwoWorlds(Cluster truth, Journal* journal);
+  void expect_running(const Cluster& cluster);
+  const Cluster& truth() const { return truth_; }
+  void stop_before(Time instant) { horizon_ = instant; }  // next() says no to what happens later, and keeps it
+
+  bool next(const Cluster& cluster, Event& event) override;
+  bool also_happens(const Cluster& cluster, Event& event) override;
+  void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
+
+ protected:
+  virtual void happened(const Event&) {}  // in the true world, before the session hears of it
+
+ private:
+  void happens(const Event& event);
+
+  Cluster truth_;
+  Journal* journal_;
+  SimFleet world_;
+  Time horizon_ = kNever;
+  CompletionHeap expected_;
+  JobId overran_ = kNoJob;  // told last: its expected end has moved since
+};
+
+}  // namespace smartmig
