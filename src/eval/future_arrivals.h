@@ -73,11 +73,11 @@ class FutureArrivals {
   bool choose_ = false, news_ = false;
 };
 
-class FutureFleet : public Fleet {
+class FutureFleet : public BoundedFleet {
  public:
   // `found`: the fork's, without the jobs that come later; all outlive this.
   FutureFleet(const FoundFleet& found, const Cluster& cluster, FutureArrivals& arrivals);
-  void stop_before(Time instant) { horizon_ = instant; }
+  void stop_before(Time instant) override { horizon_ = instant; }
   bool next(const Cluster& cluster, Event& event) override;
   bool also_happens(const Cluster& cluster, Event& event) override;
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;

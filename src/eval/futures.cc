@@ -8,15 +8,24 @@
 #include "base/text.h"
 #include "eval/found_fleet.h"
 #include "eval/future_arrivals.h"
-#include "sched/session.h"
+#include "model/run_quantiles.h"
+#include "policy/job_rest.h"
+#include "sim/two_worlds.h"
 
 namespace smartmig {
 namespace {
 
-double factor_of(const ForkJob& job, const std::optional<Noise>& noise) {
-  if (!noise || job.sigma <= 0) return 1;
-  Rng rng(mix64(noise->seed, noise->future), hash_text(job.name, std::uint64_t(job.job.submit.count())));
-  return std::clamp(rng.lognormal(0, job.sigma), 0.02, 50.0);
+// The share of the cases at which the time of a job lies in a future: the median, or a random one of its share of the
+// futures, so that few of them cover all cases.
+double case_of(const ForkJob& job, const std::optional<Noise>& noise) {
+  if (!noise) return 0.5;
+  const std::uint64_t name = hash_text(job.name, std::uint64_t(job.job.submit.count()));
+  Rng rng(mix64(noise->seed, noise->future), name);
+  const auto key = [&](std::uint64_t future) { return mix64(mix64(noise->seed, name), future); };
+  const std::uint64_t of = std::max<std::uint64_t>(1, noise->of), mine = noise->future % of;
+  std::uint64_t rank = 0;
+  for (std::uint64_t other = 0; other < of; ++other) rank += key(other) < key(mine);
+  return std::clamp((double(rank) + rng.uniform(0, 1)) / double(of), 1e-6, 1 - 1e-6);
 }
 
 Time scaled(Time work, double factor) {
@@ -34,15 +43,36 @@ Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
   return JobTable::bind(std::move(workload), *fork.platform);
 }
 
-Result<FoundFleet> found_fleet(const Fork& fork, const std::optional<Noise>& noise, const FutureArrivals& arrivals) {
+// As it is believed.
+Result<FoundFleet> found_fleet(const Fork& fork, const FutureArrivals& arrivals) {
   FoundFleet fleet{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
   std::vector<Job> jobs;
   for (const ForkJob& job : fork.jobs) {
-    const double factor = factor_of(job, noise);
     jobs.push_back(job.job);
-    for (Time& work : jobs.back().work) work = scaled(work, factor);
     const bool later = !arrivals.is_there(fleet.found.size());
-    fleet.found.push_back({job.gpu, job.where, scaled(job.left, factor), job.remaining, later});
+    fleet.found.push_back({job.gpu, job.where, job.left, job.remaining, later});
+  }
+  SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs)));
+  fleet.jobs = std::make_shared<const JobTable>(std::move(table));
+  return fleet;
+}
+
+// As it is in a future: each time that is not known has come out, longer than what has run.
+Result<FoundFleet> drawn_fleet(const Fork& fork, const FoundFleet& believed, const std::optional<Noise>& noise) {
+  FoundFleet fleet = believed;
+  std::vector<Job> jobs;
+  for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
+    jobs.push_back(fork.jobs[j].job);
+    FoundJob& found = fleet.found[j];
+    const bool runs = found.gpu != kNoGpu;
+    const Time whole = runs ? believed.jobs->work(JobId(j), fork.platform->type_of(found.gpu, found.where)) : Time{1};
+    if (jobs.back().spread <= 0 || whole <= Time{0}) continue;
+    const double share = runs ? double(found.left.count()) / double(whole.count()) : found.remaining;
+    const double done = std::max(0.0, 1 - share),
+                 left = left_of_run_at(jobs.back().spread, done, case_of(fork.jobs[j], noise));
+    for (Time& work : jobs.back().work) work = scaled(work, done + left);
+    found.left = scaled(whole, left);
+    found.remaining = done > 0 ? left / (done + left) : 1;
   }
   SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs)));
   fleet.jobs = std::make_shared<const JobTable>(std::move(table));
@@ -151,7 +181,6 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
     ForkJob job{id, cluster.jobs().job(id), workload.name_of(index(id))};
     const ForkFacts known = facts ? facts(id) : ForkFacts{job.job.deadline};
     job.declared = known.declared;
-    job.sigma = known.sigma;
     job.user = known.user;
     job.cpus = known.cpus;
     job.host_mem_mib = known.host_mem_mib;
@@ -161,6 +190,8 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
       job.gpu = state.gpu;
       job.where = state.where;
       job.left = std::max(Time{0}, cluster.time_to_finish(id));
+      const double over = job.job.spread > 0 ? share_done(cluster, id) - 1 : -1;
+      if (over >= 0) job.left = std::min(Time{-1}, -scaled(cluster.jobs().work(id, state.type), over));
     } else if (state.type != kNoType) {
       const Time whole = cluster.jobs().work(id, state.type);
       job.remaining =
@@ -174,7 +205,7 @@ Fork fork(const Cluster& cluster, const std::function<ForkFacts(JobId)>& facts) 
 }
 
 Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::string name, ForkFacts facts) {
-  ForkJob added{kNoJob, job, std::move(name), facts.declared, facts.sigma};
+  ForkJob added{kNoJob, job, std::move(name), facts.declared};
   added.user = facts.user;
   added.cpus = facts.cpus;
   added.host_mem_mib = facts.host_mem_mib;
@@ -237,19 +268,41 @@ PolicyMaker maker_of(PolicySpec spec) {
   };
 }
 
+namespace {
+
+// A job that comes with progress has what is believed to be left, for the session.
+class FutureWorld : public TwoWorlds {
+ public:
+  FutureWorld(Cluster truth, Journal* journal, std::unique_ptr<BoundedFleet> world, const FoundFleet& found)
+      : TwoWorlds(std::move(truth), journal, std::move(world)), found_(found) {}
+
+ private:
+  Event believed(const Event& event) const override {
+    return event.kind == EventKind::kFoundWaiting ? found_with_progress(found_, event.job, event.at) : event;
+  }
+  const FoundFleet& found_;
+};
+
+}  // namespace
+
 Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise, Journal* journal) {
   SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
   Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
   if (fork.jobs.empty()) return out;
   FutureArrivals arrivals(fork);
-  SMARTMIG_TRY(const FoundFleet fleet_now, found_fleet(fork, noise, arrivals));
-  Cluster cluster = cluster_of(fleet_now);
+  SMARTMIG_TRY(const FoundFleet believed, found_fleet(fork, arrivals));
+  SMARTMIG_TRY(const FoundFleet drawn, drawn_fleet(fork, believed, noise));
+  Cluster cluster = cluster_of(believed), truth = cluster_of(drawn);
   for (std::size_t g = 0; g < fork.blocked.size(); ++g)
-    if (fork.blocked[g]) cluster.apply(Event::blocked(fork.now, GpuId(g)));
+    for (Cluster* one : {&cluster, &truth})
+      if (fork.blocked[g]) one->apply(Event::blocked(fork.now, GpuId(g)));
   const std::uint64_t most_events = 10'000 + 200 * fork.jobs.size();
 
-  FutureFleet fleet(fleet_now, cluster, arrivals);
-  Session session(fleet, std::move(cluster), journal);
+  auto simulated = std::make_unique<FutureFleet>(drawn, truth, arrivals);
+  const FutureFleet& future = *simulated;
+  FutureWorld fleet(std::move(truth), journal, std::move(simulated), believed);
+  fleet.expect_running(cluster);
+  Session session(fleet, std::move(cluster));
   Plan plan;
   FutureGate gate(fork);
   StartFilter gated(std::move(policy.policy),
@@ -274,7 +327,7 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
     }
     decide();
   }
-  const Cluster& end = session.cluster();
+  const Cluster& end = fleet.truth();
   if (end.unfinished() > 0) return never_ends(end, policy.name, false);
 
   out.energy_j = end.total_joules();
@@ -282,7 +335,7 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
     const ForkJob& job = fork.jobs[j];
     const JobState& state = end.state(JobId(j));
-    JobOutcome one{job.live, fleet.first_start(j), state.finish, {}, arrivals.no_start(j)};
+    JobOutcome one{job.live, future.first_start(j), state.finish, {}, arrivals.no_start(j)};
     if (job.gpu != kNoGpu) one.start = job.started >= Time{0} ? job.started : state.first_start;
     if (one.no_start != NoStart::kStarts) {
       one.start = one.finish = kNever;
@@ -317,7 +370,8 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
   };
   if (futures == 0) count(expected);
   for (int f = 0; f < futures; ++f) {
-    SMARTMIG_TRY(const Outcome outcome, run_future(fork, policy, Noise{seed, std::uint64_t(f)}));
+    SMARTMIG_TRY(const Outcome outcome,
+                 run_future(fork, policy, Noise{seed, std::uint64_t(f), std::uint64_t(futures)}));
     count(outcome);
   }
   std::vector<Eta> out;

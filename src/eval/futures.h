@@ -5,8 +5,9 @@
 // the present (eval/found_fleet.h), so the live one is never touched and may be a growing table. Running jobs keep their
 // slices and what they have left; reshapes under way begin anew. No job comes that is not in the fork; those that are
 // held, wait for their begin, for others, or for the limit of their array or group come as future_arrivals.h says.
-// Uncertainty: in a future with noise every job's remaining work is multiplied by a factor of its own, lognormal with
-// median 1 and the job's sigma; same seed, same future.
+// Uncertainty: what is left of a job is drawn from the distribution that plans are made by, Job::spread about its work,
+// longer than what has run (model/run_quantiles.h); without noise it is the median. The policy believes in a future what
+// it believes now, and hears of ends and overruns as they come (sim/two_worlds.h); same seed, same future.
 // A policy that leaves jobs waiting for ever, or reshapes for ever, gives an Error with a sentence.
 // Thread rule: pure functions; a Fork may be shared, read only, by threads.
 #pragma once
@@ -34,9 +35,8 @@ struct ForkJob {
   Job job;
   std::string name;
   Time declared = kNever;  // the deadline that lateness is counted by; kNever: none
-  double sigma = 0.3;      // spread of the logarithm of its run time
   double remaining = 1;    // share of the whole job
-  Time left{};             // while running: until its expected finish
+  Time left{};             // while running: until its expected finish; below 0: it has overrun by so much
   Time started{-1};        // first start, where it has had one
   GpuId gpu = kNoGpu;      // while running
   PlacementId where = kNoPlacement;
@@ -79,7 +79,6 @@ struct Fork {
 // What the daemon knows of a job beyond the cluster; without it the job's deadline is the declared one.
 struct ForkFacts {
   Time declared = kNever;
-  double sigma = 0.3;
   std::uint32_t user = 0;
   double cpus = 0;
   int host_mem_mib = 0;
@@ -120,7 +119,7 @@ struct Outcome {
 
 struct Noise {
   std::uint64_t seed = 0;
-  std::uint64_t future = 0;
+  std::uint64_t future = 0, of = 1;  // of so many, which share the cases
 };
 // `journal`, where given, takes every event of the future from now on (future_lanes.h reads it).
 Result<Outcome> run_future(const Fork& fork, const PolicyMaker& policy, std::optional<Noise> noise = {},

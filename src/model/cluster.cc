@@ -210,7 +210,8 @@ void Cluster::start(const Event& event) {
   take_slice(event, job);
 }
 
-// Its run is taken to have begun when the part of its work that is done would have: not before it was submitted.
+// Its run is taken to have begun when the part of its work that is done would have: not before it was submitted. One that
+// has less than nothing left has run longer than its work by so much, and overruns.
 void Cluster::find(const Event& event) {
   JobState& job = states_[index(event.job)];
   SMARTMIG_CHECK(job.phase == JobPhase::kQueued && job.type == kNoType, "job {} was found and is known to have run",
@@ -223,10 +224,11 @@ void Cluster::find(const Event& event) {
     job.first_start = now_;
     return;
   }
-  job.since = now_ - std::max(Time{0}, jobs_->work(event.job, type) - event.left);
+  const Time whole = jobs_->work(event.job, type), ran = whole - event.left;
+  job.since = now_ - std::max(Time{0}, ran);
   job.first_start = std::min(now_, std::max(job.since, jobs_->job(event.job).submit));
-  job.finish = now_ + event.left;
-  job.remaining = job.finish - job.since;
+  job.finish = now_ + (event.left < Time{0} ? std::max(kLeastOverrun, ran / 2) : event.left);  // as after kOverrun
+  job.remaining = event.left < Time{0} ? whole : job.finish - job.since;
   take_slice(event, job);
 }
 

@@ -17,27 +17,43 @@ std::array<double, kRunQuantiles> scores_of_whole_runs() {
   return z;
 }
 
+// A run of a length that is not known, which has gone on for `done`.
+class CutRun {
+ public:
+  CutRun(double spread, double done) : spread_(spread), done_(done) {
+    const double score = done > 0 ? deterministic_log(done) / spread : -kFarOut;
+    beyond_ = score >= kFarOut;
+    if (score > -kFarOut && !beyond_) below_ = normal_share_below(score);
+  }
+  bool whole() const { return !beyond_ && below_ == 0; }
+  double left_at_score(double z) const { return std::max(0.0, deterministic_exp(spread_ * z) - done_); }
+  double left_at(double share) const {
+    if (beyond_) return -deterministic_log(1 - share) * done_ / 2;
+    return left_at_score(normal_quantile(below_ + (1 - below_) * share));
+  }
+
+ private:
+  double spread_, done_, below_ = 0;  // below_: share of lengths that it has exceeded
+  bool beyond_ = false;               // all that are likely
+};
+
 }  // namespace
 
 RunQuantiles left_of_run(double spread, double done) {
   static const std::array<double, kRunQuantiles> whole = scores_of_whole_runs();
+  const CutRun run(spread, done);
   RunQuantiles out;
-  const double score = done > 0 ? deterministic_log(done) / spread : -kFarOut;
-  const double below = score > -kFarOut && score < kFarOut ? normal_share_below(score) : 0;
   double sum = 0;
   for (int i = 0; i < kRunQuantiles; ++i) {
     double& left = out.of_mean[std::size_t(i)];
-    if (score >= kFarOut) {
-      left = -deterministic_log(1 - share_of(i)) * done / 2;
-    } else {
-      const double z = below > 0 ? normal_quantile(below + (1 - below) * share_of(i)) : whole[std::size_t(i)];
-      left = std::max(0.0, deterministic_exp(spread * z) - done);
-    }
+    left = run.whole() ? run.left_at_score(whole[std::size_t(i)]) : run.left_at(share_of(i));
     sum += left;
   }
   out.mean = sum / kRunQuantiles;
   for (double& left : out.of_mean) left = out.mean > 0 ? left / out.mean : 1;
   return out;
 }
+
+double left_of_run_at(double spread, double done, double share) { return CutRun(spread, done).left_at(share); }
 
 }  // namespace smartmig

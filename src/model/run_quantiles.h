@@ -24,5 +24,7 @@ struct RunQuantiles {
 };
 
 RunQuantiles left_of_run(double spread, double done);  // REQUIRES: spread > 0, done >= 0
+// The same at one share of the cases, in medians. REQUIRES: 0 < share < 1.
+double left_of_run_at(double spread, double done, double share);
 
 }  // namespace smartmig

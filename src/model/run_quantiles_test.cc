@@ -26,6 +26,16 @@ TEST(RunQuantiles, OfAWholeRunAreTheLognormalsAroundItsMedian) {
   EXPECT_NEAR(mean_of(q), 1, 1e-12);
 }
 
+TEST(RunQuantiles, AtOneShareOfTheCasesItIsTheSame) {
+  for (const double done : {0.0, 0.7, 3.0, 400.0}) {
+    const RunQuantiles q = left_of_run(0.69, done);
+    for (int i = 0; i < kRunQuantiles; ++i)
+      EXPECT_NEAR(left_of_run_at(0.69, done, (2 * i + 1) / (2.0 * kRunQuantiles)), q.of_mean[std::size_t(i)] * q.mean,
+                  1e-12);
+  }
+  EXPECT_EQ(left_of_run_at(0.69, 0, 0.5), 1);
+}
+
 TEST(RunQuantiles, WhatIsLeftIsThatOfTheRunsThatAreLonger) {
   const double spread = 0.8, done = 1.5;
   Rng rng(1);

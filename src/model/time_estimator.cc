@@ -2,19 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "base/json.h"
+#include "base/math.h"
 
 namespace smartmig {
 namespace {
 
 constexpr double kStranger = 0.7, kNothingTold = 1.5;  // standard deviations
-constexpr double kUntold = 6.4;                        // 10 minutes
-constexpr double kShortest = 2;                        // standard deviations
-constexpr double kTails = 0.85;
+constexpr double kShortest = 1.7;                      // standard deviations
+constexpr double kFarCut = 3;                          // standard deviations: what is cut later shows no more
 constexpr double kShiftRuns = 1, kSlopeRuns = 2, kNoiseRuns = 3;
+
+constexpr std::size_t kFigures = 6, kLongestGroup = 300;  // of a stored group
+constexpr double kMostFigure = 1e12, kMostLog = 60, kRounding = 1 + 1e-6, kTiny = 1e-9;
 
 }  // namespace
 
-void TimeEstimator::Runs::add(double x, double r) {
+void TimeEstimator::Runs::add(double x, double r, double most) {
+  if (n + 1 > most)
+    for (double* sum : {&n, &xx, &xr, &rr}) *sum *= (most - 1) / n;
   n += 1;
   const double dx = x - mean_x, dr = r - mean_r;
   mean_x += dx / n;
@@ -37,24 +46,99 @@ TimeEstimator::Line TimeEstimator::refined(const Line& general, const Runs& runs
   return line;
 }
 
-BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told) const {
+BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told,
+                                    double usual) const {
   const double x = told.value_or(kUntold), stranger = told ? kStranger : kNothingTold;
   const auto& known = told ? told_ : untold_;
   Line line;
   line.at = x;
   line.variance = stranger * stranger;
+  if (!told) line.shift = usual - kUntold;
   for (const std::string& group : groups)
     if (const auto found = known.find(group); found != known.end()) line = refined(line, found->second);
   double variance = line.variance;
   if (line.runs > 0) variance *= 1 + 1 / line.runs + (x - line.at) * (x - line.at) / line.xx;
-  return {x + line.value(x), kTails * std::sqrt(variance)};
+  return {x + line.value(x), std::sqrt(variance)};
 }
 
 void TimeEstimator::learn(std::span<const std::string> groups, std::optional<double> told, double took) {
   const double x = told.value_or(kUntold);
   const BelievedTime before = believe(groups, told);
   took = std::max(took, before.log_median - kShortest * before.spread);
-  for (const std::string& group : groups) (told ? told_ : untold_)[group].add(x, took - x);
+  Groups& known = told ? told_ : untold_;
+  ++learned_;
+  for (const std::string& group : groups) {
+    Runs& runs = known[group];
+    runs.add(x, took - x, bounds_.runs);
+    runs.learned = learned_;
+  }
+  bound(known);
+}
+
+void TimeEstimator::learn_cut(std::span<const std::string> groups, std::optional<double> told, double ran) {
+  const BelievedTime before = believe(groups, told);
+  const double z = std::min(kFarCut, (ran - before.log_median) / before.spread);
+  const double density = deterministic_exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  learn(groups, told, std::max(ran, before.log_median + before.spread * density / (1 - normal_share_below(z))));
+}
+
+// A quarter at once, so that it is rarely looked for.
+void TimeEstimator::bound(Groups& groups) const {
+  if (groups.size() <= bounds_.groups) return;
+  std::vector<std::uint64_t> learned;
+  for (const auto& [group, runs] : groups) learned.push_back(runs.learned);
+  const auto cut = learned.begin() + std::ptrdiff_t(groups.size() - bounds_.groups + bounds_.groups / 4);
+  if (cut >= learned.end()) return groups.clear();
+  std::nth_element(learned.begin(), cut, learned.end());
+  std::erase_if(groups, [&](const auto& one) { return one.second.learned < *cut; });
+}
+
+std::string TimeEstimator::to_json() const {
+  const auto listed = [](const Groups& groups) {
+    std::vector<Groups::const_iterator> order;
+    for (auto at = groups.begin(); at != groups.end(); ++at) order.push_back(at);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a->second.learned < b->second.learned; });
+    Json out = Json::array();
+    for (const auto& at : order) {
+      const Runs& runs = at->second;
+      out.push_back({at->first, runs.n, runs.mean_x, runs.mean_r, runs.xx, runs.xr, runs.rr});
+    }
+    return out;
+  };
+  return json_dump(Json{{"smartmig_times", 1}, {"told", listed(told_)}, {"untold", listed(untold_)}});
+}
+
+Result<TimeEstimator> TimeEstimator::parse(const std::string& name, std::string_view text, Bounds bounds) {
+  SMARTMIG_TRY(const Json json, parse_json(name, text));
+  SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, name, "", {"smartmig_times", "told", "untold"}));
+  SMARTMIG_TRY(const std::int64_t version, root.integer("smartmig_times", 0, 1'000'000));
+  if (version != 1)
+    return invalid("{}: version {} of the learned times is not known, this program reads 1", name, version);
+  TimeEstimator out(bounds);
+  for (const char* key : {"told", "untold"}) {
+    SMARTMIG_TRY(const Json* list, root.list(key));
+    Groups& groups = key[0] == 't' ? out.told_ : out.untold_;
+    for (const Json& row : *list) {
+      if (!row.is_array() || row.size() != 1 + kFigures || !row[0].is_string())
+        return root.error(key, fmt::format("holds what is no group with {} figures", kFigures));
+      const std::string group = row[0].get<std::string>();
+      if (group.size() > kLongestGroup) return root.error(key, "has a group with too long a name");
+      double x[kFigures];
+      for (std::size_t i = 0; i < kFigures; ++i) {
+        const double low = i == 0 ? 1 : i == 3 || i == 5 ? 0 : -kMostFigure;
+        if (!row[i + 1].is_number() || !(row[i + 1].get<double>() >= low && row[i + 1].get<double>() <= kMostFigure))
+          return root.error(key, fmt::format("holds a figure of group '{}' that cannot be", group));
+        x[i] = row[i + 1].get<double>();
+      }
+      if (std::abs(x[1]) > kMostLog || std::abs(x[2]) > kMostLog || x[4] * x[4] > x[3] * x[5] * kRounding + kTiny)
+        return root.error(key, fmt::format("holds figures of group '{}' that cannot be together", group));
+      if (!groups.insert({group, Runs{x[0], x[1], x[2], x[3], x[4], x[5], ++out.learned_}}).second)
+        return root.error(key, fmt::format("has group '{}' twice", group));
+    }
+    out.bound(groups);
+  }
+  return out;
 }
 
 }  // namespace smartmig

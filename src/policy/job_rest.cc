@@ -3,22 +3,30 @@
 #include <algorithm>
 
 namespace smartmig {
+namespace {
+
+constexpr double kTails = 0.85;
+
+}  // namespace
 
 JobRest::JobRest(const Cluster& cluster, JobId job) {
   const double spread = cluster.jobs().job(job).spread;
   if (spread <= 0) return;
-  const JobState& state = cluster.state(job);
-  double done = 0;
-  if (state.type != kNoType) {
-    const Time whole = cluster.jobs().work(job, state.type);
-    if (whole <= Time{0}) return;
-    done = double((whole - state.remaining).count());
-    if (state.phase == JobPhase::kRunning)
-      done += double(std::max(Time{0}, cluster.now() - state.since).count()) / cluster.crowding(job);
-    done = std::max(0.0, done / double(whole.count()));
-  }
+  const TypeId type = cluster.state(job).type;
+  if (type != kNoType && cluster.jobs().work(job, type) <= Time{0}) return;
   known_ = false;
-  left_ = left_of_run(spread, done);
+  left_ = left_of_run(kTails * spread, share_done(cluster, job));
+}
+
+double share_done(const Cluster& cluster, JobId job) {
+  const JobState& state = cluster.state(job);
+  if (state.type == kNoType) return 0;
+  const Time whole = cluster.jobs().work(job, state.type);
+  if (whole <= Time{0}) return 0;
+  double done = double((whole - state.remaining).count());
+  if (state.phase == JobPhase::kRunning)
+    done += double(std::max(Time{0}, cluster.now() - state.since).count()) / cluster.crowding(job);
+  return std::max(0.0, done / double(whole.count()));
 }
 
 Time JobRest::on(const Cluster& cluster, JobId job, TypeId type) const {

@@ -1,7 +1,8 @@
 // What is left of an unfinished job, as far as is known: a point where its time is known exactly (Job::spread 0), else
 // values of equal weight (model/run_quantiles.h) that take account of how long it has run. Sizes are planned by the mean,
 // deadlines by the mean over the values of how late each would be: late by much in one case of seven is late, though the
-// mean finish is on time, and a job that looks hopeless at the mean is on time in some.
+// mean finish is on time, and a job that looks hopeless at the mean is on time in some. Plans look at the upper tail, and
+// that of run times is lighter than a lognormal's: they take kTails of the spread.
 #pragma once
 #include "model/cluster.h"
 #include "model/run_quantiles.h"
@@ -22,6 +23,9 @@ class JobRest {
   bool known_ = true;
   RunQuantiles left_;
 };
+
+// Of what has run, in times of the whole job on its slice: above 1 where it runs longer than was believed. 0: it never ran.
+double share_done(const Cluster& cluster, JobId job);
 
 // The mean end of a running job.
 Time expected_finish(const Cluster& cluster, JobId job);

@@ -66,7 +66,8 @@ std::string objection_to_found(const Cluster& cluster, const Event& event) {
   if (cluster.state(event.job).phase != JobPhase::kQueued) return refused(Refusal::kNotQueued);
   if (cluster.state(event.job).type != kNoType)
     return fmt::format("job {} has run before", cluster.jobs().workload().name_of(index(event.job)));
-  if (event.left < Time{0}) return fmt::format("{} us are left", event.left.count());
+  if (event.kind == EventKind::kFoundWaiting && event.left < Time{0})
+    return fmt::format("{} us are left", event.left.count());
   const Platform::Model& model = cluster.platform().model(event.gpu);
   if (index(event.where) >= model.type_of_placement.size()) return refused(Refusal::kNoSuchSlice);
   if (cluster.jobs().work(event.job, model.type_of_placement[index(event.where)]) < Time{0})

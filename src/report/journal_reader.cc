@@ -165,7 +165,8 @@ class Reader {
       case EventKind::kFoundRunning:
       case EventKind::kFoundWaiting: {
         SMARTMIG_RETURN_IF_ERROR(read_job_on_slice(line, event));
-        SMARTMIG_TRY(const std::int64_t left, line.integer("left", 0, kMaxTime));
+        SMARTMIG_TRY(const std::int64_t left,
+                     line.integer("left", event.kind == EventKind::kFoundRunning ? -kMaxTime : 0, kMaxTime));
         event.left = Time(left);
         break;
       }

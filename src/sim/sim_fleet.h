@@ -19,10 +19,16 @@
 
 namespace smartmig {
 
-class SimFleet : public Fleet {
+// A fleet of which what happens before an instant may be asked.
+class BoundedFleet : public Fleet {
+ public:
+  virtual void stop_before(Time instant) = 0;  // next() says no to what happens later, and keeps it
+};
+
+class SimFleet : public BoundedFleet {
  public:
   explicit SimFleet(const Cluster& cluster);
-  void stop_before(Time instant) { horizon_ = instant; }  // next() says no to what happens later, and keeps it
+  void stop_before(Time instant) override { horizon_ = instant; }
   // Jobs do not come at their times of submit: whoever asks this fleet tells of arrivals, and knows when all is over.
   void tell_no_arrivals(const Cluster& cluster);
   bool next(const Cluster& cluster, Event& event) override;

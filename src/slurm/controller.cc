@@ -112,6 +112,7 @@ void SlurmController::step() {
   flush();
   turns_.add(seconds_since(turn_began));
   write_metrics();
+  write_times();
   if (options_.attend) options_.attend(*this);
 }
 

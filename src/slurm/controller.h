@@ -30,6 +30,7 @@
 
 #include "serve/config/settings.h"
 #include "serve/daemon/admission.h"
+#include "serve/daemon/learned_times.h"
 #include "serve/daemon/live_session.h"
 #include "serve/daemon/policies.h"
 #include "slurm/agents.h"
@@ -241,6 +242,9 @@ class SlurmController {
   void publish(Node& node, const std::string& name);
 
   // controller_shown.cc
+  void learn_from(const Tracked& job);
+  void read_times();
+  void write_times();
   void look_at(Tracked& job);   // its record becomes as it is
   void remember(Tracked& job);  // one that has ended
   void see_energy(Gpu& gpu, const Json& board);
@@ -269,6 +273,8 @@ class SlurmController {
   std::unique_ptr<LiveSession> session_;
   std::unique_ptr<Policies> policies_;
   Admission admission_;
+  LearnedTimes times_;
+  bool times_changed_ = false;
   std::size_t active_users_ = 1;
   std::vector<Gpu> gpus_;
   std::map<std::string, Node> nodes_;
@@ -299,7 +305,7 @@ class SlurmController {
   std::vector<SlurmAction> actions_;
   std::set<SlurmJobName> strangers_;  // without a request that can be read: left alone
   Plan plan_;
-  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{}, next_metrics_{}, next_words_{};
+  UnixTime next_poll_{}, next_heartbeat_{}, next_nodes_{}, next_tick_{}, next_metrics_{}, next_words_{}, next_times_{};
   std::uint64_t look_ = 0;
   bool built_ = false, rebuild_ = false, replaced_ = false;
   bool slurm_answers_ = true, metrics_written_ = true, doubts_ = false;

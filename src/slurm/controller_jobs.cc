@@ -18,6 +18,9 @@ constexpr Time kMissing{30'000'000};  // so long a job is waited for that Slurm'
 constexpr Time kAskOverAgain{10'000'000};
 constexpr int kStopSignal = SIGTERM;  // what a requeue sends: a job that says `restart=` saves at it
 
+constexpr double kUsedOfLimit =
+    1.0 / 3;  // of the time limit, by jobs of which nothing else is told, until they teach more
+
 bool reason_is(const SlurmJob& job, std::initializer_list<std::string_view> reasons) {
   return std::find(reasons.begin(), reasons.end(), job.reason) != reasons.end();
 }
@@ -53,8 +56,9 @@ bool SlurmController::track(const SlurmJob& seen) {
     record.spec.restart = *asked.restart;
   }
   record.times.submitted = seen.submitted;
-  record.work.estimate = asked.estimate.value_or(options_.settings.defaults.estimate);
+  record.work.told = asked.estimate.value_or(rounded(double(seen.time_limit.count()) * kUsedOfLimit));
   record.work.source = asked.estimate ? EstimateSource::kGiven : EstimateSource::kGuess;
+  times_.believe(record, options_.settings.defaults.estimate);
   record.memory.mib = asked.mem_mib > 0 ? asked.mem_mib : -1;
   if (const auto fits = session_->belief().fits(record); !fits) return refuse(fits.error().what);
   job.seen = seen;
@@ -284,9 +288,18 @@ void SlurmController::ended_unseen(const SlurmJob& seen) {
   free_slice(job);
 }
 
+// Its time, where it came to its end or to its limit.
+void SlurmController::learn_from(const Tracked& job) {
+  const bool cut = job.seen.state == "TIMEOUT";
+  if ((!job.seen.completed() && !cut) || job.seen.ended <= job.seen.started) return;
+  times_.learn(job.record, session_->belief(), session_->cluster(), seconds(job.seen.ended - job.seen.started), 0, cut);
+  times_changed_ = true;
+}
+
 void SlurmController::ended(Tracked& job) {
   const SlurmJobName name = job.seen.name;
   const bool has_slice = job.way != Way::kWaiting;
+  if (has_slice) learn_from(job);
   session_->leave(job.record.id, now(), has_slice && job.seen.completed());
   remember(job);
   if (has_slice) {
@@ -360,6 +373,7 @@ void SlurmController::show_waiting() {
       session_->withdraw(QueueId(one.id));
     }
     Tracked& job = *find(QueueId(one.id));
+    times_.believe(job.record, options_.settings.defaults.estimate);
     if (const auto row = session_->show(job.record, one.deadline, std::max(submitted, belief.origin()), one.made_up);
         !row)
       job.ready = false;

@@ -12,6 +12,8 @@ namespace smartmig {
 namespace {
 
 const char* const kSeenNodes = "/nodes.json";
+const char* const kLearnedTimes = "/times.json";
+constexpr Time kTimesEach{60'000'000};
 
 struct NodeBoards {
   std::vector<std::string> models, layouts;
@@ -50,6 +52,7 @@ Result<std::unique_ptr<SlurmController>> SlurmController::open(Slurm& slurm, Age
 
 Result<Ok> SlurmController::build() {
   SMARTMIG_RETURN_IF_ERROR(make_private_folder(options_.state_dir));
+  read_times();
   SMARTMIG_TRY(const auto nodes, slurm_.nodes());
   SMARTMIG_TRY(const auto jobs, slurm_.jobs());
   SMARTMIG_RETURN_IF_ERROR(add_nodes(nodes));
@@ -76,6 +79,23 @@ Result<Ok> SlurmController::build() {
     if (const auto at = nodes_.find(seen.name); at != nodes_.end()) see_facts(at->second, seen);
   built_ = true;
   return Ok{};
+}
+
+// What cannot be read is learned again.
+void SlurmController::read_times() {
+  const auto text = read_file(options_.state_dir + kLearnedTimes);
+  if (!text) return;
+  if (auto times = LearnedTimes::parse(options_.state_dir + kLearnedTimes, *text))
+    times_ = std::move(*times);
+  else
+    say(times.error().what + "; run times are learned from the beginning");
+}
+
+void SlurmController::write_times() {
+  if (!times_changed_ || now() < next_times_) return;
+  next_times_ = now() + kTimesEach;
+  times_changed_ = false;
+  (void)write_durably(options_.state_dir + kLearnedTimes, times_.to_json() + "\n");
 }
 
 Result<Ok> SlurmController::add_nodes(const std::vector<SlurmNode>& nodes) {

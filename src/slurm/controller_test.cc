@@ -97,6 +97,33 @@ TEST(SlurmControllerProcess, AJobThatCannotStartIsTakenBackAndOneThatItsOwnerHol
   until_all_ended(slurm, world, 60);
 }
 
+// Told 20 s, and takes a minute: the next is believed longer, also by a controller that begins then.
+TEST(SlurmControllerProcess, WrongTimesAreCorrected) {
+  FakeSlurm slurm(1, 2);
+  Controlled world(slurm);
+  const auto submit = [&](std::uint32_t id, const char* request) {
+    slurm.submit(id, 4'000, seconds(60));
+    slurm.run(id).job.admin_comment = request;
+    slurm.run(id).job.time_limit = std::chrono::minutes(10);
+  };
+  const auto believed = [&](std::uint32_t id) {
+    for (int i = 0; i < 3; ++i) world.second();
+    const JobRecord* job = world.controller().shown_job(queue_id({id, -1}));
+    return job ? smartmig::seconds(job->work.estimate) : 0;
+  };
+  const char* const told = "smartmig:mem=4000M,slices=1,estimate=20s";
+  submit(1, told);
+  submit(2, "smartmig:mem=4000M,slices=1");
+  EXPECT_NEAR(believed(1), 20, 0.1);
+  EXPECT_NEAR(believed(2), 200, 0.1) << "a third of its limit";
+  for (std::uint32_t id = 3; id <= 12; ++id) submit(id, told);
+  until_all_ended(slurm, world, 600);
+  for (int i = 0; i < 62; ++i) world.second();  // it is written once a minute
+  world.kill();
+  submit(20, told);
+  EXPECT_GT(believed(20), 24) << "on the whole GPU, where it takes less than on its slices";
+}
+
 TEST(SlurmControllerProcess, OutOfMemoryMeansALargerSliceWhereTheJobMayRunAgain) {
   FakeSlurm slurm(1, 2);
   Controlled world(slurm);

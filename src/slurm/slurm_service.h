@@ -44,6 +44,7 @@ class SlurmService final : public Service {
   Result<Json> reserve(const Caller&, const Json&) override { return refused("scontrol create reservation"); }
   Result<Json> unreserve(const Caller&, const Json&) override { return refused("scontrol delete"); }
   Result<Json> eta(const Caller&, std::uint64_t) override { return refused("/v1/futures"); }
+  Result<Json> calibration(const Caller&) override { return refused("/v1/futures"); }
   Result<Json> history_of_job(const Caller&, std::uint64_t) override { return refused("sacct"); }
   Result<Json> history_of_command(const Caller&, const Json&) override { return refused("sacct"); }
   Result<Json> whatif(const Caller&, const Json&) override { return refused("smartmig whatif --sacct"); }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kHoldWord = "smartmig-hold";  // written by deploy/slurm/job_submit.lua
 constexpr std::int64_t kMostCounted = 1 << 30;
+constexpr std::int64_t kMostLimit = 10 * 366 * 24 * 60;  // minutes; beyond it means none
 constexpr std::size_t kNodeFields = 10;
 
 // Warnings of the program may stand around the JSON.
@@ -120,6 +121,8 @@ SlurmJob read_job(const Json& json) {
   job.held_by_user = job.held && job.comment.find(kHoldWord) != std::string::npos;
   job.requeue = flag_of(json, "requeue");
   job.restarts = int(std::clamp<std::int64_t>(count_of(json, "restart_cnt"), 0, 1 << 30));
+  if (const std::int64_t minutes = count_of(json, "time_limit"); minutes > 0 && minutes <= kMostLimit)
+    job.time_limit = std::chrono::minutes(minutes);
   job.submitted = instant_of(json, "submit_time");
   job.begin = std::max(instant_of(json, "eligible_time"), instant_of(json, "start_time"));
   job.started = instant_of(json, "start_time");

@@ -40,6 +40,7 @@ struct SlurmJob {
   bool held_by_user = false;  // its comment says smartmig-hold: to Slurm every job that waits for a slice is held
   bool requeue = false;
   int restarts = 0;
+  Time time_limit{};                                  // 0: none, or not known
   UnixTime submitted{}, begin{}, started{}, ended{};  // begin: not before; 0: not known
 
   bool completed() const { return state == "COMPLETED"; }

@@ -1,5 +1,5 @@
 // A queue on emulated GPUs, a virtual clock and jobs without processes: a day passes in a moment, and what happens is the
-// same each time.
+// same each time. Told times are right, and believed.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -28,6 +28,7 @@ struct TestQueue {
     options.clock = "virtual";
     options.in_process = true;
     options.emulation_seed = 7;
+    options.settings.defaults.exact_estimates = true;
     if (change) change(options);
     auto opened = DaemonHost::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().what;

@@ -62,6 +62,9 @@ class FakeService final : public Service {
   Result<Json> unreserve(const Caller&, const Json& body) override { return Json{{"asked", body}}; }
   Result<Json> why(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"code", "no_room"}}; }
   Result<Json> eta(const Caller&, std::uint64_t id) override { return Json{{"job", id}, {"futures", 20}}; }
+  Result<Json> calibration(const Caller&) override {
+    return Json{{"interval_ratio", 0.8}, {"forecasts", Json::array()}};
+  }
   Result<Json> history_of_job(const Caller&, std::uint64_t id) override {
     return Json{{"signature", "x"}, {"runs", id}};
   }

@@ -55,7 +55,8 @@ void add_asked(JobLines& lines, const Json& job, const Json& spec) {
   const auto cpus = number_at(spec, "cpus"), limit = number_at(spec, "time_limit_s");
   lines.add("memory", memory_words(job));
   lines.add("slices", size_words(job));
-  lines.add("estimate", estimate_words(job));
+  const auto told = number_at(spec, "estimate_s");
+  lines.add("estimate", estimate_words(job) + (told ? "; told: " + duration_words(*told) : ""));
   if (limit) lines.add("time limit", duration_words(*limit));
   if (cpus) lines.add("CPUs", fmt::format("{:g}", *cpus));
   if (const double priority = number_at(job, "priority").value_or(0); priority != 0)

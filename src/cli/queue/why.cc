@@ -83,14 +83,55 @@ void print_eta(const Json& eta, double now) {
     fmt::print("deadline {}: kept in {:.0f} % of them\n", when_words(*deadline, now), 100 * *ratio);
 }
 
+void print_calibration(const Json& json) {
+  static const std::pair<std::string_view, const char*> kMeanings[] = {{"run", "time on its slice, at the start"},
+                                                                       {"start", "start, by the first eta"},
+                                                                       {"end", "end, by the first eta"}};
+  Columns table({{"forecast"},
+                 {"80 % intervals held", true},
+                 {"mean width", true},
+                 {"interval score", true},
+                 {"median off by", true}});
+  for (const Json& one : list_at(json, "forecasts")) {
+    std::string meaning = text_at(one, "forecast", "?");
+    for (const auto& [name, words] : kMeanings)
+      if (name == meaning) meaning = words;
+    const auto held = number_at(one, "held_ratio");
+    const auto time = [&](const char* key) { return held ? duration_words(number_at(one, key).value_or(0)) : "-"; };
+    table.add({meaning,
+               held ? fmt::format("{:.0f} % of the last {:.0f}", 100 * *held, number_at(one, "count").value_or(0))
+                    : "none yet",
+               time("mean_width_s"), time("mean_score_s"),
+               held ? fmt::format("a factor of {:.2f}", number_at(one, "median_off").value_or(1)) : "-"});
+  }
+  fmt::print("{}", table.text());
+}
+
+int calibration(const DaemonOptions& options) {
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = client->get("/v1/calibration");
+  if (!answer) return failure(answer.error());
+  if (options.json)
+    print_json(*answer);
+  else
+    print_calibration(*answer);
+  return 0;
+}
+
 int about_job(const Arguments& arguments, Command cmd, const char* what, void (*print)(const Json&, double)) {
   DaemonOptions options;
   std::string word;
+  bool calibrated = false;
+  const bool eta = std::string_view(what) == "eta";
+  if (eta) cmd.flag("--calibration", calibrated, "how good past forecasts were, instead of a job");
   options.declare(cmd);
-  cmd.positional(word);
+  cmd.positional(word, !eta);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (calibrated) return word.empty() ? calibration(options) : usage_error(invalid("--calibration is of all jobs"));
+  if (word.empty()) return usage_error(invalid("JOB is missing: smartmig eta 12"));
   const auto ids = read_ids({word});
   if (!ids || ids->size() != 1) return usage_error(ids ? invalid("one job at a time") : ids.error());
   auto client = options.connect();
@@ -124,9 +165,9 @@ int run_why(const Arguments& arguments) {
 int run_eta(const Arguments& arguments) {
   return about_job(
       arguments,
-      Command("eta", "JOB",
+      Command("eta", "JOB | --calibration",
               "When a job will start and end: an interval from simulated futures of the live queue, in which run "
-              "times vary\nas those of finished jobs did.",
+              "times vary\nas those of finished jobs did. --calibration: how often such intervals held.",
               "smartmig eta 12"),
       "eta", print_eta);
 }

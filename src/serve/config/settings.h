@@ -57,6 +57,7 @@ struct Settings {
     Time estimate = std::chrono::minutes(10);
     double slack = 1;
     bool patient = false, exact_memory = false;
+    bool exact_estimates = false;  // told times are right
     Time grace = std::chrono::seconds(30);
     int mem_mib = -1;               // -1: learned from the command's history
     std::string gpu_means = "any";  // "a GPU" without a size: any slice that fits, or "whole"

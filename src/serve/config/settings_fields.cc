@@ -224,6 +224,8 @@ std::vector<SettingField> setting_fields(Settings& c) {
                    c.defaults.slack, 0, 1e6),
       flag("defaults.patient", "jobs that do not say may wait while they will be in time, where that saves energy",
            c.defaults.patient),
+      flag("defaults.exact_estimates", "told run times are believed as they are, not corrected by how they turned out",
+           c.defaults.exact_estimates),
       flag("defaults.exact_memory", "of jobs that do not say, CUDA requests and what tensors hold are counted",
            c.defaults.exact_memory),
       duration("defaults.grace", "from the first signal of a stop to the kill", c.defaults.grace, zero, day),

@@ -142,7 +142,10 @@ void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
       if (verdict.status == JobStatus::kDone) {
         estimates_.learn_from(job);
         if (const auto work = memory_.past_of(job, had_mib)) estimates_.learn_work(job, *work);
+      } else if (verdict.status == JobStatus::kTimedOut) {
+        estimates_.learn_cut(job);
       }
+      estimates_.forget(job.id);
       return lifecycle_.finish(job, verdict.status, verdict.reason, verdict.completed);
   }
 }

@@ -126,6 +126,9 @@ Result<Launch> Attempts::launch_of(const JobRecord& job, const LiveFleet::Effect
   launch.host_mem_mib = share.mem_mib;
   if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
   launch.predicted = session_.cluster().state(effect.job).finish - session_.cluster().now();
+  if (job.work.told > Time{0} && job.work.estimate > Time{0})  // an emulated job takes what its owner said
+    launch.predicted =
+        rounded(double(launch.predicted.count()) * double(job.work.told.count()) / double(job.work.estimate.count()));
   launch.remaining = job.work.remaining;
   return launch;
 }

@@ -70,6 +70,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
   job.idle = is_phantom(record.id);
+  job.spread = job.idle ? 0 : record.work.spread;
   if (!record.spec.deadline) job.teaches = record.work.teaches;
   job.reservation = reservation_tag(record.spec.reservation);
   const int of = reference.compute_slices();

@@ -93,6 +93,10 @@ MetricsInput metrics_of(const Daemon& daemon, const std::string& version) {
   out.decision_s = figures.decision_s();
   for (const auto& [source, errors] : daemon.state().estimates.errors())
     out.time_errors.emplace(name_of(source), errors);
+  for (int kind = 0; kind < ForecastScores::kKinds; ++kind) {
+    const ForecastScores::Figures of = daemon.state().estimates.calibration().figures(ForecastScores::Kind(kind));
+    if (of.count > 0) out.forecasts[ForecastScores::name_of(ForecastScores::Kind(kind))] = {of.held, of.score_s};
+  }
   out.policy_fallbacks = counts.fallbacks;
   out.oom_restarts = counts.oom_restarts;
   out.preemptions = counts.preemptions;

@@ -47,6 +47,7 @@ class DaemonService final : public Service {
   Result<Json> eta(const Caller& caller, std::uint64_t id) override;
   Result<Json> history_of_job(const Caller& caller, std::uint64_t id) override;
   Result<Json> history_of_command(const Caller& caller, const Json& body) override;
+  Result<Json> calibration(const Caller& caller) override;
   Result<Json> whatif(const Caller& caller, const Json& body) override;
   Result<Json> world(const Caller& caller) override;
   Result<Json> changes(const Caller& caller, std::uint64_t since) override;

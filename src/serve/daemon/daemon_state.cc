@@ -46,7 +46,7 @@ void DaemonState::clock_stepped(Time by) {
 }
 
 DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, PowerFit fit, UnixTime origin,
-                         std::uint64_t last_event, History history)
+                         std::uint64_t last_event, History history, LearnedTimes times, ForecastScores calibration)
     : settings(std::move(with)),
       figures(world.clock.now()),
       boards(world.driver, world.reshaper, world.clock, found.platform, std::move(found.boards), settings.energy.sample,
@@ -54,7 +54,7 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, P
       session(world.clock, found.platform, origin, std::size_t(settings.limits.window), boards.layouts(),
               {world.version, settings.policy.name, world.driver.name(), mean_weight_of(settings)}, last_event),
       book(world.store),
-      estimates(settings, session, std::move(history)),
+      estimates(settings, session, std::move(history), std::move(times), std::move(calibration)),
       shares(settings, found.platform->total_compute_slices()),
       reservations(origin),
       memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {}
@@ -87,9 +87,22 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
       damaged.emplace("history", parsed.error());
   }
   history.set_sharing(sharing);
+  const auto read = [&]<class T>(T& into, const char* key) {
+    const std::string text = value_of(start, key);
+    if (text.empty()) return;
+    if (auto parsed = T::parse(fmt::format("stored {}", key), text))
+      into = std::move(*parsed);
+    else
+      damaged.emplace(key, parsed.error());
+  };
+  LearnedTimes times;
+  read(times, "times");
+  ForecastScores calibration;
+  read(calibration, "calibration");
   const std::string known = found.known, platform = found.platform->spec(), before = value_of(start, "platform");
   std::unique_ptr<DaemonState> state(new DaemonState(world, std::move(settings), std::move(found), std::move(fit),
-                                                     origin, start.last_event, std::move(history)));
+                                                     origin, start.last_event, std::move(history), std::move(times),
+                                                     std::move(calibration)));
   state->session.belief().set_sharing(sharing);
   if (const std::string text = value_of(start, "energy"); !text.empty())
     if (const auto restored = state->boards.meter().restore(text); !restored)

@@ -55,7 +55,7 @@ struct DaemonState {
 
  private:
   DaemonState(DaemonWorld& world, Settings settings, FoundBoards found, PowerFit fit, UnixTime origin,
-              std::uint64_t last_event, History history);
+              std::uint64_t last_event, History history, LearnedTimes times, ForecastScores calibration);
 };
 
 }  // namespace smartmig

@@ -137,7 +137,7 @@ void Decisions::note_shadow() {
 void Decisions::consult() {
   const auto notes = advice_.consult(
       session_.now(), session_.cluster().unfinished() > 0,
-      [this] { return fork_of(session_, book_, estimates_, settings_, {}, {}).fork; }, session_.belief().origin());
+      [this] { return fork_of(session_, book_, settings_, {}, {}).fork; }, session_.belief().origin());
   for (const PolicyAdvice::Note& note : notes) session_.note(note.kind, note.fields);
 }
 

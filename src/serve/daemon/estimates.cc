@@ -8,7 +8,9 @@
 namespace smartmig {
 namespace {
 
-constexpr double kAnotherTime = 0.02;  // less is not worth a new row of the belief
+constexpr double kAnotherTime = 0.02, kAnotherToldTime = 0.33;  // less is not worth a new row of the belief
+constexpr double kAnotherSpread = 0.5, kLeastSpread = 0.02;
+constexpr double kInterval80 = 1.2816;  // standard deviations on either side
 
 CommandKey job_key(const JobRecord& job) {
   const std::vector<std::string> command = shown_command(job.spec.command);  // as the book keeps it
@@ -31,12 +33,16 @@ Time whole_gpu_time(const Belief& belief, JobRecord job, Time told, int slices) 
   return rounded(double(told.count()) * double(hour.count()) / double(at_one.count()));
 }
 
+// Of two views of one job, each by its precision. REQUIRES: spreads above 0.
+BelievedTime mixed(const BelievedTime& a, const BelievedTime& b) {
+  const double of_a = 1 / (a.spread * a.spread), of_b = 1 / (b.spread * b.spread);
+  return {(of_a * a.log_median + of_b * b.log_median) / (of_a + of_b), std::min(a.spread, b.spread)};
+}
+
 // Three quarters of a factor of 2 and more are as bad as any: what is above the last bound is a guess.
 MetricsHistogram error_histogram() { return MetricsHistogram({0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.1, 2.3}); }
 
 }  // namespace
-
-std::string Estimates::program(const JobRecord& job) { return std::string(program_of(job_key(job).signature)); }
 
 ForecastQuestion Estimates::question(std::string_view kind) const {
   return {session_.platform().models()[0].gpu->compute_slices(), kind};
@@ -55,19 +61,16 @@ void Estimates::estimate(JobRecord& job) {
   if (known.whole_s && (known.runs > 0 || !kind_known))
     for (std::size_t k = 0; k < job.work.shape.size(); ++k)
       job.work.shape[k] = std::clamp(known.sizes[k].s / *known.whole_s, 0.0, 1e6);
+  job.work.told = {};
+  job.work.source = spec.estimate                     ? EstimateSource::kGiven
+                    : known.whole_s && known.runs > 0 ? EstimateSource::kHistory
+                                                      : EstimateSource::kGuess;
   if (spec.estimate) {
-    job.work.estimate = *spec.estimate;
-    job.work.source = EstimateSource::kGiven;
+    job.work.told = *spec.estimate;
     if (spec.estimate_slices > 0 && spec.estimate_slices < question(spec.kind).of)
-      job.work.estimate = whole_gpu_time(belief, job, *spec.estimate, spec.estimate_slices);
-  } else if (known.whole_s && known.runs > 0) {
-    job.work.estimate = from_seconds(*known.whole_s);
-    job.work.source = EstimateSource::kHistory;
-  } else {
-    job.work.estimate = known.whole_s ? from_seconds(*known.whole_s) : settings_.defaults.estimate;
-    if (spec.time_limit) job.work.estimate = std::min(*spec.time_limit, job.work.estimate);
-    job.work.source = EstimateSource::kGuess;
+      job.work.told = whole_gpu_time(belief, job, *spec.estimate, spec.estimate_slices);
   }
+  set_time(job, known);
   if (job.memory.mib < 0) {
     job.memory.mib = known.mem_mib.value_or(spec.mem_estimate_mib.value_or(settings_.defaults.mem_mib));
     // What was learned must not keep a job out for ever: the largest slice that it may have is the most to ask for.
@@ -75,13 +78,36 @@ void Estimates::estimate(JobRecord& job) {
   }
 }
 
+// The median and the spread. What was told is a time alone on the board, as Belief has it; history's is beside others.
+void Estimates::set_time(JobRecord& job, const Forecast& known) {
+  const bool told = job.work.source == EstimateSource::kGiven;
+  BelievedTime time;
+  if (told || !known.whole_s) time = times_.believed(job, settings_.defaults.estimate);
+  const bool exact = told && settings_.defaults.exact_estimates;
+  if (known.whole_s && !exact) {
+    BelievedTime seen{deterministic_log(std::max(1e-6, *known.whole_s)), std::max(kLeastSpread, known.sigma)};
+    const BoardSharing sharing = session_.belief().sharing();
+    if (told && sharing.crowds()) seen.log_median -= known.log_slowdown * sharing.others(1, question(job.spec.kind).of);
+    time = told ? mixed(time, seen) : seen;
+  }
+  job.work.estimate = std::max(Time{1}, from_seconds(std::min(kMaxSeconds, deterministic_exp(time.log_median))));
+  job.work.spread = std::max(kLeastSpread, time.spread * times_.widening(job));
+  if (job.spec.time_limit)  // it is stopped then
+    job.work.estimate = std::min(std::max(*job.spec.time_limit, job.work.told), job.work.estimate);
+  if (!exact) return;
+  job.work.estimate = job.work.told;
+  job.work.spread = 0;
+}
+
 bool Estimates::refresh(JobRecord& job) {
   auto before = job.work;
   const int memory = job.memory.mib;
   estimate(job);
-  const auto differs = [](double a, double b) { return std::abs(a - b) > kAnotherTime * std::max(a, b); };
+  const double another = job.work.source == EstimateSource::kHistory ? kAnotherTime : kAnotherToldTime;
+  const auto differs = [another](double a, double b) { return std::abs(a - b) > another * std::max(a, b); };
   bool other = memory != job.memory.mib || std::abs(before.log_slowdown - job.work.log_slowdown) > kAnotherTime ||
-               differs(seconds(before.estimate), seconds(job.work.estimate));
+               differs(seconds(before.estimate), seconds(job.work.estimate)) ||
+               std::abs(before.spread - job.work.spread) > kAnotherSpread * std::max(before.spread, job.work.spread);
   for (std::size_t k = 0; k < job.work.shape.size(); ++k) other |= differs(before.shape[k], job.work.shape[k]);
   if (other) return true;
   before.teaches = job.work.teaches;
@@ -90,11 +116,14 @@ bool Estimates::refresh(JobRecord& job) {
   return false;
 }
 
-double Estimates::sigma_of(const JobRecord& job) {
-  return job.work.source == EstimateSource::kGuess ? 1.0 : forecast(job).sigma;
+void Estimates::gave(QueueId job, const ForecastScores::Given& forecast) {
+  scores_.gave(job, forecast);
+  scores_changed_ = true;
 }
 
 void Estimates::learn_from(const JobRecord& job) {
+  scores_.ended_well(job);
+  scores_changed_ = true;
   if (job.times.started == kNotYet || job.counts.preempted > 0 || job.counts.suspended > 0) return;
   const JobId row = session_.belief().row(job.id);
   if (row == kNoJob || session_.cluster().state(row).type == kNoType) return;
@@ -113,12 +142,25 @@ void Estimates::learn_from(const JobRecord& job) {
   const Time here = table.work(row, type), there = table.job(row).work_on(run.slices);
   if (here <= Time{0}) return;
   const double planned_s = seconds(here) * table.job(row).crowding.factor(run.load), took_s = std::max(run.ran_s, 1e-6);
-  if (planned_s > 0)
+  if (planned_s > 0) {
+    const double factor = deterministic_exp(kInterval80 * job.work.spread);
+    scores_.happened(ForecastScores::kRun, {planned_s / factor, planned_s, planned_s * factor}, took_s);
     errors_.try_emplace(job.work.source, error_histogram())
         .first->second.observe(std::abs(deterministic_log(took_s / planned_s)));
+  }
+  times_.learn(job, session_.belief(), session_.cluster(), run.ran_s, run.load, false);
+  learned_.users.insert(job.owner.uid);
   if (there > Time{0}) run.ran_s *= double(there.count()) / double(here.count());
   history_.add(job_key(job), run, job.spec.kind);
-  learned_.insert(program(job));
+  learned_.programs.insert(program_of_job(job));
+  changed_ = true;
+}
+
+void Estimates::learn_cut(const JobRecord& job) {
+  if (job.times.started == kNotYet || job.counts.preempted > 0 || job.counts.suspended > 0) return;
+  times_.learn(job, session_.belief(), session_.cluster(), seconds(job.times.ended - job.times.started),
+               session_.belief().sharing().soft ? job.place.load : 0, true);
+  learned_.users.insert(job.owner.uid);
   changed_ = true;
 }
 
@@ -133,7 +175,7 @@ void Estimates::ran_out(const JobRecord& job, int had_mib) {
   run.peak_mib = job.memory.peak_mib;
   run.out_of_memory_mib = had_mib;
   history_.add(job_key(job), run, job.spec.kind);
-  learned_.insert(program(job));
+  learned_.programs.insert(program_of_job(job));
   changed_ = true;
 }
 

@@ -1,5 +1,7 @@
-// What a job will take: run time on each slice size and GPU memory, as told, as its like took before (History), or by
-// default; and what its run teaches. A job's own words win: of a told time history says how it scales, no more.
+// What a job will take: run time on each slice size and GPU memory, and what its run teaches. Its time is a median and a
+// spread: what was told, corrected by how told times turned out (LearnedTimes), and how long its like took (History), each
+// weighed by its precision, in logarithms. Both rest on the same runs, so their mix is as wide as the narrower of them, and
+// as often wider as such beliefs turned out.
 // Thread rule: the owner's.
 #pragma once
 #include <map>
@@ -7,7 +9,9 @@
 #include <utility>
 
 #include "serve/config/settings.h"
+#include "serve/daemon/forecast_scores.h"
 #include "serve/daemon/history.h"
+#include "serve/daemon/learned_times.h"
 #include "serve/daemon/live_session.h"
 #include "serve/http/metrics_text.h"
 
@@ -15,23 +19,31 @@ namespace smartmig {
 
 class Estimates {
  public:
-  Estimates(const Settings& settings, const LiveSession& session, History history)
-      : settings_(settings), session_(session), history_(std::move(history)) {}
+  Estimates(const Settings& settings, const LiveSession& session, History history, LearnedTimes times,
+            ForecastScores calibration)
+      : settings_(settings),
+        session_(session),
+        history_(std::move(history)),
+        times_(std::move(times)),
+        scores_(std::move(calibration)) {}
 
-  void estimate(JobRecord& job);          // sets estimate, shape, source and, where it is unknown, mem_mib
-  double sigma_of(const JobRecord& job);  // spread of the logarithm of its run time
+  void estimate(JobRecord& job);  // sets `work` but what is left, and mem_mib where it is unknown
   double log_slowdown(const JobRecord& job) { return forecast(job).log_slowdown; }  // by neighbours, as its like had it
   void learn_from(const JobRecord& job);                        // it ran to its end, REQUIRES: the belief has it still
+  void learn_cut(const JobRecord& job);                         // at its time limit, REQUIRES: as above
   void learn_joules(const JobRecord& job);                      // of one that has ended, when they are all known
   void ran_out(const JobRecord& job, int had_mib);              // of memory
   void learn_work(const JobRecord& job, const PastWork& work);  // how its memory followed its work
   std::vector<PastWork> works_of(const JobRecord& job) const;   // of its command, newest first
 
-  // Again for a job that still waits. True: it will take another time or memory than was thought, by 2 % and more.
+  // Again for a job that still waits. True: it will take another time or memory than was thought, by 2 % and more, or
+  // by half where its time rests on what was told: a new row is the last in the order of arrival.
   bool refresh(JobRecord& job);
-  // Programs (command_key.h) of which something was learned since the last call.
-  std::set<std::string> take_learned() { return std::exchange(learned_, {}); }
-  static std::string program(const JobRecord& job);
+  struct Learned {
+    std::set<std::string> programs;  // command_key.h
+    std::set<std::uint32_t> users;   // of whose told times, or jobs without
+  };
+  Learned take_learned() { return std::exchange(learned_, {}); }  // since the last call
 
   struct Known {
     CommandKey key;
@@ -48,17 +60,26 @@ class Estimates {
   void add_history(const History& more) { history_.merge(more); }  // of another daemon
 
   std::string to_json() const { return history_.to_json(); }
+  std::string times_json() const { return times_.to_json(); }
+  const ForecastScores& calibration() const { return scores_; }
+  void gave(QueueId job, const ForecastScores::Given& forecast);
+  void forget(QueueId job) { scores_.forget(job); }  // it ended otherwise than well
+  bool take_scores_changed() { return std::exchange(scores_changed_, false); }
   bool take_changed() { return std::exchange(changed_, false); }  // since the last call
 
  private:
   Forecast forecast(const JobRecord& job);
+  void set_time(JobRecord& job, const Forecast& known);
   ForecastQuestion question(std::string_view kind) const;
 
   const Settings& settings_;
   const LiveSession& session_;
   History history_;
+  LearnedTimes times_;
+  ForecastScores scores_;
+  bool scores_changed_ = false;
   bool changed_ = false;
-  std::set<std::string> learned_;
+  Learned learned_;
   std::map<EstimateSource, MetricsHistogram> errors_;
 };
 

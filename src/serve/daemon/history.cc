@@ -20,7 +20,8 @@ constexpr double kSurprise = 2.5, kMatters = 0.14;  // standard deviations; of t
 constexpr std::size_t kKnownProgram = 3;            // runs before which nothing surprises
 constexpr double kMostDoubt = 0.5;                  // variance that counts against a size
 constexpr double kMostLesson = 0.02, kFullLesson = 0.05;
-constexpr double kInterval = 1.2816;  // 80 % of a normal distribution
+constexpr double kUsualNoise = 0.4, kBorrowed = 0.5;  // spreads: as of one more run; of a command that never ran
+constexpr double kInterval = 1.2816;                  // 80 % of a normal distribution
 
 // What is stored has five digits, so that it reads back alike.
 double rounded_5(double x) { return parse_double(fmt::format("{:.5g}", x)).value_or(0); }
@@ -278,7 +279,8 @@ Forecast History::forecast(const CommandKey& key, const ForecastQuestion& questi
     out.log_slowdown = std::clamp(model->slowdown(place_on(1, of, key.numbers)), 0.0, kMostSlowdown);
     out.launch_s = model->launch_share() * deterministic_exp(beliefs[std::size_t(of - 1)].log_s);
     const double n = double(entry.seen.size()), s2 = least_sd * least_sd + beliefs[0].noise * beliefs[0].noise;
-    out.sigma = std::sqrt((n * s2 + 2 * 0.5 * 0.5) / (n + 2));
+    out.sigma =
+        n > 0 ? std::sqrt((n * s2 + kUsualNoise * kUsualNoise) / (n + 1)) : std::hypot(std::sqrt(s2), kBorrowed);
   }
   double memory = -1;
   if (!entry.peak_mib.empty())

@@ -9,6 +9,8 @@
 namespace smartmig {
 namespace {
 
+constexpr double kSpreadOfBefore = 0.7;  // of rows that have none: as a stranger's told time
+
 Json instant_or_null(UnixTime t) { return t == kNotYet ? Json() : Json(unix_seconds(t)); }
 
 }  // namespace
@@ -43,6 +45,8 @@ JobRow to_row(const JobRecord& job, bool with_spec) {
                 {"exit_signal", job.exit.signal},
                 {"estimate", job.work.estimate.count()},
                 {"estimate_source", int(job.work.source)},
+                {"spread", job.work.spread},
+                {"told", job.work.told.count()},
                 {"remaining", job.work.remaining},
                 {"slice_s", job.work.slice_s},
                 {"mem_mib", job.memory.mib},
@@ -83,16 +87,17 @@ Result<JobRecord> from_row(const JobRow& row) {
   job.launch.id = row.launch;
   job.launch.bytes = row.launch_bytes;
   SMARTMIG_TRY(const Json state, parse_json(name, row.state));
-  SMARTMIG_TRY(
-      const JsonObject object,
-      JsonObject::open(
-          state, name, "",
-          {"array_id",     "array_index",     "gid",           "user",    "reason",   "wish",      "first_started",
-           "started",      "attempt",         "gpu",           "slice",   "device",   "exit_code", "exit_signal",
-           "estimate",     "estimate_source", "remaining",     "mem_mib", "peak_mib", "joules",    "preemptions",
-           "oom_restarts", "overruns",        "energy_source", "array",   "held_by",  "suspended", "suspensions",
-           "slice_s",      "ahead_began",     "ahead_refused", "held_s",  "hidden_s", "to_cuda_s", "shape",
-           "tensors_mib",  "script",          "long_command"}));
+  SMARTMIG_TRY(const JsonObject object,
+               JsonObject::open(state, name, "", {"array_id",    "array_index",  "gid",           "user",
+                                                  "reason",      "wish",         "first_started", "started",
+                                                  "attempt",     "gpu",          "slice",         "device",
+                                                  "exit_code",   "exit_signal",  "estimate",      "estimate_source",
+                                                  "remaining",   "mem_mib",      "peak_mib",      "joules",
+                                                  "preemptions", "oom_restarts", "overruns",      "energy_source",
+                                                  "array",       "held_by",      "suspended",     "suspensions",
+                                                  "slice_s",     "ahead_began",  "ahead_refused", "held_s",
+                                                  "hidden_s",    "to_cuda_s",    "shape",         "spread",
+                                                  "told",        "tensors_mib",  "script",        "long_command"}));
   constexpr std::int64_t kLargest = std::int64_t(1) << 62;
   const auto text = [&](const char* key) {
     return state.contains(key) && state[key].is_string() ? state[key].get<std::string>() : "";
@@ -141,6 +146,9 @@ Result<JobRecord> from_row(const JobRow& row) {
   SMARTMIG_RETURN_IF_ERROR(instant("started", job.times.started));
   SMARTMIG_TRY(const std::int64_t estimate_us, object.integer("estimate", -1, kLargest));
   job.work.estimate = Time(estimate_us);
+  SMARTMIG_TRY(job.work.spread, object.number("spread", 0, 10, kSpreadOfBefore));
+  SMARTMIG_TRY(const std::int64_t told_us, object.integer("told", 0, kLargest, 0));
+  job.work.told = Time(told_us);
   SMARTMIG_RETURN_IF_ERROR(number("array_index", job.array.index));
   SMARTMIG_RETURN_IF_ERROR(number("attempt", job.attempt));
   SMARTMIG_RETURN_IF_ERROR(number("gpu", job.place.gpu));
@@ -219,6 +227,7 @@ Json to_json(const JobRecord& job, const JobShown& shown) {
       {"exit_signal", ended && job.exit.signal > 0 ? Json(job.exit.signal) : Json()},
       {"estimate_s", seconds(job.work.estimate)},
       {"estimate_source", name_of(job.work.source)},
+      {"estimate_spread", job.work.spread},
       {"expected_finish_at", shown.expected ? Json(unix_seconds(*shown.expected)) : Json()},
       {"mem_mib", job.memory.mib >= 0 ? Json(job.memory.mib) : Json()},
       {"peak_mib", job.memory.peak_mib >= 0 ? Json(job.memory.peak_mib) : Json()},

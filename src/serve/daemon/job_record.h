@@ -115,7 +115,9 @@ struct JobRecord {
     std::string refused;       // why it is not started ahead any more; empty: it may be
   } ahead;                     // of its slice (prelaunches.h)
   struct {
-    Time estimate{};  // on the whole GPU
+    Time estimate{};    // on the whole GPU: what is believed, the median
+    double spread = 0;  // of the logarithm of its time about `estimate`; 0: known exactly
+    Time told{};        // on the whole GPU, by its owner; 0: nothing was told
     // By compute slices - 1: time there over `estimate`, as its like took before; all 0: by its kind, or by a rule.
     std::array<double, kMaxComputeSlices> shape{};
     std::array<float, kMaxComputeSlices> teaches{};  // as Job has it; not stored

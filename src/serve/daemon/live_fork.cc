@@ -11,13 +11,9 @@ namespace {
 
 constexpr std::size_t kMostInvisible = 2000, kMostAfter = 500;
 
-ForkFacts facts_of(const JobRecord& job, const Belief& belief, Estimates& estimates) {
-  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever,
-          estimates.sigma_of(job),
-          job.owner.uid,
-          job.spec.cpus,
-          job.spec.host_mem_mib,
-          asked_slices(job, belief.platform())};
+ForkFacts facts_of(const JobRecord& job, const Belief& belief) {
+  return {job.spec.deadline ? belief.inside(*job.spec.deadline) : kNever, job.owner.uid, job.spec.cpus,
+          job.spec.host_mem_mib, asked_slices(job, belief.platform())};
 }
 
 bool runs_on(const JobBook& book, QueueId id) {
@@ -35,7 +31,10 @@ void shorten_phantoms(LiveFork& live, const JobBook& book) {
           std::max(longest, job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
   }
   for (std::size_t i = 0; i < live.ids.size(); ++i)
-    if (!runs_on(book, live.ids[i])) live.fork.jobs[i].left = std::min(live.fork.jobs[i].left, longest);
+    if (ForkJob& job = live.fork.jobs[i]; !runs_on(book, live.ids[i])) {
+      job.left = std::clamp(job.left, Time{0}, longest);
+      job.job.spread = 0;
+    }
 }
 
 // Jobs without a deadline are presented with one that counts only where several users or priorities wait.
@@ -50,7 +49,6 @@ ForkJob invisible_job(const JobRecord& job, const ForkFacts& facts, const Job& s
   one.job = shown;
   one.name = label(job);
   one.declared = facts.declared;
-  one.sigma = facts.sigma;
   one.user = facts.user;
   one.cpus = facts.cpus;
   one.host_mem_mib = facts.host_mem_mib;
@@ -150,8 +148,8 @@ void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& bo
   if (job.spec.singleton) put_namesakes(one, job, book);
 }
 
-LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
-                 const ForkRules& rules, const ForkScope& scope) {
+LiveFork fork_of(const LiveSession& session, const JobBook& book, const Settings& settings, const ForkRules& rules,
+                 const ForkScope& scope) {
   const Belief& belief = session.belief();
   LiveFork live;
   live.origin = belief.origin();
@@ -160,7 +158,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
   if (session.inside_now() > present.now()) present.pass(session.inside_now());
   live.fork = fork(present, [&](JobId row) {
     const JobRecord* job = book.find(belief.record(row));
-    return job ? facts_of(*job, belief, estimates) : ForkFacts();
+    return job ? facts_of(*job, belief) : ForkFacts();
   });
   live.fork.host = {settings.host.cpus, double(settings.host.mem_mib), settings.limits.user_slices};
   for (const ForkJob& job : live.fork.jobs) live.ids.push_back(belief.record(job.live));
@@ -177,7 +175,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
     const bool is_held = job.held_by != HeldBy::kNobody && id != scope.released;
     if (is_held && id != scope.up_to && held == kMostInvisible) continue;
     ++(is_held ? held : free);
-    live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief, estimates),
+    live.fork.jobs.push_back(invisible_job(job, facts_of(job, belief),
                                            job_in_fork(job, belief, settings.defaults.slack, live.shared), live.fork));
     if (id == scope.released) {
       JobRecord released = job;
@@ -197,8 +195,7 @@ LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& est
 }
 
 LiveFork fork_of(DaemonState& state, const ForkScope& scope) {
-  return fork_of(state.session, state.book, state.estimates, state.settings, {&state.groups, &state.reservations},
-                 scope);
+  return fork_of(state.session, state.book, state.settings, {&state.groups, &state.reservations}, scope);
 }
 
 }  // namespace smartmig

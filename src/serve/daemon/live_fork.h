@@ -5,6 +5,8 @@
 #pragma once
 #include "eval/futures.h"
 #include "serve/daemon/daemon_state.h"
+#include "serve/daemon/job_book.h"
+#include "serve/daemon/live_session.h"
 
 namespace smartmig {
 
@@ -26,8 +28,8 @@ struct ForkRules {  // null: of those that the policy sees nothing is asked of t
   const JobGroups* groups = nullptr;
   const GpuReservations* reservations = nullptr;
 };
-LiveFork fork_of(const LiveSession& session, const JobBook& book, Estimates& estimates, const Settings& settings,
-                 const ForkRules& rules, const ForkScope& scope);
+LiveFork fork_of(const LiveSession& session, const JobBook& book, const Settings& settings, const ForkRules& rules,
+                 const ForkScope& scope);
 LiveFork fork_of(DaemonState& state, const ForkScope& scope);
 // Puts into one job of the fork what keeps this one from running.
 void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& book, const ForkRules& rules,

@@ -46,7 +46,8 @@ Result<Ok> LiveSession::found_running(const JobRecord& job, GpuId gpu, Placement
   const Time whole = belief_.table()->work(row, platform_->type_of(gpu, where)), ran = last - job.times.started;
   const Crowding& crowding = belief_.table()->job(row).crowding;
   const Time done = crowding.log_slowdown == 0 ? ran : rounded(double(ran.count()) / crowding.factor(others));
-  found(row, gpu, where, std::max(Time{1'000'000}, whole - done));
+  const bool longer = belief_.table()->job(row).spread > 0 && done > whole;  // than was believed
+  found(row, gpu, where, longer ? whole - done : std::max(Time{1'000'000}, whole - done));
   return Ok{};
 }
 

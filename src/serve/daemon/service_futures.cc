@@ -65,11 +65,42 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
     mine.erase("deadline_at");
     out["if_released"] = std::move(mine);
   }
+  const Eta& forecast = etas[index];
+  const Time asked = live.fork.now;
+  const auto seen = [&](const Spread& spread) {
+    return ForecastScores::Forecast{seconds(spread.p10 - asked), seconds(spread.p50 - asked),
+                                    seconds(spread.p90 - asked)};
+  };
+  if (!held && forecast.no_start == NoStart::kStarts) {
+    ForecastScores::Given given{unix_seconds(asked + live.origin), {}, seen(forecast.finish)};
+    if (is_waiting(found.status)) given.start = seen(forecast.start);
+    SMARTMIG_RETURN_IF_ERROR(ask<Ok>([&](Daemon& d) -> Result<Ok> {
+      if (d.state().book.find(QueueId(id))) d.state().estimates.gave(QueueId(id), given);
+      return Ok{};
+    }));
+  }
   out["job"] = id;
   out["futures"] = kFutures;
   out["state"] = name_of(found.status);
   out["started_at"] = waits || found.times.started == kNotYet ? Json() : Json(unix_seconds(found.times.started));
   return out;
+}
+
+Result<Service::Json> DaemonService::calibration(const Caller&) {
+  return ask<Json>([](Daemon& d) -> Result<Json> {
+    Json list = Json::array();
+    for (int kind = 0; kind < ForecastScores::kKinds; ++kind) {
+      const ForecastScores::Figures of = d.state().estimates.calibration().figures(ForecastScores::Kind(kind));
+      const auto figure = [&](double x) { return of.count > 0 ? Json(x) : Json(); };
+      list.push_back({{"forecast", ForecastScores::name_of(ForecastScores::Kind(kind))},
+                      {"count", of.count},
+                      {"held_ratio", figure(of.held)},
+                      {"mean_width_s", figure(of.width_s)},
+                      {"mean_score_s", figure(of.score_s)},
+                      {"median_off", figure(of.off)}});
+    }
+    return Json{{"interval_ratio", 0.8}, {"forecasts", std::move(list)}};
+  });
 }
 
 Result<Service::Json> DaemonService::futures(const Caller&, int count) {

@@ -94,7 +94,6 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
   }
   if (extra) {
     ForkFacts facts{kNever,
-                    ForkFacts().sigma,
                     extra_record.owner.uid,
                     extra_record.spec.cpus,
                     extra_record.spec.host_mem_mib,

@@ -26,6 +26,12 @@ std::string record_of_a_job(const Settings& s) {
                      job.spec.exact_memory.value_or(false));
 }
 
+std::string spread_of_a_told_time(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  return fmt::format("{:.3f}", d.live(d.submit(10)).work.spread);
+}
+
 std::string deadline_the_policy_sees(const Settings& s) {
   EmulatedDaemon d(s);
   d.submit(10), d.submit(10);
@@ -197,6 +203,7 @@ Effects effects() {
       {"defaults.estimate", {"defaults.estimate = \"20m\"", record_of_a_job}},
       {"defaults.slack", {"defaults.slack = 50", deadline_the_policy_sees}},
       {"defaults.patient", {"defaults.patient = true", record_of_a_job}},
+      {"defaults.exact_estimates", {"defaults.exact_estimates = true", spread_of_a_told_time}},
       {"defaults.exact_memory", {"defaults.exact_memory = true", record_of_a_job}},
       {"defaults.grace", {"defaults.grace = \"5s\"", record_of_a_job}},
       {"defaults.mem", {"defaults.mem = \"6G\"", record_of_a_job}},

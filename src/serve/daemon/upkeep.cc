@@ -39,7 +39,11 @@ void Upkeep::save_when_due(Estimates& estimates, const VisibleJobs& visible) {
 
 void Upkeep::save(Estimates& estimates, const VisibleJobs& visible) {
   next_save_ = session_.now() + std::chrono::seconds(60);
-  if (estimates.take_changed()) book_.pending().set_value("history", estimates.to_json());
+  if (estimates.take_changed()) {
+    book_.pending().set_value("history", estimates.to_json());
+    book_.pending().set_value("times", estimates.times_json());
+  }
+  if (estimates.take_scores_changed()) book_.pending().set_value("calibration", estimates.calibration().to_json());
   book_.pending().set_value("accounts", visible.accounts());
   if (std::string reading = clock_reading(session_.clock()); !reading.empty())
     book_.pending().set_value("clock", std::move(reading));

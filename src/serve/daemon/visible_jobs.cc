@@ -8,6 +8,7 @@ namespace smartmig {
 namespace {
 
 constexpr Time kDeadlineMatters{60'000'000};
+constexpr int kMostOfUsers = 64;  // jobs looked at again at once for what their users told; the first come first
 
 }  // namespace
 
@@ -56,18 +57,22 @@ void VisibleJobs::keep_group_limits(std::vector<AdmissionJob>& jobs) const {
   });
 }
 
-// Runs that ended tell of those that wait and whose times nobody told.
+// Runs that ended tell of those that wait.
 void VisibleJobs::use_what_was_learned() {
   std::vector<QueueId> shown;
   for (const auto& [id, row] : session_.belief().rows()) shown.push_back(id);
   if (session_.belief().free_rows() <= 2 * shown.size()) return;  // after the next compaction
-  const std::set<std::string> programs = estimates_.take_learned();
-  if (programs.empty()) return;
+  const Estimates::Learned learned = estimates_.take_learned();
+  if (learned.programs.empty() && learned.users.empty()) return;
+  int of_users = 0;
   for (const QueueId id : shown) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || attempts_.postponed(id) || !session_.waits(id)) continue;
-    if (job->spec.estimate) continue;
-    if (!programs.contains(Estimates::program(*job)) || !estimates_.refresh(*job)) continue;
+    if (job->work.source == EstimateSource::kGiven && settings_.defaults.exact_estimates) continue;
+    const bool by_program = learned.programs.contains(program_of_job(*job)),
+               by_user = job->work.source != EstimateSource::kHistory && learned.users.contains(job->owner.uid);
+    if (!by_program && (!by_user || ++of_users > kMostOfUsers)) continue;
+    if (!estimates_.refresh(*job)) continue;
     book_.changed(*job);
     session_.withdraw(id);
   }

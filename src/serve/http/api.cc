@@ -200,6 +200,8 @@ HttpReply answer(Service& service, const std::string& version, const HttpRequest
       return json(service.why(caller, id));
     case ApiCall::kEta:
       return json(service.eta(caller, id));
+    case ApiCall::kCalibration:
+      return json(service.calibration(caller));
     case ApiCall::kJobHistory:
       return json(service.history_of_job(caller, id));
     case ApiCall::kHistory:

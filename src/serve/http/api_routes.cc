@@ -84,6 +84,8 @@ std::vector<ApiRoute> make_routes() {
        nullptr,
        {},
        true},
+      {C::kCalibration, "GET", "/v1/calibration", "How good forecasts of run times, starts and ends were.", 200,
+       "Calibration"},
       {C::kJobHistory, "GET", "/v1/jobs/{id}/history", "What was learned of a job's command.", 200, "CommandHistory"},
       {C::kHistory, "POST", "/v1/history", "What was learned of a command.", 200, "CommandHistory", "CommandQuestion"},
       {C::kLog,

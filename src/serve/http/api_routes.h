@@ -30,6 +30,7 @@ enum class ApiCall : std::uint8_t {
   kSetGroup,
   kWhy,
   kEta,
+  kCalibration,
   kJobHistory,
   kHistory,
   kLog,

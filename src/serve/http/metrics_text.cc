@@ -117,6 +117,10 @@ void write_policy(MetricsWriter& out, const MetricsInput& in) {
   out.family("smartmig_run_time_log_error", "histogram",
              "Of jobs that ended well: |log(time taken / time planned)|, by where the estimate came from.");
   for (const auto& [source, errors] : in.time_errors) out.histogram(errors, {{"source", source}});
+  out.family("smartmig_forecast_held_ratio", "gauge", "Of the last 500 forecasts: share whose 80 % interval held.");
+  for (const auto& [kind, of] : in.forecasts) out.sample({{"forecast", kind}}, of.held);
+  out.family("smartmig_forecast_score_seconds", "gauge", "Of the last 500 forecasts: mean score of the 80 % interval.");
+  for (const auto& [kind, of] : in.forecasts) out.sample({{"forecast", kind}}, of.score_s);
   out.family("smartmig_policy_fallback_total", "counter", "Times that the guard took over from the policy.");
   out.sample({{"policy", in.program.policy}}, double(in.policy_fallbacks));
   out.family("smartmig_reconfigurations_total", "counter", "Changes of MIG instances, by kind and result.");

@@ -64,6 +64,10 @@ struct MetricsInput {
   std::map<std::string, std::uint64_t> decisions;  // by result: carried_out, refused
   MetricsHistogram decision_s;
   std::map<std::string, MetricsHistogram> time_errors;  // |log(took / planned)|, by source: given, history, guess
+  struct Intervals {                                    // of 80 %, of the last forecasts
+    double held = 0, score_s = 0;
+  };
+  std::map<std::string, Intervals> forecasts;  // by kind: run, start, end
   std::uint64_t policy_fallbacks = 0, oom_restarts = 0, preemptions = 0, refused_starts = 0;
 };
 

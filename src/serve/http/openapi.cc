@@ -36,7 +36,7 @@ constexpr SchemaShape kShapes[] = {
      "id:int name:text user:text uid:int array_id:int? array_index:int? state:text reason:text suspended:bool group:text reservation:text -command:[text] "
      "kind:text "
      "submitted_at:num started_at:num? ended_at:num? deadline_at:num? begin_at:num? late_s:num attempt:int ahead_at:num? ahead_refused:text held_s:num hidden_s:num to_cuda_s:num? gpu:int? slice:text? "
-     "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text expected_finish_at:num? "
+     "device:text? exit_code:int? exit_signal:int? estimate_s:num estimate_source:text estimate_spread:num expected_finish_at:num? "
      "mem_mib:int? peak_mib:int? tensors_mib:int? energy:JobEnergy cost:num? preemptions:int oom_restarts:int priority:int "
      "min_slices:int max_slices:int? profile:text exclusive:bool "
      "-spec:Spec"},
@@ -78,6 +78,13 @@ constexpr SchemaShape kShapes[] = {
      "finish_at:Quantiles? deadline_at:num? on_time_ratio:num? no_start:text? if_released:EtaIfReleased?"},
     {"EtaIfReleased", "As in Eta.",
      "expected_start_at:num? expected_finish_at:num? start_at:Quantiles? finish_at:Quantiles? on_time_ratio:num?"},
+    {"Calibration",
+     "Of the last forecasts of each kind: how often the interval, which should hold at interval_ratio, did.",
+     "interval_ratio:num forecasts:[ForecastFigures]"},
+    {"ForecastFigures",
+     "run: of the time on its slice, when it started; start, end: by the first eta. score: the interval's width and ten times "
+     "what misses it; median_off: mean factor between what happened and the median.",
+     "forecast:text count:int held_ratio:num? mean_width_s:num? mean_score_s:num? median_off:num?"},
     {"CommandQuestion", "A command as it would be submitted.", "command:[text] -kind:text"},
     {"CommandHistory",
      "What was learned of a command; borrowed_runs: of commands like it, where it has not run itself; mean_error: mean "

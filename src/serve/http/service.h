@@ -59,6 +59,7 @@ class Service {
   virtual Result<Json> unreserve(const Caller& caller, const Json& body) = 0;  // {"name"}
   virtual Result<Json> why(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> eta(const Caller& caller, std::uint64_t id) = 0;
+  virtual Result<Json> calibration(const Caller& caller) = 0;  // how good its forecasts were
   virtual Result<Json> history_of_job(const Caller& caller, std::uint64_t id) = 0;
   virtual Result<Json> history_of_command(const Caller& caller, const Json& body) = 0;  // {"command":[...],"kind"}
   virtual Result<Json> whatif(const Caller& caller, const Json& body) = 0;
