@@ -6,7 +6,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kStranger = 0.7, kNothingTold = 1.5;  // standard deviations
+constexpr double kStranger = 0.7, kNothingTold = 2;  // standard deviations
 constexpr double kUntold = 6.4;                        // 10 minutes
 constexpr double kShortest = 2;                        // standard deviations
 constexpr double kTails = 0.85;
