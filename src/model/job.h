@@ -27,6 +27,7 @@ struct Job {
   Time submit{};
   Time deadline = kNever;         // absolute and soft; may lie before submit; kNever: none
   bool deadline_made_up = false;  // its owner gave none: it only says that the job is wanted soon
+  bool undeclared = false;        // its owner gave none: `deadline` keeps the peace between users, or is made up
   // work[k - 1]: time of the whole job on a slice of k compute slices of the workload's reference model; kCannotRun
   // where it does not run. Zero is legal.
   std::array<Time, kMaxComputeSlices> work = [] {

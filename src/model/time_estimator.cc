@@ -11,9 +11,9 @@
 namespace smartmig {
 namespace {
 
-constexpr double kStranger = 0.7, kNothingTold = 1.5;  // standard deviations
-constexpr double kShortest = 1.7;                      // standard deviations
-constexpr double kFarCut = 3;                          // standard deviations: what is cut later shows no more
+constexpr double kStranger = 0.7, kNothingTold = 2;  // standard deviations
+constexpr double kShortest = 1.7;                    // standard deviations
+constexpr double kFarCut = 3;                        // standard deviations: what is cut later shows no more
 constexpr double kShiftRuns = 1, kSlopeRuns = 2, kNoiseRuns = 3;
 
 constexpr std::size_t kFigures = 6, kLongestGroup = 300;  // of a stored group

@@ -15,13 +15,11 @@ bool leaves_a_gpu_idle(const Cluster& cluster, const Plan& plan) {
   return false;
 }
 
-bool has_free_slices(const Cluster& cluster) {
-  for (std::size_t g = 0; g < cluster.gpus().size(); ++g) {
-    const GpuState& gpu = cluster.gpus()[g];
-    if (gpu.blocked || gpu.layout != gpu.target) continue;
-    if (gpu.busy_slices < cluster.platform().model(GpuId(g)).gpu->compute_slices()) return true;
-  }
-  return false;
+double slots_of(const Cluster& cluster) {
+  double slots = 0;
+  for (std::size_t g = 0; g < cluster.gpus().size(); ++g)
+    slots += cluster.platform().model(GpuId(g)).gpu->compute_slices();
+  return slots;
 }
 
 }  // namespace
@@ -45,13 +43,15 @@ BestPolicy::Queue BestPolicy::look_at(const Cluster& cluster) const {
     ++out.jobs;
     out.first = std::min(out.first, job.submit);
     out.last = std::max(out.last, job.submit);
-    double least = -1;
+    double least = -1, fastest = -1;
     for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
       const Time work = cluster.jobs().work(id, TypeId(t));
       const double area = minutes(work) * cluster.platform().type(TypeId(t)).room;
       if (work >= Time{0} && (least < 0 || area < least)) least = area;
+      if (work >= Time{0} && (fastest < 0 || minutes(work) < fastest)) fastest = minutes(work);
     }
     out.slice_minutes += std::max(0.0, least);
+    out.longest = std::max(out.longest, fastest);
     for (std::size_t t = 0; t < cluster.platform().types().size() && before != kNoJob; ++t)
       out.alike &= cluster.jobs().work(id, TypeId(t)) == cluster.jobs().work(before, TypeId(t));
     before = id;
@@ -64,8 +64,9 @@ bool BestPolicy::is_batch(const Cluster& cluster, const Queue& queue) {
   constexpr std::size_t kMoreCome = 4;             // one job more for so many
   const std::size_t came = cluster.counters().arrivals - cluster.counters().withdrawals;
   if (by_batch_) return queue.jobs > 0 && (std::max(came, came_before_) - came_before_) * kMoreCome <= batch_jobs_;
+  if (queue.jobs < 2 || (shared_ && room_needed(arrivals_.by_length(), queue.longest, slots_of(cluster)).slots > 0))
+    return false;
   const int slices = cluster.platform().total_compute_slices();
-  if (queue.jobs < 2 || (room_kept_ && queue.jobs <= std::size_t(slices))) return false;
   batch_jobs_ = queue.jobs;
   came_before_ = came;
   const double takes = queue.slice_minutes / slices;
@@ -94,7 +95,6 @@ void BestPolicy::decide(const Cluster& cluster, Plan& plan) {
   } else {
     planner_->decide(cluster, plan);
   }
-  room_kept_ = shared_ && !by_batch_ && queue.jobs > plan.starts.size() && (room_kept_ || has_free_slices(cluster));
   if (plan.empty() || leaves_a_gpu_idle(cluster, plan)) return;
   const Time goes_on_until = burst_goes_on_until(cluster, queue);
   if (goes_on_until <= cluster.now()) return;

@@ -27,7 +27,7 @@ struct BestOptions {
   // A burst goes on while the last job came less than that ago; in all a twentieth of the time that its jobs will take, but
   // four times that at least and twenty times at most.
   Time gather{};
-  bool shared = false;  // the planner keeps room for those who come: jobs that wait for that are no batch
+  bool shared = false;                        // jobs that others need room beside (policy/room.h) are no batch
   std::shared_ptr<ArrivalAverages> arrivals;  // seen, shared with the planner; null: its own
 };
 
@@ -50,6 +50,7 @@ class BestPolicy : public Policy {
     Time first = kNever, last{-1};  // submits
     double slice_minutes = 0;       // on the size of each that takes fewest
     bool alike = true;              // each takes the same on every size
+    double longest = 0;             // minutes of a job on its fastest size
   };
   bool deadline_waits(const Cluster& cluster);
   Queue look_at(const Cluster& cluster) const;
@@ -62,7 +63,6 @@ class BestPolicy : public Policy {
   Time gather_;
   bool by_batch_ = false;  // at the last decision
   bool shared_ = false;
-  bool room_kept_ = false;                        // the planner held jobs back beside free slices: for others, who come
   std::size_t batch_jobs_ = 0, came_before_ = 0;  // jobs of the batch; arrivals, less those withdrawn, when it was seen
   JobId urgent_ = kNoJob;                         // waited with a deadline at the last decision
 };

@@ -35,6 +35,13 @@ Time JobRest::on(const Cluster& cluster, JobId job, TypeId type) const {
   return whole < Time{0} ? whole : rounded(double(whole.count()) * left_.mean);
 }
 
+std::array<JobRest::Case, 3> JobRest::cases() const {
+  if (known_) return {{{1, 1}, {0, 1}, {0, 1}}};
+  static_assert(kRunQuantiles == 7);
+  const auto& v = left_.of_mean;
+  return {{{3.0 / 7, (v[0] + v[1] + v[2]) / 3}, {3.0 / 7, (v[3] + v[4] + v[5]) / 3}, {1.0 / 7, v[6]}}};
+}
+
 double JobRest::minutes_late(Time due, Time finish, Time run) const {
   const double mean = minutes(finish - due);
   if (known_) return std::max(0.0, mean);
@@ -46,12 +53,19 @@ double JobRest::minutes_late(Time due, Time finish, Time run) const {
   return sum / kRunQuantiles;
 }
 
-Time expected_finish(const Cluster& cluster, JobId job) {
+namespace {
+
+Time finish(const Cluster& cluster, JobId job, bool late) {
   const JobState& state = cluster.state(job);
   const JobRest rest(cluster, job);
   if (rest.known()) return state.finish;
-  const Time left = rest.on(cluster, job, state.type);
-  return std::max(cluster.now(), state.since) + rounded(double(left.count()) * cluster.crowding(job));
+  const double left = double(rest.on(cluster, job, state.type).count()) * (late ? rest.longest() : 1);
+  return std::max(cluster.now(), state.since) + rounded(left * cluster.crowding(job));
 }
+
+}  // namespace
+
+Time expected_finish(const Cluster& cluster, JobId job) { return finish(cluster, job, false); }
+Time late_finish(const Cluster& cluster, JobId job) { return finish(cluster, job, true); }
 
 }  // namespace smartmig

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -12,7 +13,7 @@ namespace smartmig {
 
 namespace {
 constexpr double kNoCost = 1e300;
-constexpr double kMostSlots = 14;  // that a start takes: of one GPU
+constexpr double kMostSlots = 14;  // that a job takes: of one GPU
 }  // namespace
 
 bool ListPlanner::Option::better_than(const Option& other) const {
@@ -167,7 +168,7 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.patient = (options_.patient || cluster.jobs().job(job).patient) && cluster.jobs().job(job).has_deadline();
   candidate_.resume = cluster.state(job).type == kNoType ? Time{0} : std::max(Time{0}, cluster.jobs().job(job).restart);
   candidate_.rest = JobRest(cluster, job);
-  candidate_.room.clear();
+  candidate_.case_count = 0;
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
   candidate_.taught.assign(platform.types().size(), 0.0);
@@ -183,23 +184,102 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   compare_models(platform);
 }
 
-// Of the candidate: how many slots those need who come while it runs, and how many are open for them.
+// A job with a deadline of its owner's is judged by that, and one that can be stopped gives way when others come.
+bool ListPlanner::keeps_room(const Cluster& cluster) const {
+  const Job& job = cluster.jobs().job(candidate_.job);
+  return options_.shared && (candidate_.deadline == kNever || job.undeclared) && job.restart < Time{0};
+}
+
+// Of the candidate: how many slots those need who come while it runs, and how many like it come.
 void ListPlanner::find_room(const Cluster& cluster) {
-  candidate_.room.assign(cluster.platform().types().size(), {});
-  candidate_.open.assign(candidate_.room.size(), 0.0);
-  if (!options_.shared || candidate_.deadline != kNever || cluster.jobs().job(candidate_.job).restart >= Time{0})
-    return;
+  candidate_.case_count = 0;
+  candidate_.sizes.clear();
+  open_at_.clear();
+  if (!keeps_room(cluster)) return;
+  find_doubts(cluster);
+  Time longest{}, fastest = kNever;
   for (const TypeId type : candidate_.types) {
-    const Time run = candidate_.run[index(type)];
-    RoomNeeded& room = candidate_.room[index(type)];
-    room = room_needed(price_.by_length(), minutes(run));
-    if (room.slots <= 0) continue;
-    const Time soon = cluster.now() + rounded(double(run.count()) / kMuchShorter);
-    double& open = candidate_.open[index(type)];
-    const double enough = room.slots + kMostSlots;
-    for (std::uint32_t g = 0; g < boards_.size() && open < enough; ++g)
-      if (!boards_[g].shut) open += std::popcount(table(cluster, g).slots & ~boards_[g].timeline.blocked_at(soon));
+    longest = std::max(longest, candidate_.run[index(type)]);
+    fastest = std::min(fastest, candidate_.run[index(type)]);
   }
+  for (const TypeId type : candidate_.types)
+    candidate_.sizes.push_back({cluster.platform().type(type).room, candidate_.run[index(type)] / fastest});
+  candidate_.fastest = minutes(fastest);
+  candidate_.fleet_slots = 0;
+  double idle = -kMostSlots;  // slots of GPUs on which nothing runs or is planned, less those that the job may take
+  for (std::uint32_t g = 0; g < boards_.size(); ++g) {
+    const Board& board = boards_[g];
+    if (board.shut) continue;
+    const int slots = std::popcount(table(cluster, g).slots);
+    candidate_.fleet_slots += slots;
+    if (board.busy.empty() && !board.reserved) idle += slots;
+  }
+  for (const JobRest::Case& one : candidate_.rest.cases()) {
+    if (one.share <= 0) continue;
+    RoomCase& added = candidate_.cases[candidate_.case_count++];
+    added.share = one.share;
+    added.of_mean = one.of_mean;
+    added.peers = peers_present(price_.by_length(), minutes(longest) * one.of_mean);
+    added.room.resize(cluster.platform().types().size());
+    for (const TypeId type : candidate_.types)
+      added.room[index(type)] =
+          room_needed(price_.by_length(), minutes(candidate_.run[index(type)]) * one.of_mean, candidate_.fleet_slots);
+  }
+}
+
+void ListPlanner::find_doubts(const Cluster& cluster) {
+  if (doubts_ready_) return;
+  doubts_ready_ = true;
+  doubts_.assign(boards_.size(), {});
+  for (std::uint32_t g = 0; g < boards_.size(); ++g)
+    for (const PlacementId p : boards_[g].busy) {
+      const JobId job = cluster.gpus()[g].job_at[index(p)];
+      if (job != kNoJob && cluster.jobs().job(job).spread > 0)
+        doubts_[g].push_back({table(cluster, g).conflicts[index(p)], late_finish(cluster, job)});
+    }
+}
+
+std::uint32_t ListPlanner::open_slots(const Cluster& cluster, std::uint32_t gpu, Time at) const {
+  std::uint32_t open = table(cluster, gpu).slots & ~boards_[gpu].timeline.blocked_at(at);
+  for (const Doubt& doubt : doubts_[gpu])
+    if (doubt.until > at) open &= ~doubt.slots;
+  return open;
+}
+
+double ListPlanner::open_at(const Cluster& cluster, Time at) const {
+  for (const auto& [time, open] : open_at_)
+    if (time == at) return open;
+  double open = 0;
+  for (std::uint32_t g = 0; g < boards_.size(); ++g)
+    if (!boards_[g].shut) open += std::popcount(open_slots(cluster, g, at));
+  open_at_.emplace_back(at, open);
+  return open;
+}
+
+// What others lose if the candidate begins there then. Short ones want a slot within half of their own length.
+double ListPlanner::crowd_of(const Cluster& cluster, std::uint32_t gpu, TypeId type, PlacementId where,
+                             Time begin) const {
+  constexpr double kSoon = 0.5;
+  const PlacementTable& facts = table(cluster, gpu);
+  const auto taken = [&](Time at) {
+    return std::popcount(open_slots(cluster, gpu, at) & facts.conflicts[index(where)]);
+  };
+  double crowd = 0;
+  for (const RoomCase& one : std::span(candidate_.cases.data(), candidate_.case_count)) {
+    const RoomNeeded& room = one.room[index(type)];
+    const Time run = rounded(double(candidate_.run[index(type)].count()) * one.of_mean);
+    if (room.slots > 0) {
+      const Time soon = begin + std::min(run / std::int64_t(kMuchShorter), from_minutes(kSoon * room.length));
+      crowd += one.share * room.minutes_lost(open_at(cluster, soon) - taken(soon));
+    }
+    if (one.peers > 0) {
+      const Time halfway = begin + run / 2;
+      const double open = open_at(cluster, halfway) - room.slots;
+      const Peers peers{one.peers, candidate_.fastest * one.of_mean, candidate_.sizes, candidate_.fleet_slots};
+      crowd += one.share * (peers.minutes(open - taken(halfway)) - peers.minutes(open));
+    }
+  }
+  return crowd;
 }
 
 void ListPlanner::compare_models(const Platform& platform) {
@@ -225,8 +305,6 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const double a_minute = rent(cluster.platform(), type, price_now_);
   const Time first = std::max(cluster.now(), earliest_[index(type) * boards_.size() + gpu]);
   const double taught = candidate_.taught[index(type)];
-  const RoomNeeded room = index(type) < candidate_.room.size() ? candidate_.room[index(type)] : RoomNeeded{};
-  const Time soon = rounded(double(run.count()) / kMuchShorter);
   const double least = lateness(cluster, first + run, run) + a_minute * minutes(run) - taught;
   const bool sooner = first == cluster.now() && first + run < soonest;
   if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
@@ -242,10 +320,8 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     if (option.begin == kNever) continue;
     option.finish = option.begin + change + run;
     option.late = lateness(cluster, option.finish, run);
-    if (room.slots > 0) {
-      const std::uint32_t open = facts.slots & ~board.timeline.blocked_at(std::max(option.begin, cluster.now()) + soon);
-      option.crowd = room.minutes_lost(candidate_.open[index(type)] - std::popcount(open & facts.conflicts[index(p)]));
-    }
+    if (candidate_.case_count > 0)
+      option.crowd = crowd_of(cluster, gpu, type, p, std::max(option.begin, cluster.now()));
     option.cost = option.late + option.crowd + a_minute * minutes(change + run) - taught;
     const bool due_now = option.begin == cluster.now();
     if (due_now) soonest = std::min(soonest, option.finish);
@@ -295,7 +371,9 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
 ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice& choice) const {
   const auto& [any, now, soonest] = choice;
   if (any.begin == cluster.now() || !now.valid() || any.finish < soonest) return any;
-  if (any.crowd < now.crowd && any.cost < now.cost) return any;
+  // For the sake of those who come a job waits no longer than it runs.
+  const Time waited = cluster.now() - cluster.jobs().job(candidate_.job).submit;
+  if (any.crowd < now.crowd && any.cost < now.cost && waited < any.finish - any.begin) return any;
   if (!candidate_.patient) return now;
   Option held = any;
   held.latest = candidate_.deadline - (now.finish - now.begin);
@@ -353,6 +431,7 @@ void ListPlanner::plan_jobs(const Cluster& cluster, bool all) {
   find_movable(cluster);
   count_rooms();
   shown_ready_ = false;
+  doubts_ready_ = false;
   list_jobs(cluster.now());
   if ((rooms_ > 0 || all) && !large()) search(cluster);
   // Where nothing has room now, the first few are planned still if a running job could give way.

@@ -28,8 +28,9 @@
 // and no order is taken that costs them more. So a job is never later for having a deadline.
 //
 // A job is held back beside a slice that it could have now only where it finishes by waiting earlier than on any slice
-// it could have now, or another job needs that slice. A patient one is also held back where that is cheaper, as long as it
-// is on time and no longer than it could be on the slice that it could have now.
+// it could have now, or another job needs that slice, or, for as long as it runs itself, where those who are expected to
+// come lose more by its start than it loses by waiting (policy/room.h). A patient one is also held back where that is
+// cheaper, as long as it is on time and no longer than it could be on the slice that it could have now.
 //
 // Cost of a decision: at most kWindow jobs are planned, fewer once no GPU has room now; a GPU is looked at closely only
 // where its earliest start could be the best, idle GPUs of equal layout once; timelines are kept between decisions. In
@@ -79,7 +80,7 @@ class ListPlanner : public Policy {
     PlacementId where = kNoPlacement;
     int blocks = 0;        // free placements it takes away
     double late = 0;       // minutes, in the mean
-    double crowd = 0;      // minutes that those who come wait for it (policy/room.h)
+    double crowd = 0;      // minutes that those who come lose by it (policy/room.h)
     Time latest = kNever;  // it could begin now and is held back to save energy, until then at the latest
     bool valid() const { return where != kNoPlacement; }
     bool better_than(const Option& other) const;
@@ -116,17 +117,24 @@ class ListPlanner : public Policy {
     PlacementId where = kNoPlacement;  // that slice, if it was promised at this very instant
     TypeId only = kNoType;             // the size it takes in the plan that is tried; kNoType: the cheapest
   };
+  struct RoomCase {  // the candidate runs for `of_mean` times its mean
+    double share = 0, of_mean = 1, peers = 0;
+    std::vector<RoomNeeded> room;  // by type
+  };
   struct Candidate {  // a job while it looks for a slice
     JobId job;
     Time deadline, resume;  // deadline: kNever where there is none
     bool patient;
     std::vector<TypeId> types;
     JobRest rest;
-    std::vector<Time> run;         // by type: its whole run there in the mean, the restart included
-    std::vector<double> dearer;    // by type: how many times the price a slice of that GPU model costs
-    std::vector<RoomNeeded> room;  // by type; empty: there is room for all
-    std::vector<double> open;      // by type: slots that are open soon enough
-    std::vector<double> taught;    // by type: minutes that a run there is worth for what it teaches (Job::teaches)
+    std::vector<Time> run;          // by type: its whole run there in the mean, the restart included
+    std::vector<double> dearer;     // by type: how many times the price a slice of that GPU model costs
+    std::array<RoomCase, 3> cases;  // how long it may be
+    std::size_t case_count = 0;     // 0: no room is kept from it
+    std::vector<PeerSize> sizes;    // that jobs like it may take
+    double fastest = 0;             // minutes on the fastest type, in the mean
+    double fleet_slots = 0;
+    std::vector<double> taught;  // by type: minutes that a run there is worth for what it teaches (Job::teaches)
   };
 
   void look_at(const Cluster& cluster);
@@ -147,7 +155,12 @@ class ListPlanner : public Policy {
     return price_.price(cluster, late, slice_minutes);
   }
   void types_of(const Cluster& cluster, JobId job);
+  bool keeps_room(const Cluster& cluster) const;
   void find_room(const Cluster& cluster);
+  void find_doubts(const Cluster& cluster);
+  std::uint32_t open_slots(const Cluster& cluster, std::uint32_t gpu, Time at) const;
+  double open_at(const Cluster& cluster, Time at) const;
+  double crowd_of(const Cluster& cluster, std::uint32_t gpu, TypeId type, PlacementId where, Time begin) const;
   void compare_models(const Platform& platform);
   double rent(const Platform& platform, TypeId type, double price) const {  // of the candidate, minutes a minute
     return price * platform.type(type).room * candidate_.dearer[index(type)];
@@ -212,6 +225,13 @@ class ListPlanner : public Policy {
   std::size_t rooms_ = 0, turn_ = 0;
   std::vector<std::uint32_t> groups_seen_;
   Candidate candidate_;
+  struct Doubt {  // slots that may be taken until then, by a running job whose time is not known
+    std::uint32_t slots = 0;
+    Time until{};
+  };
+  std::vector<std::vector<Doubt>> doubts_;  // by GPU
+  bool doubts_ready_ = false;
+  mutable std::vector<std::pair<Time, double>> open_at_;  // slots of the fleet, at instants asked for by the candidate
   std::vector<Listed> order_;
   std::vector<Booking> planned_;  // as far as order_ is planned; then jobs that are moved
   std::vector<JobId> movable_;    // running jobs that may be stopped now

@@ -113,10 +113,10 @@ Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_planner(const PolicyRequest& request) {
-  const bool patient = request.value == "patient", shared = request.value == "shared";
-  if (!patient && !shared && !request.value.empty())
-    return invalid("policy '{}': what may stand after the colon is 'patient' or 'shared'", request.name);
-  if (shared && request.cost.free())
+  const bool patient = request.value == "patient", alone = request.value == "alone";
+  if (!patient && !alone && !request.value.empty())
+    return invalid("policy '{}': what may stand after the colon is 'patient' or 'alone'", request.name);
+  if (alone && request.cost.free())
     return invalid("policy '{}': where stopping a job is free no room is kept for others; use --cost hardware",
                    request.name);
   if (patient && request.cost.free())
@@ -129,7 +129,7 @@ Result<MadePolicy> make_planner(const PolicyRequest& request) {
     ListPlannerOptions options;
     options.w = request.options.rule.w;
     options.patient = patient;
-    options.shared = shared;
+    options.shared = !alone;
     options.arrivals = request.options.arrivals;
     return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
   }
@@ -154,10 +154,12 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_best(const PolicyRequest& request) {
-  SMARTMIG_TRY(MadePolicy planner, make_planner(request));
-  if (request.cost.free()) return planner;
-  const BestOptions options{request.options.effort, request.options.gather, request.value == "shared",
-                            request.options.arrivals};
+  if (request.cost.free()) return make_planner(request);
+  const auto arrivals = request.options.arrivals ? request.options.arrivals : std::make_shared<ArrivalAverages>();
+  PolicyOptions seen = request.options;
+  seen.arrivals = arrivals;
+  SMARTMIG_TRY(MadePolicy planner, make_planner({request.name, seen, request.cost, request.platform, request.value}));
+  const BestOptions options{request.options.effort, request.options.gather, request.value != "alone", arrivals};
   return MadePolicy{std::make_unique<BestPolicy>(std::move(planner.policy), options), std::move(planner.layouts), {}};
 }
 

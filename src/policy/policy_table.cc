@@ -52,7 +52,7 @@ constexpr PolicyRow kPolicies[] = {
      .summary = "chooses layouts and placement together: by what progress is worth; under hardware costs by finishes",
      .uses_energy = true,
      .parameter = kWeights,
-     .value_name = "patient|shared",
+     .value_name = "patient|alone",
      .make = make_planner},
     {.name = "batch",
      .summary = "ends all waiting jobs soonest (W = 0, the default) or for fewest joules (W = 1); hardware costs",
@@ -72,7 +72,7 @@ constexpr PolicyRow kPolicies[] = {
      .summary = "is what serve uses if it is told nothing: planner, and batch for many jobs at once without deadlines",
      .uses_energy = true,
      .parameter = kWeights,
-     .value_name = "patient|shared",
+     .value_name = "patient|alone",
      .make = make_best},
 };
 

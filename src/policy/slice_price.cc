@@ -39,7 +39,8 @@ void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   }
   if (area < 0) return;
   ArrivalAverages& known = *arrivals_;
-  known.by_length.add(cluster.now(), on_a_slot);
+  for (const JobRest::Case& one : rest.cases())
+    if (one.share > 0) known.by_length.add(cluster.now(), on_a_slot * one.of_mean, one.share);
   const double span = weights_.memory * std::max(known.run_min, 1e-6);
   if (known.last >= Time{0}) known.recent *= deterministic_exp(-minutes(cluster.now() - known.last) / span);
   known.last = cluster.now();

@@ -67,6 +67,7 @@ Job Belief::job_of(const JobRecord& record, UnixTime presented_deadline, bool ma
   job.submit = inside(record.times.submitted);
   job.deadline = inside(presented_deadline);
   job.deadline_made_up = made_up;
+  job.undeclared = !record.spec.deadline;
   job.patient = record.spec.patient.value_or(false);
   job.mem_mib = record.memory.mib;
   job.idle = is_phantom(record.id);
