@@ -110,6 +110,22 @@ TEST(Best, ABatchStaysOneUntilManyMoreCome) {
   }
 }
 
+// Eight jobs of ten hours at once: with a batch nobody else would have a slice until it ends.
+TEST(Best, JobsThatOthersNeedRoomBesideAreNoBatch) {
+  for (const bool shared : {true, false}) {
+    SCOPED_TRACE(shared);
+    int asked = 0;
+    BestPolicy policy(std::make_unique<MarkingPolicy>(asked), {.shared = shared});
+    const auto platform = fixture::platform("1xa100-40gb");
+    Cluster cluster(platform, fixture::bind(std::vector<Job>(8, fixture::job(0, -1, fixture::linear(600))), *platform),
+                    kPaidStops, fixture::layouts(*platform, {"7g@0"}));
+    for (unsigned j = 0; j < 8; ++j) cluster.apply(Event::submitted(Time{0}, JobId(j)));
+    Plan plan;
+    policy.decide(cluster, plan);
+    EXPECT_EQ(asked, shared ? 1 : 0);
+  }
+}
+
 TEST(Best, WhatWaitedLongIsABatch) {
   int asked = 0;
   BestPolicy policy(std::make_unique<MarkingPolicy>(asked));

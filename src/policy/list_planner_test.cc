@@ -53,6 +53,50 @@ TEST(ListPlanner, NobodyWaitsBesideAnIdleGpu) {
   EXPECT_EQ(f.plan.starts[0].gpu, GpuId(1));
 }
 
+// Eight hours on the whole GPU, and two GPUs: the second leaves slots for those who come, unless its owner is alone.
+TEST(ListPlanner, ALongJobWithoutADeadlineLeavesRoomForThoseWhoCome) {
+  const fixture::Work long_job{1543, 1018, 798, 672, 480};
+  for (const bool shared : {true, false}) {
+    SCOPED_TRACE(shared);
+    std::vector<Job> jobs = {fixture::job(0, -1, long_job), fixture::job(1, -1, long_job)};
+    PlannedFleet f("2xa100-40gb", {"7g@0", "7g@0"}, jobs);
+    f.planner = ListPlanner({.shared = shared});
+    f.arrive(0);
+    f.decide();
+    f.run(0, 0, "7g@0");
+    f.arrive(1);
+    f.decide();
+    ASSERT_EQ(f.plan.starts.size() + f.plan.reshapes.size(), 1u);
+    if (!shared) {
+      EXPECT_EQ(f.plan.starts.size(), 1u) << "the whole GPU, which is there";
+    } else {
+      ASSERT_EQ(f.plan.reshapes.size(), 1u) << "a slice has to be made";
+      EXPECT_EQ(f.plan.reshapes[0].gpu, GpuId(1));
+    }
+  }
+}
+
+TEST(ListPlanner, OneWhoseOwnerDeclaredADeadlineKeepsNoRoom) {
+  std::vector<Job> jobs = {fixture::job(0, 600, {1543, 1018, 798, 672, 480}),
+                           fixture::job(1, 600, {1543, 1018, 798, 672, 480})};
+  PlannedFleet f("2xa100-40gb", {"7g@0", "7g@0"}, jobs);
+  f.planner = ListPlanner({.shared = true});
+  f.arrive(0);
+  f.decide();
+  f.run(0, 0, "7g@0");
+  f.arrive(1);
+  EXPECT_EQ(f.decide().starts.size(), 1u);
+  // One that keeps the peace between users is no declared one.
+  jobs[1].undeclared = true;
+  PlannedFleet fair("2xa100-40gb", {"7g@0", "7g@0"}, jobs);
+  fair.planner = ListPlanner({.shared = true});
+  fair.arrive(0);
+  fair.decide();
+  fair.run(0, 0, "7g@0");
+  fair.arrive(1);
+  EXPECT_EQ(fair.decide().starts.size(), 0u);
+}
+
 // One job has time enough for the slower GPU, the other needs the faster one; the one with time is the shorter and chooses
 // first. Between them they price the slices.
 TEST(ListPlanner, AJobWithTimeLeavesTheFasterGpuToOneWithout) {

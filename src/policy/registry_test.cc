@@ -156,16 +156,16 @@ TEST(Registry, LayoutFiles) {
   std::filesystem::remove(path);
 }
 
-TEST(PolicyTable, PatienceIsAWordAfterTheColonAndAMatterOfHardwareCosts) {
+TEST(PolicyTable, PatienceAndRoomAreWordsAfterTheColonAndMattersOfHardwareCosts) {
   const auto platform = fixture::platform("2xa100-40gb");
   const CostModel hardware{CostModel::kHardware, {}};
-  for (const char* name : {"best:patient", "planner:patient"}) {
+  for (const char* name : {"best:patient", "planner:patient", "best:alone", "planner:alone"}) {
     EXPECT_TRUE(make_policy(name, {}, hardware, *platform)) << name;
     EXPECT_FALSE(make_policy(name, {}, {}, *platform)) << name;
   }
   const auto wrong = make_policy("best:hasty", {}, hardware, *platform);
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': what may stand after the colon is 'patient' or 'shared'");
+  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': what may stand after the colon is 'patient' or 'alone'");
 }
 
 }  // namespace
