@@ -147,14 +147,15 @@ class Trial:
         active = world.station.client().get("/v1/jobs?state=active&limit=10000").json["jobs"]
         orphans = [] if active else world.orphans()
         open(self.stop_watching, "w").close()
-        for pid in self.others:
-            os.waitpid(pid, 0)
+        ends = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in self.others]
         self.others = []
         marks = [line for user in [*users.USERS, users.FLOODER] for line in read_lines(f"{world.home(user)}/marks")]
         judged = judge.Judge(read_notes(world.diaries), marks, jobs + active, users.GROUPS)
         found = judged.judge()
         found += [judge.Violation(words) for words in world.canaries.touched()]
         found += judged.sizes(self.sizes())
+        found += [judge.Violation(f"a party of the trial ended with {code}: its words are above")
+                  for code in ends if code]
         found += [judge.Violation(f"process {pid} of a job is left over") for pid in orphans]
         self.tell(judged, jobs)
         for those in kinds_of(found):
@@ -185,6 +186,8 @@ class Trial:
         print(f"  seed {SEED}: {len(jobs)} jobs {states}; {len(attempts)} attempts, {len(judged.lives)} processes seen")
         print(f"  {dict(sorted(world.counts.items()))}")
         print(f"  the enemy: {dict(sorted(hostile.items()))}; {len(judged.openings())} files opened")
+        for note in judged.of["unwatched"]:
+            print(f"  nobody saw who opens files: {note['words']}")
         saved = sum(m["what"] == "saved" for marks in judged.marks.values() for m in marks)
         shared = sum(f["singleton"] for f in judged.facts.values())
         print(f"  {saved} attempts saved themselves, {shared} singletons, {judged.in_windows} starts in reserved "

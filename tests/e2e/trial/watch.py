@@ -58,7 +58,11 @@ class Watcher:
         self.others = {}  # (pid, start): no job's; young ones may be about to execute one and are looked at again
         self.unnamed, self.devices, self.most_mib = {}, {}, 0
         self.daemon, self.daemons = None, set()  # pid; (pid, start) of each that was seen
-        self.openings, self.trial = Openings(untouched), trial
+        self.openings, self.trial = None, trial
+        try:
+            self.openings = Openings(untouched)
+        except OSError as problem:
+            self.diary.note("unwatched", words=str(problem))
 
     def run(self):
         next_list = next_show = 0
@@ -117,7 +121,7 @@ class Watcher:
             self.others.clear()
 
     def hear(self):
-        for path, pid, program in self.openings.seen():
+        for path, pid, program in self.openings.seen() if self.openings else ():
             if pid != self.trial:
                 self.diary.note("opened", path=path, pid=pid, program=program)
 
