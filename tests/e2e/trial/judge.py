@@ -251,7 +251,9 @@ class Judge(Limits):
         if codes == [0]:
             self.say(f"{name_of(key)} ended with 0 and is called failed ({job['reason']})", key)
         elif not begun:
-            self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
+            # A GPU may be lost under an attempt that starts. Nobody saw when: after the submission.
+            if "GPU is lost" not in job["reason"] or not self.lost_while(self.asked_at[key[0]], float("inf")):
+                self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
         elif not lost:
             self.say(f"{name_of(key)} ({facts['role']}) failed with {job['exit_code']}, its marks are {codes} "
                      f"({job['reason']})", key)

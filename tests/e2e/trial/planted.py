@@ -64,6 +64,7 @@ def lives_and_ends():
     refused, granted = ordered("requeue", "a", 1, 10.5, 409), ordered("requeue", "a", 1, 10.5, 200)
     after = submitted("a", 1, 9) + submitted("b", 2, 9, after=["after", ["a", 1, None]])
     a_bit_before = ran("b", 2, 9.9, "MIG-2", pid=101)
+    lost = {**job("b", 2, "failed", code=None), "reason": "GPU 3 failed: GPU is lost (NVML 15)"}
     long_before = ran("b", 2, 8.0, "MIG-2", pid=101)
     return (found(both, [a, b], jobs, None)
             + found(both, [a, early], jobs, "alive at once on MIG-1")
@@ -81,6 +82,8 @@ def lives_and_ends():
             + found(both, [a], [job("a", 1), job("b", 2, "failed", code=None)], "never began")
             + found(both + ordered("cancel", "b", 2, 9.5, 200) + [restore], [a],
                     [job("a", 1), job("b", 2, "failed", code=None)], None)
+            + found([*both, event("loss", 12)], [a], [job("a", 1), lost], None)
+            + found(both, [a], [job("a", 1), lost], "never began")
             + found(both, [a], jobs, "left the ends []")
             + found(both, [a, b], [job("a", 1), job("b", 2, "cancelled")], "nobody asked")
             + found(both, [a, b], [job("a", 1), job("b", 2, "queued")], "at the end")
