@@ -133,7 +133,10 @@ class Trial:
         world.clock_back()  # a begin that was said by another clock comes by this one
         world.mend()
         while not world.drained():
-            if now() > give_up or world.station.process.poll() is not None:
+            if world.station.process.poll() is not None:
+                world.violation(f"the daemon ended by itself: {world.station.said()[-600:]}")
+                world.serve()
+            if now() > give_up:
                 for job in world.station.client().get("/v1/jobs?state=active&limit=20").json["jobs"]:
                     why = world.ask("GET", f"/v1/jobs/{job['id']}/why")
                     world.violation(f"job {job['id']} ({job['name']}) is still {job['state']} ({job['reason']}): "
