@@ -4,21 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "live/kernel_text.h"
 #include "slurm/job_cgroup.h"
 
 namespace smartmig {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Files of /proc and /sys have no length. Empty: it cannot be read, its process may just have ended.
-std::string text_of_kernel(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // Of this group or one below it; empty: none.
 std::string process_in_group(const std::string& group) {

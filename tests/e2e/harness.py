@@ -1,6 +1,7 @@
 """A real daemon for tests: its programs copied where every user can reach them, clients that ask as any user, and an end
 that leaves nothing behind. Standard library only."""
 import contextlib
+import ctypes
 import http.client
 import json
 import os
@@ -259,6 +260,29 @@ def running(station, gpus="1xa100-40gb", **more):
         yield station
     finally:
         station.close()
+
+
+@contextlib.contextmanager
+def dead_mount(place):
+    """A file system whose server never answers, as a network mount that is down. Yields False where none can be made."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    os.mkdir(place)
+    try:
+        device = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        yield False
+        return
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    try:
+        if libc.mount(b"dead", place.encode(), b"fuse", 0, options) != 0:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            libc.umount2(place.encode(), 2)  # MNT_DETACH
+    finally:
+        os.close(device)  # whoever still looks is told that nobody answers
 
 
 def children_of(pid):

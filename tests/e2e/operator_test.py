@@ -38,9 +38,12 @@ def a_backup_restored_under_running_jobs(build):
         equal(c.post("/v1/queue/resume", {}).status, 200, "resume")
         equal(c.wait(waited)["state"], "done", "the job that waited when the copy was made")
         later = c.sh("sleep 600", name="later")
+        tasks = c.post("/v1/jobs", {"command": ["sleep", "600"], "array": [4, 7], "array_limit": 1, "estimate_s": 1,
+                                    "deadline_s": 1}).json["ids"]
         short = c.sh("exit 3")
         equal(c.wait(short)["state"], "failed", "a job of later that has ended")
-        until(lambda: c.job(later)["state"] == c.job(stays)["state"] == "running", "both run")
+        until(lambda: c.job(later)["state"] == c.job(stays)["state"] == c.job(tasks[0])["state"] == "running",
+              "all run")
         place = [c.job(n)["device"] for n in (later, stays)]
         m.end()
         done = subprocess.run([m.program, "restore", copy, "--state", m.state], capture_output=True, text=True)
@@ -48,6 +51,9 @@ def a_backup_restored_under_running_jobs(build):
         m.serve(**whole)
         equal(c.job(waited)["state"], "done", "it is not run again")
         equal(c.job(later)["name"], "later", "the job of the time after the backup")
+        task = c.job(tasks[0])
+        equal((task["array_id"], task["array_index"]), (tasks[0], 4), "the task of an array of that time")
+        equal(c.ask("DELETE", f"/v1/jobs/{tasks[0]}").status, 200, "cancel of it")
         equal([c.job(n)["state"] for n in (later, stays)], ["running"] * 2, "what runs")
         equal([c.job(n)["device"] for n in (later, stays)], place, "where it runs")
         equal((c.job(short)["state"], c.job(short)["exit_code"]), ("failed", 3), "how the short one ended")

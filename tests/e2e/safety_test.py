@@ -223,6 +223,26 @@ def a_reset_gpu_is_read_again(build):
         equal([e["state"] for e in ends], ["done"] * 6, f"jobs after a reset ({[e['reason'] for e in ends]})")
 
 
+def a_gpu_that_was_lost_at_the_start_is_found_after_its_reset(build):
+    with running(build, "2xa100-40gb") as m:
+        c = m.client()
+        equal(c.wait(c.sh("true", min_slices=1))["state"], "done", "a job before")
+        m.trouble("fault", "gpu-lost", "--gpu", "1")
+        gpu = lambda: c.get("/v1/gpus").json["gpus"][1]
+        until(lambda: gpu()["state"] == "lost", "it is lost")
+        m.crash()
+        m.again()
+        equal(gpu()["state"], "lost", "the GPU after a restart")
+        equal(c.post("/v1/gpus/1/resume").status, 409, "resume while it is lost")
+        m.trouble("clear")
+        m.trouble("reset", "--gpu", "1")
+        answer = c.post("/v1/gpus/1/resume")
+        equal(answer.status, 200, f"resume after its reset ({answer})")
+        equal(c.post("/v1/gpus/0/drain", {}).status, 200, "drain of the other one")
+        end = c.wait(c.sh("true", min_slices=7))
+        equal((end["state"], end["attempt"]), ("done", 1), f"a job on it ({end['reason']})")
+
+
 def slices_that_cannot_be_made_are_told_of(build):
     with running(build) as m:
         c = m.client()
@@ -257,5 +277,6 @@ def an_end_that_cannot_be_read_is_no_end(build):
 
 
 harness.main([a_dependent_that_runs_is_left_alone, what_is_alive_has_its_slice_after_a_restore, restores_at_random_points,
-              nobody_starts_beside_a_stranger, a_reset_gpu_is_read_again, slices_that_cannot_be_made_are_told_of,
+              nobody_starts_beside_a_stranger, a_reset_gpu_is_read_again,
+              a_gpu_that_was_lost_at_the_start_is_found_after_its_reset, slices_that_cannot_be_made_are_told_of,
               an_end_that_cannot_be_read_is_no_end], "safety")

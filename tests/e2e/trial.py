@@ -2,12 +2,16 @@
 """A long trial of a real daemon, judged by what is seen from outside: users with every verb, a flood, an enemy; the
 daemon is killed and restored from backups, its clock is set, its GPUs are lost and reset, its disk is full, descriptors
 and processes are short (docs/chaos.md): tests/e2e/trial.py BUILD-DIRECTORY. Needs root.
-JOBS (2000), KILLS (200), RESTORES (20), CLOCKS (10), LOSSES (10), SHORTAGES (10) and SEED choose another one.
-WITHOUT=a,b leaves out what the enemy does (junk drip stream giant_question many_questions giant_environment colons
-locks links) or what happens (clock_step loss full_disk ...). KEEP=DIRECTORY keeps the evidence of a failed one."""
+JOBS (2000), KILLS (200), RESTORES (20), CLOCKS (10), LOSSES (10), SHORTAGES (24: all other deeds in turn) and SEED
+choose another one. WITHOUT=a,b leaves out what the enemy does (junk drip stream giant_question many_questions
+giant_environment large_environment crowd colons locks links) or what happens (clock_step loss full_disk ...).
+KEEP=DIRECTORY keeps the evidence of a failed one."""
+import collections
 import contextlib
 import os
+import re
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -15,16 +19,18 @@ import traceback
 sys.dont_write_bytecode = True  # nothing beside the sources
 import harness
 from harness import check
-from trial import judge, users, watch
+from trial import judge, planted, users, watch
 from trial.notes import now, read_lines, read_notes
 from trial.world import World
 
-DEFAULTS = {"JOBS": 2000, "KILLS": 200, "RESTORES": 20, "CLOCKS": 10, "LOSSES": 10, "SHORTAGES": 10}
+DEFAULTS = {"JOBS": 2000, "KILLS": 200, "RESTORES": 20, "CLOCKS": 10, "LOSSES": 10, "SHORTAGES": 24}
 SIZES = {name: int(os.environ.get(name, value)) for name, value in DEFAULTS.items()}
 SEED = int(os.environ.get("SEED", time.time_ns() % 100_000))
 WITHOUT = set(filter(None, os.environ.get("WITHOUT", "").split(",")))
 KEEP = os.environ.get("KEEP")
 DRAIN_S = 900
+OTHER_DEEDS = ["full_disk", "few_descriptors", "few_processes", "failing_changes", "dead_mount", "operators_hold",
+               "escapes", "secrets", "laid_links", "missing_store", "removed_log", "damaged_row"]
 
 
 def in_background(user, work, nice=-10):
@@ -48,6 +54,14 @@ def in_background(user, work, nice=-10):
         os._exit(code)
 
 
+def kinds_of(violations):
+    """Lists of those that differ in names and numbers alone."""
+    kinds = {}
+    for violation in violations:
+        kinds.setdefault(re.sub(r"\S*\d\S*", "#", violation.words)[:50], []).append(violation)
+    return list(kinds.values())
+
+
 class Trial:
     def __init__(self, build):
         self.world = World(build, SEED, WITHOUT)
@@ -57,7 +71,9 @@ class Trial:
         world = self.world
         self.stop_watching = f"{world.root}/stop-watching"
         mark, seen, late = f"TRIAL={world.root}\0", world.new_diary(), world.new_diary()
-        self.others.append(in_background(None, lambda: watch.watch(seen, mark, world.station, self.stop_watching)))
+        files, mine = list(world.canaries.owner), os.getpid()
+        self.others.append(in_background(None, lambda: watch.watch(seen, mark, world.station, self.stop_watching, files,
+                                                                   mine)))
         self.others.append(in_background(None, lambda: watch.heartbeat(late, self.stop_watching)))
         world.serve()
         world.set_groups()
@@ -69,6 +85,8 @@ class Trial:
         parties = [(users.Operator, (0, 0)), (users.Stranger, users.STRANGER), (users.Enemy, users.ENEMY)]
         for k, (kind, user) in enumerate(parties):
             self.start(self.others, user, lambda d: kind(world, user, d, SEED * 100 + 50 + k).run())
+        for k, user in enumerate(users.USERS):
+            self.start(self.others, user, lambda d: users.Hurried(world, user, d, SEED * 100 + 70 + k, 0).run())
         if "locks" not in WITHOUT:
             self.start(self.others, users.ENEMY, lambda d: users.locker(d, world.lock_directories, world.stop))
 
@@ -85,12 +103,11 @@ class Trial:
         return not self.clients
 
     def plan(self):
-        shortages = ["full_disk", "few_descriptors", "few_processes", "failing_changes", "operators_hold", "escapes",
-                     "secrets", "missing_store", "laid_links"]
         deeds = (["kill"] * SIZES["KILLS"] + ["restore"] * SIZES["RESTORES"] + ["clock_step"] * SIZES["CLOCKS"] +
-                 ["loss"] * SIZES["LOSSES"] + [shortages[i % len(shortages)] for i in range(SIZES["SHORTAGES"])])
+                 ["loss"] * SIZES["LOSSES"] + [OTHER_DEEDS[i % len(OTHER_DEEDS)] for i in range(SIZES["SHORTAGES"])])
         deeds = [deed for deed in deeds if deed not in WITHOUT]
         self.world.draw.shuffle(deeds)
+        self.wanted = collections.Counter(deeds)
         return deeds
 
     def disturb(self):
@@ -101,7 +118,7 @@ class Trial:
                 deed = plan.pop()
                 try:
                     getattr(world, deed)()
-                except harness.Failed as problem:
+                except (harness.Failed, subprocess.TimeoutExpired) as problem:
                     world.violation(f"{deed}: {str(problem)[-400:]}")
             if world.station.process.poll() is not None:
                 world.violation(f"the daemon ended by itself: {world.station.said()[-600:]}")
@@ -116,7 +133,10 @@ class Trial:
         world.clock_back()  # a begin that was said by another clock comes by this one
         world.mend()
         while not world.drained():
-            if now() > give_up or world.station.process.poll() is not None:
+            if world.station.process.poll() is not None:
+                world.violation(f"the daemon ended by itself: {world.station.said()[-600:]}")
+                world.serve()
+            if now() > give_up:
                 for job in world.station.client().get("/v1/jobs?state=active&limit=20").json["jobs"]:
                     why = world.ask("GET", f"/v1/jobs/{job['id']}/why")
                     world.violation(f"job {job['id']} ({job['name']}) is still {job['state']} ({job['reason']}): "
@@ -130,32 +150,51 @@ class Trial:
         active = world.station.client().get("/v1/jobs?state=active&limit=10000").json["jobs"]
         orphans = [] if active else world.orphans()
         open(self.stop_watching, "w").close()
-        for pid in self.others:
-            os.waitpid(pid, 0)
+        ends = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in self.others]
         self.others = []
         marks = [line for user in [*users.USERS, users.FLOODER] for line in read_lines(f"{world.home(user)}/marks")]
         judged = judge.Judge(read_notes(world.diaries), marks, jobs + active, users.GROUPS)
         found = judged.judge()
-        found += [judge.Violation(words) for words in world.touched()]
+        found += [judge.Violation(words) for words in world.canaries.touched()]
+        found += judged.sizes(self.sizes())
+        found += [judge.Violation(f"a party of the trial ended with {code}: its words are above")
+                  for code in ends if code]
         found += [judge.Violation(f"process {pid} of a job is left over") for pid in orphans]
         self.tell(judged, jobs)
-        for violation in found[:40]:
-            print(f"  VIOLATION: {violation.words[:700]}")
-        for violation in [v for v in found if v.key or v.at][:6]:
-            print(f"  what led to: {violation.words[:160]}")
-            for line in judged.history(violation):
-                print(f"    {line[:400]}")
+        for those in kinds_of(found):
+            for violation in those[:5]:
+                print(f"  VIOLATION: {violation.words[:700]}")
+            if len(those) > 5:
+                print(f"  ... and {len(those) - 5} more such violations")
+        for violation in [next((v for v in those if v.key or v.at), None) for those in kinds_of(found)][:8]:
+            if violation:
+                print(f"  what led to: {violation.words[:160]}")
+                for line in judged.history(violation):
+                    print(f"    {line[:400]}")
         check(not found, f"{len(found)} violations")
+
+    def sizes(self):
+        """What must have happened, and how often."""
+        seen = {deed: 1 for deed in users.DEEDS if deed not in WITHOUT}
+        wanted = {what: many for what, many in self.wanted.items() if what not in self.world.left_out}
+        return {**seen, **wanted, "jobs": SIZES["JOBS"], "daemons": self.wanted["kill"], "reset": self.wanted["loss"]}
 
     def tell(self, judged, jobs):
         states, world = {}, self.world
         for job in jobs:
             states[job["state"]] = states.get(job["state"], 0) + 1
         attempts = {(l["TRIAL_NAME"], l["SMARTMIG_JOB_ID"], l["SMARTMIG_ATTEMPT"]) for l in judged.lives}
-        hostile = sum(n["count"] for n in judged.of["attacked"])
+        hostile = collections.Counter(n["deed"] for n in judged.of["attacks"])
         most = max((n["mib"] for n in judged.of["memory"]), default=0)
         print(f"  seed {SEED}: {len(jobs)} jobs {states}; {len(attempts)} attempts, {len(judged.lives)} processes seen")
-        print(f"  {world.counts}, {hostile} hostile deeds")
+        print(f"  {dict(sorted(world.counts.items()))}")
+        print(f"  the enemy: {dict(sorted(hostile.items()))}; {len(judged.openings())} files opened")
+        for note in judged.of["unwatched"]:
+            print(f"  nobody saw who opens files: {note['words']}")
+        saved = sum(m["what"] == "saved" for marks in judged.marks.values() for m in marks)
+        shared = sum(f["singleton"] for f in judged.facts.values())
+        print(f"  {saved} attempts saved themselves, {shared} singletons, {judged.in_windows} starts in reserved "
+              f"windows, at most {judged.most_ahead} jobs ahead; left out: {world.left_out or 'nothing'}")
         print(f"  the daemon took {most:.0f} MiB at most; stalls of the machine over 0.1 s: {len(judged.of['stall'])}")
         for kind, (count, median, p99, most) in judged.times().items():
             print(f"  {kind:<10} {count:6} answers, median {1000 * median:6.0f} ms, p99 {1000 * p99:6.0f} ms, "
@@ -175,7 +214,7 @@ class Trial:
 
 
 def the_judge_finds_what_is_planted(_):
-    complaints = judge.planted()
+    complaints = planted.planted()
     check(not complaints, "; ".join(complaints))
 
 

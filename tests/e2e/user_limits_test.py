@@ -2,7 +2,6 @@
 """What one user may cost the others and the daemon, run as root with a real daemon:
 tests/e2e/user_limits_test.py BUILD-DIRECTORY [TEST...]. Skipped by name where it is not root."""
 import contextlib
-import ctypes
 import os
 import socket
 import sys
@@ -11,7 +10,7 @@ import time
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 import harness
-from harness import Failed, check, equal, running, until
+from harness import Failed, check, dead_mount, equal, running, until
 
 NOBODY, DAEMON = (65534, 65534), (1, 1)
 
@@ -165,29 +164,6 @@ def an_array_outlasts_a_crash(build):
         until(lambda: len(jobs()) in (0, tasks), "all tasks, or none")
         equal(len({job["id"] for job in jobs()}), tasks, "tasks after a kill behind the first commit")
         equal(anna.post("/v1/jobs/cancel", {"all": True}).status, 200, "cancel of the array")
-
-
-@contextlib.contextmanager
-def dead_mount(place):
-    """A file system whose server never answers, as a network mount that is down. Yields False where none can be made."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    os.mkdir(place)
-    try:
-        device = os.open("/dev/fuse", os.O_RDWR)
-    except OSError:
-        yield False
-        return
-    options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
-    try:
-        if libc.mount(b"dead", place.encode(), b"fuse", 0, options) != 0:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            libc.umount2(place.encode(), 2)  # MNT_DETACH
-    finally:
-        os.close(device)  # whoever still looks is told that nobody answers
 
 
 def a_dead_mount_hangs_nobody_else(build):

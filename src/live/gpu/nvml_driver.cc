@@ -27,8 +27,8 @@ Result<std::unique_ptr<NvmlDriver>> NvmlDriver::open(Options options) {
 
 Result<Ok> NvmlDriver::take_control() {
   std::vector<std::string> uuids;
-  for (const Gpu& gpu : gpus_)
-    if (!gpu.fixed.uuid.empty()) uuids.push_back(gpu.fixed.uuid);
+  for (Gpu& gpu : gpus_)
+    if (gpu.locked = !gpu.fixed.uuid.empty(); gpu.locked) uuids.push_back(gpu.fixed.uuid);
   SMARTMIG_TRY(lock_,
                ControllerLock::take(options_.lock_dir.empty() ? default_lock_directory() : options_.lock_dir, uuids));
   if (!options_.state_dir.empty()) SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));

@@ -3,9 +3,12 @@
 // names of whoever holds the device. A GPU instance that got no compute instance is removed again, at once or at the
 // next opening. Opened to read, it locks and changes nothing; opened to control, it takes the lock of every GPU.
 // It never resets a GPU; MIG mode and foreign instances are touched only with allow_mode_change and adopt.
+// A board that did not answer when the driver was opened is looked for again whenever it is asked for.
 // health() also tells of Xids and memory errors since it was last asked, each once.
 // Thread rule: as MigDriver; calls may take seconds, and one that hangs holds no lock that another GPU needs.
 #pragma once
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -60,8 +63,12 @@ class NvmlDriver : public MigDriver {
     unsigned int id = 0, slices = 0, sms = 0;
   };
   struct Gpu {
+    std::atomic<bool> found = false;  // what follows stays as it is; before that, only who holds `finding` touches it
+    std::mutex finding;
     nvmlDevice_t handle = nullptr;
-    GpuBoard fixed;  // what does not change while the program runs
+    GpuBoard fixed;       // what does not change while the program runs
+    ControllerLock lock;  // of a board that was found later than the others
+    bool locked = false;  // by lock_ or lock
     std::vector<SeenProfile> seen;
     int minor = -1;
     std::map<int, std::vector<ComputeProfile>> compute_profiles;  // by NVML id of the GPU instance's profile
@@ -70,6 +77,8 @@ class NvmlDriver : public MigDriver {
   };
   explicit NvmlDriver(Options options) : options_(std::move(options)) {}
   Result<Ok> find_gpus();
+  Result<Ok> find(Gpu& gpu);  // fails for a board that does not answer
+  Result<Ok> find_later(Gpu& gpu);
   void watch(Gpu& gpu);
   std::string news(Gpu& gpu);  // Xids and memory errors since the last call; empty: none that harms the board
   Result<std::vector<SeenProfile>> see_profiles(nvmlDevice_t device, const std::string& title);
@@ -101,7 +110,7 @@ class NvmlDriver : public MigDriver {
   std::unique_ptr<NvmlApi> nvml_;
   ControllerLock lock_;
   Ledger ledger_;
-  std::vector<Gpu> gpus_;
+  std::deque<Gpu> gpus_;
   std::mutex profiles_mutex_;  // of compute_profiles: what is in there stays, so pointers into it do
   std::string driver_version_;
   std::vector<std::string> tidied_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "live/gpu/holders.h"
 #include "live/gpu/nvml_driver.h"
@@ -55,57 +56,88 @@ Result<Ok> NvmlDriver::find_gpus() {
   unsigned int count = 0;
   if (const auto code = nvml_->nvmlDeviceGetCount_v2(&count); code != NVML_SUCCESS)
     return nvml_->error(code, "counting the GPUs");
-  const Catalog& catalog = options_.catalog ? *options_.catalog : Catalog::builtin();
   for (unsigned int i = 0; i < count; ++i) {
-    Gpu gpu;
+    Gpu& gpu = gpus_.emplace_back();
     gpu.fixed.index = int(i);
-    if (const auto code = nvml_->nvmlDeviceGetHandleByIndex_v2(i, &gpu.handle); code != NVML_SUCCESS) {
-      gpu.fixed.trouble = nvml_->error(code, fmt::format("GPU {}", i)).what;
-      gpus_.push_back(std::move(gpu));
-      continue;
-    }
-    if (nvml_->nvmlDeviceGetName(gpu.handle, text, sizeof text) == NVML_SUCCESS) gpu.fixed.product = text;
-    if (const auto code = nvml_->nvmlDeviceGetUUID(gpu.handle, text, sizeof text); code == NVML_SUCCESS)
-      gpu.fixed.uuid = text;
+    if (const auto done = find(gpu); done)
+      gpu.found = true;
     else
-      gpu.fixed.trouble = nvml_->error(code, fmt::format("GPU {}: reading its UUID", i)).what;
-    unsigned int minor = i;
-    if (nvml_->nvmlDeviceGetMinorNumber(gpu.handle, &minor) == NVML_SUCCESS) gpu.minor = int(minor);
-    nvmlPciInfo_t pci{};
-    if (nvml_->nvmlDeviceGetPciInfo_v3(gpu.handle, &pci) == NVML_SUCCESS) {
-      gpu.fixed.bus_id = pci.busId;
-      gpu.fixed.pci_id = fmt::format("0x{:08X}", pci.pciDeviceId);
-      gpu.fixed.pci_subsystem = fmt::format("0x{:08X}", pci.pciSubSystemId);
-    }
-    unsigned int current = 0, pending = 0;
-    if (gpu.fixed.trouble.empty() && nvml_->nvmlDeviceGetMigMode(gpu.handle, &current, &pending) == NVML_SUCCESS) {
-      auto model = catalog.find(gpu.fixed.pci_id);
-      if (!model) model = catalog.find(gpu.fixed.product);
-      if (!model) {
-        gpu.fixed.trouble =
-            fmt::format("{} ({}) is not in the catalogue of GPU models", gpu.fixed.product, gpu.fixed.pci_id);
-      } else if (auto seen = see_profiles(gpu.handle, title(gpu.fixed)); !seen) {
-        gpu.fixed.model = *model;
-        gpu.fixed.trouble = seen.error().what;
-      } else if (auto check = check_model(*model, *seen); !check) {
-        gpu.fixed.model = *model;
-        gpu.seen = std::move(*seen);
-        gpu.fixed.trouble = check.error().what;
-      } else {
-        gpu.fixed.model = check->model;
-        gpu.fixed.notes = std::move(check->notes);
-        gpu.seen = std::move(*seen);
-      }
-    }
-    gpus_.push_back(std::move(gpu));
+      gpu.fixed.trouble = done.error().what;
   }
+  return Ok{};
+}
+
+Result<Ok> NvmlDriver::find(Gpu& gpu) {
+  char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE] = {};
+  const auto i = unsigned(gpu.fixed.index);
+  if (const auto code = nvml_->nvmlDeviceGetHandleByIndex_v2(i, &gpu.handle); code != NVML_SUCCESS)
+    return nvml_->error(code, fmt::format("GPU {}", i));
+  if (nvml_->nvmlDeviceGetName(gpu.handle, text, sizeof text) == NVML_SUCCESS) gpu.fixed.product = text;
+  if (const auto code = nvml_->nvmlDeviceGetUUID(gpu.handle, text, sizeof text); code != NVML_SUCCESS)
+    return nvml_->error(code, fmt::format("GPU {}: reading its UUID", i));
+  gpu.fixed.uuid = text;
+  unsigned int minor = i;
+  if (nvml_->nvmlDeviceGetMinorNumber(gpu.handle, &minor) == NVML_SUCCESS) gpu.minor = int(minor);
+  nvmlPciInfo_t pci{};
+  if (nvml_->nvmlDeviceGetPciInfo_v3(gpu.handle, &pci) == NVML_SUCCESS) {
+    gpu.fixed.bus_id = pci.busId;
+    gpu.fixed.pci_id = fmt::format("0x{:08X}", pci.pciDeviceId);
+    gpu.fixed.pci_subsystem = fmt::format("0x{:08X}", pci.pciSubSystemId);
+  }
+  unsigned int current = 0, pending = 0;
+  const auto mode = nvml_->nvmlDeviceGetMigMode(gpu.handle, &current, &pending);
+  if (mode == NVML_ERROR_NOT_SUPPORTED) return Ok{};
+  if (mode != NVML_SUCCESS) return nvml_->error(mode, fmt::format("{}: reading the MIG mode", title(gpu.fixed)));
+  const Catalog& catalog = options_.catalog ? *options_.catalog : Catalog::builtin();
+  auto model = catalog.find(gpu.fixed.pci_id);
+  if (!model) model = catalog.find(gpu.fixed.product);
+  if (!model) {
+    gpu.fixed.trouble =
+        fmt::format("{} ({}) is not in the catalogue of GPU models", gpu.fixed.product, gpu.fixed.pci_id);
+  } else if (auto seen = see_profiles(gpu.handle, title(gpu.fixed)); !seen) {
+    gpu.fixed.model = *model;
+    gpu.fixed.trouble = seen.error().what;
+  } else if (auto check = check_model(*model, *seen); !check) {
+    gpu.fixed.model = *model;
+    gpu.seen = std::move(*seen);
+    gpu.fixed.trouble = check.error().what;
+  } else {
+    gpu.fixed.model = check->model;
+    gpu.fixed.notes = std::move(check->notes);
+    gpu.seen = std::move(*seen);
+  }
+  return Ok{};
+}
+
+// It may have been reset since the driver was opened.
+Result<Ok> NvmlDriver::find_later(Gpu& gpu) {
+  const std::lock_guard finding(gpu.finding);
+  if (gpu.found) return Ok{};
+  const std::string before = std::exchange(gpu.fixed.trouble, "");
+  auto done = find(gpu);
+  if (done && options_.control && !gpu.locked) {
+    auto lock = ControllerLock::take(options_.lock_dir.empty() ? default_lock_directory() : options_.lock_dir,
+                                     {gpu.fixed.uuid});
+    if (lock) {
+      gpu.lock = std::move(*lock);
+      gpu.locked = true;
+    } else {
+      done = lock.error();
+    }
+  }
+  if (!done) {
+    gpu.fixed.trouble = before;
+    return done;
+  }
+  watch(gpu);
+  gpu.found = true;
   return Ok{};
 }
 
 Result<NvmlDriver::Gpu*> NvmlDriver::reach(GpuId id) {
   if (index(id) >= gpus_.size()) return not_found("there is no GPU {}: NVML knows {}", index(id), gpus_.size());
   Gpu& gpu = gpus_[index(id)];
-  if (!gpu.handle) return lost_error("{}", gpu.fixed.trouble);
+  if (!gpu.found) SMARTMIG_RETURN_IF_ERROR(find_later(gpu));
   return &gpu;
 }
 
@@ -262,6 +294,7 @@ Result<std::vector<GpuBoard>> NvmlDriver::inventory() {
     if (board) {
       boards.push_back(std::move(*board));
     } else {
+      const std::lock_guard finding(gpus_[i].finding);
       boards.push_back(gpus_[i].fixed);
       boards.back().trouble = board.error().what;
       boards.back().lost = board.error().code == Error::kLost;
@@ -322,7 +355,7 @@ Result<Environment> NvmlDriver::environment(GpuId id, const Instance& instance, 
 }
 
 std::vector<std::string> NvmlDriver::device_nodes(GpuId id, const Instance& instance) {
-  if (index(id) >= gpus_.size() || gpus_[index(id)].minor < 0) return {};
+  if (index(id) >= gpus_.size() || !gpus_[index(id)].found || gpus_[index(id)].minor < 0) return {};
   return nodes_of_slice({options_.proc_root, gpus_[index(id)].minor, instance.gpu_instance, instance.compute_instance});
 }
 

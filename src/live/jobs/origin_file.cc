@@ -10,6 +10,16 @@ namespace {
 
 std::string origin_path(const std::string& directory) { return directory + "/origin"; }
 
+// That of none where it does not tell.
+ArrayTask task_of(const Json& origin) {
+  const auto parts = origin.find("array");
+  if (parts == origin.end() || !parts->is_array() || parts->size() != 6) return {};
+  for (const Json& part : *parts)
+    if (!part.is_number_unsigned() || part.get<std::uint64_t>() > std::uint64_t(INT32_MAX)) return {};
+  const auto number = [&](std::size_t i) { return (*parts)[i].get<int>(); };
+  return {(*parts)[0].get<std::uint64_t>(), number(1), number(2), number(3), number(4), number(5)};
+}
+
 std::string launch_path(const std::string& directory) { return directory + "/launch"; }
 
 }  // namespace
@@ -28,8 +38,10 @@ Result<Ok> note_origin(const std::string& directory, const Launch& launch) {
   spec.command = shown_command(spec.command);
   spec.environment = {};
   spec.script = {};
-  const Json origin = {{"uid", launch.uid},   {"gid", launch.gid}, {"user", launch.user},  {"device", launch.device},
-                       {"held", launch.hold}, {"launch", more},    {"spec", to_json(spec)}};
+  Json origin = {{"uid", launch.uid},   {"gid", launch.gid}, {"user", launch.user},  {"device", launch.device},
+                 {"held", launch.hold}, {"launch", more},    {"spec", to_json(spec)}};
+  if (const ArrayTask& task = launch.task; task.array != 0)
+    origin["array"] = {task.array, task.index, task.count, task.first, task.last, task.step};
   return write_file(origin_path(directory), json_dump(origin));
 }
 
@@ -50,7 +62,8 @@ std::optional<AttemptOrigin> read_origin(const std::string& directory) {
     if (!more || !take_launch(*parsed, *more)) return std::nullopt;
   }
   const bool held = json->contains("held") && (*json)["held"] == true;
-  return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device, held};
+  return AttemptOrigin{std::move(*parsed), std::uint32_t(*uid), std::uint32_t(*gid), *user, *device, held,
+                       task_of(*json)};
 }
 
 }  // namespace smartmig

@@ -19,6 +19,12 @@ struct AttemptId {
   auto operator<=>(const AttemptId&) const = default;
 };
 
+// Which task of which array a job is, and of the whole array: tasks, least and largest number, their distance.
+struct ArrayTask {
+  std::uint64_t array = 0;  // 0: of none
+  int index = 0, count = 0, first = 0, last = 0, step = 1;
+};
+
 // Everything a supervisor needs; nothing here is read again from a place that a user can write.
 struct Launch {
   AttemptId id;
@@ -26,6 +32,7 @@ struct Launch {
   std::uint64_t shared = 0;  // all with this number have the same environment and script; 0: nobody else has these
   std::uint32_t uid = 0, gid = 0;
   std::string user, home;
+  ArrayTask task;
   Environment slice;                      // from MigDriver::environment, and SMARTMIG_* / SLURM_* variables
   std::string device;                     // UUID of the slice
   std::vector<std::string> device_nodes;  // what the job may open, where a device cgroup can say so
@@ -44,6 +51,7 @@ struct AttemptOrigin {
   std::uint32_t uid = 0, gid = 0;
   std::string user, device;
   bool held = false;  // it began before it had a slice
+  ArrayTask task;
 };
 
 struct AttemptExit {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
+#include <string>
+
+#include "live/kernel_text.h"
 
 namespace smartmig {
 namespace {
@@ -41,8 +43,7 @@ AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids) {
   std::string all;
   std::vector<std::string> environment;
   for (std::size_t i = 0; i < pids.size() && i < kMostProcesses; ++i) {
-    std::ifstream maps(fmt::format("/proc/{}/maps", pids[i]));
-    all.append(std::istreambuf_iterator<char>(maps), {});
+    all += text_of_kernel(fmt::format("/proc/{}/maps", pids[i]));
     std::ifstream variables(fmt::format("/proc/{}/environ", pids[i]));
     for (std::string one; std::getline(variables, one, '\0');) environment.push_back(std::move(one));
   }

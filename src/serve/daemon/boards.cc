@@ -112,6 +112,8 @@ Result<Ok> Boards::drain(int gpu, bool on) {
   auto board = driver_.read(GpuId(std::uint32_t(gpu)));
   if (!board) return out(board.error().what);
   if (const std::string words = unusable(*board); !words.empty()) return out(words);
+  if (!board->model || board->model->name() != state.board.model->name())
+    return out(fmt::format("it was {}; restart smartmig serve to use another model", state.board.model->name()));
   state.board = std::move(*board);
   state.drained = false;
   if (!state.in_trouble()) return Ok{};

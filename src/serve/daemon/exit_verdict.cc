@@ -1,6 +1,7 @@
 #include "serve/daemon/exit_verdict.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include <optional>
 
@@ -57,12 +58,21 @@ std::optional<ExitVerdict> of_stopped(const JobRecord& job, const AttemptExit& e
   return std::nullopt;
 }
 
+// As the supervisor says it (supervisor/main.cc), whoever gave the order.
+bool was_told_to_save(const JobRecord& job, const AttemptExit& exit) {
+  if (job.spec.checkpoint_signal == 0 || exit.code != 0) return false;
+  const char* const name = ::sigabbrev_np(job.spec.checkpoint_signal);
+  return name && exit.words.find(fmt::format("ended after SIG{}", name)) != std::string::npos;
+}
+
 }  // namespace
 
 ExitVerdict verdict_of(const JobRecord& job, const AttemptExit& exit, const ExitFacts& facts) {
   if (auto stopped = of_stopped(job, exit, facts)) return *stopped;
   if (exit.never_started) return ends(JobStatus::kFailed, exit.words, false);
   if (exit.timed_out) return ends(JobStatus::kTimedOut, exit.words, true);  // even one that then exits with 0
+  if (was_told_to_save(job, exit))  // by an order that a restore took back: the rest of its work is to do
+    return back("it saved itself for an order that the restored queue does not know", job.work.remaining);
   if (exit.code == 0) return ends(JobStatus::kDone, "", true);
   if (exit.host_oom)
     return ends(JobStatus::kFailed, "it used more host memory than it may; give it more with --host-mem", true);

@@ -73,6 +73,20 @@ TEST(ExitVerdict, APreemptedJobKeepsWhatItSaved) {
   EXPECT_EQ(verdict_of(saves, exit_with(-1, 9), {0.3, true, ""}).kind, kBack) << "the belief has it saved";
 }
 
+TEST(ExitVerdict, WhatSavedItselfForAForgottenOrderIsNotDone) {
+  const JobRecord job = stopped_job(StopReason::kNone, true);  // of a backup from before the order
+  AttemptExit saved = exit_with(0);
+  saved.words = "ended after SIGUSR1";
+  const ExitVerdict verdict = verdict_of(job, saved, {});
+  EXPECT_EQ(verdict.kind, kBack);
+  EXPECT_EQ(verdict.remaining, 0.8);
+  EXPECT_FALSE(verdict.preempted);
+  saved.words = "ended after SIGTERM";
+  EXPECT_EQ(verdict_of(job, saved, {}).status, JobStatus::kDone) << "nobody told it to save";
+  saved.words = "ended after SIGUSR1";
+  EXPECT_EQ(verdict_of(stopped_job(StopReason::kNone), saved, {}).status, JobStatus::kDone) << "it never saves";
+}
+
 TEST(ExitVerdict, AJobOfAFailedGpuGoesElsewhereIfItMay) {
   JobRecord job = stopped_job(StopReason::kGpuFailed);
   const ExitFacts facts{0.5, false, "Xid 79"};

@@ -57,6 +57,9 @@ Result<Launch> launch_of_job(const JobRecord& job, JobBook& book) {
   launch.gid = job.owner.gid;
   launch.user = job.owner.name;
   launch.home = home_of(job.owner.uid);
+  if (in_array(job))
+    launch.task = {number(job.array.id), job.array.index, job.array.count,
+                   job.array.first,      job.array.last,  job.array.step};
   launch.slice = variables_of(job);
   launch.remaining = job.work.remaining;
   launch.tell_cuda = job.spec.prelaunch.value_or(false);

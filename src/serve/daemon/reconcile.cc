@@ -56,6 +56,14 @@ JobRecord unknown_job(const JobRunner::Left& left, const JobRow* damaged, Daemon
     job.owner.gid = left.origin->gid;
     job.owner.name = left.origin->user;
     job.spec = left.origin->spec;
+    if (const ArrayTask& task = left.origin->task; task.array != 0) {
+      job.array.id = QueueId(task.array);
+      job.array.index = task.index;
+      job.array.count = task.count;
+      job.array.first = task.first;
+      job.array.last = task.last;
+      job.array.step = task.step;
+    }
   } else {
     job.owner.uid = damaged->uid;
     job.owner.name = user_name(damaged->uid);

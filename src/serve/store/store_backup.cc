@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -67,9 +68,26 @@ Result<Ok> check_whole(const std::string& path) {
   return Ok{};
 }
 
-// Says in the copy that it is one: the next daemon then compares it with everything that runs.
-Result<Ok> mark_restored(const std::string& path) {
+// The last number that a job of this store was given; 0: it does not tell.
+std::int64_t last_number_in(const std::string& path) {
+  auto db = SqliteDb::open(path, SqliteDb::kReadOnly);
+  if (!db) return 0;
+  std::int64_t last = 0;
+  for (const char* asked :
+       {"SELECT coalesce(max(id),0) FROM jobs", "SELECT CAST(value AS INTEGER) FROM meta WHERE key='last_job'"})
+    if (const auto number = db->number(asked)) last = std::max(last, *number);
+  return last;
+}
+
+// Says in the copy that it is one: the next daemon then compares it with everything that runs. No number is given that
+// the store before gave: what lies in the spool under it would be taken for the other job's.
+Result<Ok> mark_restored(const std::string& path, std::int64_t last_number) {
   SMARTMIG_TRY(auto db, SqliteDb::open(path, SqliteDb::kReadWrite));
+  SMARTMIG_RETURN_IF_ERROR(
+      db.run(fmt::format("INSERT OR IGNORE INTO meta VALUES('last_job','0');"
+                         "UPDATE meta SET value=max(CAST(value AS INTEGER),{}) WHERE key='last_job'",
+                         last_number)
+                 .c_str()));
   return db.run("INSERT INTO named VALUES('restored','1') ON CONFLICT(name) DO UPDATE SET value='1'");
 }
 
@@ -109,12 +127,12 @@ Result<Ok> restore_store(const std::string& backup, const std::string& path) {
   if (problem) done = io_error("cannot copy {} to {}: {}", backup, temporary, problem.message());
   ::chmod(temporary.c_str(), 0600);
   if (done) done = check_whole(temporary);
-  if (done) done = mark_restored(temporary);
-  for (const char* suffix : {"-wal", "-shm"}) ::unlink((temporary + suffix).c_str());
   if (!done) done = Error{done.error().code, fmt::format("{} cannot be restored: {}", backup, done.error().what)};
+  if (done && fs::exists(path)) done = close_down(path);
+  if (done) done = mark_restored(temporary, fs::exists(path) ? last_number_in(path) : 0);
+  for (const char* suffix : {"-wal", "-shm"}) ::unlink((temporary + suffix).c_str());
   if (done) done = flush(temporary);
   if (done && fs::exists(path)) {
-    done = close_down(path);
     for (const char* suffix : {"", "-wal"})
       if (done && fs::exists(path + suffix)) done = move(path + suffix, path + ".replaced" + suffix);
     if (done) ::unlink((path + "-shm").c_str());

@@ -117,6 +117,7 @@ TEST(Store, BackupAndRestore) {
   ASSERT_TRUE(restored) << restored.error().what;
   EXPECT_EQ(found_ids(must_open(path)->find({})), (Ids{1}));
   EXPECT_EQ(found_ids(must_open(path + ".replaced")->find({})), (Ids{1, 2}));
+  EXPECT_EQ(must_open(path)->start()->last_job, 2U);  // no other job is given the number of one that may have run
 
   const auto text = read_file(copy);
   ASSERT_TRUE(text);

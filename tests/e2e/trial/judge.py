@@ -1,13 +1,18 @@
 """The judge: holds what the daemon says of its jobs against what was seen from outside. It knows no code of the product
 and asks nothing; it is given diaries, marks, lives of processes and the final list of jobs, and returns violations.
-`planted` proves that it finds what it is there for."""
+planted.py proves that it finds what it is there for."""
 import collections
 import dataclasses
+
+from trial.limits import Limits
+from trial.notes import key_of, name_of, own_name
 
 FINAL = {"done", "failed", "cancelled", "timed_out"}
 NO_DEVICE = "MIG-00000000-"
 SLACK_S = 0.03  # of start times, which /proc has in hundredths of a second
 SLOW_S = 1.0
+QUESTIONS_S = {"why": 3, "future": 10}  # about one job; about all jobs, over many simulated futures
+STARTED_S = 1  # between the births of two jobs that are started in this order at once
 SLOW_START_S = 15  # from the call until it answers, with some thousand jobs behind it
 STALLED_S = 0.3  # where the machine let a process wait so long, slowness is not the daemon's
 MOST_MIB = 500
@@ -31,13 +36,10 @@ class Stay:
     key: tuple
     device: str
     pid: int
+    again: bool = False  # not the first process of its attempt
 
     def __str__(self):
         return f"{name_of(self.key)} (job {self.attempt[0]}, attempt {self.attempt[1]}, pid {self.pid})"
-
-
-def key_of(name, task):
-    return name, None if task in (None, "-", "") else int(task)
 
 
 def read_marks(lines):
@@ -54,7 +56,9 @@ def read_marks(lines):
     return marks, broken
 
 
-class Judge:
+class Judge(Limits):
+    no_device = NO_DEVICE
+
     def __init__(self, notes, mark_lines, jobs, groups):
         self.notes, self.groups = notes, groups
         self.marks, broken = read_marks(mark_lines)
@@ -69,9 +73,12 @@ class Judge:
         self.lives = of["life"]
         self.events = of["event"]
         # What a restore takes back: orders and submissions from the copy on, until the restored daemon serves.
-        self.undone = [(e["since"] - 0.1, e["at"] + 5) for e in self.events if e["event"] == "restore"]
+        # So does a log of the store that was removed.
+        self.undone = [(e["since"] - 0.1, e["at"] + 5) for e in self.events if e["event"] in ("restore", "removed_log")]
         self.windows = self.loss_windows()
         self.orders = self.read_orders()
+        self.grants = {(key, (m["job"], m["attempt"])): m for key, marks in self.marks.items() for m in marks
+                       if m["what"] == "start"}
         self.places = {n["uuid"]: (n["gpu"], n["instance"]["start"], n["instance"]["size"]) for n in of["device"]}
 
     def known_jobs(self, jobs):
@@ -80,12 +87,12 @@ class Judge:
                    for number, task in zip(note["ids"], self.facts[note["subject"]]["tasks"] or [None])}
         out = collections.defaultdict(list)
         for job in jobs:
-            task = job["array_index"]
-            wanted = task_of.get((job["name"], job["id"]))
+            task, name = job["array_index"], own_name(job)
+            wanted = task_of.get((name, job["id"]))
             if task is None and wanted is not None:
-                self.say(f"job {job['id']} ({job['name']}) is not called task {wanted} of its array any more")
+                self.say(f"job {job['id']} ({name}) is not called task {wanted} of its array any more")
                 task = wanted
-            out[key_of(job["name"], task)].append(job)
+            out[key_of(name, task)].append(job)
         return out
 
     def loss_windows(self):
@@ -132,11 +139,13 @@ class Judge:
         self.dependencies_hold()
         stays = self.stays()
         self.no_slice_is_shared(stays)
-        self.groups_keep_their_limits(stays)
+        self.no_job_runs_twice_at_once()
+        self.limits_hold(stays)
         self.the_daemon_answers()
+        self.nobody_touches_what_is_others()
         for note in self.of["unnamed"]:
             self.say(f"job {note['job']} ({note['name']}) runs as attempt {note['attempt']} on {note['device']}, and "
-                     f"the daemon calls it {note['said']}", device=note["device"], at=note["at"], key=(note["name"], None))
+                     f"the daemon calls it {note['said']}", (note["name"], None), note["device"], note["at"])
         for note in self.of["violation"]:
             self.say(note["words"], at=note["at"])
         for note in {n["request"]: n for n in self.of["fooled"]}.values():
@@ -185,13 +194,15 @@ class Judge:
         spans = [(l["start"], l["last"]) for l in lives] + [(m["at"], m["at"]) for m in marks]
         lost = any(self.lost_while(*span) for span in spans)
         asked = {kind for kind, *_ in orders}
-        again = "requeue" in asked or facts["requeue"] or facts["role"] == "checkpoint" or lost
+        ended_by_order = any(kind in ("cancel", "requeue") and self.taken_back(at) for kind, at, *_ in orders)
+        requeues = self.requeues(key)
+        again = facts["requeue"] or facts["role"] == "checkpoint" or lost
         # That it came to CUDA is not in a backup: one that began ahead and failed meanwhile may be tried once more.
-        again = again or facts["prelaunch"] and any(begin <= m["at"] <= end for m in marks for begin, end in self.undone)
-        if len(started) > 1 and not again:
+        again = again or facts["prelaunch"] and any(self.taken_back(m["at"]) for m in marks)
+        if len(started) > 1 + requeues and not again:
             self.say(f"{name_of(key)} ran {len(started)} times unasked (attempts {sorted(started)})", key)
         clean = [m for m in ends if m["code"] == 0]
-        if len(clean) > 1 and "requeue" not in asked:
+        if len(clean) > 1 + requeues:
             self.say(f"{name_of(key)} ran to its end {len(clean)} times", key)
         if facts["trespass"]:
             if begun:
@@ -199,7 +210,9 @@ class Judge:
         elif state == "done":
             self.is_done(key, facts, last, ends)
         elif state == "failed":
-            self.has_failed(key, job, facts, begun, ends, lost)
+            # An order that a restore took back has ended the attempt; of the order nothing is left.
+            if not ended_by_order:
+                self.has_failed(key, job, facts, begun, ends, lost)
         elif state == "timed_out":
             self.timed_out(key, facts, lives)
         elif not ({"cancel"} & asked or facts["after"]):
@@ -209,12 +222,20 @@ class Judge:
         if backwards and not self.clock_set(spans):
             self.say(f"{name_of(key)} ended {job['started_at'] - job['ended_at']:.1f} s before it began", key)
 
+    def requeues(self, key):
+        """Those that were granted, or may have been."""
+        return sum(kind == "requeue" and status in (200, None) for kind, _, _, status in self.orders[key])
+
+    def may_run_again(self, key):
+        spans = [(m["at"], m["at"]) for m in self.marks[key]]
+        return self.requeues(key) > 0 or any(self.lost_while(*span) for span in spans)
+
     def clock_set(self, spans):
         """Between the first and the last that was seen of it: wall-clock instants say nothing then."""
         if not spans:
             return True
         begin, end = min(s[0] for s in spans) - 5, max(s[1] for s in spans) + 5
-        return any(begin <= e["at"] <= end for e in self.events if e["event"] == "clock")
+        return any(begin <= e["at"] <= end for e in self.events if e["event"] in ("clock_step", "clock_back"))
 
     def is_done(self, key, facts, last, ends):
         codes = [m["code"] for m in ends if m["attempt"] == last]
@@ -230,7 +251,9 @@ class Judge:
         if codes == [0]:
             self.say(f"{name_of(key)} ended with 0 and is called failed ({job['reason']})", key)
         elif not begun:
-            self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
+            # A GPU may be lost under an attempt that starts. Nobody saw when: after the submission.
+            if "GPU is lost" not in job["reason"] or not self.lost_while(self.asked_at[key[0]], float("inf")):
+                self.say(f"{name_of(key)} failed and never began ({job['reason']})", key)
         elif not lost:
             self.say(f"{name_of(key)} ({facts['role']}) failed with {job['exit_code']}, its marks are {codes} "
                      f"({job['reason']})", key)
@@ -285,7 +308,8 @@ class Judge:
             for task_ in facts["tasks"] or [None]:
                 key = key_of(name, task_)
                 start = min((m["at"] for m in self.marks[key] if m["what"] == "start"), default=None)
-                if start is not None and not any(at < start for at in there) and not self.events_hide(other):
+                slack = STARTED_S if kind == "after" else 0
+                if start is not None and not any(at < start + slack for at in there) and not self.events_hide(other):
                     self.say(f"{name_of(key)} began before {name_of(other)}, on which it depends ({kind})", key,
                              at=start)
                 state = self.jobs[other][0]["state"]
@@ -300,23 +324,43 @@ class Judge:
 
     def stays(self):
         """Every process with its slice: that of its environment; where it began without one, of its attempt's mark."""
-        granted = {(m["job"], m["attempt"], key): m for key, marks in self.marks.items() for m in marks
-                   if m["what"] == "start"}
-        out = []
-        for life in self.lives:
-            key = key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"])
+        first, out = {}, []
+        for life in sorted(self.lives, key=lambda l: l["start"]):
             if not life["SMARTMIG_JOB_ID"].isdigit():
                 continue
-            attempt = (int(life["SMARTMIG_JOB_ID"]), int(life["SMARTMIG_ATTEMPT"]))
+            key, attempt = self.whose(life)
             begin, device = life["start"], life["CUDA_VISIBLE_DEVICES"]
             if device.startswith(NO_DEVICE):
-                mark = granted.get((*attempt, key))
+                mark = self.granted(key, attempt)
                 if not mark or mark["device"].startswith(NO_DEVICE):
                     continue
                 begin, device = max(begin, mark["at"]), mark["device"]
             if life["last"] >= begin:
-                out.append(Stay(begin, life["last"], attempt, key, device, life["pid"]))
+                again = first.setdefault((key, attempt), life["pid"]) != life["pid"]
+                out.append(Stay(begin, life["last"], attempt, key, device, life["pid"], again))
         return out
+
+    def whose(self, life):
+        attempt = int(life["SMARTMIG_JOB_ID"]), int(life["SMARTMIG_ATTEMPT"])
+        return key_of(life["TRIAL_NAME"], life["SLURM_ARRAY_TASK_ID"]), attempt
+
+    def granted(self, key, attempt):
+        """The mark at which it had its slice, or None."""
+        return self.grants.get((key, attempt))
+
+    def no_job_runs_twice_at_once(self):
+        """Whatever the slices: an attempt's processes are gone before the next one begins."""
+        of = collections.defaultdict(list)
+        for life in self.lives:
+            if life["SMARTMIG_JOB_ID"].isdigit():
+                key, attempt = self.whose(life)
+                device = life["CUDA_VISIBLE_DEVICES"]
+                of[key].append(Stay(life["start"], life["last"], attempt, key, device, life["pid"]))
+        for key, those in sorted(of.items(), key=str):
+            for a, b in overlaps(those):
+                self.say(f"two attempts of a job were alive at once: {a} on {a.device} and {b} on {b.device}, "
+                         f"{min(a.last, b.last) - b.begin:.2f} s long", key, b.device, b.begin)
+                break
 
     def no_slice_is_shared(self, stays):
         places = collections.defaultdict(list)
@@ -335,44 +379,50 @@ class Judge:
                 self.say(f"{a} and {b} were alive at once on {place}, {min(a.last, b.last) - b.begin:.2f} s long from "
                          f"{b.begin:.2f}", b.key, b.device, b.begin)
 
-    def groups_keep_their_limits(self, stays):
-        members = collections.defaultdict(dict)
-        for stay in stays:
-            group = self.facts.get(stay.key[0], {}).get("group")
-            if group:
-                begin, last = members[group].get((stay.key, stay.attempt), (stay.begin, stay.last))
-                members[group][stay.key, stay.attempt] = (min(begin, stay.begin), max(last, stay.last))
-        for group, spans in members.items():
-            longer = {who: span for who, span in spans.items() if span[1] > span[0] + SLACK_S}
-            steps = [(begin + SLACK_S, 1, who) for who, (begin, _) in longer.items()]
-            steps = sorted(steps + [(last, -1, who) for who, (_, last) in longer.items()], key=lambda s: s[:2])
-            count = 0
-            for at, step, who in steps:
-                count += step
-                # What a restored queue takes over runs already.
-                if step > 0 and count > self.groups[group] and not any(b <= at <= e + 30 for b, e in self.undone):
-                    self.say(f"{count} jobs of group {group} ran at once, its limit is {self.groups[group]}", who[0],
-                             at=at)
-
     # ---- answers
 
     def the_daemon_answers(self):
         stalls = [(n["begin"], n["begin"] + n["seconds"]) for n in self.of["stall"] if n["seconds"] > STALLED_S]
         slow = collections.defaultdict(list)
         for note in self.of["answered"] + self.of["unanswered"]:
-            if note["kind"] in ("attack", "question", "backup") or (note.get("took") or 0) <= SLOW_S:
+            most = QUESTIONS_S.get(note["kind"], SLOW_S)
+            if note["kind"] == "attack" or (note.get("took") or 0) <= most:
                 continue
             begin, end = note["at"] - note["took"], note["at"]
             # What comes while the daemon starts waits for its start.
             begin = max([begin, *(n["at"] for n in self.of["serves"] if n["began"] <= begin <= n["at"])])
-            if end - begin > SLOW_S and not any(b <= end and e >= begin for b, e in stalls):
-                slow[note["kind"]].append((end - begin, begin))
-        for kind, those in slow.items():
+            if end - begin > most and not any(b <= end and e >= begin for b, e in stalls):
+                slow[note["kind"], most].append((end - begin, begin))
+        for (kind, most), those in slow.items():
             worst, at = max(those)
-            self.say(f"{len(those)} requests ({kind}) took longer than {SLOW_S:g} s, the worst {worst:.1f} s", at=at)
+            self.say(f"{len(those)} requests ({kind}) took longer than {most:g} s, the worst {worst:.1f} s", at=at)
+        for note in self.of["hung"]:
+            if not any(note["began"] - 1 <= n["at"] and n["began"] <= note["at"] for n in self.of["serves"]):
+                self.say(f"the request {note['request']} was not answered at all", at=note["at"])
         longest = max((n["took"] for n in self.of["serves"]), default=0)
         if longest > SLOW_START_S:
             self.say(f"a start took {longest:.1f} s")
+
+    def nobody_touches_what_is_others(self):
+        for (path, program), those in self.openings().items():
+            self.say(f"{path} was opened {len(those)} times, by {program} (pid {those[0]['pid']}), and nobody has a "
+                     "reason to", at=those[0]["at"])
+
+    def openings(self):
+        of = collections.defaultdict(list)
+        for note in self.of["opened"]:
+            of[note["path"], note["program"]].append(note)
+        return of
+
+    def sizes(self, wanted):
+        """The trial was as large as it was asked to be: {what: how many}, of events and the enemy's deeds by name,
+        "jobs", and "daemons", which are counted by who watches."""
+        seen = collections.Counter(e["event"] for e in self.events)
+        seen["jobs"] = sum(len(n["ids"]) for n in self.of["accepted"])
+        seen["daemons"] = len({n["pid"] for n in self.of["daemon"]})
+        seen.update(n["deed"] for n in self.of["attacks"])
+        return [Violation(f"too small a trial: {seen[what]} {what}, not {most}") for what, most in wanted.items()
+                if seen[what] < most]
 
     def times(self):
         """By kind: (count, median, p99, most) in seconds."""
@@ -412,18 +462,17 @@ class Judge:
                 lines.append((life["last"], f"{who} is seen for the last time"))
         around = [at for at, _ in lines] or [violation.at]
         low, high = (violation.at - 15, violation.at + 15) if violation.at else (min(around) - 1, max(around) + 1)
+        own = lambda words: key and key[0] in words  # noqa: E731
         for event in self.events:
             more = {k: v for k, v in event.items() if k not in ("what", "at", "event")}
-            lines.append((event["at"], f"== {event['event']} {more or ''}"))
-        lines = [f"{at:12.2f}  {words}" for at, words in sorted(lines) if low <= at <= high]
+            if low <= event["at"] <= high:
+                lines.append((event["at"], f"== {event['event']} {more or ''}"))
+        lines = [f"{at:12.2f}  {words}" for at, words in sorted(lines)
+                 if low <= at <= high or own(words) or not words.startswith("pid")]
         for number in sorted(numbers):
             said = [j for j in self.jobs.get(key, []) if j["id"] == number]
             lines.append(f"              the daemon on job {number}: {said}"[:600])
         return lines[:60]
-
-
-def name_of(key):
-    return key[0] if key[1] is None else f"{key[0]}[{key[1]}]"
 
 
 def count_by_attempt(marks, what):
@@ -441,58 +490,3 @@ def overlaps(stays):
         others = [o for o in longest if o not in same]
         best = max([*same, stay], key=lambda o: o.last)
         longest = sorted([best, *others], key=lambda o: -o.last)[:2]
-
-
-def planted():
-    """Histories with one wrong each, and one that is right: the judge has to know them apart. Returns complaints."""
-    facts = {"role": "ok", "seconds": 1, "prelaunch": False, "after": None, "tasks": None, "requeue": False,
-             "group": "", "reservation": "", "hold": False, "trespass": False}
-
-    def history(name, number, at, device, end=1.0, attempt=1, pid=100):
-        life = {"what": "life", "at": at + end, "pid": pid, "start": at, "last": at + end,
-                "SMARTMIG_JOB_ID": str(number), "SMARTMIG_ATTEMPT": str(attempt), "CUDA_VISIBLE_DEVICES": device,
-                "TRIAL_NAME": name, "SLURM_ARRAY_TASK_ID": "-"}
-        lines = [f"{what} {name} - {attempt} {number} {pid} {int(t * 1e6)} {device} 0"
-                 for what, t in (("born", at), ("start", at), ("end", at + end))]
-        return life, lines
-
-    def submitted(name, number, at, **more):
-        return [{"what": "asks", "kind": "submit", "subject": name, "at": at, "facts": {**facts, **more}},
-                {"what": "accepted", "subject": name, "at": at + 0.1, "ids": [number]}]
-
-    def job(name, number, state="done", attempt=1, code=0):
-        return {"id": number, "name": name, "array_index": None, "state": state, "attempt": attempt, "exit_code": code,
-                "reason": "", "started_at": 1, "ended_at": 2}
-
-    def found(notes, lines, jobs, words):
-        said = [v.words for v in Judge(sorted(notes, key=lambda n: n["at"]), lines, jobs, {"single": 1}).judge()]
-        if words is None:
-            return [f"a right history is called wrong: {said}"] if said else []
-        return [] if any(words in each for each in said) else [f"not found: {words} (said: {said})"]
-
-    (a, a_lines), (b, b_lines) = history("a", 1, 10, "MIG-1"), history("b", 2, 11.5, "MIG-1", pid=101)
-    (c, c_lines), (a2, a2_lines) = history("b", 2, 10.5, "MIG-1", pid=101), history("a", 1, 12, "MIG-2", attempt=2)
-    (d, d_lines) = history("b", 2, 10.5, "MIG-2", pid=101)
-    both, jobs = submitted("a", 1, 9) + submitted("b", 2, 9), [job("a", 1), job("b", 2)]
-    late = {"what": "answered", "kind": "probe", "subject": None, "status": 200, "at": 20, "took": 1.5}
-    restore = {"what": "event", "event": "restore", "at": 30, "since": 8}
-    places = [{"what": "device", "at": 1, "uuid": f"MIG-{k}", "gpu": 0, "instance": {"start": 0, "size": 2}}
-              for k in (1, 2)]
-    grouped = submitted("a", 1, 9, group="single") + submitted("b", 2, 9, group="single")
-    lines = a_lines + b_lines
-    return (found(both + [a, b], lines, jobs, None)
-            + found(both + [a, c], a_lines + c_lines, jobs, "alive at once on MIG-1")
-            + found(both + places + [a, d], a_lines + d_lines, jobs, "alive at once on GPU 0, memory slice 0")
-            + found(grouped + [a, d], a_lines + d_lines, jobs, "of group single ran at once")
-            + found(both + [a, a2, b], lines + a2_lines, [job("a", 1, attempt=2), job("b", 2)], "ran 2 times unasked")
-            + found(both + [a, b], lines + a_lines[:1], jobs, "attempt 1 began 2 times")
-            + found(both + [a], a_lines, jobs[:1], "is not known any more")
-            + found(both + [a, restore], a_lines, jobs[:1], None)
-            + found(both + [a, b, restore], lines, jobs[:1], "ran and is not known")
-            + found(both + [a, b], lines, [job("a", 1, "failed", code=1), job("b", 2)], "called failed")
-            + found(both + [a], a_lines, [job("a", 1), job("b", 2, "failed", code=None)], "never began")
-            + found(both + [a], a_lines, jobs, "left the ends []")
-            + found(both + [a, b], lines, [job("a", 1), job("b", 2, "cancelled")], "nobody asked")
-            + found(both + [a, b], lines, [job("a", 1), job("b", 2, "queued")], "at the end")
-            + found(both + [a, b, late], lines, jobs, "took longer than 1 s")
-            + found(both + [a, b, {"what": "memory", "at": 40, "mib": 501}], lines, jobs, "grew to 501 MiB"))

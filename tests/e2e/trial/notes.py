@@ -33,3 +33,17 @@ def make_for(path, uid, gid, mode=0o644):
     os.chown(path, uid, gid)
     os.chmod(path, mode)
     return path
+
+
+def key_of(name, task):
+    return name, None if task in (None, "-", "") else int(task)
+
+
+def name_of(key):
+    return key[0] if key[1] is None else f"{key[0]}[{key[1]}]"
+
+
+def own_name(job):
+    """What a job is called in the diaries: jobs of the trial are told apart by their command, several share a name."""
+    command = job.get("command") or []
+    return command[2] if len(command) == 5 and command[0].endswith("/trial_job") else job["name"]

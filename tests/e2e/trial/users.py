@@ -10,12 +10,17 @@ import threading
 import time
 
 import harness
-from trial.notes import Diary, now
+from trial.notes import Diary, now, own_name
 
 NAMES = {65534: "nobody", 1: "daemon", 2: "bin"}
 USERS = [(65534, 65534), (1, 1), (2, 2)]
 FLOODER, STRANGER, ENEMY = (41235, 41235), (41236, 41236), (41237, 41237)
 GROUPS = {"pairs": 2, "single": 1}
+ENEMYS_NAMES = ["giant", "colons", "crowd", "large"]
+SMALL_DEEDS = ["junk", "drip", "stream"]
+DEEDS = [*SMALL_DEEDS, "giant_question", "many_questions", "giant_environment", "large_environment", "crowd", "colons"]
+CROWD = 2_000  # jobs of one name
+LARGE = [f"A{i}=" + "x" * 120_000 for i in range(8)]  # an environment below the limits of execve
 MOST_WAITING = 90
 SLOW_S = 1.0  # what others may have to wait
 ROLES = ["ok"] * 12 + ["fail", "fail", "stubborn", "fork", "fork", "timed", "checkpoint", "checkpoint", "checkpoint"]
@@ -57,10 +62,12 @@ class Party:
 
 class User(Party):
     """Submits jobs of all kinds and gives orders about them."""
+    prefix = "u"
 
     def __init__(self, world, user, diary, seed, jobs):
         super().__init__(world, user, diary, seed)
         self.jobs, self.mine, self.count = jobs, [], 0  # mine: (name, id, task or None)
+        self.shared = set()  # those of `mine` that were submitted by a name of several jobs
         self.home = world.home(user)
 
     def run(self):
@@ -82,7 +89,7 @@ class User(Party):
 
     def submit(self):
         # A request without an answer may have been accepted: names are used once.
-        name = f"u{self.user[0]}-{self.count}"
+        name = f"{self.prefix}{self.user[0]}-{self.count}"
         self.count += 1
         spec, facts = self.a_job(name)
         answer = self.ask("submit", "POST", "/v1/jobs", spec, name, facts=facts)
@@ -100,6 +107,22 @@ class User(Party):
         self.mine += [(name, number, task) for number, task in zip(ids, facts["tasks"] or [None])]
         return len(ids)
 
+    def a_plain_job(self, name, role, seconds, prelaunch=False):
+        environment = ["PATH=/usr/bin:/bin", f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"]
+        if prelaunch:
+            environment += [f"TRIAL_CUDA={self.world.cuda}", f"STUB_NVML={self.world.nvml}"]
+        does = "ok" if role == "timed" else role
+        spec = {"command": [self.world.job, f"{self.home}/marks", name, does, f"{seconds:.2f}"], "name": name,
+                "environment": environment, "directory": self.home, "grace_s": self.draw.choice([0.2, 0.5, 1]),
+                "mem_mib": self.draw.choice([1000, 4000, 9000, 18000]),
+                "estimate_s": self.draw.choice([0.5, 2, seconds])}
+        facts = {"role": role, "seconds": seconds, "prelaunch": prelaunch, "after": None, "tasks": None,
+                 "requeue": False, "group": "", "reservation": "", "hold": False, "trespass": False,
+                 "array_limit": 0, "shared": "", "singleton": False}
+        if prelaunch:
+            spec["prelaunch"] = True
+        return spec, facts
+
     def a_job(self, name):
         draw, role = self.draw, self.draw.choice(ROLES)
         seconds = draw.uniform(6, 20) if draw.random() < 0.15 else draw.uniform(0.05, 1.5)
@@ -108,21 +131,12 @@ class User(Party):
         if role == "checkpoint":
             seconds = draw.uniform(2, 6)
         prelaunch = role in ("ok", "fail", "fork") and draw.random() < 0.2
-        environment = ["PATH=/usr/bin:/bin", f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"]
-        if prelaunch:
-            environment += [f"TRIAL_CUDA={self.world.cuda}", f"STUB_NVML={self.world.nvml}"]
-        does = "ok" if role == "timed" else role
-        spec = {"command": [self.world.job, f"{self.home}/marks", name, does, f"{seconds:.2f}"], "name": name,
-                "environment": environment, "directory": self.home, "grace_s": draw.choice([0.2, 0.5, 1]),
-                "mem_mib": draw.choice([1000, 4000, 9000, 18000]), "estimate_s": draw.choice([0.5, 2, seconds])}
-        facts = {"role": role, "seconds": seconds, "prelaunch": prelaunch, "after": None, "tasks": None,
-                 "requeue": False, "group": "", "reservation": "", "hold": False, "trespass": False}
-        if prelaunch:
-            spec["prelaunch"] = True
+        spec, facts = self.a_plain_job(name, role, seconds, prelaunch)
         if role == "timed":
             spec["time_limit_s"] = TIME_LIMIT_S
         if role == "checkpoint":
-            spec.update(checkpoint_signal="USR1", restart_s=0.05, min_slices=draw.choice([1, 4, 7]), deadline_s=300)
+            spec.update(checkpoint_signal="USR1", restart_s=0.05, min_slices=draw.choice([1, 4, 7, 7]), deadline_s=300,
+                        estimate_s=seconds)
         elif draw.random() < 0.15:
             spec["min_slices"] = draw.choice([3, 7])
         if draw.random() < 0.4:
@@ -132,16 +146,17 @@ class User(Party):
         if draw.random() < 0.08:
             tasks = draw.sample(range(100), draw.randint(2, 6))
             spec["array"] = facts["tasks"] = tasks
-            spec["array_limit"] = draw.randint(1, 3)
-        if self.mine and draw.random() < 0.3:
-            kind = draw.choice(["afterok", "afterany", "afternotok", "after", "after", "after", "singleton"])
-            if kind == "singleton":
-                spec["dependencies"] = ["singleton"]
-                facts["after"] = [kind, None]
-            else:
-                other = draw.choice(self.mine[-4:])
-                spec["dependencies"] = [f"{kind}:{other[1]}"]
-                facts["after"] = [kind, other]
+            spec["array_limit"] = facts["array_limit"] = draw.randint(1, 3)
+        elif draw.random() < 0.15:
+            spec["name"] = facts["shared"] = f"shared-{self.user[0]}-{draw.randint(1, 3)}"
+            self.shared.add(name)
+            if draw.random() < 0.6:
+                spec["dependencies"], facts["singleton"] = ["singleton"], True
+        if self.mine and draw.random() < 0.25:
+            kind = draw.choice(["afterok", "afterany", "afternotok", "after", "after", "after"])
+            other = draw.choice(self.mine[-4:])
+            spec["dependencies"] = [*spec.get("dependencies", []), f"{kind}:{other[1]}"]
+            facts["after"] = [kind, other]
         if draw.random() < 0.08:
             spec["group"] = facts["group"] = draw.choice(list(GROUPS))
         if draw.random() < 0.05:
@@ -153,7 +168,7 @@ class User(Party):
         if draw.random() < 0.15:
             spec["output"] = "%x-%j.out"
         elif draw.random() < 0.02:  # another's file: it must not run
-            spec["output"], facts["trespass"] = draw.choice(self.world.canaries_of_others(self.user)), True
+            spec["output"], facts["trespass"] = draw.choice(self.world.canaries.of_others(self.user)), True
         return spec, facts
 
     def give_an_order(self):
@@ -162,7 +177,7 @@ class User(Party):
         order = draw.choice(["cancel", "cancel", "hold", "suspend", "suspend", "requeue", "update", "update", "why",
                              "eta", "log", "list", "whatif", "cancel_by_name", "history", "show", "queue"])
         one = {"ids": [number]}
-        if order == "cancel":
+        if order == "cancel" or order == "cancel_by_name" and name in self.shared:
             self.patiently("cancel", "DELETE", f"/v1/jobs/{number}", subject=name, target=target)
         elif order == "cancel_by_name":
             self.patiently("cancel", "POST", "/v1/jobs/cancel", {"name": name}, name, target=[name, None, None])
@@ -178,15 +193,34 @@ class User(Party):
                                   {"begin_s": 1}, {"deadline_at": None}])
             self.patiently("update", "POST", "/v1/jobs/update", {**one, "set": change}, name, target=target)
         elif order in ("why", "eta"):
-            self.ask("question", "GET", f"/v1/jobs/{number}/{order}", subject=name)
+            self.ask("why" if order == "why" else "future", "GET", f"/v1/jobs/{number}/{order}", subject=name)
         elif order == "whatif":
-            self.ask("question", "POST", "/v1/whatif", {"policy": "none+edf"})
+            self.ask("future", "POST", "/v1/whatif", {"policy": "none+edf"})
         elif order in ("log", "history"):
             self.ask("look", "GET", f"/v1/jobs/{number}/{order}", subject=name)
         elif order == "show":
             self.ask("look", "GET", f"/v1/jobs/{number}", subject=name)
         else:
             self.ask("look", "GET", "/v1/jobs?limit=100")
+
+
+class Hurried(User):
+    """Submits urgent jobs while jobs of the same user run that may be stopped for them."""
+    prefix = "hurry"
+
+    def run(self):
+        while not self.world.over():
+            self.pause(0.3, 1.5)
+            answer = self.ask("look", "GET", "/v1/jobs?state=running&limit=200")
+            if answer is None or answer.status != 200:
+                continue
+            if any("checkpoint" in job.get("command", []) for job in answer.json["jobs"]):
+                self.submit()
+
+    def a_job(self, name):
+        spec, facts = self.a_plain_job(name, "ok", 0.3)
+        spec.update(min_slices=self.draw.choice([1, 7, 7]), mem_mib=1000, estimate_s=0.3, deadline_s=0.5)
+        return spec, facts
 
 
 class Flooder(Party):
@@ -202,7 +236,8 @@ class Flooder(Party):
             count = min(50, self.jobs - sent)
             names = [f"flood-{now():.3f}-{k}" for k in range(count)]
             facts = {"role": "ok", "seconds": 0, "prelaunch": False, "after": None, "tasks": None, "requeue": False,
-                     "group": "", "reservation": "", "hold": False, "trespass": False}
+                     "group": "", "reservation": "", "hold": False, "trespass": False, "array_limit": 0,
+                     "shared": "", "singleton": False}
             specs = [{"command": [self.world.job, f"{home}/marks", name, "ok", "0"], "name": name, "mem_mib": 1000,
                       "environment": [f"TRIAL={self.world.root}", f"TRIAL_NAME={name}"], "directory": home,
                       "estimate_s": 0.1} for name in names]
@@ -242,11 +277,10 @@ class Operator(Party):
                         self.patiently("order", "POST", f"/v1/gpus/{gpu}/resume", {})
             elif order == "reserve":
                 number += 1
-                self.ask("order", "POST", "/v1/reservations", {
-                    "name": f"r{number}", "count": 1, "begin_s": self.draw.uniform(0, 4),
-                    "duration_s": self.draw.uniform(2, 6), "users": [NAMES[uid] for uid, _ in USERS]})
+                self.reserve(f"r{number}", self.draw.uniform(0, 4), self.draw.uniform(3, 9))
             elif order == "unreserve":
                 for name in self.world.reservations()[:1]:
+                    self.diary.note("unreserves", name=name)
                     self.ask("order", "POST", "/v1/reservations/remove", {"name": name})
             elif order == "reload":
                 self.ask("order", "POST", "/v1/reload", {})
@@ -258,11 +292,24 @@ class Operator(Party):
                 if waiting is None or waiting.status != 200 or not (jobs := waiting.json["jobs"]):
                     continue
                 job = self.draw.choice(jobs)
-                target, one = [job["name"], job["id"], job["array_index"]], {"ids": [job["id"]]}
-                self.ask(order, "POST", f"/v1/jobs/{order}", one, job["name"], target=target)
+                target, one = [own_name(job), job["id"], job["array_index"]], {"ids": [job["id"]]}
+                self.ask(order, "POST", f"/v1/jobs/{order}", one, target[0], target=target)
                 if order == "hold":
                     self.pause(0.1, 0.5)
-                    self.patiently("release", "POST", "/v1/jobs/release", one, job["name"], target=target)
+                    self.patiently("release", "POST", "/v1/jobs/release", one, target[0], target=target)
+
+
+    def reserve(self, name, begin_s, duration_s):
+        """Notes between which instants the window is on for certain."""
+        asked = now()
+        answer = self.ask("order", "POST", "/v1/reservations", {
+            "name": name, "count": 1, "begin_s": begin_s, "duration_s": duration_s,
+            "users": [NAMES[uid] for uid, _ in USERS]})
+        if answer is None or answer.status != 200:
+            return
+        row = next(r for r in answer.json["reservations"] if r["name"] == name)
+        self.diary.note("reserved", name=name, gpus=row["gpus"], asked=asked, begin=now() + begin_s,
+                        end=asked + begin_s + duration_s)
 
 
 class Stranger(Party):
@@ -287,7 +334,9 @@ def raw_lines():
             head + b"Content-Length: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n",
             head + b"Content-Length: 5\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
             b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-            b"GET /v1/status\x00/x HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+            b"GET /v1/status\x00/x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            head + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n"]
 
 
 class Enemy(Party):
@@ -295,28 +344,34 @@ class Enemy(Party):
     nothing of it."""
 
     def run(self):
-        self.held, self.streams, self.count = [], [], 0
+        self.held, self.streams = [], []
+        deeds = [deed for deed in DEEDS if deed not in self.world.without]
+        first = sorted(deeds, key=lambda deed: deed in SMALL_DEEDS)  # each of them until it was done once
         while not self.world.over():
-            deeds = [d for d in (self.junk, self.junk, self.junk, self.drip, self.stream, self.giant_question,
-                                 self.many_questions, self.giant_environment, self.colons)
-                     if d.__name__ not in self.world.without]
-            deed = self.draw.choice(deeds)
-            large = deed in (self.giant_environment, self.many_questions, self.giant_question, self.colons)
-            if large and self.draw.random() < 0.7:
+            if first:
+                deed = first[0]
+            elif (deed := self.draw.choice([*deeds, *SMALL_DEEDS])) not in SMALL_DEEDS and self.draw.random() < 0.8:
                 continue
-            self.diary.note("attacks", deed=deed.__name__)
+            done = False
             with contextlib.suppress(OSError, harness.http.client.HTTPException):
-                deed()
-            self.count += 1
+                done = getattr(self, deed)() is not False
+            if done:
+                self.diary.note("attacks", deed=deed)
+            first = [d for d in first if d != deed or not done]
             self.pause(0.02, 0.2)
-        self.diary.note("attacked", count=self.count)
 
     def junk(self):
-        line = self.draw.choice(raw_lines())
+        """One meaning or a refusal; one that is complete is answered at once, unless the daemon is away."""
+        line, began = self.draw.choice(raw_lines()), now()
         got = harness.raw(self.world.station.socket, line, timeout=0.3)
         replies = re.findall(rb"HTTP/1\.1 \d\d\d ", got)
-        if len(replies) > 1 or (b"Host: evil" in line or b"\x00/x" in line) and b"HTTP/1.1 200" in got:
+        odd = any(words in line for words in (b"Host: evil", b"\x00/x", b"xchunked"))
+        if len(replies) > 1 or odd and b" 200 " in got[:13]:
             self.diary.note("fooled", request=repr(line[:120]), reply=repr(got[:200]))
+        if not got and b"xchunked" in line:
+            got = harness.raw(self.world.station.socket, line, timeout=5, wait_for_end=False)
+            if not got and now() - began > 5:
+                self.diary.note("hung", request=repr(line[-120:]), began=began)
 
     def drip(self):
         self.connect(self.held, b"GET /v1/status HT", 150)
@@ -355,6 +410,21 @@ class Enemy(Party):
                 "environment": environment}
         self.ask("attack", "POST", "/v1/jobs", body, timeout=10)
         self.ask("attack", "POST", "/v1/jobs/cancel", {"name": "giant"}, timeout=10)
+
+    def crowd(self):
+        """Thousands of one name, and an end to all of them at once."""
+        body = {"command": ["true"], "array": list(range(CROWD)), "directory": "/", "hold": True, "name": "crowd"}
+        answer = self.ask("attack", "POST", "/v1/jobs", body, timeout=20)
+        ended = self.ask("attack", "POST", "/v1/jobs/cancel", {"name": "crowd"}, timeout=20)
+        return answer is not None and answer.status == 201 and ended is not None and ended.status == 200
+
+    def large_environment(self):
+        """One that execve would take, for each task of an array."""
+        body = {"command": ["true"], "array": list(range(300)), "directory": "/", "hold": True, "name": "large",
+                "environment": LARGE}
+        answer = self.ask("attack", "POST", "/v1/jobs", body, timeout=20)
+        self.ask("attack", "POST", "/v1/jobs/cancel", {"name": "large"}, timeout=20)
+        return answer is not None and answer.status == 201
 
     def colons(self):
         body = {"command": ["no-such-program"], "directory": "/", "hold": True, "name": "colons",

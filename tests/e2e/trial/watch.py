@@ -1,5 +1,6 @@
 """Who watches from outside: a process that looks at /proc alone (environments, states, start times) for what runs on
-which slice, and for the memory of the daemon. Once a second it holds the daemon's list against what it sees."""
+which slice, and for the memory of the daemon, and hears from the kernel who opens a file that nobody has a reason to
+open. Once a second it holds the daemon's list against what it sees."""
 import contextlib
 import json
 import os
@@ -7,6 +8,7 @@ import subprocess
 import time
 
 import harness
+from trial.canaries import Openings
 from trial.notes import Diary, now
 
 EVERY = 0.04  # seconds between two looks
@@ -40,20 +42,33 @@ def memory_mib(pid, key="VmHWM"):
     return 0
 
 
-class Watcher:
-    """`mark`: the entry of the environment by which the trial's jobs are known."""
+def serves(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"\0serve\0" in file.read()
+    return False
 
-    def __init__(self, diary, mark, station, stop):
+
+class Watcher:
+    """`mark`: the entry of the environment by which the trial's jobs are known; `untouched`: files that nobody opens
+    but `trial`, the process that lays and compares them and starts the daemons."""
+
+    def __init__(self, diary, mark, station, stop, untouched, trial):
         self.diary, self.mark, self.station, self.stop = diary, mark.encode(), station, stop
         self.lives = {}  # pid: what is known of a process of a job
         self.others = {}  # (pid, start): no job's; young ones may be about to execute one and are looked at again
         self.unnamed, self.devices, self.most_mib = {}, {}, 0
-        self.daemon = None  # pid
+        self.daemon, self.daemons = None, set()  # pid; (pid, start) of each that was seen
+        self.openings, self.trial = None, trial
+        try:
+            self.openings = Openings(untouched)
+        except OSError as problem:
+            self.diary.note("unwatched", words=str(problem))
 
     def run(self):
         next_list = next_show = 0
         while not os.path.exists(self.stop):
             self.look()
+            self.hear()
             if now() > next_show:
                 next_show = now() + 0.5
                 self.learn_devices()
@@ -63,6 +78,7 @@ class Watcher:
                 self.compare()
             time.sleep(EVERY)
         self.look()
+        self.hear()
         for pid in list(self.lives):
             self.gone(pid)
         self.diary.note("memory", mib=self.most_mib)
@@ -75,7 +91,10 @@ class Watcher:
             pid = int(entry)
             if not (stat := stat_of(pid)):
                 continue
-            state, _, start = stat
+            state, parent, start = stat
+            if parent == self.trial and (pid, start) not in self.daemons and serves(pid):
+                self.daemons.add((pid, start))
+                self.diary.note("daemon", pid=pid)
             life = self.lives.get(pid)
             if life and life["start"] != start:
                 self.gone(pid)
@@ -100,6 +119,11 @@ class Watcher:
             self.gone(pid)
         if len(self.others) > 50_000:
             self.others.clear()
+
+    def hear(self):
+        for path, pid, program in self.openings.seen() if self.openings else ():
+            if pid != self.trial:
+                self.diary.note("opened", path=path, pid=pid, program=program)
 
     def gone(self, pid):
         self.diary.note("life", **self.lives.pop(pid))
@@ -157,8 +181,8 @@ class Watcher:
         self.unnamed = wrong
 
 
-def watch(diary_path, mark, station, stop):
-    Watcher(Diary(diary_path), mark, station, stop).run()
+def watch(diary_path, mark, station, stop, untouched, trial):
+    Watcher(Diary(diary_path), mark, station, stop, untouched, trial).run()
 
 
 def heartbeat(diary_path, stop):

@@ -1,19 +1,21 @@
 """The machine of the trial: the daemon on a small disk of its own with emulated GPUs, and all that happens to it."""
 import contextlib
 import ctypes
-import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import time
 
 import harness
-from harness import equal, until
+from harness import check, equal, until
+from trial.canaries import Canaries
+from trial.damage import Damage
 from trial.notes import Diary, make_for, now
-from trial.users import ENEMY, FLOODER, GROUPS, USERS
+from trial.promises import Promises
+from trial.shortages import Shortages
+from trial.users import ENEMY, ENEMYS_NAMES, FLOODER, GROUPS, USERS
 from trial.watch import stat_of
 
 GPUS = 4
@@ -30,7 +32,6 @@ mem = "256G"
 DISK_MIB = 600
 TRIES = 8  # to start, a second apart
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
-PRECIOUS = "precious\n"
 
 
 def with_own_mounts():
@@ -46,14 +47,7 @@ def mount_memory(path, mib):
     return libc.mount(b"none", path.encode(), b"tmpfs", 0, f"size={mib}m,mode=755".encode()) == 0
 
 
-def fingerprint(path):
-    entry = os.lstat(path)
-    with open(path, "rb") as file:
-        return (entry.st_ino, entry.st_uid, entry.st_gid, entry.st_mode, entry.st_mtime_ns, entry.st_ctime_ns,
-                file.read())
-
-
-class World:
+class World(Shortages, Damage, Promises):
     def __init__(self, build, seed, without):
         self.seed, self.without, self.draw = seed, without, random.Random(seed)
         self.station = station = harness.Station(build)
@@ -68,9 +62,10 @@ class World:
         self.diary = Diary(f"{self.root}/diary-trial")
         self.diaries = [f"{self.root}/diary-trial"]
         self.offset, self.copies, self.busy_gpu = 0.0, [], f"{self.root}/gpus-in-hand"
-        self.counts = {}
+        self.counts, self.left_out = {}, {}
         os.mkdir(self.busy_gpu)
-        self.lay_out_homes()
+        make_for(f"{self.root}/own-marks", 0, 0)
+        self.canaries = Canaries(self.root, {user: self.home(user) for user in [*USERS, FLOODER, ENEMY]})
 
     def copy_programs(self, build):
         for what in ("nvml-sim/nvml-sim-ctl", "preload/libsmartmig-preload.so", "preload/stub/libcuda.so.1",
@@ -81,51 +76,10 @@ class World:
             os.chmod(place, 0o755)
         self.job, self.station.control = f"{self.root}/bin/trial_job", f"{self.root}/bin/nvml-sim/nvml-sim-ctl"
 
-    # ---- homes and what must not be touched
+    # ---- what parties know of it
 
     def home(self, user):
         return f"{self.root}/home-{user[0]}"
-
-    def lay_out_homes(self):
-        """A home for each, and in it and beside it files that nobody has a reason to touch."""
-        self.canaries = {}
-        for user in [*USERS, FLOODER, ENEMY]:
-            home = self.home(user)
-            os.mkdir(home, 0o755)
-            os.chown(home, *user)
-            make_for(f"{home}/marks", *user)
-            self.canary(f"{home}/letters", *user, 0o600)
-            self.canary(f"{home}/open", *user, 0o666 if user == USERS[0] else 0o644)
-        self.canary(f"{self.root}/roots-own", 0, 0, 0o644)
-        self.canary(f"{self.root}/roots-private", 0, 0, 0o600)
-        self.before = {path: fingerprint(path) for path in self.canaries}
-
-    def canary(self, path, uid, gid, mode):
-        with open(path, "w") as file:
-            file.write(PRECIOUS)
-        os.chown(path, uid, gid)
-        os.chmod(path, mode)
-        self.canaries[path] = uid
-
-    def canaries_of_others(self, user):
-        return [path for path, uid in self.canaries.items() if uid != user[0] and not path.endswith("/open")]
-
-    def touched(self):
-        """Files that are not as they were, and files in homes that are not their owner's."""
-        wrong = []
-        for path, was in self.before.items():
-            try:
-                if fingerprint(path) != was:
-                    wrong.append(f"{path} is not as it was: {was[1:]} -> {fingerprint(path)[1:]}")
-            except OSError as problem:
-                wrong.append(f"{path}: {problem}")
-        for user in [*USERS, FLOODER, ENEMY]:
-            for folder, _, names in os.walk(self.home(user)):
-                for name in names:
-                    owner = os.lstat(f"{folder}/{name}").st_uid
-                    if owner != user[0]:
-                        wrong.append(f"{folder}/{name} is the file of uid {owner} in the home of uid {user[0]}")
-        return wrong
 
     def lock_directories(self):
         return [self.station.machine]
@@ -155,6 +109,18 @@ class World:
                 return
         yield None
 
+    @contextlib.contextmanager
+    def a_gpu_in_hand(self):
+        """As above; waits for one."""
+        give_up = now() + 60
+        while True:
+            with self.gpu_in_hand(self.draw) as gpu:
+                if gpu is not None:
+                    yield gpu
+                    return
+            check(now() < give_up, "all GPUs are in hand for a minute")
+            time.sleep(0.1)
+
     def new_diary(self, user=(0, 0)):
         self.diaries.append(make_for(f"{self.root}/diary-{len(self.diaries)}", *user))
         return self.diaries[-1]
@@ -163,31 +129,38 @@ class World:
         self.diary.note("event", event=what, **more)
         self.counts[what] = self.counts.get(what, 0) + 1
 
+    def leave_out(self, deed, words):
+        """What this machine cannot do; it is said at the end."""
+        self.left_out[deed] = words
+
     # ---- the daemon
 
     def serve(self):
+        began = now()
+        self.start_asked()
+        with open(self.station.pid_file, "w") as file:
+            file.write(str(self.station.process.pid))
+        self.diary.note("serves", began=began, took=now() - began)
+
+    def try_to_serve(self):
         def before():
             os.putenv("LD_PRELOAD", f"{self.root}/bin/libclock_step.so")
             os.putenv("SMARTMIG_TEST_CLOCK_FILE", f"{self.root}/clock")
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, 0, -10)  # the machine may be busy with other work
-        began = now()
-        self.start_asked(before)
-        with open(self.station.pid_file, "w") as file:
-            file.write(str(self.station.process.pid))
-        self.diary.note("serves", began=began, took=now() - began)
+        self.station.serve(f"{GPUS}xa100-40gb", CONFIG, before=before)
 
-    def start_asked(self, before):
+    def start_asked(self):
         for tries_left in range(TRIES, -1, -1):
             try:
-                return self.station.serve(f"{GPUS}xa100-40gb", CONFIG, before=before)
+                return self.try_to_serve()
             except harness.Failed as problem:
                 words = str(problem).strip().splitlines()[-1][-300:]
                 if not tries_left or self.station.process.poll() is None:
                     raise
                 # It may refuse to start beside what a user has laid in its way, by name: then that is taken away.
                 if self.laid:
-                    self.event("refused start", words=words)
+                    self.event("refused_start", words=words)
                     self.take_away()
                 else:
                     self.violation(f"the daemon does not start: {words}")
@@ -232,31 +205,10 @@ class World:
                     self.laid = (*self.laid, path)
                     self.event("link", path=path)
 
-    def backup(self):
-        copy = f"{self.root}/copy-{len(self.copies)}.db"
-        began = now()
-        answer = self.ask("POST", "/v1/backup", {"path": copy}, timeout=60)
-        if answer is not None and answer.status == 200:
-            self.copies.append((copy, began))
-            self.event("backup", path=copy)
-
     def ask(self, method, path, body=None, **more):
         with contextlib.suppress(OSError, harness.http.client.HTTPException):
             return self.station.client().ask(method, path, body, **more)
         return None
-
-    def restore(self):
-        """Back to a copy: a new one, or one of some time ago."""
-        if not self.copies or self.draw.random() < 0.7:
-            self.backup()
-            time.sleep(self.draw.uniform(0.3, 8))
-        copy, since = self.copies[-1] if self.draw.random() < 0.7 else self.draw.choice(self.copies[-3:])
-        self.end_daemon(self.draw.random() < 0.6)
-        command = [self.station.program, "restore", copy, "--state", self.station.state]
-        done = subprocess.run(command, capture_output=True, text=True)
-        equal(done.returncode, 0, f"restore: {done.stderr}")
-        self.event("restore", path=copy, since=since)
-        self.serve()
 
     def clock_back(self):
         """The daemon's clock agrees with the machine's again."""
@@ -264,7 +216,7 @@ class World:
         with open(f"{self.root}/clock.new", "w") as file:
             file.write("0")
         os.rename(f"{self.root}/clock.new", f"{self.root}/clock")
-        self.event("clock", step=step, offset=0)
+        self.event("clock_back", step=step, offset=0)
 
     def clock_step(self):
         step = self.draw.choice([3600, -3600, 86400, -86400, 30, -30, 5, -5, 0.7])
@@ -272,7 +224,7 @@ class World:
         with open(f"{self.root}/clock.new", "w") as file:
             file.write(f"{self.offset}")
         os.rename(f"{self.root}/clock.new", f"{self.root}/clock")
-        self.event("clock", step=step, offset=self.offset)
+        self.event("clock_step", step=step, offset=self.offset)
 
     # ---- GPUs
 
@@ -285,11 +237,15 @@ class World:
             return self.station.client().get("/v1/gpus").json["gpus"][gpu]["state"]
         return None
 
+    def put_into_service(self, gpu, give_up_s=30):
+        give_up = now() + give_up_s
+        while (answer := self.ask("POST", f"/v1/gpus/{gpu}/resume", {})) is None or answer.status != 200:
+            check(now() < give_up, f"GPU {gpu} is not resumed after {give_up_s} s: {answer}")
+            time.sleep(0.1)
+
     def loss(self):
         """A GPU falls off the bus; it is reset when nothing uses it any more, and taken into service again."""
-        with self.gpu_in_hand(self.draw) as gpu:
-            if gpu is None:
-                return
+        with self.a_gpu_in_hand() as gpu:
             began = now()
             self.event("loss", gpu=gpu)
             self.control("fault", "gpu-lost", "--gpu", str(gpu))
@@ -301,172 +257,9 @@ class World:
             self.event("reset", gpu=gpu)
             if self.draw.random() < 0.3:
                 self.kill()
-            until(lambda: (a := self.ask("POST", f"/v1/gpus/{gpu}/resume", {})) is not None and a.status == 200,
-                  f"GPU {gpu} is resumed", 30)
+            self.put_into_service(gpu)
             until(lambda: self.gpu_state(gpu) == "ok", f"GPU {gpu} is ok after its reset", 30)
             self.diary.note("window", gpu=gpu, began=began)
-
-    def failing_changes(self):
-        kind = self.draw.choice(["create-fail", "destroy-fail", "ci-refused", "in-use-lag"])
-        self.event("failing changes", kind=kind)
-        self.control("fault", kind, *(["--ms", "300"] if kind == "in-use-lag" else []), "--count", "2")
-
-    # ---- shortages
-
-    def full_disk(self):
-        """No byte is left for some seconds; a cancel that cannot be stored is none."""
-        if not self.small_disk:
-            return
-        asker, filler = self.station.client(*USERS[0]), f"{self.station.state}/filler"
-        made = asker.post("/v1/jobs", {"command": ["sleep", "600"], "directory": "/", "hold": True, "name": "on-full"})
-        number = made.json["ids"][0] if made.status == 201 else None
-        self.event("full disk")
-        file = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
-        for block in (1 << 20, 4096):
-            with contextlib.suppress(OSError):
-                while os.write(file, b"\0" * block) == block:
-                    pass
-        os.close(file)
-        began = now()
-        while number and now() - began < self.draw.uniform(0.5, 3):
-            with contextlib.suppress(OSError, harness.http.client.HTTPException):
-                answer = asker.ask("DELETE", f"/v1/jobs/{number}")
-                shown = asker.job(number)["state"]
-                if answer.status == 507 and shown != "held":
-                    self.violation(f"a cancel on a full disk was answered 507 and job {number} is {shown}")
-            time.sleep(0.2)
-        os.remove(filler)
-        self.event("room again")
-        if number:
-            until(lambda: (a := self.ask("DELETE", f"/v1/jobs/{number}")) is not None and a.status in (200, 409),
-                  "a cancel when there is room again", 30)
-
-    def few_descriptors(self):
-        pid = self.station.process.pid
-        with contextlib.suppress(OSError):
-            most = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
-            was = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, (most + self.draw.randint(1, 6), was[1]))
-            self.event("few descriptors")
-            time.sleep(self.draw.uniform(0.5, 3))
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, was)
-            self.event("descriptors again")
-
-    def few_processes(self):
-        """By a cgroup of the daemon's own; jobs started meanwhile are in it, too."""
-        group = f"/sys/fs/cgroup/pids/smartmig-trial-{os.getpid()}"
-        with contextlib.suppress(OSError):
-            os.makedirs(group, exist_ok=True)
-            with open(f"{group}/cgroup.procs", "w") as file:
-                file.write(str(self.station.process.pid))
-            self.event("few processes")
-            with open(f"{group}/pids.current") as file:
-                count = int(file.read())
-            with open(f"{group}/pids.max", "w") as file:
-                file.write(str(count))
-            time.sleep(self.draw.uniform(0.3, 1.5))
-            with open(f"{group}/pids.max", "w") as file:
-                file.write("max")
-            self.event("processes again")
-
-    def missing_store(self):
-        """The queue's file is gone while jobs run: no daemon starts a new queue over them."""
-        self.end_daemon(True)
-        away, state = f"{self.root}/away", self.station.state
-        os.mkdir(away)
-        files = [name for name in os.listdir(state) if name.startswith("queue.db")]
-        for name in files:
-            shutil.move(f"{state}/{name}", f"{away}/{name}")
-        running = bool(self.station.supervisors())
-        self.event("missing store", running=running)
-        try:
-            self.station.serve(f"{GPUS}xa100-40gb", CONFIG)
-            if running:
-                self.violation("the daemon begins a new queue over jobs that run")
-            self.end_daemon(True)
-        except harness.Failed:
-            pass  # it refuses
-        for name in [n for n in os.listdir(state) if n.startswith("queue.db")]:
-            os.remove(f"{state}/{name}")
-        for name in files:
-            shutil.move(f"{away}/{name}", f"{state}/{name}")
-        os.rmdir(away)
-        self.serve()
-
-    # ---- small promises, looked at in the middle of it all
-
-    def operators_hold(self):
-        """What the operator holds, its owner's cancel and requeue do not release."""
-        owner, root = self.station.client(*USERS[1]), self.station.client()
-        with contextlib.suppress(OSError, ValueError, KeyError, harness.http.client.HTTPException):
-            made = owner.post("/v1/jobs", {"command": ["true"], "directory": "/", "hold": True, "name": "held-by-root"})
-            if made.status != 201:
-                return
-            number = made.json["ids"][0]
-            self.event("operators hold", job=number)
-            steps = [root.post("/v1/jobs/hold", {"ids": [number]}), owner.ask("DELETE", f"/v1/jobs/{number}"),
-                     owner.post(f"/v1/jobs/{number}/requeue"), owner.post("/v1/jobs/release", {"ids": [number]})]
-            state = owner.job(number)["state"]
-            if steps[0].status == 200 and not steps[0].json["refused"] and state not in ("held", "cancelled"):
-                self.violation(f"job {number}, held by the operator, is {state} after its owner's cancel, requeue and "
-                               f"release ({[s.status for s in steps]})")
-            root.ask("DELETE", f"/v1/jobs/{number}")
-
-    def laid_links(self):
-        """A user makes the directory of locks before root does, with links to root's file by the names of the locks."""
-        machine, open_to_all = f"{self.root}/other-machine", f"{self.root}/run-{len(os.listdir(self.root))}"
-        os.mkdir(open_to_all)
-        os.chmod(open_to_all, 0o1777)
-        subprocess.run([self.station.control, "init", machine, "--gpus", "1xa100-40gb", "--force"], capture_output=True)
-        uuid = json.loads(subprocess.run([self.station.control, "show", machine, "--json"], capture_output=True).stdout)
-        with harness.acting_as(*ENEMY):
-            os.mkdir(f"{open_to_all}/locks")
-            os.symlink(f"{self.root}/roots-private", f"{open_to_all}/locks/{uuid['gpus'][0]['uuid']}.lock")
-        environment = {**os.environ, "NVML_SIM_STATE": machine, "SMARTMIG_LOCK_DIR": f"{open_to_all}/locks"}
-        command = [self.station.program, "apply", "--nvml", self.nvml, "--state", f"{machine}-state", "--to", "7g"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-        self.event("laid links", code=done.returncode, words=(done.stdout + done.stderr)[-200:])
-        path = f"{self.root}/roots-private"
-        if fingerprint(path) != self.before[path]:
-            self.violation(f"root's smartmig followed a user's link and changed {path}")
-            self.canary(path, 0, 0, 0o600)
-            self.before[path] = fingerprint(path)
-
-    def escapes(self):
-        """A command with escapes is shown as harmless text."""
-        owner = self.station.client(*USERS[2])
-        with contextlib.suppress(OSError, ValueError, KeyError, harness.http.client.HTTPException):
-            made = owner.post("/v1/jobs", {"command": ["echo", "\x1b]0;owned\x07", "\x1b[2J"], "directory": "/",
-                                           "hold": True, "name": "escapes"})
-            if made.status != 201:
-                return
-            number = made.json["ids"][0]
-            self.event("escapes")
-            for verb in (["show", str(number)], ["queue"], ["why", str(number)], ["top", "--once"]):
-                command = [self.station.program, *verb, "--socket", self.station.socket]
-                done = subprocess.run(command, capture_output=True, timeout=30)
-                if b"\x1b]" in done.stdout or b"\x1b[2J" in done.stdout and verb[0] != "top":
-                    self.violation(f"smartmig {' '.join(verb)} prints the escapes of a command raw")
-            self.ask("DELETE", f"/v1/jobs/{number}")
-
-    def secrets(self):
-        """Whether a file of root's exists is told to nobody."""
-        user = self.station.client(*USERS[0])
-        with contextlib.suppress(OSError, ValueError, KeyError, harness.http.client.HTTPException):
-            there, words = os.path.expanduser(f"~root/trial-{os.getpid()}"), []
-            with open(there, "w") as file:
-                file.write("#!/bin/sh\n")
-            os.chmod(there, 0o755)
-            for path in (there, there + "-not"):
-                answer = user.post("/v1/jobs", {"command": [path], "script": f"#!{path}\ntrue\n", "directory": "/",
-                                                "hold": True, "prelaunch": True, "name": "secrets"})
-                words.append((answer.status, answer.body.replace(path.encode(), b"X"), [
-                    user.ask("DELETE", f"/v1/jobs/{n}").status for n in answer.json.get("ids", [])]))
-            os.remove(there)
-            said = [(status, json.loads(body).get("warnings", body)) for status, body, _ in words]
-            self.event("secrets")
-            if words[0][0] == words[1][0] == 201 and said[0] != said[1]:
-                self.violation(f"a script's interpreter tells whether root's file exists: {said}")
 
     # ---- the end
 
@@ -475,6 +268,9 @@ class World:
         self.control("clear")
         until(lambda: self.ask("POST", "/v1/queue/resume", {}) is not None, "the queue is resumed", 30)
         self.ask("POST", "/v1/settings", {"policy": "best"})
+        for name in ENEMYS_NAMES:
+            until(lambda: (a := self.ask("POST", "/v1/jobs/cancel", {"name": name, "everyone": True})) is not None and
+                  a.status == 200, f"the enemy's jobs called {name} are cancelled", 60)
         for gpu in range(GPUS):
             if self.gpu_state(gpu) != "ok":
                 self.ask("POST", f"/v1/gpus/{gpu}/resume", {})
@@ -527,5 +323,5 @@ class World:
         for pid in self.orphans():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            os.rmdir(f"/sys/fs/cgroup/pids/smartmig-trial-{os.getpid()}")
+        self.remove_group()
+        self.canaries.remove()
