@@ -26,11 +26,11 @@ constexpr Scheduler kSchedulers[] = {{"one at a time", "none+edf", JobsTold::kNo
                                      {"migm-a", "migm-a", JobsTold::kIterations, "line"},
                                      {"migm-b", "migm-b", JobsTold::kIterations, "line"},
                                      {"migm-a, no early restart", "migm-a", JobsTold::kIterations, "off"},
-                                     {"ours: best", "best", JobsTold::kNothing, "projection"},
-                                     {"ours: best, no early restart", "best", JobsTold::kNothing, "off"},
-                                     {"ours: best, iterations known", "best", JobsTold::kIterations, "line"},
-                                     {"ours: best, jobs profiled", "best", JobsTold::kProfiled, "line"},
-                                     {"ours: best, memory told, too", "best", JobsTold::kMemory, "line"}};
+                                     {"ours: best", "best:alone", JobsTold::kNothing, "projection"},
+                                     {"ours: best, no early restart", "best:alone", JobsTold::kNothing, "off"},
+                                     {"ours: best, iterations known", "best:alone", JobsTold::kIterations, "line"},
+                                     {"ours: best, jobs profiled", "best:alone", JobsTold::kProfiled, "line"},
+                                     {"ours: best, memory told, too", "best:alone", JobsTold::kMemory, "line"}};
 
 struct Ratio {
   double mean = 0, half_width = 0;

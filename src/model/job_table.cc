@@ -88,7 +88,7 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
     double factor = s.factor;
     if (const Time own = job.work_on(type.compute_slices); type.model == 0) {
       // Of another number of SMs than its size has: "no less than two compute slices" says nothing of SMs.
-      if (own_ && own < Time{0}) continue;
+      if (sizes_are_slices_ && own < Time{0}) continue;
       if (base < Time{0}) base = own, factor = 1;
     }
     if (base < Time{0}) continue;
@@ -118,7 +118,8 @@ Result<JobTable> JobTable::bind(std::shared_ptr<const Workload> workload, const 
   return table;
 }
 
-Result<JobTable> JobTable::growing(const Platform& platform, std::string reference_gpu, std::size_t capacity) {
+Result<JobTable> JobTable::growing(const Platform& platform, std::string reference_gpu, std::size_t capacity,
+                                   bool sizes_are_slices) {
   auto own = std::make_shared<Workload>();
   own->reference_gpu = std::move(reference_gpu);
   own->source = "live";
@@ -127,6 +128,7 @@ Result<JobTable> JobTable::growing(const Platform& platform, std::string referen
   own->names.resize(capacity);
   table.work_.resize(capacity * table.types_, kCannotRun);
   table.own_ = std::move(own);
+  table.sizes_are_slices_ = sizes_are_slices;
   return table;
 }
 

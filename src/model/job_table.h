@@ -25,7 +25,8 @@ class JobTable {
 
   // A table that fills while it is in use (a daemon's): `capacity` rows of jobs that have not come yet. A row is put
   // before its job is submitted and never changed after; who shares the table with another thread must copy it.
-  static Result<JobTable> growing(const Platform& platform, std::string reference_gpu, std::size_t capacity);
+  static Result<JobTable> growing(const Platform& platform, std::string reference_gpu, std::size_t capacity,
+                                  bool sizes_are_slices = false);
   // kInvalid when the job fits no slice: names it and what it needs, and the row stays empty.
   Result<Ok> put(JobId id, const Job& job, std::string name, const std::string& kind, const Platform& platform);
 
@@ -48,6 +49,8 @@ class JobTable {
   std::string why_nowhere(const Job& job, int memory, const Platform& platform) const;
 
   std::shared_ptr<const Workload> workload_;
+  bool sizes_are_slices_ =
+      false;  // a job without a time for so many compute slices has no such slice, whatever its SMs
   std::shared_ptr<Workload> own_;  // the same, where the table grows
   // How a slice type's time follows from the reference model's, for one kind: from the time on `compute_slices`, times
   // `factor`, all but its launch.

@@ -36,7 +36,7 @@ TEST(JobTable, TimesOnTheReferenceModelAreTheJobsOwn) {
 // 1g.20gb of an H100 has more SMs than 1g.10gb: its time follows from 2g, its size does not.
 TEST(JobTable, ASliceOfMoreSmsIsOfItsOwnSize) {
   const auto platform = fixture::platform("1xh100-80gb-sxm");
-  auto table = JobTable::growing(*platform, "h100-80gb-sxm", 2);
+  auto table = JobTable::growing(*platform, "h100-80gb-sxm", 2, true);
   ASSERT_TRUE(table) << table.error().what;
   ASSERT_TRUE(table->put(JobId(0), fixture::job(0, 1, {-1, 40, -1, -1, -1}), "two", "", *platform));
   ASSERT_TRUE(table->put(JobId(1), fixture::job(0, 1, {70, -1, -1, -1, -1}), "one", "", *platform));

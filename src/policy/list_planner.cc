@@ -13,7 +13,8 @@ namespace smartmig {
 
 namespace {
 constexpr double kNoCost = 1e300;
-constexpr double kMostSlots = 14;  // that a job takes: of one GPU
+constexpr double kWaitsFrom = 240;  // minutes: a shorter job never waits for the sake of those who may come
+constexpr double kMostSlots = 14;   // that a job takes: of one GPU
 }  // namespace
 
 bool ListPlanner::Option::better_than(const Option& other) const {
@@ -193,6 +194,7 @@ bool ListPlanner::keeps_room(const Cluster& cluster) const {
 // Of the candidate: how many slots those need who come while it runs, and how many like it come.
 void ListPlanner::find_room(const Cluster& cluster) {
   candidate_.case_count = 0;
+  candidate_.long_for_sure = true;
   candidate_.sizes.clear();
   open_at_.clear();
   if (!keeps_room(cluster)) return;
@@ -203,7 +205,8 @@ void ListPlanner::find_room(const Cluster& cluster) {
     fastest = std::min(fastest, candidate_.run[index(type)]);
   }
   for (const TypeId type : candidate_.types)
-    candidate_.sizes.push_back({cluster.platform().type(type).room, candidate_.run[index(type)] / fastest});
+    candidate_.sizes.push_back(
+        {cluster.platform().type(type).room, double(candidate_.run[index(type)].count()) / double(fastest.count())});
   candidate_.fastest = minutes(fastest);
   candidate_.fleet_slots = 0;
   double idle = -kMostSlots;  // slots of GPUs on which nothing runs or is planned, less those that the job may take
@@ -221,9 +224,15 @@ void ListPlanner::find_room(const Cluster& cluster) {
     added.of_mean = one.of_mean;
     added.peers = peers_present(price_.by_length(), minutes(longest) * one.of_mean);
     added.room.resize(cluster.platform().types().size());
-    for (const TypeId type : candidate_.types)
-      added.room[index(type)] =
-          room_needed(price_.by_length(), minutes(candidate_.run[index(type)]) * one.of_mean, candidate_.fleet_slots);
+    double most = 0;
+    for (const TypeId type : candidate_.types) {
+      const double run = minutes(candidate_.run[index(type)]) * one.of_mean;
+      added.room[index(type)] = room_needed(price_.by_length(), run, candidate_.fleet_slots);
+      most = std::max(most, added.room[index(type)].slots);
+    }
+    candidate_.long_for_sure &= most > 0 && candidate_.fastest * one.of_mean >= kWaitsFrom;
+    const Peers peers{added.peers, candidate_.fastest * one.of_mean, candidate_.sizes, candidate_.fleet_slots};
+    if (idle >= most + peers.most_slots()) --candidate_.case_count;  // there is room for all of them
   }
 }
 
@@ -371,9 +380,10 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
 ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice& choice) const {
   const auto& [any, now, soonest] = choice;
   if (any.begin == cluster.now() || !now.valid() || any.finish < soonest) return any;
-  // For the sake of those who come a job waits no longer than it runs.
+  // For the sake of those who come a job waits that is long in each case, and no longer than it runs.
   const Time waited = cluster.now() - cluster.jobs().job(candidate_.job).submit;
-  if (any.crowd < now.crowd && any.cost < now.cost && waited < any.finish - any.begin) return any;
+  if (candidate_.long_for_sure && any.crowd < now.crowd && any.cost < now.cost && waited < any.finish - any.begin)
+    return any;
   if (!candidate_.patient) return now;
   Option held = any;
   held.latest = candidate_.deadline - (now.finish - now.begin);

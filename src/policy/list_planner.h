@@ -131,6 +131,7 @@ class ListPlanner : public Policy {
     std::vector<double> dearer;     // by type: how many times the price a slice of that GPU model costs
     std::array<RoomCase, 3> cases;  // how long it may be
     std::size_t case_count = 0;     // 0: no room is kept from it
+    bool long_for_sure = false;     // others need room in each case, each of hours
     std::vector<PeerSize> sizes;    // that jobs like it may take
     double fastest = 0;             // minutes on the fastest type, in the mean
     double fleet_slots = 0;

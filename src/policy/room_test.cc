@@ -38,8 +38,8 @@ TEST(Room, FollowsWhatWasSeen) {
 TEST(Room, AJobOfUnknownTimeCountsByItsProbabilities) {
   ArrivalsByLength seen;
   seen.see(min(0));
-  for (int i = 1; i <= 200; ++i) seen.add(min(2 * i), 8, 0.5);
-  EXPECT_NEAR(room_needed(seen, 60, kSlots).slots, 2 + 2 * std::sqrt(2), 1);
+  for (int i = 1; i <= 200; ++i) seen.add(min(2 * i), 5, 0.5);
+  EXPECT_NEAR(room_needed(seen, 72, kSlots).slots, 1.25 + 2 * std::sqrt(1.25), 0.7);
 }
 
 TEST(Room, WhatIsLostGrowsWithTheSquareOfTheRunAndWithWhatIsMissing) {

@@ -211,7 +211,7 @@ TEST(Journal, RefusesWhatCannotBeAndSaysWhere) {
 TEST(Journal, RefusesWhatCannotBeFound) {
   const Case cases[] = {
       {",\"left\":20000000", "", "line 3: left is missing"},
-      {"\"left\":20000000", "\"left\":-1", "line 3: left"},
+      {"\"left\":20000000", "\"left\":\"x\"", "line 3: left"},
       {"\"ev\":\"found_running\"", "\"ev\":\"started\"", "left is not known here"},
       {"\"slice\":\"4g.20gb@0\",\"left\"", "\"slice\":\"2g.10gb@0\",\"left\"",
        "line 3: 'found_running' cannot happen here: GPU 0 placement"},

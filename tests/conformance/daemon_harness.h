@@ -94,7 +94,8 @@ class DaemonRun {
     options.settings.places.state_dir = dir_.path();
     options.settings.policy.name = setting.policy;
     options.settings.policy.layouts = setting.layouts;
-    options.settings.policy.gather = Time{0};  // a simulated session does not look again without an event
+    options.settings.defaults.exact_estimates = true;  // nor does it learn
+    options.settings.policy.gather = Time{0};          // a simulated session does not look again without an event
     options.settings.limits.window = setting.window;
     options.settings.overtaking.bound = setting.overtaking;
     options.settings.energy.sample = setting.sample;

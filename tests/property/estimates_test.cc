@@ -44,7 +44,9 @@ TEST(EstimatesProperty, ToldExactlyIsTheWorldThatIsKnown) {
       for (std::size_t i = 0; i < a.size(); ++i)
         ASSERT_TRUE(a[i].at == b[i].at && a[i].kind == b[i].kind && a[i].job == b[i].job && a[i].gpu == b[i].gpu &&
                     a[i].where == b[i].where && a[i].layout == b[i].layout)
-            << policy << ", event " << i;
+            << policy << ", event " << i << ": job " << index(a[i].job) << " of kind " << int(a[i].kind) << " at "
+            << a[i].at.count() << ", told: job " << index(b[i].job) << " of kind " << int(b[i].kind) << " at "
+            << b[i].at.count();
       if (known.result) EXPECT_EQ(known.result->summary.et, told.result->summary.et);
     }
   }

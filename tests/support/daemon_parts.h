@@ -92,7 +92,7 @@ struct DaemonParts {
     reports.emplace(state->settings, state->session, state->book, state->boards, state->attempts, *attempts,
                     state->memory, state->figures, *quarantine, *guard);
     decisions.emplace(state->settings, world.pace, clock, state->session, state->book, state->attempts, state->shares,
-                      state->estimates, *attempts, state->figures, state->reservations);
+                      *attempts, state->figures, state->reservations);
     suspensions.emplace(state->session, state->book, state->attempts, runner, *guard);
     upkeep.emplace(state->settings, state->session, state->book, *store, runner);
     EXPECT_TRUE(decisions->make_policies());

@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/program/program_text.h"
 #include "cli/verbs.h"
 #include "serve/http/http_server.h"
 #include "support/temp_dir.h"
@@ -592,27 +591,6 @@ TEST_F(Verbs, NoDaemonIsASentence) {
   EXPECT_EQ(run_queue({"--socket", daemon_.dir.path() + "/none.sock"}), 1);
   const std::string words = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(contains(words, "none.sock")) << words;
-}
-
-TEST(ProgramText, EveryVerbIsDescribedOnceAndEachTextNamesItsOptions) {
-  const auto verbs = describe_verbs();
-  EXPECT_GT(verbs.size(), 30u);
-  const std::string bash = bash_completion(verbs), zsh = zsh_completion(verbs), fish = fish_completion(verbs),
-                    man = manual_page(verbs, "1.2");
-  for (const VerbText& verb : verbs) {
-    EXPECT_FALSE(verb.command.summary.empty()) << verb.name;
-    const bool elsewhere = verb.name == "tune" || verb.name == "explain" || verb.name == "reproduce";
-    EXPECT_EQ(verb.command.example.empty(), elsewhere) << verb.name;  // smartmig-research describes its own
-    EXPECT_TRUE(contains(bash, "    " + verb.name + ") options=")) << verb.name;
-    EXPECT_TRUE(contains(fish, "-a " + verb.name + " ")) << verb.name;
-    EXPECT_TRUE(contains(zsh, "'" + verb.name + ":")) << verb.name;
-    for (const auto& option : verb.command.options)
-      EXPECT_TRUE(contains(bash, option.name) && contains(fish, "-l " + option.name.substr(2))) << option.name;
-  }
-  EXPECT_TRUE(contains(man, ".SS submit"));
-  EXPECT_TRUE(contains(man, "\\-\\-min\\-slices"));
-  for (const std::string_view line : split(man, '\n'))
-    if (line.starts_with('\'')) ADD_FAILURE() << "a request by accident: " << line;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
       }
       case LiveFleet::Effect::kStop: {
         JobRecord* job = book_.find(session_.belief().record(effect.job));
-        if (job && job->stop_reason == StopReason::kNone) stop(*job, StopReason::kPreempt);  // else it is stopping
+        if (job) preempt(*job);
         break;
       }
       case LiveFleet::Effect::kDestroy:
@@ -39,6 +39,16 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
         break;
     }
   }
+}
+
+// The policy may stop what it started and what has not begun yet: then there is no process to stop.
+void Attempts::preempt(JobRecord& job) {
+  table_.drop_postponed(job.id);
+  if (job.status == JobStatus::kStarting && !table_.under_way(job)) {
+    forget(job.id);
+    return lifecycle_.back_to_queue(job, "its slice went to another job before it began", job.work.remaining);
+  }
+  if (!is_waiting(job.status) && job.stop_reason == StopReason::kNone) stop(job, StopReason::kPreempt);
 }
 
 void Attempts::begin_postponed() {

@@ -62,6 +62,7 @@ class Attempts {
 
  private:
   void begin(JobRecord& job, const LiveFleet::Effect& effect);
+  void preempt(JobRecord& job);
   void start(const LiveFleet::Effect& effect);
   void undo(JobRecord& job, const std::string& why);
   void granted(JobRecord& job);

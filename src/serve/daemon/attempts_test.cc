@@ -9,16 +9,19 @@ namespace smartmig {
 namespace {
 
 struct Starting : DaemonParts {
+  LiveFleet::Effect effect_on(const JobRecord& job, decltype(LiveFleet::Effect::what) what) {
+    LiveFleet::Effect effect;
+    effect.what = what;
+    effect.job = state->session.belief().row(job.id);
+    effect.gpu = GpuId{0};
+    effect.where = place("3g@4");
+    return effect;
+  }
   JobRecord& start() {
     JobRecord& job = accept();
     visible->update(clock.now());
     tell_all();
-    LiveFleet::Effect effect;
-    effect.what = LiveFleet::Effect::kStart;
-    effect.job = state->session.belief().row(job.id);
-    effect.gpu = GpuId{0};
-    effect.where = place("3g@4");
-    attempts->prepare({effect});
+    attempts->prepare({effect_on(job, LiveFleet::Effect::kStart)});
     EXPECT_TRUE(commit());
     attempts->carry_out();
     return job;
@@ -42,6 +45,34 @@ TEST(Attempts, AShortageOfTheDaemonFailsNoJob) {
   EXPECT_EQ(s.start().status, JobStatus::kRunning);
   EXPECT_EQ(s.attempts->shortage(), "");
   EXPECT_EQ(s.attempts->next_try(), kNeverUnix);
+}
+
+TEST(Attempts, WhatThePolicyStopsBeforeItBeganWaitsAgain) {
+  Starting s;
+  JobRecord& job = s.accept();
+  s.visible->update(s.clock.now());
+  s.tell_all();
+  s.attempts->prepare({s.effect_on(job, LiveFleet::Effect::kStart)});
+  EXPECT_EQ(job.status, JobStatus::kStarting);
+  s.attempts->prepare({s.effect_on(job, LiveFleet::Effect::kStop)});
+  EXPECT_TRUE(s.commit());
+  s.attempts->carry_out();
+  EXPECT_TRUE(s.runner.started.empty());
+  EXPECT_EQ(job.status, JobStatus::kQueued) << "there is no process whose end would bring it back";
+  EXPECT_TRUE(s.state->attempts.slices().empty());
+}
+
+TEST(Attempts, AStartThatIsPostponedIsDroppedWhereThePolicyStopsTheJob) {
+  Starting s;
+  s.start();
+  JobRecord& next = s.accept();
+  s.visible->update(s.clock.now());
+  s.tell_all();
+  s.attempts->prepare({s.effect_on(next, LiveFleet::Effect::kStart)});
+  EXPECT_TRUE(s.state->attempts.postponed(next.id)) << "the slice is held";
+  s.attempts->prepare({s.effect_on(next, LiveFleet::Effect::kStop)});
+  EXPECT_FALSE(s.state->attempts.postponed(next.id));
+  EXPECT_EQ(next.status, JobStatus::kQueued);
 }
 
 TEST(Attempts, AJobWaitsWhileAnotherUserHasItsBoard) {

@@ -21,7 +21,7 @@ bool measured_on(const std::string& kind, const std::string& gpu) {
 }
 
 std::shared_ptr<JobTable> fresh_table(const Platform& platform, std::size_t capacity) {
-  auto table = JobTable::growing(platform, reference_of(platform).name(), capacity);
+  auto table = JobTable::growing(platform, reference_of(platform).name(), capacity, true);
   SMARTMIG_CHECK(bool(table), "no job table for {}: {}", platform.spec(), table ? "" : table.error().what);
   return std::make_shared<JobTable>(std::move(*table));
 }
@@ -120,7 +120,7 @@ Result<JobId> Belief::put(const JobRecord& record, UnixTime presented_deadline, 
 }
 
 Result<Ok> Belief::fits(const JobRecord& record) const {
-  SMARTMIG_TRY(JobTable table, JobTable::growing(*platform_, reference_of(*platform_).name(), 1));
+  SMARTMIG_TRY(JobTable table, JobTable::growing(*platform_, reference_of(*platform_).name(), 1, true));
   // Before it is accepted it has no number, only its name.
   return table.put(JobId{0}, job_of(record, kNeverUnix), record.id == QueueId{} ? title(record) : label(record),
                    SpeedTable::builtin().has(record.spec.kind) ? record.spec.kind : "", *platform_);

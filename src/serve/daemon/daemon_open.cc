@@ -25,7 +25,7 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
                state_->memory, state_->figures, quarantine_, guard_),
       decisions_(state_->settings, world_.pace, world_.clock, state_->session, state_->book, state_->attempts,
-                 state_->shares, state_->estimates, attempts_, state_->figures, state_->reservations),
+                 state_->shares, attempts_, state_->figures, state_->reservations),
       suspensions_(state_->session, state_->book, state_->attempts, world_.runner, guard_),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
             state_->estimates, suspensions_, state_->groups, state_->reservations, lifecycle_, state_->figures),

@@ -26,13 +26,12 @@ std::vector<AttemptTable::Running> sharing(const LiveSession& session, const Job
 }  // namespace
 
 Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session,
-                     JobBook& book, AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts,
-                     Figures& figures, const GpuReservations& reservations)
+                     JobBook& book, AttemptTable& table, HostShares& shares, Attempts& attempts, Figures& figures,
+                     const GpuReservations& reservations)
     : settings_(settings),
       pace_(pace),
       session_(session),
       book_(book),
-      estimates_(estimates),
       attempts_(attempts),
       figures_(figures),
       policies_(settings, session.shared_platform(), session.cost(),

@@ -15,7 +15,7 @@ namespace smartmig {
 class Decisions {
  public:
   Decisions(const Settings& settings, const DaemonPace& pace, LiveClock& clock, LiveSession& session, JobBook& book,
-            AttemptTable& table, HostShares& shares, Estimates& estimates, Attempts& attempts, Figures& figures,
+            AttemptTable& table, HostShares& shares, Attempts& attempts, Figures& figures,
             const GpuReservations& reservations);
 
   // By the settings as they are now; all or nothing. Shapes that do not depend on the queue are then made at once.
@@ -47,7 +47,6 @@ class Decisions {
   const DaemonPace pace_;
   LiveSession& session_;
   JobBook& book_;
-  Estimates& estimates_;
   Attempts& attempts_;
   Figures& figures_;
   Policies policies_;

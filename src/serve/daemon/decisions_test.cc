@@ -8,6 +8,7 @@ namespace {
 Settings without_gathering() {
   Settings out;
   out.policy.gather = Time{0};
+  out.policy.name = "best:alone";  // the whole GPU, which is there
   return out;
 }
 

@@ -93,10 +93,7 @@ Result<Service::Json> DaemonService::whatif(const Caller& caller, const Json& bo
     SMARTMIG_TRY(changed, with_gpus(std::move(changed), question.gpus));
   }
   if (extra) {
-    ForkFacts facts{kNever,
-                    extra_record.owner.uid,
-                    extra_record.spec.cpus,
-                    extra_record.spec.host_mem_mib,
+    ForkFacts facts{kNever, extra_record.owner.uid, extra_record.spec.cpus, extra_record.spec.host_mem_mib,
                     asked_slices(extra_record, *live.fork.platform)};
     if (extra_record.spec.deadline) facts.declared = *extra_record.spec.deadline - live.origin;
     SMARTMIG_TRY(changed, with_job(std::move(changed), *extra,
