@@ -182,7 +182,7 @@ static void* hooked_dlsym(void* handle, const char* symbol) {
     /* Seen from the whole program: this library is in the way. */
     found = look_up(hook, __builtin_return_address(0));
   }
-  if (!found) return NULL;
+  if (!found || !hook_wanted(hook)) return (void*)found;
   for (int entry = 0; entry < kEntries; ++entry)
     if (found == hook->entries[entry]) return (void*)found;
   return (void*)entry_for(hook, found);
@@ -192,7 +192,7 @@ static void* hooked_dlsym(void* handle, const char* symbol) {
  * RTLD_NEXT the answer depends on the library that asks. */
 __attribute__((visibility("hidden"), used)) Dlsym smartmig_dlsym_target(void* handle, const char* symbol) {
   const struct Hook* hook = handle != RTLD_NEXT && symbol ? hook_of(symbol) : NULL;
-  return hook && hook_wanted(hook) ? hooked_dlsym : real_dlsym();
+  return hook && (report_wanted() || hold_wanted()) ? hooked_dlsym : real_dlsym();
 }
 
 #if defined(__x86_64__)

@@ -244,14 +244,14 @@ void ListPlanner::find_doubts(const Cluster& cluster) {
     for (const PlacementId p : boards_[g].busy) {
       const JobId job = cluster.gpus()[g].job_at[index(p)];
       if (job != kNoJob && cluster.jobs().job(job).spread > 0)
-        doubts_[g].push_back({table(cluster, g).conflicts[index(p)], late_finish(cluster, job)});
+        doubts_[g].push_back({table(cluster, g).conflicts[index(p)], late_finish(cluster, job), p});
     }
 }
 
 std::uint32_t ListPlanner::open_slots(const Cluster& cluster, std::uint32_t gpu, Time at) const {
   std::uint32_t open = table(cluster, gpu).slots & ~boards_[gpu].timeline.blocked_at(at);
   for (const Doubt& doubt : doubts_[gpu])
-    if (doubt.until > at) open &= ~doubt.slots;
+    if (doubt.until > at && (boards_[gpu].vacated >> index(doubt.where) & 1) == 0) open &= ~doubt.slots;
   return open;
 }
 

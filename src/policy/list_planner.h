@@ -229,6 +229,7 @@ class ListPlanner : public Policy {
   struct Doubt {  // slots that may be taken until then, by a running job whose time is not known
     std::uint32_t slots = 0;
     Time until{};
+    PlacementId where = kNoPlacement;
   };
   std::vector<std::vector<Doubt>> doubts_;  // by GPU
   bool doubts_ready_ = false;

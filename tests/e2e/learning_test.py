@@ -92,7 +92,7 @@ def a_time_told_for_a_size_keeps_launch_apart(build):
         file.write("kind,gpu,profile,throughput,unit,mem_mib,launch_s,source\n")
         for profile, speed in (("1g.5gb", 10), ("2g.10gb", 20), ("3g.20gb", 25), ("4g.20gb", 28), ("7g.40gb", 30)):
             file.write(f"site-train-1,a100-40gb,{profile},{speed},relative,1000,10,made\n")
-    with harness.running(station, config=f'[tables]\nspeeds = ["{table}"]\n') as s:
+    with harness.running(station, config=f'[tables]\nspeeds = ["{table}"]\n[defaults]\nexact_estimates = true\n') as s:
         c = s.client()
         # 3 s: less than a launch, so none. Each another program, of which nothing is known.
         for program, told_s, slices, on_1g, on_7g in (("true", 40, 1, 40, 20), ("echo", 20, 7, 40, 20), ("pwd", 3, 1, 3, 1)):

@@ -244,7 +244,8 @@ def a_shortage_of_descriptors_fails_no_job(build):
 
 def a_reservation_keeps_a_gpu(build):
     """On the real clock: before, in and after the window, with a restart of the daemon in between."""
-    with running(build, "1xa100-40gb", config='policy = "none+edf"\n') as m:
+    config = 'policy = "none+edf"\n[defaults]\nexact_estimates = true\n'
+    with running(build, "1xa100-40gb", config=config) as m:
         c = m.client()
         for body in ({"name": "x", "duration_s": 5}, {"name": "x y", "gpus": [0], "duration_s": 5},
                      {"name": "x", "gpus": [9], "duration_s": 5}, {"name": "x", "gpus": [0], "users": ["nobody-at-all"],
@@ -264,7 +265,7 @@ def a_reservation_keeps_a_gpu(build):
         eta = c.get(f"/v1/jobs/{long}/eta").json
         m.process.kill()
         m.process.wait()
-        m.serve("1xa100-40gb", config='policy = "none+edf"\n')
+        m.serve("1xa100-40gb", config=config)
         equal(c.get("/v1/gpus").json["gpus"][0]["reserved"]["name"], "course", "the GPU is reserved after a kill")
         end = c.wait(inside)
         check(row["begin_at"] <= end["started_at"] < row["end_at"], f"in the window: {end['started_at']}, {row}")

@@ -136,6 +136,7 @@ void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {
       return lifecycle_.back_as_believed(job, verdict.reason, verdict.remaining);
     case ExitVerdict::kFails:
       job.times.ended = exit.ended;
+      estimates_.forget(job.id);
       return failed(job, exit, verdict);
     case ExitVerdict::kEnds:
       job.times.ended = exit.ended;

@@ -20,6 +20,8 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
       case LiveFleet::Effect::kStart: {
         JobRecord* job = book_.find(session_.belief().record(effect.job));
         SMARTMIG_CHECK(job, "the policy started a job that has ended");
+        if (session_.belief().row(job->id) != effect.job)
+          break;  // the plan stopped it before it began: it is shown again
         if (table_.must_wait(*job, key_of(effect)))
           table_.postpone(job->id, effect);
         else
@@ -42,13 +44,23 @@ void Attempts::prepare(const std::vector<LiveFleet::Effect>& effects) {
 }
 
 // The policy may stop what it started and what has not begun yet: then there is no process to stop.
+// One that has not begun is withdrawn from the belief, which counted progress that it never made.
 void Attempts::preempt(JobRecord& job) {
+  const bool postponed = table_.postponed(job.id);
   table_.drop_postponed(job.id);
   if (job.status == JobStatus::kStarting && !table_.under_way(job)) {
     forget(job.id);
+    undone_ = true;
     return lifecycle_.back_to_queue(job, "its slice went to another job before it began", job.work.remaining);
   }
-  if (!is_waiting(job.status) && job.stop_reason == StopReason::kNone) stop(job, StopReason::kPreempt);
+  if (is_waiting(job.status)) {
+    if (!postponed) return;
+    session_.withdraw(job.id);
+    book_.queue_changed();
+    undone_ = true;
+    return;
+  }
+  if (job.stop_reason == StopReason::kNone) stop(job, StopReason::kPreempt);
 }
 
 void Attempts::begin_postponed() {

@@ -60,6 +60,23 @@ TEST(Attempts, WhatThePolicyStopsBeforeItBeganWaitsAgain) {
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kQueued) << "there is no process whose end would bring it back";
   EXPECT_TRUE(s.state->attempts.slices().empty());
+  EXPECT_TRUE(s.attempts->undone()) << "decided anew at once";
+}
+
+TEST(Attempts, APlanThatMovesAJobBeforeItBeganStartsItNowhere) {
+  Starting s;
+  JobRecord& job = s.accept();
+  s.visible->update(s.clock.now());
+  s.tell_all();
+  s.attempts->prepare({s.effect_on(job, LiveFleet::Effect::kStart)});
+  auto elsewhere = s.effect_on(job, LiveFleet::Effect::kStart);
+  elsewhere.where = s.place("4g@0");
+  s.attempts->prepare({s.effect_on(job, LiveFleet::Effect::kStop), elsewhere});
+  EXPECT_TRUE(s.commit());
+  s.attempts->carry_out();
+  EXPECT_TRUE(s.runner.started.empty()) << "the belief has no row for it";
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_TRUE(s.state->attempts.slices().empty());
 }
 
 TEST(Attempts, AStartThatIsPostponedIsDroppedWhereThePolicyStopsTheJob) {

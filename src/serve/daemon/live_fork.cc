@@ -26,9 +26,10 @@ void shorten_phantoms(LiveFork& live, const JobBook& book) {
   Time longest{0};
   for (std::size_t i = 0; i < live.ids.size(); ++i) {
     const ForkJob& job = live.fork.jobs[i];
-    if (runs_on(book, live.ids[i]))
-      longest =
-          std::max(longest, job.gpu != kNoGpu ? job.left : *std::max_element(job.job.work.begin(), job.job.work.end()));
+    if (!runs_on(book, live.ids[i])) continue;
+    const Time whole = *std::max_element(job.job.work.begin(), job.job.work.end());
+    // One that overruns: half of what it has run, as the belief has it.
+    longest = std::max(longest, job.gpu == kNoGpu ? whole : job.left < Time{0} ? (whole - job.left) / 2 : job.left);
   }
   for (std::size_t i = 0; i < live.ids.size(); ++i)
     if (ForkJob& job = live.fork.jobs[i]; !runs_on(book, live.ids[i])) {
