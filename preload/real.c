@@ -181,6 +181,7 @@ static void* hooked_dlsym(void* handle, const char* symbol) {
   if (found == hook->exported) {
     /* Seen from the whole program: this library is in the way. */
     found = look_up(hook, __builtin_return_address(0));
+    if (found && !hook_wanted(hook)) return (void*)hook->exported;
   }
   if (!found || !hook_wanted(hook)) return (void*)found;
   for (int entry = 0; entry < kEntries; ++entry)
