@@ -64,7 +64,7 @@ class NodeAgent {
     GpuBoard board;                         // as last read
     double idle_w = 0;
     std::optional<double> watts;  // when last sampled
-    std::timed_mutex operating;
+    std::mutex operating;
     std::optional<UnixTime> changing;  // since when an operation is under way
     std::set<std::string> going;       // slices that are being removed
     std::set<PlacementId> used;        // that were asked for and had a process: told until they have none
