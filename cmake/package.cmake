@@ -26,7 +26,7 @@ install(FILES ${made}/_smartmig DESTINATION share/zsh/site-functions)
 install(FILES ${made}/smartmig.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES deploy/smartmig.service DESTINATION lib/systemd/system)
 install(FILES deploy/serve.toml deploy/grafana.json deploy/alerts.yml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(DIRECTORY deploy/slurm DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples USE_SOURCE_PERMISSIONS)
+install(DIRECTORY deploy/slurm deploy/kubernetes DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples USE_SOURCE_PERMISSIONS)
 
 set(SMARTMIG_MAINTAINER "smartmig packagers <packagers@smartmig.invalid>" CACHE STRING "who answers for the package: name <address>")
 set(CPACK_GENERATOR DEB)

@@ -9,7 +9,7 @@ if(SMARTMIG_UNITY)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)  # of another file's names; the plain build warns
 endif()
 
-# The folder whose sources may be compiled together: src/serve/http/api.cc belongs to src_serve, tests/e2e/x.cc to tests_e2e.
+# The folder whose sources may be compiled together: src/http/api.cc belongs to src_serve, tests/e2e/x.cc to tests_e2e.
 function(smartmig_unity_folder path result)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${path})
   string(REGEX MATCH "^((src|research|tests)/)?[^/]+" folder ${folder})

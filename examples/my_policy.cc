@@ -2,9 +2,9 @@
 //   cmake --build build/release --target my_policy && build/release/my_policy
 #include <fmt/format.h>
 
-#include "policy/plain_placer.h"
+#include "policy/layouts/repartitioners.h"
+#include "policy/placing/plain_placer.h"
 #include "policy/registry.h"
-#include "policy/repartitioners.h"
 #include "shortest_first.h"
 #include "sim/simulate.h"
 #include "sim/workload_spec.h"

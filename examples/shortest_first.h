@@ -1,7 +1,7 @@
 // A placing rule of one's own, as docs/policies.md shows it: two functions, no state.
 #pragma once
-#include "policy/plain_placer.h"
-#include "policy/slice_rules.h"
+#include "policy/placing/plain_placer.h"
+#include "policy/placing/slice_rules.h"
 
 namespace smartmig {
 

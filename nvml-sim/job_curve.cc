@@ -31,7 +31,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   if (unit > 1) text.remove_suffix(1);
   const auto value = parse_double(text);
   if (!value || *value < 0 || *value * unit > 0x1p50)
-    return invalid("'{}' is not an amount of memory: write 500M, 1.5G or a number of bytes", whole);
+    return invalid("'{}' is not an amount of memory; write 500M, 1.5G or a number of bytes", whole);
   return std::uint64_t(std::llround(*value * unit));
 }
 

@@ -1,4 +1,4 @@
-// smartmig-research: the verbs that only studies need. `smartmig VERB` starts it (src/cli/program/research.cc).
+// smartmig-research: the verbs for studies. `smartmig VERB` starts it (src/cli/program/research.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ int research_main(const Arguments& arguments) {
                                                      [&](const Verb& known) { return arguments[0] == known.name; });
   if (verb == std::end(kVerbs))
     return usage_error(invalid("smartmig-research has the verbs explain, reproduce and tune: smartmig tune --help"));
-  if (const auto tables = check_site_tables(); !tables) return usage_error(tables.error());
+  if (const auto tables = check_site_tables(); !tables) return failure(tables.error());
   return verb->run(Arguments(arguments.begin() + 1, arguments.end()));
 }
 

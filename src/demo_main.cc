@@ -6,6 +6,6 @@
 
 int main(int argc, char** argv) {
   using namespace smartmig;
-  if (const auto tables = check_site_tables(); !tables) return cli::usage_error(tables.error());
+  if (const auto tables = check_site_tables(); !tables) return cli::failure(tables.error());
   return cli::run_demo({argv + std::min(argc, 1), argv + argc});
 }

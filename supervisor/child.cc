@@ -131,7 +131,7 @@ void become_job(const Job& job, const ChildPipes& pipes) {
   ::umask(022);
   become_user(job);
   // From here on with the user's rights; paths that the user named are met only now.
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (!job.head->new_privileges) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   // By the kernel's own call: the C library keeps two signals to itself, and posix_spawn leaves them ignored.
   const unsigned long default_action[8] = {};
   for (int number = 1; number <= 64; ++number) ::syscall(SYS_rt_sigaction, number, default_action, nullptr, 8);

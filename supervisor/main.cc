@@ -155,7 +155,7 @@ class Supervisor {
       else if (asked == SIGSTOP || asked == SIGCONT)
         suspend(asked == SIGSTOP);
       else
-        stop(asked, told_us);
+        order(asked, told_us, int(info.ssi_ptr >> 48 & 0xFF));
     }
     for (;;) {
       int status = 0;
@@ -189,6 +189,14 @@ class Supervisor {
     limit_at_ = on || limit_us_ <= 0 ? kNone : now + limit_left_;
     if (::kill(-child_, on ? SIGSTOP : SIGCONT) != 0) ::kill(child_, on ? SIGSTOP : SIGCONT);
     stop_all(on);  // also what has left its process group
+  }
+
+  void order(int signal, std::int64_t grace_us, int why) {
+    siginfo_t gone{};
+    const bool too_late =
+        ::waitid(P_PID, id_t(child_), &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid == child_;
+    if (why != 0 && !too_late) ending_.ordered = why;
+    stop(signal, grace_us);
   }
 
   void stop(int signal, std::int64_t grace_us) {
@@ -278,7 +286,7 @@ class Supervisor {
     ending_.never_started |= failed_;
     if (ending_.never_started) return;
     if (!ready_) {
-      ending_.never_started = first_signal_ == 0;
+      ending_.never_started = true;
       ending_.words.add("it ended before its command could run%s", first_signal_ ? ": it was stopped" : "");
       return;
     }

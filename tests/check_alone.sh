@@ -5,7 +5,7 @@
 # the last of `hubs` that its own header includes (tests/include_hubs.py).
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-hubs=(base/result.h mig/gpu_model.h live/gpu/driver.h model/platform.h model/cluster.h policy/registry.h serve/daemon/belief.h)
+hubs=(base/result.h mig/gpu_model.h live/gpu/driver.h model/platform.h model/cluster.h policy/registry.h queue/belief/belief.h)
 python3 tests/check_std_includes.py || exit 1
 if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(find src research bench -name '*.cc' ! -name '*_test.cc' | LC_ALL=C sort); fi
 [ ${#files[@]} -gt 0 ] || { echo "no source found: the check does not see the tree"; exit 1; }

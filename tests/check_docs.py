@@ -15,6 +15,7 @@ It reads README.md, ARCHITECTURE.md, CONTRIBUTING.md, deploy/README.md, docs/*.m
   words      `snake_case` is a word of the sources or tables, and so is `CamelCase` of ARCHITECTURE.md and CONTRIBUTING.md
   columns    README.md stays within 120
   drawings   docs/drawings/*.svg are what their script draws
+  tests      named in docs/security.md: `Suite.Test` and FILE_test: function
 """
 import fnmatch
 import os
@@ -37,8 +38,10 @@ FOREIGN = {"hpc-job-mapping-dir": "dcgm-exporter", "quick": "./test", "soak": ".
 FOREIGN_PAGES = {"memory.md": {"model_name_or_path", "fp16", "bf16", "optim", "gradient_checkpointing", "do_train",  # other programs' flags
                                "max-model-len", "dtype", "quantization", "gpu-memory-utilization", "model-id", "max-total-tokens",
                                "quantize", "amp", "opt", "n_layer", "n_head", "n_embd"},
-                 "queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid"},
-                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"}, "slurm.md": {"comment", "deadline", "no-requeue", "exclusive", "program", "srun-filter"},
+                 "queue.md": {"partition", "nodes", "signal", "gpus", "cpus-per-task", "job-name", "mem-per-gpu", "exclusive", "uid",
+                              "container-image"},
+                 "install.md": {"device", "gpus", "privileged", "cgroupns", "init"},
+                 "containers.md": {"container-image", "nv", "device", "cgroups"}, "slurm.md": {"comment", "deadline", "no-requeue", "exclusive", "program", "srun-filter"},
                  "nvml-sim.md": None, "sbatch.md": None}  # None: its options are all of other programs
 
 complaints = []
@@ -57,25 +60,29 @@ class Program:
 
     def __init__(self, binary):
         self.binary, self.flags_of = binary, {}
-        overview = say(binary, "--help")
-        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*) +\S", overview, re.M)) - {"smartmig"}
+        overview = say(binary, "help", "--all")
+        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*(?: [a-z-]+)?)  +\S", overview, re.M))
+        self.families = {verb.split()[0] for verb in self.verbs if " " in verb}
+        self.verbs |= {"export", "help"}  # export --journal and --onnx, which the help of mig export names
         also = re.search(r"^Also: (.*)$", overview, re.M)
         self.verbs |= set(re.findall(r"([a-z]+) \(", also.group(1))) if also else set()
-        self.settings = {verb: keys_of(tomllib.loads(say(binary, verb, "--gen-config")))
-                         for verb in ("serve", "train")}
+        self.settings = {verb.split()[-1]: keys_of(tomllib.loads(say(binary, *verb.split(), "--gen-config")))
+                         for verb in ("serve", "lab train")}
         self.all_flags = set().union(*(self.flags(verb) for verb in self.verbs))
 
     def flags(self, verb):
         """Of its --help, and of the helps that this one sends its reader to: "see smartmig export --onnx --help"."""
         if verb not in self.flags_of:
-            text = say(self.binary, verb, "--help")
-            for words in set(re.findall(r"smartmig ((?:[a-z-]+ )+)--help", text)) - {verb + " "}:
+            text = say(self.binary, *verb.split(), "--help")
+            for words in set(re.findall(r"smartmig ((?:[a-z-]+ )+)--help", " ".join(text.split()))) - {verb + " "}:
                 text += say(self.binary, *words.split(), "--help") + "".join(
                     f"\n  {word}" for word in words.split() if word.startswith("--"))
             # A flag stands at the beginning of a line; words about it may name flags of others.
             lines = re.findall(r"^ +((?:-\w, )?--[a-z].*?)(?:  |$)", text, re.M)
             self.flags_of[verb] = set(re.findall(r"--([a-z][\w.-]*)", "\n".join(lines))) | {"help"}
-        if verb == "train":  # every setting is an option
+        if verb == "help":
+            self.flags_of[verb] |= {"all"}
+        if verb == "lab train":  # every setting is an option
             self.flags_of[verb] |= {key.replace("_", "-") for key in self.settings["train"]}
         return self.flags_of[verb]
 
@@ -161,11 +168,14 @@ def check_commands(program, page, number, text):
         words = command.group(1).split()
         if not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
             continue
-        verb = words[0]
+        length = 2 if words[0] in program.families and len(words) > 1 else 1
+        verb = " ".join(words[:length])
+        if verb in program.families:
+            continue
         if verb not in program.verbs:
             complain(page, number, f"'smartmig {verb}': there is no such verb")
             continue
-        for word in words[1:]:
+        for word in words[length:]:
             if word == "--":
                 break
             flag = re.match(r"\[?--([a-z][\w.-]*)", word)
@@ -186,7 +196,7 @@ def check_settings(program, page, number, text):
     known = program.settings["serve"] | program.settings["train"]
     sections = {key.split(".")[0] for key in known if "." in key}
     found = re.fullmatch(r"([a-z_]+)\.([a-z_]+|\*)(?: = .*)?", text)
-    if not found or found.group(1) not in sections or found.group(2) in ("h", "cc", "csv", "md", "db", "toml", "json", "jsonl"):
+    if not found or found.group(1) not in sections or found.group(2) in ("h", "cc", "py", "csv", "md", "db", "toml", "json", "jsonl"):
         return
     key = f"{found.group(1)}.{found.group(2)}"
     if not any(fnmatch.fnmatch(one, key) for one in known):
@@ -262,6 +272,24 @@ def headings(file):
     return {slug(line) for line in re.findall(r"(?m)^#+ (.*)$", text)}
 
 
+def check_named_tests(tree):
+    page, units, functions = root / "docs/security.md", set(), {}
+    for name in tree.files:
+        if name.endswith("_test.cc"):
+            units |= {".".join(words) for words in re.findall(
+                r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+), (\w+)\)", (root / name).read_text(encoding="utf-8"), re.M)}
+        elif re.fullmatch(r"tests/e2e/\w+_test\.py", name):
+            functions[Path(name).stem] = set(re.findall(r"^def (\w+)", (root / name).read_text(encoding="utf-8"), re.M))
+    for number, _, text in joined(code_of(page)):
+        if re.fullmatch(r"(?:\*/)?[A-Z]\w*\.[A-Z][\w*]*(?:/\*)?", text) and text != "Suite.Test":
+            if not any(fnmatch.fnmatch(unit, text.removeprefix("*/").removesuffix("/*")) for unit in units):
+                complain(page, number, f"there is no test {text}")
+    words = " ".join(page.read_text(encoding="utf-8").split())
+    for file, names in re.findall(r"(\w+_test): ((?:[a-z_0-9]+)(?:, [a-z_0-9]+)*)", words):
+        for name in set(names.split(", ")) - functions.get(file, set()):
+            complain(page, 1, f"{file} has no test {name}")
+
+
 def main():
     if len(sys.argv) != 2 or not Path(sys.argv[1]).exists():
         sys.exit("usage: tests/check_docs.py BINARY")
@@ -279,6 +307,7 @@ def main():
         check_toml(program, page)
         check_links(page, headings)
     check_table_of_settings(program)
+    check_named_tests(tree)
     for folder in ("docs", "docs/decisions"):
         index = (root / folder / "README.md").read_text(encoding="utf-8")
         for page in sorted((root / folder).glob("*.md")):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The include arrows between the folders of src/: each may include itself and what the table names, nothing else.
-# A folder that is not in the table is an error, so that a new one states its place. research/ may include all of src/
-# but its main.cc; src/ includes nothing of research/.
+# A folder that is not in the table is an error, so that a new one states its place. The folders policy, queue and serve
+# have a second table for their subfolders. research/ may include all of src/ but its main.cc; src/ includes nothing of
+# research/.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -18,9 +19,34 @@ may[bound]='base mig model'
 may[eval]="$down policy sim bound"
 may[learn]="$down policy sim"
 may[live]=$down
-may[serve]="$down policy sim report bound eval live"
-may[slurm]="$down policy sim report bound eval live serve"
-may[cli]="$down policy sim report bound eval learn live serve slurm"
+queue="$down policy sim report bound eval live"
+may[queue]=$queue
+may[http]="$queue queue"
+may[serve]="$queue queue http"
+may[cluster]="$queue queue http"
+may[slurm]="$queue queue http cluster"
+may[kubernetes]="$queue queue http cluster"
+may[cli]="$queue learn queue http serve cluster slurm kubernetes"
+# Inside a folder with subfolders: what each subfolder may include of the others. "." is the folder itself.
+declare -A within
+within[policy/.]='placing layouts planner layers net'
+within[policy/placing]=''
+within[policy/layers]=''
+within[policy/layouts]='placing'
+within[policy/net]='placing'
+within[policy/planner]='placing layouts'
+within[queue/.]=''
+within[queue/config]=''
+within[queue/store]='.'
+within[queue/jobs]='. config store'
+within[queue/belief]='. config store jobs'
+within[queue/answers]='. config store jobs belief'
+within[queue/learning]='. config store jobs belief answers'
+within[queue/policies]='. config store jobs belief'
+within[serve/gpus]=''
+within[serve/attempts]='gpus'
+within[serve/daemon]='gpus attempts'
+within[serve/api]='gpus attempts daemon'
 may[main.cc]='cli'
 may[demo_main.cc]='cli model'
 
@@ -35,6 +61,11 @@ while IFS=: read -r file line text; do
   included=${text#*\"}
   included=${included%%\"*}
   target=${included%%/*}
+  from=${file#src/} to=$included
+  from=${from#*/} to=${to#*/}
+  case $from in */*) from=${from%%/*} ;; *) from=. ;; esac
+  case $to in */*) to=${to%%/*} ;; *) to=. ;; esac
+  case $folder in policy | queue | serve) inside=1 ;; *) inside='' ;; esac
   if [ -z "${may[$folder]+known}" ]; then
     complain "$file:$line: folder $folder has no row in tests/check_includes.sh"
   elif [[ $file == *_test.cc && -f "tests/$included" ]]; then
@@ -43,6 +74,12 @@ while IFS=: read -r file line text; do
     complain "$file:$line: \"$included\" is not a file below src/; write \"folder/name.h\", and <...> for libraries"
   elif [ "$target" != "$folder" ] && [[ " ${may[$folder]} " != *" $target "* ]]; then
     complain "$file:$line: $folder may not include $target ($folder may include: ${may[$folder]:-nothing else})"
+  elif [ "$target" = "$folder" ] && [ "$from" != "$to" ] && [[ $file != *_test.cc ]] && [ -n "$inside" ]; then
+    if [ -z "${within[$folder/$from]+known}" ]; then
+      complain "$file:$line: subfolder $folder/$from has no row in tests/check_includes.sh"
+    elif [[ " ${within[$folder/$from]} " != *" $to "* ]]; then
+      complain "$file:$line: $folder/$from may not include $folder/$to (it may include: ${within[$folder/$from]:-nothing of $folder})"
+    fi
   fi
 done < <(grep -rnE --include='*.h' --include='*.cc' '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src | LC_ALL=C sort)
 

@@ -59,17 +59,26 @@ class Totals(Scratch):
                        for case, ok in cases.items())
         self.put(f"{name}.xml", f"<testsuite>{body}</testsuite>")
 
-    def total(self):
-        done = subprocess.run([sys.executable, here / "summary.py", "--total", "0", self.root], capture_output=True, text=True)
+    def total(self, shared="0"):
+        done = subprocess.run([sys.executable, here / "summary.py", "--total", "0", self.root], capture_output=True, text=True,
+                              env={**os.environ, "SMARTMIG_TEST_SHARED": shared})
         return done.returncode, done.stdout.strip().splitlines()
 
-    def test_what_passes_only_alone_has_a_line_of_its_own(self):
+    def test_what_passes_only_alone_has_failed_and_has_a_line_of_its_own(self):
         self.verdicts("release-processes-and-clocks", steady=True, unsteady=False)
         self.verdicts("release-second-try-alone", unsteady=True)
         code, said = self.total()
-        self.assertEqual(said[-1], "1 passed, 0 failed, 0 skipped")
-        self.assertIn("1 passed only at the second try, alone: unsteady", said)
-        self.assertEqual(code, 0)
+        self.assertEqual(said[-1], "1 passed, 1 failed, 0 skipped")
+        self.assertIn("1 of the failed passed at the second try, alone: unsteady", said)
+        self.assertEqual(code, 1)
+
+    def test_on_a_shared_machine_what_passes_alone_is_named_and_does_not_fail(self):
+        self.verdicts("release-processes-and-clocks", steady=True, unsteady=False, broken=False)
+        self.verdicts("release-second-try-alone", unsteady=True, broken=False)
+        code, said = self.total("1")
+        self.assertEqual(said[-1], "2 passed, 1 failed, 0 skipped")
+        self.assertIn("1 tests passed at the second try, alone: unsteady", said)
+        self.assertEqual(code, 1)
 
     def test_what_fails_twice_has_failed(self):
         self.verdicts("release-processes-and-clocks", steady=True, broken=False)

@@ -5,6 +5,7 @@
 #   clock   waits for processes, sockets or clocks: one at a time (resource lock "clock"), at normal priority
 #   static  reads the sources                       fuzz    a fuzz target
 #   soak    hours of it: ./test --soak alone
+#   kubernetes  beside soak: needs the real control plane, built once by tests/kubernetes/build.sh; else skipped
 # The others run at a lower priority, beside each other and a clock test. Exit status 77: skipped, the last line says why.
 include(ProcessorCount)
 set(script ${CMAKE_CURRENT_SOURCE_DIR})
@@ -97,17 +98,21 @@ if(NOT SMARTMIG_SANITIZE)
   smartmig_test(preload.python clock python3 ${script}/preload/python_hook_test.py ${build})
   smartmig_test(docs.tutorial clock ${script}/docs/tutorial.py ${build})
   smartmig_test(page clock ${script}/web/run.sh ${build})
-  foreach(name security user_limits fairness memory prelaunch queue_rounds faults preempt learning safety operator terminal
-          package systemd slurm_install slurm completion)
+  foreach(name security user_limits fairness memory prelaunch queue_rounds faults preempt learning safety operator exercise
+          terminal package systemd slurm_install slurm kubernetes completion)
     smartmig_test(e2e.${name} clock python3 ${script}/e2e/${name}_test.py ${build})
   endforeach()
+  foreach(name containers servers)  # with --soak alone: parts of them fail
+    smartmig_test(soak.${name} soak python3 ${script}/e2e/${name}_test.py ${build})
+  endforeach()
+  smartmig_test(kubernetes.real "soak;kubernetes" python3 ${script}/kubernetes/kubernetes_real_test.py ${build})
   smartmig_test(e2e.tour clock ${script}/e2e/tour.sh ${build})
   smartmig_test(e2e.launcher clock ${script}/e2e/launcher_test.sh)
   smartmig_test(e2e.cuda_program clock ${script}/e2e/cuda_program_test.sh ${build})
   smartmig_test(e2e.trial_judge unit python3 ${script}/e2e/trial.py ${build} the_judge_finds_what_is_planted)
   smartmig_test(soak.trial_small soak python3 ${script}/e2e/trial.py ${build} a_long_trial)
   set_tests_properties(soak.trial_small PROPERTIES
-                       ENVIRONMENT "JOBS=150;KILLS=8;RESTORES=2;CLOCKS=2;LOSSES=1;SHORTAGES=12")
+                       ENVIRONMENT "JOBS=150;KILLS=8;RESTORES=2;CLOCKS=2;LOSSES=1;SHORTAGES=13")
   smartmig_test(soak.trial soak python3 ${script}/e2e/trial.py ${build})
   smartmig_test(soak.slurm soak python3 ${script}/e2e/slurm_test.py ${build} --soak)
   smartmig_test(soak.slurm_newer soak ${script}/e2e/slurm_newer.sh ${build} --soak)

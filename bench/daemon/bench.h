@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/daemon/daemon_host.h"
+#include "serve/api/daemon_host.h"
 
 namespace smartmig::bench {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "bench.h"
-#include "serve/config/places.h"
-#include "serve/daemon/job_json.h"
+#include "queue/config/places.h"
+#include "queue/jobs/job_json.h"
 
 namespace smartmig::bench {
 namespace {

@@ -289,7 +289,7 @@ def with_halves(out, run):
 
 def needs_of(out, run):
     """MiB of each job: as the daemon believed before the run; where it was not asked, what the job took for itself, the context, and
-    what is added for a command that ran so often (serve/daemon/history.h)."""
+    what is added for a command that ran so often (queue/learning/history.h)."""
     said = {row["job"]: row["mem_mib"] for row in lines(f"{out}/{run}.known.jsonl") if row.get("mem_mib")}
     before = int(m[1]) - 1 if (m := re.search(r"-loop-(?:b-)?(\d)$", run)) else 2
     took = {j["name"]: round((1.05 + 0.45 / before) * (j["peak_mib"] + CONTEXT_MIB)) for j in lines(f"{out}/script7.jobs.jsonl")}
@@ -337,7 +337,7 @@ def simulated(out, name, policy, layouts, known, hidden, smartmig, environment, 
     got = subprocess.run(command, env=environment, capture_output=True, text=True)
     if got.returncode: return got.stderr.strip()[:200]
     told = json.loads(got.stdout)
-    return told["makespan_min"] * 60 - hold, told["energy_joules"] - IDLE * hold, told.get("mean_tardiness_min", 0) * 60
+    return told["makespan_min"] * 60 - hold, told["energy_j"] - IDLE * hold, told.get("mean_tardiness_min", 0) * 60
 
 
 def predict(out, tables, smartmig):

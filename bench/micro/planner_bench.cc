@@ -3,9 +3,9 @@
 
 #include "base/embedded.h"
 #include "eval/experiment.h"
-#include "policy/job_value.h"
-#include "policy/planner.h"
-#include "policy/repartitioners.h"
+#include "policy/layouts/repartitioners.h"
+#include "policy/placing/job_value.h"
+#include "policy/planner/market_planner.h"
 #include "sim/sim_fleet.h"
 #include "sim/simulate.h"
 #include "support/fixture.h"
@@ -20,10 +20,10 @@ void planner_decision(benchmark::State& state) {
   setting.platform = fixture::platform(fmt::format("{}xa100-40gb", state.range(0)));
   setting.workload = fmt::format("paper:{}x,hours=10-11", 2.5 * double(state.range(0)));
   const Day day = make_day(setting, 1).value();
-  PlannerOptions options;
-  options.weights = parse_weight_file("planner.json", embedded_file("policies/planner.json")).value().weights;
+  MarketOptions options;
+  options.weights = parse_weight_file("planner.json", embedded_file("policies/market.json")).value().weights;
   options.w = per_job_weight(setting, day.jobs->workload());
-  Planner planner(options);
+  MarketPlanner planner(options);
   Cluster cluster(setting.platform, day.jobs, {},
                   initial_layouts(*setting.platform, whole_gpus(*setting.platform)).value());
   SimFleet fleet(cluster);

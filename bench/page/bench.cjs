@@ -1,6 +1,7 @@
-// Measures the page in Debian's Chromium: bench.cjs DIST [frames|firstPaint|memory]. Frames with a long queue and many events, the
-// first paint of a large fleet, memory over an hour of events in a minute. Times are of a machine that others may use: the
-// load stands beside them, and counts (elements, shapes drawn, long tasks, processor time) that the load does not change.
+// Measures the page in Debian's Chromium: bench.cjs DIST [frames|sixtyFour|slowLine|firstPaint|memory]. Frames with a long
+// queue and many events, following and dragged; a slow line; the first paint of a large fleet; memory over an hour of
+// events in a minute. Times are of a machine that others may use: the load stands beside them, and counts (elements,
+// shapes drawn, long tasks, processor time) that the load does not change.
 const os = require('os');
 const playwright = require('playwright-core');
 const {fakeDaemon} = require('./fake_daemon.cjs');
@@ -60,6 +61,47 @@ async function frames(browser) {
   daemon.close();
 }
 
+// 64 GPUs and 10,000 jobs: frames a second while the page follows the present, and while the axis is dragged to and fro.
+async function sixtyFour(browser) {
+  const daemon = await fakeDaemon({dist, gpus: 64, queued: 10000, rate: 30}), page = await open(browser, daemon.url);
+  await sleep(4000);
+  const box = await page.locator('#axis canvas').boundingBox();
+  for (const [name, act] of [['following', () => sleep(50)], ['dragging', i => page.mouse.move(box.x + box.width * (0.5 + 0.2 * Math.sin(i / 12)), box.y + 100)]]) {
+    await page.evaluate(() => {
+      window.gaps = [];
+      let last = performance.now();
+      const mine = window.ticking = {}, tick = t => { window.gaps.push(t - last); last = t; if (window.ticking === mine) requestAnimationFrame(tick); };
+      requestAnimationFrame(tick);
+    });
+    if (name === 'dragging') { await page.mouse.move(box.x + box.width / 2, box.y + 100); await page.mouse.down(); }
+    const end = Date.now() + 10000, before = await spent(page.client);
+    for (let i = 0; Date.now() < end; ++i) await act(i);
+    const gaps = await page.evaluate(() => window.gaps), took = gaps.reduce((a, b) => a + b, 0) / 1000, after = await spent(page.client);
+    console.log(`sixtyFour: 64 GPUs, 10,000 jobs, ${name.padEnd(9)} ${(gaps.length / took).toFixed(1)} frames/s, gaps p95 ${rank(gaps, 0.95).toFixed(0)} ms, p99 ${rank(gaps, 0.99).toFixed(0)} ms, main thread ${(100 * (after.all - before.all) / took).toFixed(0)} % busy (${load()})`);
+    if (name === 'dragging') await page.mouse.up();
+  }
+  await page.close();
+  daemon.close();
+}
+
+// From navigation until the page is ready, over a line of 1.6 Mbit/s with 150 ms; 32 GPUs and 5,000 jobs.
+async function slowLine(browser) {
+  for (const gzip of [false, true]) {
+    const daemon = await fakeDaemon({dist, gpus: 32, queued: 5000, rate: 10, gzip}), page = await browser.newPage({viewport: {width: 1440, height: 900}});
+    const client = await page.context().newCDPSession(page);
+    await client.send('Network.enable');
+    await client.send('Network.emulateNetworkConditions', {offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 750e3 / 8});
+    let bytes = 0;
+    client.on('Network.dataReceived', e => { bytes += e.encodedDataLength; });
+    const began = Date.now();
+    await page.goto(daemon.url);
+    await page.waitForSelector('body[data-ready]', {timeout: 120000});
+    console.log(`slowLine: 32 GPUs, 5,000 jobs, 1.6 Mbit/s, ${gzip ? 'gzip' : 'plain'}: ready after ${((Date.now() - began) / 1000).toFixed(1)} s, ${(bytes / 1e3).toFixed(0)} kB (${load()})`);
+    await page.close();
+    daemon.close();
+  }
+}
+
 async function firstPaint(browser) {
   const daemon = await fakeDaemon({dist, gpus: 1000, queued: 4000, rate: 20});
   const times = [];
@@ -107,6 +149,6 @@ async function memory(browser) {
   const browser = await playwright.chromium.launch({executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage']});
   console.log(`Chromium ${browser.version()}, ${os.cpus().length} cores: ${os.cpus()[0].model}, node ${process.version}; the API is played by bench/page/fake_daemon.cjs`);
   const only = process.argv[3];
-  for (const one of [frames, firstPaint, memory]) if (!only || one.name === only) await one(browser);
+  for (const one of [frames, sixtyFour, slowLine, firstPaint, memory]) if (!only || one.name === only) await one(browser);
   await browser.close();
 })();

@@ -2,12 +2,14 @@
 const http = require('http');
 const fs = require('fs');
 const path = require('path');
+const zlib = require('zlib');
 
 const PROFILES = {'1g.5gb': [1, 1, 4864], '2g.10gb': [2, 2, 9856], '3g.20gb': [3, 4, 19968], '4g.20gb': [4, 4, 19968], '7g.40gb': [7, 8, 40192]};
 const LAYOUT = ['3g.20gb@0', '2g.10gb@4', '1g.5gb@6'];  // three slices of each GPU
 
-// `dist`: the built page; `rate`: events a second; `factor`: seconds of the journal in a second of the clock.
-function fakeDaemon({dist, gpus, queued, rate, factor = 1}) {
+// `dist`: the built page; `rate`: events a second; `factor`: seconds of the journal in a second of the clock; `gzip`: packs
+// what it answers.
+function fakeDaemon({dist, gpus, queued, rate, factor = 1, gzip = false}) {
   const began = Date.now() / 1000, now = () => began + (Date.now() / 1000 - began) * factor;
   const models = {'a100-40gb': {compute_slices: 7, memory_slices: 8, memory_mib: 40960,
                                 profiles: Object.fromEntries(Object.entries(PROFILES).map(([n, [c, m, mib]]) => [n, {compute_slices: c, memory_slices: m, memory_mib: mib}]))}};
@@ -79,11 +81,15 @@ function fakeDaemon({dist, gpus, queued, rate, factor = 1}) {
     return {version, whole, waiting: jobs.size - running.size, jobs: list.map(shortJob), gone: whole ? [] : changed.filter(c => c[0] > since).map(c => c[1])};
   };
   const server = http.createServer((request, reply) => {
+    const answer = body => {
+      if (gzip) reply.setHeader('Content-Encoding', 'gzip');
+      reply.end(gzip ? zlib.gzipSync(body, {level: 3}) : body);
+    };
     const url = new URL(request.url, 'http://x');
     if (url.pathname === '/' || url.pathname.startsWith('/page/')) {
       const file = url.pathname === '/' ? 'index.html' : path.basename(url.pathname);
       reply.setHeader('Content-Type', {html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml'}[file.split('.').pop()]);
-      return reply.end(fs.readFileSync(path.join(dist, file)));
+      return answer(fs.readFileSync(path.join(dist, file)));
     }
     if (url.pathname === '/v1/events') {
       let at = Number(request.headers['last-event-id'] || 0);
@@ -100,7 +106,7 @@ function fakeDaemon({dist, gpus, queued, rate, factor = 1}) {
     reply.setHeader('Content-Type', 'application/json');
     const made = url.pathname === '/v1/jobs/changes' ? changes(Number(url.searchParams.get('since') || 0)) : answers[url.pathname]?.();
     reply.statusCode = made ? 200 : 404;
-    reply.end(JSON.stringify(made ?? {error: {code: 'not_found', message: 'no'}}));
+    answer(JSON.stringify(made ?? {error: {code: 'not_found', message: 'no'}}));
   });
   return new Promise(done => server.listen(0, '127.0.0.1', () => done({
     url: `http://127.0.0.1:${server.address().port}/`,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What decisions cost on one core: events per second of placers whose queue grows to thousands of jobs, of CEDF and of
-# the planner on 8 GPUs (the loop alone); processor seconds of large fleets under hardware costs (the whole program), and
+# market on 8 GPUs (the loop alone); processor seconds of large fleets under hardware costs (the whole program), and
 # how they grow with the fleet. With BEFORE=PROGRAM an older build runs in turn with it: equal figures, and ratios of the
 # same minute. The best of five runs, or of one where it takes long. COST_DAY=0 leaves the longest run out.
 set -eu
@@ -45,7 +45,7 @@ echo "8 GPUs, 20x, 30 days in one run, paper costs"
 for placer in edf fifo met met-w dedicated edf-fast edf-slow llf-fast llf-slow random cedf; do
   for layouts in none static; do row "$layouts+$placer" -w paper:20x,seed=200000,days=30 --policy "$layouts+$placer" --cost paper; done
 done
-row planner -w paper:20x,seed=200000,days=3 --policy planner --cost paper
+row market -w paper:20x,seed=200000,days=3 --policy market --cost paper
 echo "8 GPUs, 20x, 3 days in one run, hardware costs"
 row best -w paper:20x,seed=200000,days=3 --policy best --cost hardware
 

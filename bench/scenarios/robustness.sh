@@ -10,7 +10,7 @@ python3 - "$days" "$shared" <<'PY'
 import json, os, subprocess, sys, tempfile
 days, shared = int(sys.argv[1]), sys.argv[2]
 plain = ["none+edf", "none+cedf", "search+cedf"]
-ours = ["meanfield+cedf", "guard(meanfield+cedf)", "planner", "guard(planner)"]
+ours = ["meanfield+cedf", "guard(meanfield+cedf)", "market", "guard(market)"]
 def run(verb, *args):
     done = subprocess.run(["smartmig", verb, "--cost", "paper", *args], capture_output=True, text=True)
     if done.returncode: raise SystemExit(f"smartmig {verb} {' '.join(args)}: {done.stderr}")

@@ -41,7 +41,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$role" ] || wrong "controller, node, login or all?"
-[ -n "$gpus" ] || wrong "which GPUs has a node? --gpus 4xa100-40gb"
+[ -n "$gpus" ] || wrong "give the GPUs of a node: --gpus 4xa100-40gb"
 [ -n "$nodes" ] || wrong "which nodes, as slurm.conf names them? --nodes 'node[1-8]'"
 command -v "$program" >/dev/null || wrong "$program is not there: install the package, or --program FILE"
 etc=$root$slurm_dir

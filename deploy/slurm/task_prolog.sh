@@ -16,7 +16,7 @@ if [ -r "$file" ]; then
     if [ -z "$fence" ] || [ -e "${file%.env}.fenced" ]; then fence= && break; fi
     sleep 0.25
   done
-  [ -z "$fence" ] || echo "print smartmig: this job is not fenced in: its agent did not answer in time"
+  [ -z "$fence" ] || echo "print smartmig: device files of this job are not closed: its agent did not answer in time"
 else
   echo "export CUDA_VISIBLE_DEVICES=none"
   echo "print smartmig: this job has no slice"

@@ -46,7 +46,7 @@ class OneGpu {
   }
 
  private:
-  // Slices of one profile take jobs in increasing order: which of them takes which does not matter.
+  // Slices of one profile take jobs in increasing order, since it does not matter which takes which.
   void fill(std::size_t next, std::size_t from, int busy, double added, Configuration& partial) {
     if (next == slices_.size()) {
       partial.watts = model_.power.watts(busy, added);
@@ -70,7 +70,7 @@ class OneGpu {
 
   const Platform::Model& model_;
   const JobTable& jobs_;
-  std::vector<int> slices_;  // profiles of the shape in hand
+  std::vector<int> slices_;  // profiles of the present shape
   std::vector<Configuration> found_;
 };
 

@@ -1,4 +1,4 @@
-// Everything a small fleet can do at one moment: which job runs on which slice type. For exact.h; the list grows
+// Everything a small fleet can do at one moment: which job runs on which slice type. For exact.h. The list grows
 // steeply with jobs and GPUs.
 #pragma once
 #include <vector>
@@ -8,13 +8,13 @@
 namespace smartmig {
 
 struct Configuration {
-  std::vector<double> minutes;  // by job: time of the whole job at its speed here; 0: does not run
+  std::vector<double> minutes;  // by job: time of the whole job at its speed here; 0: it does not run
   std::uint32_t running = 0;    // bit j: job j
-  double watts = 0;             // of all boards
+  double watts = 0;             // over all boards
 };
 
-// Those no other one beats: same jobs, none slower, no more watts. The idle one is the first. Jobs without work never
-// run. REQUIRES: at most 32 jobs.
+// The undominated ones: no other runs the same jobs, none slower, for no more watts. The idle one comes first. Jobs
+// without work never run. REQUIRES: at most 32 jobs.
 std::vector<Configuration> configurations(const Platform& platform, const JobTable& jobs);
 
 }  // namespace smartmig

@@ -62,7 +62,7 @@ class ExactProgram {
 
   void add_job(std::size_t j) {
     const TinyJob& job = jobs_[j];
-    if (job.fastest <= 0) return;  // over when it comes
+    if (job.fastest <= 0) return;  // done when it arrives
     const double least = job.release + job.fastest - job.deadline;
     const int tardiness = job.has_deadline ? mip_.add_column(std::max(0.0, least), kMipInfinity,
                                                              options_.tardiness_weight / double(jobs_.size()))
@@ -93,7 +93,7 @@ class ExactProgram {
     return std::size_t(std::lower_bound(cuts_.begin(), cuts_.end(), job.release) - cuts_.begin());
   }
 
-  // While the job is to end in a later slot (upper: in this or a later one) the slot is used in full.
+  // While the job ends in a later slot (upper: this or a later one), the slot is used in full.
   void keep_boards_on(const std::vector<int>& ends) {
     for (std::size_t s = 0; s < slots_ && !endless(s); ++s) {
       const int row = mip_.add_row(0, kMipInfinity);
@@ -103,7 +103,7 @@ class ExactProgram {
     }
   }
 
-  // T >= start of the last slot + minutes of the job in it - d; in every other slot the term len * (1 - end) outweighs
+  // T >= start of the last slot + minutes of the job in it - d. In every other slot the term len * (1 - end) outweighs
   // its minutes.
   void charge_minutes(std::size_t j, int tardiness, const std::vector<int>& ends) {
     for (std::size_t s = 0; s < slots_ && !endless(s); ++s) {
@@ -125,8 +125,8 @@ class ExactProgram {
   Side side_;
   std::size_t slots_;
   MipProblem mip_;
-  std::vector<int> on_;                                            // by slot: minutes the boards are on
-  std::vector<std::vector<std::pair<std::size_t, int>>> running_;  // by slot: configuration and its column
+  std::vector<int> on_;                                            // by slot: minutes for which the boards are on
+  std::vector<std::vector<std::pair<std::size_t, int>>> running_;  // by slot: configurations and their columns
 };
 
 }  // namespace

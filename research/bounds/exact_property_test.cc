@@ -1,6 +1,6 @@
-// Bounds against the optimum of tiny worlds and against every policy: bound <= optimum <= policy. The optimum is an
-// interval, so: every bound <= its upper end, its lower end <= every policy. And the tardiness program against policies
-// on small queues.
+// Bounds against the optimum of tiny cases and against every policy: bound <= optimum <= policy. The optimum is an
+// interval, so every bound <= its upper end, and its lower end <= every policy. Also the tardiness program against
+// policies on small queues.
 #include <gtest/gtest.h>
 
 #include "bound/certificate_make.h"

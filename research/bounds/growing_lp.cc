@@ -9,7 +9,7 @@
 namespace smartmig {
 
 struct GrowingLp::State {
-  std::vector<double> low, high;  // of rows, until they are in the model
+  std::vector<double> low, high;  // of rows, before they enter the model
   std::vector<int> rows, starts{0};
   std::vector<double> values, costs, column_high;  // columns not yet in the model
   ClpSimplex model;

@@ -1,6 +1,6 @@
-// A linear program that gets more columns between solutions, each solved from where the last one ended: for column generation
-// (run_master.h) and for programs whose dual values are wanted (order_schedule.h). Minimises; the solver is Clp. Its answers guide a
-// search and are nothing a proof rests on. Silent; the same calls give the same answers.
+// A linear program that gains columns between solutions; each solution starts from the last one. For column generation
+// (run_master.h) and for programs whose dual values are needed (order_schedule.h). Minimises; the solver is Clp. Its
+// answers guide a search, and no proof rests on them. Silent; the same calls give the same answers.
 #pragma once
 #include <memory>
 #include <span>
@@ -22,11 +22,11 @@ class GrowingLp {
   GrowingLp(const GrowingLp&) = delete;
   GrowingLp& operator=(const GrowingLp&) = delete;
 
-  // All rows before the first column. Columns are at least 0 and at most `high`.
+  // Add all rows before the first column. Columns are at least 0 and at most `high`.
   int add_row(double low, double high);
   int add_column(double cost, std::span<const Entry> entries, double high);
-  int solved_columns() const;  // those of the last solution: what was added since is not in `values`
-  // Optimal, or an error with a sentence that calls the program `what`.
+  int solved_columns() const;  // columns of the last solution: `values` lacks those added since
+  // Optimal, or an error that names the program as `what`.
   Result<Ok> solve(const std::string& what);
   double objective() const;
   const double* values() const;  // of columns

@@ -1,5 +1,6 @@
-// The jobs and machines of the tardiness program (tardiness_mip.h), made from a workload and a platform: shared by who proves
-// that no schedule is better (tardiness_mip.cc) and who looks for a good one (tardiness_search.h). Units: minutes.
+// The jobs and machines of the tardiness program (tardiness_mip.h), made from a workload and a platform.
+// tardiness_mip.cc uses them to prove that no schedule is better, tardiness_search.h to find a good one. Units:
+// minutes.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -20,22 +21,22 @@ struct Machines {
 
 struct LateJob {
   double release, deadline;         // minutes
-  std::vector<double> speeds;       // shares of the job a minute, by class of machines; 0: does not run there
+  std::vector<double> speeds;       // by class of machines: share of the job done per minute; 0: it does not run there
   double fastest = 0, slowest = 0;  // minutes of the whole job
-  double second = 0;                // on the fastest class but the fastest; as `fastest` where there is one class
-  double least = 0;                 // tardiness that no schedule avoids; the deadline is moved by as much
-  // g of the header: what a share of the work done at `at` adds to the tardiness at least.
+  double second = 0;                // time on the second-fastest class; equal to fastest if there is one class
+  double least = 0;                 // tardiness that no schedule avoids; the deadline is moved by it
+  // g in tardiness_mip.h: the least that a share of the work done at `at` adds to the tardiness.
   double price(double at, double theta) const {
     return std::max(0.0, fastest * (std::floor((at - deadline + theta) / fastest) + 1)) - theta;
   }
-  // f of the header, and its slope: how long before its end the job's work is done on average, at least.
+  // f in tardiness_mip.h, and its slope: the least time before its end at which the job's work is done on average.
   double lead(double fast) const { return second / 2 * (1 - fast) * (1 - fast) + fastest * fast * (1 - fast / 2); }
   double lead_slope(double fast) const { return -(second - fastest) * (1 - fast); }
 };
 
 // The slices of the layouts, or the whole GPUs.
 Result<std::vector<Machines>> make_machines(const Platform& platform, const TardinessOptions& options);
-// A job with its speeds on the machines; no speeds for one without work. `linear`: null for its own speeds.
+// A job with its speeds on the machines; no speeds if it has no work. `linear`: null uses its own speeds.
 Result<LateJob> make_job(const JobTable& jobs, JobId id, const LinearJob* linear,
                          const std::vector<Machines>& machines);
 

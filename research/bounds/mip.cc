@@ -72,7 +72,7 @@ class MipSolver {
     CoinPackedMatrix matrix(true, problem_.entry_row_.data(), problem_.entry_column_.data(),
                             problem_.entry_value_.data(), CoinBigIndex(problem_.entries()));
     matrix.setDimensions(problem_.rows(), problem_.columns());
-    const auto coin = [](std::vector<double> values) {  // its infinity is DBL_MAX
+    const auto coin = [](std::vector<double> values) {  // the solver's infinity is DBL_MAX
       for (double& v : values) v = std::clamp(v, -COIN_DBL_MAX, COIN_DBL_MAX);
       return values;
     };

@@ -1,13 +1,13 @@
-// A mixed-integer linear program and the one door to its solver (Cbc over Clp), so that no other file knows which
-// solver it is. Minimises. What comes back is for proofs: `bound` is what the solver has proven, `incumbent` the value
-// of a feasible point if it found one; bound <= optimum <= incumbent. A limit that is reached is no error, the bound
-// then is the least over the open nodes. Infeasible, unbounded and a solver that gives up are errors, each with its own
-// sentence.
+// A mixed-integer linear program and the only access to its solver (Cbc over Clp), so that no other file depends on the
+// solver. Minimises. The answer serves proofs: `bound` is what the solver has proven, `incumbent` the value of a
+// feasible point if it found one; bound <= optimum <= incumbent. A reached limit is no error; the bound is then the
+// least over the open nodes. An infeasible or unbounded program and a solver that gives up are errors, each with its
+// own sentence.
 //
-// The solver computes in floating point: its bound is exact up to its tolerances (1e-7 on each row and reduced cost of
-// a program whose columns lie in [0, 1] or a few minutes). Callers that promise a bound subtract kMipTolerance of it,
+// The solver computes in floating point. Its bound is exact up to its tolerances (1e-7 on each row and reduced cost of
+// a program whose columns lie in [0, 1] or a few minutes). Callers that promise a bound subtract kMipTolerance,
 // relative and absolute. Silent, and safe to call from several threads at once. A node limit alone gives the same
-// answer on every run; a time limit that strikes does not.
+// answer on every run; a time limit that takes effect does not.
 #pragma once
 #include <limits>
 #include <string>
@@ -22,7 +22,7 @@ inline constexpr double kMipInfinity = std::numeric_limits<double>::infinity();
 
 class MipProblem {
  public:
-  // Both return the index of what was added.
+  // Both return the index of the new item.
   int add_column(double low, double high, double cost, bool integer = false);
   int add_row(double low, double high);
   void add(int row, int column, double coefficient) {
@@ -45,16 +45,16 @@ class MipProblem {
 };
 
 struct MipLimits {
-  double seconds = 60;                          // of wall time for cuts and branching; 0: the bound of the relaxation
-  int nodes = std::numeric_limits<int>::max();  // 0: the same
-  double relaxation_seconds = 600;              // apart, as without the relaxation there is no bound at all
+  double seconds = 60;                          // wall time for cuts and branching; 0: the bound of the relaxation
+  int nodes = std::numeric_limits<int>::max();  // 0: as above
+  double relaxation_seconds = 600;              // separate, since there is no bound without the relaxation
 };
 
 struct MipAnswer {
-  double bound = -kMipInfinity;  // proven; minus infinity when the relaxation itself was not solved in time
+  double bound = -kMipInfinity;  // proven; minus infinity if the relaxation was not solved in time
   double relaxation = -kMipInfinity;
   double incumbent = kMipInfinity;
-  std::vector<double> values;  // of the incumbent; empty without one
+  std::vector<double> values;  // the incumbent's; empty without one
   bool optimal = false;        // bound and incumbent have met
   int nodes = 0;
   double seconds = 0;

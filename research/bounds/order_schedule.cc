@@ -22,7 +22,7 @@ class OrderProgram {
   }
   Result<Ok> solve() { return lp_.solve("the best schedule of an order"); }
   double tardiness() const { return lp_.objective(); }
-  // Neighbours e and e + 1 that would rather have the other order.
+  // Neighbours e and e + 1 for which the other order would be better.
   bool unwilling(std::size_t e) const { return lp_.duals()[stretches_[e].length] > 1e-7; }
 
   OrderedSchedule schedule() const {
@@ -48,14 +48,14 @@ class OrderProgram {
   struct Stretch {
     int length;
     std::vector<int> capacity;                         // by class
-    std::vector<std::pair<std::size_t, int>> present;  // jobs, and their row
+    std::vector<std::pair<std::size_t, int>> present;  // jobs and their rows
   };
   struct Use {
     std::size_t job, stretch, machine;
     int column;
   };
 
-  // A row `sum of coefficients >= 0` in which the releases are numbers: what they add is on the other side.
+  // The constant of a row `sum of coefficients >= 0`: releases are numbers, so their part is on the other side.
   double constant(std::size_t e) const { return events_[e].release ? jobs_[events_[e].job].release : 0; }
 
   void add_rows() {

@@ -8,8 +8,8 @@
 namespace smartmig {
 namespace {
 
-// Cuts the levels (descending) by what `machines` can do in `length`: x' = min(x, max(h, x - length)), h the common
-// height at which the total cut is machines * length, or 0 when there is less to do.
+// Cuts the levels (descending) by what `machines` can do in `length`: x' = min(x, max(h, x - length)), where h is the
+// common height at which the total cut is machines * length, or 0 if there is less work.
 void cut_levels(std::vector<double>& levels, int machines, double length) {
   const auto total_cut = [&](double h) {
     double cut = 0;
@@ -22,7 +22,7 @@ void cut_levels(std::vector<double>& levels, int machines, double length) {
   const double capacity = machines * length;
   double h = 0;
   if (total_cut(0) > capacity) {
-    // total_cut is piecewise linear and decreasing, with corners at x and x - length: find the piece, then interpolate.
+    // total_cut is piecewise linear and decreasing, with corners at x and x - length. Find the piece, then interpolate.
     std::vector<double> corners;
     for (double x : levels) {
       corners.push_back(x);

@@ -1,7 +1,7 @@
 // The least makespan of preemptable jobs with release dates on m identical machines (Labetoulle, Lawler, Lenstra,
-// Rinnooy Kan): no job runs on two machines at once. Solved by the level algorithm: between two releases the largest
-// remaining times are cut down together, none by more than the interval, all together by at most m times the interval;
-// after the last release McNaughton's rule gives max(longest, sum / m). Cost: O(n * jobs in progress).
+// Rinnooy Kan); no job runs on two machines at once. The level algorithm solves it: between two releases the largest
+// remaining times are cut down together, none by more than the interval, all together by at most m times the interval.
+// After the last release, McNaughton's rule gives max(longest, sum / m). Cost: O(n * jobs in progress).
 #pragma once
 #include <span>
 

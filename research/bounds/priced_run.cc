@@ -5,7 +5,7 @@ namespace {
 constexpr double kComplete = 1 - 1e-12;
 }
 
-// From each vertex of the hull the faster class of least slope.
+// From each vertex of the hull, goes to the faster class of least slope.
 void PricedRun::add_hull(const LateJob& job, std::size_t slot, double from, double to, double below,
                          std::vector<Segment>& out) const {
   double speed = 0, cost = 0;
@@ -32,7 +32,7 @@ void PricedRun::add_hull(const LateJob& job, std::size_t slot, double from, doub
 WholeRun PricedRun::solve(const LateJob& job, const EndWindow& window) {
   heap_.clear();
   WholeRun best;
-  double done = 0, cost = 0;  // by the segments in use
+  double done = 0, cost = 0;  // of the segments in use
   const auto pop = [&] {
     std::pop_heap(heap_.begin(), heap_.end());
     const Segment dearest = heap_.back();
@@ -77,7 +77,7 @@ WholeRun PricedRun::solve(const LateJob& job, const EndWindow& window) {
         push(last);
       }
     }
-    if (end == kMipInfinity) break;  // nothing is dearer later than the lowest point of the last slot
+    if (end == kMipInfinity) break;  // later nothing costs more than the lowest point of the last slot
     fresh_.clear();
     add_hull(job, slot, at, end, marginal, fresh_);
     for (const Segment& segment : fresh_) push(segment);

@@ -4,9 +4,9 @@
 
 namespace smartmig {
 namespace {
-constexpr double kCalm = 0.7;          // how much of the best prices those that are tried keep
-constexpr double kNoRun = 1e4;         // minutes late of a job to which no run is given
-constexpr std::size_t kKeptRuns = 16;  // of each job, from one solution to the next: those nearest to use
+constexpr double kCalm = 0.7;          // share of the best prices that the tried prices keep
+constexpr double kNoRun = 1e4;         // minutes late of a job without a run
+constexpr std::size_t kKeptRuns = 16;  // per job, kept between solutions: those nearest to use
 }  // namespace
 
 class RunMaster::Solve {
@@ -29,7 +29,7 @@ class RunMaster::Solve {
 
   Result<RunMasterAnswer> go(const RunMasterLimits& limits, const std::vector<double>& prices_to_try) {
     answer_.prices.assign(supply_.size(), 0);
-    evaluate(answer_.prices);  // nothing is dear: what no schedule avoids
+    evaluate(answer_.prices);  // all prices are 0: the tardiness that no schedule avoids
     if (prices_to_try.size() == supply_.size()) evaluate(prices_to_try);
     while (!answer_.infeasible && answer_.rounds < limits.rounds) {
       ++answer_.rounds;
@@ -80,7 +80,8 @@ class RunMaster::Solve {
     column_run_.push_back(i);
   }
 
-  // Takes L(prices) into the answer. With dual values: adds the runs that they call for, and says whether there were any.
+  // Takes L(prices) into the answer. With dual values, adds the runs that they call for and says whether there were
+  // any.
   bool evaluate(const std::vector<double>& prices, const std::vector<double>* duals = nullptr) {
     grid_.prices = prices;
     PricedRun priced(grid_);
@@ -159,7 +160,7 @@ class RunMaster::Solve {
   PriceGrid grid_;
   std::vector<double> supply_;  // minutes, [slot][class]
   GrowingLp lp_;
-  std::vector<std::size_t> column_run_;  // which run of the pool a column is
+  std::vector<std::size_t> column_run_;  // the run in the pool for each column
   std::vector<GrowingLp::Entry> entries_;
   RunMasterAnswer answer_;
 };

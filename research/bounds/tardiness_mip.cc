@@ -12,18 +12,18 @@
 namespace smartmig {
 namespace {
 
-constexpr int kPhases = 16;   // thetas of the header: more is tighter and slower
+constexpr int kPhases = 16;   // number of thetas in tardiness_mip.h: more is tighter and slower
 constexpr int kTangents = 4;  // of f
 
 struct Slots {
-  std::vector<double> cuts;  // slot s is [cuts[s], cuts[s + 1]); the last cut opens the slot without end
+  std::vector<double> cuts;  // slot s is [cuts[s], cuts[s + 1]); the endless slot begins at the last cut
   std::size_t count() const { return cuts.size(); }
   bool endless(std::size_t s) const { return s + 1 == cuts.size(); }
   double length(std::size_t s) const { return cuts[s + 1] - cuts[s]; }
 };
 
-// An unfinished job waits only while every machine is busy, and runs at its slowest speed at least while one is not.
-// While all are busy, the sum over jobs of (share left) * slowest falls at least at `rate`.
+// An unfinished job waits only while every machine is busy, and otherwise runs at least at its slowest speed. While all
+// are busy, the sum over jobs of (share left) * slowest falls at least at `rate`.
 double safe_horizon(const std::vector<LateJob>& jobs, const std::vector<Machines>& machines) {
   double rate = 0, total = 0, longest = 0, last = 0;
   for (std::size_t c = 0; c < machines.size(); ++c) {
@@ -72,7 +72,7 @@ class TardinessProgram {
     }
     const std::size_t first =
         std::size_t(std::lower_bound(slots_.cuts.begin(), slots_.cuts.end(), job.release) - slots_.cuts.begin());
-    int worked = -1, ended = -1;  // X and z of the slot before
+    int worked = -1, ended = -1;  // X and z of the previous slot
     for (std::size_t s = first; s < slots_.count(); ++s) {
       const int balance = mip_.add_row(slots_.endless(s) ? 1 : 0, slots_.endless(s) ? 1 : 0);
       if (worked >= 0) mip_.add(balance, worked, 1);
@@ -97,7 +97,7 @@ class TardinessProgram {
   std::size_t binaries() const { return binaries_; }
 
  private:
-  // The columns of the work in slot s: minutes on each class of machines, in the endless slot the share itself.
+  // The columns of the work in slot s: minutes on each class of machines; in the endless slot the share itself.
   void add_work(const LateJob& job, std::size_t s, int balance, const std::vector<int>& by_work,
                 const std::vector<int>& by_speed) {
     const auto add_column = [&](double most, double share, bool fast) {
@@ -126,10 +126,10 @@ class TardinessProgram {
   }
 
   bool may_end(const LateJob& job, std::size_t s) const {
-    if (slots_.endless(s)) return false;  // it has ended by then
+    if (slots_.endless(s)) return false;  // the job has ended by then
     if (slots_.cuts[s + 1] < job.release + job.fastest - 1e-9)
-      return false;                            // rounding must not forbid what is just possible
-    return slots_.cuts[s + 1] > job.deadline;  // else the next slot costs no more and serves
+      return false;                            // rounding must not forbid what is barely possible
+    return slots_.cuts[s + 1] > job.deadline;  // otherwise the next slot costs no more and serves as well
   }
 
   const Slots& slots_;
@@ -170,7 +170,7 @@ Result<TardinessBound> tardiness_bound(const Platform& platform, const JobTable&
   }
   TardinessBound result;
   std::vector<LateJob> late;
-  double certain = 0;  // sum of what no schedule avoids
+  double certain = 0;  // sum of the tardiness that no schedule avoids
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     if (jobs.job(JobId(j)).deadline == kNever) continue;
     SMARTMIG_TRY(LateJob job, make_job(jobs, JobId(j), options.own_speeds ? nullptr : &linear[j], machines));

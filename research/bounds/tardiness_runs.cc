@@ -8,21 +8,21 @@
 namespace smartmig {
 namespace {
 
-constexpr double kFirstSlot = 1;        // minutes: the widest of the first grid
-constexpr double kShortestSlot = 0.01;  // none is cut to less
-constexpr double kFlat = 5e-7;          // share of the value below which a change of prices is not worth another edge
+constexpr double kFirstSlot = 1;        // minutes: widest slot of the first grid
+constexpr double kShortestSlot = 0.01;  // no slot is cut shorter
+constexpr double kFlat = 5e-7;          // share of the value: smaller changes of prices do not justify an edge
 constexpr double kSamePrice = 1e-9;
-constexpr std::size_t kMostHalves = 60;  // in one refinement
+constexpr std::size_t kMostHalves = 60;  // per refinement
 constexpr int kRounds = 300;             // of column generation
-constexpr std::size_t kTrials = 4;       // splits of which the best is taken
-constexpr double kGoodSplit = 0.3;       // share of what is open that makes others not worth a trial
-constexpr double kSharpEnd = 1e-3;       // minutes: a mixture of ends this near is one end
-constexpr double kRounding = 1e-9;       // taken off a bound, relative and absolute: sums of a few thousand doubles
+constexpr std::size_t kTrials = 4;       // tried splits, of which the best is taken
+constexpr double kGoodSplit = 0.3;       // share of the open gap: a split this good ends the trials
+constexpr double kSharpEnd = 1e-3;       // minutes: a mixture of ends this close counts as one end
+constexpr double kRounding = 1e-9;       // subtracted, relative and absolute: sums of a few thousand doubles
 
 struct RunsBranch {
   double bound;
   std::vector<EndWindow> windows;
-  std::vector<double> prices, end, spread;  // of its mixtures (run_master.h)
+  std::vector<double> prices, end, spread;  // end, spread: of its mixtures (run_master.h)
 };
 
 class RunsSolver {
@@ -78,7 +78,7 @@ class RunsSolver {
     return true;
   }
 
-  // Sorted, none closer than the shortest slot, none further apart than `widest` early and 4 times that late.
+  // Sorts the edges: none closer than the shortest slot, none further apart than `widest` early and 4 times that late.
   static void tidy(std::vector<double>& edges, double widest) {
     std::sort(edges.begin(), edges.end());
     std::vector<double> result;
@@ -94,13 +94,13 @@ class RunsSolver {
     edges = std::move(result);
   }
 
-  // Halves the slots in which prices change most, drops edges at which they do not, adds the ends of the best schedule; `prices`
-  // become those of the new grid.
+  // Halves the slots in which prices change most, drops edges without a change, and adds the ends of the best schedule.
+  // `prices` become those of the new grid.
   bool refine(std::vector<double>& prices, bool new_ends) {
     const std::vector<double> edges = master_.edges();
     const std::size_t slots = edges.size() - 1, classes = machines_.size();
     const double threshold = kFlat * (answer_.schedule + options_.certain);
-    std::vector<std::pair<double, double>> halves;  // what an edge may bring, where
+    std::vector<std::pair<double, double>> halves;  // the possible gain of an edge, and its position
     std::vector<double> all;
     for (std::size_t s = 0; s < slots; ++s) {
       const double length = edges[s + 1] - edges[s];
@@ -132,7 +132,7 @@ class RunsSolver {
     return true;
   }
 
-  // Schedules in the order of the mixtures' mean ends.
+  // Makes schedules in the order of the mixtures' mean ends.
   bool improve(const std::vector<double>& ends) {
     std::vector<std::size_t> order(jobs_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -154,7 +154,7 @@ class RunsSolver {
     return root;
   }
 
-  // Both sides of a time for the end of one job; those without a schedule are left out.
+  // Splits a branch at a time for the end of one job. Omits a side without a schedule.
   Result<std::vector<RunsBranch>> split(const RunsBranch& parent, std::size_t job) {
     std::vector<RunsBranch> sides;
     for (const bool early : {true, false}) {
@@ -174,8 +174,9 @@ class RunsSolver {
     return sides;
   }
 
-  // What splitting a job is likely to bring: what it has brought, as a share of what was open; before the first time how much its
-  // ends differ beside its length. Long jobs that can change places have ends that differ much, and bring nothing.
+  // The probable gain of splitting a job: its past gain as a share of what was open. Before the first split: how much
+  // its ends differ relative to its length, since long jobs that can swap places have ends that differ much but gain
+  // nothing.
   double promise(const RunsBranch& branch, std::size_t job) const {
     if (branch.spread[job] < kSharpEnd) return -1;
     return tried_[job] > 0 ? brought_[job] / tried_[job] : std::min(1.0, branch.spread[job] / jobs_[job].fastest);
@@ -242,8 +243,8 @@ class RunsSolver {
   const RunsOptions& options_;
   RunMaster master_;
   RunsAnswer answer_;
-  std::vector<double> ends_;             // of the best schedule
-  std::vector<double> tried_, brought_;  // by job: splits, and what they brought
+  std::vector<double> ends_;             // the best schedule's
+  std::vector<double> tried_, brought_;  // by job: number of splits, and their gains
 };
 
 }  // namespace

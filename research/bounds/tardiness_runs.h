@@ -1,12 +1,16 @@
-// The least sum of tardiness of preemptable jobs with release dates on machines of several speeds, enclosed from both sides until
-// bound and schedule meet: Q | pmtn, r | sum T for linearised jobs, R | pmtn, r | sum T at their own speeds. Below stands the bound
-// of whole runs (run_master.h), above the best schedule of an order of ends (order_schedule.h).
+// The least sum of tardiness of preemptable jobs with release dates on machines of several speeds, enclosed from both
+// sides until bound and schedule meet: Q | pmtn, r | sum T for linearised jobs, R | pmtn, r | sum T at their own
+// speeds. The lower side is the bound of whole runs (run_master.h), the upper side the best schedule of an order of
+// ends (order_schedule.h).
 //
-//   1. Annealing over priorities (tardiness_search.h) gives an order of ends, the linear program of that order a schedule.
-//   2. The bound, on a grid of time with an edge at every release and at every end of the schedule. The mean ends of its mixtures
-//      are a new order, and so perhaps a better schedule. Slots in which prices change most are halved, and again.
-//   3. What is still open is branched on: the job whose ends differ most in its mixture ends by a time t, or not before t. The
-//      least bound of the open branches holds for all schedules; branches that prove the best schedule are closed.
+//   1. Annealing over priorities (tardiness_search.h) gives an order of ends. The linear program of that order gives a
+//      schedule.
+//   2. The bound is computed on a grid of time with an edge at every release and at every end of the schedule. The mean
+//      ends of its mixtures are a new order, and may give a better schedule. Slots in which prices change most are
+//      halved, repeatedly.
+//   3. The remaining gap is closed by branching: the job whose ends differ most in its mixture ends by a time t, or not
+//      before t. The least bound of the open branches holds for all schedules. Branches that prove the best schedule
+//      are closed.
 //
 // All work is counted, in rounds and branches, so equal input gives equal bytes. Units: minutes, sums over jobs.
 #pragma once
@@ -17,10 +21,10 @@ namespace smartmig {
 
 struct RunsOptions {
   int search_steps = 40'000;  // orders tried by annealing
-  int grids = 3;              // how often the grid is made finer
-  int branches = 0;           // at most so many
-  double close = 1e-4;        // bound and schedule have met when they are this share of the schedule apart
-  double certain = 0;         // tardiness that stands beside the jobs': part of the value that `close` is a share of
+  int grids = 3;              // how often the grid is refined
+  int branches = 0;           // at most
+  double close = 1e-4;        // bound and schedule have met when they differ by at most this share of the schedule
+  double certain = 0;         // tardiness in addition to the jobs'; `close` is a share of the value that includes it
 };
 
 struct RunsAnswer {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 11;
 constexpr double kHot = 0.03, kCold = 0.0003;  // temperatures, as shares of the first value
-constexpr double kNothing = 1e-9;              // of a job
+constexpr double kNothing = 1e-9;              // the least share of a job that counts
 
 class Schedule {
  public:
@@ -47,10 +47,10 @@ class Schedule {
     }
     return sum;
   }
-  const std::vector<double>& ends() const { return ends_; }  // in the order tried last
+  const std::vector<double>& ends() const { return ends_; }  // for the last tried order
 
  private:
-  // Who runs where from now on, and until when nothing changes.
+  // Which job runs where from now on, and until when nothing changes.
   void place(double now, double& until) {
     running_.clear();
     free_.clear();
@@ -77,8 +77,8 @@ class Schedule {
   const std::vector<LateJob>& jobs_;
   const std::vector<Machines>& machines_;
   std::vector<double> releases_, left_, ends_;
-  std::vector<std::vector<std::size_t>> fastest_first_;  // classes of machines, by job
-  std::vector<std::size_t> open_;                        // unfinished, in order
+  std::vector<std::vector<std::size_t>> fastest_first_;  // by job: classes of machines
+  std::vector<std::size_t> open_;                        // unfinished, by priority
   std::vector<int> free_;
   std::vector<std::pair<std::size_t, double>> running_;
 };

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
-#include "policy/meanfield.h"
+#include "policy/net/meanfield.h"
 
 namespace smartmig {
 namespace {
@@ -17,7 +17,7 @@ struct Split {
   double threshold = 0, gain = 0;
 };
 
-// To three significant digits, as it is printed.
+// Rounds to three significant digits, as printed.
 double three_digits(double x) { return parse_double(fmt::format("{:.3g}", x)).value_or(x); }
 
 class Fitter {
@@ -117,7 +117,7 @@ const DecisionTable::Node& DecisionTable::leaf(const QueueState& state) const {
 }
 
 int DecisionTable::depth() const {
-  std::vector<int> depths(nodes.size());  // children come after their parent
+  std::vector<int> depths(nodes.size());  // children come after their parents
   int most = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].feature < 0) continue;

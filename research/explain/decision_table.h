@@ -1,17 +1,17 @@
 // A decision table distilled from a policy: a shallow regression tree from the state of the queue to the share of GPUs
-// in each layout (CART with several outputs: each split is the one that lowers the squared error most; thresholds are
-// rounded to three digits where the leaves stay large enough). And the table as a repartitioner, so that one can
-// measure what is lost by following it instead of the policy. Deterministic.
+// in each layout (CART with several outputs: each split lowers the squared error most; thresholds are rounded to three
+// digits if the leaves stay large enough). The table is also a repartitioner, so one can measure the loss of following
+// it instead of the policy. Deterministic.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "policy/placer.h"
+#include "policy/placing/placer.h"
 #include "research/explain/queue_state.h"
 
 namespace smartmig {
 
-struct ModelShape {  // a layout of a fleet that may have several GPU models
+struct ModelShape {  // a layout in a fleet that may have several GPU models
   int model = 0;
   Shape shape;
   auto operator<=>(const ModelShape&) const = default;
@@ -19,18 +19,18 @@ struct ModelShape {  // a layout of a fleet that may have several GPU models
 
 struct TableSample {
   QueueState state;
-  std::vector<float> share;  // of all GPUs, by layout
+  std::vector<float> share;  // share of all GPUs, by layout
 };
 
 struct DecisionTable {
   struct Node {
-    int feature = -1;  // below 0: a leaf
+    int feature = -1;  // below 0: it is a leaf
     double threshold = 0;
-    std::size_t below = 0, above = 0;  // nodes for state < threshold, and for the rest
+    std::size_t below = 0, above = 0;  // the nodes for state < threshold, and for the rest
     std::vector<double> share;         // mean of the samples here
     std::size_t samples = 0;
   };
-  std::vector<Node> nodes;  // the first one is the root
+  std::vector<Node> nodes;  // the first is the root
 
   const Node& leaf(const QueueState& state) const;
   int depth() const;
@@ -39,8 +39,8 @@ struct DecisionTable {
 
 struct TableOptions {
   int depth = 4;
-  double least_share = 0.01;   // of the samples in a leaf
-  double least_gain = 0.0025;  // of the root's squared error, for a split
+  double least_share = 0.01;   // share of the samples that a leaf needs
+  double least_gain = 0.0025;  // share of the root's squared error that a split must gain
 };
 DecisionTable fit_table(const std::vector<TableSample>& samples, const TableOptions& options);  // REQUIRES: samples
 
@@ -51,7 +51,8 @@ struct Fidelity {
 };
 Fidelity fidelity_of(const DecisionTable& table, const std::vector<TableSample>& samples);
 
-// Every ceil(5 m / 8) events the GPUs take the shares of the leaf, up to rounding; GPUs that may keep their layout do.
+// Every ceil(5 m / 8) events, the GPUs take the shares of the leaf, up to rounding. GPUs that may keep their layout do
+// so.
 class TableRepartitioner : public Repartitioner {
  public:
   TableRepartitioner(DecisionTable table, std::vector<ModelShape> layouts, std::vector<Shape> initial,

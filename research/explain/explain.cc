@@ -6,13 +6,13 @@
 #include <map>
 
 #include "eval/policy_stack.h"
-#include "policy/meanfield.h"
+#include "policy/net/meanfield.h"
 #include "sim/simulate.h"
 
 namespace smartmig {
 namespace {
 
-// Bins of a feature by its lower edges; the first begins at minus infinity.
+// The bins of a feature by their lower edges; the first begins at minus infinity.
 struct Binning {
   const char* title;
   const char* key;
@@ -34,7 +34,8 @@ struct Binning {
   }
 };
 
-// The paper names three classes and prints scores from 0.67 to 0.84 without saying where the classes end: thirds of that.
+// The paper names three classes and prints scores from 0.67 to 0.84, but not the limits of the classes. These are
+// thirds.
 constexpr double kSevere = 0.73, kModerate = 0.78;
 
 const std::vector<Binning>& binnings() {
@@ -47,7 +48,7 @@ const std::vector<Binning>& binnings() {
   return all;
 }
 
-// What one day shows. Layouts are numbered as they appear in it.
+// The data of one day. Layouts are numbered by appearance.
 struct DayRecord {
   std::vector<ModelShape> layouts;
   struct Call {
@@ -60,7 +61,7 @@ struct DayRecord {
   Summary summary;
 };
 
-// A policy that watches another one at work.
+// A policy that observes another one.
 class Watcher : public Policy {
  public:
   Watcher(Policy& inner, const Platform& platform, DayRecord& record, bool keep_calls)
@@ -103,7 +104,7 @@ class Watcher : public Policy {
       ++counts_[of_[g]];
     }
     state_ = probe_.look(cluster);
-    since_ = cluster.now();  // before the first event nothing was decided
+    since_ = cluster.now();  // nothing was decided before the first event
   }
   std::size_t number(const Cluster& cluster, GpuId gpu, Layout layout) {
     const ModelShape key{cluster.platform().model_index(gpu), shape_of(*cluster.platform().model(gpu).gpu, layout)};
@@ -163,7 +164,7 @@ Result<double> run_table(const Setting& setting, const Contender& contender, con
   return result.summary.et;
 }
 
-// The known layouts of each model first, then those that days add, in order of days and within a day by shape.
+// First the known layouts of each model, then those that days add, by day and within a day by shape.
 void number_layouts(const Platform& platform, const std::vector<DayRecord>& days, Explanation& e) {
   for (std::size_t m = 0; m < platform.models().size(); ++m)
     for (const Shape& shape : controller_shapes(platform.models()[m])) e.layouts.push_back({int(m), shape});
@@ -185,7 +186,7 @@ void number_layouts(const Platform& platform, const std::vector<DayRecord>& days
   }
 }
 
-std::vector<std::size_t> places(const DayRecord& day, const Explanation& e) {  // of the day's layouts
+std::vector<std::size_t> places(const DayRecord& day, const Explanation& e) {  // indices of the day's layouts
   std::vector<std::size_t> out;
   for (const ModelShape& layout : day.layouts)
     out.push_back(std::size_t(std::find(e.layouts.begin(), e.layouts.end(), layout) - e.layouts.begin()));
@@ -254,7 +255,7 @@ Result<Explanation> explain_policy(const Setting& setting, const Contender& cont
   e.joint = !name.placer || name.guarded;  // guard(...) has several placers
   e.placer = e.joint ? options.joint_placer : name.placer->name;
 
-  // First the days to fit on, then those to judge on.
+  // First the days for the fit, then those for the judgement.
   std::vector<std::uint64_t> seeds = options.fit_seeds;
   seeds.insert(seeds.end(), options.seeds.begin(), options.seeds.end());
   const std::size_t fit = options.fit_seeds.size(), judged = options.seeds.size();
@@ -286,7 +287,7 @@ Result<Explanation> explain_policy(const Setting& setting, const Contender& cont
   std::vector<TableSample> fit_samples, samples;
   for (std::size_t d = 0; d < days.size(); ++d) add_samples(days[d], e, gpus, d < fit ? fit_samples : samples);
   if (fit_samples.empty() || samples.empty())
-    return invalid("{} was never asked on these days: give a workload with more jobs", contender.label);
+    return invalid("{} made no decision on these days; give a workload with more jobs", contender.label);
   add_shares(days, fit, e);
   add_calls(samples, e);
   double gpu_hours = 0, repartitions = 0;
@@ -305,7 +306,7 @@ Result<Explanation> explain_policy(const Setting& setting, const Contender& cont
   e.fidelity = fidelity_of(e.table, samples);
   e.constant_fidelity = fidelity_of(constant, samples);
 
-  Contender split = contender;  // a joint policy's layouts with a placer
+  Contender split = contender;  // the layouts of a joint policy, with a placer
   split.policy += "+" + e.placer;
   const bool splits = e.joint && PolicyStack::make({split.policy, split.options, setting.cost}, setting.platform);
   std::vector<double> own(judged), by_table(judged), by_constant(judged), by_split(judged);

@@ -1,8 +1,7 @@
-// What a policy does with the layouts, in words and numbers: shares of GPU time by hour of day and by state of the
-// queue, and a decision table that imitates it, with what is lost by following the table. The table is fitted on other
-// days than those it is judged on. A call is every ceil(5 m / 8)-th event, as for the mean-field controller; the state
-// of a call counts until the next one, while layouts are integrated exactly. Results do not depend on the number of
-// threads.
+// Describes in words and numbers what a policy does with the layouts: shares of GPU time by hour of day and by state of
+// the queue, and a decision table that imitates the policy, with the loss of following the table. The table is fitted
+// and judged on different days. A call is every ceil(5 m / 8)-th event, as for the mean-field controller. The state of
+// a call counts until the next one; layouts are integrated exactly. Results do not depend on the number of threads.
 #pragma once
 #include <functional>
 #include <optional>
@@ -18,30 +17,30 @@ namespace smartmig {
 struct ShareBin {
   std::string label;          // "8-10 h"
   double gpu_hours = 0;       // per day
-  std::vector<double> share;  // of the GPU time, by layout; sums to 1
+  std::vector<double> share;  // share of the GPU time, by layout; sums to 1
 };
 struct ShareTable {
   std::string title, key, unit;
-  std::vector<ShareBin> bins;  // those that occurred
+  std::vector<ShareBin> bins;  // only bins that occurred
 };
 
 struct Explanation {
-  std::string policy, placer;       // placer: what the table is run with
-  bool joint = false;               // the policy places jobs itself, so table and policy differ in that too
-  std::vector<ModelShape> layouts;  // the papers' or the maximal ones of each model, then others that were used
-  std::vector<std::string> names;   // "4g.20gb+2g.10gb+1g.10gb", with the model in a mixed fleet
-  std::vector<int> paper;           // number in the papers, 0: none
+  std::string policy, placer;       // placer: the one that runs with the table
+  bool joint = false;               // the policy places jobs itself, so table and policy also differ in that
+  std::vector<ModelShape> layouts;  // the papers' or the maximal ones of each model, then other used ones
+  std::vector<std::string> names;   // "4g.20gb+2g.10gb+1g.10gb", with the model if the fleet is mixed
+  std::vector<int> paper;           // number in the papers; 0: none
   std::vector<double> time_share, call_share;
   std::vector<ShareTable> tables;                                        // by hour, unfinished, late, backlog
   double reshapes = 0;                                                   // changes of a GPU's layout per GPU and hour
-  double sublinearity = 1, sublinearity_low = 1, sublinearity_high = 1;  // over calls: mean, 5 and 95 %
+  double sublinearity = 1, sublinearity_low = 1, sublinearity_high = 1;  // over calls: mean, 5 % and 95 %
 
   DecisionTable table;
   std::size_t fit_calls = 0, calls = 0;
-  Fidelity fidelity, constant_fidelity;  // constant: one row, the mean share
+  Fidelity fidelity, constant_fidelity;  // constant: one row with the mean share
   double et = 0;                         // means over the days, minutes
   Difference table_loss, constant_loss;  // of ET against the policy
-  std::optional<double> split_et;        // joint policies: the same layouts with `placer`, where the registry has it
+  std::optional<double> split_et;        // joint policies: the same layouts with `placer`, if the registry has the pair
 };
 
 struct ExplainOptions {

@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-// Colours go to the layouts with most GPU time, the rest share one.
+// The layouts with most GPU time get their own colours; the others share one.
 struct Palette {
   explicit Palette(const ExplainPage& page) : rank(page.layouts.size(), kKindColours), order(page.layouts.size()) {
     std::iota(order.begin(), order.end(), std::size_t(0));
@@ -20,7 +20,7 @@ struct Palette {
     });
     for (std::size_t i = 0; i < order.size() && i < std::size_t(kKindColours); ++i) rank[order[i]] = int(i);
   }
-  // Percent of each colour, the shared one last.
+  // Percent of each colour; the shared one is last.
   std::vector<double> sums(const std::vector<double>& percent) const {
     std::vector<double> out(std::size_t(kKindColours) + 1);
     for (std::size_t l = 0; l < percent.size(); ++l) out[std::size_t(rank[l])] += percent[l];

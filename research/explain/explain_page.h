@@ -1,5 +1,6 @@
-// The page of `smartmig explain`: which layouts a policy takes by hour and by state of the queue, as stacked columns;
-// shares beside those of the paper; the decision table as nested rules. Plain data in, one self-contained page out.
+// The page of `smartmig explain`: the layouts that a policy takes by hour and by state of the queue, as stacked
+// columns; its shares next to the paper's; the decision table as nested rules. Plain data in, one self-contained page
+// out.
 #pragma once
 #include <optional>
 #include <string>
@@ -34,7 +35,7 @@ struct ExplainPage {
   struct Rule {
     int depth = 0;
     std::string condition;        // "late jobs per GPU < 0.5"; "otherwise"
-    std::vector<double> percent;  // of a leaf, by layout; empty: not a leaf
+    std::vector<double> percent;  // a leaf's, by layout; empty: not a leaf
     double call_percent = 0;
   };
   std::vector<Rule> rules;

@@ -27,9 +27,9 @@ ExplainPage small() {
 
 TEST(ExplainPage, ColoursTheLayoutsWithMostTimeAndSumsTheRest) {
   const std::string html = explain_page(small());
-  // Two columns of seven colours and one for the three layouts that are left.
-  EXPECT_EQ(count_of(html, "<rect "), 16u);
-  EXPECT_EQ(count_of(html, ": 30.0 %, other layouts</title>"), 2u);
+  // Two columns of eight colours and one for the two layouts that are left.
+  EXPECT_EQ(count_of(html, "<rect "), 18u);
+  EXPECT_EQ(count_of(html, ": 20.0 %, other layouts</title>"), 2u);
   EXPECT_EQ(count_of(html, ": 10.0 %, 1  shape0</title>"), 2u);
   EXPECT_EQ(count_of(html, "<td>12.5 %</td>"), 7u);
 }

@@ -16,13 +16,13 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr double kShown = 0.0005;  // layouts below this share of the GPU time have no column of their own
+constexpr double kShown = 0.0005;  // layouts below this share of the GPU time get no column
 
 std::string label_of(const Explanation& e, std::size_t layout) {
   return e.paper[layout] > 0 ? fmt::format("{}", e.paper[layout]) : fmt::format("#{}", layout + 1);
 }
 
-bool has_paper(const Explanation& e) {  // a fleet of one model that has the papers' layouts
+bool has_paper(const Explanation& e) {  // True for a fleet of one model with the papers' layouts.
   return e.layouts.size() >= 12 && e.paper[0] == 1 && e.paper[11] == 12 &&
          std::count_if(e.paper.begin(), e.paper.end(), [](int n) { return n > 0; }) == 12;
 }
@@ -40,7 +40,7 @@ std::string condition(const DecisionTable::Node& node, bool below) {
   return fmt::format("{} {} {:g}{}{}", name.text, below ? "<" : ">=", node.threshold, *name.unit ? " " : "", name.unit);
 }
 
-// Calls visit(depth, condition, node) for every node but the root of a table that splits, parents first.
+// Calls visit(depth, condition, node) for every node of a table that splits, except the root; parents first.
 template <class F>
 void each_rule(const DecisionTable& table, std::size_t at, int depth, const F& visit) {
   const DecisionTable::Node& node = table.nodes[at];

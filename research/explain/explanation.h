@@ -1,4 +1,4 @@
-// An explanation (eval/explain.h) as text, JSON and page.
+// Writes an explanation (explain/explain.h) as text, JSON and page.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace smartmig::cli {
 
-struct ExplainedRun {  // what the figures belong to
+struct ExplainedRun {  // the run to which the figures belong
   std::string workload, gpus, cost;
   double a = 0;
   std::vector<std::uint64_t> seeds, fit_seeds;

@@ -73,7 +73,7 @@ QueueState QueueProbe::look(const Cluster& cluster) {
   out[kMeanWork] = counted > 0 ? work / counted : 0;
   out[kSublinearity] = sublinearity();
   const auto& all = jobs.workload().jobs;
-  // Rows of jobs that have not come are at the end, also in a table that grows and is compacted.
+  // Rows of jobs that have not arrived are at the end, even in a table that grows and is compacted.
   const auto& states = cluster.states();
   const auto arrived =
       all.begin() + (std::partition_point(states.begin(), states.end(),

@@ -1,10 +1,11 @@
-// The state of the queue in a few numbers that a person can read: what `smartmig explain` sorts a policy's decisions
-// by, and what its decision table looks at. Amounts are per GPU of the whole fleet, work is in minutes on the whole GPU
-// of the fleet's first model. One pass over the unfinished jobs. Not thread-safe; one owner.
+// The state of the queue in a few readable numbers. `smartmig explain` groups a policy's decisions by them, and its
+// decision table uses them as inputs. Amounts are per GPU of the whole fleet. Work is in minutes on the whole GPU of
+// the fleet's first model. One pass over the unfinished jobs. Not thread-safe; one owner.
 //
-// Sublinearity score of the queue (arXiv 2606.29775): slope of the least-squares line through the origin and the mean
-// throughput curve of the unfinished jobs (jobs per minute against compute slices), over its value on one slice. 1: jobs
-// that run k times faster on k slices; below: they gain less. Short jobs have the larger throughputs and count for more.
+// Sublinearity score of the queue (arXiv 2606.29775): the slope of the least-squares line through the origin and the
+// mean throughput curve of the unfinished jobs (jobs per minute against compute slices), over its value on one slice.
+// 1: jobs run k times faster on k slices; below 1: they gain less. Short jobs have the larger throughputs, so they
+// count for more.
 #pragma once
 #include <array>
 #include <span>
@@ -31,10 +32,10 @@ class QueueProbe {
   QueueState look(const Cluster& cluster);
 
  private:
-  double sublinearity() const;  // of throughput_
+  double sublinearity() const;  // from throughput_
 
-  std::vector<std::pair<double, TypeId>> sizes_;  // compute slices and slice type, increasing
-  std::vector<double> throughput_;                // by size: the sum over the jobs, per minute
+  std::vector<std::pair<double, TypeId>> sizes_;  // compute slices and slice type, by increasing size
+  std::vector<double> throughput_;                // by size: per minute, summed over the jobs
   TypeId whole_ = kNoType;
 };
 

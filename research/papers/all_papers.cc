@@ -19,7 +19,7 @@ struct PartOfPaper {
   PaperPart part;
 };
 
-// What a paper has and no part measures.
+// A result of a paper that no part measures.
 struct Absent {
   const char *paper, *title, *mark, *why;
 };
@@ -31,7 +31,7 @@ constexpr Absent kAbsent[] = {
      "no A100 is at hand: batches run through the daemon on an emulated one"},
 };
 
-// Fig. 3: the illustrative kinds, as the workload generator has them.
+// Fig. 3: the illustrative kinds, as in the workload generator.
 Result<std::vector<PaperSection>> curves_section() {
   struct Curve {
     const char* kind;
@@ -124,7 +124,7 @@ Result<PaperReport> all_papers_report(const AllPapersOptions& options, const Pap
   const KeptParts kept(options.keep, options.program);
   const auto parts = all_parts(options);
   PaperReport report;
-  report.title = "Three papers on MIG, printed beside measured";
+  report.title = "Three papers on MIG, printed and measured";
   report.note = fmt::format(
       "SMART-MIG: arXiv 2606.29775, one MIG: arXiv 2606.25082, MIGM: arXiv 2508.18556; {} report days; batches of each kind: {}, of "
       "{} jobs; "

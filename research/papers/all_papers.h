@@ -1,6 +1,6 @@
-// Every figure and table of the three papers, printed beside measured, each with its mark (paper_marks.h): the parts of the
-// experiments that `reproduce a`, `a-fig11`, `b`, `c` and `memory` run, and what of the papers has no experiment, with the
-// reason. Finished parts are kept, so that a run that was stopped goes on.
+// Every figure and table of the three papers, printed against measured, each with its mark (paper_marks.h). It combines
+// the parts of the experiments that `reproduce a`, `a-fig11`, `b`, `c` and `memory` run with the results that have no
+// experiment, and their reasons. Finished parts are kept, so a stopped run can continue.
 #pragma once
 #include <functional>
 #include <string>
@@ -18,19 +18,19 @@ struct AllPapersOptions {
   OneGpuOptions b;
   MigmOptions c;
   std::int64_t memory_cases = 60;
-  std::string keep;     // directory for results of parts; empty: none is kept
-  std::string program;  // words that change with the program's code
+  std::string keep;     // directory for results of parts; empty: keeps none
+  std::string program;  // a text that changes with the program's code
 };
 
 struct FinishedPart {
   std::string name;
   std::size_t number = 0, of = 0;  // from 1
-  bool kept = false;               // found, not run
+  bool kept = false;               // found in the directory, not run
   double seconds = 0;
 };
 using FinishedTold = std::function<void(const FinishedPart&)>;
 
-// Small enough for a test: two days, few jobs.
+// Reduces the experiments to a test's size: two days, few jobs.
 void make_small(AllPapersOptions& options);
 Result<PaperReport> all_papers_report(const AllPapersOptions& options, const PaperProgress& progress,
                                       const FinishedTold& told);

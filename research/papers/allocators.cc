@@ -43,7 +43,7 @@ void DeviceAllocator::add_segment(std::int64_t bytes, int pool) {
   device_ += bytes;
 }
 
-void DeviceAllocator::give_back() {  // segments that are free as a whole
+void DeviceAllocator::give_back() {  // segments that are completely free
   for (auto& pool : free_)
     for (auto at = pool.begin(); at != pool.end();) {
       const Block& b = blocks_[std::size_t(at->second)];
@@ -144,7 +144,7 @@ void DeviceAllocator::give(int tensor) {
     return;
   }
   const int pool = segment_pool_[std::size_t(blocks_[std::size_t(tensor)].segment)];
-  const auto join = [&](int left, int right) {  // two free neighbours; right is gone after it
+  const auto join = [&](int left, int right) {  // merges two free neighbours; right is gone afterwards
     Block &l = blocks_[std::size_t(left)], &r = blocks_[std::size_t(right)];
     l.size += r.size;
     l.after = r.after;

@@ -1,12 +1,16 @@
-// What stands between the tensors of a job and the memory its device shows, as the common frameworks do it. Each is told of
-// tensors that are made and freed, takes memory of the device in its own steps and fails where the device has no more.
-//   direct         every tensor is a request of its own, in whole 2 MiB (plain CUDA programs)
-//   caching        PyTorch: sizes in 512 bytes; up to 1 MiB out of segments of 2 MiB, below 10 MiB out of 20 MiB, larger ones
-//                  alone in whole 2 MiB; the best fit is cut; freed ones are kept, and given back only when a request is refused
-//   pool           cudaMallocAsync, expandable segments: whatever was used at once stays, in steps of 32 MiB, without holes
-//   doubling       TensorFlow, JAX without preallocation: each region twice the one before, less where that is refused
+// The allocators of the common frameworks, which stand between the tensors of a job and the memory that its device
+// shows. Each is told of created and freed tensors, takes device memory in its own steps, and fails if the device has
+// no more.
+//   direct         every tensor is a separate request, in whole 2 MiB (plain CUDA programs)
+//   caching        PyTorch: sizes in 512 bytes; up to 1 MiB out of segments of 2 MiB, below 10 MiB out of 20 MiB,
+//                  larger ones alone in whole 2 MiB. The best fit is cut. Freed blocks are kept, and returned only when
+//                  a request is refused
+//   pool           cudaMallocAsync, expandable segments: keeps the peak of simultaneous use, in steps of 32 MiB,
+//                  without holes
+//   doubling       TensorFlow, JAX without preallocation: each region is twice the previous one, or less if that is
+//                  refused
 //   preallocated   JAX: three quarters of the device at the start, and no more
-//   paged          servers such as vLLM: nine tenths of the device for good; requests that find no room wait, none fails
+//   paged          servers such as vLLM: nine tenths of the device permanently; requests without room wait, none fails
 // Deterministic; no device. Units: bytes.
 #pragma once
 #include <cstdint>
@@ -23,13 +27,14 @@ const char* name_of(AllocatorKind kind);
 class DeviceAllocator {
  public:
   DeviceAllocator(AllocatorKind kind, std::int64_t device_bytes);
-  // A tensor; its name for give(), or -1: refused, the job fails. `cache`: of keys and values, which paged servers manage.
+  // Takes a tensor. Returns its name for give(), or -1: refused, and the job fails. `cache`: a tensor of keys and
+  // values, which paged servers manage.
   int take(std::int64_t bytes, bool cache = false);
   void give(int tensor);
 
-  std::int64_t device() const { return device_; }  // shown by the device
+  std::int64_t device() const { return device_; }  // as the device shows
   std::int64_t held() const { return held_; }      // by tensors
-  int refused() const { return refused_; }         // requests that went well after the cache was given back
+  int refused() const { return refused_; }         // requests that succeeded after the cache was returned
 
  private:
   struct Block {
@@ -48,7 +53,7 @@ class DeviceAllocator {
   std::int64_t most_, device_ = 0, held_ = 0, next_region_ = 2 << 20;
   int refused_ = 0;
   std::vector<Block> blocks_;
-  std::vector<int> unused_;        // places of blocks_ that are no block
+  std::vector<int> unused_;        // unused positions of blocks_
   std::vector<int> segment_pool_;  // by segment
   std::set<std::pair<std::int64_t, int>> free_[2];
 };

@@ -5,14 +5,14 @@
 
 #include "base/text.h"
 #include "research/papers/state_dir.h"
-#include "serve/daemon/daemon_host.h"
+#include "serve/api/daemon_host.h"
 
 namespace smartmig {
 namespace {
 
-constexpr double kPatience = 100;  // times the batch one after another: a run that takes longer is stuck
+constexpr double kPatience = 100;  // times the length of the serial batch: a longer run is stuck
 
-// Whose attempts are on which slices, seen from outside after each step.
+// Records from outside, after each step, whose attempts are on which slices.
 class Watch {
  public:
   Watch(const std::vector<BatchJob>& jobs, const Platform& platform) : jobs_(jobs) {
@@ -51,8 +51,8 @@ class Watch {
     out.most_at_once = std::max(out.most_at_once, running);
   }
   std::vector<QueueId> ids;
-  double ends_s = 0;       // sum over jobs that are over
-  double mib_seconds = 0;  // held by attempts that are over
+  double ends_s = 0;       // summed over finished jobs
+  double mib_seconds = 0;  // held by finished attempts
 
  private:
   struct Seen {
@@ -60,7 +60,7 @@ class Watch {
     double since = 0;
     bool ended = false;
   };
-  // MiB-seconds of an attempt that ran for so long from the job's start: straight lines between the script's points.
+  // MiB-seconds of an attempt that ran this long from the job's start: linear between the script's points.
   double memory_of(std::size_t i, int slices, double run_s) const {
     const EmulatedScript script = jobs_[i].script();
     const double whole_s = script.seconds[std::size_t(slices - 1)], until = std::min(1.0, run_s / whole_s);
@@ -95,7 +95,7 @@ DaemonHostOptions options_of(const BatchSetting& setting, std::string state) {
   options.settings.policy.name = setting.policy;
   options.settings.oom.early = setting.early;
   options.settings.energy.sample = from_seconds(setting.sample_s);
-  options.settings.host.cpus = 1024;  // of no account here, and the same on every host
+  options.settings.host.cpus = 1024;  // irrelevant here, and equal on every host
   options.settings.host.mem_mib = 1 << 22;
   options.clock = "virtual";
   options.in_process = true;
@@ -116,7 +116,7 @@ Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSet
   double one_by_one = 0;
   for (const BatchJob& job : jobs) {
     JobSpec spec;
-    spec.command = {fmt::format("job{}", specs.size())};  // each a program of its own: nothing is learned of the others
+    spec.command = {fmt::format("job{}", specs.size())};  // each its own program: nothing is learned of the others
     spec.directory = "/";
     spec.environment = job.script().to_environment();
     spec.estimate = from_seconds(job.whole_s);

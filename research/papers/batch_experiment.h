@@ -1,6 +1,7 @@
-// A batch of scripted jobs through the whole daemon: its store, lanes, meters, memory projection and restarts, on
-// emulated GPUs and a virtual clock. All jobs are submitted at time 0; the run ends with the last of them. Same inputs,
-// same figures, to the last bit. Thread rule: one run at a time in a process (a process has one emulated machine).
+// Runs a batch of scripted jobs through the whole daemon: its store, lanes, meters, memory projection and restarts, on
+// emulated GPUs and a virtual clock. All jobs are submitted at time 0; the run ends with the last of them. The same
+// inputs give the same figures, to the last bit. Thread rule: one run at a time in a process (a process has one
+// emulated machine).
 #pragma once
 #include <string>
 #include <vector>
@@ -9,12 +10,12 @@
 
 namespace smartmig {
 
-// What the daemon is told of a job beside its time on the whole GPU.
+// What the daemon is told of a job in addition to its time on the whole GPU.
 enum class JobsTold : std::uint8_t {
   kNothing,
-  kIterations,  // how many it makes, as an instrumented framework counts them: its time on one slice
-  kProfiled,    // what `smartmig profile` would find: the kind of jobs that its tables have, of others as above
-  kMemory       // as profiled, and the memory it will need
+  kIterations,  // its number of iterations, as an instrumented framework counts them: its time on one slice
+  kProfiled,    // what `smartmig profile` would find: the kind of jobs that its tables have; for others, iterations
+  kMemory       // as kProfiled, plus the memory that the job will need
 };
 
 struct BatchSetting {
@@ -29,16 +30,16 @@ struct BatchOutcome {
   int done = 0, failed = 0;
   double makespan_s = 0;
   double joules = 0;           // the boards' counters: watts by power model a100-jobs, in proportion to busy slices
-  double joules_by_speed = 0;  // idle watts, and of each job the whole GPU's watts in proportion to its speed
+  double joules_by_speed = 0;  // idle watts, plus for each job the whole GPU's watts in proportion to its speed
   std::uint64_t out_of_memory = 0, early = 0, operations = 0;  // restarts; slices made and destroyed
-  double lost_s = 0;                                           // run by attempts that came to nothing
+  double lost_s = 0;                                           // time of attempts that came to nothing
   double turnaround_s = 0;                                     // from submit to end, mean over jobs
-  double memory_used = 0;                                      // by jobs, over that of all GPUs, mean over the makespan
-  double idle_joules = 0;                                      // of the boards, in joules_by_speed
+  double memory_used = 0;                                      // jobs' share of all memory, mean over the makespan
+  double idle_joules = 0;                                      // part of joules_by_speed
   int most_at_once = 0;
 };
 
-// Lost jobs are an error; failed ones are counted.
+// A lost job is an error; failed ones are counted.
 Result<BatchOutcome> run_batch(const std::vector<BatchJob>& jobs, const BatchSetting& setting);
 
 }  // namespace smartmig

@@ -17,10 +17,10 @@ constexpr const char* kFarPolicies[] = {"batch", "planner", "best"};
 constexpr int kFarCounts[] = {15, 30};
 constexpr int kStaticLayouts = 12;
 
-struct FarCell {  // one family, one number of jobs
+struct FarCell {  // one family with one number of jobs
   const FarFamily* family = nullptr;
   int count = 0;
-  std::vector<std::vector<double>> ratios;         // [policy][batch]: makespan over the area bound
+  std::vector<std::vector<double>> ratios;         // [policy][batch]: makespan / area bound
   std::vector<std::vector<double>> static_ratios;  // [layout][batch]
 };
 
@@ -51,7 +51,7 @@ Result<Ok> check_options(const FarOptions& options) {
   std::vector<std::string> names;
   for (const FarFamily& family : far_families()) names.emplace_back(family.name);
   if (!options.family.empty() && std::find(names.begin(), names.end(), options.family) == names.end())
-    return invalid("family '{}' is not known: {}", options.family, fmt::join(names, ", "));
+    return invalid("unknown family '{}'; choose one of {}", options.family, fmt::join(names, ", "));
   return Ok{};
 }
 

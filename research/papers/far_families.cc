@@ -32,7 +32,7 @@ std::array<int, 5> counts_of(const FarFamily& family, int count) {
   return out;
 }
 
-// t(s) = t(s - 1) * (s - 1 + gap) / s: a gap of 0 is perfect scaling, of 1 none.
+// t(s) = t(s - 1) * (s - 1 + gap) / s: a gap of 0 is perfect scaling, a gap of 1 none.
 Job draw_job(const FarFamily& family, int scales_to, bool memory_bound, Rng& rng) {
   Job job;
   const auto gap = [&](double mean, double deviation, double least, double most) {

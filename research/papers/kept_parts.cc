@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = text.size();
@@ -20,13 +20,13 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-double number_of(const Json& value) {
+OrderedJson number_json(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
+double number_of(const OrderedJson& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
-Json section_json(const PaperSection& s) {
-  Json claims = Json::array();
+OrderedJson section_json(const PaperSection& s) {
+  OrderedJson claims = OrderedJson::array();
   for (const PaperClaim& c : s.claims)
     claims.push_back({{"what", c.what},
                       {"printed", number_json(c.printed)},
@@ -39,7 +39,7 @@ Json section_json(const PaperSection& s) {
           {"claims", claims}, {"why", s.why},     {"ours", s.ours}};
 }
 
-PaperSection kept_section(const Json& json) {
+PaperSection kept_section(const OrderedJson& json) {
   PaperSection s;
   s.name = json.at("name");
   s.title = json.at("title");
@@ -51,7 +51,7 @@ PaperSection kept_section(const Json& json) {
   s.below = json.at("below");
   s.why = json.at("why");
   s.ours = json.at("ours");
-  for (const Json& c : json.at("claims"))
+  for (const OrderedJson& c : json.at("claims"))
     s.claims.push_back({c.at("what"), number_of(c.at("printed")), number_of(c.at("measured")),
                         number_of(c.at("within")), PaperClaim::Sense(c.at("sense").get<int>()), c.at("reading")});
   return s;
@@ -69,12 +69,12 @@ std::optional<std::vector<PaperSection>> KeptParts::find(const PaperPart& part) 
   const auto text = read_file(path_of(part));
   if (!text) return std::nullopt;
   try {
-    const Json json = Json::parse(*text);
+    const OrderedJson json = OrderedJson::parse(*text);
     if (json.at("settings") != part.settings) return std::nullopt;
     std::vector<PaperSection> sections;
-    for (const Json& section : json.at("sections")) sections.push_back(kept_section(section));
+    for (const OrderedJson& section : json.at("sections")) sections.push_back(kept_section(section));
     return sections;
-  } catch (const Json::exception&) {
+  } catch (const OrderedJson::exception&) {
     return std::nullopt;
   }
 }
@@ -83,11 +83,11 @@ Result<Ok> KeptParts::keep(const PaperPart& part, const std::vector<PaperSection
   if (directory_.empty()) return Ok{};
   std::error_code failed;
   std::filesystem::create_directories(directory_, failed);
-  if (failed) return io_error("cannot make the directory {} for results: {}", directory_, failed.message());
-  Json all = Json::array();
+  if (failed) return io_error("cannot create the directory {} for results: {}", directory_, failed.message());
+  OrderedJson all = OrderedJson::array();
   for (const PaperSection& section : sections) all.push_back(section_json(section));
   return write_file(path_of(part),
-                    Json{{"part", part.name}, {"settings", part.settings}, {"sections", all}}.dump(1) + "\n");
+                    OrderedJson{{"part", part.name}, {"settings", part.settings}, {"sections", all}}.dump(1) + "\n");
 }
 
 }  // namespace smartmig

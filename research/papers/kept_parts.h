@@ -1,6 +1,6 @@
-// Results of finished parts of an experiment, kept in a directory so that a run that was stopped goes on where it was. A
-// file is named after the part and a hash of what its figures depend on: its settings and the program (whoever calls gives
-// words for it that change with its code). A file that cannot be read is made anew. Files appear whole or not at all.
+// Keeps results of finished parts of an experiment in a directory, so that a stopped run can continue. A file's name
+// consists of the part and a hash of all that its figures depend on: its settings and the program (the caller gives a
+// text that changes with its code). An unreadable file is made again. Files appear whole or not at all.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ namespace smartmig {
 
 class KeptParts {
  public:
-  // An empty directory keeps nothing; one that is missing is made with the first result.
+  // An empty directory keeps nothing. A missing directory is made with the first result.
   KeptParts(std::string directory, std::string program)
       : directory_(std::move(directory)), program_(std::move(program)) {}
   std::optional<std::vector<PaperSection>> find(const PaperPart& part) const;

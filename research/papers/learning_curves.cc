@@ -21,7 +21,7 @@ struct TrueRun {
 
 double log_size(int slices) { return deterministic_log(slices / 7.0); }
 
-// Scales up to a size and hardly beyond, as in the batches of papers/far_families.h but with launch and a serial part.
+// Scales up to a size and hardly beyond, as in the batches of papers/far_families.h, but with launch and a serial part.
 SizeCurve rule_curve(Rng& rng) {
   const double limit = double(kLearningSizes[rng.below(kLearningSizes.size())]), serial = rng.uniform(0, 0.2),
                power = rng.uniform(0.8, 1.05), launch = rng.uniform(0, 0.4);
@@ -53,7 +53,7 @@ double nearest_kind(const std::vector<TrueRun>& runs, const std::vector<SizeCurv
     }
     const double misfit = square - offset * offset, predicted = offset + kind.at(log_size(slices));
     if (least < 0 || misfit < least - 1e-9) least = misfit, mean_of_least = 0, alike = 0;
-    if (misfit <= least + 1e-9) mean_of_least += predicted, ++alike;  // after one run all fit
+    if (misfit <= least + 1e-9) mean_of_least += predicted, ++alike;  // after one run, all fit
   }
   return mean_of_least / alike;
 }
@@ -97,7 +97,7 @@ const char* name_of(Forecaster learner) {
 }
 
 const char* name_of(LearningCase which) {
-  constexpr const char* kNames[] = {"kinds not in the table", "made by another rule", "beside neighbours (soft slices)",
+  constexpr const char* kNames[] = {"kinds not in the table", "made by another rule", "with neighbours (soft slices)",
                                     "after a change of the program"};
   return kNames[int(which)];
 }

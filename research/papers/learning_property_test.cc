@@ -1,12 +1,13 @@
-// What is learned of commands with random curves: belief narrows with runs, a second size nearly settles it, predictions
-// beat the fixed rule, a change is noticed; and whatever was seen is stored and read alike and gives times that can be.
+// Learning about commands with random curves: the belief narrows with runs, a second size nearly settles it,
+// predictions beat the fixed rule, a change is noticed. Any history is stored and reread unchanged and gives possible
+// times.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/rng.h"
+#include "queue/learning/history.h"
 #include "research/papers/learning_curves.h"
-#include "serve/daemon/history.h"
 #include "support/cases.h"
 
 namespace smartmig {

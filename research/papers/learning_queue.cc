@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "eval/statistics.h"
 #include "live/emulation/emulated_script.h"
+#include "queue/jobs/job_json.h"
 #include "research/papers/state_dir.h"
-#include "serve/daemon/daemon_host.h"
-#include "serve/daemon/job_json.h"
+#include "serve/api/daemon_host.h"
 
 namespace smartmig {
 namespace {
@@ -18,7 +18,7 @@ DaemonHostOptions learning_options(std::string state) {
   DaemonHostOptions options;
   options.settings.places.driver = "emulate:1xa100-40gb";
   options.settings.places.state_dir = std::move(state);
-  options.settings.host.cpus = 1024;  // of no account here, and the same on every host
+  options.settings.host.cpus = 1024;  // irrelevant here, and equal on every host
   options.settings.host.mem_mib = 1 << 22;
   options.clock = "virtual";
   options.in_process = true;
@@ -86,7 +86,7 @@ class Rounds {
     for (int slices = 1; slices <= 7; ++slices)
       script.seconds[std::size_t(slices - 1)] = command.seconds_on(slices) * factor;
     JobSpec spec;
-    // By the fixed rule each round's job is another command: nothing but what it is told is known of it.
+    // Under the fixed rule each round's job is another command, so only what it is told is known of it.
     spec.command = {knows_ == QueueKnows::kFixedRule ? fmt::format("round{}-{}", round, command.name) : command.name};
     spec.directory = "/";
     spec.environment = script.to_environment();
@@ -97,7 +97,7 @@ class Rounds {
   DaemonHost& host_;
   const std::vector<SyntheticCommand>& commands_;
   const QueueKnows knows_;
-  std::vector<std::vector<double>> whole_s_;  // of each command's runs, by the rule
+  std::vector<std::vector<double>> whole_s_;  // by command: its runs' whole-GPU times by the rule
 };
 
 }  // namespace

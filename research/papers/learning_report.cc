@@ -22,8 +22,8 @@ PaperSection errors_section(const LearningOptions& options) {
   PaperSection section;
   section.name = "errors";
   section.title = fmt::format(
-      "Error of the predicted time, mean over five sizes, after so many runs of a command on random sizes ({} commands "
-      "in sites of {}, noise {:.0f} %)",
+      "Error of the predicted time, mean over five sizes, by the number of runs of a command "
+      "on random sizes ({} commands in sites of {}, noise {:.0f} %)",
       options.commands, kOfASite, 100 * options.noise);
   section.header = {"commands", "learner"};
   for (const int runs : kLearningRuns) section.header.push_back(fmt::format("{} run{}", runs, runs == 1 ? "" : "s"));
@@ -97,14 +97,14 @@ Result<PaperSection> queue_section(const LearningOptions& options, const PaperPr
 Result<Ok> check_options(const LearningOptions& options) {
   if (options.commands < 2 || options.commands > 100'000 || options.sites < 1 || options.sites > 1000 ||
       options.rounds < 1 || options.rounds > 100)
-    return invalid("--commands 2 to 100000, --sites 1 to 1000, --rounds 1 to 100");
+    return invalid("--commands must be 2 to 100000, --sites 1 to 1000, and --rounds 1 to 100");
   return Ok{};
 }
 
 Result<PaperReport> learning_report(const LearningOptions& options, const PaperProgress& progress) {
   SMARTMIG_RETURN_IF_ERROR(check_options(options));
   PaperReport report;
-  report.title = "What is learned of commands that nobody described (docs/learning-jobs.md)";
+  report.title = "What smartmig learns about commands without a description (docs/learning-jobs.md)";
   report.sections.push_back(errors_section(options));
   SMARTMIG_TRY(PaperSection queue, queue_section(options, progress));
   report.sections.push_back(std::move(queue));

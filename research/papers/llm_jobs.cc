@@ -20,7 +20,7 @@ bool trains(LlmSchedule s) {
          s == LlmSchedule::kSteady;
 }
 
-// The command's own choices, the same in every run of it.
+// The choices that are equal in all runs of a command.
 struct Command {
   double size_max = 0, sigma = 0, typical = 0, pause = 0;
   int stages = 0, turns = 0;
@@ -42,7 +42,7 @@ Command make_command(LlmSchedule schedule, Rng& rng) {
   return c;
 }
 
-// One run of it; `more`: how much more or less input than usual.
+// One run of it; `more`: input relative to the usual amount.
 void fill_points(LlmJob& job, const Command& c, double more, Rng& rng) {
   job.points.assign(kLlmPoints, {});
   const double load = rng.uniform(0.01, 0.06);
@@ -251,7 +251,7 @@ LlmJob make_llm_job(LlmSchedule schedule, AllocatorKind allocator, std::uint64_t
   job.per_size = (peak - kContextMib - job.weights_mib) / (largest * curved * spare);
   job.duration_s = deterministic_exp(rng.uniform(deterministic_log(120), deterministic_log(7200)));
   job.restart_s = deterministic_exp(rng.uniform(deterministic_log(15), deterministic_log(120)));
-  if (rng.below(10) != 0) {  // one in ten prints nothing of use
+  if (rng.below(10) != 0) {  // one in ten prints nothing useful
     const bool counts_size = schedule == LlmSchedule::kDecode || schedule == LlmSchedule::kChat;
     job.says_done = counts_size || rng.below(8) != 0;
     job.says_of = job.says_done && rng.below(10) < 7;
@@ -274,7 +274,7 @@ LlmJob make_llm_job(LlmSchedule schedule, AllocatorKind allocator, std::uint64_t
     fill_points(past, command, more, other);
     past.duration_s *= more;
     const LlmTrace trace = run_on(past, memory_ladder().back());
-    if (trace.failed) continue;  // it did not fit anywhere
+    if (trace.failed) continue;  // it fits no slice
     job.past.push_back(past_of(past, trace, false));
     job.past_asked.push_back(past_of(past, trace, true));
   }

@@ -17,7 +17,7 @@ using Points = std::vector<double>;
 double decay(double x) { return deterministic_exp(-x); }
 double power(double x, double p) { return x <= 0 ? 0 : deterministic_exp(p * deterministic_log(x)); }
 
-// Fills with f(u), u the share of the run in (0, 1].
+// Fills with f(u), where u is the share of the run in (0, 1].
 Points fill(const std::function<double(double)>& f) {
   Points y(kFinePoints);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = f(double(i + 1) / double(kFinePoints));
@@ -146,7 +146,7 @@ Points power_law(Rng& rng) {
   return y;
 }
 
-Points curriculum(Rng& rng) {  // longer contexts stage by stage
+Points curriculum(Rng& rng) {  // longer contexts, stage by stage
   const int stages = 3 + int(rng.below(3));
   const double base = rng.uniform(0.2, 0.5);
   std::vector<double> when, level{base};
@@ -170,7 +170,7 @@ Points evaluation_bumps(Rng& rng) {  // a validation pass at the end of every ep
   return y;
 }
 
-Points wandering(Rng& rng) {  // request batches of a server: a walk that is drawn back to its mean
+Points wandering(Rng& rng) {  // request batches of a server: a random walk that returns to its mean
   const double mean = rng.uniform(0.4, 0.7), pull = rng.uniform(0.005, 0.05), step = rng.uniform(0.004, 0.02);
   double level = rng.uniform(0.2, 0.5);
   return fill([&](double) {
@@ -180,7 +180,7 @@ Points wandering(Rng& rng) {  // request batches of a server: a walk that is dra
   });
 }
 
-Points load_and_drop(Rng& rng) {  // weights twice while they are converted, then growth from below
+Points load_and_drop(Rng& rng) {  // twice the weights during their conversion, then growth from below
   const double high = rng.uniform(0.6, 1.0), low = high * rng.uniform(0.4, 0.6), until = rng.uniform(0.02, 0.08),
                end = rng.uniform(low, 1.0);
   Points y = fill([&](double u) { return u < until ? high * clamp01(u / (0.7 * until)) : low + (end - low) * u; });
@@ -188,7 +188,7 @@ Points load_and_drop(Rng& rng) {  // weights twice while they are converted, the
   return y;
 }
 
-Points two_ramps(Rng& rng) {  // data cached over the first pass, then slower growth or none
+Points two_ramps(Rng& rng) {  // data cached during the first pass, then slower growth or none
   const double base = rng.uniform(0.1, 0.4), knee = rng.uniform(0.1, 0.4), level = rng.uniform(0.6, 1);
   Points y = fill([&](double u) {
     return u < knee ? base + (level - base) * u / knee : level + (1 - level) * (u - knee) / (1 - knee);

@@ -1,7 +1,7 @@
-// Memory of a job over time, made from a seed: families of shapes that training and inference jobs show, for the study
-// of memory projection (memory_study.h). Half of the families are held out: no constant of model/memory_projection.h
-// was chosen by looking at them. Recorded curves of real jobs are research/data/memory_curves.csv. Pure functions of family and
-// seed.
+// Memory of a job over time, made from a seed: families of shapes as training and inference jobs show them, for the
+// study of memory projection (memory_study.h). Half of the families are held out: they did not influence any constant
+// of model/memory_projection.h. Recorded curves of real jobs are in research/data/memory_curves.csv. Pure functions of
+// family and seed.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,7 +16,7 @@ namespace smartmig {
 struct MemoryCurve {
   std::string family;
   double duration_s = 0;
-  std::vector<double> mib;  // at equal steps over the run, kFinePoints of them: what the device really holds
+  std::vector<double> mib;  // at kFinePoints equal steps over the run: what the device really holds
   double interval_s() const { return duration_s / double(mib.size()); }
   double at(std::size_t i) const { return interval_s() * double(i + 1); }
 };
@@ -29,12 +29,12 @@ struct CurveFamily {
 };
 std::span<const CurveFamily> curve_families();  // the synthetic ones
 
-// Shape between 0 and 1 (its own highest value is 1) times `peak_mib`.
+// A shape with maximum 1, times `peak_mib`.
 MemoryCurve make_curve(std::string_view family, std::uint64_t seed, double duration_s, double peak_mib);
 
-// A table "job,at_s,mib" with rows of one job together and in order of time.
+// A table "job,at_s,mib" whose rows are grouped by job and ordered by time.
 Result<std::vector<MemoryCurve>> parse_recorded_curves(std::string_view name, std::string_view text);
-// The recorded shape, stretched to these.
+// The recorded shape, stretched to this duration and peak.
 MemoryCurve stretched(const MemoryCurve& recorded, double duration_s, double peak_mib);
 
 }  // namespace smartmig

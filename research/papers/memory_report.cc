@@ -17,7 +17,7 @@ constexpr const char* kGroups[] = {"tuning", "held out", "recorded"};
 
 std::string share(int part, int whole) { return whole ? fmt::format("{:.1f} %", 100.0 * part / whole) : "-"; }
 
-// 100 %: loses no more than who knows the peak; 0 %: no less than waiting for the failure.
+// 100 %: loses no more than with a known peak; 0 %: loses as much as waiting for the failure.
 double value(const Foresight& f, const Foresight& wait) {
   const double possible = wait.lost_s - wait.oracle_s;
   return possible > 0 ? (wait.lost_s - f.lost_s) / possible : 0;

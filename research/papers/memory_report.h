@@ -1,5 +1,5 @@
-// The table of the memory study (memory_study.h): foreseeing that a job will not fit, ours against a straight line and
-// against waiting for the failure.
+// The table of the memory study (memory_study.h): foreseeing that a job will not fit, by our method, by a straight
+// line, and by waiting for the failure.
 #pragma once
 #include "base/result.h"
 #include "research/papers/paper_report.h"

@@ -16,7 +16,7 @@ namespace smartmig {
 namespace {
 
 constexpr std::size_t kEvery = 4;    // points of the curve between two samples
-constexpr double kLoaded = 0.25;     // of the slice: below that a job is being loaded
+constexpr double kLoaded = 0.25;     // share of the slice: below it, a job is loading
 constexpr std::size_t kRecent = 30;  // samples of the recent line
 
 struct Answer {
@@ -109,7 +109,7 @@ MemoryCase make_case(const std::string& family, CurveFamily::Group group, const 
   job.seed = seed;
   const std::vector<double> ladder = memory_ladder();
   job.first_slice = rng.below(ladder.size() - 1);
-  // Half of the jobs fit; a job's highest memory is nowhere within 2 % of a slice's, where chance decides.
+  // Half of the jobs fit. A job's highest memory is never within 2 % of a slice's, where chance decides.
   double peak;
   do {
     const double limit = ladder[job.first_slice];

@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-// outputs/real-offered-20260916/summary.csv of MIGBench's repository.
+// From outputs/real-offered-20260916/summary.csv of MIGBench's repository.
 struct PrintedScheduler {
   const char* name;
   double makespan_s, mean_wait_s, p95_wait_s;
@@ -24,7 +24,7 @@ constexpr const char* kMigbenchPolicies[] = {"none+edf", "planner", "batch", "be
 
 struct MigbenchFigures {
   double makespan_s = 0, mean_wait_s = 0, p95_wait_s = 0;
-  std::optional<double> mean_turnaround_s;  // submit to end; not printed by MIGBench
+  std::optional<double> mean_turnaround_s;  // from submit to end; MIGBench does not print it
 };
 
 double interpolated(std::vector<double> values, double q) {
@@ -44,7 +44,7 @@ Result<MigbenchFigures> run_migbench(const Setting& setting, const char* policy,
     const JobState& state = run.result.final.state(JobId(j));
     waits.push_back(seconds(state.first_start - jobs->job(JobId(j)).submit));
     turnaround_s += seconds(state.finish - jobs->job(JobId(j)).submit);
-    out.makespan_s = std::max(out.makespan_s, seconds(state.finish));  // from time 0, as MIGBench counts
+    out.makespan_s = std::max(out.makespan_s, seconds(state.finish));  // from time 0, as in MIGBench
   }
   out.mean_turnaround_s = turnaround_s / double(jobs->size());
   for (const double wait : waits) out.mean_wait_s += wait / double(waits.size());
@@ -55,7 +55,7 @@ Result<MigbenchFigures> run_migbench(const Setting& setting, const char* policy,
 }  // namespace
 
 Result<PaperReport> migbench_report(const MigbenchOptions& options, const PaperProgress& progress) {
-  if (options.seeds < 1 || options.seeds > 100) return invalid("--batches 1 to 100: how many seeds");
+  if (options.seeds < 1 || options.seeds > 100) return invalid("--batches (number of seeds) must be 1 to 100");
   Setting setting;
   SMARTMIG_TRY(Platform platform, Platform::parse("8xh100-80gb-sxm", "h100-nvl"));
   setting.platform = std::make_shared<Platform>(std::move(platform));

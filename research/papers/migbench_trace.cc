@@ -19,11 +19,11 @@ constexpr std::array<double, 4> kProfileWeights = {35, 25, 25, 5};
 
 template <std::size_t N>
 struct Ziggurat {
-  std::array<std::uint32_t, N> inside{};  // below it a draw lies in its layer
+  std::array<std::uint32_t, N> inside{};  // a draw below it lies in its layer
   std::array<float, N> width{}, height{};
 };
 
-// `density` falls from 1 at 0; `inverse` gives the x at which it has a value.
+// `density` falls from 1 at 0; `inverse` gives the x of a density.
 template <std::size_t N, class Density, class Inverse>
 Ziggurat<N> make_ziggurat(double tail, double area, double range, Density density, Inverse inverse) {
   Ziggurat<N> out;
@@ -126,7 +126,7 @@ std::vector<MigbenchJob> migbench_jobs(const MigbenchSetting& setting) {
     jobs.push_back({0, duration * profiles[which].percent, profiles[which].memory_mb});
     occupied += profiles[which].slices * double(duration);
   }
-  // Arrivals have random numbers of their own.
+  // Arrivals have their own random numbers.
   const double mean = occupied / double(setting.jobs * setting.gpus * 7) / setting.offered_load;
   GoRandom arrivals(setting.seed ^ 0xd1b54a32d192ed03ULL, setting.seed ^ 0x94d049bb133111ebULL);
   std::int64_t now = 0;

@@ -1,4 +1,4 @@
-// The job list of MIGBench's published comparison, made by the same rule and seed: github.com/FouoF/MIG-scheduler-
+// The job list of MIGBench's published comparison, from the same rule and seed: github.com/FouoF/MIG-scheduler-
 // benchmark, internal/workload/workload.go and experiment.control-plane.saturated.yaml at commit 72a3905. The random
 // numbers are those of Go's math/rand/v2: PCG-DXSM with 128 bits of state, and the ziggurat tables of Marsaglia and
 // Tsang (2000) for normal and exponential numbers.
@@ -27,7 +27,7 @@ class GoRandom {
 struct MigbenchSetting {
   std::uint64_t seed = 20'260'914;
   int jobs = 500, gpus = 8;
-  double offered_load = 1.4;  // GPC-time of all jobs over that of the fleet while they come
+  double offered_load = 1.4;  // GPC-time of all jobs / that of the fleet during the arrivals
   double median_ms = 600'000, sigma = 0.8;
 };
 std::vector<MigbenchJob> migbench_jobs(const MigbenchSetting& setting);

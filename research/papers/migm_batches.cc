@@ -15,11 +15,11 @@ namespace {
 
 using Speeds = std::array<double, kMaxComputeSlices>;
 constexpr int kWhole = 7;
-constexpr double kShortest_s = 60, kLongest_s = 300;  // seconds on the whole GPU: a kernel of milliseconds is repeated
+constexpr double kShortest_s = 60, kLongest_s = 300;  // seconds on the whole GPU: kernels of milliseconds are repeated
 constexpr const char* kGpu = "a100-40gb";
 
-// Watts where none are recorded on an A100: the H200's share of what it may draw above idle (88.2 to 700 W), of the
-// 210 W that an A100 may, and the row of the power table nearest to that:
+// Watts without a record on an A100: the H200's share of its range above idle (88.2 to 700 W), times the 210 W of an
+// A100, and the nearest row of the power table:
 //   decoding              427.6 W there, 156.5 W here
 //   ResNet-50 inference   183.8 W there,  72.8 W here
 //   kernels               not recorded; assumed as light as inference
@@ -61,8 +61,8 @@ const std::vector<Fact>& facts() {
   return all;
 }
 
-// Sizes 1, 2, 3, 4 and 7 from those given: straight lines in between and beyond the largest (not faster than in
-// proportion, not slower than before), in proportion below the smallest.
+// Completes sizes 1, 2, 3, 4 and 7: linear between and beyond the given ones (beyond the largest, not faster than in
+// proportion and not slower than before), in proportion below the smallest.
 Speeds complete(Speeds given, bool rising) {
   std::vector<std::pair<int, double>> known;
   for (int k = 1; k <= kWhole; ++k)
@@ -109,7 +109,7 @@ Speeds kernel_speeds(const std::string& kind) {
   return complete(given, true);
 }
 
-// What is left of the speed alone when processes that would reach `total` alone run at the same time.
+// The share of speed left when processes that would reach `total` alone run at the same time.
 double contention(double total) {
   double alone = 0, low_total = 0, low = 1;
   for (const Fact& fact : facts()) {
@@ -128,7 +128,7 @@ Speeds decode_speeds(bool shared) {
   Speeds speeds{};
   const KindCurve curve = curve_of("llm-decode-8", "h200-141gb");
   const auto alone = [&](int k) { return curve.throughput[std::size_t(k - 1)]; };
-  // Beside each size, the company that fills the GPU.
+  // For each size, the neighbours that fill the GPU.
   const std::map<int, double> full = {
       {1, 7 * alone(1)}, {2, 3 * alone(2) + alone(1)}, {3, 2 * alone(3)}, {4, alone(4) + alone(3)}};
   for (const int k : {1, 2, 3, 4, kWhole})
@@ -249,7 +249,7 @@ Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t se
   if (known == std::end(kBatches)) {
     std::string names;
     for (const BatchKind& b : kBatches) names += (names.empty() ? "" : ", ") + std::string(b.name);
-    return invalid("batch '{}' is not known: {}", name, names);
+    return invalid("unknown batch '{}'; choose one of {}", name, names);
   }
   if (count < 1 || count > 10'000) return invalid("a batch has 1 to 10000 jobs, not {}", count);
   Rng rng(seed, std::uint64_t(known - std::begin(kBatches)));
@@ -268,7 +268,7 @@ Result<std::vector<BatchJob>> make_batch(std::string_view name, std::uint64_t se
 }
 
 double throughput_bound(const std::vector<BatchJob>& jobs, const GpuModel& model) {
-  // For any share x, time is at least the sum of what each job takes of x compute and (1 - x) memory slices at the least.
+  // For any share x, the time is at least the sum over jobs of the least of x compute and (1 - x) memory slices.
   constexpr int kSteps = 200;
   double least_s = 0, whole_s = 0;
   for (const BatchJob& job : jobs) whole_s += job.whole_s;

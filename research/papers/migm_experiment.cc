@@ -20,8 +20,8 @@ struct Scheduler {
   JobsTold told;
   const char* early;  // oom.early
 };
-// The first is what the others are measured against. MIGM's have the restarts that it describes: a line through what its
-// allocator saw, to the last iteration, whose number it knows.
+// The first is the baseline. MIGM's rows have the restarts that it describes: a line through its allocator's figures,
+// up to the last iteration, whose number it knows.
 constexpr Scheduler kSchedulers[] = {{"one at a time", "none+edf", JobsTold::kNothing, "projection"},
                                      {"migm-a", "migm-a", JobsTold::kIterations, "line"},
                                      {"migm-b", "migm-b", JobsTold::kIterations, "line"},
@@ -89,7 +89,7 @@ Result<MeasuredBatch> measure(const BatchKind& batch, const MigmOptions& options
       row.runs.push_back(outcome);
       progress(fmt::format("batches of {}", batch.name), ++runs / double(seeds.size() * measured.rows.size()));
     }
-    // A job's joules above idle are the same at every speed: what can be won are idle watts, by a shorter time.
+    // A job's joules above idle are equal at every speed. So only idle watts can be saved, by a shorter time.
     const BatchOutcome& base = measured.rows[0].runs.back();
     measured.energy_bound +=
         base.joules_by_speed / (base.joules_by_speed - base.idle_joules * (1 - 1 / bound)) / double(seeds.size());
@@ -137,7 +137,7 @@ OrderedJson json_of(const MeasuredBatch& measured) {
           {"rows", rows}};
 }
 
-// MIGM's schedulers against what MIGM prints; energy by the boards' counters, as it was measured there.
+// MIGM's schedulers against MIGM's printed figures; energy by the boards' counters, as in its measurements.
 void add_claims(const MeasuredBatch& measured, PaperSection& section) {
   const BatchKind& batch = *measured.batch;
   for (const BatchRow& row : measured.rows) {
@@ -203,7 +203,7 @@ Result<std::shared_ptr<const GpuModel>> model_of(const MigmOptions& options) {
   const std::size_t x = fleet.find('x');
   const std::string name(x == fleet.npos ? fleet : fleet.substr(x + 1));
   if (name != "a100-40gb" && name != "a100-80gb")
-    return invalid("--gpus {}: the curves are of A100s; for example 2xa100-40gb", options.gpus);
+    return invalid("--gpus {}: the curves are of A100s, so give for example 2xa100-40gb", options.gpus);
   return Catalog::builtin().find(name);
 }
 

@@ -1,5 +1,5 @@
 // MIGM's experiment (arXiv 2508.18556) on emulated A100s, through the whole daemon: batches of jobs of unknown memory
-// (migm_batches.h) under one job at a time, MIGM's two schedulers and ours, each run by batch_experiment.h.
+// (migm_batches.h) with one job at a time, with MIGM's two schedulers and with ours. batch_experiment.h runs each.
 #pragma once
 #include "base/result.h"
 #include "research/papers/paper_report.h"
@@ -8,12 +8,12 @@ namespace smartmig {
 
 struct MigmOptions {
   std::string gpus = "1xa100-40gb";
-  std::string batch;                  // one batch or group only
+  std::string batch;                  // only this batch or group
   std::int64_t batches = 5;           // seeds
-  std::int64_t jobs = 28;             // of a batch
-  std::int64_t first_seed = 205'000;  // of the report seeds those that nothing was set by
+  std::int64_t jobs = 28;             // per batch
+  std::int64_t first_seed = 205'000;  // report seeds that did not serve to choose any setting
 };
-inline constexpr const char* kMigmWords =  // how to read its tables; whole lines
+inline constexpr const char* kMigmWords =  // explains its tables; whole lines
     "by speed: a job's watts above idle are the whole GPU's in proportion to its speed, as measured on an H200 for "
     "decoding (seven at once: 1.65x the\n"
     "throughput, 1.72x the watts above idle). by slices: the boards' counters, watts in proportion to busy slices, "
@@ -26,9 +26,9 @@ inline constexpr const char* kMigmWords =  // how to read its tables; whole line
     "slices made and destroyed.\n"
     "lost: seconds of attempts that were restarted.\n";
 
-// kInvalid: GPUs that the curves are not of, or a batch that is not known.
+// kInvalid: GPUs without these curves, or an unknown batch.
 Result<Ok> check_options(const MigmOptions& options);
-// One for each kind of batch. REQUIRES: options that are right.
+// One part for each kind of batch. REQUIRES: valid options.
 std::vector<PaperPart> migm_parts(const MigmOptions& options);
 Result<PaperReport> migm_report(const MigmOptions& options, const PaperProgress& progress);
 

@@ -18,7 +18,7 @@ namespace smartmig {
 namespace {
 
 constexpr const char* kPlacers[] = {"cedf", "edf-slow", "edf-fast", "llf-slow", "llf-fast"};
-constexpr std::size_t kLearned = 3;  // the learned repartitioner among the contenders
+constexpr std::size_t kLearned = 3;  // index of the learned repartitioner
 constexpr double kHighA = 2.25e-5, kLowA = 2.25e-6;
 
 struct Searched {
@@ -46,7 +46,7 @@ Result<Searched> search_best(const Setting& setting, bool twice, const OneGpuOpt
   return best;
 }
 
-// A contender that plays a searched partition: static[shape]+placer, or twice with a file of its own.
+// A contender with a searched partition: static[shape]+placer, or twice with its own file.
 Result<Contender> contender_for(const Searched& found, const std::string& label, const std::string& scratch) {
   Contender contender{label, "", {}};
   if (!found.layouts.twice) {
@@ -86,7 +86,7 @@ Result<PaperSection> load_section(const char* load, double a, const OneGpuOption
   add(fmt::format("meanfield[single-dqn-{}]+value", a > 1e-5 ? "high" : "low"), "RL: DQN, value placer");
   add(fmt::format("meanfield[single-{}]+cedf", a > 1e-5 ? "high" : "low"), "RL: PPO alone, CEDF");
   add(fmt::format("static[{}]+value", fixed.layouts.day[0]), "best static, value placer");
-  add("planner", "planner");
+  add("market", "market");
   const auto seeds = seeds_from(kFirstReportSeed, std::size_t(options.days));
   const auto runs = run_paired(setting, contenders, seeds, options.threads);
   std::error_code ignored;
@@ -154,7 +154,7 @@ std::vector<PaperPart> one_gpu_parts(const OneGpuOptions& options) {
 
 Result<PaperReport> one_gpu_report(const OneGpuOptions& options, const PaperProgress& progress) {
   PaperReport report;
-  report.title = "Dynamic repartitioning of one MIG (arXiv 2606.25082), printed beside measured";
+  report.title = "Dynamic repartitioning of one MIG (arXiv 2606.25082), printed and measured";
   report.note = fmt::format(
       "1 A100-40GB, report seeds from {}, {} paired days; ET = (a e + t)/(a + 1); a and job mix are not "
       "public: two values of a; static and twice-daily layouts searched on {} training days with each of "

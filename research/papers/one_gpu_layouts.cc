@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kRules[] = {"edf-fast", "edf-slow", "llf-fast", "llf-slow"};
 constexpr const char* kNoNumbers = "the paper shows this, but its numbers are not known here";
-constexpr double kShown = 0.02;  // of the time: layouts held less are summed up
+constexpr double kShown = 0.02;  // share of time: layouts held less are summed
 
 Result<Setting> one_gpu_setting(const char* load, double a) {
   SMARTMIG_TRY(Setting setting, paper_setting(fmt::format("paper:{}", load), "1xa100-40gb"));
@@ -24,10 +24,10 @@ Result<Setting> one_gpu_setting(const char* load, double a) {
 
 PaperSection held_by(const ShareTable& table, const Explanation& found, const std::string& policy, const char* load) {
   PaperSection section;
-  section.name = fmt::format("{}-{}", table.key, found.joint ? "planner" : "rl");
+  section.name = fmt::format("{}-{}", table.key, found.joint ? "market" : "rl");
   section.title = fmt::format("{} by {}: % of the time in each configuration, {} load", policy, table.title, load);
   section.ours = found.joint;
-  section.why = found.joint ? "our planner, beside the learned controller" : kNoNumbers;
+  section.why = found.joint ? "our policy market, with the learned controller" : kNoNumbers;
   std::vector<std::size_t> shown;
   for (std::size_t l = 0; l < found.time_share.size(); ++l)
     if (found.time_share[l] >= kShown) shown.push_back(l);
@@ -89,7 +89,7 @@ Result<PaperSection> rules_by_configuration(const char* load, double a, const On
 Result<std::vector<PaperSection>> layouts_by_hour_and_queue(const char* load, double a, const OneGpuOptions& options) {
   SMARTMIG_TRY(const Setting setting, one_gpu_setting(load, a));
   std::vector<PaperSection> out;
-  for (const std::string policy : {"meanfield[single-value]+value", "planner"}) {
+  for (const std::string policy : {"meanfield[single-value]+value", "market"}) {
     ExplainOptions explain{seeds_from(kFirstReportSeed, std::size_t(options.days)),
                            seeds_from(kFirstValidationSeed, 2),
                            {},

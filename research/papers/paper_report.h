@@ -1,5 +1,5 @@
-// What an experiment of src/papers returns: sections, each a table with what the paper prints beside what we measure,
-// sometimes with a chart. Data only: src/cli shows it as text, as JSON or as one self-contained page.
+// The result of an experiment of research/papers: sections, each a table of printed values against measured ones,
+// sometimes with a chart. Data only; research/verbs shows it as text, as JSON or as one self-contained page.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -11,14 +11,14 @@
 
 namespace smartmig {
 
-// A value that a paper prints, and what we measured for it.
+// A value that a paper prints, and our measurement.
 struct PaperClaim {
   enum class Sense { kNear, kAtLeast, kAtMost };
   std::string what;  // "tardiness of EDF, min"
   double printed = 0, measured = 0;
-  double within = 0;  // how far off still counts, in the unit of the value
+  double within = 0;  // accepted difference, in the unit of the value
   Sense sense = Sense::kNear;
-  std::string reading;  // where the paper leaves a choice: claims of one reading belong together
+  std::string reading;  // if the paper leaves a choice: claims of one reading belong together
 };
 
 struct PaperSection {
@@ -26,30 +26,30 @@ struct PaperSection {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();  // one object per row, numbers unrounded
-  std::string svg;                                                // shown on the page only
+  std::string svg;                                                // only on the page
   std::string below;                                              // whole lines under the table
-  bool apart = true;                                              // as text: an empty line before it
+  bool apart = true;                                              // as text: preceded by an empty line
   std::vector<PaperClaim> claims;
-  std::string why;    // why it differs where it does; without claims: why there is nothing to compare
-  bool ours = false;  // no figure of the paper, shown beside it
+  std::string why;    // reason of a difference; without claims: why there is nothing to compare
+  bool ours = false;  // not a figure of the paper, shown next to it
   std::string paper, mark,
-      met;  // of a report on several papers: whose it is, its mark (paper_marks.h), values met in words
+      met;  // in a report on several papers: its paper, its mark (paper_marks.h), the met values in words
 };
 
 struct PaperReport {
-  std::string title, note;  // empty: the sections' own titles say enough
+  std::string title, note;  // empty: the sections' own titles suffice
   std::vector<PaperSection> sections;
   std::string closing;          // whole lines after the last section
-  nlohmann::ordered_json json;  // what --json prints; null: title, note and the sections with their rows
+  nlohmann::ordered_json json;  // printed by --json; null: title, note and the sections with their rows
 };
 
-// Told how much of the part `what` of an experiment is done, 0 to 1. Called from several threads.
+// Receives the finished share, 0 to 1, of the part `what` of an experiment. Several threads call it.
 using PaperProgress = std::function<void(std::string_view what, double share)>;
 
-// A piece of an experiment that can be run, and kept, alone.
+// A piece of an experiment that can be run and kept separately.
 struct PaperPart {
   std::string name;                 // unique within its experiment
-  nlohmann::ordered_json settings;  // all that its figures depend on, beside the program
+  nlohmann::ordered_json settings;  // all that its figures depend on, apart from the program
   std::function<Result<std::vector<PaperSection>>(const PaperProgress&)> run;
 };
 

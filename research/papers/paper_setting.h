@@ -1,5 +1,5 @@
-// The setting of a paper's day: its fleet and workload, costs of the paper (preempting and reshaping are free) and
-// its weight a = 2e-7.
+// The setting of the papers' day: fleet and workload, the paper's costs (preempting and reshaping are free) and its
+// weight a = 2e-7.
 #pragma once
 #include <string>
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kRecordedContextMib = 450, kRoomMib = 4000;
 constexpr double kSilentLoadS = 3;
 constexpr std::size_t kLoadPoints = 12;
-constexpr std::size_t kSoon = 24;  // points: 3 % of a run
+constexpr std::size_t kSoon = 24;  // in points: 3 % of a run
 constexpr int kDrawsOfCase = 3;
 
 std::uint32_t checksum(std::string_view text) {  // CRC-32

@@ -48,8 +48,8 @@ class RestartWatch {
   MemoryProjection time_;
 };
 
-// Whether the failure is announced, by the rule of memory_study.h said of what the job holds. One that took its memory at the
-// start and says nothing of it, and is not asked, shows nothing.
+// Whether the failure is announced, by the rule of memory_study.h applied to what the job holds. A job that took its
+// memory at the start, prints nothing of it and is not asked, shows nothing.
 bool announced(const LlmJob& job, const LlmTrace& trace, double limit_mib, bool asked) {
   if (job.allocator == AllocatorKind::kPreallocated && !job.says_memory && !asked) return false;
   MemoryCurve curve;
@@ -182,7 +182,7 @@ Foresight judge_llm_job(const LlmJob& job, RestartMethod method) {
     const double limit = ladder[slice];
     const LlmTrace trace = run_on(job, limit);
     const std::size_t failure = trace.device_mib.size();
-    if (trace.failed && slice + 1 == ladder.size()) return result;  // nothing is larger
+    if (trace.failed && slice + 1 == ladder.size()) return result;  // there is no larger slice
     ++(trace.failed ? result.doomed : result.fitting);
     result.asked += !trace.failed && slice + 1 < ladder.size();
     const bool seen_coming = trace.failed && announced(job, trace, limit, method == RestartMethod::kAsked);

@@ -1,7 +1,7 @@
-// Early restarts judged on made LLM jobs (llm_jobs.h): what is lost by waiting for the failure, by the projection of device memory
-// over time alone (model/memory_projection.h), and by a job's words, its allocator and earlier runs besides
-// (model/work_projection.h), without and with what its framework says when it is asked. Paired; deterministic for any number of
-// threads.
+// Judges early restarts on synthetic LLM jobs (llm_jobs.h): the loss from waiting for the failure, from the projection
+// of device memory over time alone (model/memory_projection.h), and from a job's words, its allocator and earlier runs
+// in addition (model/work_projection.h), without and with the framework's counter. Paired; deterministic for any number
+// of threads.
 #pragma once
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace smartmig {
 inline constexpr int kRestartMethods = 4;
 
 struct RestartStudyOptions {
-  int cases = 20;  // of each allocator and schedule
+  int cases = 20;  // per allocator and schedule
   std::uint64_t first_seed = 200'000;
   int threads = 1;
 };

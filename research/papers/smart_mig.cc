@@ -17,7 +17,7 @@
 namespace smartmig {
 namespace {
 
-// Instances by compute slices: a 1g with double memory counts as 1g.
+// Instances by compute slices; a 1g with double memory counts as 1g.
 std::array<int, 16> sizes_of(const GpuModel& gpu, Shape shape) {
   std::array<int, 16> out{};
   for (int p = 0; p < int(gpu.profiles().size()); ++p)
@@ -36,8 +36,8 @@ std::vector<double> percent_by_layout(const GpuModel& gpu, const std::vector<Sha
   return out;
 }
 
-// Fig. 13: which layouts the controllers chose, as shares of GPU time; the paper's controller also by the sublinearity of
-// what was queued.
+// Fig. 13: the layouts that the controllers chose, as shares of GPU time; for the paper's controller also by the
+// sublinearity of the queue.
 Result<PaperSection> shares_section(const SmartMigOptions& options, const PaperProgress& progress) {
   PaperSection section{"fig13",
                        "Fig. 13: layouts chosen, % of GPU time at 20x",
@@ -51,7 +51,7 @@ Result<PaperSection> shares_section(const SmartMigOptions& options, const PaperP
   const auto shapes = paper_shapes(gpu);
   std::vector<std::vector<double>> columns;
   std::vector<std::string> keys{"paper_controller_percent"}, scores{"sublinearity score of the queue", "0.67-0.84"};
-  for (const char* policy : {"meanfield[meanfield-paper]+cedf", "meanfield+cedf", "planner"}) {
+  for (const char* policy : {"meanfield[meanfield-paper]+cedf", "meanfield+cedf", "market"}) {
     progress("Fig. 13", double(columns.size() > 0) * 0.5);
     ExplainOptions explain{seeds, seeds_from(kFirstValidationSeed, 2), {}, "cedf", options.threads};
     SMARTMIG_TRY(const Explanation found, explain_policy(setting, contender_of(policy, {}), explain));
@@ -115,7 +115,7 @@ std::vector<PaperPart> smart_mig_parts(const SmartMigOptions& options) {
 
 Result<PaperReport> smart_mig_report(const SmartMigOptions& options, const PaperProgress& progress) {
   PaperReport report;
-  report.title = "SMART-MIG (arXiv 2606.29775), printed beside measured";
+  report.title = "SMART-MIG (arXiv 2606.29775), printed and measured";
   report.note = fmt::format(
       "report seeds from {}, paired days; ET = (a e + t)/(a + 1), a = 2e-07 per watt-minute; "
       "intervals are 95 %; Fig. 11 is smartmig reproduce a-fig11\n* a network whose critic knew the arrivals to come while "

@@ -21,7 +21,7 @@ constexpr const char* kPaperStatic = "static[1,1,2,3,3,5,5,10]+cedf";
 constexpr const char* kPaperEdf = "static[3]+edf";
 constexpr const char* kTaughtController = "meanfield[meanfield-value]+value";
 constexpr const char* kPaperController = "meanfield[meanfield-paper]+cedf";
-constexpr Time kCut = std::chrono::seconds(4);  // off every deadline, for repartitioning that takes no time
+constexpr Time kCut = std::chrono::seconds(4);  // subtracted from every deadline, since repartitioning takes no time
 
 struct DynamicRow {
   const char* policy;
@@ -32,14 +32,14 @@ struct DynamicTable {
   const char* figure;  // of the paper
   const char* load;
   const char* note;
-  const char* why;  // it differs from the paper, where it does
+  const char* why;  // reason of a difference from the paper, if any
   std::vector<DynamicRow> rows;
-  bool with_cut = false;  // once more with deadlines four seconds earlier
+  bool with_cut = false;  // run again with deadlines four seconds earlier
 };
 
 const std::vector<DynamicTable>& dynamic_tables() {
   constexpr const char *paper = "paper's", *ours = "ours";
-  // Both networks were trained with a critic that knows the arrivals to come (`foresight` in their files).
+  // The critics of both networks knew the future arrivals in training (`foresight` in their files).
   constexpr const char *controller = "paper's controller*", *network = "ours*";
   constexpr const char* kFewLate =
       "at this load few jobs are late, those of the rare bursts, so that mean tardiness depends on the days drawn; the "
@@ -63,8 +63,8 @@ const std::vector<DynamicTable>& dynamic_tables() {
         {"meanfield+cedf", network},
         {"search+value", ours},
         {kTaughtController, network},
-        {"planner+cedf", ours},
-        {"planner", ours}},
+        {"market+cedf", ours},
+        {"market", ours}},
        true},
       {"Table I: ",
        "16x",
@@ -76,7 +76,7 @@ const std::vector<DynamicTable>& dynamic_tables() {
         {kPaperController, controller, 2.3, 0.44},
         {"search+cedf", ours},
         {"meanfield+cedf", network},
-        {"planner", ours}}},
+        {"market", ours}}},
       {"Table I: ",
        "12x",
        "",
@@ -87,7 +87,7 @@ const std::vector<DynamicTable>& dynamic_tables() {
         {kPaperController, controller, 2.0, 0.18},
         {"search+cedf", ours},
         {"meanfield+cedf", network},
-        {"planner", ours}}},
+        {"market", ours}}},
       {"",
        "8x",
        "not in the paper",
@@ -98,7 +98,7 @@ const std::vector<DynamicTable>& dynamic_tables() {
         {kPaperController, controller},
         {"search+cedf", ours},
         {"meanfield+cedf", network},
-        {"planner", ours}}},
+        {"market", ours}}},
   };
   return tables;
 }
@@ -121,7 +121,7 @@ Result<double> mean_energy_bound(const Setting& setting, const std::vector<std::
   return wmin;
 }
 
-// What the paper prints, row by row; at 20x also what SMART-MIG gains and how far it is from the bound.
+// The paper's values, row by row; at 20x also SMART-MIG's gain and its distance from the bound.
 void add_claims(const DynamicTable& table, const Comparison& ours, double energy_bound, PaperSection& section) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const DynamicRow& row = table.rows[i];
@@ -155,7 +155,7 @@ Result<PaperSection> dynamic_section(const DynamicTable& table, const SmartMigOp
   SMARTMIG_TRY(const auto runs, run());
   const Comparison ours = make_comparison(setting, contenders, runs, seeds, baseline);
   SMARTMIG_TRY(const double energy_bound, mean_energy_bound(setting, seeds));
-  // The proven bound of the first days, and what each policy reached on those very days.
+  // The proven bound of the first days, and each policy's result on these days.
   double bound = 0;
   const std::size_t bound_days = std::size_t(std::min(options.bound_days, options.days));
   if (bound_days > 0) {

@@ -1,6 +1,6 @@
-// SMART-MIG's Table I and Fig. 12: controllers that repartition, beside partitions that stay, at each load. The paper's
-// controller (53 inputs, top-k sampling, every five events) stands under its own name, with the figures that the paper
-// prints for it; the networks and planners of this repository have rows of their own.
+// SMART-MIG's Table I and Fig. 12: controllers that repartition, against fixed partitions, at each load. The paper's
+// controller (53 inputs, top-k sampling, every five events) has its own row with its printed figures. The networks and
+// planners of this repository have rows of their own.
 #pragma once
 #include <vector>
 
@@ -9,6 +9,6 @@
 
 namespace smartmig {
 
-std::vector<PaperPart> smart_mig_dynamic_parts(const SmartMigOptions& options);  // one for each load
+std::vector<PaperPart> smart_mig_dynamic_parts(const SmartMigOptions& options);  // one per load
 
 }  // namespace smartmig

@@ -69,10 +69,10 @@ Result<std::vector<MixInstance>> run_mix(const Mix& mix, const Fig11Options& opt
 
 double per_cent_above(double value, double bound) { return 100 * (value / bound - 1); }
 
-// Over the repetitions. Ratios of single instances explode where a bound is near 0, so per cents are of means.
+// Over the repetitions. Ratios of single instances explode if a bound is near 0, so the per cents are ratios of means.
 struct MixRow {
   double edf = 0, program = 0, root = 0, bound = 0, found = 0;      // minutes
-  double open = 0, above_program = 0, above_bound = 0, median = 0;  // per cent; the last three: EDF
+  double open = 0, above_program = 0, above_bound = 0, median = 0;  // per cent; the last three are for EDF
   double error = 0, seconds = 0, longest_seconds = 0, binaries = 0, branches = 0;
   std::size_t program_solved = 0, within_10th = 0, met = 0;
 };

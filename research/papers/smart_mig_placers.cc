@@ -26,7 +26,7 @@ constexpr std::size_t kRuleCount = std::size(kPlacerRules);
 struct Reading {
   const char *label, *key;
   const char* slack;    // deadlines after U(this) times the time on the whole GPU
-  const char* layouts;  // of static; empty: drawn for each GPU and queue
+  const char* layouts;  // for static; empty: drawn for each GPU and queue
 };
 constexpr const char* kTight = "1-1.5";
 constexpr const char* kLoose = "2-4";
@@ -39,22 +39,22 @@ struct PlacerFigure {
   double energy[kRuleCount], tardiness[kRuleCount];  // printed, by rule: % above the paper's bound, minutes
 };
 
-// Why U(2, 4) stands beside the paper's deadlines.
+// Why U(2, 4) accompanies the paper's deadlines.
 constexpr const char* kNeverInTime =
-    "; deadlines as printed, U(1, 1.5) times the time on the whole GPU, cannot give next to no tardiness: a linear job "
-    "(BERT inference, half of the jobs) takes 7/4 of that time on a 4g slice, 7/3 on a 3g, and is late wherever it runs; "
-    "beside them U(2, 4)";
+    "; deadlines as printed, U(1, 1.5) times the time on the whole GPU, cannot give almost "
+    "no tardiness: a linear job (BERT inference, half of the jobs) takes 7/4 of that time on "
+    "a 4g slice, 7/3 on a 3g, and is late on both; also shown: U(2, 4)";
 constexpr const char* kByArrival =
-    "; under deadlines as printed, U(1, 1.5) times the time on the whole GPU, nearly every job is late at this rate and "
-    "EDF serves about by arrival; beside them U(2, 4)";
+    "; under deadlines as printed, U(1, 1.5) times the time on the whole GPU, nearly every "
+    "job is late at this rate and EDF serves about by arrival; also shown: U(2, 4)";
 
 const std::vector<PlacerFigure>& figures() {
   static const std::vector<PlacerFigure> all = {
       {"fig10",
        "Fig. 10: placers over 24 h queues, configurations vary",
        "paper:20x",
-       "configurations not given: one of the 12 drawn for each GPU, anew for each queue; beside it the paper's static "
-       "layouts",
+       "configurations not given: one of the 12 drawn for each GPU and queue, and the paper's "
+       "static layouts",
        "",
        {{"drawn", "drawn", kTight, ""}, {"1,1,2,3,3,5,5,10", "paper_static", kTight, "1,1,2,3,3,5,5,10"}},
        {23.8, 23.2, 20.0, 27.8},
@@ -110,7 +110,7 @@ struct RuleMeans {
   double above_bound(std::size_t rule) const { return 100 * (energy_wmin[rule] / bound_wmin - 1); }
 };
 
-// Every rule on one queue.
+// Runs every rule on one queue.
 Result<RuleMeans> run_queue(const Reading& reading, const Setting& setting, std::uint64_t seed) {
   SMARTMIG_TRY(const Day day, make_day(setting, seed));
   RuleMeans out;

@@ -1,6 +1,6 @@
-// Figs 4 and 6 to 10 of the SMART-MIG paper: its four placing rules on layouts that stay, over queues of its own jobs
-// (ResNet-50 and BERT, training and inference; paper_workload.h). The paper says neither the layouts nor the deadlines of
-// all of them, so each figure is measured by two readings, which stand beside each other.
+// Figs 4 and 6 to 10 of the SMART-MIG paper: its four placing rules on fixed layouts, over queues of its own jobs
+// (ResNet-50 and BERT, training and inference; paper_workload.h). The paper gives neither the layouts nor the deadlines
+// for all of them, so each figure is measured in two readings.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace smartmig {
 std::vector<std::string> placer_figures();  // "fig10", "fig6", ...
 Result<PaperSection> placer_section(const std::string& figure, const SmartMigOptions& options,
                                     const PaperProgress& progress);
-// Fig. 4: what one more GPU buys.
+// Fig. 4: the benefit of one more GPU.
 Result<PaperSection> gpus_section(const SmartMigOptions& options, const PaperProgress& progress);
 
 }  // namespace smartmig

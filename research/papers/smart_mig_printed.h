@@ -1,5 +1,6 @@
-// What the SMART-MIG paper (arXiv 2606.29775) prints for static partitions at each load; its figures are in
-// smart_mig_placers.h. Energy in million watt-minutes, mean tardiness in minutes. An empty value: the paper does not print it.
+// The values that the SMART-MIG paper (arXiv 2606.29775) prints for static partitions at each load; smart_mig_placers.h
+// has its figures. Energy in million watt-minutes, mean tardiness in minutes. Empty: the paper does not print the
+// value.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,14 +9,14 @@
 namespace smartmig {
 
 struct PaperRow {
-  std::string policy;  // a contender
+  std::string policy;  // a contender's
   std::optional<double> energy, tardiness;
 };
 
 struct PaperTable {
   std::string name;  // "20x"
   std::string title;
-  std::string workload;  // generator without its seed
+  std::string workload;  // a generator without its seed
   std::vector<PaperRow> rows;
 };
 

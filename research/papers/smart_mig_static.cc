@@ -118,7 +118,7 @@ Result<Ok> check_options(const StaticTablesOptions& options) {
   const auto names = all_tables();
   for (const std::string& name : names)
     if (is_wanted(name, options)) return Ok{};
-  return invalid("table '{}' is not known: {}", options.table, fmt::join(names, ", "));
+  return invalid("unknown table '{}'; choose one of {}", options.table, fmt::join(names, ", "));
 }
 
 Result<PaperReport> static_tables_report(const StaticTablesOptions& options, const PaperProgress& progress) {

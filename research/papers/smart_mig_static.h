@@ -1,4 +1,4 @@
-// What the SMART-MIG paper prints for static partitions beside ours, one section per table (smart_mig_printed.h).
+// The SMART-MIG paper's values for static partitions against ours, one section per table (smart_mig_printed.h).
 #pragma once
 #include "base/result.h"
 #include "research/papers/paper_report.h"
@@ -6,7 +6,7 @@
 namespace smartmig {
 
 struct StaticTablesOptions {
-  std::string table;       // one only, "20x"
+  std::string table;       // only this one: "20x"
   std::int64_t days = 30;  // report seeds
   int threads = 1;
 };

@@ -1,4 +1,4 @@
-// A directory for the state of a daemon that lives for one experiment; in memory where possible, gone with the object.
+// A directory for the state of an experiment's daemon: in memory if possible, removed with the object.
 #pragma once
 #include <unistd.h>
 

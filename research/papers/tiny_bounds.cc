@@ -14,9 +14,9 @@
 namespace smartmig {
 namespace {
 
-constexpr double kA = 1e-3;  // so that energy and tardiness of a few jobs weigh about the same
+constexpr double kA = 1e-3;  // gives energy and tardiness of a few jobs about the same weight
 constexpr double kSlotMin = 0.25;
-constexpr int kNodes = 2000;  // a limit that gives the same answer on every machine
+constexpr int kNodes = 2000;  // a node limit gives the same answer on every machine
 
 // Times on 1, 2, 3, 4 and 7 slices relative to one, of the curves of the paper's Fig. 3.
 constexpr std::array<double, 5> kLinear = {1, 1. / 2, 1. / 3, 1. / 4, 1. / 7};
@@ -72,7 +72,7 @@ constexpr Goal kGoals[] = {{"energy", "Wmin", 1, 0}, {"tardiness", "min", 0, 1},
 
 struct Enclosed {
   ExactOptimum optimum;
-  double bound = 0;  // of the paper; for a e + t the weighted sum of both
+  double bound = 0;  // the paper's; for a e + t the weighted sum of both
   double policy = 0;
   std::string policy_name;
 };
@@ -105,7 +105,7 @@ Result<Enclosed> run_case(const TinyCase& tiny, const Goal& goal) {
       const double value = goal.value(summary);
       if (enclosed.policy_name.empty() || value < enclosed.policy) enclosed.policy = value, enclosed.policy_name = name;
     }
-  enclosed.optimum.upper = std::min(enclosed.optimum.upper, enclosed.policy);  // a policy's run is a schedule too
+  enclosed.optimum.upper = std::min(enclosed.optimum.upper, enclosed.policy);  // a policy's run is a schedule, too
   return enclosed;
 }
 
@@ -139,7 +139,7 @@ Result<PaperReport> tiny_bounds_report(int threads, const PaperProgress& progres
     const Enclosed& e = *results[i];
     const Goal& goal = kGoals[i % goals];
     const auto number = [&](double x) { return fmt::format("{:.{}f}", x, goal.tardiness > 0 ? 3 : 1); };
-    const bool zero = e.optimum.upper < 1e-4;  // nothing to take per cents of
+    const bool zero = e.optimum.upper < 1e-4;  // too small for per cents
     section.rows.push_back({cases[i / goals].name, goal.name, number(e.optimum.lower), number(e.optimum.upper),
                             number(e.bound), zero ? "-" : fmt::format("{:.1f} %", 100 * e.bound / e.optimum.upper),
                             e.policy_name, number(e.policy),

@@ -15,10 +15,10 @@ struct TuningDay {
   double start_et = 1;
 };
 
-// ET of each day under these weights.
+// The ET of each day under these weights.
 Result<std::vector<double>> score_days(const std::vector<TuningDay>& days, const JobWeights& weights, int threads) {
-  Contender contender{"planner", "planner", {}};
-  contender.options.planner_weights = weights;
+  Contender contender{"market", "market", {}};
+  contender.options.market_weights = weights;
   std::vector<Result<Summary>> results(days.size(), Result<Summary>(invalid("not run")));
   run_parallel(days.size(), threads,
                [&](std::size_t i) { results[i] = run_day(days[i].setting, contender, days[i].day); });
@@ -42,19 +42,18 @@ Result<TuneOutcome> tune_planner(const TuneOptions& options,
   std::vector<TuningDay> days;
   for (const TuneSet& set : options.sets) {
     if (!set.setting.cost.free())
-      return invalid(
-          "under hardware costs the planner plans by finishes and has no weights to search: use --cost paper");
+      return invalid("under hardware costs there are no weights to search; use --cost paper");
     for (const std::uint64_t number : set.days) {
       SMARTMIG_TRY(Day day, make_day(set.setting, number));
       days.push_back({set.setting, std::move(day), 1});
     }
   }
-  if (days.empty()) return invalid("there is no day to tune on: give workloads and seeds");
+  if (days.empty()) return invalid("there is no day to tune on; give workloads and seeds");
   SMARTMIG_TRY(const auto start, score_days(days, options.start, options.threads));
   for (std::size_t i = 0; i < days.size(); ++i) days[i].start_et = start[i];
 
   const auto fields = weight_fields();
-  std::vector<std::size_t> free;  // weights that take part: those that are not 0
+  std::vector<std::size_t> free;  // the searched weights: those that are not 0
   for (std::size_t f = 0; f < fields.size(); ++f)
     if (options.start.*fields[f].value > 0) free.push_back(f);
   const auto weights_at = [&](const std::vector<double>& x) {

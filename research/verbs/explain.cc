@@ -20,28 +20,28 @@ int run_explain(const Arguments& arguments) {
   std::string policy, seeds_text, fit_text, report, placer = "cedf";
   std::int64_t days = 10, fit_days = 10, depth = 4, threads = default_threads();
   bool json = false, force = false;
-  Command command("explain", "POLICY",
-                  "Shows which layouts a policy takes, by hour of day and by state of the queue, and distils it into a "
-                  "small decision table: how often the table agrees on other days, and the ET lost by following it.",
-                  "smartmig explain planner+cedf -w paper:20x --days 10 --html explain.html");
+  Command command(
+      "lab explain", "POLICY",
+      "Shows which layouts a policy chooses by hour of the day and by state of the queue. It also distils the policy into a small decision table, and reports how often the table agrees on other days and how much ET it loses.",
+      "smartmig lab explain market+cedf -w paper:20x --days 10 --html explain.html");
   command.positional(policy);
   options.declare(command);
   options.declare_policy(command);
-  command.option("--days", days, "N", "days to show and to judge on: report seeds from 200000 on");
-  command.option("--seeds", seeds_text, "LIST", "their seeds instead: 200000-200029");
-  command.option("--fit-days", fit_days, "N", "days the table is made from: validation seeds from 100000 on");
-  command.option("--fit-seeds", fit_text, "LIST", "their seeds instead");
-  command.option("--depth", depth, "N", "conditions in a row, 0 to 4");
-  command.option("--placer", placer, "NAME", "placer of the table where the policy places jobs itself");
-  command.option("--jobs", threads, "N", "days run at once").alias("-j");
-  command.option("--html", report, "FILE", "write the explanation as a page");
+  command.option("--days", days, "N", "number of days to show and to test the table on: report seeds from 200000 on");
+  command.option("--seeds", seeds_text, "LIST", "seeds of these days, instead of --days, such as 200000-200029");
+  command.option("--fit-days", fit_days, "N", "number of days to make the table from: validation seeds from 100000 on");
+  command.option("--fit-seeds", fit_text, "LIST", "seeds of these days, instead of --fit-days");
+  command.option("--depth", depth, "N", "number of conditions in a row, 0 to 4");
+  command.option("--placer", placer, "NAME", "placer to use with the table if the policy places jobs itself");
+  command.option("--threads", threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
+  command.option("--html", report, "FILE", "write the explanation as an HTML page");
   command.flag("--force", force, "replace an existing page");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (days < 1 || days > 1000 || fit_days < 1 || fit_days > 1000)
-    return usage_error(invalid("--days and --fit-days: 1 to 1000"));
+    return usage_error(invalid("--days and --fit-days must be 1 to 1000"));
   if (depth < 0 || depth > 4) return usage_error(invalid("--depth {}: 0 to 4", depth));
   if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
   const auto setting = options.setting();
@@ -57,7 +57,7 @@ int run_explain(const Arguments& arguments) {
   if (!fit_seeds) return usage_error(fit_seeds.error());
   for (const std::uint64_t seed : *seeds)
     if (std::find(fit_seeds->begin(), fit_seeds->end(), seed) != fit_seeds->end())
-      return usage_error(invalid("seed {} would make the table and judge it: give other --fit-seeds", seed));
+      return usage_error(invalid("seed {} is in both sets of days; give other --fit-seeds", seed));
   const Contender contender = contender_of(policy, options.policy_options());
   const auto made = PolicyStack::make({contender.policy, contender.options, setting->cost}, setting->platform);
   if (!made) return usage_error(made.error());
@@ -67,7 +67,7 @@ int run_explain(const Arguments& arguments) {
     return usage_error(known.error());
   std::error_code ignored;
   if (!report.empty() && !force && std::filesystem::exists(report, ignored))
-    return usage_error(invalid("{} exists already: choose another file or add --force", report));
+    return usage_error(invalid("{} exists; choose another file or add --force", report));
 
   ExplainOptions explain;
   explain.seeds = *seeds;

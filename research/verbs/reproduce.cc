@@ -41,7 +41,7 @@ struct ReproduceOptions {
   std::int64_t batches = 0, first_seed = 0;  // 0: the experiment's own
 };
 
-// The experiments under their short names; some have a second one, after what the paper is about.
+// The experiments by their short names. Some have a second name, after the subject of the paper.
 struct ExperimentName {
   const char *name, *alias;
 };
@@ -57,10 +57,10 @@ Result<std::string> experiment_named(const std::string& text) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
     if (!alias.empty()) known += fmt::format(" or {}", alias);
   }
-  return invalid("'{}' is not known: {}", text, known);
+  return invalid("'{}' must be one of {}", text, known);
 }
 
-// A bar for the part of the experiment that is under way. Thread-safe.
+// A bar for the current part of the experiment. Thread-safe.
 class PartProgress {
  public:
   void set(std::string_view part, double share) {
@@ -81,13 +81,13 @@ class PartProgress {
 
 Result<Ok> check_ranges(const ReproduceOptions& o) {
   if (o.days < 2 || o.days > 10'000 || o.threads < 1 || o.threads > 1024)
-    return invalid("--days 2 to 10000, -j 1 to 1024");
+    return invalid("--days must be 2 to 10000, and -j 1 to 1024");
   std::error_code ignored;
   if (!o.html.empty() && !o.force && std::filesystem::exists(o.html, ignored))
-    return invalid("{} exists already: choose another file or add --force", o.html);
+    return invalid("{} exists; choose another file or add --force", o.html);
   if (o.what == "c" || o.what == "all") {
     if (o.migm.batches < 1 || o.migm.batches > 1000 || o.migm.jobs < 1 || o.migm.jobs > 1000)
-      return invalid("--batches 1 to 1000, --batch-jobs 1 to 1000");
+      return invalid("--batches and --batch-jobs must be 1 to 1000");
     SMARTMIG_RETURN_IF_ERROR(check_options(o.migm));
   }
   if (o.what == "far") return check_options(o.far);
@@ -100,11 +100,12 @@ Result<Ok> check_ranges(const ReproduceOptions& o) {
       (o.fig11.repetitions < 1 || o.fig11.repetitions > 10'000 || o.fig11.slot_min < 0.01 || o.fig11.slot_min > 60 ||
        o.fig11.time_limit_s < 0 || o.fig11.branches < 0 || o.fig11.branches > 100'000))
     return invalid(
-        "--repetitions 1 to 10000, --slot 0.01 to 60 minutes, --time-limit at least 0, --branches 0 to 100000");
+        "--repetitions must be 1 to 10000, --slot 0.01 to 60 minutes, --time-limit at least 0, "
+        "and --branches 0 to 100000");
   return Ok{};
 }
 
-// The program itself: results of another build are not taken for this one's.
+// Identifies the program, so that results of another build are not reused.
 Result<std::string> program_in_words() {
   SMARTMIG_TRY(const std::string bytes, read_file("/proc/self/exe"));
   std::uint64_t hash = bytes.size();
@@ -158,47 +159,40 @@ Result<PaperReport> run_experiment(const ReproduceOptions& o) {
 int run_reproduce(const Arguments& arguments) {
   ReproduceOptions o;
   Command command(
-      "reproduce", "all|a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|restart|learning",
-      "Prints what the papers print beside what we measure on report days. all: every figure and table of the three papers "
-      "with a mark, reproduced, differs or not possible here, and the reason; finished parts are kept, so that the same "
-      "command goes on where it was stopped. a or smart-mig: every table and "
-      "figure of SMART-MIG; b or one-gpu: one GPU through a day; c or migm: MIGM's batches of unknown "
-      "memory, through the daemon on emulated A100s; far: FAR's batches of moldable jobs on one A100; migbench: MIGBench's 500 jobs on 8 H100s beside the NVIDIA DRA driver and HAMi; a-static: static partitions only; a-fig11: the "
-      "tardiness bound of Fig. 11; bounds-tiny: how tight the bounds are where the optimum is known; "
-      "memory: foreseeing that a job will not fit its slice; restart: the same for LLM jobs under several allocators, with what they "
-      "print and earlier runs; learning: what is learned of commands that nobody described, and "
-      "what the queue loses until then, through the daemon on an emulated A100.",
-      "smartmig reproduce all --html papers.html");
+      "lab reproduce", "all|a|b|c|far|migbench|a-static|a-fig11|bounds-tiny|memory|restart|learning",
+      "Compares the figures that the papers print with those that smartmig measures on report days.\n\n  all           every figure and table of the three papers, marked as reproduced, different or not possible here, with\n                the reason; finished parts are kept, so that the same command continues after an interruption\n  a, smart-mig  every table and figure of SMART-MIG\n  b, one-gpu    one GPU through a day\n  c, migm       MIGM's batches of jobs with unknown memory, run by the daemon on emulated A100s\n  far           FAR's batches of moldable jobs on one A100\n  migbench      MIGBench's 500 jobs on 8 H100s, compared with the NVIDIA DRA driver and HAMi\n  a-static      static partitions only\n  a-fig11       the tardiness bound of Fig. 11\n  bounds-tiny   how tight the bounds are where the optimum is known\n  memory        predictions that a job will not fit its slice\n  restart       the same for LLM jobs under several allocators, with what they print and with earlier runs\n  learning      what is learned about undescribed commands, and what the queue loses until then",
+      "smartmig lab reproduce all --html papers.html");
   command.positional(o.what);
-  command.option("--days", o.days, "N", "report seeds from 200000 on");
+  command.option("--days", o.days, "N", "number of days: report seeds from 200000 on");
   command.option("--table", o.tables.table, "NAME",
-                 "a-static: one table only: 20x, 16x, 12x, fig6, fig7, fig8, fig9, fig10");
-  command.option("--repetitions", o.fig11.repetitions, "N", "a-fig11: report seeds from 200000 on");
-  command.option("--slot", o.fig11.slot_min, "MIN", "a-fig11: minutes of a slot of the program");
-  command.option(
-      "--time-limit", o.fig11.time_limit_s, "S",
-      "a-fig11: seconds of cuts and branching of the program, for each instance and bound, after its relaxation");
+                 "a-static: print only this table: 20x, 16x, 12x, fig6, fig7, fig8, fig9 or fig10");
+  command.option("--repetitions", o.fig11.repetitions, "N",
+                 "a-fig11: number of repetitions: report seeds from 200000 on");
+  command.option("--slot", o.fig11.slot_min, "MIN", "a-fig11: length of a time slot of the program in minutes");
+  command.option("--time-limit", o.fig11.time_limit_s, "S",
+                 "a-fig11: seconds for cuts and branching after the relaxation, for each instance and bound");
   command.option("--branches", o.fig11.branches, "N",
-                 "a-fig11: branches of the bound of whole runs, for each instance and bound");
-  command.option("--bound-days", o.smart_mig.bound_days, "N",
-                 "a: prove the ET bound of so many days and print the gaps");
+                 "a-fig11: branches for the bound by whole runs, for each instance and bound");
+  command.option("--bound-days", o.smart_mig.bound_days, "N", "a: prove the ET bound of N days and print the gaps");
   command.option("--cases", o.cases, "N",
-                 "memory, restart: jobs of each family of curves, or of each allocator and schedule");
-  command.option("--commands", o.learning.commands, "N", "learning: commands whose times are predicted");
-  command.option("--sites", o.learning.sites, "N", "learning: queues, each of 25 commands");
-  command.option("--rounds", o.learning.rounds, "N", "learning: times that each queue gets its commands");
-  command.option("--gpus", o.migm.gpus, "FLEET", "c: A100s, for example 2xa100-40gb");
-  command.option("--batch", o.migm.batch, "NAME",
-                 "c: one batch or group only: general, ml, llm, ...; far: one family: good, bad, mix, extreme, wide");
-  command.option("--batches", o.batches, "N", "c, far: batches of each kind; 0: 5 and 10; migbench: seeds, 0: 1");
+                 "memory, restart: number of jobs for each family of curves, or for each allocator and schedule");
+  command.option("--commands", o.learning.commands, "N", "learning: number of commands whose times are predicted");
+  command.option("--sites", o.learning.sites, "N", "learning: number of queues with 25 commands each");
+  command.option("--rounds", o.learning.rounds, "N", "learning: number of rounds for each queue");
+  command.option("--gpus", o.migm.gpus, "FLEET", "c: A100s to use, such as 2xa100-40gb");
+  command.option(
+      "--batch", o.migm.batch, "NAME",
+      "c: run only this batch or group: general, ml, llm, ...; far: run only this family: good, bad, mix, extreme or wide");
+  command.option("--batches", o.batches, "N",
+                 "c, far: number of batches of each kind (0: 5 and 10); migbench: number of seeds (0: 1)");
   command.option("--first-seed", o.first_seed, "S",
-                 "c, far, learning, restart: seed of the first batch; 0: 205000 and 200000");
-  command.option("--batch-jobs", o.migm.jobs, "N", "c: jobs of a batch");
-  command.option("--keep", o.keep, "DIR", "all: results of finished parts, by settings and program");
-  command.flag("--small", o.small, "all: two days and few jobs, to see that it works");
-  command.option("--html", o.html, "FILE", "write everything as one page, too");
+                 "c, far, learning, restart: seed of the first batch (0: 205000 and 200000)");
+  command.option("--batch-jobs", o.migm.jobs, "N", "c: number of jobs in a batch");
+  command.option("--keep", o.keep, "DIR", "all: directory for the results of finished parts");
+  command.flag("--small", o.small, "all: use two days and few jobs, as a quick check");
+  command.option("--html", o.html, "FILE", "also write everything as one HTML page");
   command.flag("--force", o.force, "replace an existing page");
-  command.option("--jobs", o.threads, "N", "days run at once").alias("-j");
+  command.option("--threads", o.threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
   command.flag("--json", o.json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

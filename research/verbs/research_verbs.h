@@ -1,4 +1,4 @@
-// The verbs of smartmig-research, as cli/verbs.h has those of smartmig.
+// The verbs of smartmig-research, like those of smartmig in cli/verbs.h.
 #pragma once
 #include "cli/verbs.h"
 

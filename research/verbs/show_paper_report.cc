@@ -13,7 +13,7 @@ namespace {
 
 bool has_marks(const PaperReport& report) { return !report.sections.empty() && !report.sections[0].mark.empty(); }
 
-// Where all is as printed, no reason is needed.
+// No reason is needed if all values match.
 std::string reason_of(const PaperSection& section) { return section.mark == kMarkReproduced ? "" : section.why; }
 
 // "12 reproduced, 9 differs, ..."
@@ -122,7 +122,7 @@ std::string paper_page(const PaperReport& report) {
   std::string body = "<h1>" + html_escape(title) + "</h1><p class=\"note\">" + html_escape(report.note) + "</p>";
   if (has_marks(report)) body += marks_html(report);
   for (const PaperSection& section : report.sections) {
-    if (section.header.empty()) continue;  // a mark alone, which stands in the table of marks
+    if (section.header.empty()) continue;  // a mark without a table: the table of marks shows it
     std::string inner = section.mark.empty() ? "" : mark_html(section);
     if (!section.svg.empty()) inner += "<div style=\"max-width:46rem\">" + section.svg + "</div>";
     inner += "<div class=\"scroll\"><table><thead><tr>";
@@ -135,7 +135,7 @@ std::string paper_page(const PaperReport& report) {
     }
     inner += "</tbody></table></div>" + paragraph(section.below);
     if (!section.mark.empty()) body += fmt::format("<a id=\"{}\"></a>", html_escape(section.name));
-    const bool said = section.note == section.why;  // beside the mark
+    const bool said = section.note == section.why;  // already shown next to the mark
     body += html_section(section.paper.empty() ? section.title : section.paper + ": " + section.title,
                          said && reason_of(section) != "" && !section.mark.empty() ? "" : section.note, inner);
   }

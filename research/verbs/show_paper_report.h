@@ -1,4 +1,4 @@
-// A report of src/papers as text, as JSON and as a page. See papers/paper_report.h.
+// Shows a report of research/papers as text, as JSON and as a page. See papers/paper_report.h.
 #pragma once
 #include <string>
 

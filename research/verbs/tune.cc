@@ -16,39 +16,39 @@ namespace smartmig::cli {
 
 int run_tune(const Arguments& arguments) {
   RunOptions options;
-  options.cost = "paper";  // under hardware costs the planner has no weights
+  options.cost = "paper";  // the planner has no weights under hardware costs
   DayOptions days{DayOptions::Use::kTuning, 4, {}, {}, {}};
   std::string out, start, workloads = "paper:8x;paper:12x;paper:16x;paper:20x;paper:24x";
   std::int64_t threads = default_threads(), evaluations = 200, seed = 1;
   double step = 0.25;
   bool force = false, json = false;
-  Command command("tune", "",
-                  "Searches the planner's weights on training days, over several loads at once, and saves them with "
-                  "their seeds.",
-                  "smartmig tune --workloads 'paper:16x;paper:20x' --seeds 1-8 --evaluations 400 -o mine.json");
+  Command command(
+      "lab tune", "",
+      "Searches for the best weights of market on training days, over several loads at once, and saves them with their seeds.",
+      "smartmig lab tune --workloads 'paper:16x;paper:20x' --seeds 1-8 --evaluations 400 -o mine.json");
   options.declare(command);
   command.option("--workloads", workloads, "LIST", "generators and files to tune on, separated by semicolons");
   command.option("--seeds", days.seeds, "LIST",
-                 "training seeds, within 1-99999; a day of each generator for each; default 1-4");
+                 "training seeds within 1-99999: one day of each generator per seed (default: 1-4)");
   days.declare(command);
-  command.option("--start", start, "FILE", "weights to start from; default: the shipped ones");
-  command.option("--evaluations", evaluations, "N", "sets of weights to try");
+  command.option("--start", start, "FILE", "weights to start from (default: the shipped ones)");
+  command.option("--evaluations", evaluations, "N", "number of sets of weights to try");
   command.option("--step", step, "X", "first step of the search, in the logarithm of a weight");
   command.option("--search-seed", seed, "N", "seed of the search itself");
-  command.option("--jobs", threads, "N", "days run at once").alias("-j");
-  command.option("--out", out, "FILE", "weights file to write").alias("-o");
+  command.option("--threads", threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
+  command.option("--output", out, "FILE", "write the weights to this file").alias("-o").also("--out");
   command.flag("--force", force, "replace an existing file");
   command.flag("--json", json, "print the weights file instead of a summary");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (threads < 1 || threads > 1024 || evaluations < 1 || step <= 0 || step > 2)
-    return usage_error(invalid("-j 1 to 1024, --evaluations at least 1, --step above 0 and at most 2"));
+    return usage_error(invalid("-j must be 1 to 1024, --evaluations at least 1, and --step above 0 and at most 2"));
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
   std::error_code ignored;
   if (!out.empty() && !force && std::filesystem::exists(out, ignored))
-    return usage_error(invalid("{} exists already: choose another file or add --force", out));
+    return usage_error(invalid("{} exists; choose another file or add --force", out));
   TuneOptions tune;
   std::vector<std::string> tuned_on;
   std::vector<std::uint64_t> seeds;
@@ -57,7 +57,7 @@ int run_tune(const Arguments& arguments) {
     Setting own = *setting;
     own.workload = trim(item);
     const bool generator = is_workload_spec(own.workload);
-    DayOptions of_item = days;  // what is for generators is not for files
+    DayOptions of_item = days;  // drops the options of the other kind of source
     if (generator)
       of_item.window = of_item.windows = "";
     else
@@ -69,10 +69,10 @@ int run_tune(const Arguments& arguments) {
     count += chosen->size();
     tune.sets.push_back({std::move(own), *chosen});
   }
-  Result<std::string> text = start.empty() ? std::string(embedded_file("policies/planner.json")) : read_file(start);
+  Result<std::string> text = start.empty() ? std::string(embedded_file("policies/market.json")) : read_file(start);
   if (!text) return usage_error(text.error());
-  auto file = parse_weight_file(start.empty() ? "policies/planner.json" : start, *text);
-  if (!file) return usage_error(file.error());
+  auto file = parse_weight_file(start.empty() ? "policies/market.json" : start, *text);
+  if (!file) return failure(file.error());
 
   tune.start = file->weights;
   tune.evaluations = int(evaluations);
@@ -86,7 +86,7 @@ int run_tune(const Arguments& arguments) {
   const auto outcome = tune_planner(tune, [&](int tried, double best, const JobWeights& weights) {
     if (terminal)
       fmt::print(stderr, "\r\033[Ktune: {} of {} tried, best {:.4f} of the start's ET", tried, evaluations, best);
-    if (best < shown && !out.empty()) {  // a search that is cut off keeps what it found
+    if (best < shown && !out.empty()) {  // an interrupted search keeps its result so far
       shown = best;
       (void)write_file(out, to_json(WeightFile{weights, source, tuned_on, seeds}));
     }
@@ -107,9 +107,9 @@ int run_tune(const Arguments& arguments) {
   for (const WeightField& field : weight_fields())
     fmt::print("  {:<16} {:10.5g}   from {:.5g}\n", field.name, outcome->weights.*field.value, tune.start.*field.value);
   if (out.empty())
-    fmt::print("add -o FILE to keep them\n");
+    fmt::print("to keep them, add -o FILE\n");
   else
-    fmt::print("written to {}; use them with: smartmig sim --cost paper --policy planner --weights {}\n", out, out);
+    fmt::print("written to {}; use them with: smartmig sim --cost paper --policy market --weights {}\n", out, out);
   return 0;
 }
 

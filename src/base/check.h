@@ -1,5 +1,6 @@
-// SMARTMIG_CHECK(condition, format, args...): a broken invariant is a bug; it stops the program in every build with the
-// place and a sentence. Expected failures (files, input, hardware) are Result, never a check.
+// SMARTMIG_CHECK(condition, format, args...) stops the program in every build when an invariant is broken, and prints
+// the place and a sentence. A broken invariant is a bug. Expected failures (files, input, hardware) are Results, never
+// checks.
 #pragma once
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@ Result<CsvReader> CsvReader::open(LineReader lines, CsvDialect dialect) {
   }
   for (;;) {
     SMARTMIG_TRY(auto line, reader.lines_.next());
-    if (!line) return invalid("{} is empty: a header line with the column names is needed", reader.name());
+    if (!line) return invalid("{} is empty; it needs a header line with the column names", reader.name());
     if (reader.lines_.line() == 1) line = without_byte_order_mark(*line);
     if (trim(*line).empty()) continue;
     if (line->front() == '#') {
@@ -70,7 +70,7 @@ Result<Ok> CsvReader::parse(std::string_view line) {
       i = comma == line.npos ? line.size() : comma;
     }
     if (i >= line.size()) break;
-    ++i;  // the comma; a trailing one opens a last, empty field
+    ++i;  // the comma; a trailing one adds a last, empty field
   }
   fields_.resize(count);
   return Ok{};

@@ -1,6 +1,6 @@
-// Delimited tables: a header line names the columns, fields may be quoted ("" is a quote), lines that start with '#'
-// before the header are comments, handed out by comments(). A byte order mark is passed over. Every complaint names
-// file, line and column.
+// Reads delimited tables. A header line names the columns. Fields may be quoted ("" is a quote). Lines that start with
+// '#' before the header are comments; comments() returns them. A byte order mark is skipped. Every error names file,
+// line and column.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace smartmig {
 
-std::string_view without_byte_order_mark(std::string_view text);  // the three bytes that some programs begin UTF-8 with
+std::string_view without_byte_order_mark(std::string_view text);  // skips EF BB BF
 
 struct CsvDialect {
   char delimiter = ',';
-  std::vector<std::string> header;  // of a file that has none; empty: its first line
+  std::vector<std::string> header;  // for a file without a header line; empty: the first line is the header
 };
 
 class CsvReader {
  public:
   static Result<CsvReader> open(LineReader lines, CsvDialect dialect = {});
 
-  // Moves to the next row; false at the end. Blank lines are skipped; a row of another width than the header is an
+  // Moves to the next row; false at the end. Blank lines are skipped. A row whose width differs from the header's is an
   // error.
   Result<bool> next();
 
   // Index of a column, or -1.
   int column(std::string_view name) const;
-  int column_in_any_case(std::string_view name) const;  // "Submit_Time" for "submit_time"
+  int column_in_any_case(std::string_view name) const;  // finds "Submit_Time" for "submit_time"
   Result<int> require(std::string_view name) const;
   const std::vector<std::string>& header() const { return header_; }
   const std::vector<std::string>& comments() const { return comments_; }
@@ -38,9 +38,9 @@ class CsvReader {
     return column < 0 ? std::string_view() : std::string_view(fields_[std::size_t(column)]);
   }
   bool empty(int column) const { return text(column).empty(); }
-  Result<double> number(int column) const;  // finite
+  Result<double> number(int column) const;  // a finite number
   Result<std::int64_t> integer(int column) const;
-  // number(), with an empty field reading as nullopt.
+  // Like number(), but an empty field reads as nullopt.
   Result<std::optional<double>> optional_number(int column) const;
 
   Error error(int column, std::string_view message) const;  // "FILE line N, column 'NAME': message"

@@ -65,8 +65,8 @@ TEST(Csv, Quotes) {
 }
 
 TEST(Csv, ComplaintsNameFileLineAndColumn) {
-  EXPECT_EQ(complaint(""), "t.csv is empty: a header line with the column names is needed");
-  EXPECT_EQ(complaint("# only\n\n"), "t.csv is empty: a header line with the column names is needed");
+  EXPECT_EQ(complaint(""), "t.csv is empty; it needs a header line with the column names");
+  EXPECT_EQ(complaint("# only\n\n"), "t.csv is empty; it needs a header line with the column names");
   EXPECT_EQ(complaint("a,b\n1\n"), "t.csv line 2: 1 fields where the header has 2");
   EXPECT_EQ(complaint("a,b\n1,2,3\n"), "t.csv line 2: 3 fields where the header has 2");
   EXPECT_EQ(complaint("a,b\n1,\"2\n"), "t.csv line 2: a quoted field is not closed");

@@ -1,6 +1,8 @@
-// Makers of errors, one for each code: busy_error("{} is in use: stop the daemon", path). The codes that nearly every
-// file needs (invalid, io_error, not_found) stand in result.h.
+// Functions that make errors, one for each code: busy_error("{} is in use: stop the daemon", path). The codes that
+// nearly every file needs (invalid, io_error, not_found) are in result.h.
 #pragma once
+#include <string_view>
+
 #include "base/result.h"
 
 namespace smartmig {
@@ -25,5 +27,8 @@ template <class... Args>
 Error timeout_error(fmt::format_string<Args...> format, Args&&... args) {
   return {Error::kTimeout, fmt::format(format, std::forward<Args>(args)...)};
 }
+
+const char* code_name(Error::Code code);        // "invalid", "not_found", ...: as in every JSON that names an error
+Error::Code error_code(std::string_view name);  // kLost for an unknown name
 
 }  // namespace smartmig

@@ -32,13 +32,13 @@ Result<GzFile> open_input(const std::string& path) {
   return file;
 }
 
-// Bytes read, 0 at the end. A gzip stream that stops before its trailer is an error, not an end.
+// Returns the number of bytes read, 0 at the end. A gzip stream that stops before its trailer is an error, not an end.
 Result<std::size_t> read_some(gzFile_s* file, const std::string& path, char* to, unsigned room) {
   const int got = gzread(file, to, room);
   if (got < 0 || (got == 0 && !gzeof(file)) || (unsigned(got) < room && !gzdirect(file))) {
     int code = Z_OK;
     const char* message = gzerror(file, &code);
-    if (code == Z_BUF_ERROR) return io_error("{} is a truncated gzip file: fetch it again", path);
+    if (code == Z_BUF_ERROR) return io_error("{} is a truncated gzip file; download it again", path);
     if (code != Z_OK && code != Z_STREAM_END)
       return io_error("cannot read {}: {}", path, code == Z_ERRNO ? std::strerror(errno) : message);
   }
@@ -84,8 +84,8 @@ Result<std::string> read_file(const std::string& path) {
 
 struct LineReader::Stream {
   GzFile file;               // null when reading from text
-  std::string_view text;     // what is left, when reading from text
-  std::vector<char> buffer;  // holds [begin, end) of unread bytes
+  std::string_view text;     // text not yet read, when reading from text
+  std::vector<char> buffer;  // [begin, end) holds the unread bytes
   std::size_t begin = 0, end = 0;
   bool finished = false;
 };
@@ -169,7 +169,7 @@ Result<Ok> write_file(const std::string& path, std::string_view text) {
 Result<OutputDir> OutputDir::create(const std::string& path, bool replace_existing) {
   std::error_code error;
   if (fs::exists(path, error) && !replace_existing)
-    return io_error("{} exists already: choose another directory or add --force", path);
+    return io_error("{} exists; choose another directory or add --force", path);
   const fs::path parent = fs::path(temporary_sibling(path)).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   const std::string temporary = temporary_sibling(path);

@@ -1,5 +1,5 @@
-// Files in and out. Reading: plain or gzip, line by line, truncation noticed. Writing: whole or not at all, through a
-// temporary sibling and a rename, so that no reader ever meets half a file or half a run directory.
+// Reads and writes files. Reading takes plain or gzip files, line by line, and notices truncation. Writing goes through
+// a temporary sibling and a rename, so a reader never sees half a file or half a run directory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace smartmig {
 
-Result<std::string> read_file(const std::string& path);  // whole file, gunzipped if it is gzip; at most 4 GiB
+Result<std::string> read_file(const std::string& path);  // the whole file, unpacked if it is gzip; at most 4 GiB
 
 // Lines of a plain or gzip file, or of a string (tests, fuzzers, embedded tables), without the line end.
 class LineReader {
@@ -22,8 +22,8 @@ class LineReader {
   LineReader& operator=(LineReader&&) noexcept;
   ~LineReader();
 
-  // The next line, nullopt at the end; an error for a truncated gzip, a read error or a line over 16 MiB.
-  // The view holds until the next call.
+  // Returns the next line, or nullopt at the end. A truncated gzip, a read error or a line over 16 MiB is an error.
+  // The view is valid until the next call.
   Result<std::optional<std::string_view>> next();
   std::int64_t line() const { return line_; }  // number of the line last returned, from 1
   const std::string& name() const { return name_; }
@@ -36,9 +36,9 @@ class LineReader {
   std::int64_t line_ = 0;
 };
 
-Result<Ok> write_file(const std::string& path, std::string_view text);  // atomic replace
+Result<Ok> write_file(const std::string& path, std::string_view text);  // replaces the file atomically
 
-// A directory that appears whole under its final name on commit(), or not at all. The destructor removes the remains.
+// A directory that appears under its final name on commit(), whole. Without commit() the destructor removes it.
 class OutputDir {
  public:
   static Result<OutputDir> create(const std::string& path, bool replace_existing);

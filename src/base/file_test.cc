@@ -83,7 +83,7 @@ TEST_F(File, ATruncatedGzipIsAnErrorWhereverItIsCut) {
   for (const std::size_t keep :
        {std::size_t(12), whole.size() / 2, whole.size() - 9, whole.size() - 8, whole.size() - 4, whole.size() - 1}) {
     put(at("cut"), whole.substr(0, keep));
-    EXPECT_EQ(lines_of(at("cut")), at("cut") + " is a truncated gzip file: fetch it again")
+    EXPECT_EQ(lines_of(at("cut")), at("cut") + " is a truncated gzip file; download it again")
         << keep << " of " << whole.size();
     EXPECT_FALSE(read_file(at("cut"))) << keep;
   }
@@ -132,7 +132,7 @@ TEST_F(File, AnOutputDirectoryReplacesOnlyWhenTold) {
   put(at("run/old.txt"), "old");
   const auto refused = OutputDir::create(at("run"), false);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, at("run") + " exists already: choose another directory or add --force");
+  EXPECT_EQ(refused.error().what, at("run") + " exists; choose another directory or add --force");
   {
     auto dropped = OutputDir::create(at("run"), true);
     ASSERT_TRUE(dropped);

@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-// Length of the UTF-8 sequence at the front, 0 if there is none. Over-long forms and surrogates are none.
+// Length of the UTF-8 sequence at the front; 0 if there is none. Over-long forms and surrogates do not count.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return std::uint8_t(text[i]); };
   const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
@@ -54,7 +54,7 @@ Result<Json> parse_json(const std::string& name, std::string_view text) {
   };
   try {
     Json json = Json::parse(text.begin(), text.end(), watch);
-    if (twice) return invalid("{}: an object gives the key '{}' twice", name, *twice);
+    if (twice) return invalid("{}: an object has the key '{}' twice", name, *twice);
     return json;
   } catch (const Json::parse_error& error) {
     return invalid("{} is not valid JSON: {}", name, line_and_column(text, error.byte));
@@ -152,7 +152,7 @@ Result<std::vector<std::string>> JsonObject::texts(const std::string& key) const
   SMARTMIG_TRY(const Json* entries, list(key));
   std::vector<std::string> out;
   for (const Json& entry : *entries) {
-    if (!entry.is_string()) return error(key, "must hold texts");
+    if (!entry.is_string()) return error(key, "must have only texts");
     out.push_back(entry.get<std::string>());
   }
   return out;
@@ -162,7 +162,7 @@ Result<std::vector<std::uint64_t>> JsonObject::counts(const std::string& key) co
   SMARTMIG_TRY(const Json* entries, list(key));
   std::vector<std::uint64_t> out;
   for (const Json& entry : *entries) {
-    if (!entry.is_number_unsigned()) return error(key, "must hold whole numbers");
+    if (!entry.is_number_unsigned()) return error(key, "must have only whole numbers");
     out.push_back(entry.get<std::uint64_t>());
   }
   return out;
@@ -181,7 +181,7 @@ Result<std::string> JsonObject::any_text(const std::string& key) const {
 Result<std::string> JsonObject::text(const std::string& key) const {
   SMARTMIG_TRY(std::string out, any_text(key));
   if (out.empty()) return error(key, "must not be empty");
-  if (has_control_character(out)) return error(key, "holds a control character");
+  if (has_control_character(out)) return error(key, "has a control character");
   return out;
 }
 
@@ -195,8 +195,7 @@ Result<double> JsonObject::number(const std::string& key, double low, double hig
   SMARTMIG_TRY(const Json* value, present(key));
   if (!value->is_number()) return error(key, "must be a number");
   const double out = value->get<double>();
-  if (!(out >= low && out <= high))
-    return error(key, fmt::format("must lie between {} and {}, not {}", low, high, out));
+  if (!(out >= low && out <= high)) return error(key, fmt::format("must be between {} and {}, not {}", low, high, out));
   return out;
 }
 
@@ -205,7 +204,7 @@ Result<std::int64_t> JsonObject::integer_in(const Json& entry, const std::string
   if (!entry.is_number_integer()) return error(key, "must be a whole number");
   const bool huge = entry.is_number_unsigned() && entry.get<std::uint64_t>() > std::uint64_t(INT64_MAX);
   if (huge || entry.get<std::int64_t>() < low || entry.get<std::int64_t>() > high)
-    return error(key, fmt::format("must lie between {} and {}, not {}", low, high, json_dump(entry)));
+    return error(key, fmt::format("must be between {} and {}, not {}", low, high, json_dump(entry)));
   return entry.get<std::int64_t>();
 }
 

@@ -1,9 +1,10 @@
-// JSON in one place. Reading what others wrote is strict: parse_json() refuses what is malformed or gives a key twice,
-// a JsonObject gives typed values by key, and every complaint names the file and the JSON path
-// ("state.json: jobs[3].work_s.2g must be a number"). A null is absent unless a function says otherwise.
-// Writing: json_text() escapes a text; bytes that are not UTF-8 (names come from users' files, words from drivers) are
-// written as \xNN, so that every output is valid UTF-8. json_dump() writes a whole value and never throws: nlohmann's own
-// dump() does, on the first byte that is not UTF-8.
+// All JSON goes through here.
+// Reading is strict, since others wrote the input. parse_json() refuses malformed text and duplicate keys. A JsonObject
+// returns typed values by key. Every error names the file and the JSON path ("state.json: jobs[3].work_s.2g must be a
+// number"). A null counts as absent unless a function says otherwise.
+// Writing: json_text() escapes a text. It writes bytes that are not UTF-8 (in names from users' files, in messages from
+// drivers) as \xNN, so every output is valid UTF-8. json_dump() writes a whole value and never throws; nlohmann's own
+// dump() throws on the first byte that is not UTF-8.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ using Json = nlohmann::json;
 
 Result<Json> parse_json(const std::string& name, std::string_view text);
 
-std::string json_text(std::string_view text);  // with the quotes; '<' is escaped, so it may stand inside a <script>
+std::string json_text(std::string_view text);  // adds quotes; escapes '<', so it may appear inside a <script>
 std::string valid_utf8(std::string_view text);
 template <class AnyJson>  // Json or nlohmann::ordered_json
 std::string json_dump(const AnyJson& json, int indent = -1) {
@@ -28,12 +29,12 @@ std::string json_dump(const AnyJson& json, int indent = -1) {
 
 class JsonObject {
  public:
-  // `name` is the file's, `path` empty for its root. Refuses a key outside `known`. Keeps a reference to `json`.
+  // `name` is the file's; `path` is empty for the root. Refuses keys outside `known`. Keeps a reference to `json`.
   static Result<JsonObject> open(const Json& json, std::string name, std::string path,
                                  const std::vector<std::string>& known);
-  static Result<JsonObject> open(const Json& json, std::string name, std::string path);  // any key
+  static Result<JsonObject> open(const Json& json, std::string name, std::string path);  // accepts any key
 
-  const Json* find(const std::string& key) const;  // nullptr where there is none or null
+  const Json* find(const std::string& key) const;  // nullptr if absent or null
   bool has(const std::string& key) const { return find(key) != nullptr; }
   Result<const Json*> list(const std::string& key) const;
   Result<std::vector<std::string>> texts(const std::string& key) const;     // a list of texts
@@ -43,13 +44,13 @@ class JsonObject {
   Result<bool> yes_or_no(const std::string& key) const;
   Result<double> number(const std::string& key, double low, double high) const;
   Result<std::int64_t> integer(const std::string& key, std::int64_t low, std::int64_t high) const;
-  // The same, with an absent value reading as the fallback.
+  // Like the above, but an absent value reads as the fallback.
   Result<std::string> text(const std::string& key, std::string_view fallback) const;
   Result<bool> yes_or_no(const std::string& key, bool fallback) const;
   Result<double> number(const std::string& key, double low, double high, double fallback) const;
   Result<std::int64_t> integer(const std::string& key, std::int64_t low, std::int64_t high,
                                std::int64_t fallback) const;
-  // An entry of a list, checked alike; complaints name the list's key.
+  // Checks an entry of a list in the same way; errors name the list's key.
   Result<std::int64_t> integer_in(const Json& entry, const std::string& key, std::int64_t low, std::int64_t high) const;
   Result<std::string> text_in(const Json& entry, const std::string& key) const;
 

@@ -13,7 +13,7 @@ std::string json_complaint(std::string_view text) {
 TEST(Json, ReadingNamesTheFileAndThePlace) {
   EXPECT_EQ(json_complaint("{\"a\": [1, {\"b\": 2}]}"), "accepted");
   EXPECT_EQ(json_complaint("{\n \"a\": }"), "x.json is not valid JSON: line 2, column 7");
-  EXPECT_EQ(json_complaint("{\"a\": {\"b\": 1, \"b\": 2}}"), "x.json: an object gives the key 'b' twice");
+  EXPECT_EQ(json_complaint("{\"a\": {\"b\": 1, \"b\": 2}}"), "x.json: an object has the key 'b' twice");
   EXPECT_EQ(json_complaint("[{\"a\": 1}, {\"a\": 2}]"), "accepted");
   EXPECT_EQ(json_complaint("{\"a\": 1e999}"), "x.json is not valid JSON: a number is out of range");
 }
@@ -24,8 +24,8 @@ TEST(Json, ListsHaveOneKindOfEntry) {
   const JsonObject root = *JsonObject::open(json, "x.json", "part");
   EXPECT_EQ(*root.texts("t"), (std::vector<std::string>{"a", ""}));
   EXPECT_EQ(*root.counts("n"), (std::vector<std::uint64_t>{0, UINT64_MAX}));
-  EXPECT_EQ(root.texts("m").error().what, "x.json: part.m must hold texts");
-  EXPECT_EQ(root.counts("m").error().what, "x.json: part.m must hold whole numbers");
+  EXPECT_EQ(root.texts("m").error().what, "x.json: part.m must have only texts");
+  EXPECT_EQ(root.counts("m").error().what, "x.json: part.m must have only whole numbers");
   EXPECT_EQ(root.texts("s").error().what, "x.json: part.s must be a list");
   EXPECT_EQ(root.texts("u").error().what, "x.json: part.u is missing");
 }

@@ -6,7 +6,7 @@
 namespace smartmig {
 namespace {
 
-// The code point at the front and its length; length 0: not UTF-8.
+// Returns the code point at the front and its length; length 0 means not UTF-8.
 std::pair<std::uint32_t, std::size_t> front_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) { return std::uint32_t(static_cast<unsigned char>(text[i])); };
   const std::uint32_t first = byte(0);

@@ -1,12 +1,13 @@
-// Text of one user on the terminal of another.
+// Makes one user's text safe to print on another user's terminal.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace smartmig {
 
-// Control characters, those that turn the direction of writing or cannot be seen, and bytes that are not UTF-8 become '?'.
+// Replaces by '?': control characters, invisible characters, those that change the direction of writing, and bytes that
+// are not UTF-8.
 std::string printable(std::string_view text);
-std::string printable_lines(std::string_view text);  // the same, but lines stay lines
+std::string printable_lines(std::string_view text);  // the same, but keeps line breaks
 
 }  // namespace smartmig

@@ -1,4 +1,4 @@
-// Result<T>: the value or an Error that a person can act on. The subset of std::expected that we use.
+// Result<T> holds the value or an Error that a person can act on. It has the subset of std::expected that we use.
 // Rule: an expected failure is a Result whose sentence names the object and what to do; a bug is SMARTMIG_CHECK.
 #pragma once
 #include <string>
@@ -52,7 +52,7 @@ Error not_found(fmt::format_string<Args...> format, Args&&... args) {
 
 }  // namespace smartmig
 
-// SMARTMIG_TRY(auto x, f());  returns f()'s error from the enclosing function, else binds the value.
+// SMARTMIG_TRY(auto x, f());  returns f()'s error from the enclosing function, otherwise binds the value.
 #define SMARTMIG_CONCAT_(a, b) a##b
 #define SMARTMIG_CONCAT(a, b) SMARTMIG_CONCAT_(a, b)
 #define SMARTMIG_TRY(declaration, ...) SMARTMIG_TRY_(SMARTMIG_CONCAT(try_result_, __LINE__), declaration, __VA_ARGS__)
@@ -60,7 +60,7 @@ Error not_found(fmt::format_string<Args...> format, Args&&... args) {
   auto temporary = (__VA_ARGS__);                  \
   if (!temporary) return temporary.error();        \
   declaration = std::move(*temporary)
-// SMARTMIG_RETURN_IF_ERROR(f()); for results whose value is not needed.
+// SMARTMIG_RETURN_IF_ERROR(f());  is for results whose value is not needed.
 #define SMARTMIG_RETURN_IF_ERROR(...)                             \
   do {                                                            \
     if (auto step_ = (__VA_ARGS__); !step_) return step_.error(); \

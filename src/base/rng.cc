@@ -7,7 +7,7 @@
 namespace smartmig {
 
 std::uint64_t Rng::below(std::uint64_t n) {
-  const std::uint64_t reject_under = (0 - n) % n;  // 2^64 mod n draws would be one too many for the low values
+  const std::uint64_t reject_under = (0 - n) % n;  // rejects 2^64 mod n draws, so that every result is equally likely
   for (;;) {
     const std::uint64_t x = next();
     if (x >= reject_under) return x % n;
@@ -17,7 +17,7 @@ std::uint64_t Rng::below(std::uint64_t n) {
 double Rng::exponential(double mean) { return -mean * deterministic_log(1 - uniform()); }
 
 double
-Rng::normal() {  // Marsaglia's polar method; the second value is not kept, so every call is a function of the counter
+Rng::normal() {  // Marsaglia's polar method; the second value is dropped, so every call is a function of the counter
   for (;;) {
     const double u = 2 * uniform() - 1, v = 2 * uniform() - 1;
     const double s = u * u + v * v;
@@ -27,7 +27,7 @@ Rng::normal() {  // Marsaglia's polar method; the second value is not kept, so e
 
 double Rng::lognormal(double mu, double sigma) { return deterministic_exp(mu + sigma * normal()); }
 
-std::uint64_t Rng::poisson(double mean) {  // by exponential gaps: exact, linear in the mean
+std::uint64_t Rng::poisson(double mean) {  // counts exponential gaps: exact, linear in the mean
   std::uint64_t count = 0;
   for (double t = exponential(1); t < mean; t += exponential(1)) ++count;
   return count;

@@ -1,11 +1,12 @@
-// Counter-based random numbers: the n-th draw is a hash of (seed, stream, n), so replays, forks and restarts agree and
-// a draw can be keyed by (seed, decision, gpu). Distributions use base/math.h: same seed, same bits, on every compiler.
+// Counter-based random numbers. The n-th draw is a hash of (seed, stream, n), so replays, forks and restarts agree, and
+// a draw can be keyed by (seed, decision, gpu). Distributions use base/math.h: the same seed gives the same bits with
+// every compiler.
 #pragma once
 #include <cstdint>
 
 namespace smartmig {
 
-constexpr std::uint64_t mix64(std::uint64_t x) {  // the finaliser of SplitMix64: a bijection with full avalanche
+constexpr std::uint64_t mix64(std::uint64_t x) {  // SplitMix64's finaliser: a bijection with full avalanche
   x ^= x >> 30;
   x *= 0xBF58476D1CE4E5B9u;
   x ^= x >> 27;

@@ -82,7 +82,7 @@ std::optional<Time> parse_duration(std::string_view text) {
 }
 
 namespace {
-// Letters changed, put in or left out, and neighbours that changed places, which typing does most.
+// Counts changed, inserted and deleted letters, and swapped neighbours (the most frequent typing error).
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before(to.size() + 1), last(to.size() + 1), row(to.size() + 1);
   std::iota(row.begin(), row.end(), 0);

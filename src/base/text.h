@@ -1,5 +1,5 @@
-// Small pieces of text handling that every reader shares: strict number parsing (the whole string or nothing),
-// splitting, durations such as "90s", "20m", "2h".
+// Text handling that all readers share: strict number parsing (the whole string or nothing), splitting, and durations
+// such as "90s", "20m", "2h".
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,9 +19,9 @@ std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);  // finite numbers only
 std::optional<Time> parse_duration(std::string_view text);  // "30" (seconds), "1.5h", "20m", "90s", "2d"
 
-// "did you mean": the candidate nearest to `text` if it is near at all, else empty.
+// For "did you mean": the candidate nearest to `text`, or empty if none is near.
 std::string nearest(std::string_view text, const std::vector<std::string>& candidates);
 
-std::uint64_t hash_text(std::string_view text, std::uint64_t seed = 0);  // stable for ever: part of file formats
+std::uint64_t hash_text(std::string_view text, std::uint64_t seed = 0);  // never changes: file formats depend on it
 
 }  // namespace smartmig

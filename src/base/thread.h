@@ -1,5 +1,5 @@
-// Threads that cannot always be had: a machine short of processes or memory refuses one, and std::thread throws. Here
-// that is an expected failure like any other. Every thread of the daemon is made by start_thread.
+// Starts threads. std::thread throws when the machine is short of processes or memory. start_thread() returns that as
+// an expected failure. The daemon makes every thread through it.
 #pragma once
 #include <string_view>
 #include <system_error>

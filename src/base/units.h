@@ -1,5 +1,5 @@
-// Time and energy. Time in the engine is integer microseconds, never a double, so that equal instants compare equal and
-// runs repeat to the byte. Energy is joules in a double; 1 watt-minute (the papers' unit) is 60 J.
+// Time and energy. The engine counts time in integer microseconds, never in a double, so that equal instants compare
+// equal and runs repeat to the byte. Energy is joules in a double; 1 watt-minute (the papers' unit) is 60 J.
 #pragma once
 #include <chrono>
 #include <cmath>
@@ -10,9 +10,9 @@ namespace smartmig {
 using Time = std::chrono::duration<std::int64_t, std::micro>;
 inline constexpr Time kNever = Time::max();
 
-// An instant of the world's clock: microseconds since 1970, or on an emulated machine since it was made. A type of its
-// own, so that it cannot be taken for a duration or for an instant of the engine, which counts from the beginning of a
-// run: Belief (src/serve/daemon) alone turns one into the other.
+// An instant of the world's clock: microseconds since 1970, or on an emulated machine since it was created. It has its
+// own type, so that nobody mistakes it for a duration or for an instant of the engine, which counts from the start of a
+// run. Only Belief (src/queue/belief) converts between the two.
 struct UnixClock {
   using duration = Time;
   using rep = Time::rep;
@@ -22,20 +22,21 @@ struct UnixClock {
 };
 using UnixTime = UnixClock::time_point;
 inline constexpr UnixTime kNeverUnix = UnixTime::max();
-inline constexpr UnixTime kNotYet{Time{-1}};  // it has not happened
+inline constexpr UnixTime kNotYet{Time{-1}};  // has not happened
 constexpr std::int64_t unix_us(UnixTime t) { return t.time_since_epoch().count(); }
 constexpr UnixTime from_unix_us(std::int64_t us) { return UnixTime(Time(us)); }
 constexpr double unix_seconds(UnixTime t) { return double(unix_us(t)) / 1e6; }
 
 constexpr double seconds(Time t) { return double(t.count()) / 1e6; }
 constexpr double minutes(Time t) { return double(t.count()) / 60e6; }
-// Nearest microsecond of a non-negative product of times; one rule everywhere, so that fast and plain code agree to the
-// bit.
+// Rounds a non-negative product of times to the nearest microsecond. Fast and plain code share this rule, so they agree
+// to the bit.
 constexpr Time rounded(double microseconds) { return Time(std::int64_t(microseconds + 0.5)); }
 inline Time from_seconds(double s) { return Time(std::llround(s * 1e6)); }
 inline Time from_minutes(double m) { return Time(std::llround(m * 60e6)); }
 
-// The largest instant or duration that any reader accepts: about 31,700 years would overflow, 300 years never does.
+// The largest instant or duration that any reader accepts, about 317 years. Time overflows only after about 292,000
+// years.
 inline constexpr double kMaxSeconds = 1e10;
 
 constexpr double joules(double watts, Time t) { return watts * seconds(t); }

@@ -59,7 +59,7 @@ Result<Prices> parse_prices(const JsonObject& fields, std::size_t classes) {
   return prices;
 }
 
-// Whether jobs and windows exist is the checker's business.
+// The checker decides whether jobs and windows exist.
 Result<OwnPrices> parse_own_prices(const JsonObject& fields, const Json& json) {
   OwnPrices own;
   if (!json.contains("own")) return own;

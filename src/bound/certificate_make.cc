@@ -9,11 +9,11 @@
 namespace smartmig {
 namespace {
 
-// Seven digits are plenty for a price, and every price proves something.
+// Rounds to seven digits, which suffice: every price proves something.
 double rounded_price(double price) { return parse_double(fmt::format("{:.7g}", price)).value_or(0); }
 
-// The share of job-dependent watts that jobs pay themselves (power_minorant.h): of those under which no configuration
-// draws less than idle, the one with the best bound at the tail's prices.
+// Finds the share of job-dependent watts that jobs pay themselves (power_minorant.h). Among the shares under which no
+// configuration draws less than idle, it takes the one with the best bound at the tail's prices.
 Result<BoundProblem> best_problem(const Platform& platform, const JobTable& jobs, Objective objective, double a,
                                   BoundWorld world, double& share) {
   share = 0;
@@ -24,7 +24,7 @@ Result<BoundProblem> best_problem(const Platform& platform, const JobTable& jobs
   double most = lagrangian_value(best, tail);
   for (const double other : {0.25, 0.5, 0.75, 1.0}) {
     auto problem = BoundProblem::make(platform, jobs, objective, a, other, world);
-    if (!problem) break;  // configurations only get cheaper with a larger share
+    if (!problem) break;  // configurations only become cheaper with a larger share
     tail.values = problem->tail;
     if (const double value = lagrangian_value(*problem, tail); value > most) {
       most = value;
@@ -65,7 +65,7 @@ Result<ProvenBounds> proven_bounds(const Platform& platform, const JobTable& job
                                    const SolveOptions& options, BoundWorld world) {
   ProvenBounds bounds;
   bounds.world = world;
-  double part = 0;  // energy takes no time to speak of
+  double part = 0;  // energy takes negligible time
   SolveOptions half = options;
   half.progress = [&](double share, double value) {
     if (options.progress) options.progress(part + share / 2, value);
@@ -77,7 +77,7 @@ Result<ProvenBounds> proven_bounds(const Platform& platform, const JobTable& job
   SMARTMIG_TRY(const Certificate tardiness, make_certificate(platform, jobs, Objective::kTardiness, a, half, world));
   bounds.energy_wmin = energy.bound;
   bounds.tardiness_min = tardiness.bound;
-  // The sum of the two is a bound on the sum as well, and where jobs hardly meet it may be the better one.
+  // The sum of the two bounds is also a bound on the sum. Where jobs hardly meet, it may be the better one.
   bounds.et_sum = std::max(et.bound, down(down(a * energy.bound) + tardiness.bound));
   return bounds;
 }

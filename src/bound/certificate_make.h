@@ -1,11 +1,11 @@
-// From a workload to a certificate: solves, rounds the prices to what is written, and has the checker recompute what
+// From a workload to a certificate: solves, rounds the prices to the written form, and lets the checker recompute what
 // they prove.
 #pragma once
 #include "bound/certificate.h"
 
 namespace smartmig {
 
-// An error where there is no bound or the checker refuses the solver's prices; never a number that was not checked.
+// An error if there is no bound or the checker refuses the solver's prices. Never returns an unchecked number.
 Result<Certificate> make_certificate(const Platform& platform, const JobTable& jobs, Objective objective, double a,
                                      const SolveOptions& options = {}, BoundWorld world = BoundWorld::kFree);
 

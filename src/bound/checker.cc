@@ -30,7 +30,7 @@ class Checker {
   void weigh();
   std::vector<CheckedMix> configurations(std::size_t model) const;
   void rank_own_prices();
-  double earned(const CheckedMix& c, std::size_t window) const;  // what the prices pay per minute, rounded up
+  double earned(const CheckedMix& c, std::size_t window) const;  // what the prices yield per minute, rounded up
   double makespan() const;
   double all_jobs() const;
   bool runs(std::size_t job, std::size_t type) const { return jobs_.work(JobId(job), TypeId(type)) >= Time{0}; }
@@ -42,9 +42,9 @@ class Checker {
   std::vector<std::size_t> class_of_;  // by slice type
   double energy_low_ = 0, energy_high_ = 0, tau_ = 0;
   std::vector<double> low_, high_;        // watts added on a class, additive models
-  bool negative_ = false;                 // a job that takes watts away: no minorant is proven for that
-  std::vector<bool> used_;                // does any job run on that class?
-  std::vector<std::vector<double>> own_;  // by window: its own prices, dearest first
+  bool negative_ = false;                 // a job takes watts away: the minorant is not proven for that
+  std::vector<bool> used_;                // whether any job runs on that class
+  std::vector<std::vector<double>> own_;  // by window: its jobs' own prices, highest first
 };
 
 Result<Ok> Checker::match() {
@@ -122,7 +122,7 @@ std::vector<CheckedMix> Checker::configurations(std::size_t model) const {
   }
   std::vector<CheckedMix> out;
   for (const auto& [counts, busy] : busy_of) {
-    // A slice is busy with one job that runs on it: no more are busy than there are jobs, and none where no job runs.
+    // A busy slice runs one job. So there are no more busy slices than jobs, and none where no job runs.
     bool possible = busy > 0 && std::size_t(std::accumulate(counts.begin(), counts.end(), 0)) <= jobs_.size();
     for (std::size_t k = 0; k < classes_; ++k) possible = possible && (counts[k] == 0 || used_[k]);
     if (!possible) continue;
@@ -136,8 +136,8 @@ std::vector<CheckedMix> Checker::configurations(std::size_t model) const {
       }
       above_idle = down(down(m.power.watts(busy, y_low)) - m.power.idle());
       if (m.power.watts(busy, 0) >= m.power.idle())
-        above_idle = std::max(0.0, above_idle);  // jobs add watts, never take any
-      if (spread_high > 0 && c_.share > 0)       // else watts are least where the jobs add least
+        above_idle = std::max(0.0, above_idle);  // jobs add watts, they never take any
+      if (spread_high > 0 && c_.share > 0)       // else watts are least if the jobs add least
         above_idle = std::min(
             above_idle, down(down(down(m.power.watts(busy, top_low)) - up(c_.share * spread_high)) - m.power.idle()));
     }
@@ -152,7 +152,7 @@ double Checker::earned(const CheckedMix& c, std::size_t window) const {
     if (c.counts[k] > 0 && c_.prices.values[window * classes_ + k] > 0)
       sum = up(sum + up(c.counts[k] * c_.prices.values[window * classes_ + k]));
   if (window >= own_.size()) return sum;
-  // Each job runs on one slice at a time: no own price is earned twice.
+  // Each job runs on one slice at a time, so no own price is earned twice.
   const auto slices = std::size_t(std::accumulate(c.counts.begin(), c.counts.end(), 0));
   for (std::size_t i = 0; i < std::min(slices, own_[window].size()); ++i) sum = up(sum + own_[window][i]);
   return sum;
@@ -218,7 +218,7 @@ double Checker::all_jobs() const {
     double least = kInfinity;
     const bool free = c_.world == BoundWorld::kFree || sizes.empty();
     if (free || job.restart >= Time{0}) least = in_pieces.least_cost(job.submit, job.deadline, sizes, own);
-    if (!free && job.restart >= Time{0})  // to go on after a stop it holds a slice first
+    if (!free && job.restart >= Time{0})  // to resume after a stop, it first holds a slice
       least = down(least + product_down(minutes_low(job.restart.count()), in_pieces.least_price(job.submit, sizes)));
     if (!free) least = std::min(least, in_one_piece.least_cost(job.submit, job.deadline, sizes, own));
     sum = down(sum + least);
@@ -246,8 +246,8 @@ Result<double> Checker::run() {
     for (const CheckedMix& c : all)
       if (c.cost < earned(c, windows))
         return invalid(
-            "the certificate proves nothing: after its last window a GPU of {} would earn more than its energy costs, "
-            "so the bound is unbounded from below",
+            "the certificate proves nothing: after its last window a GPU of {} would earn more than "
+            "its energy costs, so there is no bound",
             platform_.models()[m].gpu->name());
     for (std::size_t w = 0; w < windows; ++w) {
       double least = 0;

@@ -26,7 +26,7 @@ double CheckedJob::ending(std::int64_t at, Time deadline) const {
   return std::max(0.0, own_.end_price > 0 ? down(late + down(own_.end_price * minutes_low(at))) : late);
 }
 
-// Pieces until waiting alone costs `enough`, or to the end of time. `rest` bounds every completion after the last
+// The pieces until waiting alone costs `enough`, or to the end of time. `rest` bounds every completion after the last
 // piece.
 void CheckedJob::cut(Time submit, Time deadline, double enough, double least_fill, double& rest) {
   pieces_.clear();
@@ -50,7 +50,7 @@ void CheckedJob::cut(Time submit, Time deadline, double enough, double least_fil
   }
 }
 
-// Only a choice: plain arithmetic. phi is concave in lambda, so its slope decides where to go on.
+// Only chooses lambda, so plain arithmetic suffices. phi is concave in lambda; its slope gives the direction.
 double CheckedJob::best_lambda(std::size_t piece, double enough) const {
   const auto slope = [&](double lambda, double& phi) {
     double rise = 1;
@@ -79,12 +79,11 @@ double CheckedJob::best_lambda(std::size_t piece, double enough) const {
     const double middle = (low + high) / 2;
     (slope(middle, phi) > 0 ? low : high) = middle;
   }
-  return low *
-         (1 - 1e-12);  // so that outward rounding does not push v above tau, where the tail's phi is minus infinity
+  return low * (1 - 1e-12);  // keeps outward rounding from pushing v above tau, where the tail's phi is minus infinity
 }
 
 void CheckedJob::try_lambda(double lambda) {
-  double spent = 0;  // sum of length * v over the pieces before, rounded up
+  double spent = 0;  // sum of length * v over the earlier pieces, rounded up
   for (Piece& piece : pieces_) {
     const double v = gain(piece.window, lambda);
     const double excess = v > piece.tau ? up(v - piece.tau) : 0;
@@ -114,7 +113,7 @@ double CheckedJob::least_cost(Time submit, Time deadline, const std::vector<Size
     const double work = minutes_low(s.work_us);
     speeds_.push_back({s.slice_class, up(1 / work), s.charge});
     least_fill = std::min(least_fill, down(work * down(least_after_[window * classes_ + s.slice_class] + s.charge)));
-    // A run at once, never stopped: only to know where to stop looking.
+    // A run that starts at once and never stops; it only bounds the search.
     double cost = 0;
     std::int64_t at = submit.count();
     const std::int64_t end = at + s.work_us;

@@ -1,6 +1,6 @@
-// A proven lower bound on what one job pays alone at a certificate's prices, by the formula at the head of checker.h:
-// the possible completion times are cut into pieces (the windows from its release on, cut once more at the deadline),
-// each piece gets the best phi(lambda) over the numbers lambda tried, and the least of the pieces is the job's.
+// A proven lower bound on what one job alone pays at a certificate's prices, by the formula in checker.h. The possible
+// completion times are cut into pieces (the windows from its release on, cut again at the deadline). Each piece gets
+// the best phi(lambda) over the tried lambda, and the least piece is the job's bound.
 #pragma once
 #include <vector>
 
@@ -13,23 +13,23 @@ class CheckedJob {
   struct Size {
     std::size_t slice_class;
     std::int64_t work_us;  // > 0
-    double charge;         // cost per minute beside the price, rounded down, >= 0
+    double charge;         // cost per minute in addition to the price, rounded down, >= 0
   };
   CheckedJob(const Prices& prices, std::size_t classes, double tau);
 
-  // No sizes: the job takes no time.
+  // Without sizes, the job takes no time.
   double least_cost(Time submit, Time deadline, const std::vector<Size>& sizes, const OwnRow& own = {});
-  // Below what a minute on any of the sizes costs from `submit` on.
+  // A lower bound on the cost of a minute on any of the sizes from `submit` on.
   double least_price(Time submit, const std::vector<Size>& sizes) const;
 
  private:
   struct Piece {
     std::size_t window;
     double length;  // minutes, rounded up; infinite in the tail
-    double tau;     // what a minute more costs
-    double late;    // what ending at its start costs, rounded down
+    double tau;     // the cost of one more minute
+    double late;    // the cost of ending at its start, rounded down
     double value;   // the best phi so far
-    bool settled;   // lambda was chosen for this piece
+    bool settled;   // whether lambda has been chosen for this piece
   };
   struct Speed {
     std::size_t slice_class;
@@ -47,7 +47,7 @@ class CheckedJob {
   std::vector<double> least_after_;  // [window][class]: least price from then on
   std::vector<Piece> pieces_;
   std::vector<Speed> speeds_;
-  OwnRow own_;  // of the job at hand
+  OwnRow own_;  // for the present job
 };
 
 }  // namespace smartmig

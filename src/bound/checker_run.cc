@@ -7,8 +7,8 @@
 
 namespace smartmig {
 
-// A price has at most 60 bits, an instant at most 54 (parse_certificate() refuses edges beyond 1e16 us, Workload times
-// beyond that): sums have room.
+// A price has at most 60 bits, an instant at most 54 (parse_certificate() refuses edges beyond 1e16 us, Workload
+// refuses times beyond that), so sums do not overflow.
 CheckedRun::CheckedRun(const Prices& prices, std::size_t classes, double tau)
     : prices_(prices), classes_(classes), tau_(tau) {
   double most = 0;
@@ -25,7 +25,7 @@ CheckedRun::CheckedRun(const Prices& prices, std::size_t classes, double tau)
 
 std::int64_t CheckedRun::in_units(double price) const { return std::int64_t(std::floor(std::ldexp(price, scale_))); }
 
-// For its own prices from the start of its first window to `at`, an instant of that window.
+// What the job's own prices cost from the start of its first window to `at`, an instant in that window.
 CheckedRun::Sum CheckedRun::own_paid(std::size_t window, std::int64_t at) const {
   if (window < own_.first_window) return 0;
   const std::size_t i = window - own_.first_window;
@@ -50,12 +50,12 @@ double CheckedRun::least_cost(Time submit, Time deadline, const std::vector<Chec
       const std::int64_t end = start + size.work_us;
       double late = end > deadline.count() ? product_down(tau_, minutes_low(end - deadline.count())) : 0;
       if (own.end_price > 0) late = std::max(0.0, down(late + down(own.end_price * minutes_low(end))));
-      if (late >= least) break;  // and later starts end later
+      if (late >= least) break;  // later starts end later
       const auto us = double(paid(to, size.slice_class, end) - paid(from, size.slice_class, start) + own_paid(to, end) -
                              own_paid(from, start));  // rounded to nearest
       const double prices = std::max(0.0, down(down(std::ldexp(us, -scale_)) / 60e6));
       least = std::min(least, down(down(late + charge) + prices));
-      if (from >= windows) break;  // one price and no less lateness from here on
+      if (from >= windows) break;  // from here on there is one price, and lateness does not fall
       std::int64_t next = edges[from + 1];
       if (to < windows) next = std::min(next, edges[to + 1] - size.work_us);
       if (end < deadline.count()) next = std::min(next, deadline.count() - size.work_us);

@@ -1,8 +1,8 @@
-// A proven lower bound on what one job pays for a run in one piece at a certificate's prices: the least over its sizes
-// and starts of lateness + charge + prices over the run. In a start the cost is linear between the instants where start
-// or end meets an edge of a window, or the end the deadline; all are whole microseconds and all are tried. Prices are
-// summed in integers (rounded down to a fixed unit once), so that the difference of two sums is exact however long the
-// day; the rest is rounded outward as checker.h says.
+// A proven lower bound on what one job pays for an uninterrupted run at a certificate's prices: the least over its
+// sizes and starts of lateness + charge + prices over the run. The cost is linear in the start between the instants
+// where the start or end meets an edge of a window, or the end meets the deadline. All of these are whole microseconds,
+// and all are tried. Prices are rounded down once to a fixed unit and summed in integers, so the difference of two sums
+// is exact however long the day. All else is rounded outward as in checker.h.
 #pragma once
 #include <vector>
 
@@ -14,7 +14,7 @@ class CheckedRun {
  public:
   CheckedRun(const Prices& prices, std::size_t classes, double tau);
 
-  // REQUIRES: sizes, each with work.
+  // REQUIRES: at least one size, each with work.
   double least_cost(Time submit, Time deadline, const std::vector<CheckedJob::Size>& sizes, const OwnRow& own = {});
 
  private:
@@ -33,7 +33,7 @@ class CheckedRun {
   int scale_ = 0;                    // prices are counted in 2^-scale
   std::vector<std::int64_t> units_;  // [window][class]: the price, rounded down
   std::vector<Sum> paid_;            // [edge][class]: units times microseconds from time 0 to the edge
-  OwnRow own_;                       // of the job at hand
+  OwnRow own_;                       // for the present job
   std::vector<Sum> own_paid_;        // up to the edges of its windows
 };
 

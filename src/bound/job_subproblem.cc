@@ -13,8 +13,8 @@ JobSubproblem::JobSubproblem(const BoundProblem& problem, const Windows& windows
   for (const std::int64_t edge : windows.edges) edges_.push_back(double(edge) / 60e6);
 }
 
-// The hull by gift wrapping from (0, 0): from each vertex the faster option of least slope; few options, so quadratic
-// is fast.
+// Builds the hull by gift wrapping from (0, 0): from each vertex to the faster option of least slope. Options are few,
+// so quadratic time is fast.
 void JobSubproblem::add_hull(const BoundProblem::Option* options, std::uint32_t count, const double* prices,
                              double extra, double below) {
   const Piece& piece = pieces_.back();
@@ -107,7 +107,7 @@ double JobSubproblem::solve(const BoundProblem::Job& job, std::size_t first_wind
   heap_.clear();
   pieces_.clear();
   Best& best = best_ = Best{};
-  double total = 0, cost = 0;  // of the accepted segments: progress and what it costs
+  double total = 0, cost = 0;  // of the accepted segments: their progress and cost
   double at = job.release;
   const auto pop = [&] {
     std::pop_heap(heap_.begin(), heap_.end());

@@ -10,7 +10,7 @@
 namespace smartmig {
 namespace {
 
-// The own prices of a window, dearest first.
+// The own prices of each window, highest first.
 class OwnRanks {
  public:
   OwnRanks(const Prices& prices) : prices_(prices), of_window_(prices.windows.count()) {
@@ -74,7 +74,7 @@ class FleetValue {
     for (std::size_t i = 0; i < c.slices && i < ranked_->size(); ++i) gradient_->own_supply[(*ranked_)[i]] += minutes;
   }
 
-  // Configurations weighted by exp(-(net - least) / temperature), the empty one (net 0) included.
+  // Configurations weighted by exp(-(net - least) / temperature), including the empty one (net 0).
   void soft_supply(std::size_t w, std::size_t m, double least, double gpu_minutes) {
     constexpr double kNegligible = 30;
     const auto weight = [&](double net) {
@@ -93,7 +93,7 @@ class FleetValue {
   double temperature_;
   OwnRanks ranks_;
   const std::vector<std::size_t>* ranked_ = nullptr;
-  std::vector<double> nets_, earned_;  // earned_[s]: by own prices, with s busy slices
+  std::vector<double> nets_, earned_;  // earned_[s]: from own prices, with s busy slices
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ double lagrangian_value(const BoundProblem& problem, const Prices& prices, Super
   JobSubproblem pieces(problem, prices.windows);
   std::optional<OnePieceSubproblem> one_piece;
   if (problem.stops_cost) one_piece.emplace(problem, prices.windows, prices.values.data());
-  std::size_t first = 0;  // jobs come by release
+  std::size_t first = 0;  // jobs come sorted by release
   auto span = prices.own.spans.begin();
   auto end = prices.ends.begin();
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {

@@ -11,7 +11,7 @@ namespace smartmig {
 Result<Objective> parse_objective(std::string_view text) {
   for (const Objective o : {Objective::kEt, Objective::kEnergy, Objective::kTardiness})
     if (text == name_of(o)) return o;
-  return invalid("objective '{}' is not known: et, energy or tardiness", text);
+  return invalid("objective must be et, energy or tardiness, not '{}'", text);
 }
 
 const char* name_of(Objective objective) {
@@ -21,7 +21,7 @@ const char* name_of(Objective objective) {
 Result<BoundWorld> parse_bound_world(std::string_view text) {
   for (const BoundWorld w : {BoundWorld::kFree, BoundWorld::kHardware})
     if (text == name_of(w)) return w;
-  return invalid("world '{}' is not known: free or hardware", text);
+  return invalid("world must be free or hardware, not '{}'", text);
 }
 
 const char* name_of(BoundWorld world) { return world == BoundWorld::kFree ? "free" : "hardware"; }
@@ -95,7 +95,7 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
         if (counts[k] > 0) c.counts.emplace_back(int(k), counts[k]);
         busy += counts[k] * p.classes[k].compute_slices;
       }
-      if (busy == 0 || !used || slices > jobs.size()) continue;  // a slice is busy with one job that runs on it
+      if (busy == 0 || !used || slices > jobs.size()) continue;  // a busy slice runs one job that can use it
       c.cost = p.weights.energy * minorant.base(int(m), counts);
       if (c.cost < 0)
         return invalid("power model {} lets a busy GPU draw less than an idle one: there is no bound for it",
@@ -150,9 +150,9 @@ Result<BoundProblem> BoundProblem::make(const Platform& platform, const JobTable
   return p;
 }
 
-// Ascent of the jobs' least costs over the prices at which no configuration earns: a step towards what the jobs ask
-// for, then all prices of a model scaled back to where the first configuration breaks even, then each price alone
-// raised as far as it goes.
+// Raises the jobs' least costs over the prices at which no configuration earns. A step moves the prices towards the
+// jobs' demand, scales all prices of a model back to where the first configuration breaks even, and then raises each
+// price alone as far as possible.
 void BoundProblem::improve_tail() {
   const std::size_t step = jobs.size() / 5000 + 1;
   const auto value = [&](const std::vector<double>& prices, std::vector<double>& demand) {

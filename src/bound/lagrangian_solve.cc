@@ -1,4 +1,4 @@
-// The schedule of the solver: which windows, which prices, how many steps.
+// The solver's schedule: which windows, which prices, how many steps.
 #include <algorithm>
 #include <cmath>
 
@@ -7,12 +7,12 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kSampledJobs = 10'000;  // prices are sought on a sample of about so many jobs
+constexpr std::size_t kSampledJobs = 10'000;  // prices are sought on a sample of about this many jobs
 constexpr std::int64_t kCoarseWindows = 256;
 constexpr std::int64_t kFinestWindows =
-    8192;  // at most, if all of the horizon were cut that fine; two per job is enough
+    8192;  // at most, if the whole horizon were cut that fine; two per job are enough
 constexpr double kPiecesPerEffort = 3e8;
-constexpr double kOwnCompanySlices = 7;  // where more slices are busy on average, jobs have company in any schedule
+constexpr double kOwnCompanySlices = 7;  // if more slices are busy on average, jobs have company in any schedule
 constexpr std::size_t kFewJobs = 64;
 constexpr double kOwnTimes = 3;
 constexpr std::size_t kOwnWindows = 24;
@@ -66,7 +66,7 @@ class Solver {
     }
   }
 
-  // Many jobs: a sample finds the course of the day, the whole corrects what was the sample's own noise.
+  // For many jobs: a sample finds the course of the day, then the whole corrects the sample's noise.
   void search_by_samples() {
     double rate = 4;
     for (std::size_t jobs = kSampledJobs; 2 * jobs < whole_.jobs.size(); jobs *= 8, rate = 0.5) {
@@ -103,8 +103,7 @@ class Solver {
     out_.evaluations += evaluations + 1;
   }
 
-  // Halves the windows; from some level on only those where a price, here or in the windows beside, stands above the
-  // floor.
+  // Halves the windows; at finer levels only those where a price, here or in a neighbouring window, is above the floor.
   void refine(bool only_busy) {
     const std::size_t classes = whole_.classes.size(), count = prices_.windows.count();
     std::vector<bool> busy(count), split(count, true);
@@ -123,7 +122,7 @@ class Solver {
     prices_ = std::move(fine);
   }
 
-  // Cuts windows at releases and deadlines, where the jobs' wishes change; not closer than `gap` to another edge.
+  // Cuts windows at releases and deadlines, where the jobs' demand changes, but not closer than `gap` to another edge.
   void cut_at_jobs(std::int64_t gap) {
     const std::size_t classes = whole_.classes.size();
     std::vector<std::int64_t> cuts;
@@ -149,7 +148,7 @@ class Solver {
     prices_ = std::move(fine);
   }
 
-  // Of the jobs that cannot end before the others.
+  // Gives end prices to the jobs that cannot end before the others.
   void add_end_prices() {
     if (whole_.idle_rate <= 0) return;
     std::vector<std::pair<double, std::uint32_t>> last;
@@ -170,7 +169,7 @@ class Solver {
     return least;
   }
 
-  // Of each job in the windows from its release on, for a few times its shortest run.
+  // Gives each job own prices from its release on, for a few times its shortest run.
   void add_own_prices() {
     trim();
     const Windows& windows = prices_.windows;
@@ -188,7 +187,7 @@ class Solver {
     }
   }
 
-  // Windows at the end that price nothing above the tail go into the tail.
+  // Merges final windows that price nothing above the tail into the tail.
   void trim() {
     const std::size_t classes = whole_.classes.size();
     Windows& windows = prices_.windows;

@@ -1,4 +1,4 @@
-// Cases that can be solved by hand, and inputs that have no bound.
+// Cases with solutions by hand, and inputs without a bound.
 #include "bound/lagrangian.h"
 
 #include <gtest/gtest.h>

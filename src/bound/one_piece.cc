@@ -36,7 +36,7 @@ double OnePieceSubproblem::solve(const BoundProblem::Job& job, std::size_t first
     const BoundProblem::Option& option = problem_.options[o];
     const auto k = std::size_t(option.slice_class);
     double start = job.release;
-    std::size_t from = first_window, to = from;  // windows of start and end
+    std::size_t from = first_window, to = from;  // windows of the start and the end
     if (from < windows_)
       to = std::size_t(std::upper_bound(edges_.begin() + std::ptrdiff_t(from), edges_.end(), start + option.work) -
                        edges_.begin()) -

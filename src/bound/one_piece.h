@@ -1,7 +1,8 @@
-// The cheapest way to run one job alone in one piece at given prices: one class, one start, no stop. Between two
-// instants at which its start or its end meets an edge of a window, or its end the deadline, what a run costs is linear
-// in its start; so only those instants are looked at, in order, until lateness alone costs more than the best run.
-// The solver's side, in floating point; the checker's is checker_run.h.
+// Finds the cheapest way to run one job alone and uninterrupted at given prices: one class, one start, no stop. The
+// cost of a run is linear in its start between the instants at which its start or end meets an edge of a window, or its
+// end meets the deadline. So only those instants are tried, in order, until lateness alone costs more than the best
+// run.
+// This is the solver's side, in floating point; the checker's is checker_run.h.
 #pragma once
 #include <vector>
 
@@ -13,18 +14,18 @@ namespace smartmig {
 
 class OnePieceSubproblem {
  public:
-  // `prices`: [window, tail last][class]; kept by reference.
+  // `prices`: [window, tail last][class]; keeps a reference.
   OnePieceSubproblem(const BoundProblem& problem, const Windows& windows, const double* prices);
 
-  std::uint64_t pieces() const { return count_; }  // starts looked at so far
+  std::uint64_t pieces() const { return count_; }  // starts examined so far
 
-  // `first_window` holds the release. REQUIRES: the job has options.
+  // `first_window` contains the release. REQUIRES: the job has options.
   double solve(const BoundProblem::Job& job, std::size_t first_window, const OwnRow& own = {});
-  double end() const { return best_.end; }  // of the run found last, minutes
-  // Adds the minutes of the run found last to `demand`, [window][class] (the tail left out), and to `own_demand`, as the
-  // own prices it was solved with.
+  double end() const { return best_.end; }  // of the last run found, in minutes
+  // Adds the minutes of the last run found to `demand`, [window][class] (without the tail), and to `own_demand`, laid
+  // out as the own prices of that solve.
   void add_demand(double* demand, double* own_demand = nullptr) const;
-  // Below every price plus charge that the job can meet from that window on.
+  // A lower bound on every price plus charge that the job can meet from that window on.
   double least_price(const BoundProblem::Job& job, std::size_t first_window) const;
 
  private:

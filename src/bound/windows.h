@@ -1,5 +1,5 @@
-// The time windows of a Lagrangian bound: edges[0] = 0 < ... < edges[count], then a tail without end. Microseconds, so
-// that a certificate names them exactly.
+// The time windows of a Lagrangian bound: edges[0] = 0 < ... < edges[count], then an endless tail. In microseconds, so
+// a certificate names them exactly.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,15 +14,15 @@ struct Windows {
   std::size_t count() const { return edges.size() - 1; }  // without the tail
   double start_min(std::size_t w) const { return double(edges[w]) / 60e6; }
   double length_min(std::size_t w) const { return double(edges[w + 1] - edges[w]) / 60e6; }  // REQUIRES: w < count()
-  std::size_t find(Time t) const;  // the window that holds t; count() for the tail
+  std::size_t find(Time t) const;  // the window that contains t; count() for the tail
 
   // One window up to `begin` (none if that is 0), then equal ones of `width` up to the first edge at or after
   // `horizon`.
   static Windows uniform(Time begin, Time width, Time horizon);
 };
 
-// Every window of `coarse` with split[w] halved (where it is at least two microseconds wide); parent[v] is the old
-// window of the new one v.
+// Halves every window of `coarse` with split[w] that is at least two microseconds wide. parent[v] is the old window of
+// the new window v.
 Windows halve(const Windows& coarse, const std::vector<bool>& split, std::vector<std::size_t>& parent);
 
 }  // namespace smartmig

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "cli/failure.h"
 
 namespace smartmig::cli {
 namespace {
@@ -14,7 +15,7 @@ template <typename Number>
 Command::Setter into_number(std::string name, Number& target) {
   return [&target, name = std::move(name)](std::string_view value) -> Result<Ok> {
     const auto number = parse_double(value);
-    if (!number) return invalid("{} needs a finite number, not '{}'", name, value);
+    if (!number) return invalid("{} must be a finite number, not '{}'", name, value);
     target = *number;
     return Ok{};
   };
@@ -26,7 +27,54 @@ std::string default_of(Number target) {
   return target < 0 ? "" : fmt::format("{}", target);
 }
 
+constexpr std::size_t kColumns = 120;
+constexpr std::size_t kNotesColumn = 21;  // where policy_help() begins its sentences
+
+// Breaks the lines of a text that are too long; the rest of such a line stands `indent` columns to the right.
+std::string filled(std::string_view text, std::size_t indent, std::size_t column = 0) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!out.empty()) out += '\n', column = 0;
+    std::size_t words = 0;
+    for (const std::string_view word : split(line, ' ')) {
+      if (words > 0 && column + 1 + word.size() > kColumns) {
+        out += "\n" + std::string(indent, ' ');
+        column = indent;
+      } else if (words > 0) {
+        out += ' ', ++column;
+      }
+      out += word;
+      column += word.size();
+      ++words;
+    }
+  }
+  return out;
+}
+
+std::string option_line(const Command::OptionText& option) {
+  constexpr std::size_t kHelpColumn = 31;
+  std::string left = option.alias.empty() ? option.name : option.alias + ", " + option.name;
+  if (!option.is_flag) left += " " + option.value_name;
+  std::string help = option.help;
+  if (!option.shown_default.empty()) help += fmt::format(" (default {})", option.shown_default);
+  const std::string text = filled(help, kHelpColumn, kHelpColumn);
+  if (left.size() + 3 > kHelpColumn) return fmt::format("  {}\n{:{}}{}\n", left, "", kHelpColumn, text);
+  return fmt::format("  {:<28} {}\n", left, text);
+}
+
 }  // namespace
+
+std::string near_miss(std::string_view text, const std::vector<std::string>& known) {
+  constexpr std::size_t kTyped = 3;  // letters that tell more than a distance does
+  const std::size_t least = std::min(text.find_first_not_of('-'), text.size()) + kTyped;
+  std::string longer, shorter;  // the shortest that begins with the text, the longest that the text begins with
+  for (const std::string& word : known) {
+    if (text.size() >= least && word.starts_with(text) && (longer.empty() || word.size() < longer.size()))
+      longer = word;
+    if (word.size() >= least && text.starts_with(word) && word.size() > shorter.size()) shorter = word;
+  }
+  return !longer.empty() ? longer : !shorter.empty() ? shorter : nearest(text, known);
+}
 
 Command::Command(std::string verb, std::string synopsis, std::string summary, std::string example)
     : verb_(std::move(verb)),
@@ -41,6 +89,7 @@ void Command::add(std::string name, std::string value_name, std::string help, st
   option.value_name = std::move(value_name);
   option.help = std::move(help);
   option.shown_default = std::move(shown_default);
+  option.heading = heading_;
   option.is_flag = is_flag;
   option.set = std::move(set);
 }
@@ -87,7 +136,7 @@ Command& Command::option(std::string name, std::int64_t& target, std::string val
   add(name, std::move(value_name), std::move(help), default_of(target), false,
       [&target, name](std::string_view value) -> Result<Ok> {
         const auto number = parse_int(value);
-        if (!number) return invalid("{} needs a whole number, not '{}'", name, value);
+        if (!number) return invalid("{} must be a whole number, not '{}'", name, value);
         target = *number;
         return Ok{};
       });
@@ -131,6 +180,11 @@ Command& Command::env(std::string variable) {
   return *this;
 }
 
+Command& Command::heading(std::string title) {
+  heading_ = std::move(title);
+  return *this;
+}
+
 Command& Command::alias(std::string short_name) {
   options_.back().alias = std::move(short_name);
   return *this;
@@ -163,16 +217,19 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
   if (describing) {
     Description& text =
         describing->emplace_back(Description{verb_, synopsis_, summary_, example_, {}, rest_is_command_});
-    for (const Option& option : options_)
-      if (!option.hidden) text.options.push_back(option);
+    text.options = listed();
     return Outcome::kHelpShown;
+  }
+  if (const Option* json = find("--json"); json && json->is_flag && !json->hidden) {
+    const auto end = std::find(arguments.begin(), arguments.end(), "--");
+    errors_as_json(std::find(arguments.begin(), end, "--json") != end);
   }
   for (Option& option : options_) {
     const std::string& name = option.variable;
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
     if (!value || !*value) continue;
     if (option.is_flag && !is_boolean(value))
-      return invalid("{} is true or false, not '{}' (from the environment variable {})", option.name, value, name);
+      return invalid("{} must be true or false, not '{}' (from the environment variable {})", option.name, value, name);
     if (auto set = option.set(value); !set)
       return invalid("{} (from the environment variable {})", set.error().what, name);
   }
@@ -215,8 +272,9 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
       }
     if (!option) {
       std::vector<std::string> names;
-      for (const Option& known : options_) names.push_back(known.name);
-      const std::string near = nearest(argument, names);
+      for (const Option& known : options_)
+        if (!known.hidden) names.push_back(known.name);
+      const std::string near = near_miss(argument, names);
       return invalid("unknown option {}{}; see smartmig {} --help", argument,
                      near.empty() ? "" : ", did you mean " + near + "?", verb_);
     }
@@ -229,11 +287,16 @@ Result<Command::Outcome> Command::parse(const std::vector<std::string>& argument
       if (i + 1 == arguments.size())
         return invalid("{} needs a value: {} {}", option->name, option->name, option->value_name);
       inline_value = arguments[++i];
+      if (inline_value == "--help") {  // "--html --help" asks for help; a file of that name is --html=--help
+        fmt::print("{}", help());
+        return Outcome::kHelpShown;
+      }
     }
     SMARTMIG_RETURN_IF_ERROR(option->set(inline_value));
   }
   if (filled < positionals_.size() && positionals_[filled].second)
     return invalid("an argument is missing: smartmig {} {}", verb_, synopsis_);
+  if (find("--json")) errors_as_json(given("--json"));
   return Outcome::kRun;
 }
 
@@ -242,20 +305,31 @@ bool Command::given(std::string_view name) const {
                      [&](const Option& option) { return option.name == name && option.given; });
 }
 
+std::vector<Command::OptionText> Command::listed() const {
+  std::vector<std::string> headings;
+  for (const Option& option : options_)
+    if (!option.hidden && std::find(headings.begin(), headings.end(), option.heading) == headings.end())
+      headings.push_back(option.heading);
+  std::vector<OptionText> out;
+  for (const std::string& heading : headings)
+    for (const Option& option : options_)
+      if (!option.hidden && option.heading == heading) out.push_back(option);
+  return out;
+}
+
 std::string Command::help() const {
-  const char* options = options_.empty() ? "" : "[options]";
-  const char* space = options_.empty() || synopsis_.empty() ? "" : " ";
-  std::string out = fmt::format("smartmig {} {}{}{}\n\n{}\n", verb_, rest_is_command_ ? options : synopsis_, space,
-                                rest_is_command_ ? synopsis_ : options, summary_);
-  if (!options_.empty()) out += "\nOptions:\n";
-  for (const Option& option : options_) {
-    if (option.hidden) continue;
-    std::string left = option.alias.empty() ? option.name : option.alias + ", " + option.name;
-    if (!option.is_flag) left += " " + option.value_name;
-    out += fmt::format("  {:<28} {}{}\n", left, option.help,
-                       option.shown_default.empty() ? "" : fmt::format(" (default {})", option.shown_default));
+  std::string out = "smartmig " + verb_;
+  const std::string options = options_.empty() ? "" : "[options]";
+  for (const std::string& part : {rest_is_command_ ? options : synopsis_, rest_is_command_ ? synopsis_ : options})
+    if (!part.empty()) out += " " + part;
+  out += fmt::format("\n\n{}\n", filled(summary_, 0));
+  std::optional<std::string> heading;
+  for (const OptionText& option : listed()) {
+    if (heading != option.heading) out += fmt::format("\n{}:\n", option.heading.empty() ? "Options" : option.heading);
+    heading = option.heading;
+    out += option_line(option);
   }
-  if (!notes_.empty()) out += "\n" + notes_;
+  if (!notes_.empty()) out += "\n" + filled(notes_, kNotesColumn);
   if (!example_.empty()) out += fmt::format("\nExample:\n  {}\n", example_);
   return out;
 }

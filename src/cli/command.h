@@ -32,10 +32,12 @@ class Command {
   Command& positionals(std::vector<std::string>& target);
   // Options end at the first other argument or at "--"; all from there on is taken as it is. `dashed`: "--" was given.
   Command& command_line(std::vector<std::string>& target, bool& dashed);
+  // Options declared from here on stand below this heading of --help; "" is "Options". A heading may come again.
+  Command& heading(std::string title);
   // A short name for the option or flag declared last: cmd.option("--workload", ...).alias("-w").
   Command& alias(std::string short_name);
   // The variable that the option or flag declared last is read from; an empty one is not set. It must not be one that
-  // jobs get (serve/daemon/job_launch.cc).
+  // jobs get (serve/attempts/job_launch.cc).
   Command& env(std::string variable);
   // Lines after the options of --help: what the values of an option can be.
   Command& notes(std::string text);
@@ -49,7 +51,7 @@ class Command {
 
   // What a command line is, as text: for the manual page and shell completion.
   struct OptionText {
-    std::string name, alias, value_name, help, shown_default;
+    std::string name, alias, value_name, help, shown_default, heading;
     std::string variable;  // empty: none
     bool is_flag = false;
   };
@@ -69,13 +71,17 @@ class Command {
   };
   void add(std::string name, std::string value_name, std::string help, std::string shown_default, bool is_flag,
            Setter set);
-  Option* find(std::string_view name);  // a listed one before a hidden one
-  std::string verb_, synopsis_, summary_, example_, notes_;
+  std::vector<OptionText> listed() const;  // heading after heading
+  Option* find(std::string_view name);     // a listed one before a hidden one
+  std::string verb_, synopsis_, summary_, example_, notes_, heading_;
   std::vector<Option> options_;
   std::vector<std::pair<std::string*, bool>> positionals_;
   std::vector<std::string>* rest_ = nullptr;
   bool rest_is_command_ = false;
   bool* dashed_ = nullptr;
 };
+
+// The known word that was meant: nearest to `text`, or its beginning, or a word that `text` begins. Empty: none.
+std::string near_miss(std::string_view text, const std::vector<std::string>& known);
 
 }  // namespace smartmig::cli

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
-#include "serve/http/listen_options.h"
+#include "http/listen_options.h"
 
 namespace smartmig::cli {
 
 Result<Ok> take_http_flags(Settings& settings, bool http, std::int64_t port) {
-  if (port > 65535 || port < -1) return invalid("--http-port {}: 0 to 65535", port);
+  if (port > 65535 || port < -1) return invalid("--http-port must be 0 to 65535, not {}", port);
   if (http && settings.http.listen.empty()) settings.http.listen = "127.0.0.1:7480";
   if (port >= 0) settings.http.listen = fmt::format("127.0.0.1:{}", port);
   return Ok{};
@@ -20,7 +20,7 @@ Result<HttpDoors> open_doors(HttpHandler& handler, const Settings& settings, boo
     SMARTMIG_TRY(const HttpServerOptions options, page_options(settings));
     SMARTMIG_TRY(doors.page, HttpServer::start(handler, options));
     if (!quiet)
-      fmt::print(stderr, "smartmig: page at http://127.0.0.1:{}/ (read only; to sign in: the token in {})\n",
+      fmt::print(stderr, "smartmig: page at http://127.0.0.1:{}/ (read only; to sign in, use the token in {})\n",
                  doors.page->port(), page_token_file(settings));
   }
   if (!settings.tcp.listen.empty()) {

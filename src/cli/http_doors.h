@@ -1,10 +1,10 @@
-// The TCP sockets that the settings ask for, over one handler: the page on a loopback address, and TCP with TLS and a token
-// for other machines. For `serve` and `slurm serve`. They close when it is destroyed.
+// The TCP sockets that the settings ask for, over one handler: the page on a loopback address, and TCP with TLS and a
+// token for other machines. For `serve` and `slurm serve`. They close when it is destroyed.
 #pragma once
 #include <memory>
 
-#include "serve/config/settings.h"
-#include "serve/http/http_server.h"
+#include "http/http_server.h"
+#include "queue/config/settings.h"
 
 namespace smartmig::cli {
 

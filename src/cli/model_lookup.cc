@@ -51,9 +51,9 @@ bool exists_directory(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_start(const std::string& path, std::size_t most) {
-  if (!exists_file(path)) return not_found("{} is no file that can be read", path);
+  if (!exists_file(path)) return not_found("cannot read {}", path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) return io_error("{} cannot be opened", path);
+  if (!file) return io_error("cannot open {}", path);
   std::error_code failed;
   const auto size = fs::file_size(path, failed);
   std::string bytes(std::size_t(std::min<std::uint64_t>(failed ? 0 : size, most)), '\0');
@@ -89,7 +89,7 @@ Result<FoundModel> read_model_directory(const std::string& path) {
     if (!tensors) return read.error();
   }
   if (tensors) return FoundModel{*tensors, fmt::format("{}/{}", path, counted)};
-  return not_found("{} holds neither a config.json nor .safetensors files", path);
+  return not_found("{} contains neither a config.json nor .safetensors files", path);
 }
 
 Result<FoundModel> read_model_path(const std::string& path) {
@@ -122,7 +122,7 @@ LookupPlace lookup_place(const std::string& directory, const std::vector<std::st
 }
 
 Result<FoundModel> find_model_named(const std::string& name, const LookupPlace& place) {
-  if (name.empty() || name.size() > 1000 || name.find('\0') != name.npos) return invalid("a model's name is needed");
+  if (name.empty() || name.size() > 1000 || name.find('\0') != name.npos) return invalid("name a model");
   const std::string path = name[0] == '/' ? name : place.directory + "/" + name;
   if (exists_directory(path) || exists_file(path)) return read_model_path(path);
   if (const NeuralModel* known = find_checkpoint(name))
@@ -136,8 +136,7 @@ Result<FoundModel> find_model_named(const std::string& name, const LookupPlace& 
         return read_model_directory(snapshot);
   }
   return not_found(
-      "model '{}' is not known: no directory or file of that name in {}, not in Hugging Face's cache, and none of "
-      "smartmig estimate --list",
+      "unknown model '{}': it is neither a directory or file in {}, nor in the Hugging Face cache, nor in smartmig estimate --list",
       name, place.directory);
 }
 

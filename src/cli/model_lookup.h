@@ -1,5 +1,5 @@
-// Where a named model is found on this machine: a directory or file as its job would open it, a checkpoint that is known
-// here, or Hugging Face's cache of downloads. Reads heads of files only (config.json, .safetensors, .gguf), regular files
+// Finds a named model on this machine: a directory or file as its job would open it, a checkpoint that is known here,
+// or Hugging Face's cache of downloads. Reads heads of files only (config.json, .safetensors, .gguf), regular files
 // only, and nothing over the network.
 #pragma once
 #include <string>

@@ -74,7 +74,7 @@ void handle(int signal, void (*handler)(int)) {
 
 Result<Terminal> Terminal::open() {
   if (!::isatty(STDIN_FILENO) || !::isatty(STDOUT_FILENO) || ::tcgetattr(STDIN_FILENO, &terminal_before) != 0)
-    return unsupported("standard input and output are not a terminal: --once prints one frame");
+    return unsupported("standard input and output are not a terminal; use --once to print one frame");
   asked = 0;
   stop = 0;
   for (const int signal : kEnding) handle(signal, on_ending);

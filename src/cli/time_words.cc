@@ -11,7 +11,7 @@
 namespace smartmig::cli {
 namespace {
 
-constexpr double kDay = 86'400;
+constexpr double kDay = 86'400, kKwh = 3.6e6;
 
 bool digits(std::string_view text) {
   return !text.empty() && text.size() <= 9 &&
@@ -93,7 +93,7 @@ std::tm local(double at_s) {
 }
 
 Error not_an_instant(std::string_view text) {
-  return invalid("'{}' is not a time: write 2h, 16:00, 2026-11-15T16:00 or now+2h", text);
+  return invalid("'{}' is not a time; write 2h, 16:00, 2026-11-15T16:00 or now+2h", text);
 }
 
 Result<UnixTime> read_date(std::string_view text) {
@@ -120,7 +120,7 @@ Result<UnixTime> read_date(std::string_view text) {
     tm.tm_sec = clock->second;
   }
   const std::time_t at = zone ? timegm(&tm) - *zone : std::mktime(&tm);
-  if (tm.tm_mday != day) return invalid("'{}' is not a day of the calendar", text);
+  if (tm.tm_mday != day) return invalid("'{}' is not a date", text);
   return from_unix_us(std::int64_t(at) * 1'000'000);
 }
 
@@ -130,10 +130,19 @@ UnixTime unix_now() {
   return UnixTime(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
+UnixTime midnight_before(UnixTime now) {
+  std::tm tm = local(unix_seconds(now));
+  tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+  tm.tm_isdst = -1;
+  return from_unix_us(std::int64_t(std::mktime(&tm)) * 1'000'000);
+}
+
 Result<Time> read_duration(std::string_view text, Time bare) {
   const auto wrong = [&] {
-    return invalid("'{}' is not a duration: write 30m, 2h, 1h30m, 90s, HH:MM:SS or D-HH:MM:SS (a bare number is {})",
-                   text, bare == Time(1'000'000) ? "seconds" : "minutes");
+    return invalid(
+        "'{}' is not a duration; write 30m, 2h, 1h30m, 90s, HH:MM:SS or D-HH:MM:SS (a bare "
+        "number is {})",
+        text, bare == Time(1'000'000) ? "seconds" : "minutes");
   };
   const std::string word = lower(trim(text));
   std::optional<double> out;
@@ -180,13 +189,13 @@ Result<UnixTime> read_instant(std::string_view text, UnixTime now) {
 
 Result<int> read_mib(std::string_view text) {
   const auto mib = parse_mib(text);
-  if (!mib) return invalid("'{}' is not an amount of memory: write 18G, 512M or 20480 (MiB)", text);
+  if (!mib) return invalid("'{}' is not an amount of memory; write 18G, 512M or 20480 (MiB)", text);
   return *mib;
 }
 
 Result<TaskList> read_tasks(std::string_view text) {
   constexpr std::size_t kMost = 10'000;
-  const auto wrong = [&] { return invalid("'{}' is not a list of tasks: write 0-15, 0-15%4 or 1,3,5-9:2", text); };
+  const auto wrong = [&] { return invalid("'{}' is not a list of tasks; write 0-15, 0-15%4 or 1,3,5-9:2", text); };
   TaskList out;
   std::string_view list = trim(text);
   if (const auto percent = list.find('%'); percent != list.npos) {
@@ -216,16 +225,6 @@ Result<TaskList> read_tasks(std::string_view text) {
   return out;
 }
 
-std::string duration_words(double s) {
-  if (!(s >= 0)) s = 0;
-  if (s < 1 && s > 0) return fmt::format("{:.1f} s", s);
-  const auto whole = std::int64_t(std::llround(std::min(s, kMaxSeconds)));
-  if (whole < 120) return fmt::format("{} s", whole);
-  if (whole < 7200) return fmt::format("{} min", whole / 60);
-  if (whole < 172'800) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
-  return fmt::format("{} d {:02} h", whole / 86'400, whole / 3600 % 24);
-}
-
 std::string relative_words(double at_s, double now_s) {
   const double away = at_s - now_s;
   if (std::abs(away) < 1) return "now";
@@ -251,9 +250,8 @@ std::string when_words(double at_s, double now_s) {
 std::string energy_words(double joules) {
   const double size = std::abs(joules);
   if (size < 1e3) return fmt::format("{:.0f} J", joules);
-  if (size < 1e6) return fmt::format("{:.1f} kJ", joules / 1e3);
-  if (size < 1e9) return fmt::format("{:.2f} MJ", joules / 1e6);
-  return fmt::format("{:.2f} GJ", joules / 1e9);
+  if (size < kKwh) return fmt::format("{:.1f} kJ", joules / 1e3);
+  return size < 100 * kKwh ? fmt::format("{:.2f} kWh", joules / kKwh) : fmt::format("{:.0f} kWh", joules / kKwh);
 }
 
 std::string mib_words(double mib) {

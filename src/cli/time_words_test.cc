@@ -110,6 +110,7 @@ TEST_F(TimeWords, WordsCarryTheirUnit) {
   EXPECT_EQ(duration_words(725), "12 min");
   EXPECT_EQ(duration_words(3 * 3600 + 300), "3 h 05 min");
   EXPECT_EQ(duration_words(200'000), "2 d 07 h");
+  EXPECT_EQ(duration_words(28'799), "7 h 59 min");
   EXPECT_EQ(relative_words(1000, 280), "in 12 min");
   EXPECT_EQ(relative_words(100, 280), "3 min ago");
   EXPECT_EQ(when_words(unix_seconds(now_) + 1800, unix_seconds(now_)), "16:00 (in 30 min)");
@@ -117,7 +118,9 @@ TEST_F(TimeWords, WordsCarryTheirUnit) {
   EXPECT_EQ(clock_words(unix_seconds(now_) + 30 * 86'400, unix_seconds(now_)), "2026-12-15 15:30");
   EXPECT_EQ(energy_words(512.4), "512 J");
   EXPECT_EQ(energy_words(33'100), "33.1 kJ");
-  EXPECT_EQ(energy_words(4.2e6), "4.20 MJ");
+  EXPECT_EQ(energy_words(3.5e6), "3500.0 kJ");
+  EXPECT_EQ(energy_words(4.2e6), "1.17 kWh");
+  EXPECT_EQ(energy_words(1.2e9), "333 kWh");
   EXPECT_EQ(mib_words(18 * 1024), "18.0 GiB");
   EXPECT_EQ(cut("träining", 8), "träining");
   EXPECT_EQ(cut("a long name", 8), "a lon...");

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/failure.h"
@@ -30,16 +31,21 @@ int run_assert(const Arguments&);
 int run_export(const Arguments&);
 int run_export_onnx(const Arguments&);     // by run_export, for --onnx
 int run_export_journal(const Arguments&);  // by run_export, for --journal
+int run_export_html(const Arguments&);     // by run_export, for --html
 int run_generate_config(const Arguments&);
 int run_doctor(const Arguments&);
+int run_slice_probe(const Arguments&);  // of doctor --exercise, not by hand
 int run_estimate(const Arguments&);
 int run_profile(const Arguments&);
 int run_calibrate(const Arguments&);
 
 int run_serve(const Arguments&);
+int run_stop(const Arguments&);
+int run_reload(const Arguments&);
 int run_submit(const Arguments&);
 int run_run(const Arguments&);
 int run_queue(const Arguments&);
+int run_status(const Arguments&);  // with what keeps jobs apart
 int run_log(const Arguments&);
 int run_follow(const Arguments&);
 int run_wait(const Arguments&);
@@ -53,6 +59,7 @@ int run_front(const Arguments&);
 int run_suspend(const Arguments&);
 int run_continue(const Arguments&);
 int run_pty_job(const Arguments& arguments);  // of run --pty, not by hand
+int run_srun(const Arguments& arguments);     // the srun that a job finds
 int run_reserve(const Arguments& arguments);
 int run_group(const Arguments&);
 int run_usage(const Arguments&);
@@ -65,18 +72,21 @@ int run_view(const Arguments& arguments);
 int run_top(const Arguments&);
 int run_drain(const Arguments&);
 int run_resume(const Arguments&);
+int run_undrain(const Arguments&);
 int run_pause(const Arguments&);
 int run_backup(const Arguments&);
 int run_restore(const Arguments&);
 int run_slurm(const Arguments&);
+int run_kubernetes(const Arguments&);
 int run_agent(const Arguments&);
 int run_completion(const Arguments&);
 int run_man(const Arguments&);
 
 struct Verb {
-  const char* name;
+  const char* name;  // two words where it is one of several of a kind: "mig plan"; its last word alone names it, too
   const char* summary;
   int (*run)(const Arguments&);  // nullptr: of smartmig-research (cli/program/research.h)
+  bool daily = false;            // listed by smartmig help without --all
 };
 struct VerbGroup {
   const char* title;
@@ -84,6 +94,15 @@ struct VerbGroup {
 };
 std::span<const VerbGroup> verb_groups();
 std::span<const Verb> verb_aliases();  // other names: "status" for queue
+
+// The first words of verbs of two, with what their verbs have in common.
+struct Family {
+  const char* name;
+  const char* summary;
+};
+std::span<const Family> verb_families();
+std::string_view family_of(const Verb& verb);     // "mig" of "mig plan"; empty: none
+std::string_view last_word_of(const Verb& verb);  // "plan" of "mig plan", "queue" of "queue"
 
 int main(int argc, char** argv);
 

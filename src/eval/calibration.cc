@@ -15,24 +15,25 @@
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kMostPredicted = 400;  // of a kind: more runs than that are thinned out evenly
-constexpr double kUnknownExponent = 0.5;     // as the daemon takes a kind it does not know
+constexpr std::size_t kMostPredicted = 400;  // per kind: more runs are thinned out evenly
+constexpr double kUnknownExponent = 0.5;     // the daemon's value for an unknown kind
 
 struct Sized {
   std::string name;
   const Profile* profile = nullptr;
 };
 
-// Runs of one kind on one GPU model.
+// The runs of one kind on one GPU model.
 struct Group {
   const GpuModel* gpu = nullptr;
   std::vector<const MeasuredRun*> runs;
-  std::vector<Sized> sizes;  // smallest first
+  std::vector<Sized> sizes;  // by increasing size
   std::vector<FitPoint> points;
   std::size_t tasks = 0;
 };
 
-// Soft slices are measured as those of the model itself, and halves of the smallest as that one: they have the same SMs.
+// Soft slices count as the model's own slices, and halves of the smallest count as the smallest: they have the same
+// SMs.
 struct Measured {
   std::shared_ptr<const GpuModel> gpu;
   int profile = -1;
@@ -52,7 +53,7 @@ Result<Ok> add_run(std::map<std::pair<std::string, std::string>, Group>& groups,
   SMARTMIG_TRY(const Measured on, measured_on(run));
   const auto& [gpu, profile] = on;
   Group& group = groups[{run.kind, gpu->name()}];
-  group.gpu = gpu.get();  // of the catalogue: it stays
+  group.gpu = gpu.get();  // points into the catalogue, which stays
   group.runs.push_back(&run);
   const Profile& p = gpu->profiles()[std::size_t(profile)];
   if (std::none_of(group.sizes.begin(), group.sizes.end(), [&](const Sized& s) { return s.name == p.name; }))
@@ -76,7 +77,7 @@ void number_points(Group& group) {
   group.tasks = tasks.size();
 }
 
-// Logarithms of the speeds that are believed now.
+// The logarithms of the speeds that the tables hold now.
 std::vector<double> believed_speeds(const Group& group, const std::string& kind) {
   const SpeedTable& table = SpeedTable::builtin();
   const SpeedTable::Row* largest = nullptr;
@@ -98,7 +99,7 @@ std::vector<double> believed_speeds(const Group& group, const std::string& kind)
   return speeds;
 }
 
-// Watts above idle by least squares of joules on seconds, without run `left_out`; negative: no run tells.
+// Watts above idle: least squares of joules on seconds, without run `left_out`. Negative: no run gives joules.
 double fitted_watts(const Group& group, std::size_t size, std::size_t left_out) {
   double jt = 0, tt = 0;
   for (std::size_t i = 0; i < group.runs.size(); ++i) {

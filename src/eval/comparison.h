@@ -1,5 +1,5 @@
-// Policies over paired days side by side: one row per policy with its means, differences against one of them, and
-// proven bounds of the days where asked for.
+// Compares policies over paired days: one row per policy with its means, differences from one of them, and on request
+// proven bounds of the days.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace smartmig {
 struct ComparisonRow {
   std::string label;
   double energy_wmin = 0, energy_kwh = 0, tardiness_min = 0, p99_min = 0, et = 0;
-  double wait_min = 0, turnaround_min = 0;  // until it starts; until it has ended
+  double wait_min = 0, turnaround_min = 0;  // from submit to the first start; from submit to the end
   double tardiness_deviation = 0;
   double late_percent = 0, preemptions = 0, repartitions = 0;
   Difference et_difference, energy_difference, tardiness_difference;
@@ -23,10 +23,10 @@ struct ComparisonRow {
 struct Comparison {
   std::optional<ProvenBounds> bounds;  // means over the days
   std::string gpus, workload, cost, power;
-  std::string estimates;  // what policies are told of run times; empty: the truth
-  std::string restart;    // the rule that was asked for; empty: restart costs as the workload has them
+  std::string estimates;  // what policies are told about run times; empty: the truth
+  std::string restart;    // the requested rule; empty: the workload's own restart costs
   double a = 0, a_eff = 0;
-  std::vector<std::uint64_t> seeds;  // of the days; numbers of windows where window_days is set
+  std::vector<std::uint64_t> seeds;  // of the days; window numbers if window_days is set
   std::string days;                  // the same in words
   std::optional<double> window_days;
   std::size_t baseline = 0;
@@ -34,16 +34,16 @@ struct Comparison {
   std::vector<ComparisonRow> rows;
 };
 
-// `runs` as run_paired returns them; `baseline` is one of the contenders.
+// `runs`: the result of run_paired. `baseline` is one of the contenders.
 Comparison make_comparison(const Setting& setting, const std::vector<Contender>& contenders,
                            const std::vector<std::vector<Summary>>& runs, const std::vector<std::uint64_t>& seeds,
                            std::size_t baseline);
 
-// Proven lower bounds of every day, and their means. `progress` may be called from several threads, one at a time.
+// Proven lower bounds of every day, and their means. Several threads may call `progress`, one at a time.
 Result<ProvenBounds> mean_bounds(const Setting& setting, const std::vector<std::uint64_t>& seeds, int threads,
                                  const std::function<void(double)>& progress = {});
 
-// "34.1 %": value / bound - 1; empty where the bound is not positive.
+// "34.1 %": value / bound - 1; empty if the bound is not positive.
 std::string gap_text(double value, double bound);
 
 }  // namespace smartmig

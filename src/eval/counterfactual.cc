@@ -9,9 +9,9 @@
 namespace smartmig {
 namespace {
 
-constexpr double kRounding = 1e-6;  // shares so near to the whole are the whole: sums of rescaled microseconds
+constexpr double kRounding = 1e-6;  // shares this close to the whole count as the whole: they sum rescaled microseconds
 
-// What each job did in the record, in shares of what was expected of it beside those that ran on its GPU.
+// What each job did in the record, as shares of its expected work given the jobs that ran on its GPU.
 class RecordedShares {
  public:
   RecordedShares(const Platform& platform, const JobTable& jobs, const CostModel& cost)
@@ -27,7 +27,7 @@ class RecordedShares {
     } else if (event.kind == EventKind::kFoundRunning || event.kind == EventKind::kFoundWaiting) {
       const TypeId type = platform_.type_of(event.gpu, event.where);
       if (const double whole = double(jobs_.work(event.job, type).count()); whole > 0)
-        job.share += std::max(0.0, 1 - double(event.left.count()) / whole);  // what it did before the record
+        job.share += std::max(0.0, 1 - double(event.left.count()) / whole);  // its progress before the record
       if (event.kind == EventKind::kFoundRunning) comes(event);
       job.ran = true;
     } else if (event.kind == EventKind::kStopped || event.kind == EventKind::kFinished ||
@@ -43,7 +43,7 @@ class RecordedShares {
 
  private:
   struct Progress {
-    Time since{};           // counted until
+    Time since{};           // counted up to here
     TypeId type = kNoType;  // where it runs; kNoType: nowhere
     GpuId gpu = kNoGpu;
     double share = 0;
@@ -110,13 +110,13 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
   day.initial = std::move(initial);
   day.a = a;
 
-  std::map<std::string, std::size_t> first;  // arrival of each name
+  std::map<std::string, std::size_t> first;  // first arrival of each name
   std::vector<std::size_t> done;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     first.emplace(before.name_of(j), j);
     if (final.states()[j].phase == JobPhase::kDone) done.push_back(j);
   }
-  if (done.empty()) return invalid("no job of the record finished: there is nothing to live again");
+  if (done.empty()) return invalid("no job of the record finished, so there is nothing to simulate");
   const auto arrival = [&](std::size_t j) -> const Job& { return before.jobs[first.at(before.name_of(j))]; };
   std::stable_sort(done.begin(), done.end(),
                    [&](std::size_t x, std::size_t y) { return arrival(x).submit < arrival(y).submit; });
@@ -154,7 +154,7 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
   day.measured = std::make_shared<const JobTable>(std::move(as_measured));
   day.platform = std::move(platform);
 
-  // The figures of the jobs that are lived again.
+  // The figures of the replayed jobs.
   Summary& s = day.recorded = summarize(final, a, before.days);
   s.jobs = done.size();
   s.unfinished_jobs = day.left_out;
@@ -172,7 +172,7 @@ Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const
 }
 
 Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTable> jobs, const std::string& policy,
-                             const ReplayOptions& options) {
+                             const ReplayOptions& options, LivedDay* lived) {
   Setting setting;
   setting.platform = day.platform;
   setting.cost = day.cost;
@@ -186,7 +186,9 @@ Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTa
   if (!options.recorded_layouts) {
     SMARTMIG_TRY(initial, initial_layouts(*day.platform, named.initial));
   }
-  auto result = simulate({day.platform, std::move(jobs), day.cost, std::move(initial), day.a}, *named.policy);
+  if (lived) lived->initial = initial;
+  auto result = simulate({day.platform, std::move(jobs), day.cost, std::move(initial), day.a}, *named.policy,
+                         lived ? &lived->journal : nullptr);
   if (!result) return Error{result.error().code, fmt::format("{}: {}", policy, result.error().what)};
   return result;
 }

@@ -1,12 +1,11 @@
-// A recorded day lived again: its arrivals under other policies in the simulator, and how far the simulator can be
-// believed, by the recorded policy simulated against what was recorded.
+// Replays a recorded day: its arrivals under other policies in the simulator. The recorded policy, simulated, is
+// compared with the record, which shows how far the simulator is reliable.
 //
-// A job's times by slice size are those of its arrival, times one factor: what it took where it ran over what was
-// expected there. So every size inherits the error of the estimate, and a job that only ever ran on one size is
-// believed on the others by its kind's curve. A job that was withdrawn and came again under its name counts once, from
-// its first arrival; jobs that never finished are left out and counted. What the fleet met on that day beside jobs
-// (blocked GPUs, user limits, power caps, bounded overtaking) is not lived again. Units: microseconds, joules. Pure;
-// days and policies may run on several threads.
+// A job's times by slice size are those of its arrival, times one factor: its actual time / its expected time where it
+// ran. So every size inherits the error of the estimate. A job that only ran on one size uses its kind's curve for the
+// others. A job that was withdrawn and came again under its name counts once, from its first arrival. Jobs that never
+// finished are dropped and counted. Other events of that day (blocked GPUs, user limits, power caps, bounded
+// overtaking) are not replayed. Units: microseconds, joules. Pure; days and policies may run on several threads.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 
 #include "eval/calibration.h"
 #include "eval/experiment.h"
+#include "sched/session.h"
 #include "sim/simulate.h"
 
 namespace smartmig {
@@ -26,29 +26,34 @@ struct RecordedDay {
   CostModel cost;
   std::vector<Layout> initial;
   double a = kPaperA;
-  std::shared_ptr<const JobTable> measured;  // times as they turned out
-  std::shared_ptr<const JobTable> expected;  // the same jobs, times as expected when they came
+  std::shared_ptr<const JobTable> measured;  // with the actual times
+  std::shared_ptr<const JobTable> expected;  // the same jobs, with the times expected at their arrival
   std::vector<Time> finish;                  // by job
-  std::vector<double> joules;                // by job: above idle, as the power model shares the recorded events out
-  Summary recorded;                          // of these jobs alone but the energy, which is the fleet's
-  std::size_t left_out = 0, returned = 0;    // never finished; withdrawn and come again
+  std::vector<double> joules;                // by job: above idle, from the recorded events by the power model
+  Summary recorded;                          // of these jobs only, except the energy, which is the fleet's
+  std::size_t left_out = 0, returned = 0;    // never finished; withdrawn and returned
 };
 
-// `events` and `final` are a journal's, over `jobs`.
+// `events` and `final`: of a journal over `jobs`.
 Result<RecordedDay> recorded_day(std::shared_ptr<const Platform> platform, const JobTable& jobs, const CostModel& cost,
                                  std::vector<Layout> initial, double a, std::span<const Event> events,
                                  const Cluster& final);
 
 struct ReplayOptions {
   PolicyOptions policy;
-  std::optional<double> w;        // weight of a watt-minute against a minute of one job's lateness; else a times jobs
-  bool recorded_layouts = false;  // begin with the layouts of the record instead of the policy's own
+  std::optional<double> w;        // weight of a watt-minute against a minute of a job's lateness; default: a * jobs
+  bool recorded_layouts = false;  // start with the record's layouts instead of the policy's own
+};
+// What happened in the day that was lived again, for those who draw it.
+struct LivedDay {
+  MemoryJournal journal;
+  std::vector<Layout> initial;
 };
 Result<SimResult> live_again(const RecordedDay& day, std::shared_ptr<const JobTable> jobs, const std::string& policy,
-                             const ReplayOptions& options);
+                             const ReplayOptions& options, LivedDay* lived = nullptr);
 
-// Of the finish times: error relative to the recorded turnaround, and in seconds. Of energy: of each job that has
-// `measured` joules by name (else the record's own attribution), and of the fleet's total against the record's.
+// Errors of the finish times: relative to the recorded turnaround, and in seconds. Errors of the energy: of each job
+// with `measured` joules by name (else the record's own attribution), and of the fleet's total against the record's.
 struct ReplayFidelity {
   ErrorFigures finish, energy;
   double mean_s = 0, p90_s = 0;

@@ -1,5 +1,5 @@
-// The simulator's own journal, lived again under its own policy, is itself; a day that took longer than expected is
-// foretold by measured times and missed by expected ones.
+// The simulator's own journal, replayed under its own policy, gives the same day. Measured times predict a day that
+// took longer than expected; expected times do not.
 #include "eval/counterfactual.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ RecordedDay record(const std::string& policy, CostModel cost, const Workload& wo
 }
 
 TEST(Counterfactual, TheRecordedPolicyGivesTheRecord) {
-  for (const char* policy : {"none+edf", "static+cedf", "planner"})
+  for (const char* policy : {"none+edf", "static+cedf", "best"})
     for (const CostModel cost : {CostModel{}, CostModel{CostModel::kHardware, {}}}) {
       SCOPED_TRACE(std::string(policy) + " " + cost.name());
       const RecordedDay recorded = record(policy, cost, small_day());

@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-// Admitted actions are noted and nothing happens after them, but for reshapes that take no time.
+// Notes admitted actions. Nothing happens after them, except reshapes that take no time.
 class NotedOnly : public Fleet {
  public:
   bool next(const Cluster&, Event&) override { return false; }

@@ -234,7 +234,7 @@ TEST(Decision, EnergyOfAGpuThatNobodyMeasured) {
 
 TEST(Decision, UnknownPolicy) {
   EXPECT_EQ(decide_json(kPartWay, "static+cefd", "", "paper").get<std::string>().substr(0, 43),
-            "placer 'cefd' is not known (did you mean ce");
+            "unknown placer 'cefd' (did you mean cedf?);");
   EXPECT_TRUE(decide_json(kPartWay, "cedf", "", "paper").is_string());
   EXPECT_TRUE(decide_json(kPartWay, "static+cedf", "3g+3g,7g", "paper").is_string()) << "two layouts for one GPU";
 }

@@ -13,7 +13,7 @@ namespace smartmig {
 Contender contender_of(std::string_view text, const PolicyOptions& defaults) {
   Contender contender{std::string(text), std::string(text), defaults};
   const auto name = parse_policy_name(text);
-  if (!name) return contender;  // making it says what is wrong
+  if (!name) return contender;  // make() reports what is wrong
   if (name->has_brackets && name->policy->parameter) {
     contender.options.*name->policy->parameter->text = name->in_brackets;
     contender.policy = name->full();
@@ -61,8 +61,7 @@ Result<DayRun> simulate_day(const Setting& setting, const Contender& contender, 
   options.rule.w = per_job_weight(setting, jobs->workload());
   SMARTMIG_TRY(PolicyStack named, PolicyStack::make({contender.policy, options, setting.cost}, setting.platform));
   if (named.guard() && !setting.estimates.exact())
-    return invalid("{} is judged by shadows, which are simulated with the true run times: drop guard() or --estimates",
-                   contender.label);
+    return invalid("guard() simulates {} with the true run times; leave out guard() or --estimates", contender.label);
   SMARTMIG_TRY(std::vector<Layout> initial, initial_layouts(*setting.platform, named.initial));
   SMARTMIG_TRY(SimResult result,
                simulate({setting.platform, std::move(jobs), setting.cost, initial, options.rule.a, setting.estimates},

@@ -49,7 +49,7 @@ TEST(Experiment, OneWeightForPolicyAndFigures) {
   EXPECT_DOUBLE_EQ(energy_weight(setting, workload), 2e-7 * 8 / (2 * (1 / 24.0)));
   const auto check = [&](double a) {
     EXPECT_DOUBLE_EQ(per_job_weight(setting, workload), a * double(workload.jobs.size()));
-    const Summary s = run_day(setting, contender_of("planner", {}), day).value();
+    const Summary s = run_day(setting, contender_of("market", {}), day).value();
     EXPECT_DOUBLE_EQ(s.a, a);
     EXPECT_EQ(s.a_eff, s.a);
     EXPECT_DOUBLE_EQ(s.et_sum, a * s.energy_wmin + s.mean_tardiness_min);

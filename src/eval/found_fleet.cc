@@ -2,14 +2,14 @@
 
 namespace smartmig {
 
-// A waiting job's progress is counted in time on the slice type where it is slowest: the finest share per microsecond.
+// Counts a waiting job's progress in time on the slice type where it is slowest: that is the finest resolution.
 Event found_with_progress(const FoundFleet& fleet, JobId job, Time at) {
   const Platform& platform = *fleet.platform;
   GpuId slowest_gpu = kNoGpu;
   PlacementId slowest = kNoPlacement;
   Time longest{-1};
   for (std::size_t m = 0, gpu = 0; m < platform.models().size(); ++m) {
-    while (platform.model_index(GpuId(gpu)) != int(m)) ++gpu;  // models are numbered in order of their first GPU
+    while (platform.model_index(GpuId(gpu)) != int(m)) ++gpu;  // models are numbered by their first GPU
     const auto& types = platform.models()[m].type_of_placement;
     for (std::size_t p = 0; p < types.size(); ++p)
       if (const Time work = fleet.jobs->work(job, types[p]); work > longest) {

@@ -10,7 +10,7 @@ FutureArrivals::FutureArrivals(const Fork& fork)
   std::unordered_map<std::uint64_t, std::size_t> by_key;
   for (std::size_t j = 0; j < jobs_.size(); ++j) by_key.emplace(fork.jobs[j].key, j);
   std::map<std::tuple<int, bool, std::uint32_t>, int> lists;
-  std::vector<std::size_t> without;  // wait for a job that is not there
+  std::vector<std::size_t> without;  // jobs that wait for a job that is not in the fork
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     const ForkJob& job = fork.jobs[j];
     put_in_list(j, lists);
@@ -81,7 +81,7 @@ void FutureArrivals::change(std::size_t j, Phase to) {
   choose_ = true;
 }
 
-// Its dependencies hold.
+// All its dependencies hold.
 void FutureArrivals::may_come(std::size_t j, Time now) {
   const ForkJob& job = fork_.jobs[j];
   if (job.held) return;
@@ -133,7 +133,7 @@ void FutureArrivals::over(std::size_t j, bool well, Time now) {
   }
 }
 
-// Of each list as many as its limit leaves, then of each group as many as its limit leaves.
+// First each list is cut to its limit, then each group to its limit.
 std::vector<std::size_t> FutureArrivals::chosen() const {
   std::vector<std::size_t> out;
   for (const List& list : lists_) {
@@ -179,7 +179,7 @@ bool FutureArrivals::next(Time now, const Cluster& cluster, Event& event) {
     due_.pop_front();
     const JobState& state = cluster.state(JobId(j));
     if (!in && (state.phase != JobPhase::kQueued || state.type != kNoType)) continue;  // what has run keeps its place
-    const bool again = choose_;  // what was chosen is no reason to choose
+    const bool again = choose_;  // applying the choice must not trigger another one
     change(j, in ? Phase::kShown : Phase::kDue);
     choose_ = again;
     event = in ? Event::submitted(now, JobId(j)) : Event::withdrawn(now, JobId(j));

@@ -74,9 +74,9 @@ TEST(FutureArrivals, WhatIsHeldHasNoStartAndNeitherHasWhatWaitsForIt) {
   EXPECT_EQ(then.last_finish, min(5)) << "what never starts does not keep the future from its end";
   const auto etas = eta(now, fixed("7g"), 3, 1);
   ASSERT_TRUE(bool(etas));
-  EXPECT_EQ((*etas)[0].no_start, NoStart::kHeld);
-  EXPECT_FALSE((*etas)[0].on_time_ratio) << "it has no end";
-  EXPECT_FALSE((*etas)[3].on_time_ratio) << "it has no deadline";
+  EXPECT_EQ(etas->jobs[0].no_start, NoStart::kHeld);
+  EXPECT_FALSE(etas->jobs[0].on_time_ratio) << "it has no end";
+  EXPECT_FALSE(etas->jobs[3].on_time_ratio) << "it has no deadline";
 }
 
 TEST(FutureArrivals, NothingThatStartsIsAFutureWithoutJobs) {

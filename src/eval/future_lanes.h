@@ -1,5 +1,5 @@
-// A future as it would be drawn: who is on which slice from when to when, and how layouts change. Read from the events
-// that run_future() wrote down; what runs at the fork's moment begins there. Pure; any thread.
+// A future as a drawing needs it: which job is on which slice from when to when, and how layouts change. Made from the
+// events that run_future() journaled; what runs at the fork's moment begins there. Pure; any thread.
 #pragma once
 #include "eval/futures.h"
 
@@ -10,10 +10,10 @@ struct FutureStay {
   GpuId gpu = kNoGpu;
   PlacementId where = kNoPlacement;
   Time begin{}, end{};
-  bool finished = false;  // false: it is stopped at `end` and goes on elsewhere
+  bool finished = false;  // false: it is stopped at `end` and continues elsewhere
 };
 
-struct FutureLayout {  // what exists on a GPU from here on
+struct FutureLayout {  // a GPU's layout from here on
   Time at{};
   GpuId gpu = kNoGpu;
   Layout layout;
@@ -21,7 +21,7 @@ struct FutureLayout {  // what exists on a GPU from here on
 
 struct FutureLanes {
   std::vector<FutureStay> stays;      // by begin
-  std::vector<FutureLayout> layouts;  // by time; none at the fork's moment
+  std::vector<FutureLayout> layouts;  // by time; none for the fork's moment
 };
 FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events);
 

@@ -4,19 +4,21 @@
 #include <cmath>
 #include <map>
 
+#include "base/errors.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "eval/found_fleet.h"
 #include "eval/future_arrivals.h"
 #include "model/run_quantiles.h"
-#include "policy/job_rest.h"
+#include "policy/layers/start_shares.h"
+#include "policy/planner/job_rest.h"
 #include "sim/two_worlds.h"
 
 namespace smartmig {
 namespace {
 
-// The share of the cases at which the time of a job lies in a future: the median, or a random one of its share of the
-// futures, so that few of them cover all cases.
+// The quantile of a job's time in a future: the median, or a random quantile within the future's stratum, so that a few
+// futures cover the whole range.
 double case_of(const ForkJob& job, const std::optional<Noise>& noise) {
   if (!noise) return 0.5;
   const std::uint64_t name = hash_text(job.name, std::uint64_t(job.job.submit.count()));
@@ -33,8 +35,8 @@ Time scaled(Time work, double factor) {
   return rounded(std::min(double(work.count()) * factor, double(from_seconds(kMaxSeconds).count())));
 }
 
-Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
-  auto workload = std::make_shared<Workload>();
+Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs, std::shared_ptr<Workload> workload = {}) {
+  if (!workload) workload = std::make_shared<Workload>();
   workload->source = "future";
   workload->reference_gpu = fork.reference_gpu;
   workload->kinds = fork.kinds;
@@ -43,8 +45,8 @@ Result<JobTable> table_of(const Fork& fork, std::vector<Job> jobs) {
   return JobTable::bind(std::move(workload), *fork.platform);
 }
 
-// As it is believed.
-Result<FoundFleet> found_fleet(const Fork& fork, const FutureArrivals& arrivals) {
+// The fleet as believed. `workload` holds its jobs afterwards.
+Result<FoundFleet> found_fleet(const Fork& fork, const FutureArrivals& arrivals, std::shared_ptr<Workload> workload) {
   FoundFleet fleet{fork.platform, nullptr, fork.cost, fork.now, fork.layouts, fork.targets, {}};
   std::vector<Job> jobs;
   for (const ForkJob& job : fork.jobs) {
@@ -52,12 +54,12 @@ Result<FoundFleet> found_fleet(const Fork& fork, const FutureArrivals& arrivals)
     const bool later = !arrivals.is_there(fleet.found.size());
     fleet.found.push_back({job.gpu, job.where, job.left, job.remaining, later});
   }
-  SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs)));
+  SMARTMIG_TRY(JobTable table, table_of(fork, std::move(jobs), std::move(workload)));
   fleet.jobs = std::make_shared<const JobTable>(std::move(table));
   return fleet;
 }
 
-// As it is in a future: each time that is not known has come out, longer than what has run.
+// The fleet in one future: each unknown time is drawn, conditional on exceeding what has run.
 Result<FoundFleet> drawn_fleet(const Fork& fork, const FoundFleet& believed, const std::optional<Noise>& noise) {
   FoundFleet fleet = believed;
   std::vector<Job> jobs;
@@ -84,74 +86,60 @@ Error never_ends(const Cluster& cluster, const std::string& policy, bool reshape
   const std::string name = cluster.jobs().workload().name_of(index(job));
   if (reshapes)
     return invalid(
-        "policy {} goes on changing layouts while {} jobs wait, the first of them {}: this future has no end", policy,
-        cluster.unfinished(), name);
+        "policy {} keeps changing layouts while {} jobs wait, the first of them {}, so this "
+        "future has no end",
+        policy, cluster.unfinished(), name);
   return invalid(
-      "policy {} never starts {} of the jobs, the first of them {}: no GPU that takes work has or gets a slice "
-      "for it",
+      "policy {} never starts {} of the jobs, the first of them {}: no GPU in service has or "
+      "gets a slice for it",
       policy, cluster.unfinished(), name);
 }
 
-// What users and the host have left, counted from what runs: the gate of the living fleet, for its futures.
+// The live fleet's gate, for its futures.
 class FutureGate {
  public:
-  explicit FutureGate(const Fork& fork) : fork_(fork), fleet_slices_(fork.platform->total_compute_slices()) {}
+  explicit FutureGate(const Fork& fork)
+      : fork_(fork),
+        limits_{fork.host.cpus, fork.host.mem_mib, fork.host.user_slices, fork.platform->total_compute_slices(),
+                fork.host.caps} {}
 
   void count(const Cluster& cluster, const Plan& plan) {
-    user_slices_.clear();
-    cpus_ = mem_mib_ = 0;
+    taken_.clear();
     for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
       const JobState& state = cluster.state(job);
       if (state.phase != JobPhase::kRunning || std::count(plan.stops.begin(), plan.stops.end(), job) > 0) continue;
-      add(job, size_of(cluster, state.gpu, state.where));
+      taken_.add(limits_, asked(cluster, {job, state.gpu, state.where}));
     }
   }
 
   StartObjection check(const Cluster& cluster, const Start& start) {
-    const ForkJob& job = fork_.jobs[index(start.job)];
-    const ForkHost& host = fork_.host;
-    const Size size = size_of(cluster, start.gpu, start.where);
-    if (host.user_slices > 0 && user_slices_[job.user] + counted(job, size) > host.user_slices)
-      return StartObjection::kUserSlices;
-    if (host.cpus > 0 && cpus_ + cpus_of(job, size.room) > host.cpus * (1 + 1e-9)) return StartObjection::kHostCpus;
-    if (host.mem_mib > 0 && mem_mib_ + mem_of(job, size.room) > host.mem_mib) return StartObjection::kHostMemory;
-    add(start.job, size);
-    return StartObjection::kNone;
+    return taken_.check(limits_, asked(cluster, start));
   }
 
  private:
-  struct Size {
-    int slices = 0;   // compute slices
-    double room = 0;  // of its GPU that it takes of these
-  };
-  static Size size_of(const Cluster& cluster, GpuId gpu, PlacementId where) {
-    const Platform::Model& model = cluster.platform().model(gpu);
-    return {model.slices_of_placement[index(where)], model.room_of(where)};
-  }
-  static int counted(const ForkJob& job, const Size& size) {
-    return job.asked_slices > 0 ? std::min(job.asked_slices, size.slices) : size.slices;
-  }
-  double cpus_of(const ForkJob& job, double room) const {
-    return job.cpus > 0 ? job.cpus : fork_.host.cpus * room / fleet_slices_;
-  }
-  double mem_of(const ForkJob& job, double room) const {
-    return job.host_mem_mib > 0 ? job.host_mem_mib : std::floor(fork_.host.mem_mib * room / fleet_slices_);
-  }
-  void add(JobId id, const Size& size) {
-    const ForkJob& job = fork_.jobs[index(id)];
-    user_slices_[job.user] += counted(job, size);
-    cpus_ += cpus_of(job, size.room);
-    mem_mib_ += mem_of(job, size.room);
+  ShareAsked asked(const Cluster& cluster, const Start& start) const {
+    const ForkJob& job = fork_.jobs[index(start.job)];
+    const Platform::Model& model = cluster.platform().model(start.gpu);
+    const int slices = model.slices_of_placement[index(start.where)];
+    return {job.user,
+            job.asked_slices > 0 ? std::min(job.asked_slices, slices) : slices,
+            model.room_of(start.where),
+            job.cpus,
+            job.host_mem_mib,
+            job.caps};
   }
 
   const Fork& fork_;
-  const int fleet_slices_;
-  std::map<std::uint32_t, int> user_slices_;
-  double cpus_ = 0, mem_mib_ = 0;
+  const ShareLimits limits_;
+  StartShares taken_;
 };
 
+// What happens is one more draw: it falls below the k-th of n with probability k / (n + 1).
 Time at_rank(const std::vector<Time>& sorted, double share) {
-  return sorted[std::min(sorted.size() - 1, std::size_t(share * double(sorted.size())))];
+  const double rank = std::clamp(share * double(sorted.size() + 1) - 1, 0.0, double(sorted.size() - 1));
+  const std::size_t below = std::size_t(rank), above = std::min(below + 1, sorted.size() - 1);
+  if (sorted[below] == kNever || sorted[above] == kNever) return sorted[below];
+  return sorted[below] + rounded((rank - double(below)) * double((sorted[above] - sorted[below]).count()));
 }
 Spread spread_of(std::vector<Time> times) {
   std::sort(times.begin(), times.end());
@@ -226,7 +214,7 @@ Result<Fork> with_job(Fork fork, const Job& job, const std::string& kind, std::s
 
 namespace {
 
-// "2xa100-40gb,1xa30-24gb" names 3; what cannot be read counts as none.
+// "2xa100-40gb,1xa30-24gb" names 3. Unreadable parts count as none.
 std::size_t gpus_named(std::string_view spec) {
   std::size_t sum = 0;
   for (const std::string_view part : split(spec, ','))
@@ -240,7 +228,7 @@ std::size_t gpus_named(std::string_view spec) {
 Result<Fork> with_gpus(Fork fork, std::string_view more) {
   if (const std::size_t all = fork.platform->gpus() + gpus_named(more);
       all > kMostForkGpus && all > fork.platform->gpus())
-    return invalid("'{}' makes a fleet of {} GPUs: a question about the future takes {} at most", more, all,
+    return invalid("'{}' makes a fleet of {} GPUs, but the limit for simulated futures is {}", more, all,
                    kMostForkGpus);
   SMARTMIG_TRY(Platform larger,
                Platform::parse(fmt::format("{},{}", fork.platform->spec(), more), fork.platform->power_spec()));
@@ -270,10 +258,12 @@ PolicyMaker maker_of(PolicySpec spec) {
 
 namespace {
 
-// A job that comes with progress has what is believed to be left, for the session.
+constexpr std::uint64_t kLooksAtClock = 16;  // events between two looks
+
+// For the session, a job that arrives with progress has its believed remainder.
 class FutureWorld : public TwoWorlds {
  public:
-  FutureWorld(Cluster truth, Journal* journal, std::unique_ptr<BoundedFleet> world, const FoundFleet& found)
+  FutureWorld(Cluster truth, Journal* journal, std::unique_ptr<Fleet> world, const FoundFleet& found)
       : TwoWorlds(std::move(truth), journal, std::move(world)), found_(found) {}
 
  private:
@@ -285,12 +275,14 @@ class FutureWorld : public TwoWorlds {
 
 }  // namespace
 
-Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise, Journal* journal) {
+Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::optional<Noise> noise, Journal* journal,
+                           const LookLimit& limit) {
   SMARTMIG_TRY(NamedPolicy policy, maker(fork.platform));
   Outcome out{policy.name, 0, 0, 0, 0, fork.now, {}};
   if (fork.jobs.empty()) return out;
   FutureArrivals arrivals(fork);
-  SMARTMIG_TRY(const FoundFleet believed, found_fleet(fork, arrivals));
+  const auto beliefs = std::make_shared<Workload>();
+  SMARTMIG_TRY(const FoundFleet believed, found_fleet(fork, arrivals, beliefs));
   SMARTMIG_TRY(const FoundFleet drawn, drawn_fleet(fork, believed, noise));
   Cluster cluster = cluster_of(believed), truth = cluster_of(drawn);
   for (std::size_t g = 0; g < fork.blocked.size(); ++g)
@@ -303,29 +295,30 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   FutureWorld fleet(std::move(truth), journal, std::move(simulated), believed);
   fleet.expect_running(cluster);
   Session session(fleet, std::move(cluster));
-  Plan plan;
   FutureGate gate(fork);
   StartFilter gated(std::move(policy.policy),
                     {[&](const Plan& next) { gate.count(session.cluster(), next); },
                      [&](const Cluster& now, const Start& start) { return gate.check(now, start); }});
-  const auto decide = [&] {
-    plan.clear();
-    gated.decide(session.cluster(), plan);
-    session.act(plan);
-  };
-  if (fork.decided && !arrivals.brings_news())
-    session.advance();  // where nothing is under way, it decides now after all
-  decide();
-  for (std::uint64_t events = 0;; ++events) {
+  const auto deadlines = fork.deadlines ? fork.deadlines() : nullptr;
+  DecisionLoop loop(
+      session,
+      [&](const Cluster& now, Plan& plan) {
+        if (deadlines) deadlines->present(now, now.now(), beliefs->jobs);
+        gated.decide(now, plan);
+      },
+      [&] {
+        if (!deadlines) return;
+        for (const Start& start : loop.plan().starts) deadlines->started(index(start.job), session.cluster().now());
+      });
+  if (fork.decided && !arrivals.brings_news()) {
+    loop.ask_at(fork.look_again);
+    loop.advance();  // if nothing is under way, it decides now after all
+  }
+  loop.decide();
+  for (std::uint64_t events = 0; loop.step(); ++events) {
     if (events > most_events) return never_ends(session.cluster(), policy.name, true);
-    const bool waits = session.cluster().unfinished() > 0 && plan.look_again > session.cluster().now();
-    const Time next = waits ? plan.look_again : kNever;
-    fleet.stop_before(next);
-    if (!session.advance()) {
-      if (next == kNever) break;
-      session.look_again(next);
-    }
-    decide();
+    if (events % kLooksAtClock == 0 && limit.over())
+      return timeout_error("this queue is too long to look ahead in time: ask again later");
   }
   const Cluster& end = fleet.truth();
   if (end.unfinished() > 0) return never_ends(end, policy.name, false);
@@ -355,12 +348,12 @@ Result<Outcome> run_future(const Fork& fork, const PolicyMaker& maker, std::opti
   return out;
 }
 
-Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed,
-                             Journal* journal, Outcome* figures) {
+Result<Etas> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed, LookLimit limit,
+                 Journal* journal, Outcome* figures) {
   SMARTMIG_CHECK(futures >= 0, "{} futures", futures);
   std::vector<std::vector<Time>> starts(fork.jobs.size()), finishes(fork.jobs.size());
   std::vector<int> on_time(fork.jobs.size(), 0);
-  SMARTMIG_TRY(Outcome expected, run_future(fork, policy, {}, journal));
+  SMARTMIG_TRY(Outcome expected, run_future(fork, policy, {}, journal, limit.twice()));
   const auto count = [&](const Outcome& outcome) {
     for (std::size_t j = 0; j < outcome.jobs.size(); ++j) {
       starts[j].push_back(outcome.jobs[j].start);
@@ -368,24 +361,27 @@ Result<std::vector<Eta>> eta(const Fork& fork, const PolicyMaker& policy, int fu
       on_time[j] += outcome.jobs[j].late_s && *outcome.jobs[j].late_s <= 0;
     }
   };
-  if (futures == 0) count(expected);
+  Etas out;
   for (int f = 0; f < futures; ++f) {
-    SMARTMIG_TRY(const Outcome outcome,
-                 run_future(fork, policy, Noise{seed, std::uint64_t(f), std::uint64_t(futures)}));
-    count(outcome);
+    const auto outcome =
+        run_future(fork, policy, Noise{seed, std::uint64_t(f), std::uint64_t(futures)}, nullptr, limit);
+    if (!outcome && limit.over()) break;
+    if (!outcome) return outcome.error();
+    count(*outcome);
+    ++out.futures;
   }
-  std::vector<Eta> out;
+  if (out.futures == 0) count(expected);
   for (std::size_t j = 0; j < fork.jobs.size(); ++j) {
     const JobOutcome& one = expected.jobs[j];
-    out.push_back({fork.jobs[j].live,
-                   one.start,
-                   one.finish,
-                   spread_of(std::move(starts[j])),
-                   spread_of(std::move(finishes[j])),
-                   fork.jobs[j].declared,
-                   {},
-                   one.no_start});
-    if (one.late_s) out.back().on_time_ratio = double(on_time[j]) / std::max(1, futures);
+    out.jobs.push_back({fork.jobs[j].live,
+                        one.start,
+                        one.finish,
+                        spread_of(std::move(starts[j])),
+                        spread_of(std::move(finishes[j])),
+                        fork.jobs[j].declared,
+                        {},
+                        one.no_start});
+    if (one.late_s) out.jobs.back().on_time_ratio = double(on_time[j]) / std::max(1, out.futures);
   }
   if (figures) *figures = std::move(expected);
   return out;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 
 #include "base/rng.h"
 #include "model/run_quantiles.h"
@@ -164,11 +165,53 @@ TEST(Futures, MoreGpusAnotherPolicyAndAnotherJob) {
   for (const char* more : {"990000xa100-40gb", "600xa100-40gb,600xa100-40gb", "1025xa30-24gb"}) {
     const auto refused = with_gpus(now, more);
     ASSERT_FALSE(bool(refused)) << more;
-    EXPECT_NE(refused.error().what.find("takes 1024 at most"), std::string::npos) << refused.error().what;
+    EXPECT_NE(refused.error().what.find("limit for simulated futures is 1024"), std::string::npos)
+        << refused.error().what;
   }
   Job huge = extra;
   huge.mem_mib = 1 << 30;
   EXPECT_FALSE(bool(with_job(now, huge, "", "huge")));
+}
+
+// Starts what waits once the time has come, for which it asks.
+class StartsLate : public Policy {
+ public:
+  explicit StartsLate(Time due) : due_(due) {}
+  void decide(const Cluster& cluster, Plan& plan) override {
+    if (cluster.now() < due_) {
+      plan.look_again = due_;
+      return;
+    }
+    std::uint32_t gpu = 0;
+    for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job), ++gpu)
+      if (const GpuState& board = cluster.gpu(GpuId(gpu)); cluster.state(job).phase == JobPhase::kQueued)
+        plan.starts.push_back({job, GpuId(gpu), *board.layout.begin()});
+  }
+
+ private:
+  const Time due_;
+};
+
+TEST(Futures, AfterADecisionThePolicyLooksAgainWhenItAskedTo) {
+  const World w = world("2xa100-40gb", 2, 0.1);
+  Fork fork = busy_fork(w, "7g@0");
+  for (ForkJob& one : fork.jobs) one.gpu = kNoGpu, one.where = kNoPlacement, one.started = Time{-1};
+  fork.jobs[0].gpu = GpuId(0);
+  fork.jobs[0].where = *fork.layouts[0].begin();
+  fork.jobs[0].left = from_minutes(60);
+  fork.decided = true;
+  const Time due = fork.now + from_minutes(7);
+  const PolicyMaker late = [&](std::shared_ptr<const Platform>) -> Result<NamedPolicy> {
+    return NamedPolicy{"late", std::make_unique<StartsLate>(due), {}, "", {}};
+  };
+  fork.look_again = due;
+  const auto looks = run_future(fork, late);
+  ASSERT_TRUE(bool(looks)) << looks.error().what;
+  EXPECT_EQ(looks->jobs[1].start, due);
+  fork.look_again = kNever;
+  const auto waits = run_future(fork, late);
+  ASSERT_TRUE(bool(waits)) << waits.error().what;
+  EXPECT_EQ(waits->jobs[1].start, fork.now + from_minutes(60)) << "the next event";
 }
 
 TEST(Futures, AUsersCapCountsWhatJobsAskedFor) {
@@ -194,17 +237,17 @@ TEST(Futures, EtaIsAnIntervalAndRepeats) {
   const auto first = eta(now, planner, 20, 1), again = eta(now, planner, 20, 1), other = eta(now, planner, 20, 2);
   ASSERT_TRUE(bool(first)) << first.error().what;
   bool differs = false;
-  for (std::size_t j = 0; j < first->size(); ++j) {
-    const Eta& e = (*first)[j];
+  for (std::size_t j = 0; j < first->jobs.size(); ++j) {
+    const Eta& e = first->jobs[j];
     EXPECT_LE(e.start.p10, e.start.p50);
     EXPECT_LE(e.finish.p10, e.finish.p50);
     EXPECT_LT(e.finish.p10, e.finish.p90);
     EXPECT_LE(e.start.p50, e.finish.p50);
     EXPECT_GE(e.on_time_ratio, 0);
     EXPECT_LE(e.on_time_ratio, 1);
-    EXPECT_EQ(e.finish.p50, (*again)[j].finish.p50);
-    EXPECT_EQ(e.on_time_ratio, (*again)[j].on_time_ratio);
-    differs |= e.finish.p50 != (*other)[j].finish.p50;
+    EXPECT_EQ(e.finish.p50, again->jobs[j].finish.p50);
+    EXPECT_EQ(e.on_time_ratio, again->jobs[j].on_time_ratio);
+    differs |= e.finish.p50 != other->jobs[j].finish.p50;
   }
   EXPECT_TRUE(differs);
 }
@@ -232,13 +275,35 @@ TEST(Futures, WhatRunsEndsLaterThanNowHoweverLongItRuns) {
     const Cluster cluster = running_alone(w, min(ran));
     const auto etas = eta(fork(cluster), bare("none+edf"), 400, 1);
     ASSERT_TRUE(bool(etas)) << etas.error().what;
-    const Eta& mine = etas->front();
+    const Eta& mine = etas->jobs.front();
     EXPECT_GT(mine.finish.p10, cluster.now());
     const auto left = [&](double share) { return 10 * left_of_run_at(0.6, ran / 10, share); };
     EXPECT_NEAR(minutes(mine.finish.p10 - cluster.now()), left(0.1), 0.05 * left(0.1));
     EXPECT_NEAR(minutes(mine.finish.p50 - cluster.now()), left(0.5), 0.05 * left(0.5));
     EXPECT_NEAR(minutes(mine.finish.p90 - cluster.now()), left(0.9), 0.05 * left(0.9));
     EXPECT_NEAR(minutes(mine.expected_finish - cluster.now()), left(0.5), 0.01);
+  }
+}
+
+TEST(Futures, AQuestionThatHasTakenLongEnoughDrawsNoMore) {
+  const World w = world("1xa100-40gb", 12, 0.1, 3, false, 0.8);
+  const Fork now = busy_fork(w, "7g@0");
+  const auto patient = eta(now, bare("none+edf"), 20, 1);
+  EXPECT_EQ(eta(now, bare("none+edf"), 20, 1, LookLimit(std::chrono::seconds(0))).error().code, Error::kTimeout);
+  // A policy that takes its time: after the first future the patience is over.
+  const auto slow = [](std::shared_ptr<const Platform> fleet) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return bare("none+edf")(std::move(fleet));
+  };
+  const auto hurried = eta(now, slow, 20, 1, LookLimit(std::chrono::milliseconds(250)));
+  ASSERT_TRUE(patient && hurried) << hurried.error().what;
+  EXPECT_EQ(patient->futures, 20);
+  EXPECT_EQ(hurried->futures, 0);
+  ASSERT_EQ(hurried->jobs.size(), patient->jobs.size());
+  for (std::size_t i = 0; i < hurried->jobs.size(); ++i) {
+    EXPECT_EQ(hurried->jobs[i].expected_finish, patient->jobs[i].expected_finish);
+    EXPECT_EQ(hurried->jobs[i].finish.p10, hurried->jobs[i].expected_finish);
+    EXPECT_EQ(hurried->jobs[i].finish.p90, hurried->jobs[i].expected_finish);
   }
 }
 

@@ -1,10 +1,10 @@
-// A policy that is watched, with plain ones to fall back to. A plain policy decides
+// Watches a policy and falls back to plain ones. A plain policy decides
 //   - once, after an action of the policy was refused as illegal;
 //   - for as long as the judge names it instead of the policy.
 // Each change away from the policy is counted.
 //
-// Who judges: in a simulation ShadowJudge (shadow_judge.h), by what each candidate would have cost over the last hours;
-// in the daemon its owner, by what each would cost from now on (PolicyAdvice), told by use().
+// The judge: in a simulation ShadowJudge (shadow_judge.h), by what each candidate would have cost over the last hours;
+// in the daemon its owner, by what each would cost from now on (PolicyAdvice), through use().
 //
 // Written guard(POLICY), for example guard(planner) or guard(meanfield+cedf).
 #pragma once
@@ -20,9 +20,9 @@ namespace smartmig {
 
 class Guard : public Policy {
  public:
-  // Names the candidate that is to decide, given the one that does now; asked at each decision.
+  // Names the candidate that should decide, given the one that does now. Called at each decision.
   using Judge = std::function<std::size_t(const Cluster&, std::size_t deciding)>;
-  // Candidate 0 is the guarded policy, the others are the plain ones: at least one.
+  // Candidate 0 is the guarded policy; the others, at least one, are plain.
   explicit Guard(std::vector<NamedPolicy> candidates, Judge judge = {});
   void decide(const Cluster& cluster, Plan& plan) override;
   std::vector<PlannedStart> planned_starts(const Cluster& cluster) const override {
@@ -37,21 +37,21 @@ class Guard : public Policy {
  private:
   std::vector<NamedPolicy> candidates_;
   Judge judge_;
-  std::size_t deciding_ = 0, decided_ = 0;  // now; the last decision
+  std::size_t deciding_ = 0, decided_ = 0;  // deciding_: now; decided_: at the last decision
   std::uint64_t fallbacks_ = 0;
 };
 
-// The policies to fall back to: none+edf, none+cedf, where the fleet's GPUs have such shapes the shipped searched
-// partition with CEDF; with `planners`, under hardware costs batch and the planner, too (in the daemon every candidate is run
-// to the end of the queue again and again, which those take long for).
+// The policies to fall back to: none+edf, none+cedf, and if the fleet's GPUs have such shapes, the shipped searched
+// partition with CEDF. With `planners` and under hardware costs, also batch and the planner. The daemon omits those: it
+// runs every candidate to the end of the queue again and again, for which they are too slow.
 std::vector<std::string> plain_policies(const CostModel& cost, const Platform& platform, bool planners);
 
-// The guarded policy and its plain ones, in the order that Guard takes them. `options` are the policy's own.
+// The guarded policy and its plain ones, in Guard's order. `options`: the policy's own.
 Result<std::vector<NamedPolicy>> guard_candidates(const PolicyName& name, const PolicyOptions& options,
                                                   const CostModel& cost, const Platform& platform, bool planners);
 
-// Which of these decides before anything is known of the guarded one: under hardware costs, where a bad start stays, the
-// planner; else the guarded policy itself.
+// The candidate that decides before anything is known of the guarded one. Under hardware costs, where a bad start
+// persists, the planner; else the guarded policy itself.
 std::size_t first_to_decide(const std::vector<NamedPolicy>& candidates, const CostModel& cost);
 
 }  // namespace smartmig

@@ -33,7 +33,7 @@ TEST(Guard, LeavesAGoodPolicyAlone) {
   const Setting setting = setting_of("paper:16x");
   const auto day = make_day(setting, 12);
   ASSERT_TRUE(day);
-  EXPECT_DOUBLE_EQ(et_of(setting, "planner", *day), et_of(setting, "guard(planner)", *day));
+  EXPECT_DOUBLE_EQ(et_of(setting, "market", *day), et_of(setting, "guard(market)", *day));
 }
 
 TEST(Guard, UnderHardwareCostsABadPolicyCostsLittle) {

@@ -9,8 +9,8 @@ namespace smartmig {
 namespace {
 
 constexpr int kMostTimesFleet = 4;
-constexpr double kLeastTargetMin = 1;  // a fleet that delays nobody would ask for perfection
-constexpr double kSameDelay = 1e-9;    // minutes; sums of the same delays in another order
+constexpr double kLeastTargetMin = 1;  // for a fleet that delays nobody, the target would be zero
+constexpr double kSameDelay = 1e-9;    // minutes; equal delays may be summed in another order
 
 Result<Summary> run_history(const HistoryQuestion& question, const Contender& contender, const Setting& setting) {
   SMARTMIG_TRY(JobTable jobs, JobTable::bind(question.workload, *setting.platform));
@@ -26,7 +26,7 @@ Result<Summary> run_on(const HistoryQuestion& question, const Contender& contend
   return run_history(question, contender, setting);
 }
 
-// The fewest GPUs that keep the target: above `low`, at most `high`.
+// The fewest GPUs that meet the target: above `low`, at most `high`.
 Result<Ok> count_gpus(const HistoryQuestion& question, const Contender& contender, double target, HistoryRow& row) {
   const int fleet = int(question.setting.platform->gpus());
   const auto keeps = [&](const Summary& s) { return s.mean_tardiness_min <= target + kSameDelay; };

@@ -1,7 +1,8 @@
-// A cluster's own history run again under several policies on a chosen fleet: what its owner wants to know before
-// anything is installed. Each policy sees the same jobs at the same times. Beside energy and delay of each on that fleet:
-// how few GPUs it needs to delay jobs no more than a target (by default the delay of the first policy on the whole fleet, at least 1 min),
-// and how far it is from a proven bound. Needed GPUs are found by halving: more GPUs are taken to delay no more.
+// Runs a cluster's own history under several policies on a chosen fleet: what its owner wants to know before installing
+// anything. Each policy sees the same jobs at the same times. For each policy it reports energy and delay on that
+// fleet, how few GPUs suffice to delay jobs by no more than a target (default: the delay of the first policy on the
+// whole fleet, at least 1 min), and the distance from a proven bound. The number of GPUs is found by bisection, which
+// assumes that more GPUs delay no more.
 #pragma once
 #include <functional>
 #include <optional>
@@ -14,20 +15,20 @@
 namespace smartmig {
 
 struct HistoryQuestion {
-  Setting setting;  // its workload is not loaded: `workload` is the history
+  Setting setting;  // `workload` is the history; the setting's own workload is not loaded
   std::shared_ptr<const Workload> workload;
-  std::vector<Contender> contenders;  // the others are measured against the first
+  std::vector<Contender> contenders;  // the first is the reference for the others
   std::optional<double> target_min;   // mean tardiness; none: the first contender's on this fleet, at least 1
   bool sizes = true, bounds = true;
-  double effort = 1;  // of the bounds, SolveOptions::effort
+  double effort = 1;  // for the bounds: SolveOptions::effort
   int threads = 1;
 };
 
 struct HistoryRow {
   std::string label;
   Summary whole;                   // on the whole fleet
-  std::optional<int> gpus_needed;  // none: not even four times the fleet, or not asked for
-  double kwh_needed = 0;           // on so many GPUs
+  std::optional<int> gpus_needed;  // none: not even four times the fleet suffices, or not asked for
+  double kwh_needed = 0;           // on that many GPUs
 };
 
 struct HistoryAnswer {

@@ -4,17 +4,17 @@
 #include <cmath>
 #include <map>
 
-#include "policy/repartitioners.h"
+#include "policy/layouts/repartitioners.h"
 #include "sim/simulate.h"
 
 namespace smartmig {
 namespace {
 
-constexpr std::size_t kClimbs = 4;  // from the best starts
+constexpr std::size_t kClimbs = 4;  // number of best starts that are climbed
 
 // How many GPUs of each model have each candidate shape, by day and by night.
 struct PartitionChoice {
-  std::vector<int> day, night;  // by option; night empty for a static partition
+  std::vector<int> day, night;  // by option; night is empty for a static partition
   int day_begin = 8, night_begin = 20;
   auto operator<=>(const PartitionChoice&) const = default;
 };
@@ -56,7 +56,7 @@ class Search {
     SearchOutcome outcome;
     outcome.start_et = ranked[0].first;
     if (outcome.start_et == HUGE_VAL)
-      return invalid("no partition of one shape runs all jobs of {}: some job needs a slice that none has",
+      return invalid("no partition of one shape runs all jobs of {}, because a job needs a slice that none has",
                      setting_.workload);
     PartitionChoice best;
     double best_et = HUGE_VAL;
@@ -93,7 +93,7 @@ class Search {
     return c;
   }
 
-  // The paper's [1,1,2,3,3,5,5,10] over the fleet, where all GPUs know these numbers.
+  // The paper's [1,1,2,3,3,5,5,10] over the fleet, if all GPUs know these numbers.
   std::optional<PartitionChoice> paper_static() const {
     const auto shapes = parse_shapes(*setting_.platform, {"1", "1", "2", "3", "3", "5", "5", "10"}, true);
     if (!shapes) return std::nullopt;
@@ -156,11 +156,12 @@ class Search {
     PairPolicy policy(std::move(repartitioner), std::move(placer));
     const auto result =
         simulate({setting_.platform, day.jobs, setting_.cost, std::move(initial), options.rule.a}, policy);
-    // A partition on which some job never runs is no candidate, however cheap.
+    // A partition on which some job never runs is no candidate, whatever its cost.
     return result ? result->summary.et : HUGE_VAL;
   }
 
-  // All steps from a candidate: moves of `step` GPUs between two shapes of a model, by day or night, and of the hours.
+  // All steps from a candidate: moves of `step` GPUs of a model between two shapes, by day or night, and changes of the
+  // hours.
   std::vector<PartitionChoice> neighbours(const PartitionChoice& from, int step) const {
     std::vector<PartitionChoice> out;
     const auto moves = [&](std::vector<int> PartitionChoice::*counts) {

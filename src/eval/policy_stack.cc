@@ -26,7 +26,7 @@ Result<std::unique_ptr<Guard>> make_guard(const PolicyName& name, const PolicyOp
   Guard::Judge judge;
   if (by_shadows) {
     PolicyOptions own = options;
-    own.arrivals = nullptr;  // a shadow sees the arrivals a second time
+    own.arrivals = nullptr;  // a shadow would count the arrivals twice
     SMARTMIG_TRY(auto again, guard_candidates(name, own, spec.cost, platform, by_shadows));
     const std::size_t first = first_to_decide(again, spec.cost);
     judge = [shadows = std::make_shared<ShadowJudge>(std::move(again), first, options.rule.w)](
@@ -68,7 +68,7 @@ Result<PolicyStack> PolicyStack::make(const PolicySpec& spec, std::shared_ptr<co
   }
   if (spec.windows) {
     PolicyOptions apart = options;
-    apart.arrivals = nullptr;  // a second look at the same arrivals
+    apart.arrivals = nullptr;  // it would count the same arrivals twice
     name.guarded = false;
     auto another = [name, apart, cost = spec.cost, platform]() -> std::unique_ptr<Policy> {
       auto made = make_policy(name, apart, cost, *platform);

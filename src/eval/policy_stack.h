@@ -1,11 +1,11 @@
-// A policy with all that bounds it from outside, put around it in one place. The simulator, the daemon, its futures
-// (eta, whatif, why, the guard), `decide` and the conformance test all get theirs here: what is predicted is what will
-// decide.
+// Builds a policy with all layers that bound it from outside, in one place. The simulator, the daemon, its futures
+// (eta, whatif, why, the guard), `decide` and the conformance test all use it, so the predicted policy is the one that
+// will decide.
 //
-// From the inside out; a layer that has nothing to do is left out:
+// From the inside out; a layer without work is omitted:
 //   policy      by name (policy_table.h)
 //   guard       plain policies to fall back to (guard.h)                  guard(POLICY), or a Guarding that asks for it
-//   overtaking  no waiting job is passed for ever (bounded_overtaking.h)  with a bound or patience
+//   overtaking  no waiting job is passed forever (bounded_overtaking.h)   with a bound or patience
 //   reserved    GPUs kept for some jobs for a time (reserved_gpus.h)      with a list of windows, which may be empty
 //   power caps  no start that takes watts above a cap (power_cap.h)       with a cap
 //   gate        no start that its user or the host has no room for        with a gate (start_filter.h)
@@ -14,22 +14,22 @@
 #include <string>
 
 #include "eval/guard.h"
-#include "policy/bounded_overtaking.h"
-#include "policy/power_cap.h"
-#include "policy/reserved_gpus.h"
-#include "policy/start_filter.h"
+#include "policy/layers/bounded_overtaking.h"
+#include "policy/layers/power_cap.h"
+#include "policy/layers/reserved_gpus.h"
+#include "policy/layers/start_filter.h"
 
 namespace smartmig {
 
-// What is done about guard(POLICY) and learned policies.
+// How guard(POLICY) and learned policies are treated.
 enum class Guarding {
-  kByShadows,  // guard(POLICY) is judged by simulated shadows: simulations
-  kByOwner,    // guard(POLICY) and learned policies are guarded, the owner judges: the daemon
-  kAlways,     // as kByOwner, whatever the policy
-  kUnguarded,  // guard(POLICY) is POLICY: a single decision, a future
+  kByShadows,  // simulated shadows judge guard(POLICY): simulations
+  kByOwner,    // guard(POLICY) and learned policies are guarded, and the owner judges: the daemon
+  kAlways,     // as kByOwner, for every policy
+  kUnguarded,  // guard(POLICY) counts as POLICY: a single decision, a future
 };
 
-// What the layers know of the fleet's jobs: a future that is given it goes on where the present is.
+// What the layers know of the fleet's jobs. With it, a future continues from the present.
 struct PolicyMemory {
   BoundedOvertaking::Memory overtaking;
   PowerCap::Memory held_back;
@@ -38,16 +38,16 @@ struct PolicyMemory {
 
 struct PolicySpec {
   std::string name;
-  PolicyOptions options;  // with parameters of the policy only
+  PolicyOptions options;  // only with the policy's own parameters
   CostModel cost;
   Guarding guarding = Guarding::kByShadows;
   OvertakingOptions overtaking{kNoBound, kNever};
   PowerCaps caps;
   std::shared_ptr<const GpuWindows> windows;   // of reserved GPUs; null: no such layer
-  std::shared_ptr<const PolicyMemory> memory;  // null: it begins afresh
+  std::shared_ptr<const PolicyMemory> memory;  // null: it starts empty
 };
 
-class PolicyStack : public NamedPolicy {  // `policy` is the outermost
+class PolicyStack : public NamedPolicy {  // `policy` is the outermost layer
  public:
   static Result<PolicyStack> make(const PolicySpec& spec, std::shared_ptr<const Platform> platform,
                                   StartGate gate = {});
@@ -61,7 +61,7 @@ class PolicyStack : public NamedPolicy {  // `policy` is the outermost
   PolicyMemory memory() const;
   std::uint32_t most_overtaken() const { return overtaking_ ? overtaking_->most_overtaken() : 0; }
 
-  // By the last decision.
+  // At the last decision.
   bool held_back_by_cap(JobId job) const { return power_cap_ && power_cap_->held_back(job); }
   bool never_fits_cap(const Cluster& cluster, JobId job) const {
     return power_cap_ && power_cap_->never_fits(cluster, job);

@@ -76,8 +76,10 @@ std::string profile_power_rows(const std::string& kind, const std::vector<Profil
       return {};
     }
     if (r.active_w <= 0) {
-      why = fmt::format("{} was charged no joules on {}: its runs are shorter than the daemon's energy samples", kind,
-                        r.profile);
+      why = fmt::format(
+          "{} was charged no joules on {}, because its runs are shorter than the daemon's energy "
+          "samples",
+          kind, r.profile);
       return {};
     }
     out += fmt::format("{},{},{},{:.2f},{}\n", model->name(), csv_field(kind), r.profile, model->idle() + r.active_w,

@@ -1,4 +1,4 @@
-// What `smartmig profile` measured on one slice size, over its repetitions, and the table rows made of it. Pure.
+// What `smartmig profile` measured on one slice size over its repetitions, and the table rows made from it. Pure.
 // Units: seconds, joules, watts, MiB.
 #pragma once
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace smartmig {
 
-struct ProfileRun {  // one job that ended well on the size asked for
+struct ProfileRun {  // one job that ended well on the requested size
   std::string gpu, profile;
   double seconds = 0, joules = 0;
   int peak_mib = -1;
-  double per_s = 0;  // by its progress; 0: it showed none
+  double per_s = 0;  // rate of its progress; 0: it showed none
   std::string unit;
-  double launch_s = -1;  // what its steps at that rate leave of its seconds; negative: it did not say how many
+  double launch_s = -1;  // its seconds less its steps at that rate; negative: it did not say how many steps
 };
 
-struct ProfileResult {  // medians of the runs of one size; the peak is the largest
+struct ProfileResult {  // medians over the runs of one size; the peak is the largest
   std::string gpu, profile;
   std::size_t runs = 0;
   double seconds = 0, spread = 0;  // spread: (largest - smallest) / median of the throughput
@@ -28,19 +28,19 @@ struct ProfileResult {  // medians of the runs of one size; the peak is the larg
   int peak_mib = -1;
   double launch_s = -1;
 };
-// By size, in the order of first appearance. The unit is that of the progress where every run of every size shows it in
-// the same unit, else all go by wall time, as runs/s: throughputs of two sorts do not compare.
+// By size, in order of first appearance. The unit is that of the progress if every run of every size shows the same
+// one. Otherwise all use wall time, as runs/s, since throughputs in different units do not compare.
 std::vector<ProfileResult> profile_results(const std::vector<ProfileRun>& runs);
 
 std::string profile_speed_rows(const std::string& kind, const std::vector<ProfileResult>& results,
                                const std::string& source);
-// Board watts of the job alone: idle of the power model and what the job was charged. An empty text where the power
-// model of that GPU has no rows by kind; `why` then says so.
+// Board watts of the job alone: the power model's idle plus the job's charge. Returns an empty text if that GPU's power
+// model has no rows by kind; `why` then says so.
 std::string profile_power_rows(const std::string& kind, const std::vector<ProfileResult>& results,
                                const std::string& power, const std::string& source, std::string& why);
 
-// A table with `fresh` put into it: rows of the old one with the same values in `keys` go. Both have the same header,
-// else the error says so; comments of the old one stay. An empty `old` is no table yet.
+// Merges `fresh` into a table: drops old rows with the same values in `keys`. Both must have the same header, else it
+// is an error. Comments of the old table stay. An empty `old` is no table yet.
 Result<std::string> merged_rows(const std::string& name, std::string_view old, std::string_view fresh,
                                 const std::vector<std::string>& keys);
 

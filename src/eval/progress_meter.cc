@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLongest = 2048;
 constexpr std::size_t kMostReadings = 100'000;
-constexpr double kShortest_s = 0.2;  // between the first and the last count: less says nothing
+constexpr double kShortest_s = 0.2;  // between the first and the last count: a shorter span tells nothing
 
 constexpr auto kSyntax = std::regex::ECMAScript | std::regex::icase | std::regex::optimize;
 const char* kNumber = R"(([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?))";
@@ -64,14 +64,14 @@ void ProgressMeter::line(double at_s) {
     std::smatch match;
     try {
       if (!std::regex_search(line_, match, form.pattern)) continue;
-    } catch (const std::regex_error&) {  // too complex a search: this line says nothing
+    } catch (const std::regex_error&) {  // the search is too complex: skip this line
       continue;
     }
     const auto value = parse_double(match[1].str());
     if (!value || *value < 0) continue;
     if (form.counts) {
       const auto total = parse_double(match[2].str());
-      if (seen.counts == 0 || *value < seen.last_count) {  // the first, or it counts anew
+      if (seen.counts == 0 || *value < seen.last_count) {  // the first count, or counting has restarted
         seen.first_s = at_s;
         seen.first_count = *value;
         seen.counts = 0;

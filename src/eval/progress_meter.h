@@ -1,9 +1,9 @@
-// How fast a program works, from what it prints: rates ("12.3 it/s", "1.4 s/it", "980 samples/s"), else counts of steps
-// ("step 12/100"), else nothing (then its wall time has to do). A pattern of one's own has one group, a rate, or two, a
-// count and its total. Rates: median of the last two thirds, since programs warm up. Counts: from the first to the last
-// seen, by the instants at which they came, so that launch and warm-up do not count.
-// Lines end with newline or carriage return (progress bars); of longer ones only the first 2 KiB are read, so that no
-// output, however odd, costs more than its bytes. Thread rule: one thread.
+// Measures how fast a program works from its output: rates ("12.3 it/s", "1.4 s/it", "980 samples/s"), else counts of
+// steps ("step 12/100"), else nothing (the caller then uses wall time). A custom pattern has one group, a rate, or two,
+// a count and its total. Rates: the median of the last two thirds, since programs warm up. Counts: from the first to
+// the last, by their instants, which excludes launch and warm-up.
+// Lines end with a newline or a carriage return (progress bars). Only the first 2 KiB of a line are read, so no output
+// costs more than its bytes. Thread rule: one thread.
 #pragma once
 #include <optional>
 #include <regex>
@@ -20,14 +20,14 @@ class ProgressMeter {
   // `pattern`: an ECMAScript regular expression; empty: the known forms.
   static Result<ProgressMeter> make(const std::string& pattern);
 
-  void feed(double at_s, std::string_view piece);  // instants of any clock that does not run backwards
-  void finish(double at_s);                        // what was printed without a line end
+  void feed(double at_s, std::string_view piece);  // at_s: of any clock that does not run backwards
+  void finish(double at_s);                        // takes what was printed without a line end
 
   struct Speed {
     double per_s = 0;
     std::string unit;  // "it/s", "steps/s", "samples/s"
     std::size_t readings = 0;
-    std::optional<double> total;  // steps of the whole run, where the program says
+    std::optional<double> total;  // steps of the whole run, if the program says
   };
   std::optional<Speed> speed() const;
 
@@ -37,7 +37,7 @@ class ProgressMeter {
   struct Form {
     std::regex pattern;
     bool inverse = false, counts = false;
-    std::string unit;  // empty: the second group names it
+    std::string unit;  // empty: the second group gives the unit
   };
   struct Readings {
     std::string unit;

@@ -12,14 +12,14 @@
 namespace smartmig {
 namespace {
 
-constexpr double kScale = 3;           // around the runs seen: anything
-constexpr double kDeviation = 0.08;    // of a command's curve from the one that it is taken for
-constexpr double kDeviationSel = 0.4;  // the same from the mean of all curves, where the others are not weighed yet
-constexpr double kAlike = 0.7;         // log share within which deviations are alike
+constexpr double kScale = 3;           // wide: around the runs seen, anything is possible
+constexpr double kDeviation = 0.08;    // of a command's curve from the curve assumed for it
+constexpr double kDeviationSel = 0.4;  // the same from the mean of all curves, while they are not weighted yet
+constexpr double kAlike = 0.7;         // log share within which deviations are correlated
 constexpr double kLoad = kUsualSlowdown, kLoadSd = 0.3;
 constexpr double kChange = 0.5;
-constexpr double kChangedNoise = 0.1;  // more noise of runs before a change: the curve may have changed as well
-constexpr double kFarNumber = 3;       // logarithms further apart count as this
+constexpr double kChangedNoise = 0.1;  // additional noise of runs before a change: the curve may have changed, too
+constexpr double kFarNumber = 3;       // larger differences of logarithms count as this
 constexpr double kMoreIsLonger = 0.5;  // mean of a number's slope over its spread
 constexpr double kLaunchSd = 0.07;
 
@@ -47,7 +47,7 @@ RunModel::RunModel(std::vector<SeenRun> runs, const CurveSet& curves, int epoch,
   weigh(curves);
 }
 
-// What larger counts on the command line are taken to mean before runs say so; numbers below 1 are none.
+// What larger counts on the command line mean before runs give evidence. Numbers below 1 are ignored.
 double RunModel::expected_of(const RunNumbers& numbers, double spread) const {
   if (!numbers_) return 0;
   const RunNumbers& centre = runs_.front().place.numbers;
@@ -105,7 +105,7 @@ void RunModel::solve_back(const std::vector<double>& lower, std::vector<double>&
   }
 }
 
-// One that took many times as long as others of its size and numbers says little, whatever the noise.
+// A run that took many times as long as others of its size and numbers tells little, whatever the noise.
 void RunModel::widen_odd_runs() {
   std::vector<double> factors(runs_.size(), 1);
   for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -184,7 +184,7 @@ void RunModel::weigh(const CurveSet& curves) {
   for (Kept& kept : kept_) kept.weight /= sum;
 }
 
-// What each run counts for the one that is asked about; `half`: on the way there, for variances.
+// The weight of each run for the asked one. `half`: an intermediate result, for variances.
 std::vector<double> RunModel::weights_for(const SeenRun& asked, std::vector<double>& half) const {
   half.resize(runs_.size());
   for (std::size_t r = 0; r < runs_.size(); ++r) half[r] = shared(asked, runs_[r], spread_, kDeviation);

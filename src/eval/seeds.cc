@@ -43,8 +43,8 @@ Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std:
                                  const std::vector<std::uint64_t>& scored_on) {
   for (const std::uint64_t seed : scored_on)
     if (std::find(trained_on.begin(), trained_on.end(), seed) != trained_on.end())
-      return invalid("{} was made on seed {}, so its score there would not be fair: use report seeds ({}-{})", policy,
-                     seed, kFirstReportSeed, kLastReportSeed);
+      return invalid("{} was made on seed {}; use report seeds ({}-{})", policy, seed, kFirstReportSeed,
+                     kLastReportSeed);
   return Ok{};
 }
 

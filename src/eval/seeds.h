@@ -1,4 +1,4 @@
-// Which seeds are for what, so that no policy is ever scored on days it was made on.
+// Which seeds serve which purpose, so that no policy is scored on its training days.
 //   1 .. 99,999            search and training
 //   100,000 .. 109,999     validation
 //   200,000 .. 209,999     reports
@@ -20,7 +20,7 @@ Result<std::vector<std::uint64_t>> parse_seeds(std::string_view text);
 std::vector<std::uint64_t> seeds_from(std::uint64_t first, std::size_t count);
 std::string seeds_in_words(const std::vector<std::uint64_t>& seeds);
 
-// An error that names the first seed which `policy` was trained on.
+// The error names the first seed on which `policy` was trained.
 Result<Ok> refuse_training_seeds(std::string_view policy, const std::vector<std::uint64_t>& trained_on,
                                  const std::vector<std::uint64_t>& scored_on);
 

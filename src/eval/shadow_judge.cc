@@ -8,31 +8,6 @@
 namespace smartmig {
 namespace {
 
-// A simulated world that stops at the present: the first event beyond it waits.
-class HeldFleet : public Fleet {
- public:
-  explicit HeldFleet(const Cluster& cluster) : fleet_(cluster) {}
-  Time present{};
-  bool next(const Cluster& cluster, Event& event) override {
-    if (!held_) held_ = fleet_.next(cluster, waiting_);
-    if (!held_ || waiting_.at > present) return false;
-    event = waiting_;
-    held_ = false;
-    return true;
-  }
-  bool also_happens(const Cluster& cluster, Event& event) override {
-    return !held_ && fleet_.also_happens(cluster, event);
-  }
-  void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override {
-    fleet_.begin(cluster, action, at_once);
-  }
-
- private:
-  SimFleet fleet_;
-  Event waiting_{};
-  bool held_ = false;
-};
-
 Time least_left(const Cluster& cluster, JobId job) {
   Time least = kNever;
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t)
@@ -44,7 +19,7 @@ std::size_t least(const std::vector<double>& costs) {
   return std::size_t(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
-// Of the jobs that have come, on a whole GPU.
+// Over the jobs that have arrived, on a whole GPU.
 Time mean_run(const Cluster& cluster) {
   double sum = 0;
   std::size_t jobs = 0;
@@ -64,17 +39,13 @@ Time mean_run(const Cluster& cluster) {
 
 struct ShadowJudge::Shadow {
   NamedPolicy named;
-  std::unique_ptr<HeldFleet> fleet;
+  std::unique_ptr<SimFleet> fleet;
   std::unique_ptr<Session> session;
-  std::deque<double> costs;  // at the checks of the window
-  Plan plan;
+  std::optional<DecisionLoop> loop;
+  std::deque<double> costs;  // at the window's checks
 
   double cost_at(Time now, double w) {
-    fleet->present = now;
-    while (session->advance()) {
-      plan.clear();
-      named.policy->decide(session->cluster(), plan);
-      session->act(plan);
+    while (loop->step(now)) {
     }
     const Cluster& cluster = session->cluster();
     double late = 0;
@@ -100,11 +71,11 @@ ShadowJudge::ShadowJudge(std::vector<NamedPolicy> candidates, std::size_t first,
 }
 ShadowJudge::~ShadowJudge() = default;
 
-// The shadows begin as the real world did, and see the same arrivals.
+// The shadows begin as the real world did and see the same arrivals.
 void ShadowJudge::begin(const Cluster& cluster) {
   identity_ = cluster.identity();
   next_check_ = cluster.now() + options_.check;
-  const auto share = [](const auto& object) {  // kept alive by the cluster that is judged
+  const auto share = [](const auto& object) {  // shares objects that the judged cluster keeps alive
     return std::shared_ptr<std::remove_reference_t<decltype(object)>>(std::shared_ptr<void>(), &object);
   };
   for (auto& shadow : shadows_) {
@@ -112,14 +83,17 @@ void ShadowJudge::begin(const Cluster& cluster) {
     for (std::size_t g = 0; g < shadow->named.initial.size(); ++g)
       layouts.push_back(*cluster.platform().model(GpuId(g)).shapes->realise(shadow->named.initial[g], {}, {}));
     Cluster world(share(cluster.platform()), share(cluster.jobs()), cluster.cost(), std::move(layouts));
-    shadow->fleet = std::make_unique<HeldFleet>(world);
+    shadow->fleet = std::make_unique<SimFleet>(world);
     shadow->session = std::make_unique<Session>(*shadow->fleet, std::move(world));
+    shadow->loop.emplace(*shadow->session, [policy = shadow->named.policy.get()](const Cluster& now, Plan& plan) {
+      policy->decide(now, plan);
+    });
     shadow->costs.assign(1, 0);
   }
 }
 
 std::size_t ShadowJudge::compare(const Cluster& cluster, std::size_t deciding) {
-  constexpr std::size_t kChecks = 8;  // of a window
+  constexpr std::size_t kChecks = 8;  // per window
   const Time now = cluster.now();
   std::vector<double> recent, all;
   for (auto& shadow : shadows_) {
@@ -129,14 +103,14 @@ std::size_t ShadowJudge::compare(const Cluster& cluster, std::size_t deciding) {
     recent.push_back(shadow->costs.back() - shadow->costs.front());
   }
   next_check_ = now + std::max(options_.check, mean_run(cluster));
-  if (shadows_[0]->costs.size() <= kChecks / 2) return deciding;  // half a window is too little to judge by
+  if (shadows_[0]->costs.size() <= kChecks / 2) return deciding;  // less than half a window is too little to judge by
   const double factor = 1 + (cluster.cost().free() ? options_.margin : options_.margin_with_costs);
   const auto level = [factor](const std::vector<double>& costs, std::size_t candidate) {
     return costs[candidate] <= factor * *std::min_element(costs.begin(), costs.end());
   };
-  // With free preemption the last hours tell who is best now, and a change costs nothing. Under hardware costs they are
-  // noise in part: who decides gives way where it is behind in them and from the beginning; the policy comes (back) where
-  // it is the best in both.
+  // With free preemption, the last hours show the best candidate, and a change costs nothing. Under hardware costs
+  // these hours are partly noise: the deciding one gives way if it is behind both in them and since the beginning; the
+  // policy comes back once it is the best in both.
   if (cluster.cost().free()) {
     if (level(recent, 0)) return 0;
     return level(recent, deciding) ? deciding : least(recent);

@@ -1,15 +1,15 @@
-// Judges a guarded policy by the past: beside the real run, it and each candidate to fall back to run in shadows, simulated
-// worlds that are fed the same arrivals up to now. At each check, from half a window on, their costs over the window are
-// compared, (new tardiness) + w * (new energy); if the policy's shadow did worse than another by more than a margin, that
-// one decides until the policy's shadow is level again. Nothing is known before it happens: a shadow never runs past the
-// present. Cost of watching: one simulation of each candidate.
+// Judges a guarded policy by the past. The policy and each fallback candidate run as shadows: simulated worlds that
+// receive the real run's arrivals so far. At each check, from half a window on, it compares their costs over the
+// window: (new tardiness) + w * (new energy). If another candidate's shadow was better than the policy's by more than a
+// margin, that candidate decides until the policy's shadow has caught up. A shadow never runs past the present.
+// Watching costs one simulation of each candidate.
 //
-// A window is eight checks, a check at least half an hour and at least the mean time of a job on a whole GPU: what is
-// decided about jobs of hours shows after hours. Tardiness counts jobs that run with their expected finish and jobs that
-// wait as if they began now. Under hardware costs, where a bad start stays, the planner decides until there is
-// something to judge by, the margin is wider, and the costs since the beginning must agree with those of the window.
+// A window is eight checks. A check is at least half an hour and at least the mean time of a job on a whole GPU, since
+// decisions about jobs of hours show after hours. Tardiness counts running jobs with their expected finish and waiting
+// jobs as if they began now. Under hardware costs, where a bad start persists, the planner decides until there is
+// evidence, the margin is wider, and the costs since the beginning must agree with those of the window.
 //
-// For simulations: the shadows see the jobs of the cluster that is judged, from its beginning.
+// For simulations only: the shadows see the judged cluster's jobs from its beginning.
 #pragma once
 #include <deque>
 #include <memory>
@@ -26,8 +26,8 @@ struct ShadowOptions {
 
 class ShadowJudge {
  public:
-  // The candidates again: each shadow needs a policy of its own. `first` decides before there is something to judge by.
-  // `w`: weight of a watt-minute against a minute late.
+  // The candidates again, since each shadow needs its own policy. `first` decides before there is evidence. `w`: weight
+  // of a watt-minute against a minute late.
   ShadowJudge(std::vector<NamedPolicy> candidates, std::size_t first, double w, ShadowOptions options = {});
   ~ShadowJudge();
   std::size_t choose(const Cluster& cluster, std::size_t deciding);

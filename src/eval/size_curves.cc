@@ -9,12 +9,12 @@
 namespace smartmig {
 namespace {
 
-// What is believed of launch before anything has run. Jobs of minutes have little of it, an inference of seconds is
-// mostly launch (bench/results: 4 to 13 s of 17 to 45 s on an H200).
+// The belief about launch before anything has run. Jobs of minutes have little; an inference of seconds is mostly
+// launch (bench/results: 4 to 13 s of 17 to 45 s on an H200).
 constexpr std::pair<double, double> kLaunch[] = {{0, 0.35}, {0.15, 0.25}, {0.35, 0.2}, {0.6, 0.12}, {0.85, 0.08}};
 constexpr double kPowers[] = {0, 0.25, 0.5, 0.75, 1};
-constexpr double kOfPowers = 0.1;  // weight of all power curves
-constexpr double kSiteHalf = 20;   // so many own curves weigh as much as all that is shipped
+constexpr double kOfPowers = 0.1;  // total weight of the power curves
+constexpr double kSiteHalf = 20;   // number of own curves that weigh as much as all shipped ones
 constexpr double kToldKind = 0.8;
 
 double log_share_of(std::size_t i) {

@@ -67,13 +67,13 @@ const SizeRow& cheapest(const std::vector<SizeRow>& rows) {
                            [](const SizeRow& a, const SizeRow& b) { return a.cost < b.cost; });
 }
 
-// Whether a larger fleet can change neither the answer nor what the curve shows.
+// Whether a larger fleet can change neither the answer nor the shown curve.
 bool decided(const SizingQuestion& question, const std::vector<SizeRow>& rows) {
   const SizeRow& last = rows.back();
   if (rows.size() < 3) return false;
   switch (question.target.of) {
     case SizingTarget::Of::kTardiness: {
-      // Enough has been seen when two sizes in a row keep the target.
+      // Stops once two sizes in a row meet the target.
       return last.tardiness_min <= question.target.tardiness_min &&
              rows[rows.size() - 2].tardiness_min <= question.target.tardiness_min;
     }
@@ -95,8 +95,8 @@ void answer_target(const SizingQuestion& question, SizingAnswer& answer) {
                         ? fmt::format("{} GPUs: the first number with a mean tardiness of at most {} min",
                                       *answer.needed, question.target.tardiness_min)
                         : fmt::format(
-                              "not even {} GPUs bring the mean tardiness down to {} min: it is {:.4g} min there; "
-                              "try --max-gpus or another policy",
+                              "even {} GPUs do not bring the mean tardiness to {} min (it is {:.4g} min); try "
+                              "--max-gpus or another policy",
                               last.gpus, question.target.tardiness_min, last.tardiness_min);
       return;
     case SizingTarget::Of::kUtilisation:
@@ -104,20 +104,19 @@ void answer_target(const SizingQuestion& question, SizingAnswer& answer) {
         if (row.utilisation >= question.target.utilisation) answer.needed = row.gpus;
       answer.rule =
           answer.needed
-              ? fmt::format(
-                    "{} GPUs: the most that are still busy {:g} % of the time; the mean tardiness there is {:.4g} min",
-                    *answer.needed, 100 * question.target.utilisation,
-                    answer.rows[std::size_t(*answer.needed) - 1].tardiness_min)
-              : fmt::format("not even one GPU is busy {:g} % of the time: it is {:.0f} %",
+              ? fmt::format("{} GPUs: the most that are busy {:g} % of the time; their mean tardiness is {:.4g} min",
+                            *answer.needed, 100 * question.target.utilisation,
+                            answer.rows[std::size_t(*answer.needed) - 1].tardiness_min)
+              : fmt::format("even one GPU is not busy {:g} % of the time; it is busy {:.0f} %",
                             100 * question.target.utilisation, 100 * answer.rows.front().utilisation);
       return;
     default: {
       const SizeRow& best = cheapest(answer.rows);
       if (best.gpus < last.gpus || question.max_gpus == 1) answer.needed = best.gpus;
       answer.rule = answer.needed
-                        ? fmt::format("{} GPUs cost least: {:.2f}, with a mean tardiness of {:.4g} min", best.gpus,
+                        ? fmt::format("{} GPUs are cheapest: {:.2f}, with a mean tardiness of {:.4g} min", best.gpus,
                                       best.cost, best.tardiness_min)
-                        : fmt::format("the cost still falls at {} GPUs ({:.2f}): try --max-gpus", last.gpus, last.cost);
+                        : fmt::format("the cost still falls at {} GPUs ({:.2f}); try --max-gpus", last.gpus, last.cost);
     }
   }
 }

@@ -53,11 +53,12 @@ std::string fleet_spec(const std::vector<GpuEntry>& gpus) {
   return spec;
 }
 
-// Fills the job's times from "work_s" (one number per size) or from "estimate_s" (the whole GPU, and the kind's curve).
+// Fills the job's times from "work_s" (one number per size), or from "estimate_s" (on the whole GPU) and the kind's
+// curve.
 Result<Ok> read_work(const std::string& name, const GpuModel& reference, JobEntry& entry) {
   const JsonObject& object = entry.object;
   if (object.has("work_s") == object.has("estimate_s"))
-    return object.error("work_s", "or estimate_s must be given, and not both");
+    return object.error("work_s", "or estimate_s is required, and not both");
   if (object.has("estimate_s")) {
     SMARTMIG_TRY(const double estimate, object.number("estimate_s", 0, kMaxSeconds));
     const auto& rows = SpeedTable::builtin().rows();
@@ -67,7 +68,7 @@ Result<Ok> read_work(const std::string& name, const GpuModel& reference, JobEntr
     const auto no_curve = [&] {
       return object.error(
           "estimate_s",
-          fmt::format("needs a kind that was measured on the whole {}; {}: give work_s instead", reference.name(),
+          fmt::format("needs a kind that was measured on the whole {}; {}, so give work_s instead", reference.name(),
                       entry.kind.empty() ? "the job has none" : "'" + entry.kind + "' was not"));
     };
     if (!measured) return no_curve();
@@ -124,7 +125,7 @@ Result<std::vector<JobEntry>> read_jobs(const std::string& name, const JsonObjec
     SMARTMIG_TRY(entry.kind, object.text("kind", ""));
     SMARTMIG_TRY(const double submit, object.number("submit_s", 0, kMaxSeconds));
     if (submit > now_s)
-      return object.error("submit_s", fmt::format("is {}, after now_s: leave out jobs that have not come yet", submit));
+      return object.error("submit_s", fmt::format("is {}, after now_s; leave out jobs that have not arrived", submit));
     entry.job.submit = from_seconds(submit);
     if (object.has("deadline_s")) {
       SMARTMIG_TRY(const double deadline, object.number("deadline_s", 0, kMaxSeconds));
@@ -146,7 +147,7 @@ Result<std::vector<JobEntry>> read_jobs(const std::string& name, const JsonObjec
   return jobs;
 }
 
-// What runs on each GPU; a slice can hold one job.
+// What runs on each GPU. A slice can hold only one job.
 Result<std::vector<Layout>> busy_slices(const std::vector<JobEntry>& jobs, const std::vector<GpuEntry>& gpus) {
   std::vector<Layout> busy(gpus.size());
   for (const JobEntry& job : jobs) {
@@ -162,7 +163,7 @@ Result<std::vector<Layout>> busy_slices(const std::vector<JobEntry>& jobs, const
   return busy;
 }
 
-// A layout with starts as it is; a shape or paper number as the layout that keeps what is busy.
+// Takes a layout with starts as it is, and a shape or paper number as the layout that keeps the busy slices.
 Result<Layout> layout_in(const JsonObject& object, const char* key, const Platform::Model& model, Layout current,
                          Layout busy) {
   SMARTMIG_TRY(const std::string text, object.text(key));
@@ -184,7 +185,7 @@ Result<JobTable> bind_jobs(const std::shared_ptr<Workload>& workload, const Plat
                            const std::vector<JobEntry>& entries) {
   auto table = JobTable::bind(workload, platform);
   if (table) return table;
-  for (std::size_t j = 0; j < entries.size(); ++j) {  // which one is it
+  for (std::size_t j = 0; j < entries.size(); ++j) {  // finds the job that is wrong
     auto alone = std::make_shared<Workload>();
     alone->reference_gpu = workload->reference_gpu;
     alone->kinds = workload->kinds;
@@ -252,7 +253,8 @@ Result<FleetState> parse_state(const std::string& name, std::string_view text, c
     if (cost.free() && fleet.targets.back() != layout)
       return gpus[g].object.error(
           "target",
-          "differs from the layout: under paper costs a change takes no time; leave it out, or use hardware costs");
+          "differs from the layout, but under paper costs a change takes no time; leave it out, or "
+          "use hardware costs");
   }
   for (std::size_t j = 0; j < entries.size(); ++j) {
     const JobEntry& entry = entries[j];
@@ -263,8 +265,7 @@ Result<FleetState> parse_state(const std::string& name, std::string_view text, c
     if (entry.gpu != kNoGpu && fleet.jobs->work(JobId(j), platform->type_of(entry.gpu, entry.where)) < Time{0})
       return entry.object.error(
           "slice",
-          fmt::format("is one that job {} cannot run on: no work is given for its size, or its memory is too small",
-                      entry.id));
+          fmt::format("does not fit job {}: no work is given for its size, or its memory is too small", entry.id));
     FoundJob found{entry.gpu, entry.where, {}, entry.remaining};
     if (entry.gpu != kNoGpu) {
       const Time whole = fleet.jobs->work(JobId(j), platform->type_of(entry.gpu, entry.where));

@@ -1,5 +1,5 @@
-// A moment of a fleet as JSON (docs/decide.md), read into the Cluster that a policy decides on: the hook for sites
-// whose own scheduler asks what to do now. Joules and counters of that cluster begin at the moment.
+// Reads a moment of a fleet from JSON (docs/decide.md) into the Cluster on which a policy decides: the hook for sites
+// whose own scheduler asks what to do now. Joules and counters of that cluster begin at that moment.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,14 +10,14 @@
 namespace smartmig {
 
 struct FleetState {
-  Cluster cluster;       // at the state's time, within a new decision and without news
+  Cluster cluster;       // at the state's time, within a new decision, without news
   double span_jobs = 0;  // jobs over the workload's days; for rules that weigh one job against all
-  // Why no watts are known; empty where they are. Without, every GPU draws 0 W, and only rules that do not look at
+  // Why watts are unknown; empty if they are known. Without watts, every GPU draws 0 W, and only rules that ignore
   // energy may decide.
   std::string no_power;
 };
 
-// `name` is what complaints call the text. kInvalid: names the JSON path that is wrong, and how.
+// `name`: the text's name in errors. kInvalid names the wrong JSON path and what is wrong.
 Result<FleetState> parse_state(const std::string& name, std::string_view text, const CostModel& cost);
 
 }  // namespace smartmig

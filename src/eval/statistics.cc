@@ -30,7 +30,7 @@ double student_t975(std::size_t degrees_of_freedom) {
   static constexpr double kSmall[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
   if (degrees_of_freedom == 0) return HUGE_VAL;
   if (degrees_of_freedom <= 10) return kSmall[degrees_of_freedom - 1];
-  // Cornish-Fisher: less than 1e-3 off from 11 on.
+  // Cornish-Fisher: the error is below 1e-3 from 11 on.
   const double z = 1.959963985, n = double(degrees_of_freedom), z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);

@@ -1,4 +1,4 @@
-// Means and 95 % intervals of paired days. An interval is Student's t on the differences day by day.
+// Means and 95 % intervals of paired days. An interval is Student's t on the daily differences.
 #pragma once
 #include <span>
 #include <vector>

@@ -12,15 +12,15 @@ namespace smartmig {
 namespace {
 
 constexpr int kRounds = 12;
-constexpr double kUnequal = 1.25;  // works of this ratio tell launch from work
+constexpr double kUnequal = 1.25;  // works of at least this ratio distinguish launch from work
 constexpr int kLaunchSteps = 48;
 
 double log_rate(const FitPoint& point, double launch_s) {
   return deterministic_log(point.work / std::max(point.seconds - launch_s, 1e-3 * point.seconds));
 }
 
-// The nearest sequence that never falls: neighbours out of order share their weighted mean. Sizes without runs keep
-// their place and yield.
+// The nearest sequence that never falls: neighbours out of order take their weighted mean. Sizes without runs stay and
+// give way.
 void make_monotone(std::vector<double>& values, const std::vector<double>& weights) {
   struct Pool {
     double mean, weight;

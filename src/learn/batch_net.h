@@ -1,11 +1,11 @@
-// A network over batches, forward and backward, with buffers of its own: one BatchNet per thread. Gradients are with
+// A network over batches, forward and backward, with its own buffers: use one BatchNet per thread. Gradients are with
 // respect to parameters(), in the same flat order. Inputs are normalised observations, [n][inputs + foresight].
 #pragma once
 #include <span>
 #include <vector>
 
 #include "learn/kernels.h"
-#include "policy/network.h"
+#include "policy/net/network.h"
 
 namespace smartmig {
 
@@ -18,11 +18,11 @@ class BatchNet {
   std::span<float> logits(std::size_t i) { return {actor_.back().data() + i * outputs_, outputs_}; }
   float value(std::size_t i) const { return critic_.back()[i]; }
 
-  // After forward(kBoth): the gradient of a loss whose derivatives by logits() and value() were put into d_logits()
-  // and d_value(). Overwrites `gradient`.
+  // After forward(kBoth): computes the gradient of a loss from its derivatives by logits() and value(), which the
+  // caller puts into d_logits() and d_value(). Overwrites `gradient`.
   std::span<float> d_logits(std::size_t i) { return {d_actor_.data() + i * outputs_, outputs_}; }
   float& d_value(std::size_t i) { return d_critic_[i]; }
-  // The transpose of a network's weights, needed by backward(): make it once per change of the parameters.
+  // The transpose of a network's weights, which backward() needs. Make it once per change of the parameters.
   static void transpose(const Network& network, std::vector<float>& out);
   void backward(const Network& network, const std::vector<float>& transposed, const float* x, std::size_t n,
                 float* gradient);

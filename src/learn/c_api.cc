@@ -42,7 +42,7 @@ auto guarded(F f, decltype(f()) otherwise) -> decltype(f()) {
   }
 }
 
-// 1 where the GPU can take the layout now; 0 where a running job is in the way (hardware costs only).
+// 1 if the GPU can take the layout now; 0 if a running job is in the way (hardware costs only).
 void fill_mask(const smi_env& env, uint8_t* mask) {
   if (!mask) return;
   const Cluster& cluster = env.env.cluster();

@@ -47,11 +47,10 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const std::string& name, std::s
                                                  const std::function<Result<Ok>(TrainConfig&)>& change) {
   SMARTMIG_TRY(const auto sections, parse_container(name, checkpoint));
   const Section* conf = find_section(sections, "conf");
-  if (!conf) return invalid("{} is a policy, not a checkpoint: it holds no training to go on with", name);
+  if (!conf) return invalid("{} is a policy, not a checkpoint, so training cannot continue from it", name);
   SMARTMIG_TRY(TrainConfig config, parse_train_config(name, conf->bytes));
   if (config.algorithm != "ppo")
-    return invalid("{} is of a run by {}, which keeps too much in memory to go on with: begin it anew", name,
-                   config.algorithm);
+    return invalid("{} is from a run by {}, which cannot be resumed; start a new run", name, config.algorithm);
   if (change) SMARTMIG_RETURN_IF_ERROR(change(config));
   SMARTMIG_TRY(auto trainer, make(config, threads));
   SMARTMIG_RETURN_IF_ERROR(trainer->restore(name, sections));
@@ -77,8 +76,8 @@ Result<Ok> Trainer::restore(const std::string& name, const std::vector<Section>&
     if (!step.u64(*value)) return invalid("{}: its counters are missing", name);
   if (!step.doubles({&best_et, 1}) || !step.done()) return invalid("{}: its counters are damaged", name);
   if (updates_ == 0 || update_ > updates_)
-    return invalid("{}: {} updates of {} are done, so there is nothing to go on with: raise --total-jobs", name,
-                   update_, updates_);
+    return invalid("{}: {} updates of {} are done, so nothing is left to train; raise --total-jobs", name, update_,
+                   updates_);
 
   const std::string_view bytes = section("envs");
   const std::size_t envs = collector_->envs().size(), head = envs * 24;

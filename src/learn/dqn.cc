@@ -47,9 +47,9 @@ DqnTrainer::DqnTrainer(const TrainConfig& config, std::shared_ptr<const EnvSetup
 
 Result<std::unique_ptr<DqnTrainer>> DqnTrainer::make(const TrainConfig& given, int threads) {
   SMARTMIG_RETURN_IF_ERROR(check_train_config(given));
-  if (!given.teacher.empty()) return invalid("train.algorithm dqn learns without a teacher: drop imitate.*");
+  if (!given.teacher.empty()) return invalid("train.algorithm dqn takes no teacher; leave out imitate.*");
   TrainConfig config = given;
-  config.foresight = false;  // Q is used to act: it may see no more than a controller does
+  config.foresight = false;  // Q acts, so it may see only what a controller sees
   config.sampling = name_of(Sampling::kGreedy);
   config.top_k = 1;
   SMARTMIG_TRY(auto setup, EnvSetup::make(config));
@@ -71,7 +71,7 @@ double DqnTrainer::epsilon() const {
   return done >= 1 ? config_.epsilon_end : config_.epsilon_start + done * (config_.epsilon_end - config_.epsilon_start);
 }
 
-// train.num_steps calls of one environment.
+// Makes train.num_steps calls of one environment.
 void DqnTrainer::step_environment(std::size_t e, double epsilon, Sums& sums) {
   const Network& network = learner_->network();
   const std::size_t layouts = std::size_t(size_.layouts);
@@ -129,7 +129,7 @@ Result<Ok> DqnTrainer::collect(UpdateReport& report) {
     days_used_ = std::max(days_used_, collector_->envs()[e].number() + 1);
     if (!adapt) continue;
     seen_.merge(sums[e].seen);
-    // The deviation of the discounted return, as PPO scales its rewards.
+    // The deviation of the discounted return, which scales rewards as in PPO.
     for (const Replay::Reward& last : replay_.last_rewards(e, std::size_t(config_.num_steps))) {
       running_return_[e] = running_return_[e] * config_.gamma + double(last.reward);
       const float now = float(running_return_[e]);
@@ -151,7 +151,8 @@ Result<Ok> DqnTrainer::collect(UpdateReport& report) {
   return Ok{};
 }
 
-// What Q of samples [first, first + n) should be: the network chooses the action after them, the target says its value.
+// The target values of Q for samples [first, first + n): the network chooses the next action, the target network gives
+// its value.
 void DqnTrainer::value_targets(std::size_t first, std::size_t n, double scale, Desk& desk) {
   const std::size_t layouts = std::size_t(size_.layouts), inputs = std::size_t(size_.inputs);
   for (std::size_t i = 0; i < n; ++i)
@@ -196,7 +197,7 @@ Result<Ok> DqnTrainer::learn(UpdateReport& report) {
         const std::size_t at = batch_[first + i].at, action = replay_.action(at);
         duelling_values(work.net.logits(i).first(layouts), work.net.value(i), q);
         const double error = q[action] - double(wanted_[first + i]);
-        const double slope = std::clamp(error, -1.0, 1.0) / double(batch);  // of the Huber loss
+        const double slope = std::clamp(error, -1.0, 1.0) / double(batch);  // derivative of the Huber loss
         out.value += std::abs(error) < 1 ? 0.5 * error * error : std::abs(error) - 0.5;
         out.policy += q[action];  // mean Q, for the log
         const auto d = work.net.d_logits(i);
@@ -242,7 +243,7 @@ PolicyFile DqnTrainer::policy() const {
   Network network = learner_->network();
   const Network::Layer& head = network.actor().back();
   const std::size_t layouts = std::size_t(size_.layouts), width = std::size_t(head.out);
-  const auto copy_first_row = [&](std::size_t at) {  // to the others
+  const auto copy_first_row = [&](std::size_t at) {  // copies it to the other rows
     float* const first = network.parameters().data() + at;
     for (std::size_t row = 1; row < layouts; ++row) std::copy_n(first, layouts, first + row * layouts);
   };

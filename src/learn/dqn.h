@@ -1,15 +1,15 @@
-// Deep Q-learning of one GPU's next layout (Mnih et al. 2015), in the environment, with the inputs and for the policy
-// files of PPO (trainer.h): what the predecessor of the one-GPU paper is said to have used.
+// Deep Q-learning of one GPU's next layout (Mnih et al. 2015). It uses the environment, the inputs and the policy files
+// of PPO (trainer.h). The predecessor of the one-GPU paper reportedly used DQN.
 //
-// The network's two parts are used as a duelling pair (Wang et al. 2016): the value of going to layout c is
+// The network's two parts form a duelling pair (Wang et al. 2016): the value of going to layout c is
 // Q = V(x) + A[c] - mean of A, V the critic and A the first row of the actor's outputs. The layout that the GPU has is
-// among the inputs, so one row serves all, and every call teaches it. A policy file gets that row as each of its rows:
-// its largest entry is the best action, so a DQN network is used greedily. Double Q-learning (van Hasselt et al. 2016),
-// n-step returns, Huber loss, a target network that is copied now and then, random actions with probability epsilon.
+// among the inputs, so one row serves all, and every call trains it. A policy file repeats that row in each of its
+// rows; the largest entry is the best action, so use a DQN network greedily. Double Q-learning (van Hasselt et al.
+// 2016), n-step returns, Huber loss, a periodically copied target network, random actions with probability epsilon.
 // Rewards and inputs are scaled as PPO scales them.
 //
-// A run is a function of its config, equal to the byte for any number of threads. It cannot be resumed: what it
-// remembers is not in its checkpoint.
+// A run is a function of its config, equal to the byte for any number of threads. It cannot be resumed: its checkpoint
+// lacks the replay memory.
 #pragma once
 #include <memory>
 #include <vector>
@@ -37,7 +37,7 @@ class DqnTrainer : public Training {
   std::uint64_t steps_done() const override { return env_steps_; }
   Result<UpdateReport> update() override;
   Result<EvalReport> evaluate(Sampling) override { return validation_.run(policy(), Sampling::kGreedy); }
-  std::string checkpoint() override;  // the policy and its config alone
+  std::string checkpoint() override;  // only the policy and its config
   PolicyFile policy() const override;
 
  private:
@@ -47,7 +47,7 @@ class DqnTrainer : public Training {
     std::uint64_t jobs = 0, whole_days = 0, calls = 0;
     std::optional<Error> error;
   };
-  struct Desk {  // of one thread
+  struct Desk {  // one thread's buffers
     BatchNet net;
     std::vector<float> x;
   };
@@ -71,7 +71,7 @@ class DqnTrainer : public Training {
   std::vector<double> running_return_;  // discounted, by environment
   std::vector<std::unique_ptr<Desk>> desks_;
   std::vector<Replay::Sample> batch_;
-  std::vector<float> wanted_;  // Q of each sample of the batch
+  std::vector<float> wanted_;  // target Q of each sample of the batch
   std::uint64_t update_ = 0, updates_ = 0, jobs_ = 0, env_steps_ = 0, steps_ = 0, days_used_ = 0;
 };
 

@@ -102,7 +102,7 @@ TEST(Dqn, RefusesWhatItCannotLearn) {
   ASSERT_FALSE(many);
   EXPECT_NE(many.error().what.find("one GPU"), std::string::npos) << many.error().what;
   TrainConfig taught = tiny_dqn();
-  taught.teacher = "planner+cedf";
+  taught.teacher = "market+cedf";
   taught.imitate_days = 1;
   EXPECT_FALSE(Training::make(taught, 1));
   TrainConfig short_memory = tiny_dqn();
@@ -114,7 +114,7 @@ TEST(Dqn, RefusesWhatItCannotLearn) {
   auto trainer = std::move(Training::make(tiny_dqn(), 1).value());
   const auto again = Training::resume("some.ckpt", trainer->checkpoint(), 1);
   ASSERT_FALSE(again);
-  EXPECT_NE(again.error().what.find("begin it anew"), std::string::npos) << again.error().what;
+  EXPECT_NE(again.error().what.find("start a new run"), std::string::npos) << again.error().what;
 }
 
 TEST(Dqn, DuellingValuesDifferAsAdvantagesDoAndAverageToTheValue) {

@@ -6,7 +6,7 @@
 #include "base/math.h"
 #include "base/text.h"
 #include "model/summary.h"
-#include "policy/repartitioners.h"
+#include "policy/layouts/repartitioners.h"
 #include "sched/session.h"
 #include "sim/simulate.h"
 #include "sim/workload_windows.h"
@@ -54,19 +54,20 @@ struct Env::World {
       : fleet(cluster),
         session(fleet, std::move(cluster)),
         pushed(pushed_.get()),
-        policy(std::move(pushed_), std::move(placer)) {}
+        policy(std::move(pushed_), std::move(placer)),
+        loop(session, [this](const Cluster& now, Plan& plan) { policy.decide(now, plan); }) {}
   SimFleet fleet;
   Session session;
   Pushed* pushed;
   PairPolicy policy;
-  Plan plan;
+  DecisionLoop loop;
 };
 
 Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config) {
   auto setup = std::make_shared<EnvSetup>();
   SMARTMIG_TRY(Platform platform, Platform::parse(config.gpus, config.power));
   if (platform.models().size() != 1)
-    return invalid("env.gpus {} has several GPU models: a controller is trained on a fleet of one model", config.gpus);
+    return invalid("env.gpus {} has several GPU models, but a controller needs a fleet of one model", config.gpus);
   SMARTMIG_TRY(setup->cost, CostModel::parse(config.cost));
   if (config.reshape_s >= 0) {
     if (setup->cost.free()) return invalid("env.reshape_s needs env.cost = \"hardware\"");
@@ -83,7 +84,7 @@ Result<std::shared_ptr<const EnvSetup>> EnvSetup::make(const TrainConfig& config
   }
   setup->cut = from_seconds(config.max_hours * 3600);
   const auto window = parse_duration(config.window);
-  if (!window) return invalid("env.window '{}' is no length of time such as 1d or 6h", config.window);
+  if (!window) return invalid("env.window '{}' is not a length of time such as 1d or 6h", config.window);
   for (const std::string_view item : split(config.workload, ';')) {
     const std::string spec(trim(item));
     FileDays days;
@@ -205,9 +206,7 @@ Result<Ok> Env::begin(std::uint64_t number, Time skip) {
   };
   if (!run_to_call()) return nothing_left();
   while (cluster().now() < skip) {
-    world_->policy.decide(cluster(), world_->plan);
-    world_->session.act(world_->plan);
-    world_->plan.clear();
+    world_->loop.decide();
     if (!run_to_call()) return nothing_left();
   }
   look();
@@ -215,17 +214,15 @@ Result<Ok> Env::begin(std::uint64_t number, Time skip) {
   return Ok{};
 }
 
-// Carries on to the event at which the controller is called; false when the day is over.
+// Continues to the event at which the controller is called; false once the day is over.
 bool Env::run_to_call() {
   World& world = *world_;
-  while (world.session.advance()) {
+  while (world.loop.advance()) {
     const Cluster& now = world.session.cluster();
-    const Event& event = now.news().back();
-    if (event.kind == EventKind::kFinished) finished_late_ += tardiness_of(now.jobs().job(event.job), event.at);
+    if (const auto news = now.news(); !news.empty() && news.back().kind == EventKind::kFinished)
+      finished_late_ += tardiness_of(now.jobs().job(news.back().job), news.back().at);
     if (controller_due(now)) return true;
-    world.policy.decide(now, world.plan);
-    world.session.act(world.plan);
-    world.plan.clear();
+    world.loop.decide();
   }
   over_ = true;
   stuck_ = world.session.cluster().unfinished() > 0;
@@ -255,7 +252,7 @@ double Env::accrued_cost() const {
   Time late = finished_late_;
   if (!over_)
     late += observer_.late();
-  else if (stuck_)  // jobs that no layout takes count as late until the cut
+  else if (stuck_)  // jobs that fit no layout count as late until the cut
     for (JobId id = cluster().first_unfinished(); id != kNoJob; id = cluster().next_unfinished(id))
       late += tardiness_of(cluster().jobs().job(id), std::max(cluster().now(), setup_->cut));
   return day_.weight * (minutes(late) / day_.n + day_.a_eff * watt_minutes(cluster().total_joules())) /
@@ -271,9 +268,7 @@ EnvStep Env::act(std::span<const std::uint8_t> next) {
       world_->pushed->pending.emplace_back(observer_.gpus()[i], shape);
   }
   actions_.insert(actions_.end(), next.begin(), next.end());
-  world_->policy.decide(cluster(), world_->plan);
-  world_->session.act(world_->plan);
-  world_->plan.clear();
+  world_->loop.decide();
   EnvStep step;
   step.done = !run_to_call();
   if (!step.done) look();

@@ -70,7 +70,7 @@ Result<Lessons> record_day(const std::shared_ptr<const EnvSetup>& setup, const s
   while (!env.over()) {
     lessons.raw.insert(lessons.raw.end(), env.raw().begin(), env.raw().end());
     plan.clear();
-    const Cluster copy = env.cluster();  // another identity: the teacher must look at everything anew
+    const Cluster copy = env.cluster();  // another identity makes the teacher recompute everything
     teacher.policy->decide(copy, plan);
     std::copy(observer.layout_of().begin(), observer.layout_of().end(), wanted.begin());
     for (const Reshape& reshape : plan.reshapes)

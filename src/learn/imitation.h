@@ -1,7 +1,7 @@
-// Lessons from a teacher: any policy by name, asked at every controller call which layouts it wants. In the first round
-// its answer is carried out; in later ones the learner drives and the teacher only says what it would have done
-// (DAgger), so that the learner also learns the way back from its own mistakes. GPUs are interchangeable: a lesson is
-// the number of GPUs per layout before and after, and the transitions are the ones that move fewest GPUs.
+// Lessons from a teacher. Any policy by name can teach: at every controller call it is asked which layouts it wants. In
+// the first round its answer is carried out. In later rounds the learner drives and the teacher only says what it would
+// have done (DAgger), so the learner also learns to recover from its own mistakes. GPUs are interchangeable: a lesson
+// is the number of GPUs per layout before and after, with the transitions that move the fewest GPUs.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,12 +24,12 @@ struct Lessons {
   void append(const Lessons& other);
 };
 
-// Weights of the transitions from -> to, [layouts][layouts]: their sum over rows in use is 1; rows that no GPU is in
-// get `spread` in all, shared as `to` is.
+// Weights of the transitions from -> to, [layouts][layouts]. They sum to 1 over the rows in use. Rows without GPUs get
+// `spread` in total, distributed as `to` is.
 void transition_weights(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to, double spread,
                         std::span<float> out);
 
-// Days first .. first + days - 1; with `student`, it drives.
+// Days first .. first + days - 1. `student`, if given, drives.
 Result<Lessons> record_lessons(std::shared_ptr<const EnvSetup> setup, const std::string& teacher,
                                const PolicyFile* student, std::uint64_t first, std::size_t days, std::uint64_t seed,
                                WorkerPool& pool);

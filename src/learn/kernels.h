@@ -1,6 +1,7 @@
-// The dense kernels of the learner: matrix product, tanh and its gradient, Adam. Built twice from kernels_body.h, for
-// x86-64-v2 and v3 (AVX2), and chosen at run time. Every sum has one order, whatever the vector width, and no fused
-// multiply-add is used: both builds, any batch and Network's own loop give the same bits. Thread-safe: no state.
+// The dense kernels of the learner: matrix product, tanh and its gradient, Adam. kernels_body.h is built twice, for
+// x86-64-v2 and v3 (AVX2); the choice is made at run time. Every sum has one order, whatever the vector width, and
+// there is no fused multiply-add, so both builds, any batch and Network's own loop give the same bits. Thread-safe: no
+// state.
 #pragma once
 #include <cstddef>
 
@@ -25,6 +26,6 @@ struct Kernels {
 
 const Kernels& kernels_v2();
 const Kernels& kernels_v3();
-const Kernels& kernels();  // the best this processor runs
+const Kernels& kernels();  // the best that this processor runs
 
 }  // namespace smartmig

@@ -1,10 +1,10 @@
-// Included by kernels_v2.cc and kernels_v3.cc only, which differ in the instruction set they are built for. Everything
-// has internal linkage and nothing of the standard library is used, so that no AVX2 code reaches other files.
-// SMARTMIG_VECTOR_BYTES is the width of a register.
+// Only kernels_v2.cc and kernels_v3.cc include this file; they differ in the instruction set. Everything has internal
+// linkage and nothing of the standard library is used, so no AVX2 code reaches other files. SMARTMIG_VECTOR_BYTES is
+// the width of a register.
 #include <cstring>
 
 #include "learn/kernels.h"
-#include "policy/float_math.h"
+#include "policy/net/float_math.h"
 
 namespace smartmig {
 namespace {

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-// Rows (or columns, whichever are fewer) orthonormal, times gain.
+// Makes the rows (or columns, whichever are fewer) orthonormal, times gain.
 void orthogonal(float* weights, int in, int out, double gain, Rng& rng) {
   const bool by_row = in <= out;
   const std::size_t vectors = std::size_t(std::min(in, out)), length = std::size_t(std::max(in, out));
@@ -88,12 +88,12 @@ Result<LossSums> Learner::step(std::size_t samples, double rate, double max_norm
   norm_ = std::sqrt(square);
   if (!std::isfinite(norm_) || !std::isfinite(total.policy + total.value + total.entropy))
     return invalid(
-        "training diverged: the gradient or the loss is not a finite number; lower the learning rate or the "
-        "clip range and go on from the last checkpoint");
+        "training diverged: the gradient or the loss is not a finite number; lower the learning "
+        "rate or the clip range and continue from the last checkpoint");
   ++steps_;
   constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
   AdamStep adam{float(rate), float(kBeta1), float(kBeta2), 1e-5f, 0, 0, 1};
-  double power1 = 1, power2 = 1;  // beta^t; from t on, where they are 0 in float, nothing changes any more
+  double power1 = 1, power2 = 1;  // beta^t; once they are 0 in float, they no longer change anything
   for (std::uint64_t t = std::min<std::uint64_t>(steps_, 50'000); t > 0; --t) {
     power1 *= kBeta1;
     power2 *= kBeta2;

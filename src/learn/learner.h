@@ -1,6 +1,6 @@
-// A network with its optimiser. A gradient step splits its samples into chunks of fixed size, whatever the number of
-// threads; each chunk's gradient is stored by chunk and they are summed in order: the same bits for 1 and 2 threads.
-// Adam (eps 1e-5), gradient clipped by its norm. A gradient that is not finite changes nothing and is an error.
+// A network with its optimiser. A gradient step splits its samples into chunks of fixed size, stores each chunk's
+// gradient separately and sums the gradients in order of the chunks. So any number of threads gives the same bits. Adam
+// (eps 1e-5); the gradient is clipped by its norm. A gradient that is not finite changes nothing and is an error.
 #pragma once
 #include <functional>
 #include <memory>
@@ -21,14 +21,14 @@ class Learner {
     BatchNet net;
     std::vector<float> x;  // [kChunk][inputs + foresight]
   };
-  // Fills work.x for samples [first, first + n) of the step, runs work.net.forward() and sets d_logits and d_value.
+  // Fills work.x for samples [first, first + n) of the step, runs work.net.forward(), and sets d_logits and d_value.
   using Chunk = std::function<void(std::size_t first, std::size_t n, Workspace& work, LossSums& sums)>;
 
   Learner(const NetworkSize& size, WorkerPool& pool);
 
   Network& network() { return network_; }
   const Network& network() const { return network_; }
-  // Orthogonal weights (gain sqrt 2, actor's head 0.01, critic's head 1), zero biases but for `stay_bias` on the
+  // Orthogonal weights (gain sqrt 2, actor's head 0.01, critic's head 1); zero biases, except `stay_bias` on the
   // diagonal of the actor's head.
   void initialise(std::uint64_t seed, double stay_bias);
   Result<LossSums> step(std::size_t samples, double rate, double max_norm, const Chunk& chunk);  // sums over samples

@@ -6,7 +6,7 @@
 
 #include "base/math.h"
 #include "base/rng.h"
-#include "policy/meanfield.h"
+#include "policy/net/meanfield.h"
 
 namespace smartmig {
 namespace {

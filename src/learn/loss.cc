@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/math.h"
-#include "policy/float_math.h"
+#include "policy/net/float_math.h"
 
 namespace smartmig {
 

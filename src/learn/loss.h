@@ -1,6 +1,7 @@
-// The losses, as derivatives by logits and value. The policy of one controller call is a product over GPUs:
-// pi = prod h'[from][to], h' the row cut to the k columns that were kept when the call was made and renormalised on
-// them. With N[from][to] GPUs, M in all, and ratio r = h'_new / h'_old per agent:
+// The losses, as derivatives with respect to logits and value. The policy of one controller call is a product over
+// GPUs:
+// pi = prod h'[from][to], where h' is the row, cut to the k columns that the call kept and renormalised on them. With
+// N[from][to] GPUs, M in all, and ratio r = h'_new / h'_old per agent:
 //   policy   -1/M sum N min(r A, clamp(r, 1 - c, 1 + c) A)      advantage A shared by all GPUs of a call
 //   entropy  1/M sum over rows of (GPUs in the row) * (entropy of h' on the kept columns)
 //   value    1/2 max((v - R)^2, (v_old + clamp(v - v_old, -c_v, c_v) - R)^2)
@@ -20,8 +21,8 @@ struct LossOptions {
 struct CallView {
   std::size_t layouts, k;
   const std::uint8_t* columns;
-  const std::uint16_t* counts;   // GPUs that went there
-  const float* log_probability;  // of h' then; only where counts > 0
+  const std::uint16_t* counts;   // GPUs that made this transition
+  const float* log_probability;  // of h' at the time of the call; only where counts > 0
   float advantage, target, old_value;
 };
 
@@ -44,8 +45,8 @@ void ppo_loss(const CallView& call, const LossOptions& options, double weight, s
 double imitation_loss(std::span<const float> teacher, std::size_t layouts, double weight, std::span<const float> logits,
                       std::span<float> d_logits);
 
-// Generalised advantage estimation over one environment's calls, in place of nothing: advantages[t] from rewards,
-// values, `ends` (the day ended with this call: nothing is bootstrapped across) and the value after the last call.
+// Generalised advantage estimation over one environment's calls. Computes advantages[t] from rewards, values, `ends`
+// (the day ended with this call: no bootstrapping across it) and the value after the last call.
 void gae(std::span<const float> rewards, std::span<const float> values, std::span<const std::uint8_t> ends,
          float last_value, double gamma, double lambda, std::span<float> advantages);
 

@@ -23,7 +23,7 @@ TrainConfig config_of(const PolicyFile& file, const Controller& controller) {
   return config;
 }
 
-// Observations, with foresight where the network has it, of one day driven by the network.
+// Observations of one day driven by the network, with foresight if the network has it.
 Result<std::vector<std::vector<float>>> record(const TrainConfig& base, const Controller& controller,
                                                std::uint64_t seed) {
   TrainConfig config = base;
@@ -93,7 +93,7 @@ Result<std::vector<ParityCase>> parity_cases(const PolicyFile& file, const Contr
     std::vector<float> raw(all);
     for (std::size_t k = 0; k < all; ++k) {
       const double deviation = network.scale()[k] > 0 ? 1 / double(network.scale()[k]) : 1;
-      raw[k] = float(double(network.mean()[k]) + 4 * deviation * rng.normal());  // beyond the clip now and then
+      raw[k] = float(double(network.mean()[k]) + 4 * deviation * rng.normal());  // sometimes beyond the clip
     }
     raws.push_back(std::move(raw));
   }

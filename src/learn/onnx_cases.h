@@ -1,11 +1,11 @@
-// Cases for testing an ONNX file against our own inference: observations recorded on a simulated day that the controller
-// drives itself, and random ones far outside what it ever saw; half of each with random masks (a GPU may always keep its
-// layout). The expected numbers come from Network, as in use. Deterministic.
+// Cases for testing an ONNX file against our own inference: observations of a simulated day that the controller drives
+// itself, and random ones far outside its experience. Half of each have random masks (a GPU may always keep its
+// layout). Network gives the expected numbers, as in use. Deterministic.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "policy/network_file.h"
+#include "policy/net/network_file.h"
 
 namespace smartmig {
 
@@ -15,11 +15,11 @@ struct ParityCase {
   bool recorded = false;
   std::vector<float> observation, foresight;
   std::vector<std::uint8_t> mask;  // [layouts][layouts], 1: allowed
-  std::vector<float> matrix;       // [layouts][layouts], ours
-  float value = 0;                 // ours
+  std::vector<float> matrix;       // [layouts][layouts], from Network
+  float value = 0;                 // from Network
 };
 
-// The day is one of the policy's own training config, or a day of paper:20x on eight GPUs where it has none.
+// Uses a day of the policy's own training config, or if it has none, a day of paper:20x on eight GPUs.
 Result<std::vector<ParityCase>> parity_cases(const PolicyFile& file, const Controller& controller, int recorded,
                                              int random, std::uint64_t seed);
 void infer(const Network& network, ParityCase& one);  // fills matrix and value

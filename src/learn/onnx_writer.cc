@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kIrVersion = 7, kOpset = 13;
 enum ElementType : std::int64_t { kFloat = 1, kInt64 = 7, kBool = 9 };  // TensorProto.DataType
 
-// One protobuf message under construction.
+// One protobuf message while it is built.
 class Message {
  public:
   Message& number(int field, std::int64_t value) {
@@ -70,7 +70,7 @@ class Graph {
     nodes_.message(1, node);
     return output;
   }
-  // The layers of one of the two networks; returns the name of its last output.
+  // Writes the layers of one of the two networks; returns the name of its last output.
   std::string stack(const Network& network, std::span<const Network::Layer> layers, std::string_view prefix,
                     std::string input) {
     const auto parameters = network.parameters();

@@ -43,7 +43,7 @@ bool Replay::can_draw() const {
   return std::all_of(added_.begin(), added_.end(), [&](std::size_t n) { return n > 2 * n_step_; });
 }
 
-// The call `back` calls before the last one that may be drawn.
+// The call that is `back` calls before the last one that may be drawn.
 bool Replay::try_draw(std::size_t env, std::size_t back, double gamma, Sample& out) const {
   const std::size_t call = added_[env] - 1 - n_step_ - back;
   const auto place = [&](std::size_t c) { return env * calls_ + c % calls_; };

@@ -1,6 +1,6 @@
-// What DQN remembers: the last calls of every environment, in rings, in the order in which they happened. A sample is a
-// call, the rewards of the next n, and the state after them; n ends early where the day ends. Calls whose n next ones
-// are not there yet, and windows in which a day was cut (what follows is not known), cannot be drawn.
+// The replay memory of DQN: the last calls of every environment, in rings, in order. A sample is a call, the rewards of
+// the next n calls, and the state after them; n is smaller if the day ends first. Calls whose next n are not stored yet
+// cannot be drawn, nor can windows in which a day was cut, since what follows is unknown.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,9 +13,9 @@ namespace smartmig {
 class Replay {
  public:
   struct Sample {
-    std::size_t at = 0, after = 0;  // places of the call and of the state after it
+    std::size_t at = 0, after = 0;  // positions of the call and of the state after it
     double reward = 0;              // discounted sum
-    double discount = 0;            // of the value of `after`; 0: the day ended
+    double discount = 0;            // factor of the value of `after`; 0: the day ended
   };
 
   Replay(std::size_t envs, std::size_t calls_each, std::size_t inputs, std::size_t n_step);
@@ -28,7 +28,7 @@ class Replay {
     float reward;
     bool ends;
   };
-  std::vector<Reward> last_rewards(std::size_t env, std::size_t calls) const;  // the last so many, oldest first
+  std::vector<Reward> last_rewards(std::size_t env, std::size_t calls) const;  // the last `calls` ones, oldest first
   std::span<const float> raw(std::size_t place) const { return {raw_.data() + place * inputs_, inputs_}; }
   std::uint8_t action(std::size_t place) const { return action_[place]; }
 
@@ -39,7 +39,7 @@ class Replay {
   std::vector<std::size_t> added_;  // by environment, since the start
   // [env][call % calls_]
   std::vector<float> raw_, reward_;
-  std::vector<std::uint8_t> action_, end_;  // end: 0 goes on, 1 the day ended, 2 it was cut
+  std::vector<std::uint8_t> action_, end_;  // end: 0: goes on, 1: the day ended, 2: it was cut
 };
 
 }  // namespace smartmig

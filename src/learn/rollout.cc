@@ -61,7 +61,7 @@ Result<Ok> Collector::begin() {
       SMARTMIG_RETURN_IF_ERROR(envs_[e].begin(e));
       const auto& jobs = envs_[e].cluster().jobs().workload().jobs;
       const Time first = jobs.front().submit, span = jobs.back().submit - first;
-      // By a stride that is coprime to most sizes, so that the environments of a group stand at different hours too.
+      // The stride is coprime to most sizes, so the environments of a group also start at different hours.
       const std::int64_t turn = std::int64_t(e * 7 % envs_.size()), turns = std::int64_t(envs_.size());
       if (turn == 0) return Ok{};
       return envs_[e].begin(e, first + span * 9 / 10 * turn / turns);

@@ -1,6 +1,6 @@
-// The trainer's flat buffers and the loop that fills them: many environments, each `steps` controller calls, in groups
-// that share one batch of the network. A group is a piece of work of its own (its environments, random draws and sums
-// depend on nothing else), so the buffers do not depend on the number of threads. Nothing is allocated per call.
+// The trainer's flat buffers and the loop that fills them: many environments, each with `steps` controller calls, in
+// groups that share one batch of the network. A group is an independent piece of work (its environments, random draws
+// and sums depend on nothing else), so the buffers do not depend on the number of threads. Calls allocate nothing.
 #pragma once
 #include <atomic>
 #include <optional>
@@ -40,9 +40,9 @@ struct Rollout {
 };
 
 struct RolloutSums {
-  double simulation_s = 0, inference_s = 0;  // thread seconds
+  double simulation_s = 0, inference_s = 0;  // seconds of thread time
   std::uint64_t jobs = 0, days = 0;
-  double day_return = 0;  // of the days that ended, whole ones only
+  double day_return = 0;  // over the whole days that ended
   std::uint64_t whole_days = 0, day_calls = 0;
 };
 
@@ -51,18 +51,18 @@ class Collector {
   Collector(std::shared_ptr<const EnvSetup> setup, const NetworkSize& size, int top_k, std::size_t envs,
             std::uint64_t seed, WorkerPool& pool);
 
-  // Begins every environment's first day, spread over the hours of a day so that a batch sees all of them.
+  // Begins every environment's first day, at hours spread over a day, so that a batch sees all of them.
   Result<Ok> begin();
   // Steps all environments with the network's own choices.
   Result<RolloutSums> collect(const Network& network, double gamma, Rollout& out, RunningStats& seen);
 
   std::vector<Env>& envs() { return envs_; }
-  std::vector<std::uint64_t>& calls() { return calls_; }  // of each environment's current day
+  std::vector<std::uint64_t>& calls() { return calls_; }  // in each environment's current day
   Result<Ok> replay(std::size_t env, std::uint64_t number, Time skip, std::span<const std::uint8_t> actions);
 
  private:
   static constexpr std::size_t kGroup = 8;
-  struct Desk {  // of one thread
+  struct Desk {  // one thread's buffers
     BatchNet net;
     std::vector<float> x;
     RowSampler sampler;

@@ -1,5 +1,5 @@
-// Running mean and variance of a vector, merged batch by batch in a fixed order (Chan's formula): the normaliser of
-// observations, and of returns with width 1. Sums of a batch are made per piece of work and merged by piece.
+// Running mean and variance of a vector, merged batch by batch in a fixed order (Chan's formula). It normalises
+// observations, and returns with width 1. The sums of a batch are computed per piece of work and merged by piece.
 #pragma once
 #include <cmath>
 #include <span>
@@ -34,7 +34,7 @@ class RunningStats {
   double count() const { return count_; }
   double mean(std::size_t i) const { return mean_[i]; }
   double variance(std::size_t i) const { return count_ > 0 ? m2_[i] / count_ : 0; }
-  // 1 / standard deviation; 0 for what does not vary.
+  // 1 / standard deviation; 0 for a constant input.
   double scale(std::size_t i) const {
     const double v = variance(i);
     return v > 1e-10 ? 1 / std::sqrt(v) : 0;

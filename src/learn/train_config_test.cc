@@ -23,7 +23,7 @@ TEST(TrainConfig, WrittenAndReadBackIsTheSame) {
 TEST(TrainConfig, ErrorsNameTheLineAndTheNearestSetting) {
   const auto why = [](const char* text) { return parse_train_config("c.toml", text).error().what; };
   EXPECT_NE(why("[train]\nlerning_rate = 1\n")
-                .find("c.toml:2: there is no setting train.lerning_rate, did you mean "
+                .find("c.toml:2: unknown setting train.lerning_rate, did you mean "
                       "train.learning_rate?"),
             std::string::npos);
   EXPECT_NE(why("[train]\ngamma = 2\n").find("from 0 to 1"), std::string::npos);

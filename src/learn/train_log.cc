@@ -3,8 +3,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "learn/event_file.h"
-
 namespace smartmig {
 
 LogRow log_row(const UpdateReport& r, const EvalReport* eval, double elapsed_s, double jobs_before,
@@ -68,7 +66,7 @@ std::string json_line(const LogRow& row) {
   return "{" + out + "}\n";
 }
 
-Result<TrainLog> TrainLog::open(const std::string& directory, double wall_time) {
+Result<TrainLog> TrainLog::open(const std::string& directory) {
   TrainLog log;
   log.directory_ = directory;
   const std::filesystem::path folder(directory);
@@ -76,24 +74,17 @@ Result<TrainLog> TrainLog::open(const std::string& directory, double wall_time) 
   log.has_header_ = std::filesystem::exists(folder / "progress.csv", ignored);
   log.csv_.open(folder / "progress.csv", std::ios::app);
   log.json_.open(folder / "progress.jsonl", std::ios::app);
-  log.events_.open(folder / fmt::format("events.out.tfevents.{:.0f}.smartmig", wall_time),
-                   std::ios::app | std::ios::binary);
-  log.events_ << event_file_header(wall_time) << std::flush;
-  if (!log.csv_ || !log.json_ || !log.events_)
-    return io_error("the logs in {} cannot be written: check its permissions and the space on the disk", directory);
+  if (!log.csv_ || !log.json_)
+    return io_error("cannot write the logs in {}; check permissions and disk space", directory);
   return log;
 }
 
-Result<Ok> TrainLog::append(const LogRow& row, std::int64_t step, double wall_time) {
+Result<Ok> TrainLog::append(const LogRow& row) {
   if (!has_header_) csv_ << csv_header(row);
   has_header_ = true;
   csv_ << csv_line(row) << std::flush;
   json_ << json_line(row) << std::flush;
-  LogRow measured;
-  for (const auto& item : row)
-    if (std::isfinite(item.second)) measured.push_back(item);
-  events_ << scalar_event(wall_time, step, measured) << std::flush;
-  if (!csv_ || !json_ || !events_) return io_error("the logs in {} cannot be written: is the disk full?", directory_);
+  if (!csv_ || !json_) return io_error("cannot write the logs in {}; check the disk space", directory_);
   return Ok{};
 }
 

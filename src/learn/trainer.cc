@@ -21,7 +21,7 @@ Trainer::Trainer(const TrainConfig& config, std::shared_ptr<const EnvSetup> setu
   running_return_.assign(envs, 0);
   scaled_.resize(rollout_->size());
   order_.resize(rollout_->size());
-  // Half of the events of a controller call are arrivals.
+  // Half of the events that lead to a controller call are arrivals.
   const double jobs_per_update =
       double(envs * steps) * double(events_per_call(setup_->platform->gpus(), setup_->cost)) / 2;
   updates_ = std::uint64_t(std::ceil(double(config_.total_jobs) / jobs_per_update));
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainConfig& config, int th
   return std::unique_ptr<Trainer>(new Trainer(config, std::move(setup), threads));
 }
 
-// Horizons 1 / (1 - x) grow by equal factors, from the start's to the end's, over the first `ramp` of the run.
+// Horizons 1 / (1 - x) grow by equal factors, from start to end, over the first `ramp` of the run.
 static double ramped(double start, double end, double done) {
   if (start <= 0 || end >= 1 || done >= 1) return end;
   return 1 - deterministic_exp((1 - done) * deterministic_log(1 - start) + done * deterministic_log(1 - end));
@@ -64,7 +64,7 @@ Result<Ok> Trainer::start(const std::function<void(const LessonReport&)>& told) 
   if (!config_.teacher.empty()) SMARTMIG_RETURN_IF_ERROR(imitate(told));
   if (updates_ == 0) return Ok{};
   SMARTMIG_RETURN_IF_ERROR(collector_->begin());
-  if (config_.teacher.empty()) {  // a first look, so that the first update sees normalised inputs
+  if (config_.teacher.empty()) {  // one rollout beforehand, so that the first update sees normalised inputs
     SMARTMIG_TRY(const RolloutSums sums, collector_->collect(learner_->network(), gamma(), *rollout_, seen_));
     jobs_ += sums.jobs;
     take_normaliser();
@@ -72,7 +72,7 @@ Result<Ok> Trainer::start(const std::function<void(const LessonReport&)>& told) 
   return Ok{};
 }
 
-// Rewards divided by the running deviation of the discounted return, environments in order.
+// Divides rewards by the running deviation of the discounted return, environments in order.
 void Trainer::scale_rewards(bool adapt) {
   Rollout& r = *rollout_;
   const double discount = gamma();

@@ -1,9 +1,9 @@
 // Mean-field PPO from start to end: lessons from a teacher (if any), then rollouts and updates in turn, evaluation on
-// validation days beside a baseline, checkpoints. Every random draw is keyed by (seed, place in the run), all sums have
-// one order: a run is a function of its config, equal to the byte for any number of threads, and a run resumed from a
-// checkpoint equals one that was never stopped (environments are restored by replaying the actions of their day).
+// validation days against a baseline, checkpoints. Every random draw is keyed by (seed, position in the run), and all
+// sums have one order. So a run is a function of its config, equal to the byte for any number of threads, and a resumed
+// run equals one that was never stopped (environments are restored by replaying the actions of their day).
 //
-// Does not print and opens no file: src/cli/simulate/train.cc does. One owner.
+// Does not print and opens no file; src/cli/simulate/train.cc does. One owner.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -41,7 +41,7 @@ class Trainer : public Training {
   Trainer(const TrainConfig& config, std::shared_ptr<const EnvSetup> setup, int threads);
   Result<Ok> imitate(const std::function<void(const LessonReport&)>& told);
   void take_normaliser();
-  double gamma() const;  // of this update
+  double gamma() const;  // for this update
   double lambda() const;
   void scale_rewards(bool adapt);
   Result<Ok> restore(const std::string& name, const std::vector<Section>& sections);

@@ -1,4 +1,4 @@
-// The beginning of a run: the network learns to do what a teacher does, before it learns by its own mistakes.
+// The first phase of a run: the network learns to imitate a teacher, before it learns from its own mistakes.
 #include <algorithm>
 
 #include "base/rng.h"

@@ -1,5 +1,5 @@
-// A training run as the command line sees it, whatever learns: PPO (trainer.h) or DQN (dqn.h). Both step the same
-// environment, are judged on the same validation days and write the same kind of policy file.
+// A training run as the command line sees it, whatever the algorithm: PPO (trainer.h) or DQN (dqn.h). Both step the
+// same environment, are judged on the same validation days and write the same kind of policy file.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -9,7 +9,7 @@
 
 #include "learn/loss.h"
 #include "learn/train_config.h"
-#include "policy/network_file.h"
+#include "policy/net/network_file.h"
 
 namespace smartmig {
 
@@ -19,28 +19,28 @@ struct UpdateReport {
   double learning_rate = 0;
   LossSums loss;  // means of the last epoch
   double explained_variance = 0, grad_norm = 0;
-  double epsilon = 0, q_mean = 0;  // DQN: share of random actions, mean value of the actions that were learned
+  double epsilon = 0, q_mean = 0;  // DQN: share of random actions, mean value of the trained actions
   int epochs = 0;
-  std::optional<double> episodic_return, episode_calls;    // mean of the whole days that ended; none may have
-  double simulation_s = 0, inference_s = 0, update_s = 0;  // wall, of this update
+  std::optional<double> episodic_return, episode_calls;    // means over the whole days that ended; empty if none did
+  double simulation_s = 0, inference_s = 0, update_s = 0;  // wall time of this update
 };
 
 struct LessonReport {
   std::int64_t round = 0, epoch = 0;
   double cross_entropy = 0, value_loss = 0;
-  double teacher_et = 0;  // mean over the round's days of whoever drove
+  double teacher_et = 0;  // mean over the round's days; of the teacher or the learner, whichever drove
 };
 
 struct EvalReport {
   std::size_t days = 0;
-  double et = 0, tardiness_min = 0, energy_wmin = 0, baseline_et = 0;  // ET by the workloads' weights
+  double et = 0, tardiness_min = 0, energy_wmin = 0, baseline_et = 0;  // ET with the workloads' weights
   double difference = 0, half_width = 0;                               // of et - baseline_et, 95 %
   double relative() const { return baseline_et > 0 ? et / baseline_et - 1 : 0; }
 };
 
 struct EnvSetup;
 NetworkSize network_size_of(const TrainConfig& config, const EnvSetup& setup);
-// A network as a policy file; days_used: of the training days, from the first on.
+// A network as a policy file. days_used: the number of training days used, from the first on.
 PolicyFile policy_file_of(const TrainConfig& config, const EnvSetup& setup, const Network& network,
                           std::uint64_t days_used, std::string note);
 
@@ -51,13 +51,13 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
 class Training {
  public:
   virtual ~Training() = default;
-  // The one that train.algorithm names.
+  // Makes the algorithm of train.algorithm.
   static Result<std::unique_ptr<Training>> make(const TrainConfig& config, int threads);
   static Result<std::unique_ptr<Training>> resume(const std::string& name, std::string_view checkpoint, int threads,
                                                   const std::function<Result<Ok>(TrainConfig&)>& change = {});
 
   virtual const TrainConfig& config() const = 0;
-  // Lessons, if any, then the first days. Call once on a fresh run, not on a resumed one.
+  // Runs the lessons, if any, and begins the first days. Call it once on a fresh run, never on a resumed one.
   virtual Result<Ok> start(const std::function<void(const LessonReport&)>& told = {}) = 0;
   virtual bool finished() const = 0;
   virtual std::uint64_t updates_done() const = 0;

@@ -1,4 +1,5 @@
-// Between updates: the present policy on validation days, against a baseline on the same days. The baseline runs once.
+// Evaluates the present policy between updates, on validation days and against a baseline on the same days. The
+// baseline runs once.
 #pragma once
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
-// A pool of threads that shares out numbered pieces of work. It is not determined which thread does which piece, so
-// pieces must not depend on each other, and callers store results by piece, never by thread: then results do not depend
-// on the number of threads. Thread rule: run() from one thread, the one that made the pool.
+// A pool of threads that shares out numbered pieces of work. Any thread may do any piece, so pieces must not depend on
+// each other, and callers store results by piece, never by thread. Then results do not depend on the number of threads.
+// Only the thread that made the pool may call run().
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -14,13 +14,13 @@ namespace smartmig {
 
 class WorkerPool {
  public:
-  explicit WorkerPool(int threads);  // the caller is one of them
+  explicit WorkerPool(int threads);  // includes the caller
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int threads() const { return int(others_.size()) + 1; }
-  // work(piece, thread) for every piece in [0, count); returns when all are done.
+  // Calls work(piece, thread) for every piece in [0, count); returns when all are done.
   void run(std::size_t count, const std::function<void(std::size_t piece, int thread)>& work);
 
  private:

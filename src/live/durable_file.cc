@@ -1,6 +1,7 @@
 #include "live/durable_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,23 @@ Result<Ok> flush_directory_of(const std::string& path) {
 }
 
 }  // namespace
+
+Result<FileTurn> FileTurn::take(const std::string& path) {
+  const std::string lock = path + ".turn";
+  const int fd = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return io_error("cannot open {}: {}", lock, std::strerror(errno));
+  while (::flock(fd, LOCK_EX) != 0)
+    if (errno != EINTR) {
+      const int problem = errno;
+      ::close(fd);
+      return io_error("cannot lock {}: {}", lock, std::strerror(problem));
+    }
+  return FileTurn(fd);
+}
+
+FileTurn::~FileTurn() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 Result<Ok> write_durably(const std::string& path, std::string_view text) {
   const std::string temporary = fmt::format("{}.tmp-{}", path, ::getpid());
@@ -59,7 +77,7 @@ Result<Ok> make_directories(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path, error))
-    return io_error("cannot create the directory {}: {}", path, error ? error.message() : "a file is in the way");
+    return io_error("cannot create the directory {}: {}", path, error ? error.message() : "a file has that name");
   return Ok{};
 }
 

@@ -9,6 +9,18 @@
 
 namespace smartmig {
 
+// While it lives, no other process that takes its turn at `path` changes that file. The lock is the file PATH.turn.
+class FileTurn {
+ public:
+  static Result<FileTurn> take(const std::string& path);
+  FileTurn(FileTurn&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  ~FileTurn();
+
+ private:
+  explicit FileTurn(int fd) : fd_(fd) {}
+  int fd_;
+};
+
 Result<Ok> write_durably(const std::string& path, std::string_view text);
 Result<Ok> remove_durably(const std::string& path);  // no error where there is none
 Result<Ok> make_directories(const std::string& path);

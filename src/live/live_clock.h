@@ -1,17 +1,17 @@
-// What the daemon calls now, and how its threads wait. One thread, the owner, decides and waits with wait_until; others
-// wake it. Worker threads (a lane for each GPU) tell when they have nothing to do: on the host's clock that means
-// nothing, on a virtual one time may only jump when the owner and every busy worker wait. Two rules make that safe:
-//   - who gives a worker something to do marks it busy itself, under the lock of the worker's queue, so the clock
-//     cannot jump before the worker has noticed;
+// The daemon's clock, and how its threads wait. One thread, the owner, decides and waits with wait_until; others wake
+// it. Worker threads (a lane for each GPU) report when they have nothing to do. On the host's clock this has no effect;
+// on a virtual clock, time may only jump when the owner and every busy worker wait. Two rules make that safe:
+//   - whoever gives a worker something to do marks it busy, under the lock of the worker's queue, so the clock cannot
+//     jump before the worker has noticed;
 //   - a worker wakes the owner before it goes idle.
 // A third makes runs on a virtual clock repeat: a worker calls worker_begins before each thing it does, and there waits
-// until the owner waits. What it finds on the machine is then what the owner's step has left, never half of that step.
-// An instant is a UnixTime: of RealClock since 1970, of SimClock since its machine was made.
+// until the owner waits. It then finds the machine as the owner's step left it, never in the middle of that step. An
+// instant is a UnixTime: of RealClock since 1970, of SimClock since its machine was made.
 //
-// Someone may set the host's time of day. A clock whose steps are taken (RealClock::Steps::kTaken) keeps now() as it was
-// until the owner calls take_step(), which moves now() at once and says by how much. The owner then moves every past
-// instant and timer that it holds by the same amount (serve/daemon/clock_steps.h), so that durations stay right.
-// Thread rule: wait_until from the owner's thread alone; all else from any thread.
+// Someone may set the host's time of day. With RealClock::Steps::kTaken, now() does not follow a step until the owner
+// calls take_step(), which moves now() and returns by how much. The owner then moves every past instant and timer that
+// it holds by the same amount (serve/attempts/clock_steps.h), so that durations stay right. Thread rule: wait_until
+// from the owner's thread alone; all else from any thread.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -26,7 +26,7 @@ class LiveClock {
  public:
   virtual ~LiveClock() = default;
   virtual UnixTime now() const = 0;                           // runs backwards in take_step() alone
-  virtual Time steady() const { return now() - UnixTime{}; }  // since the host's start; nobody sets it
+  virtual Time steady() const { return now() - UnixTime{}; }  // since the host's start; cannot be set
   // By how much the time of day was set since the last call; now() has it from here on. 0: it was not.
   virtual Time take_step() { return Time{0}; }
   virtual std::string boot() const { return {}; }  // of which steady() is; empty: steady() means nothing later

@@ -38,7 +38,7 @@ void LiveFleet::tell(const Event& event) {
     case EventKind::kDestroyed:
     case EventKind::kFoundRunning:
     case EventKind::kFoundWaiting:
-      SMARTMIG_CHECK(false, "an event of kind {} is not told by the world", int(event.kind));
+      SMARTMIG_CHECK(false, "an event of kind {} cannot come from the world", int(event.kind));
   }
 }
 

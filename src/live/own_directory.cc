@@ -32,22 +32,21 @@ Result<OwnDirectory> OwnDirectory::open(const std::string& path, int mode) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ELOOP || errno == ENOTDIR)
-      return no_permission("{} is a link or a file where a directory is needed: remove it, or name another place",
-                           path);
+      return no_permission("{} is a link or a file instead of a directory; remove it, or choose another place", path);
     return io_error("cannot open the directory {}: {}", path, std::strerror(errno));
   }
   OwnDirectory directory(fd, path);
   struct stat entry {};
-  if (::fstat(fd, &entry) != 0) return io_error("cannot look at the directory {}: {}", path, std::strerror(errno));
+  if (::fstat(fd, &entry) != 0) return io_error("cannot read the directory {}: {}", path, std::strerror(errno));
   if (entry.st_uid != 0 && entry.st_uid != ::geteuid())
     return no_permission(
-        "the directory {} belongs to user {}, who could change what lies there: remove it, or name "
-        "another place",
+        "the directory {} belongs to user {}, who could change its contents; remove it, or "
+        "choose another place",
         path, entry.st_uid);
   if (made && ::fchmod(fd, mode_t(mode)) != 0)  // whatever the umask
     return io_error("cannot set the mode of {}: {}", path, std::strerror(errno));
   if (!made && others_may_write(entry))
-    return no_permission("other users may write into the directory {} (mode {:o}): chmod go-w {}", path,
+    return no_permission("other users may write to the directory {} (mode {:o}); run chmod go-w {}", path,
                          entry.st_mode & 07777, path);
   return directory;
 }
@@ -55,7 +54,7 @@ Result<OwnDirectory> OwnDirectory::open(const std::string& path, int mode) {
 Result<int> OwnDirectory::open_file(const std::string& name) const {
   const int fd = ::openat(fd_, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (fd < 0) {
-    if (errno == ELOOP) return no_permission("{}/{} is a link: remove it", path_, name);
+    if (errno == ELOOP) return no_permission("{}/{} is a link; remove it", path_, name);
     return io_error("cannot open {}/{}: {}", path_, name, std::strerror(errno));
   }
   struct stat entry {};
@@ -63,11 +62,11 @@ Result<int> OwnDirectory::open_file(const std::string& name) const {
   if (::fstat(fd, &entry) != 0)
     trouble = std::strerror(errno);
   else if (!S_ISREG(entry.st_mode))
-    trouble = "is no plain file";
+    trouble = "is not a regular file";
   else if (entry.st_uid != ::geteuid())
     trouble = fmt::format("belongs to user {}", entry.st_uid);
   else if (entry.st_nlink != 1)
-    trouble = "has a second name elsewhere";
+    trouble = "has a second name (a hard link)";
   else if ((entry.st_mode & 077) && ::fchmod(fd, 0600) != 0)
     trouble = "can be opened by others";
   if (trouble.empty()) return fd;

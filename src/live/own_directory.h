@@ -1,6 +1,6 @@
-// A directory whose entries this user alone can change. What lies at a fixed path below /run or /tmp may have been put
-// there by somebody else: a link, a directory of theirs, a file that others may lock. Everything that this program
-// opens at such a path is opened through here.
+// A directory whose entries only this user can change. At a fixed path below /run or /tmp, somebody else may have
+// placed a link, a directory of their own or a file that others can lock. This program opens everything at such paths
+// through this class.
 #pragma once
 #include <string>
 

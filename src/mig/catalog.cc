@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::int64_t kMaxNumber = 1'000'000'000;
 
-// A whole number from `least` on; an empty field reads as `if_empty` (no value: the field is required).
+// Reads a whole number of at least `least`. An empty field reads as `if_empty` (no value: the field is required).
 Result<int> count(const CsvReader& csv, int column, int least, std::optional<int> if_empty = {}) {
   if (if_empty && csv.empty(column)) return *if_empty;
   SMARTMIG_TRY(const std::int64_t value, csv.integer(column));
   if (value < least || value > kMaxNumber)
-    return csv.error(column, fmt::format("{} is out of range, at least {} is needed", value, least));
+    return csv.error(column, fmt::format("{} is out of range; it must be at least {}", value, least));
   return int(value);
 }
 

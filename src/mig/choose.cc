@@ -31,8 +31,8 @@ Result<int> choose_profile(const GpuModel& model, int mem_mib, int min_slices) {
     slices = std::max(slices, p.compute_slices);
     unknown = unknown || p.memory_mib == 0;
   }
-  return not_found("no profile of {} has {} MiB and {} compute slices: the most are {} slices and {}{}", model.name(),
-                   std::max(mem_mib, 0), std::max(min_slices, 1), slices,
+  return not_found("no profile of {} has {} MiB and {} compute slices; the largest has {} slices and {}{}",
+                   model.name(), std::max(mem_mib, 0), std::max(min_slices, 1), slices,
                    memory > 0 ? fmt::format("{} MiB", memory) : "an unknown memory",
                    unknown && memory > 0 ? " (the memory of some profiles is not known)" : "");
 }

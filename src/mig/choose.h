@@ -1,5 +1,5 @@
-// Which profile a job should ask for: the tightest that has the memory and the compute it needs. Order: compute slices,
-// then memory, then memory slices. A profile whose memory is unknown satisfies no stated need.
+// Chooses the profile that a job should ask for: the tightest one with the memory and compute that it needs. Profiles
+// are ordered by compute slices, then memory, then memory slices. A profile of unknown memory satisfies no stated need.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace smartmig {
 
-// All of `profiles` with at least mem_mib MiB (0 or less: any) and min_slices compute slices, smallest first.
+// Those of `profiles` with at least mem_mib MiB (0 or less: any) and min_slices compute slices, smallest first.
 std::vector<int> suitable_profiles(const GpuModel& model, int mem_mib, int min_slices, ProfileMask profiles);
 
-// The smallest schedulable one; the error says how large the largest is.
+// The smallest schedulable one. The error names the size of the largest.
 Result<int> choose_profile(const GpuModel& model, int mem_mib, int min_slices);
 
 }  // namespace smartmig

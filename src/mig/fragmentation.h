@@ -1,5 +1,6 @@
-// How much the places of a GPU's busy slices cost: one minus the complete layouts that they leave reachable over those
-// that they would leave if they stood best. 0: nothing could stand better. Immutable; may be used in parallel.
+// Measures what the positions of a GPU's busy slices cost: 1 - (complete layouts still reachable) / (complete layouts
+// reachable if the same slices stood at their best positions). 0: no position would be better. Immutable; may be used
+// in parallel.
 #pragma once
 #include <utility>
 #include <vector>
@@ -11,9 +12,9 @@ namespace smartmig {
 
 struct Fragmentation {
   double score = 0;
-  int largest_free = 0, largest_if_packed = 0;             // compute slices of the largest profile that still fits
-  Layout packed;                                           // the best place for the busy slices
-  std::vector<std::pair<PlacementId, PlacementId>> moves;  // what would heal it: from, to
+  int largest_free = 0, largest_if_packed = 0;             // compute slices of the largest profile that fits
+  Layout packed;                                           // the best positions for the busy slices
+  std::vector<std::pair<PlacementId, PlacementId>> moves;  // moves that lead there: from, to
 };
 
 class FragmentationTable {
@@ -26,7 +27,7 @@ class FragmentationTable {
 
   const GpuModel& model_;
   ReachTable reach_;
-  ShapeTable shapes_;  // of all profiles
+  ShapeTable shapes_;  // for all profiles
 };
 
 }  // namespace smartmig

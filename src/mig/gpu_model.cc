@@ -32,7 +32,7 @@ Result<GpuModel> GpuModel::make(GpuModelSpec spec) {
     if (p.starts.front() < 0 || p.starts.back() + p.memory_slices > spec.memory_slices)
       return invalid("GPU model {}, profile {}: start {} does not fit on {} memory slices", name, p.name,
                      p.starts.back(), spec.memory_slices);
-    if (std::min(p.starts.size(), std::size_t(p.max_instances)) > 15)  // a Shape counts in four bits
+    if (std::min(p.starts.size(), std::size_t(p.max_instances)) > 15)  // a Shape stores each count in four bits
       return invalid("GPU model {}, profile {}: more than 15 instances at once are not handled", name, p.name);
     placements += p.starts.size();
   }

@@ -1,6 +1,6 @@
 // A Layout is a set of placements of one GpuModel, in four bytes. Invariant: the placements are pairwise disjoint and
-// keep the model's instance limits. Only GpuModel makes a non-empty one, so an invalid layout cannot be expressed; a
-// reshape is then set algebra: destroy from - to, create to - from, keep from & to.
+// keep the model's instance limits. Only GpuModel makes a non-empty Layout, so an invalid one cannot be expressed. A
+// reshape is set algebra: destroy from - to, create to - from, keep from & to.
 #pragma once
 #include <bit>
 #include <compare>
@@ -23,7 +23,7 @@ class Layout {
   friend constexpr Layout operator&(Layout a, Layout b) { return Layout(a.bits_ & b.bits_); }
   constexpr auto operator<=>(const Layout&) const = default;
 
-  // Placements in increasing id: for (PlacementId p : layout) ...
+  // Iterates over placements by increasing id: for (PlacementId p : layout) ...
   class Iterator {
    public:
     constexpr explicit Iterator(std::uint32_t rest) : rest_(rest) {}

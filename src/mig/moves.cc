@@ -50,7 +50,7 @@ Reach reach(const GpuModel& model, Layout busy, ProfileMask profiles) {
 std::optional<PlacementId> best_placement(const GpuModel& model, Layout layout, int profile, ProfileMask profiles) {
   std::optional<PlacementId> best;
   int most = -1;
-  for (std::size_t i = 0; i < model.placements().size(); ++i) {  // of one profile: in increasing start
+  for (std::size_t i = 0; i < model.placements().size(); ++i) {  // those of one profile come by increasing start
     if (model.placements()[i].profile != profile) continue;
     const auto next = model.with(layout, PlacementId(i));
     if (!next) continue;

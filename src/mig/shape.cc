@@ -7,9 +7,9 @@
 namespace smartmig {
 namespace {
 
-constexpr int kMaxCount = 15;  // of one profile in a Shape
+constexpr int kMaxCount = 15;  // of each profile in a Shape
 
-// "1g.5gb+me" -> "1g+me": the name without its memory.
+// Removes the memory from a name: "1g.5gb+me" -> "1g+me".
 std::string without_memory(const std::string& name) {
   const auto dot = name.find('.');
   const auto suffix = name.find_first_of("+-", dot == name.npos ? 0 : dot);
@@ -29,7 +29,7 @@ Result<int> profile_named(const GpuModel& model, std::string_view text) {
                    near.empty() ? "" : "did you mean " + near + "? ", fmt::format("it has {}", fmt::join(names, ", ")));
 }
 
-// The terms of "a+b+c", where "+me", "+gfx" and "+me.all" belong to the profile before them.
+// Splits "a+b+c" into terms; "+me", "+gfx" and "+me.all" belong to the profile before them.
 std::vector<std::string> terms(std::string_view text) {
   std::vector<std::string> result;
   for (std::string_view piece : split(text, '+')) {
@@ -57,12 +57,11 @@ Result<std::pair<std::string, int>> counted(const std::string& term) {
     number = term.substr(0, first);
   }
   const auto value = parse_int(number);
-  if (!value || *value < 1 || *value > kMaxCount)
-    return invalid("'{}': a count from 1 to {} is possible", term, kMaxCount);
+  if (!value || *value < 1 || *value > kMaxCount) return invalid("'{}': the count must be 1 to {}", term, kMaxCount);
   return std::pair(std::string(trim(name)), int(*value));
 }
 
-// Places the profiles of `shape` from `profile` on, the `left` last ones of it at placements >= from.
+// Whether the profiles of `shape` from `profile` on can be placed, the last `left` of it at placements >= from.
 bool placeable(const GpuModel& model, Shape shape, Layout layout, int profile, int left, std::size_t from) {
   if (left == 0) {
     do {
@@ -99,14 +98,14 @@ Result<Ok> check_fits(const GpuModel& model, Shape shape, std::string_view text)
   if (media > 1)
     return invalid("'{}' does not fit on {}: at most one +me instance can exist at once", text, model.name());
   if (all_media && others)
-    return invalid("'{}' does not fit on {}: a +me.all instance stands only beside -me instances", text, model.name());
+    return invalid("'{}' does not fit on {}: a +me.all instance can exist only with -me instances", text, model.name());
   if (!placeable(model, shape, {}, -1, 0, 0))
     return invalid("'{}' does not fit on {}: the legal starts of these profiles overlap; see smartmig geometry {}",
                    text, model.name(), model.name());
   return Ok{};
 }
 
-// A profile's place in "large to small".
+// Orders profiles from large to small.
 bool larger(const Profile& a, const Profile& b) {
   return std::pair(a.compute_slices, a.memory_slices) > std::pair(b.compute_slices, b.memory_slices);
 }
@@ -148,13 +147,15 @@ std::string to_string(const GpuModel& model, Layout layout) {
 
 Result<Shape> parse_shape(const GpuModel& model, std::string_view text) {
   const std::string_view whole = trim(text);
-  if (whole.empty()) return invalid("an empty shape: write for example 4g+2g+1g, or 'empty'");
+  if (whole.empty()) return invalid("the shape is empty; write for example 4g+2g+1g, or 'empty'");
   if (lower(whole) == "empty") return Shape{};
   if (is_number(whole)) {
     const auto numbered = paper_shapes(model);
     if (numbered.empty())
-      return invalid("'{}': the papers' layout numbers are for the 7-slice family, {} needs a shape such as 2g+1g+1g",
-                     whole, model.name());
+      return invalid(
+          "'{}': the papers' layout numbers are for the 7-slice family; {} needs a shape such as "
+          "2g+1g+1g",
+          whole, model.name());
     const auto number = parse_int(whole);
     if (!number || *number < 1 || *number > std::int64_t(numbered.size()))
       return invalid("'{}': the papers number their layouts from 1 to {}", whole, numbered.size());
@@ -162,9 +163,8 @@ Result<Shape> parse_shape(const GpuModel& model, std::string_view text) {
   }
   Shape shape;
   for (const std::string& term : terms(whole)) {
-    if (term.empty()) return invalid("'{}': a profile is missing beside '+'", whole);
-    if (term.find('@') != term.npos)
-      return invalid("'{}' names a start; a shape says only how many of which profile", term);
+    if (term.empty()) return invalid("'{}': a profile is missing next to '+'", whole);
+    if (term.find('@') != term.npos) return invalid("'{}' has a start; a shape has only profiles and counts", term);
     SMARTMIG_TRY(const auto entry, counted(term));
     SMARTMIG_TRY(const int profile, profile_named(model, entry.first));
     if (shape.count(profile) + entry.second > kMaxCount)
@@ -178,13 +178,13 @@ Result<Shape> parse_shape(const GpuModel& model, std::string_view text) {
 
 Result<Layout> parse_layout(const GpuModel& model, std::string_view text) {
   const std::string_view whole = trim(text);
-  if (whole.empty()) return invalid("an empty layout: write for example 4g@0+2g@4+1g@6, or 'empty'");
+  if (whole.empty()) return invalid("the layout is empty; write for example 4g@0+2g@4+1g@6, or 'empty'");
   Layout layout;
   if (lower(whole) == "empty") return layout;
   for (const std::string& term : terms(whole)) {
     const auto at = term.find('@');
     if (at == term.npos)
-      return invalid("'{}' has no start: a layout is written profile@start, for example 4g@0+2g@4+1g@6", term);
+      return invalid("'{}' has no start; write a layout as profile@start, for example 4g@0+2g@4+1g@6", term);
     SMARTMIG_TRY(const int profile, profile_named(model, trim(std::string_view(term).substr(0, at))));
     const Profile& p = model.profiles()[std::size_t(profile)];
     const auto start = parse_int(trim(std::string_view(term).substr(at + 1)));
@@ -199,8 +199,8 @@ Result<Layout> parse_layout(const GpuModel& model, std::string_view text) {
         if (model.placement(other).mask & model.placement(id).mask)
           return invalid("'{}': {}@{} overlaps {}@{}", whole, p.name, *start, model.profile_of(other).name,
                          model.placement(other).start);
-      return invalid("'{}': {} cannot stand beside the others (at most {} of it, one +me, +me.all only beside -me)",
-                     whole, p.name, p.max_instances);
+      return invalid("'{}': {} cannot exist with the others (at most {} of it, one +me, +me.all only with -me)", whole,
+                     p.name, p.max_instances);
     }
     layout = *next;
   }
@@ -208,8 +208,7 @@ Result<Layout> parse_layout(const GpuModel& model, std::string_view text) {
 }
 
 std::vector<Shape> paper_shapes(const GpuModel& model) {
-  // Sizes of the papers' layouts 1..12; 10 stands for the double-memory 1g that closes the layouts with a lone 1g at
-  // the end.
+  // Sizes of the papers' layouts 1..12. 10 is the double-memory 1g that fills layouts with a single 1g at the end.
   static const std::vector<std::vector<int>> kSizes = {
       {7},           {4, 3},           {4, 2, 10},          {4, 1, 1, 10},
       {3, 3},        {3, 2, 2},        {3, 2, 1, 1},        {3, 1, 1, 1, 1},
@@ -248,7 +247,7 @@ ShapeTable::ShapeTable(const GpuModel& model, ProfileMask profiles) : model_(&mo
 }
 
 std::vector<Shape> ShapeTable::maximal_shapes() const {
-  ProfileMask profiles = 0;  // those of the table: each occurs alone in some layout
+  ProfileMask profiles = 0;  // the profiles of the table: each occurs alone in some layout
   for (Layout layout : layouts_)
     for (PlacementId p : layout) profiles |= ProfileMask(1) << model_->placement(p).profile;
   std::vector<Shape> maximal;

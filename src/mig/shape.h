@@ -1,6 +1,6 @@
-// A Shape is a multiset of profiles: what a repartitioner asks for ("4g+2g+1g"), without saying where on the GPU.
+// A Shape is a multiset of profiles. A repartitioner asks for one ("4g+2g+1g") without saying where on the GPU.
 // realise() turns it into the Layout that keeps the most busy placements running. The papers number twelve shapes of
-// the 7-slice family; those numbers are accepted wherever a shape is.
+// the 7-slice family; these numbers are accepted wherever a shape is.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -27,28 +27,28 @@ class Shape {
 
 Shape shape_of(const GpuModel& model, Layout layout);
 std::string to_string(const GpuModel& model, Shape shape);    // large to small: "4g.20gb+2g.10gb+1g.10gb"
-std::string to_string(const GpuModel& model, Layout layout);  // by start: "4g.20gb@0+2g.10gb@4+1g.10gb@6"
+std::string to_string(const GpuModel& model, Layout layout);  // by increasing start: "4g.20gb@0+2g.10gb@4+1g.10gb@6"
 
-// "3" (a paper number), "4g+2g+1g", "4g.20gb+1g.10gb", "1g*7". Refuses shapes that fit no layout, and says why.
+// "3" (a paper's number), "4g+2g+1g", "4g.20gb+1g.10gb", "1g*7". Refuses shapes that fit no layout, and says why.
 Result<Shape> parse_shape(const GpuModel& model, std::string_view text);
 // "4g@0+2g@4+1g@6"; every profile with its start.
 Result<Layout> parse_layout(const GpuModel& model, std::string_view text);
 
-// The papers' layouts 1..12 in order, for the 7-slice family (layouts 3, 4 and 9-12 end in the double-memory 1g);
-// empty for other families.
+// The papers' layouts 1..12 in order, for the 7-slice family; empty for other families. Layouts 3, 4 and 9-12 end in
+// the double-memory 1g.
 std::vector<Shape> paper_shapes(const GpuModel& model);
 
-// All shapes of a model over a set of profiles, with the layouts that have them. Built once, then read only.
+// All shapes of a model over a set of profiles, with the layouts of each. Read-only after construction.
 class ShapeTable {
  public:
   ShapeTable(const GpuModel& model, ProfileMask profiles);
   const GpuModel& model() const { return *model_; }
-  const std::vector<Shape>& shapes() const { return shapes_; }  // increasing
-  std::vector<Shape> maximal_shapes() const;                    // those of maximal layouts
-  std::vector<Layout> layouts_of(Shape shape) const;            // increasing bits; empty if the shape is not valid
+  const std::vector<Shape>& shapes() const { return shapes_; }  // in increasing order
+  std::vector<Shape> maximal_shapes() const;                    // the shapes of maximal layouts
+  std::vector<Layout> layouts_of(Shape shape) const;            // by increasing bits; empty if the shape is invalid
 
-  // The layout of this shape that keeps most placements of `busy`; ties: keeps most of `current`, then lowest bits.
-  // nullopt when the shape is not valid for the model.
+  // The layout of this shape that keeps the most placements of `busy`. Ties go to the one that keeps the most of
+  // `current`, then to the lowest bits. nullopt: the shape is invalid for the model.
   std::optional<Layout> realise(Shape shape, Layout current, Layout busy) const;
 
  private:

@@ -37,7 +37,7 @@ TEST(Shape, ParsesWhatPeopleWrite) {
 }
 
 TEST(Shape, RefusesWithAReason) {
-  EXPECT_HAS(shape(a100(), ""), "empty shape");
+  EXPECT_HAS(shape(a100(), ""), "the shape is empty");
   EXPECT_HAS(shape(a100(), "5g"), "no profile '5g'");
   EXPECT_HAS(shape(a100(), "3g.20g"), "did you mean 3g.20gb?");
   EXPECT_HAS(shape(a100(), "4g+4g"), "at most 1 of 4g.20gb");
@@ -48,11 +48,11 @@ TEST(Shape, RefusesWithAReason) {
   EXPECT_HAS(shape(a100(), "2g*3+2g"), "at most 3");
   EXPECT_HAS(shape(a30(), "1g+me+2g+me"), "at most one +me");
   EXPECT_HAS(shape(rtx(), "1g+me.all+1g"), "+me.all");
-  EXPECT_HAS(shape(a100(), "1g*0"), "a count from 1 to 15");
-  EXPECT_HAS(shape(a100(), "1g*99999999999999999999"), "a count from 1 to 15");
+  EXPECT_HAS(shape(a100(), "1g*0"), "the count must be 1 to 15");
+  EXPECT_HAS(shape(a100(), "1g*99999999999999999999"), "the count must be 1 to 15");
   EXPECT_HAS(shape(a100(), "1g*15+1g*15"), "more than 15");
   EXPECT_HAS(shape(a100(), "1g++2g"), "missing");
-  EXPECT_HAS(shape(a100(), "1g@0"), "names a start");
+  EXPECT_HAS(shape(a100(), "1g@0"), "has a start");
   EXPECT_HAS(shape(a100(), "NaN"), "no profile 'NaN'");
 }
 
@@ -92,14 +92,14 @@ TEST(Layout, ParsesAndRefuses) {
   EXPECT_EQ(layout(a100(), " 1g.10gb@6 "), "1g.10gb@6");
   EXPECT_EQ(layout(a100(), "1g+me@0+3g@4"), "1g.5gb+me@0+3g.20gb@4");
   EXPECT_EQ(layout(a100(), "empty"), "empty");
-  EXPECT_HAS(layout(a100(), ""), "empty layout");
+  EXPECT_HAS(layout(a100(), ""), "the layout is empty");
   EXPECT_HAS(layout(a100(), "4g"), "no start");
   EXPECT_HAS(layout(a100(), "2g@6"), "2g.10gb of a100-40gb may start at 0, 2, 4");
   EXPECT_HAS(layout(a100(), "1g@-1"), "may start at");
   EXPECT_HAS(layout(a100(), "1g@nan"), "may start at");
   EXPECT_HAS(layout(a100(), "1g@99999999999999"), "may start at");
   EXPECT_HAS(layout(a100(), "3g@4+1g@6"), "1g.5gb@6 overlaps 3g.20gb@4");
-  EXPECT_HAS(layout(a100(), "1g+me@0+1g+me@1"), "cannot stand beside");
+  EXPECT_HAS(layout(a100(), "1g+me@0+1g+me@1"), "cannot exist with");
 }
 
 TEST(ShapeTable, KnowsTheA100) {

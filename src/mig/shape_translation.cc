@@ -5,7 +5,7 @@
 namespace smartmig {
 namespace {
 
-// Slices of the same sizes; nullopt where `to` has not all of them, or they do not fit together.
+// Slices of the same sizes. nullopt: `to` lacks one of them, or they do not fit together.
 std::optional<Shape> same_sizes(const GpuModel& from, Shape shape, const GpuModel& to, const ShapeTable& shapes,
                                 bool keep_variants) {
   Shape out;

@@ -29,7 +29,7 @@ std::optional<SliceOffer> SliceChoice::offer(const SliceRoom& room, PlacementId 
   if (room.changing) return std::nullopt;
   const Layout in_the_way = model_.subset(room.target, overlaps_[index(p)]);
   auto after = model_.with(room.target - in_the_way, p);
-  if (!after) {  // idle slices elsewhere are as many of this profile as there may be: of the idle, what still fits stays
+  if (!after) {  // idle slices elsewhere use up this profile's max_instances: keep the idle ones that still fit
     after = with;
     for (const PlacementId idle : room.target - room.taken)
       if (const auto more = model_.with(*after, idle)) after = more;

@@ -40,7 +40,8 @@ void Cluster::settle(GpuState& gpu) {
   gpu.since = now_;
 }
 
-// Summed anew each time: watts depend on what runs, not on the order in which it came, and keep no residue of rounding.
+// Computed from scratch each time: watts depend on what runs, not on the order of arrival, and keep no rounding
+// residue.
 void Cluster::refresh_power(GpuId id, GpuState& gpu) {
   const Platform::Model& model = platform_->model(id);
   gpu.added = 0;
@@ -99,7 +100,7 @@ void Cluster::apply(const Event& event) {
       return;
     case EventKind::kStopped: {
       JobState& job = states_[index(event.job)];
-      job.remaining = std::max(Time{0}, time_left(event.job));  // late by then: about to finish
+      job.remaining = std::max(Time{0}, time_left(event.job));  // a late job is about to finish
       leave_slice(event.job, job);
       job.phase = JobPhase::kQueued;
       job.stopped_in = decision_;
@@ -210,8 +211,8 @@ void Cluster::start(const Event& event) {
   take_slice(event, job);
 }
 
-// Its run is taken to have begun when the part of its work that is done would have: not before it was submitted. One that
-// has less than nothing left has run longer than its work by so much, and overruns.
+// Its run is taken to begin when the finished part of its work would have begun, but not before it was submitted. A job
+// with less than nothing left has run that much longer than its work, and overruns.
 void Cluster::find(const Event& event) {
   JobState& job = states_[index(event.job)];
   SMARTMIG_CHECK(job.phase == JobPhase::kQueued && job.type == kNoType, "job {} was found and is known to have run",
@@ -254,14 +255,14 @@ void Cluster::book_joules(JobId id) {
   job.meter_mark = meter;
 }
 
-// Weights are about to change. REQUIRES: settled.
+// Call before weights change. REQUIRES: settled.
 void Cluster::book_crowded(const GpuState& gpu) {
   if (!jobs_->has_crowding()) return;
   for (PlacementId p : gpu.busy) book_joules(gpu.job_at[index(p)]);
 }
 
-// What computes on the GPU has changed: all that run there go on faster or slower from now. `came`: has its finish by the
-// job table; kNoJob: one went.
+// The set of computing jobs on the GPU has changed, so all of them run faster or slower from now. `came`: the new job,
+// whose finish is by the job table; kNoJob: one left.
 void Cluster::crowd(GpuId id, GpuState& gpu, JobId came) {
   const Platform::Model& model = platform_->model(id);
   const int before = gpu.computing;
@@ -332,7 +333,7 @@ Refusal Cluster::refusal_of_stop(JobId id) const {
 
 Refusal Cluster::refusal_of_reshape(const Reshape& reshape) const {
   if (index(reshape.gpu) >= gpus_.size()) return Refusal::kNoSuchGpu;
-  // With free repartitioning the change is instantaneous: what goes must be idle by now.
+  // With free repartitioning the change is instantaneous: what goes must be idle already.
   const GpuState& gpu = gpus_[index(reshape.gpu)];
   if (gpu.blocked) return Refusal::kGpuBlocked;
   if (cost_.free() && !reshape.to.contains(gpu.busy)) return Refusal::kSliceBusy;

@@ -1,15 +1,16 @@
 // What is believed about the fleet: layouts, running jobs, progress, watts and joules. A pure fold over the journal's
-// events; copyable, so that a what-if or a planner works on a copy. refusal_of_stop(), refusal_of_reshape() and
-// refusal_of_start() alone judge whether an action is legal, for every policy and every world. Not thread-safe; one
+// events. Copyable, so that a what-if or a planner works on a copy. For every policy and every world, only
+// refusal_of_stop(), refusal_of_reshape() and refusal_of_start() judge whether an action is legal. Not thread-safe; one
 // owner.
 //
-// Progress  A job's remaining time is kept in integer microseconds on the slice type it last ran on; it is rescaled only
-//           when the job changes to a type of another speed, so a job that stays, or moves between equal slices, keeps
-//           its finish to the microsecond. Where neighbours slow each other (Job::crowding) a finish is as of those that
-//           run now, and moves when one comes or goes; remaining times are those of the job table.
-// Energy    Each GPU is integrated lazily: watts of the interval that ended x its length, settled before anything
-//           changes. A job's share of the active watts (above idle) is by Platform::Model::energy_weight(). One that its
-//           neighbours slow draws less by as much: its work takes the same joules.
+// Progress  A job's remaining time is kept in integer microseconds on the slice type it last ran on. It is
+//           rescaled only when the job changes to a type of another speed, so a job that stays, or moves between equal
+//           slices, keeps its finish to the microsecond. Where neighbours slow each other (Job::crowding), a finish
+//           assumes the present neighbours and moves when one comes or goes; remaining times are those of the job
+//           table.
+// Energy    Each GPU is integrated lazily: before anything changes, the watts of the past interval x its length are
+//           added. Jobs share the active watts (above idle) by Platform::Model::energy_weight(). A job that its
+//           neighbours slow draws less in proportion, since its work takes the same joules.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -31,19 +32,19 @@ enum class JobPhase : std::uint8_t { kAbsent, kQueued, kRunning, kDone, kWithdra
 
 struct JobState {
   JobPhase phase = JobPhase::kAbsent;
-  PlacementId where = kNoPlacement;        // while running
-  TypeId type = kNoType;                   // of the current or last run; kNoType: never ran
+  PlacementId where = kNoPlacement;        // while it runs
+  TypeId type = kNoType;                   // of the current or last run; kNoType: it never ran
   GpuId gpu = kNoGpu;                      // of the current or last run
-  JobId previous = kNoJob, next = kNoJob;  // unfinished jobs in order of arrival
-  Time remaining{};                        // on `type`: when stopped; of one that runs, at `since`, as thought then
-  Time since{};                            // when the current run began to make progress (after a restart's hold)
-  Time finish{};                           // expected while running, true once done
+  JobId previous = kNoJob, next = kNoJob;  // the unfinished jobs are a list in order of arrival
+  Time remaining{};                        // on `type`: when stopped; for a running job, as believed at `since`
+  Time since{};                            // when the current run began to make progress (after the hold of a restart)
+  Time finish{};                           // expected while the job runs, actual once it is done
   Time first_start{-1};
-  double joules = 0;  // attributed active energy
+  double joules = 0;  // active energy attributed to the job
   double meter_mark = 0;
-  std::uint64_t stopped_in = 0;  // decision of the last stop
+  std::uint64_t stopped_in = 0;  // the decision of the last stop
   std::uint32_t stops = 0;
-  std::uint32_t arrival = 0;  // how many came before it
+  std::uint32_t arrival = 0;  // how many jobs arrived before it
 };
 
 struct GpuState {
@@ -51,14 +52,14 @@ struct GpuState {
   Layout target;  // what it is to become; equal to layout when nothing is under way
   Layout busy;
   int busy_slices = 0;
-  int computing = 0;             // of these, slices whose jobs compute something (Job::idle)
+  int computing = 0;             // those whose jobs compute something (Job::idle)
   double added = 0, weight = 0;  // sums over running jobs
   double watts = 0;
   double active_per_weight = 0;  // (watts - idle) / weight
-  Time since{};                  // settled until
+  Time since{};                  // integrated up to here
   double joules = 0;
-  double meter = 0;              // integral of active_per_weight
-  std::int64_t slice_us = 0;     // integral of busy_slices, microseconds
+  double meter = 0;              // integral of active_per_weight over time
+  std::int64_t slice_us = 0;     // integral of busy_slices, in slice-microseconds
   std::array<JobId, 32> job_at;  // by placement; kNoJob where idle
   bool blocked = false;
 
@@ -68,14 +69,14 @@ struct GpuState {
 
 struct Counters {
   std::uint64_t arrivals = 0, completions = 0;
-  std::uint64_t withdrawals = 0;   // one that is shown anew is withdrawn and arrives again
+  std::uint64_t withdrawals = 0;   // a job that returns to the queue is withdrawn and arrives again
   std::uint64_t preemptions = 0;   // stops and size changes
-  std::uint64_t moves = 0;         // same size, other slice
-  std::uint64_t repartitions = 0;  // changes of a GPU's layout asked for
+  std::uint64_t moves = 0;         // to another slice of the same size
+  std::uint64_t repartitions = 0;  // requested changes of a GPU's layout
 };
 
-// Which object this is: a copy is another one, a moved one stays itself. So a policy that keeps what it derived from a
-// cluster can tell whether it still looks at the same one. Never reaches any output.
+// Identifies this object. A copy gets another identity; a moved object keeps its own. A policy that keeps what it
+// derived from a cluster can tell whether it still sees the same one. Never reaches any output.
 class Identity {
  public:
   Identity() : value_(fresh()) {}
@@ -112,14 +113,14 @@ enum class Refusal : std::uint8_t {
 
 class Cluster {
  public:
-  // Every GPU starts with `initial` layouts (one per GPU), idle, at `now`: joules count from there.
+  // Every GPU starts at `now`, idle, with its layout of `initial` (one per GPU); joules count from there.
   Cluster(std::shared_ptr<const Platform> platform, std::shared_ptr<const JobTable> jobs, CostModel cost,
           std::vector<Layout> initial, Time now = Time{0});
 
   void apply(const Event& event);  // REQUIRES: legal, and not before now()
 
-  // The same belief over another table: its job i is keep[i] of this one, all else is forgotten. A table that grows is
-  // so kept to the size of what is alive. REQUIRES: every unfinished job is kept, in order of arrival.
+  // The same belief over another table: its job i is keep[i] of this one, all other jobs are forgotten. This keeps a
+  // growing table to the size of what is alive. REQUIRES: every unfinished job is kept, in order of arrival.
   Cluster renumbered(std::shared_ptr<const JobTable> jobs, std::span<const JobId> keep) const;
   Refusal refusal_of_stop(JobId job) const;
   Refusal refusal_of_reshape(const Reshape& reshape) const;
@@ -132,9 +133,9 @@ class Cluster {
     news_.clear();
     refused_ = refused;
   }
-  // Time passes and nothing happens. REQUIRES: not before now().
+  // Time passes without an event. REQUIRES: not before now().
   void pass(Time now);
-  bool last_plan_refused() const { return refused_; }  // then an incremental policy must look at everything anew
+  bool last_plan_refused() const { return refused_; }  // an incremental policy must then recompute everything
   std::uint64_t decision() const { return decision_; }
   std::uint64_t identity() const { return identity_.value(); }  // no two clusters share one; 0 is none
 
@@ -152,27 +153,27 @@ class Cluster {
   JobId first_unfinished() const { return head_; }
   JobId next_unfinished(JobId id) const { return states_[index(id)].next; }
 
-  // How many times as long as by the job table a running job takes, beside those that run on its GPU now.
+  // The running job's time divided by its time in the job table, given the present neighbours on its GPU.
   double crowding(JobId job) const { return jobs_->has_crowding() ? crowding_of(job) : 1; }
-  // Time by the job table that is left of one that ran, on the type where it runs or last ran.
+  // The time left, by the job table, of a job that has run, on the type where it runs or last ran.
   Time time_left(JobId job) const {
     const JobState& s = states_[index(job)];
     if (s.phase != JobPhase::kRunning) return s.remaining;
     return by_table(job, s.finish - std::max(now_, s.since));
   }
-  // The same of a running job, with what is left of a restart's hold: now + this is its finish where nobody slows it.
+  // The same for a running job, plus the rest of a restart's hold: now + this is its finish if nobody slows it.
   Time time_to_finish(JobId job) const { return by_table(job, states_[index(job)].finish - now_); }
-  // Time the job still needs on a slice of that type if it were put there now, restart cost apart; kCannotRun if it
-  // cannot run there.
+  // The time that the job would need on a slice of that type from now, without restart cost. kCannotRun if it cannot
+  // run there.
   Time remaining_on(JobId job, TypeId type) const;
-  // When it would finish there: now + restart hold if it has progress and must resume + remaining; of one that runs
-  // there, as expected now.
+  // When it would finish there: now + remaining, plus the restart hold if it has progress and must resume. For a job
+  // that runs there: its expected finish.
   Time finish_on(JobId job, TypeId type) const;
 
-  double joules(GpuId gpu) const;  // up to now
+  double joules(GpuId gpu) const;  // up to now()
   double total_joules() const;
   double attributed_joules(JobId job) const;
-  double energy_weight(JobId job) const;  // of a running one, in what its GPU draws above idle
+  double energy_weight(JobId job) const;  // a running job's weight when its GPU's watts above idle are shared out
 
  private:
   void settle(GpuState& gpu);
@@ -180,7 +181,7 @@ class Cluster {
   void start(const Event& event);
   void find(const Event& event);
   double crowding_of(JobId job) const;
-  Time by_table(JobId job, Time left) const {  // of a running job's time beside those that run now
+  Time by_table(JobId job, Time left) const {  // a running job's `left` in table time, given the present neighbours
     return jobs_->has_crowding() ? rounded(double(left.count()) / crowding_of(job)) : left;
   }
   void book_joules(JobId job);
@@ -202,10 +203,10 @@ class Cluster {
   Counters counters_;
   std::uint64_t decision_ = 0;
   bool refused_ = false;
-  Identity identity_;  // renewed by what incremental policies do not follow: withdrawals, blocks, found jobs
+  Identity identity_;  // renewed by events that incremental policies do not follow: withdrawals, blocks, found jobs
 };
 
-// A sentence for a person: which action was refused and why.
+// A sentence for people: which action was refused, and why.
 std::string explain(const Cluster& cluster, Refusal refusal, JobId job, GpuId gpu, PlacementId where);
 
 }  // namespace smartmig

@@ -1,4 +1,4 @@
-// What only a live world does to the belief: withdrawals, overruns, blocked GPUs, resumption, growth and renumbering.
+// How live worlds change the belief: withdrawals, overruns, blocked GPUs, resumption, growth and renumbering.
 #include <gtest/gtest.h>
 
 #include "model/cluster.h"

@@ -1,6 +1,7 @@
-// What acting costs. `paper`: preemption and repartitioning are free and instantaneous, progress is carried across
-// slice sizes. `hardware`: only idle instances go, each operation takes its measured time (or `reshape` per change of a
-// GPU), a preempted job pays its restart time, and jobs without one are never preempted.
+// What an action costs. `paper`: preemption and repartitioning are free and instantaneous, and progress is carried
+// across slice sizes. `hardware`: only idle instances can be destroyed, each operation takes its measured time (or
+// `reshape` per change of a GPU), a preempted job pays its restart time, and jobs without a restart time are never
+// preempted.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -12,13 +13,13 @@ namespace smartmig {
 
 struct CostModel {
   enum Kind { kPaper, kHardware } kind = kPaper;
-  std::optional<Time> reshape;  // hardware: time of one change of a GPU instead of the table of instance times
+  std::optional<Time> reshape;  // hardware: the time of one change of a GPU, in place of the table of instance times
 
   bool free() const { return kind == kPaper; }
   static Result<CostModel> parse(std::string_view name) {
     if (name == "paper") return CostModel{kPaper, {}};
     if (name == "hardware") return CostModel{kHardware, {}};
-    return invalid("cost model '{}' is not known: paper or hardware", name);
+    return invalid("cost model must be paper or hardware, not '{}'", name);
   }
   const char* name() const { return kind == kPaper ? "paper" : "hardware"; }
 };

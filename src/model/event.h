@@ -1,6 +1,6 @@
 // What happened. The journal is the sequence of these, in a total order; Cluster is a fold over it. Admitted actions
 // appear as the events they cause (kStarted, kStopped, kReshapeAsked), so one kind of record serves output, replay and
-// recovery. Events are made by the named functions below. Copied in the simulator's loop: keep it small.
+// recovery. The named functions below make events. The simulator's loop copies them: keep the type small.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,21 +12,21 @@
 namespace smartmig {
 
 enum class EventKind : std::uint8_t {
-  kSubmitted,     // job; one that was withdrawn before it ran may come again
+  kSubmitted,     // job; a job withdrawn before it ran may be submitted again
   kFinished,      // job
   kStarted,       // job on gpu, where
   kStopped,       // job leaves its slice and keeps its progress
-  kReshapeAsked,  // gpu should become `layout`; slices outside it take no new job
+  kReshapeAsked,  // gpu should become `layout`; its other slices take no new job
   kDestroyed,     // gpu lost the idle placements of `layout`
   kCreated,       // gpu gained the placements of `layout`
-  // Live worlds only: what a simulation never meets.
-  kWithdrawn,  // job leaves without having finished: cancelled, failed, out of memory, its GPU lost
-  kOverrun,    // a running job has passed its expected finish: half of what it has run is added
-  kBlocked,    // gpu takes no new job and no reshape; what runs there runs on
+  // Live worlds only; a simulation never emits these.
+  kWithdrawn,  // job leaves unfinished: cancelled, failed, out of memory, or its GPU is lost
+  kOverrun,    // a running job passed its expected finish: half of its run so far is added
+  kBlocked,    // gpu takes no new job and no reshape; running jobs continue
   kUnblocked,  // gpu
-  // A world that was there before its Cluster (a restarted daemon, `decide`, `eta`): what a submitted job has done.
-  kFoundRunning,  // job runs on gpu, where, with `left` to go by the job table
-  kFoundWaiting,  // job waits and has progress: `left` to go on a slice like `where` of gpu, which need not exist
+  // For a world that is older than its Cluster (a restarted daemon, `decide`, `eta`): what a submitted job has done.
+  kFoundRunning,  // job runs on gpu, where; `left` to go by the job table
+  kFoundWaiting,  // job waits and has progress: `left` to go on a slice like `where` of gpu, which may not exist
 };
 inline constexpr std::size_t kEventKinds = 13;
 

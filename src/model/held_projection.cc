@@ -8,8 +8,8 @@
 namespace smartmig {
 namespace {
 
-constexpr double kHeldRise = 0.003, kHeldRiseMib = 1;      // what counts as a rise
-constexpr double kGoesOnByRises = 1.5, kRisesPower = 1.2;  // odds that it goes on: the first times n to the second
+constexpr double kHeldRise = 0.003, kHeldRiseMib = 1;      // the least change that counts as a rise
+constexpr double kGoesOnByRises = 1.5, kRisesPower = 1.2;  // odds that growth goes on: first * n^second
 constexpr double kInTime = 1.3, kOverdue = 1.5,
                  kLasting = 0.1;  // distances until the next is late; by how much that tells
 constexpr double kLeastMiss = 0.03, kMissOfFew = 0.3, kMissedAnyway = 0.05;  // of the slope
@@ -18,7 +18,7 @@ enum HeldAxis { kWork, kLog, kSquare };
 
 double power_of(double x, double by) { return x > 0 ? deterministic_exp(by * deterministic_log(x)) : 0; }
 
-// Growth of about so much, wrong by a factor of 1 + wrong, is more than what is left.
+// The probability that growth of about `growth`, wrong by a factor of 1 + wrong, exceeds what is left.
 double growth_passes(double growth, double wrong, double left, double edge) {
   if (growth <= 0) return 0;
   const double least = std::max(left, edge), wide = deterministic_log(1 + wrong) + edge / (least + edge);

@@ -1,14 +1,15 @@
-// What a job's tensors will hold at the most by its end, from what its framework counts: the most held so far, told without an allocator
-// in between, so that growth is what it looks like and a plateau is one. Followed over work done where progress is printed, over the
-// share of a pass (an evaluation between two steps), or over time.
+// Projects the most that a job's tensors will hold by its end, from the counter of its framework. The input is the most
+// held so far. No allocator distorts it, so growth and plateaus are real. The curve is followed over work done where
+// the job prints progress, over the share of a pass (an evaluation between two steps), or over time.
 //
-// The curve is a staircase: it is kept as its rises, the work each came at and the level it led to. Carried on: at even distances and
-// heights (a line through the rises, all of them or the later half), at distances that grow as the work does (a line over its logarithm:
-// the largest of draws so far, buffers that double), or at heights that grow (over its square). None is believed for how it fits: each
-// is made as of earlier rises and asked for the last. Its miss there per distance is u: growth is right within a factor of
-// 1 + u / slope, and a way counts by the inverse square of what it missed. Each may also have stopped: with n rises that is about
-// 1 / (1 + 1.5 n) before anything is known of the time since the last one, and more the longer that is for the distances so far.
-// Pure. Units: MiB, and work or seconds.
+// The curve is a staircase. Each rise is kept with its work and the level that it led to. There are three ways to
+// extend it: rises at even distances and heights (a line through all of them or the later half), at distances that grow
+// as the work does (a line over its logarithm: the largest of draws so far, buffers that double), or at heights that
+// grow (a line over its square). Goodness of fit earns no trust. Each way is fitted to the earlier rises and predicts
+// the last. Its miss per distance is u: growth is right within a factor of 1 + u / slope, and a way's weight is the
+// inverse square of its miss. Each way may also have stopped: with n rises that has probability about 1 / (1 + 1.5 n)
+// before the time since the last rise is considered, and more the longer that time is, relative to the distances so
+// far. Pure. Units: MiB, and work or seconds.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -16,15 +17,15 @@
 namespace smartmig {
 
 struct HeldForecast {
-  double probability = 0;  // that it comes to hold more than there is room for
-  double after = 0;        // work until then, if it does
-  double needs_mib = 0;    // if it does, what it holds at the end
+  double probability = 0;  // that the job comes to hold more than there is room for
+  double after = 0;        // work until then, if it happens
+  double needs_mib = 0;    // what the job holds at its end, if it happens
   void add(double weight, const HeldForecast& other);
   void divide(double weights);
 };
 
 struct HeldRoom {
-  double mib = 0, edge_mib = 1;  // known within
+  double mib = 0, edge_mib = 1;  // the available memory, and how precisely it is known
   double passed_by(double held_mib, double off_mib) const;
 };
 
@@ -35,22 +36,22 @@ class HeldProjection {
   struct Rise {
     double work = 0, held = 0;
   };
-  void add(double work, double held_mib);  // the most held so far; neither is ever less than before
+  void add(double work, double held_mib);  // the most held so far; neither argument ever falls
   bool empty() const { return rises_.empty(); }
   double work() const { return work_; }
   double held_mib() const { return rises_.empty() ? 0 : rises_.back().held; }
-  const std::vector<Rise>& rises() const { return rises_; }  // the first: where it began
+  const std::vector<Rise>& rises() const { return rises_; }  // the first is the start
 
-  // Ways to go on, made once for any number of ends.
+  // A way to continue the curve. One set serves any number of ends.
   struct Way {
     int axis = 0;
     bool late = false;
     double prior = 1, slope = 0, miss = 0, missed = 0, begin = 0;
-    double gap = 1, told = 0;  // between rises along its axis; so many at even distances would tell as much
+    double gap = 1, told = 0;  // gap: between rises along its axis; told: worth as many even distances
   };
   std::vector<Way> ways() const;
   HeldForecast forecast(const std::vector<Way>& ways, const HeldRoom& room, double end) const;
-  // The same within a pass whose end is told: it goes on as it went.
+  // The same within a pass whose end is announced: it continues as it has gone so far.
   HeldForecast within_pass(const HeldRoom& room, double end) const;
 
  private:

@@ -9,7 +9,7 @@ namespace smartmig {
 namespace {
 
 constexpr double kOtherInput = 0.25, kPastWithin = 0.03, kItself = 0.05, kLoading = 0.08, kFewAgree = 0.02;
-constexpr double kAgrees = 0.04, kAgreesByTime = 0.15;  // another input may be as fast for more work
+constexpr double kAgrees = 0.04, kAgreesByTime = 0.15;  // another input may take the same time for more work
 
 }  // namespace
 
@@ -80,7 +80,7 @@ HeldForecast HeldWork::by_past(const HeldRun& run, const HeldRoom& room, double&
   agrees = 0;
   const bool counted = last_.done > 0;
   const double by_count = counted && run.end_done > 0 ? last_.done / run.end_done : last_.at_s / run.duration_s;
-  const double times = last_.of > 0 && run.whole() > 0 ? last_.of / run.whole() : -1;  // as much work as that
+  const double times = last_.of > 0 && run.whole() > 0 ? last_.of / run.whole() : -1;  // by the announced work
   const auto ask = [&](double share, double end, double weight) {
     const double held_then = run.held_at(std::min(share, end)), off_now = last_.held_mib - held_then;
     const double there = std::max(run.held_at(end), last_.held_mib);

@@ -1,11 +1,12 @@
-// Whether a job comes to hold more than there is room for, by what its framework counts (held_projection.h), how far it says it is, and
-// earlier runs of its command. Three views of the run so far: by work done, by the share of a pass between two steps, and by time
-// where nothing is printed.
+// Forecasts whether a job comes to hold more than there is room for. It uses the counter of the framework
+// (held_projection.h), the job's printed progress, and earlier runs of the same command. It views the run so far in
+// three ways: by work done, by the share of a pass between two steps, and by time where nothing is printed.
 //
-// An earlier run is the staircase of what it held over the share of it that was done. Another run of the command has other input:
-// either the same at the same share of the whole (stages), or the same for the same count (tokens, requests). Both are asked, each
-// as much as it agrees with what is held now; without progress the whole is as long as the earlier one times e^(0.25 z). What is
-// seen in this run counts beside them, the more the less they agree. Pure. Units: seconds, MiB.
+// An earlier run is the staircase of what it held over the share of it that was done. Another run of the command has
+// other input. It holds either the same at the same share of the whole (stages), or the same for the same count
+// (tokens, requests). Both models are asked, each weighted by how well it agrees with what is held now. Without
+// progress, the whole is as long as the earlier run times e^(0.25 z). This run's own curve also counts, the more the
+// less the models agree. Pure. Units: seconds, MiB.
 #pragma once
 #include <optional>
 #include <vector>
@@ -15,16 +16,16 @@
 namespace smartmig {
 
 struct HeldRun {                                 // an earlier run of the command
-  std::vector<HeldProjection::Rise> rises;       // work: share of the run; empty: nobody asked
+  std::vector<HeldProjection::Rise> rises;       // work: share of the run; empty: not asked
   double end_done = -1, of = 0, duration_s = 0;  // -1: not printed; 0: not announced
   static constexpr std::size_t kMost = 24;       // rises
-  double held_at(double share) const;            // past the end as it went in its later half
+  double held_at(double share) const;            // past the end it continues as in its later half
   double whole() const { return of > 0 ? of : end_done; }
   double peak_mib() const { return rises.empty() ? 0 : rises.back().held; }
 };
 
 struct RunWhole {
-  double times = 1, weight = 1;  // the whole run over what is done
+  double times = 1, weight = 1;  // times: the whole run / what is done
 };
 
 class HeldWork {
@@ -35,10 +36,10 @@ class HeldWork {
   };
   static constexpr int kFewest = 10, kFewestSteps = 5;
 
-  void remember(const HeldRun& run);  // before the first sample
+  void remember(const HeldRun& run);  // call before the first sample
   void add(const Sample& sample);
   bool known() const { return !by_time_.empty(); }
-  // Nothing: too early to tell.
+  // nullopt: too early to tell.
   std::optional<HeldForecast> forecast(const HeldRoom& room,
                                        const std::vector<RunWhole>& wholes) const;  // after: seconds
   HeldRun to_past() const;
@@ -50,7 +51,7 @@ class HeldWork {
   HeldProjection by_work_, by_time_, by_part_;
   std::vector<HeldRun> past_;
   Sample last_;
-  double counts_ = 0.5;  // how likely the same is held for the same count, not at the same share
+  double counts_ = 0.5;  // probability that the same count, rather than the same share, holds the same
   int samples_ = 0, steps_ = 0;
 };
 

@@ -30,7 +30,7 @@ JobTable::Scaling JobTable::scaling_for(const GpuModel& reference, const GpuMode
     const auto there = speeds.throughput(kind, reference.tables(), reference.profiles()[std::size_t(whole)].name);
     if (here && there && *here > 0) return {reference.compute_slices(), *there / *here, launch};
   }
-  if (profile.sms == 0) return {profile.compute_slices, 1};  // SM counts unknown: by slices
+  if (profile.sms == 0) return {profile.compute_slices, 1};  // SM counts unknown: scale by slices
   int best = -1;
   for (std::size_t i = 0; i < reference.profiles().size(); ++i) {
     const Profile& candidate = reference.profiles()[i];
@@ -67,7 +67,7 @@ std::string JobTable::why_nowhere(const Job& job, int memory, const Platform& pl
         largest->memory_mib);
   for (int k = 1; k <= kMaxComputeSlices; ++k)
     if (job.work_on(k) >= Time{0}) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", k);
-  if (sizes.empty()) return "has no run time for any slice size: give one";
+  if (sizes.empty()) return "has no run time for any slice size; give one";
   return fmt::format("runs on {} compute slices of a {}{}; {} has no such slice", sizes, workload_->reference_gpu,
                      memory >= 0 ? fmt::format(" with {} MiB", memory) : "", platform.spec());
 }
@@ -87,13 +87,13 @@ Result<Ok> JobTable::fill(std::size_t row, const Platform& platform) {
     Time base = job.work_on(s.compute_slices);
     double factor = s.factor;
     if (const Time own = job.work_on(type.compute_slices); type.model == 0) {
-      // Of another number of SMs than its size has: "no less than two compute slices" says nothing of SMs.
+      // The profile has another number of SMs than its size: "at least two compute slices" says nothing of SMs.
       if (sizes_are_slices_ && own < Time{0}) continue;
       if (base < Time{0}) base = own, factor = 1;
     }
     if (base < Time{0}) continue;
     if (memory >= 0 && type.memory_mib > 0 && memory > type.memory_mib) continue;
-    // Half the memory is for jobs that are known to need no more: the others would find out by failing.
+    // Half-memory slices are for jobs known to need no more: the others would find out by failing.
     if (memory <= 0 && platform.profile(TypeId(t)).variant == Variant::kHalfMemory) continue;
     const Time launch = base > s.launch ? s.launch : Time{0};
     work_[row * types_ + t] =

@@ -1,7 +1,7 @@
-// The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Built
-// once and shared, read only, by every run over the same jobs (paired comparisons, parallel days, the trainer's copies).
+// The jobs of a workload bound to a platform: the time of each job on each slice type, memory already considered. Every
+// run over the same jobs shares it, read only (paired comparisons, parallel days, the trainer's copies).
 //
-// Times on the reference model are the job's own. On another model, or on a double-memory profile with another SM count:
+// Times on the reference model are the job's own. On another model, or a double-memory profile with another SM count:
 //   1. by the kind's measured speeds:
 //        work = work(ref, whole GPU) * throughput(ref, whole) / throughput(model, profile)
 //   2. else by SM count, k the reference size nearest in SMs:
@@ -20,14 +20,14 @@ namespace smartmig {
 
 class JobTable {
  public:
-  // kInvalid when a job fits no slice of the platform: names the job and what it needs.
+  // kInvalid if a job fits no slice of the platform; names the job and its needs.
   static Result<JobTable> bind(std::shared_ptr<const Workload> workload, const Platform& platform);
 
-  // A table that fills while it is in use (a daemon's): `capacity` rows of jobs that have not come yet. A row is put
-  // before its job is submitted and never changed after; who shares the table with another thread must copy it.
+  // A table that fills while it is in use (the daemon's). It has `capacity` rows for jobs that have not arrived. A row
+  // is put before its job is submitted and never changes afterwards. To share the table with another thread, copy it.
   static Result<JobTable> growing(const Platform& platform, std::string reference_gpu, std::size_t capacity,
                                   bool sizes_are_slices = false);
-  // kInvalid when the job fits no slice: names it and what it needs, and the row stays empty.
+  // kInvalid if the job fits no slice: names it and its needs, and the row stays empty.
   Result<Ok> put(JobId id, const Job& job, std::string name, const std::string& kind, const Platform& platform);
 
   std::size_t size() const { return workload_->jobs.size(); }
@@ -39,8 +39,8 @@ class JobTable {
   double added_watts(JobId id, TypeId type) const {
     return added_.empty() ? 0 : added_[std::size_t(workload_->jobs[index(id)].kind + 1) * types_ + index(type)];
   }
-  bool has_idle() const { return has_idle_; }          // some job is, or was, one that draws nothing
-  bool has_crowding() const { return has_crowding_; }  // some job is, or was, slowed by its neighbours
+  bool has_idle() const { return has_idle_; }          // whether a job of the table has ever drawn nothing
+  bool has_crowding() const { return has_crowding_; }  // whether neighbours have ever slowed a job of the table
   int mem_mib(JobId id) const { return mem_mib_.empty() ? -1 : mem_mib_[index(id)]; }
 
  private:
@@ -50,10 +50,10 @@ class JobTable {
 
   std::shared_ptr<const Workload> workload_;
   bool sizes_are_slices_ =
-      false;  // a job without a time for so many compute slices has no such slice, whatever its SMs
-  std::shared_ptr<Workload> own_;  // the same, where the table grows
-  // How a slice type's time follows from the reference model's, for one kind: from the time on `compute_slices`, times
-  // `factor`, all but its launch.
+      false;  // a job without a time for a number of compute slices cannot use such a slice, whatever its SMs
+  std::shared_ptr<Workload> own_;  // the same object, if the table grows
+  // How one kind's time on a slice type follows from the reference model: the time on `compute_slices`, without the
+  // launch, times `factor`.
   struct Scaling {
     int compute_slices = 0;
     double factor = 1;

@@ -51,13 +51,13 @@ double bytes_per_weight(Precision p) {
 
 Result<Ok> check(const MemoryQuestion& q) {
   const auto amount = [](double v, double least, double most) { return v >= least && v <= most; };
-  if (!amount(q.model.params, 1, 1e13)) return invalid("parameters: 1 to 1e13 are possible, not {:g}", q.model.params);
+  if (!amount(q.model.params, 1, 1e13)) return invalid("parameters must be 1 to 1e13, not {:g}", q.model.params);
   if (!amount(q.model.weight_bytes, 0, 1e15))
     return invalid("weights of {:g} bytes are not possible", q.model.weight_bytes);
-  if (!amount(q.batch, 1, 1e6)) return invalid("batch {:g}: 1 to 1e6 samples are possible", q.batch);
+  if (!amount(q.batch, 1, 1e6)) return invalid("the batch must be 1 to 1e6 samples, not {:g}", q.batch);
   if (!amount(q.accumulate, 1, q.batch))
     return invalid("{:g} micro-batches of a batch of {:g}: 1 to the batch are possible", q.accumulate, q.batch);
-  if (!amount(q.context, 0, 1e7)) return invalid("context {:g}: up to 1e7 tokens are possible", q.context);
+  if (!amount(q.context, 0, 1e7)) return invalid("the context must be at most 1e7 tokens, not {:g}", q.context);
   if (!amount(q.overhead_mib, 0, 1e6)) return invalid("overhead {:g} MiB is not possible", q.overhead_mib);
   const bool transformer = q.model.layers > 0 || q.model.hidden > 0;
   if (transformer && (!amount(q.model.layers, 1, 10000) || !amount(q.model.hidden, 1, 1e6) ||
@@ -66,9 +66,9 @@ Result<Ok> check(const MemoryQuestion& q) {
         "a transformer needs layers, hidden size, heads and at most as many kv-heads: {}, {}, {}, {} are given",
         q.model.layers, q.model.hidden, q.model.heads, q.model.kv_heads);
   if (transformer && q.context == 0 && q.model.usual_context == 0)
-    return invalid("the context length is needed: tokens per sample");
+    return invalid("give the context length (tokens per sample)");
   if (q.training && (q.precision == Precision::kInt8 || q.precision == Precision::kInt4))
-    return invalid("training in {} is not estimated: {} weights are for inference", name_of(q.precision),
+    return invalid("there is no estimate for training in {}; {} weights are for inference", name_of(q.precision),
                    name_of(q.precision));
   return Ok{};
 }
@@ -106,8 +106,8 @@ Result<NeuralModel> find_model(std::string_view name) {
   }
   const std::string near = nearest(lower(name), names);
   return not_found(
-      "model '{}' is not known{}; there are {}; or give --params and, for a transformer, --layers, --hidden "
-      "and --heads",
+      "unknown model '{}'{}; known models: {}; or give --params and, for a transformer, "
+      "--layers, --hidden and --heads",
       name, near.empty() ? "" : " (did you mean " + near + "?)", fmt::join(names, ", "));
 }
 
@@ -179,7 +179,7 @@ Result<MemoryParts> estimate_memory(const MemoryQuestion& q) {
       case Optimiser::kAdam8bit:
         parts.optimiser = 2 * m.params;
         break;
-      case Optimiser::kAdafactor:  // a row and a column of every h x h matrix; without momentum
+      case Optimiser::kAdafactor:  // a row and a column for every h x h matrix; without momentum
         parts.optimiser = 4 * m.params * 2 / std::max(m.hidden, 64);
         break;
     }
@@ -194,7 +194,8 @@ Result<MemoryParts> estimate_memory(const MemoryQuestion& q) {
     if (m.layers > 0) {
       const double head = double(m.hidden) / m.heads;
       if (m.vocabulary > 0) parts.kv_cache = 2 * m.layers * m.kv_heads * head * q.batch * context * kept;
-      // One layer at a time: the stream, its normalised copy, queries, keys and values, and the wide inner layer.
+      // One layer at a time: the residual stream, its normalised copy, queries, keys and values, and the wide inner
+      // layer.
       parts.activations = q.batch * context * m.hidden * kept * (2 + 3 + 4);
       if (q.plain_attention) parts.activations += q.batch * m.heads * context * context * kept;
       parts.logits = q.batch * m.vocabulary * 4;

@@ -1,7 +1,7 @@
 // GPU memory of a training or inference job from what its owner knows: the model, optimiser, precision, batch, context.
-// Formulas and their sources are docs/memory.md. An estimate, not a promise: what a framework reserves beside it is the
-// `overhead` (CUDA context, an assumption) and `slack` (fragments of the caching allocator, an assumption). Pure.
-// Units: bytes unless a name says otherwise.
+// docs/memory.md has the formulas and their sources. An estimate, not a promise. A framework reserves additional
+// memory: `overhead` (CUDA context, an assumption) and `slack` (fragments of the caching allocator, an assumption).
+// Pure. Units: bytes unless a name says otherwise.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,11 +20,11 @@ struct NeuralModel {
   double activations = 0;                               // convolutional: values kept per sample for the backward pass
   double transient = 0;                                 // convolutional: values alive at once per sample without one
   int usual_context = 0;
-  double weight_bytes = 0;  // of a file whose weights have formats of their own, for inference; 0: by the precision
+  double weight_bytes = 0;  // of a file whose weights have their own formats, for inference; 0: by the precision
 };
 std::span<const NeuralModel> model_presets();
-Result<NeuralModel> find_model(std::string_view name);  // the error lists near names
-// The same for the name of a published checkpoint, such as google-bert/bert-base-uncased; nullptr: not known.
+Result<NeuralModel> find_model(std::string_view name);  // the error lists similar names
+// Finds the model of a published checkpoint, such as google-bert/bert-base-uncased; nullptr: unknown.
 const NeuralModel* find_checkpoint(std::string_view name);
 
 enum class Optimiser : std::uint8_t { kSgd, kMomentum, kAdam, kAdamW, kAdam8bit, kAdafactor };
@@ -41,11 +41,11 @@ struct MemoryQuestion {
   Precision precision = Precision::kBf16;  // training in 16 bit is mixed: 32-bit master weights
   double batch = 1;                        // samples of one step
   double accumulate = 1;                   // micro-batches of a step: activations are those of batch / accumulate
-  double context = 0;                      // tokens per sample; 0: the model's usual one
+  double context = 0;                      // tokens per sample; 0: the model's default
   bool checkpointing = false;              // activations recomputed layer by layer
-  bool plain_attention = false;            // scores kept, instead of a fused kernel
+  bool plain_attention = false;            // stores attention scores, instead of using a fused kernel
   double overhead_mib = 512;
-  double slack = 0.05;  // of all but the overhead
+  double slack = 0.05;  // as a share of all but the overhead
 };
 
 struct MemoryParts {
@@ -53,7 +53,7 @@ struct MemoryParts {
   double total() const { return weights + gradients + optimiser + activations + kv_cache + logits + slack + overhead; }
   double total_mib() const { return total() / 1048576; }
 };
-// kInvalid: what is missing or cannot be, in a sentence.
+// kInvalid says what is missing or impossible.
 Result<MemoryParts> estimate_memory(const MemoryQuestion& question);
 
 }  // namespace smartmig

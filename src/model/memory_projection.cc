@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kLeastNoiseMib = 4;
 constexpr std::array<double, 3> kWindows = {1, 0.5, 0.25};                  // share of the time so far
-constexpr std::array<double, 3> kCuts = {0.5, 0.75, 0.875};                 // when a shape is asked to predict now
-constexpr std::array<double, 6> kTaus = {1.5, 0.9, 0.55, 0.33, 0.2, 0.12};  // of a window
+constexpr std::array<double, 3> kCuts = {0.5, 0.75, 0.875};                 // when a shape must predict the present
+constexpr std::array<double, 6> kTaus = {1.5, 0.9, 0.55, 0.33, 0.2, 0.12};  // as shares of a window
 constexpr std::array<double, 5> kSurvival = {.9, .7, .5, .3, .1};
 constexpr std::array<double, 5> kEndFactor = {.64, .83, 1, 1.20, 1.57};  // e^(0.35 z) at the same quantiles
 constexpr std::array<double, 5> kLateFactor = {1.02, 1.06, 1.12, 1.2, 1.4};
@@ -46,7 +46,7 @@ double MemoryForecast::gain(const Curve& curve, double horizon_s) const {
 double MemoryForecast::seconds_to(const Curve& curve, double limit_mib, double horizon_s) const {
   const double missing = limit_mib - level_;
   if (missing <= 0) return 0;
-  if (gain(curve, horizon_s) < missing) return horizon_s;  // only its deviation takes it there, so late
+  if (gain(curve, horizon_s) < missing) return horizon_s;  // only its deviation reaches the limit, so assume the end
   if (curve.kind == Curve::kLine) return missing / curve.slope;
   double low = 0, high = horizon_s;
   const double basis_now = curve.basis(now_s_);
@@ -176,7 +176,7 @@ MemoryForecast MemoryProjection::forecast(double expected_total_s) const {
   f.now_s_ = now;
   f.level_ = level;
 
-  // The curve of this shape through the bins of [from, until], hung on the last of them.
+  // The curve of this shape through the bins of [from, until], anchored at the last of them.
   const auto fit = [&](Curve curve, double window, std::size_t last) {
     const double from = at[last] - window * (at[last] - begin);
     std::size_t first = last;
@@ -220,7 +220,7 @@ MemoryForecast MemoryProjection::forecast(double expected_total_s) const {
   for (const double window : kWindows) {
     consider({Curve::kLine}, window, 1);
     consider({Curve::kRoot}, window, 0.5);
-    const std::size_t stride = window == 1 ? 1 : 2;  // a whole run is worth a closer look
+    const std::size_t stride = window == 1 ? 1 : 2;  // the whole time so far gets a finer grid
     for (std::size_t i = 0; i < kTaus.size(); i += stride)
       consider({Curve::kSaturating, 0, 0, kTaus[i] * window * span}, window, 0.2 * double(stride));
   }
@@ -238,7 +238,7 @@ MemoryForecast MemoryProjection::forecast(double expected_total_s) const {
     Curve& curve = f.curves_[k];
     curve.weight /= total;
     if (curve.weight < 0.004) continue;
-    // How long the present growth has lasted: what there is above the first level, at the present speed.
+    // How long the present growth has lasted: the rise above the first level, divided by the present speed.
     const double ahead = span / 64, speed = f.gain(curve, ahead) / ahead;
     const double grown = speed > 0 ? std::min(span, (level - envelope[0]) / speed) : span;
     for (std::size_t t = 0; t < left.size(); ++t)
@@ -267,7 +267,7 @@ RestartVerdict MemoryProjection::line_verdict(double limit_mib, double expected_
   double count = 0, t = 0, y = 0, tt = 0, ty = 0;
   for (const Bin& bin : bins_) {
     if (bin.at_s < last_at_ / 2) continue;
-    const double at = bin.at_s - last_at_;  // small numbers: their squares keep their digits
+    const double at = bin.at_s - last_at_;  // small numbers, so that their squares keep their digits
     ++count;
     t += at;
     y += bin.high;

@@ -1,6 +1,6 @@
-// What a policy asks for: a diff against what runs. Stops are carried out first, then reshapes, then starts, so two
-// jobs trade places by stopping both and starting both. A stop and start of one job in one plan is a move (same size)
-// or a size change.
+// What a policy asks for: a diff against the running state. Stops are carried out first, then reshapes, then starts, so
+// two jobs trade places by stopping both and starting both. A stop and a start of one job in one plan are a move (same
+// size) or a size change.
 #pragma once
 #include <vector>
 
@@ -24,7 +24,7 @@ struct Plan {
   std::vector<JobId> stops;
   std::vector<Reshape> reshapes;
   std::vector<Start> starts;
-  Time look_again = kNever;  // a job is held back until then at the latest: a living fleet decides again by then
+  Time look_again = kNever;  // a job is held back until then at the latest: the fleet must decide again by then
 
   void clear() {
     stops.clear();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMaxGpus = 1'000'000;
 
-// "paper" for every model, or by model: "a100-40gb=paper,a30-24gb=linear:30:35:165", the rest "auto".
+// `power`: "paper" for every model, or by model: "a100-40gb=paper,a30-24gb=linear:30:35:165", the others "auto".
 Result<PowerModel> power_of(std::string_view power, const GpuModel& gpu, const Catalog& catalog) {
   if (power.find('=') == power.npos) return PowerModel::named(power, gpu);
   std::string_view own = "auto";
@@ -27,7 +27,7 @@ Result<PowerModel> power_of(std::string_view power, const GpuModel& gpu, const C
   return PowerModel::named(own, gpu);
 }
 
-// Plain profiles fill a GPU together; of those with double memory each leaves compute slices without memory.
+// Plain profiles fill a GPU together. Each profile with double memory leaves compute slices without memory.
 double room_of(const GpuModel& gpu, const Profile& profile) {
   const double of_memory = double(profile.memory_slices) * gpu.compute_slices() / gpu.memory_slices();
   switch (profile.variant) {
@@ -103,7 +103,10 @@ std::string rough_watts(const Platform& platform) {
       models += fmt::format("{}{} ({:.0f} to {:.0f} W)", models.empty() ? "" : ", ", model.gpu->name(),
                             model.power.idle(), model.power.cap());
   if (models.empty()) return "";
-  return fmt::format("joules by the power model are rough, they follow from the board's power limit: {}", models);
+  return fmt::format(
+      "joules by the power model are rough, because they follow from the board's power limit: "
+      "{}",
+      models);
 }
 
 }  // namespace smartmig

@@ -1,5 +1,5 @@
-// The GPUs of a run: how many of which model, with their power models. Every (model, profile) of the platform is a
-// slice type with one index, so that a job's time on any slice is one table look-up, also in a mixed fleet. Immutable.
+// The GPUs of a run: how many of each model, with their power models. Every (model, profile) of the platform is a slice
+// type with one index, so a job's time on any slice is one table look-up, even in a mixed fleet. Immutable.
 #pragma once
 #include <memory>
 #include <span>
@@ -18,7 +18,7 @@ struct SliceType {
   int model = 0;    // index into Platform::models()
   int profile = 0;  // index into GpuModel::profiles()
   int compute_slices = 0;
-  int memory_mib = 0;  // 0 unknown: then anything fits
+  int memory_mib = 0;  // 0: unknown, then anything fits
   double room = 0;     // compute slices of its GPU that it takes: its own, or more where it takes the memory of others
 };
 
@@ -31,20 +31,21 @@ class Platform {
     std::vector<TypeId> type_of_placement;
     std::vector<std::uint8_t> slices_of_placement;  // compute slices
     int first_type = 0;
-    std::uint32_t halves = 0;  // placements that take half of the compute slices they count (mig/soft_model.h)
+    std::uint32_t halves = 0;  // placements that take half of the compute slices that they count (mig/soft_model.h)
 
-    // Compute slices of the GPU that a placement takes.
+    // The compute slices of the GPU that a placement takes.
     double room_of(PlacementId where) const {
       return slices_of_placement[index(where)] * (halves >> index(where) & 1 ? 0.5 : 1.0);
     }
-    // A running job's weight when the watts above idle are shared out: the watts it adds, where the power model says so,
+    // A running job's weight when the watts above idle are shared out: the watts it adds if the power model has them,
     // else its compute slices.
     double energy_weight(PlacementId where, double added_watts) const {
       return power.is_table() || added_watts <= 0 ? double(slices_of_placement[index(where)]) : added_watts;
     }
   };
 
-  // "8xa100-40gb", or a mixed fleet "4xa100-40gb,2xa30-24gb". `power` is a name of power.h, "auto" per model.
+  // `spec`: "8xa100-40gb", or a mixed fleet "4xa100-40gb,2xa30-24gb". `power` is a name of power.h; "auto" decides per
+  // model.
   static Result<Platform> parse(std::string_view spec, std::string_view power = "auto",
                                 const Catalog& catalog = Catalog::builtin());
 
@@ -61,7 +62,7 @@ class Platform {
   }
   TypeId type_of(GpuId gpu, PlacementId p) const { return model(gpu).type_of_placement[index(p)]; }
   int total_compute_slices() const;
-  bool power_by_slices_only() const;  // every power model is a table: watts do not depend on which jobs run
+  bool power_by_slices_only() const;  // every power model is a table: watts do not depend on the jobs
 
  private:
   std::string spec_, power_spec_;
@@ -70,7 +71,7 @@ class Platform {
   std::vector<SliceType> types_;
 };
 
-// Which watts of a fleet are rough, as a sentence without a full stop; "" where all were measured.
+// A sentence, without its full stop, that names the rough watts of a fleet; "" if all were measured.
 std::string rough_watts(const Platform& platform);
 
 }  // namespace smartmig

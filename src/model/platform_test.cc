@@ -94,8 +94,9 @@ TEST(Platform, EveryModelMayHaveItsOwnPowerModel) {
   EXPECT_FALSE(Platform::parse("2xa100-40gb", "b100=paper"));
   const auto rough = Platform::parse("1xa30-24gb", "a100-40gb=paper");
   ASSERT_TRUE(rough) << rough.error().what;
-  EXPECT_EQ(rough_watts(*rough),
-            "joules by the power model are rough, they follow from the board's power limit: a30-24gb (28 to 165 W)");
+  EXPECT_EQ(
+      rough_watts(*rough),
+      "joules by the power model are rough, because they follow from the board's power limit: a30-24gb (28 to 165 W)");
   EXPECT_EQ(rough_watts(*Platform::parse("1xa100-40gb")), "");
 }
 

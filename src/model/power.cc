@@ -9,7 +9,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kIdleShare = 0.17;  // of a board's power limit, where nothing was measured (data/power.csv)
+constexpr double kIdleShare = 0.17;  // share of a board's power limit, where nothing was measured (data/power.csv)
 
 struct Row {
   std::string model, form, source;
@@ -21,7 +21,7 @@ struct Row {
 struct KindRow {
   std::string model, kind, profile;
   double watts = 0;
-  int slices = 0;  // compute slices of the profile
+  int slices = 0;  // the profile's compute slices
 };
 struct PowerTables {
   std::vector<Row> rows;
@@ -42,8 +42,8 @@ Result<int> slices_of(const Row& row, std::string_view profile) {
   return int(*slices);
 }
 
-// Adds the rows of a file of the form of power_kinds.csv; a row for the same model, kind and profile takes the place of
-// the earlier one.
+// Adds the rows of a file of the form of power_kinds.csv. A row replaces an earlier one of the same model, kind and
+// profile.
 Result<Ok> add_kinds(PowerTables& tables, LineReader lines) {
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines)));
   SMARTMIG_TRY(const int of, csv.require("model"));
@@ -140,7 +140,7 @@ const Result<PowerTables>& power_tables() {
 // Profiles are measured by size: compute slices, and whether the memory is doubled (more SMs on Hopper).
 int size_key(int compute_slices, bool doubled) { return 2 * compute_slices + doubled; }
 
-// The numbers of "linear:75:56:400": the first is the idle watts, the last the cap.
+// The numbers of "linear:75:56:400": idle watts first, the cap last.
 Result<std::vector<double>> watts_in(std::string_view name, std::size_t count, std::string_view form) {
   const auto parts = split(name, ':');
   std::vector<double> watts;
@@ -191,7 +191,8 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
         "of another board's model ({})",
         gpu.name(), fmt::join(names, ", "));
   if (!row)
-    return not_found("no power model '{}': auto, {} or linear:IDLE_W:W_PER_SLICE:CAP_W", name, fmt::join(names, ", "));
+    return not_found("power model must be auto, {1} or linear:IDLE_W:W_PER_SLICE:CAP_W, not '{0}'", name,
+                     fmt::join(names, ", "));
   if (row->compute_slices != gpu.compute_slices())
     return invalid("power model {} is for GPUs of {} compute slices, {} has {}: use linear:IDLE_W:W_PER_SLICE:CAP_W",
                    row->model, row->compute_slices, gpu.name(), gpu.compute_slices());
@@ -203,8 +204,8 @@ Result<PowerModel> PowerModel::named(std::string_view name, const GpuModel& gpu)
   power.base_ = row->base;
   power.per_slice_ = row->per_slice;
   power.cap_ = row->cap;
-  std::map<int, std::pair<double, int>> sums;  // over the measured kinds, by profile size
-  std::map<std::string, int> largest;          // additive: the size that a kind's utilisation is taken from
+  std::map<int, std::pair<double, int>> sums;  // sum and count over the measured kinds, by profile size
+  std::map<std::string, int> largest;          // additive: the size whose row gives a kind's utilisation
   for (const KindRow& kind : power_tables()->kinds) {
     if (kind.model != row->model) continue;
     if (row->form != "measured") {
@@ -243,7 +244,7 @@ double PowerModel::added(std::string_view kind, const Profile& profile) const {
   const int key = size_key(profile.compute_slices, profile.variant == Variant::kDoubleMemory);
   if (!increments_.empty()) {
     auto found = increments_.find({std::string(kind), key});
-    if (found == increments_.end()) found = increments_.find({std::string(), key});  // of measured models alone
+    if (found == increments_.end()) found = increments_.find({std::string(), key});  // of measured models only
     if (found != increments_.end()) return found->second;
   }
   const auto share = utilisation_.find(kind);

@@ -3,7 +3,7 @@
 //   additive  watts = idle when nothing runs, else min(cap, base + sum of what each running job adds); a job adds
 //               per_slice * slices * utilisation(kind)           (linear-to-cap A100-SXM; job-dependent A100)
 //               or the measured increment of (kind, profile)     (H200)
-// A GPU model that nobody has measured takes its board's power limit for a rough additive model (rough()).
+// A GPU model without measurements gets a rough additive model from its board's power limit (rough()).
 // Named models and their sources: data/power.csv, data/power_kinds.csv (embedded). Immutable.
 #pragma once
 #include <algorithm>
@@ -21,23 +21,23 @@ namespace smartmig {
 class PowerModel {
  public:
   // "auto" (the default of that GPU model), a name of the table ("paper", "a100-sxm", "h200", "board-700w", ...), or
-  // "linear:IDLE_W:W_PER_SLICE:CAP_W". An unknown name is refused with the list of names.
+  // "linear:IDLE_W:W_PER_SLICE:CAP_W". The error for an unknown name lists the names.
   static Result<PowerModel> named(std::string_view name, const GpuModel& gpu);
 
   const std::string& name() const { return name_; }
   const std::string& source() const { return source_; }
-  bool rough() const { return rough_; }  // from the board's power limit: nothing was measured
+  bool rough() const { return rough_; }  // derived from the board's power limit: nothing was measured
   bool is_table() const { return !table_.empty(); }
   const std::vector<double>& table() const { return table_; }
   double idle() const { return table_.empty() ? idle_ : table_[0]; }
   double cap() const { return cap_; }
 
-  // Soft slices may be more than the GPU has compute slices: no more than all are busy. REQUIRES: busy_slices >= 0.
+  // Soft slices may outnumber the GPU's compute slices; busy slices are capped at those. REQUIRES: busy_slices >= 0.
   double watts(int busy_slices, double added) const {
     if (!table_.empty()) return table_[std::min(std::size_t(busy_slices), table_.size() - 1)];
     return busy_slices == 0 ? idle_ : std::min(cap_, base_ + added);
   }
-  // What one running job of this kind adds on this profile; 0 for table models, whose parts do not depend on the job.
+  // What one running job of this kind adds on this profile; 0 for table models, which ignore the jobs.
   double added(std::string_view kind, const Profile& profile) const;
 
  private:
@@ -45,7 +45,7 @@ class PowerModel {
   bool rough_ = false;
   std::vector<double> table_;
   double idle_ = 0, base_ = 0, per_slice_ = 0, cap_ = 0;
-  std::map<std::string, double, std::less<>> utilisation_;    // by kind; 1 where absent
+  std::map<std::string, double, std::less<>> utilisation_;    // by kind; missing kinds count as 1
   std::map<std::pair<std::string, int>, double> increments_;  // by (kind, profile size)
 };
 

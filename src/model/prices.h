@@ -1,5 +1,5 @@
-// The objective in money: what a kilowatt-hour costs, and an hour of lateness. Their ratio is the weight between joules
-// and lateness that policies decide by.
+// The objective in money: the price of a kilowatt-hour and of an hour of lateness. Their ratio is the weight between
+// joules and lateness that policies use.
 #pragma once
 #include "base/units.h"
 
@@ -10,7 +10,7 @@ struct EnergyPrices {
   double cost(double joules, double late_s) const {
     return kilowatt_hours(joules) * energy_per_kwh + late_s / 3600 * late_per_hour;
   }
-  // Of a watt-minute against a minute of one job's tardiness.
+  // The weight of a watt-minute against a minute of one job's tardiness.
   double weight() const { return late_per_hour > 0 ? energy_per_kwh / (1000 * late_per_hour) : 0; }
   bool operator==(const EnergyPrices&) const = default;
 };

@@ -52,7 +52,7 @@ const ReconfigTables& reconfig_tables() {
 
 }  // namespace
 
-// Asked for millions of times in one decision about a large fleet, of few models: the last one's times are kept.
+// One decision about a large fleet of few models calls this millions of times, so the last model's times are cached.
 ReconfigTime reconfig_time(const GpuModel& model, int profile) {
   thread_local const std::map<int, ReconfigTime>* sizes = nullptr;
   thread_local std::string of;

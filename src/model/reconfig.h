@@ -1,5 +1,5 @@
-// Seconds to create and destroy an instance, by GPU model and profile size; from data/reconfig.csv (embedded). A model
-// without a measurement uses its family's nearest (data/reconfig.csv says which).
+// Seconds to create and destroy an instance, by GPU model and profile size, from data/reconfig.csv (embedded). A model
+// without a measurement uses the nearest model of its family (data/reconfig.csv names it).
 #pragma once
 #include "base/units.h"
 #include "mig/gpu_model.h"
@@ -13,7 +13,8 @@ struct ReconfigTime {
 
 ReconfigTime reconfig_time(const GpuModel& model, int profile);
 
-// One change of a GPU under hardware costs: what goes, then what comes, one after the other; or cost.reshape.
+// The time of one change of a GPU under hardware costs: all destroys, then all creates, one after the other; or
+// cost.reshape.
 Time reshape_time(const CostModel& cost, const GpuModel& model, Layout from, Layout to);
 
 }  // namespace smartmig

@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-constexpr double kFarOut = 3.5;  // standard deviations: who runs on beyond is none of these lengths
+constexpr double kFarOut = 3.5;  // standard deviations: a longer run refutes the distribution
 
 double share_of(int i) { return (2 * i + 1) / (2.0 * kRunQuantiles); }
 
@@ -17,7 +17,7 @@ std::array<double, kRunQuantiles> scores_of_whole_runs() {
   return z;
 }
 
-// A run of a length that is not known, which has gone on for `done`.
+// A run of unknown length that has lasted `done`.
 class CutRun {
  public:
   CutRun(double spread, double done) : spread_(spread), done_(done) {
@@ -33,8 +33,8 @@ class CutRun {
   }
 
  private:
-  double spread_, done_, below_ = 0;  // below_: share of lengths that it has exceeded
-  bool beyond_ = false;               // all that are likely
+  double spread_, done_, below_ = 0;  // below_: the share of lengths that it has exceeded
+  bool beyond_ = false;               // it has exceeded every likely length
 };
 
 }  // namespace

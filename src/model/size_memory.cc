@@ -45,14 +45,14 @@ SizeMemory::Curve better_of(const std::vector<Point>& points, bool line_only) {
   return square.miss < 0.6 * line.miss ? square : line;
 }
 
-bool jumped(double size, double since) { return size > 1.1 * since; }  // its size was not drawn near
+bool jumped(double size, double since) { return size > 1.1 * since; }  // its size skipped values in between
 
 double median(std::vector<double> v) {
   std::nth_element(v.begin(), v.begin() + std::ptrdiff_t(v.size() / 2), v.end());
   return v[v.size() / 2];
 }
 
-// How much the values differ from each other: mean distance from the median over the median.
+// How much the values differ: their mean distance from the median, divided by the median.
 double unlike(const std::vector<double>& v) {
   const double middle = median(v);
   double sum = 0;
@@ -81,12 +81,12 @@ void SizeMemory::add(double size, double shown_mib, bool exact, bool counts) {
   const double since = size_;
   size_ = std::max(size_, size);
   if (shown_mib > highest_ + kLeastRiseMib && size_ > first_size_) {
-    // Rises at the same size are one: a sample fell into the middle of a step.
+    // Merges rises at the same size: a sample fell into the middle of a step.
     if (!rises_.empty() && rises_.back().size == size_)
       rises_.back().after = shown_mib;
     else
       rises_.push_back({size_, since, highest_, shown_mib});
-    if (rises_.size() > 2 * kMost) {  // every second will do; two rises together are one
+    if (rises_.size() > 2 * kMost) {  // merges pairs of rises, which halves their number
       for (std::size_t i = 0; i < kMost; ++i)
         rises_[i] = {rises_[2 * i].size, rises_[2 * i].since, rises_[2 * i].before, rises_[2 * i].after};
       rises_.resize(kMost);
@@ -100,7 +100,8 @@ void SizeMemory::add(double size, double shown_mib, bool exact, bool counts) {
   shown_ = shown_mib;
 }
 
-// Rises of equal height for equal growth speak against garbage, rises in proportion to the size for it.
+// Rises of equal height for equal growth are evidence against garbage; rises in proportion to the size are evidence for
+// it.
 double SizeMemory::garbage() const {
   if (exact_ || (family_ != AllocatorFamily::kUnknown && family_ != AllocatorFamily::kCaching)) return 0;
   const double prior = family_ == AllocatorFamily::kCaching ? kGarbageOfCaching : kGarbage;
@@ -122,7 +123,7 @@ double SizeMemory::garbage() const {
   return odds / (1 + odds);
 }
 
-// Until the cache was given back once nothing tells what is held: that comes soon, since garbage grows faster than it.
+// What is held is unknown until the cache has been returned once. That happens soon, since garbage grows faster.
 SizeMemory::Curve SizeMemory::by_garbage() const {
   Curve out;
   out.a = first_;
@@ -130,7 +131,7 @@ SizeMemory::Curve SizeMemory::by_garbage() const {
   double slope = std::numeric_limits<double>::infinity();
   for (const Rise& f : falls_)
     if (f.size > first_size_) slope = std::min(slope, (f.after - first_) / (f.size - first_size_));
-  if (falls_.empty()) {  // what was made anew at a larger size is all that follows the size
+  if (falls_.empty()) {  // only the copies made at a larger size follow the size
     std::vector<double> slopes;
     for (const Rise& r : rises_)
       if (jumped(r.size, r.since)) slopes.push_back((r.after - r.before) / r.size);
@@ -170,8 +171,9 @@ SizeMemory::Curve SizeMemory::by_rises() const {
   return out;
 }
 
-// A region twice the size of all before: at the first size somewhere in its upper half was in use, at the last rise what was
-// shown before it, or more where the size had jumped. Lines between those, as far as no further rise speaks against them.
+// Each region is twice the size of all before. At the first size, somewhere in the region's upper half was in use. At
+// the last rise it was the level before it, or more if the size had jumped. The result is the lines between those that
+// no further rise contradicts.
 std::vector<SizeMemory::Curve> SizeMemory::by_doublings() const {
   std::vector<Curve> out;
   if (rises_.empty()) return out;

@@ -31,7 +31,7 @@ Result<SpeedTable> SpeedTable::parse(LineReader lines) {
     row.profile = csv.text(profile);
     SMARTMIG_TRY(row.throughput, csv.number(throughput));
     if (row.throughput <= 0)
-      return csv.error(throughput, "must be above 0: leave the row out where the kind does not run");
+      return csv.error(throughput, "must be above 0; leave out rows for sizes on which the kind does not run");
     row.unit = csv.text(unit);
     if (!csv.empty(memory)) {
       SMARTMIG_TRY(const std::int64_t mib, csv.integer(memory));
@@ -97,7 +97,7 @@ std::optional<double> SpeedTable::throughput(std::string_view kind, std::string_
   return std::nullopt;
 }
 
-// A kind measured on several GPUs has several figures: the largest is the safe one.
+// A kind measured on several GPUs has several figures. The largest is the safe one.
 std::optional<int> SpeedTable::mem_mib(std::string_view kind) const {
   const auto found = kinds_.find(std::string(kind));
   if (found == kinds_.end()) return std::nullopt;

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kStranger = 0.7, kNothingTold = 2;  // standard deviations
 constexpr double kShortest = 1.7;                    // standard deviations
-constexpr double kFarCut = 3;                        // standard deviations: what is cut later shows no more
+constexpr double kFarCut = 3;                        // standard deviations: a later cut tells no more
 constexpr double kShiftRuns = 1, kSlopeRuns = 2, kNoiseRuns = 3;
 
-constexpr std::size_t kFigures = 6, kLongestGroup = 300;  // of a stored group
+constexpr std::size_t kFigures = 6, kLongestGroup = 300;  // limits on a stored group
 constexpr double kMostFigure = 1e12, kMostLog = 60, kRounding = 1 + 1e-6, kTiny = 1e-9;
 
 }  // namespace
@@ -82,7 +82,7 @@ void TimeEstimator::learn_cut(std::span<const std::string> groups, std::optional
   learn(groups, told, std::max(ran, before.log_median + before.spread * density / (1 - normal_share_below(z))));
 }
 
-// A quarter at once, so that it is rarely looked for.
+// Drops a quarter at once, so that the search is rare.
 void TimeEstimator::bound(Groups& groups) const {
   if (groups.size() <= bounds_.groups) return;
   std::vector<std::uint64_t> learned;
@@ -121,7 +121,7 @@ Result<TimeEstimator> TimeEstimator::parse(const std::string& name, std::string_
     Groups& groups = key[0] == 't' ? out.told_ : out.untold_;
     for (const Json& row : *list) {
       if (!row.is_array() || row.size() != 1 + kFigures || !row[0].is_string())
-        return root.error(key, fmt::format("holds what is no group with {} figures", kFigures));
+        return root.error(key, fmt::format("has an invalid group (not {} figures)", kFigures));
       const std::string group = row[0].get<std::string>();
       if (group.size() > kLongestGroup) return root.error(key, "has a group with too long a name");
       double x[kFigures];

@@ -1,25 +1,25 @@
-// How long a job will take, from what is told of it and from how the told times of its like turned out.
+// Estimates how long a job will take, from its announced time and from how similar jobs' announced times turned out.
 //
-// Within a group of jobs (a user's, a command's, a kind's) the logarithm of the true time is taken to be a straight line
-// of the logarithm of the told one, and noise:
+// Within a group of jobs (a user's, a command's, a kind's) the logarithm of the true time is a straight line in the
+// logarithm of the announced ("told") one, plus noise:
 //
 //   log true = log told + shift + slope * (log told - its mean in the group) + noise
 //
-// shift = 0, slope = 0 believes what is told. slope = -1 believes the group's mean, whatever is told. Least squares finds
-// what lies between: for told times that scatter about the true ones it is the mean of the told time and of what the
-// group usually takes, each weighed by its precision. A constant factor ends in the shift.
+// shift = 0, slope = 0 believes what is told. slope = -1 believes the group's mean and ignores what is told. Least
+// squares finds the compromise: for told times that scatter about the true ones it is the mean of the told time and of
+// the group's usual time, each weighted by its precision. The shift absorbs a constant factor.
 //
-// Groups are given from the general to the special, and each is shrunk towards the one before it: the shift as if
-// kShiftRuns runs lay on the other's line, the slope by kSlopeRuns, the noise by kNoiseRuns. Before the first is a
-// stranger, whose told time is taken to be right within kStranger. What is not told is taken to be told as kUntold, by
-// groups of their own: there the shift is what jobs of the group usually take.
+// Groups are given from the general to the special, and each is shrunk towards the previous one: the shift as if
+// kShiftRuns runs lay on the other's line, the slope by kSlopeRuns, the noise by kNoiseRuns. Before the first group
+// comes a stranger, whose told time is right within kStranger. A missing told time counts as kUntold, in groups of its
+// own; their shift is the usual time of the group's jobs.
 //
-// The spread of a belief is the noise and what is not known of the line. A run that is shorter than was believed by more
-// than kShortest spreads counts as one that is shorter by these: a run of a second says no more of the long ones than one
-// of ten.
+// The spread of a belief is the noise plus the uncertainty of the line. A run that is shorter than the belief by more
+// than kShortest spreads counts as shorter by exactly these: a run of one second tells as much about the long runs as
+// one of ten.
 //
-// A run that was cut at its time limit counts as one of the mean length that is believed of runs longer than that.
-// Bounded: above `runs` runs of a group the oldest fade, above `groups` groups those go that learned longest ago.
+// A run that was cut at its time limit counts as the believed mean of the runs longer than that. Bounds: above `runs`
+// runs of a group the oldest fade; above `groups` groups, those that learned longest ago are dropped.
 //
 // Pure and deterministic; units: natural logarithms of seconds.
 #pragma once
@@ -50,25 +50,25 @@ class TimeEstimator {
   TimeEstimator() = default;
   explicit TimeEstimator(Bounds bounds) : bounds_(bounds) {}
 
-  // Of all: times above 0, as logarithms. `usual`: of a job of which nothing is told, before any such job has ended.
+  // Times are above 0, as logarithms. `usual`: the time of a job without a told time, before any such job has ended.
   BelievedTime believe(std::span<const std::string> groups, std::optional<double> told, double usual = kUntold) const;
   void learn(std::span<const std::string> groups, std::optional<double> told, double took);
   void learn_cut(std::span<const std::string> groups, std::optional<double> told, double ran);
 
-  std::string to_json() const;  // one line; of each list those first that learned longest ago
-  // Strict; `name` is for complaints. What is above the bounds is left out.
+  std::string to_json() const;  // one line; each list begins with the groups that learned longest ago
+  // Strict; `name` is for error messages. Drops what exceeds the bounds.
   static Result<TimeEstimator> parse(const std::string& name, std::string_view text, Bounds bounds);
 
  private:
   struct Runs {  // x: told; r: took - told; sums of products of deviations from the means
     double n = 0, mean_x = 0, mean_r = 0, xx = 0, xr = 0, rr = 0;
-    std::uint64_t learned = 0;  // the last, of all runs
+    std::uint64_t learned = 0;  // counter of all runs at the group's last one
     void add(double x, double r, double most);
   };
   using Groups = std::map<std::string, Runs, std::less<>>;
   struct Line {
     double at = 0, shift = 0, slope = 0, variance = 0;  // variance: of the noise
-    double runs = 0, xx = 0;                            // that speak for the shift and the slope
+    double runs = 0, xx = 0;                            // the evidence for the shift and the slope
     double value(double x) const { return shift + slope * (x - at); }
   };
   static Line refined(const Line& general, const Runs& runs);

@@ -12,12 +12,12 @@ constexpr double kMostContextMib = 512, kLeastDeviationMib = 8, kPastSpread = 0.
                  kToldWithin = 0.25, kWideOfTold = 0.33, kWideOfPast = 0.05, kFarOff = 1.1, kLogWhole = 0.125,
                  kReserved = 0.7, kPeakWithin = 0.05, kGrowthWithin = 0.2, kGrowthAsTold = 0.08, kNear = 0.7,
                  kRisesTo = 0.7, kSizeWithin = 0.05;
-constexpr double kRoom = 0.97, kRoomEdge = 0.02;  // of what the context leaves: fragments take the rest
+constexpr double kRoom = 0.97, kRoomEdge = 0.02;  // share of the room left by the context: fragments take the rest
 constexpr int kWholes = 24, kFewestToEnd = 30, kBeginsAnew = 2,
-              kFewestByProgress = 4;  // rises, where memory is followed by progress alone
+              kFewestByProgress = 4;  // rises needed where memory follows progress alone
 
 double tail(double z) { return 1 / (1 + deterministic_exp(1.702 * std::clamp(z, -30.0, 30.0))); }
-double quantile_of_tail(double p) { return deterministic_log(1 / p - 1) / 1.702; }  // z with tail(z) = p
+double quantile_of_tail(double p) { return deterministic_log(1 / p - 1) / 1.702; }  // z such that tail(z) = p
 
 template <class Value>
 std::optional<double> median_of(const std::vector<PastWork>& runs, Value value) {
@@ -53,7 +53,7 @@ void WorkProjection::add(const WorkSample& sample) {
   if (!std::isfinite(s.at_s) || !std::isfinite(s.device_mib) || s.device_mib < 0 || s.at_s < 0) return;
   if (samples_ > 0 && s.at_s <= last_.at_s) return;
   begun_anew_ += s.done >= 0 && s.done < 0.5 * last_.done;
-  if (begun_anew_ >= kBeginsAnew) s.done = -1, s.of = 0;  // of each epoch or document, not of the run
+  if (begun_anew_ >= kBeginsAnew) s.done = -1, s.of = 0;  // progress of each epoch or document, not of the run
   if (samples_++ == 0) first_device_ = s.device_mib;
   moved_ |= std::abs(s.device_mib - first_device_) > 1;
   const bool asked = s.held_peak_mib >= 0, exact = asked || s.held_mib >= 0;
@@ -63,7 +63,7 @@ void WorkProjection::add(const WorkSample& sample) {
   }
   if (exact && offset_ < 0) {
     offset_ = std::clamp(s.device_mib - (asked ? s.held_peak_mib : s.held_mib), 0.0, kMostContextMib);
-    if (family_ != AllocatorFamily::kPlain) {  // what the device showed before is something else
+    if (family_ != AllocatorFamily::kPlain) {  // earlier device figures measure something else
       over_time_ = {};
       memory_time_ = {};
       memory_time_.set_allocator(family_);
@@ -73,7 +73,7 @@ void WorkProjection::add(const WorkSample& sample) {
   memory_time_.add(s.at_s, level(s), exact, true);
   dips_ += level(s) < 0.97 * level_;
   level_ = level(s);
-  const double size = s.size >= 0 ? s.size : s.done;  // without sizes memory may follow progress
+  const double size = s.size >= 0 ? s.size : s.done;  // without sizes, memory may follow progress
   if (size >= 0) {
     memory_.add(size, level(s), exact, s.size < 0 || s.size == s.done);
     const bool same_draw = s.done >= 0 && s.done == last_.done;
@@ -84,7 +84,7 @@ void WorkProjection::add(const WorkSample& sample) {
       steps_ += size != last_size_ || s.done != last_.done;
       falls_ += size < 0.97 * last_size_;
       within_ += same_draw && size > last_size_ && s.size != s.done;
-      if (!same_draw && (s.done >= 0 || size < last_size_)) {  // the one before is whole
+      if (!same_draw && (s.done >= 0 || size < last_size_)) {  // the previous draw is finished
         const double l = deterministic_log(std::max(1.0, draw_));
         log_sum_ += l;
         log_squares_ += l * l;
@@ -105,8 +105,9 @@ void WorkProjection::add(const WorkSample& sample) {
 
 bool WorkProjection::draws() const { return last_.size >= 0 && (within_ > 2 || (falls_ > 2 && 20 * falls_ > sized_)); }
 
-// How long the whole run is, in units of what is done, given that it goes on. Told times are right within a quarter twice in three,
-// else within a factor of three; without any, a run that got so far ends before x times that with 1 - 1/x.
+// The length of the whole run, in units of what is done, given that the run goes on. Told times are right within a
+// quarter two times in three, else within a factor of three. Without any, a run that got so far ends before x times
+// that with probability 1 - 1/x.
 std::vector<WorkProjection::Whole> WorkProjection::wholes(double expected_total_s) const {
   if (last_.of > 0 && last_.done > 0) return {{std::max(1.005, last_.of / last_.done), 1}};
   double middle = 0, wide = 0;
@@ -132,7 +133,7 @@ std::vector<WorkProjection::Whole> WorkProjection::wholes(double expected_total_
   return out;
 }
 
-// Stages of equal length: as many as one is of the whole, each larger by as much or by a factor.
+// Stages of equal length. Their number follows from the length of one; each is larger by the same amount or factor.
 void WorkProjection::stage_ends(const Whole& whole, std::vector<End>& out) const {
   const std::size_t k = stages_.size();
   if (k < 2) return;
@@ -185,7 +186,7 @@ std::vector<SizeMemory::Curve> WorkProjection::believed_curves() const {
   for (const PastWork& p : past_) {
     if (p.fixed || p.by_size.points < 2 || (p.end_size >= 0) != (last_.size >= 0)) continue;
     const double here = p.by_size.at(most_);
-    if (memory_.highest() < 0.93 * here - kLeastDeviationMib) continue;  // it held more at this size: another input
+    if (memory_.highest() < 0.93 * here - kLeastDeviationMib) continue;  // it held more at this size: other input
     SizeMemory::Curve curve = p.by_size;
     curve.weight = 1;
     curve.miss = std::max(curve.miss, 0.02 * here);
@@ -242,7 +243,7 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_draws(double limit_mib
   const double n = drawn_, mean = log_sum_ / n;
   const double sd = std::max(0.02, std::sqrt(std::max(0.0, log_squares_ / n - mean * mean)));
   const double pace = n / std::max(1e-9, last_.at_s - first_at_);
-  double left = 0;  // of it the middle, for what it needs
+  double left = 0;  // the mean number of draws left, for what it needs
   for (const Whole& w : all) left += w.weight * std::max(1.0, n * (w.times - 1));
   const double cap = last_.size_max > 0 ? last_.size_max : at_most_ > kCapSeen && last_.done >= 0 ? most_ : 0;
   double longest = deterministic_exp(mean + sd * quantile_of_tail(std::min(0.4, 0.3 / left)));
@@ -282,7 +283,7 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_held(double limit_mib,
   return out;
 }
 
-// By what earlier runs came to, where this one says too little; as much more as was announced to be done.
+// From what earlier runs reached, if this one says too little; scaled up if more work is announced.
 std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib) const {
   Outlook out;
   double runs = 0;
@@ -306,7 +307,7 @@ std::optional<WorkProjection::Outlook> WorkProjection::by_peaks(double limit_mib
   return out;
 }
 
-// Where the size explains what is held, its own end is known better than that of a staircase.
+// If the size explains what is held, its own end is known better than that of a staircase.
 bool WorkProjection::sizes_tell() const {
   if (!past_.empty() || last_.size < 0 || sized_ < kFewest || steps_ < kFewestSteps) return false;
   const std::vector<SizeMemory::Curve> curves = memory_.curves();
@@ -324,7 +325,7 @@ std::optional<WorkProjection::Outlook> WorkProjection::outlook(double limit_mib,
   out = by_peaks(limit_mib);
   if (!out || memory_time_.highest() < kNear * limit_mib || samples_ < kFewestToEnd) return out;
   const MemoryForecast forecast =
-      over_time_.forecast(total_s(expected_total_s));  // near the limit its growth tells more
+      over_time_.forecast(total_s(expected_total_s));  // near the limit, its growth tells more
   if (const Passing passing = forecast.passing(limit_mib); passing.probability > out->passing.probability)
     out->passing = passing, out->needs_mib = std::max(out->needs_mib, limit_mib * 1.02);
   return out;
@@ -345,7 +346,7 @@ RestartVerdict WorkProjection::verdict(double limit_mib, double expected_total_s
     by_time.cost_go_on_s *= 1 + kToll;
     const bool hidden = (last_.held_mib < 0 && last_.held_peak_mib < 0) && family_ != AllocatorFamily::kUnknown &&
                         family_ != AllocatorFamily::kPlain;
-    const bool silent = sized_ == 0 && past_.empty();  // nothing will tell more: it is as sure as it gets
+    const bool silent = sized_ == 0 && past_.empty();  // no further evidence will come: it is as certain as it gets
     const double sure = silent ? kSureOfSilent : hidden ? kSureOfCache : kSureOverTime;
     const bool better = by_time.cost_now_s < by_time.cost_go_on_s && by_time.passing.probability >= sure &&
                         over_time_.samples() >= MemoryProjection::kFewest &&

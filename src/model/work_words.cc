@@ -28,10 +28,10 @@ bool is_in(const std::array<std::string_view, N>& words, std::string_view word) 
 }
 
 struct Piece {
-  std::string text;  // a word in small letters, or empty: a number
+  std::string text;  // a word in lower case; empty: a number
   double number = 0;
-  bool whole = true;               // a number without a point
-  char before = ' ', after = ' ';  // characters around it
+  bool whole = true;               // whether the number has no point
+  char before = ' ', after = ' ';  // the characters around it
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -68,7 +68,7 @@ std::vector<Piece> pieces_of(std::string_view line) {
   return out;
 }
 
-bool odd(const Piece& p) {  // part of a clock, a share, a rate, a version
+bool odd(const Piece& p) {  // Part of a clock, a share, a rate or a version.
   return p.before == '.' || p.before == '-' || p.after == '%' || p.before == '<' || p.before == '@' || p.before == '[';
 }
 
@@ -116,7 +116,7 @@ WorkWords words_of_option(std::string_view name, double value) {
 WorkWords work_words_of(std::string_view line) {
   WorkWords out;
   if (const std::size_t part = line.find_last_of('\r', line.size() > 1 ? line.size() - 2 : 0); part != line.npos)
-    line.remove_prefix(part + 1);  // of a bar that is drawn over itself the last
+    line.remove_prefix(part + 1);  // a progress bar redraws itself: take the last
   const std::vector<Piece> all = pieces_of(line.substr(0, kLongestLine));
   const bool memory_line = line.find("mem") != line.npos || line.find("alloc") != line.npos;
   const auto word_at = [&](std::size_t i) {

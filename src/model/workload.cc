@@ -54,7 +54,7 @@ Result<Ok> validate(const Workload& workload) {
       return invalid("{}, job {}: {}", workload.source, workload.name_of(i), what);
     };
     if (job.submit < Time{0} || job.submit > most) return wrong("the submit time must lie between 0 and 1e10 s");
-    if (job.submit < last) return wrong("submitted before the job in front of it: jobs must be sorted by submit time");
+    if (job.submit < last) return wrong("submitted before the previous job; sort jobs by submit time");
     last = job.submit;
     if (job.deadline != kNever && (job.deadline < -most || job.deadline > most))
       return wrong("the deadline must lie within 1e10 s of time 0");
@@ -70,7 +70,7 @@ Result<Ok> validate(const Workload& workload) {
     if (job.mem_mib < -1) return wrong("memory must not be negative");
     const auto [slows, beside] = job.crowding;
     if (!(slows >= 0 && slows <= kMostSlowdown && beside >= 0 && beside <= kMostBeside))
-      return wrong("how neighbours slow it must lie between 0 and 2, and so must what it was measured beside");
+      return wrong("log_slowdown and beside must lie between 0 and 2");
     if (job.restart > most) return wrong("the restart time must not exceed 1e10 s");
   }
   std::unordered_set<std::string_view> seen;
@@ -80,7 +80,7 @@ Result<Ok> validate(const Workload& workload) {
   return Ok{};
 }
 
-// Kinds and names go in as text: neither the order of the kind list nor whether index names are spelled out matters.
+// Kinds and names enter as text, so neither the order of the kind list nor spelled-out index names matter.
 std::uint64_t hash_of(const Workload& workload) {
   std::vector<std::uint64_t> kind_hashes{0};
   for (const std::string& kind : workload.kinds) kind_hashes.push_back(hash_text(kind, 1));

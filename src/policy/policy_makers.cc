@@ -4,15 +4,15 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "policy/batch.h"
-#include "policy/best.h"
-#include "policy/layout_file.h"
-#include "policy/layouts_for_fleet.h"
-#include "policy/list_planner.h"
-#include "policy/meanfield.h"
-#include "policy/migm.h"
-#include "policy/planner_layouts.h"
-#include "policy/repartitioners.h"
+#include "policy/layouts/layout_file.h"
+#include "policy/layouts/layouts_for_fleet.h"
+#include "policy/layouts/repartitioners.h"
+#include "policy/net/meanfield.h"
+#include "policy/planner/batch.h"
+#include "policy/planner/best.h"
+#include "policy/planner/list_planner.h"
+#include "policy/planner/market_layouts.h"
+#include "policy/planner/migm.h"
 
 namespace smartmig {
 namespace {
@@ -43,15 +43,15 @@ Result<LayoutFile> load_layouts(const PolicyRequest& request, const std::string&
 }
 
 Result<WeightFile> load_weights(const PolicyRequest& request) {
-  const char* const shipped = request.cost.free() ? "policies/planner.json" : "policies/planner-hardware.json";
+  const char* const shipped = request.cost.free() ? "policies/market.json" : "policies/market-hardware.json";
   if (request.options.weights.empty()) return parse_weight_file(shipped, embedded_file(shipped));
   SMARTMIG_TRY(const std::string text, read_file(request.options.weights));
   return parse_weight_file(request.options.weights, text);
 }
 
-PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& options) {
-  PlannerOptions out;
-  out.weights = options.planner_weights ? *options.planner_weights : file.weights;
+MarketOptions market_options(const WeightFile& file, const PolicyOptions& options) {
+  MarketOptions out;
+  out.weights = options.market_weights ? *options.market_weights : file.weights;
   out.w = options.rule.w;
   return out;
 }
@@ -60,7 +60,7 @@ PlannerOptions planner_options(const WeightFile& file, const PolicyOptions& opti
 
 JobWeights shipped_job_weights() {
   static const JobWeights weights = [] {
-    const char* const shipped = "policies/planner.json";
+    const char* const shipped = "policies/market.json";
     const auto file = parse_weight_file(shipped, embedded_file(shipped));
     SMARTMIG_CHECK(bool(file), "{}", file.error().what);
     return file->weights;
@@ -106,37 +106,34 @@ Result<MadeLayouts> make_meanfield_layouts(const PolicyRequest& request) {
   return MadeLayouts{std::move(named.repartitioner), std::move(named.seeds), std::move(named.trained_for)};
 }
 
-Result<MadeLayouts> make_planner_layouts(const PolicyRequest& request) {
+Result<MadeLayouts> make_market_layouts(const PolicyRequest& request) {
   SMARTMIG_TRY(const WeightFile file, load_weights(request));
-  return MadeLayouts{std::make_unique<PlannerLayouts>(planner_options(file, request.options), request.platform),
+  return MadeLayouts{std::make_unique<MarketLayouts>(market_options(file, request.options), request.platform),
                      file.seeds};
 }
 
 Result<MadePolicy> make_planner(const PolicyRequest& request) {
   const bool patient = request.value == "patient", alone = request.value == "alone";
   if (!patient && !alone && !request.value.empty())
-    return invalid("policy '{}': what may stand after the colon is 'patient' or 'alone'", request.name);
-  if (alone && request.cost.free())
-    return invalid("policy '{}': where stopping a job is free no room is kept for others; use --cost hardware",
-                   request.name);
-  if (patient && request.cost.free())
-    return invalid(
-        "policy '{}': where stopping a job is free nothing is gained by waiting for energy; use --cost hardware",
-        request.name);
-  if (!request.cost.free()) {
-    if (!request.options.weights.empty() || request.options.planner_weights)
-      return invalid("under hardware costs the planner plans by finishes and has no weights: drop --weights");
-    ListPlannerOptions options;
-    options.w = request.options.rule.w;
-    options.patient = patient;
-    options.shared = !alone;
-    options.arrivals = request.options.arrivals;
-    return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
-  }
+    return invalid("policy '{}': write 'patient' or 'alone' after the colon", request.name);
+  if (!request.options.weights.empty() || request.options.market_weights)
+    return invalid("policy '{}' has weights at paper costs only; leave out --weights", request.name);
+  ListPlannerOptions options;
+  options.w = request.options.rule.w;
+  options.patient = patient;
+  options.shared = !alone;
+  options.arrivals = request.options.arrivals;
+  return MadePolicy{std::make_unique<ListPlanner>(std::move(options)), "made for the jobs that take them", {}};
+}
+
+Result<MadePolicy> make_market(const PolicyRequest& request) {
+  if (!request.value.empty())
+    return invalid("policy '{}': '{}' needs --cost hardware, where stopping a job costs time", request.name,
+                   request.value);
   SMARTMIG_TRY(const WeightFile file, load_weights(request));
-  return MadePolicy{std::make_unique<Planner>(planner_options(file, request.options)),
+  return MadePolicy{std::make_unique<MarketPlanner>(market_options(file, request.options)),
                     "planned with the placement at every decision",
-                    request.options.planner_weights ? std::vector<std::uint64_t>{} : file.seeds};
+                    request.options.market_weights ? std::vector<std::uint64_t>{} : file.seeds};
 }
 
 Result<MadePolicy> make_batch(const PolicyRequest& request) {
@@ -144,8 +141,7 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
   if (!request.value.empty()) {
     const auto number = parse_double(request.value);
     if (!number || !(*number >= 0 && *number <= 1))
-      return invalid("policy '{}': the weight of energy is a number from 0 (time alone) to 1 (joules alone)",
-                     request.name);
+      return invalid("policy '{}': the weight of energy must be from 0 (only time) to 1 (only joules)", request.name);
     weight = *number;
   }
   return MadePolicy{std::make_unique<BatchPolicy>(weight, request.options.effort),
@@ -154,7 +150,7 @@ Result<MadePolicy> make_batch(const PolicyRequest& request) {
 }
 
 Result<MadePolicy> make_best(const PolicyRequest& request) {
-  if (request.cost.free()) return make_planner(request);
+  if (request.cost.free()) return make_market(request);
   const auto arrivals = request.options.arrivals ? request.options.arrivals : std::make_shared<ArrivalAverages>();
   PolicyOptions seen = request.options;
   seen.arrivals = arrivals;

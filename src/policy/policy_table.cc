@@ -3,19 +3,20 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "policy/fast_cedf.h"
+#include "policy/placing/fast_cedf.h"
+#include "policy/placing/queue_placer.h"
+#include "policy/placing/value_placer.h"
 #include "policy/policy_makers.h"
-#include "policy/queue_placer.h"
-#include "policy/value_placer.h"
 
 namespace smartmig {
 namespace {
 
 constexpr PolicyParameter kParameters[] = {
-    {"--layouts", "LIST|FILE", "layouts of static, twice and search: 1,1,2,3,3,5,5,10 or 4g+2g+1g or a layouts file",
+    {"--layouts", "LIST|FILE",
+     "layouts of static, twice and search: a list such as 1,1,2,3,3,5,5,10 or 4g+2g+1g, or a layouts file",
      &PolicyOptions::layouts},
-    {"--weights", "FILE", "weights of the planner, as written by smartmig tune", &PolicyOptions::weights},
-    {"--network", "FILE", "network of meanfield, as written by smartmig train, or the name of a shipped one",
+    {"--weights", "FILE", "weights of market, from smartmig lab tune", &PolicyOptions::weights},
+    {"--network", "FILE", "network of meanfield: a file from smartmig train, or the name of a shipped network",
      &PolicyOptions::network},
 };
 constexpr const PolicyParameter *kLayouts = &kParameters[0], *kWeights = &kParameters[1], *kNetwork = &kParameters[2];
@@ -23,18 +24,18 @@ constexpr const PolicyParameter *kLayouts = &kParameters[0], *kWeights = &kParam
 constexpr PolicyRow kPolicies[] = {
     {.name = "none", .summary = "leaves every GPU whole", .fixed_shapes = true, .make_layouts = make_whole_gpus},
     {.name = "static",
-     .summary = "holds one partition, by default the SMART-MIG paper's 1,1,2,3,3,5,5,10",
+     .summary = "keeps one partition (default: that of the SMART-MIG paper, 1,1,2,3,3,5,5,10)",
      .fixed_shapes = true,
      .parameter = kLayouts,
      .default_layouts = kPaperStaticLayouts,
      .make_layouts = make_static_layouts},
     {.name = "twice",
-     .summary = "changes between two partitions a day, from a layouts file; by default a shipped one",
+     .summary = "switches between two partitions a day, which come from a layouts file (default: a shipped one)",
      .fixed_shapes = true,
      .parameter = kLayouts,
      .make_layouts = make_twice_daily},
     {.name = "search",
-     .summary = "holds the partition of a layouts file that smartmig search wrote; by default a shipped one",
+     .summary = "keeps the partition of a layouts file from smartmig search (default: a shipped one)",
      .fixed_shapes = true,
      .parameter = kLayouts,
      .make_layouts = make_searched_layouts},
@@ -43,33 +44,42 @@ constexpr PolicyRow kPolicies[] = {
      .learned = true,
      .parameter = kNetwork,
      .make_layouts = make_meanfield_layouts},
-    {.name = "planner",
-     .summary = "takes the layouts that the planner would, and leaves the jobs to the placer",
+    {.name = "market",
+     .summary = "uses the layouts of market and leaves the choice of slices to the placer",
      .uses_energy = true,
      .parameter = kWeights,
-     .make_layouts = make_planner_layouts},
+     .make_layouts = make_market_layouts},
     {.name = "planner",
-     .summary = "chooses layouts and placement together: by what progress is worth; under hardware costs by finishes",
+     .summary = "chooses layouts and placement together, by finish times; hardware costs",
      .uses_energy = true,
-     .parameter = kWeights,
+     .only_at = CostModel::kHardware,
      .value_name = "patient|alone",
      .make = make_planner},
-    {.name = "batch",
-     .summary = "ends all waiting jobs soonest (W = 0, the default) or for fewest joules (W = 1); hardware costs",
+    {.name = "market",
+     .summary = "chooses layouts and placement together, by the value of progress; paper costs",
      .uses_energy = true,
-     .hardware_only = true,
+     .only_at = CostModel::kPaper,
+     .parameter = kWeights,
+     .make = make_market},
+    {.name = "batch",
+     .summary = "finishes all waiting jobs as early as possible (W = 0, the default) or with the least energy "
+                "(W = 1); hardware costs only",
+     .uses_energy = true,
+     .only_at = CostModel::kHardware,
      .value_name = "W",
      .make = make_batch},
     {.name = "migm-a",
-     .summary = "gives each job the tightest slice, jobs grouped by size as MIGM's scheme A does; hardware costs",
-     .hardware_only = true,
+     .summary =
+         "gives each job the smallest slice that fits, grouping jobs by size (MIGM's scheme A); hardware costs only",
+     .only_at = CostModel::kHardware,
      .make = make_migm_a},
     {.name = "migm-b",
-     .summary = "gives each job the tightest slice, in queue order as MIGM's scheme B does; hardware costs",
-     .hardware_only = true,
+     .summary = "gives each job the smallest slice that fits, in queue order (MIGM's scheme B); hardware costs only",
+     .only_at = CostModel::kHardware,
      .make = make_migm_b},
     {.name = "best",
-     .summary = "is what serve uses if it is told nothing: planner, and batch for many jobs at once without deadlines",
+     .summary =
+         "is the default of serve: it uses planner, or batch for many jobs without deadlines; at paper costs, market",
      .uses_energy = true,
      .parameter = kWeights,
      .value_name = "patient|alone",
@@ -84,11 +94,11 @@ std::unique_ptr<Placer> by(std::unique_ptr<TurnRule> rule, Options options) {
 }
 
 constexpr PlacerRow kPlacers[] = {
-    {"edf", "jobs by deadline, fullest GPU first, the smallest slice that meets the deadline", false,
+    {"edf", "jobs by deadline; on the fullest GPU first, the smallest slice that meets the deadline", false,
      [](Options o, Cost) { return by(make_edf_rule(), o); }},
     {"met", "jobs by deadline, each to the slice with the least (a x extra energy + tardiness)", true,
      [](Options o, Cost) { return by(make_met_rule(o.rule.a), o); }},
-    {"met-w", "as met, energy weighed as it counts for one job (a x number of jobs)", true,
+    {"met-w", "like met, with energy weighted by a x number of jobs", true,
      [](Options o, Cost) { return by(make_met_rule(o.rule.w), o); }},
     {"cedf", "jobs that gain most from large slices first, then by deadline; GPUs with large slices first", false,
      [](Options o, Cost cost) -> std::unique_ptr<Placer> {
@@ -98,8 +108,8 @@ constexpr PlacerRow kPlacers[] = {
      }},
     {"random", "jobs by deadline, each to a random free slice", false,
      [](Options o, Cost) { return by(make_random_rule(o.rule.seed), o); }},
-    {"fifo", "jobs by arrival, slices as edf", false, [](Options o, Cost) { return by(make_fifo_rule(), o); }},
-    {"dedicated", "some GPUs for inference jobs only, the others for all else; slices as edf", false,
+    {"fifo", "jobs by arrival, slices as for edf", false, [](Options o, Cost) { return by(make_fifo_rule(), o); }},
+    {"dedicated", "some GPUs only for inference jobs, the rest for other jobs; slices as for edf", false,
      [](Options o, Cost) { return by(make_dedicated_rule(o.rule.inference_gpus), o); }},
     {"edf-fast", "jobs by deadline, each to the free slice with the earliest finish", false,
      [](Options o, Cost) { return by(make_single_rule(false, true), o); }},
@@ -109,9 +119,9 @@ constexpr PlacerRow kPlacers[] = {
      [](Options o, Cost) { return by(make_single_rule(true, true), o); }},
     {"llf-slow", "jobs by least laxity, each to the slowest free slice that meets the deadline", false,
      [](Options o, Cost) { return by(make_single_rule(true, false), o); }},
-    {"value", "all jobs at once, where the planner's worth of their progress is greatest", true,
+    {"value", "all jobs at once, so that the total value of their progress is greatest", true,
      [](Options o, Cost) -> std::unique_ptr<Placer> {
-       return std::make_unique<ValuePlacer>(o.planner_weights.value_or(shipped_job_weights()), o.rule.w);
+       return std::make_unique<ValuePlacer>(o.market_weights.value_or(shipped_job_weights()), o.rule.w);
      }},
 };
 
@@ -133,14 +143,14 @@ std::vector<std::string> joint_names() {
   return names;
 }
 
-// Finds the rows of a name without guard() and brackets.
+// Finds the rows for a name without guard() and brackets.
 Result<Ok> find_rows(std::string_view text, PolicyName& out) {
   const auto plus = text.find('+');
   if (plus != text.npos) {
     const std::string_view name = text.substr(0, plus);
     out.policy = find_row(name, true);
     if (!out.policy)
-      return invalid("repartitioner '{}' is not known{}; there are {}", name, did_you_mean(name, repartitioner_names()),
+      return invalid("unknown repartitioner '{}'{}; choose one of {}", name, did_you_mean(name, repartitioner_names()),
                      fmt::join(repartitioner_names(), ", "));
     SMARTMIG_TRY(out.placer, find_placer(text.substr(plus + 1)));
     return Ok{};
@@ -149,10 +159,10 @@ Result<Ok> find_rows(std::string_view text, PolicyName& out) {
   const std::string_view name = text.substr(0, colon);
   out.policy = find_row(name, false);
   if (!out.policy && find_row(name, true))
-    return invalid("policy '{}' needs a placer: for example {}+cedf", text, name);
+    return invalid("policy '{}' needs a placer, for example {}+cedf", text, name);
   if (!out.policy)
-    return invalid("policy '{}' is not known{}: write REPARTITIONER+PLACER, for example static+cedf, or one of {}",
-                   text, did_you_mean(name, joint_names()), fmt::join(joint_names(), ", "));
+    return invalid("unknown policy '{}'{}; write REPARTITIONER+PLACER, for example static+cedf, or one of {}", text,
+                   did_you_mean(name, joint_names()), fmt::join(joint_names(), ", "));
   if (colon == text.npos) return Ok{};
   out.value = std::string(text.substr(colon + 1));
   if (!*out.policy->value_name) return invalid("policy '{}' takes no value after a colon", name);
@@ -169,7 +179,7 @@ std::span<const PlacerRow> placers() { return kPlacers; }
 Result<const PlacerRow*> find_placer(std::string_view name) {
   for (const PlacerRow& row : kPlacers)
     if (row.name == name) return &row;
-  return invalid("placer '{}' is not known{}; there are {}", name, did_you_mean(name, placer_names()),
+  return invalid("unknown placer '{}'{}; choose one of {}", name, did_you_mean(name, placer_names()),
                  fmt::join(placer_names(), ", "));
 }
 
@@ -234,7 +244,9 @@ PolicyOptions without_parameters(PolicyOptions options) {
 std::string policy_help() {
   std::string out = "Policies:\n";
   const auto line = [&](const std::string& name, std::string_view summary) {
-    out += fmt::format("  {:<18} {}\n", name, summary);
+    constexpr std::size_t kNameColumns = 18;
+    out += name.size() > kNameColumns ? fmt::format("  {}\n{:21}{}\n", name, "", summary)
+                                      : fmt::format("  {:<18} {}\n", name, summary);
   };
   for (const PolicyRow& row : kPolicies) {
     std::string name = row.name;
@@ -244,8 +256,8 @@ std::string policy_help() {
     if (row.parameter) summary += fmt::format(" ({})", row.parameter->flag);
     line(name, summary);
   }
-  line("guard(POLICY)", "watches a policy and lets a plain one decide while that does better");
-  out += "  In a list of policies, what a flag would give stands in brackets: static[3]+edf, planner[mine.json]\n";
+  line("guard(POLICY)", "watches a policy and uses a simpler one while that one does better");
+  out += "  In a list of policies, write the value of the flag in brackets: static[3]+edf, market[mine.json]\n";
   out += "Placers:\n";
   for (const PlacerRow& row : kPlacers) line(row.name, row.summary);
   return out;

@@ -2,10 +2,10 @@
 // `decide` and the daemon read facts here and never guess them from a name. A new policy is one row in policy_table.cc.
 //
 // How a policy is written:
-//   NAME            layouts and placement by one policy                  planner, migm-a
+//   NAME            layouts and placement by one policy                  planner, market
 //   NAME+PLACER     layouts by NAME, jobs put on slices by PLACER        static+cedf
-//   NAME:VALUE      with a number or a word of its own                   batch:0.5, best:patient
-//   NAME[TEXT]      with its parameter in place of the flag              static[3]+edf, planner[mine.json]
+//   NAME:VALUE      with its own number or word                          batch:0.5, best:patient
+//   NAME[TEXT]      with its parameter in place of the flag              static[3]+edf, market[mine.json]
 //   guard(POLICY)   watched, with plain policies to fall back to         guard(meanfield+cedf)
 #pragma once
 #include <memory>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/placer.h"
+#include "policy/placing/placer.h"
 #include "policy/policy_options.h"
 
 namespace smartmig {
@@ -27,7 +27,7 @@ struct PolicyParameter {
 };
 std::span<const PolicyParameter> policy_parameters();
 
-// What a maker gets. `value` is what stands after the colon of NAME:VALUE; empty: nothing.
+// A maker's input. `value` is the text after the colon of NAME:VALUE; empty: none.
 struct PolicyRequest {
   std::string_view name;
   const PolicyOptions& options;
@@ -37,27 +37,27 @@ struct PolicyRequest {
 };
 struct MadeLayouts {
   std::unique_ptr<Repartitioner> repartitioner;
-  std::vector<std::uint64_t> training_seeds;  // it was searched or trained on
-  std::string trained_for = {};               // cost model of a trained network; empty: none, or not known
+  std::vector<std::uint64_t> training_seeds;  // the seeds of its search or training
+  std::string trained_for = {};               // a trained network's cost model; empty: none, or unknown
 };
 struct MadePolicy {
   std::unique_ptr<Policy> policy;
-  std::string layouts;  // where its layouts come from, in words
+  std::string layouts;  // the source of its layouts, in words
   std::vector<std::uint64_t> training_seeds;
 };
 
 struct PolicyRow {
   const char* name;
-  const char* summary;         // a line that begins with a verb: "leaves every GPU whole"
-  bool learned = false;        // a trained network decides: the daemon guards it
-  bool fixed_shapes = false;   // its shapes do not depend on the queue: it can ask before a job is there
-  bool uses_energy = false;    // needs watts
-  bool hardware_only = false;  // makes no sense where changing a GPU is free
-  const PolicyParameter* parameter = nullptr;  // the one it takes
-  const char* default_layouts = "";            // without --layouts; who knows what the GPUs have may give that instead
-  const char* value_name = "";                 // "W": may be written NAME:W
-  Result<MadeLayouts> (*make_layouts)(const PolicyRequest&) = nullptr;  // of NAME+PLACER
-  Result<MadePolicy> (*make)(const PolicyRequest&) = nullptr;           // of NAME
+  const char* summary;        // a line that begins with a verb: "leaves every GPU whole"
+  bool learned = false;       // a trained network decides, so the daemon guards it
+  bool fixed_shapes = false;  // its shapes do not depend on the queue, so it can ask for them before a job arrives
+  bool uses_energy = false;   // needs watts
+  std::optional<CostModel::Kind> only_at = {};  // the cost model that it is made for; nothing: any
+  const PolicyParameter* parameter = nullptr;   // the parameter that it takes
+  const char* default_layouts = "";             // default for --layouts; a caller may pass the GPUs' own
+  const char* value_name = "";                  // "W": NAME:W is allowed
+  Result<MadeLayouts> (*make_layouts)(const PolicyRequest&) = nullptr;  // for NAME+PLACER
+  Result<MadePolicy> (*make)(const PolicyRequest&) = nullptr;           // for NAME
 };
 std::span<const PolicyRow> policies();
 
@@ -74,27 +74,27 @@ std::vector<std::string> repartitioner_names();
 std::vector<std::string> placer_names();
 
 struct PolicyName {
-  std::string text;  // without guard(), brackets: "static+cedf"
+  std::string text;  // without guard() and brackets: "static+cedf"
   bool guarded = false;
   const PolicyRow* policy = nullptr;
   const PlacerRow* placer = nullptr;  // null: the policy places jobs itself
-  std::string value;                  // after the colon
+  std::string value;                  // the text after the colon
   bool has_brackets = false;
   std::string in_brackets;
 
   bool uses_energy() const { return policy->uses_energy || (placer && placer->uses_energy); }
-  // The same with guard() where it was written so.
+  // The same, with guard() if it was written.
   std::string full() const { return guarded ? "guard(" + text + ")" : text; }
 };
 Result<PolicyName> parse_policy_name(std::string_view text);
 
-// The options with what stands in brackets put in its place. kInvalid: they have a parameter that is another policy's.
+// The options, with the text in brackets as the parameter. kInvalid: they have another policy's parameter.
 Result<PolicyOptions> options_of(const PolicyName& name, PolicyOptions options);
-// The options without parameters that are another policy's: for a list of policies that share options.
+// The options without other policies' parameters: for a list of policies that share options.
 PolicyOptions own_parameters(const PolicyName& name, PolicyOptions options);
 PolicyOptions without_parameters(PolicyOptions options);
 
-// All policies and placers, a line each, for --help.
+// All policies and placers, one per line, for --help.
 std::string policy_help();
 
 }  // namespace smartmig

@@ -1,6 +1,6 @@
 #include "policy/registry.h"
 
-#include "policy/repartitioners.h"
+#include "policy/layouts/repartitioners.h"
 
 namespace smartmig {
 namespace {
@@ -31,15 +31,16 @@ Result<std::unique_ptr<Placer>> make_placer(std::string_view name, const PolicyO
 Result<NamedPolicy> make_policy(std::string_view text, const PolicyOptions& options, const CostModel& cost,
                                 const Platform& platform) {
   SMARTMIG_TRY(const PolicyName name, parse_policy_name(text));
-  if (name.guarded) return invalid("policy '{}': guard(...) does not go here, only {} does", text, name.text);
+  if (name.guarded) return invalid("policy '{}': guard(...) is not allowed here, only {}", text, name.text);
   return make_policy(name, options, cost, platform);
 }
 
 Result<NamedPolicy> make_policy(const PolicyName& name, const PolicyOptions& given, const CostModel& cost,
                                 const Platform& platform) {
   const PolicyRow& row = *name.policy;
-  if (row.hardware_only && cost.free())
-    return invalid("policy '{}' plans with the times that a real GPU takes: add --cost hardware", name.text);
+  if (row.only_at && *row.only_at != cost.kind)
+    return invalid("policy '{}' needs --cost {}; the policy best suits all costs", name.text,
+                   CostModel{*row.only_at, {}}.name());
   SMARTMIG_TRY(const PolicyOptions options, options_of(name, given));
   const PolicyRequest request{name.text, options, cost, platform, name.value};
   NamedPolicy named;

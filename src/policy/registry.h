@@ -11,15 +11,15 @@
 namespace smartmig {
 
 struct NamedPolicy {
-  std::string name;  // as PolicyName::full gives it
+  std::string name;  // in the form of PolicyName::full
   std::unique_ptr<Policy> policy;
-  std::vector<Shape> initial;                 // one per GPU: the shapes a simulation begins with
+  std::vector<Shape> initial;                 // one per GPU: a simulation's initial shapes
   std::string layouts;                        // in words, for reports
-  std::vector<std::uint64_t> training_seeds;  // seeds it was searched or trained on
-  std::string trained_for = {};               // cost model of a trained network; empty: none, or not known
+  std::vector<std::uint64_t> training_seeds;  // the seeds of its search or training
+  std::string trained_for = {};               // a trained network's cost model; empty: none, or unknown
 };
 
-// guard(...) is made elsewhere (eval/guard.h): here it is an error.
+// guard(...) is an error here; eval/guard.h makes it.
 Result<NamedPolicy> make_policy(std::string_view name, const PolicyOptions& options, const CostModel& cost,
                                 const Platform& platform);
 Result<NamedPolicy> make_policy(const PolicyName& name, const PolicyOptions& options, const CostModel& cost,

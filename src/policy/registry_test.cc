@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "policy/layout_file.h"
+#include "policy/layouts/layout_file.h"
 #include "support/fixture.h"
 
 namespace smartmig {
@@ -44,7 +44,7 @@ TEST(Registry, StaticLayouts) {
       layouts(""),
       "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 4g.20gb+2g.10gb+1g.10gb, 2x 3g.20gb*2, 2g.10gb*2+1g.10gb+1g.5gb*2, 7g.40gb");
   EXPECT_EQ(layouts("5"), "9x 3g.20gb*2");
-  EXPECT_EQ(layouts("1,1"), "2 layouts are given for 9 GPUs: give one per GPU, or one for all");
+  EXPECT_EQ(layouts("1,1"), "2 layouts for 9 GPUs; give one per GPU, or one for all");
   EXPECT_EQ(layouts("1, 2, 1, 1, 1, 1, 1, 1, 4g+3g"), "7g.40gb, 4g.20gb+3g.20gb, 6x 7g.40gb, 4g.20gb+3g.20gb");
 }
 
@@ -58,17 +58,16 @@ TEST(Registry, SearchedAndPaperLayoutsServeMixedFleets) {
       << "each model from the first shape on";
   EXPECT_EQ(layouts("static+cedf", "3xa100-40gb,2xa30-24gb"), "2x 7g.40gb, 4g.20gb+3g.20gb, 2x 2g.12gb+1g.6gb*2");
   for (const char* policy :
-       {"search+cedf", "twice+cedf", "static+cedf", "none+edf", "meanfield+cedf", "planner", "best"})
+       {"search+cedf", "twice+cedf", "static+cedf", "none+edf", "meanfield+cedf", "market", "best"})
     EXPECT_TRUE(make_policy(policy, {}, {},
                             *fixture::platform("1xa30-24gb,2xh100-94gb,1xa100-40gb,1xb200-180gb", "linear:40:30:250")))
         << policy;
 }
 
 TEST(Registry, ComplainsInWords) {
-  EXPECT_EQ(
-      complaint("cedf"),
-      "policy 'cedf' is not known: write REPARTITIONER+PLACER, for example static+cedf, or one of planner, batch, "
-      "migm-a, migm-b, best");
+  EXPECT_EQ(complaint("cedf"),
+            "unknown policy 'cedf'; write REPARTITIONER+PLACER, for example static+cedf, or one of planner, market, "
+            "batch, migm-a, migm-b, best");
   EXPECT_NE(complaint("plannner").find("did you mean planner?"), std::string::npos);
   EXPECT_NE(complaint("static").find("static+cedf"), std::string::npos);
   EXPECT_NE(complaint("static+cefd").find("did you mean cedf?"), std::string::npos);
@@ -80,12 +79,12 @@ TEST(Registry, ComplainsInWords) {
 }
 
 TEST(Registry, EachParameterHasItsOwnFlag) {
-  EXPECT_EQ(complaint("planner", "2xa100-40gb", "mine.json"),
-            "policy 'planner' takes no --layouts: it has --weights FILE");
+  EXPECT_EQ(complaint("market", "2xa100-40gb", "mine.json"),
+            "policy 'market' takes no --layouts: it has --weights FILE");
   EXPECT_EQ(complaint("meanfield+cedf", "2xa100-40gb", "best.policy"),
             "policy 'meanfield+cedf' takes no --layouts: it has --network FILE");
   EXPECT_EQ(complaint("none[3]+edf"), "policy 'none+edf' takes nothing in brackets: it leaves every GPU whole");
-  EXPECT_NE(complaint("planner[no/such.json]").find("no/such.json"), std::string::npos);
+  EXPECT_NE(complaint("market[no/such.json]").find("no/such.json"), std::string::npos);
   PolicyOptions shared;
   shared.layouts = "3";
   shared.weights = "mine.json";
@@ -127,9 +126,10 @@ TEST(Registry, EveryRowCanBeMadeAndIsListed) {
   const std::string help = policy_help();
   for (const PolicyRow& row : policies()) {
     const std::string name = row.make_layouts ? std::string(row.name) + "+cedf" : row.name;
-    const auto made = make_policy(name, {}, {CostModel::kHardware, {}}, *platform);
-    EXPECT_TRUE(made) << name << ": " << made.error().what;
-    EXPECT_EQ(bool(make_policy(name, {}, {}, *platform)), !row.hardware_only) << name;
+    for (const CostModel::Kind kind : {CostModel::kHardware, CostModel::kPaper}) {
+      const auto made = make_policy(name, {}, {kind, {}}, *platform);
+      EXPECT_EQ(bool(made), !row.only_at || *row.only_at == kind) << name << (made ? "" : ": " + made.error().what);
+    }
     EXPECT_NE(help.find(row.summary), std::string::npos) << name;
   }
   for (const PlacerRow& row : placers()) EXPECT_NE(help.find(row.summary), std::string::npos) << row.name;
@@ -165,7 +165,7 @@ TEST(PolicyTable, PatienceAndRoomAreWordsAfterTheColonAndMattersOfHardwareCosts)
   }
   const auto wrong = make_policy("best:hasty", {}, hardware, *platform);
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': what may stand after the colon is 'patient' or 'alone'");
+  EXPECT_EQ(wrong.error().what, "policy 'best:hasty': write 'patient' or 'alone' after the colon");
 }
 
 }  // namespace

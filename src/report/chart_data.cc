@@ -8,11 +8,12 @@
 
 #include "base/json.h"
 #include "report/html_page.h"
+#include "report/name_colours.h"
 
 namespace smartmig {
 namespace {
 
-struct Slot {  // an instance that existed for a while
+struct Slot {  // an instance and the time for which it existed
   std::size_t gpu;
   int start, length;
   Time begin, end;
@@ -44,7 +45,7 @@ struct Means {
 };
 
 struct Binned {
-  std::int64_t width = 1;  // microseconds of an interval; the last may be shorter
+  std::int64_t width = 1;  // microseconds per interval; the last may be shorter
   std::vector<Means> bins;
 };
 
@@ -86,22 +87,17 @@ KindTable kind_table(const RunRecord& run) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return all[a].joules > all[b].joules; });
-  const auto used = std::count_if(all.begin(), all.end(), [](const KindShare& share) { return share.jobs > 0; });
+  std::vector<std::string> names;
   KindTable table;
   table.share_of_kind.assign(all.size(), 0);
   for (const std::size_t k : order) {
     if (all[k].jobs == 0) continue;
-    const bool other = used > kKindColours && int(table.shares.size()) >= kKindColours;
-    if (!other || int(table.shares.size()) == kKindColours) {
-      table.shares.push_back(all[k]);
-      table.shares.back().colour = int(table.shares.size()) - 1;
-      if (other) table.shares.back().name = "other kinds";
-    } else {
-      table.shares.back().joules += all[k].joules;
-      table.shares.back().jobs += all[k].jobs;
-    }
-    table.share_of_kind[k] = int(table.shares.size()) - 1;
+    table.share_of_kind[k] = int(table.shares.size());
+    names.push_back(all[k].name);
+    table.shares.push_back(all[k]);
   }
+  const std::vector<int> colours = colours_of(names);
+  for (std::size_t i = 0; i < colours.size(); ++i) table.shares[i].colour = colours[i];
   return table;
 }
 
@@ -140,11 +136,10 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
     const GpuModel& model = *run.platform->model(GpuId(g)).gpu;
     return fmt::format("[{},{}]", json_text(model.name()), model.memory_slices());
   });
-  list("kinds", kinds.shares.size(), [&](std::size_t k) {
-    return fmt::format("[{},{}]", json_text(kinds.shares[k].name), std::min(kinds.shares[k].colour, kKindColours));
-  });
+  list("kinds", kinds.shares.size(),
+       [&](std::size_t k) { return fmt::format("[{},{}]", json_text(kinds.shares[k].name), kinds.shares[k].colour); });
 
-  // Stays drawn, and the jobs they belong to, numbered by first appearance.
+  // The drawn stays and their jobs, numbered by first appearance.
   std::vector<const JobRun*> runs;
   std::vector<std::int64_t> number(run.jobs->size(), -1);
   std::vector<JobId> jobs;
@@ -184,7 +179,7 @@ ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable
   });
   list("p", profiles.size(), [&](std::size_t i) { return json_text(profiles[i]); });
   std::vector<Slot> slots = slots_of(run, line, data.gpus_drawn);
-  if (slots.size() > kMaxChartRuns) slots.clear();  // free instances are the background only
+  if (slots.size() > kMaxChartRuns) slots.clear();  // free instances are only the background
   list("s", slots.size(), [&](std::size_t i) {
     const Slot& s = slots[i];
     return fmt::format("{},{},{},{},{}", s.gpu, s.start, s.length, ticks(s.begin), ticks(s.end) - ticks(s.begin));

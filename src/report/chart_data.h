@@ -1,7 +1,7 @@
 // The compact numbers behind the interactive chart of a report: a page of ten thousand jobs stays below about 3 MB.
-// Times are whole ticks, a two-millionth of the run or a microsecond; where there are too many stays for one page, the
-// first GPUs that fit are drawn and the page says so; power and queue keep every step or, above kMaxSteps, means over
-// equal intervals.
+// Times are whole ticks; a tick is a two-millionth of the run or a microsecond. If a page cannot hold all stays, it
+// draws the first GPUs that fit and says so. Power and queue keep every step, or above kMaxSteps means over equal
+// intervals.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,13 +13,13 @@ namespace smartmig {
 inline constexpr std::size_t kMaxChartRuns = 40000, kMaxSteps = 5000;
 
 struct KindShare {
-  std::string name;  // "other" gathers those beyond the colours; "jobs" when jobs have no kind
+  std::string name;  // "jobs" if jobs have no kind
   double joules = 0;
   std::size_t jobs = 0;
-  int colour = 0;  // rank for kind_class()
+  int colour = 0;  // for kind_class(); by name, so that the page has the same
 };
 struct KindTable {
-  std::vector<KindShare> shares;   // by energy, most first
+  std::vector<KindShare> shares;   // by energy, largest first
   std::vector<int> share_of_kind;  // by kind + 1: index into shares
 };
 KindTable kind_table(const RunRecord& run);
@@ -30,7 +30,7 @@ struct ChartData {
 };
 ChartData chart_data(const RunRecord& run, const Timeline& line, const KindTable& kinds);
 
-// The same steps, or their time-weighted means over `most` equal intervals where there are more. (seconds, watts)
+// The same steps, or if there are more than `most`, time-weighted means over `most` equal intervals. (seconds, watts)
 std::vector<std::pair<double, double>> power_curve(const Timeline& line, std::size_t most);
 
 }  // namespace smartmig

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "report/html_page.h"
+#include "report/name_colours.h"
 #include "report/quote.h"
 #include "report/svg_chart.h"
 
@@ -23,7 +24,18 @@ constexpr Column kColumns[] = {{"energy (kWh)", &PolicyResult::energy_kwh, 3},
                                {"p99 tardiness (min)", &PolicyResult::p99_tardiness_min, 3},
                                {"ET", &PolicyResult::et, 4}};
 
-std::string table(const ComparisonPage& c) {
+std::string interval_text(double low, double high) {
+  return std::max(low, high) < 300 ? fmt::format("{:+.1f} to {:+.1f} %", low, high)
+                                   : fmt::format("{} to {}", change_text(low), change_text(high));
+}
+
+std::vector<int> colours_of(const ComparisonPage& c) {
+  std::vector<std::string> names;
+  for (const PolicyResult& p : c.policies) names.push_back(p.name);
+  return smartmig::colours_of(names);
+}
+
+std::string table(const ComparisonPage& c, const std::vector<int>& colours) {
   const bool late = std::any_of(c.policies.begin(), c.policies.end(),
                                 [](const PolicyResult& p) { return p.late_percent.has_value(); });
   const bool change = std::any_of(c.policies.begin(), c.policies.end(),
@@ -39,7 +51,7 @@ std::string table(const ComparisonPage& c) {
   out += "</tr>";
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
     const PolicyResult& p = c.policies[i];
-    out += fmt::format("<tr><td><i class=\"{}\"></i>{}{}</td>", kind_class(int(i)), html_escape(p.name),
+    out += fmt::format("<tr><td><i class=\"{}\"></i>{}{}</td>", kind_class(colours[i]), html_escape(p.name),
                        p.baseline ? " (baseline)" : "");
     for (const Column& column : kColumns) {
       const bool best = std::all_of(c.policies.begin(), c.policies.end(),
@@ -47,9 +59,9 @@ std::string table(const ComparisonPage& c) {
       out += fmt::format("<td{}>{:.{}f}</td>", best ? " class=\"best\"" : "", p.*column.value, column.decimals);
     }
     if (late) out += p.late_percent ? fmt::format("<td>{:.1f} %</td>", *p.late_percent) : "<td>–</td>";
-    if (change) out += p.change_percent ? fmt::format("<td>{:+.1f} %</td>", *p.change_percent) : "<td>–</td>";
+    if (change) out += p.change_percent ? fmt::format("<td>{}</td>", change_text(*p.change_percent)) : "<td>–</td>";
     if (intervals)
-      out += p.change_low && p.change_high ? fmt::format("<td>{:+.1f} to {:+.1f} %</td>", *p.change_low, *p.change_high)
+      out += p.change_low && p.change_high ? fmt::format("<td>{}</td>", interval_text(*p.change_low, *p.change_high))
                                            : "<td>–</td>";
     out += "</tr>";
   }
@@ -62,22 +74,23 @@ std::string table(const ComparisonPage& c) {
   return out + "</table></div>";
 }
 
-std::string scatter(const ComparisonPage& c) {
+std::string scatter(const ComparisonPage& c, const std::vector<int>& colours) {
   std::vector<ScatterPoint> points;
   for (std::size_t i = 0; i < c.policies.size(); ++i)
     points.push_back(
-        {c.policies[i].energy_kwh, c.policies[i].mean_tardiness_min, c.policies[i].name, kind_class(int(i))});
+        {c.policies[i].energy_kwh, c.policies[i].mean_tardiness_min, c.policies[i].name, kind_class(colours[i])});
   return html_section("Energy against tardiness", "Down and left is better.",
                       scatter_svg(points, "energy (kWh)", "mean tardiness (min)", c.energy_bound_kwh));
 }
 
-std::string changes(const ComparisonPage& c) {
+std::string changes(const ComparisonPage& c, const std::vector<int>& colours) {
   std::vector<Whisker> rows;
   const PolicyResult* baseline = nullptr;
   for (std::size_t i = 0; i < c.policies.size(); ++i) {
     const PolicyResult& p = c.policies[i];
     if (p.baseline) baseline = &p;
-    if (p.change_percent) rows.push_back({p.name, kind_class(int(i)), *p.change_percent, p.change_low, p.change_high});
+    if (p.change_percent)
+      rows.push_back({p.name, kind_class(colours[i]), *p.change_percent, p.change_low, p.change_high});
   }
   if (rows.empty()) return {};
   std::optional<double> bound;
@@ -88,8 +101,8 @@ std::string changes(const ComparisonPage& c) {
   return html_section("ET against the baseline", note, whisker_svg(rows, "change of ET (%)", bound, "lower bound"));
 }
 
-// Canvases for web/plain/compare.js and the numbers that it draws.
-std::string multiples(const ComparisonPage& c) {
+// The canvases for web/plain/compare.js and the numbers that it draws.
+std::string multiples(const ComparisonPage& c, const std::vector<int>& colours) {
   Json data = {{"end_s", 0.0}, {"most_w", 0.0}, {"curves", Json::array()}};
   double end = 0, top = 0;
   std::string inner = "<div class=\"multiples\">";
@@ -103,10 +116,8 @@ std::string multiples(const ComparisonPage& c) {
       top = std::max(top, w);
     }
     end = std::max(end, p.end_s);
-    data["curves"].push_back({{"at_s", std::move(at)},
-                              {"watts", std::move(watts)},
-                              {"end_s", p.end_s},
-                              {"colour", std::min(int(i), kKindColours)}});
+    data["curves"].push_back(
+        {{"at_s", std::move(at)}, {"watts", std::move(watts)}, {"end_s", p.end_s}, {"colour", colours[i]}});
     inner += fmt::format(
         "<div><h3>{0}<span>{1:.3f} kWh</span></h3><canvas role=\"img\" aria-label=\"Fleet power under {0}\">"
         "</canvas></div>",
@@ -115,7 +126,8 @@ std::string multiples(const ComparisonPage& c) {
   if (top <= 0) return {};
   data["end_s"] = end;
   data["most_w"] = top;
-  return html_section("Fleet power over time", "The same axes for every policy; time from the start of the day.",
+  return html_section("Fleet power over time",
+                      "The axes are the same for every policy; time counts from the start of the day.",
                       inner + "</div>") +
          fmt::format("<script type=\"application/json\" id=\"data\">{}</script>", json_dump(data));
 }
@@ -124,11 +136,12 @@ std::string multiples(const ComparisonPage& c) {
 
 std::string compare_report(const ComparisonPage& c) {
   std::string body = fmt::format("<h1>{}</h1>\n", html_escape(c.title)) + html_facts(c.facts);
-  body += html_section("Policies", c.note, table(c));
-  const std::string curves = multiples(c);
-  body += "<div class=\"two\">" + scatter(c) + changes(c) + "</div>\n" + curves;
-  body += fmt::format("<footer>smartmig {}</footer>\n", html_escape(c.version));
-  return html_page(c.title, body, curves.empty() ? "" : "words.js draw.js compare.js");
+  const std::vector<int> colours = colours_of(c);
+  body += html_section("Policies", c.note, table(c, colours));
+  const std::string curves = multiples(c, colours);
+  body += "<div class=\"two\">" + scatter(c, colours) + changes(c, colours) + "</div>\n" + curves;
+  body += html_footer(c.version, c.command);
+  return html_page(c.title, body, curves.empty() ? "save.js" : "words.js draw.js compare.js save.js");
 }
 
 }  // namespace smartmig

@@ -1,5 +1,5 @@
-// A page that sets policies side by side: the table, energy against tardiness, change against the baseline with its
-// confidence interval, and small power curves of one run each where given.
+// A page that compares policies: the table, energy against tardiness, change against the baseline with its confidence
+// interval, and if given a small power curve of one run each.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ struct PolicyResult {
   std::string name;
   double energy_kwh = 0, mean_tardiness_min = 0, p99_tardiness_min = 0, et = 0;
   std::optional<double> late_percent;
-  // ET against the baseline in percent, negative is better, with the ends of its interval; none for the baseline
+  // ET against the baseline in percent, with the ends of its interval; negative is better. None for the baseline
   // itself.
   std::optional<double> change_percent, change_low, change_high;
   bool baseline = false;
@@ -23,10 +23,10 @@ struct PolicyResult {
 struct ComparisonPage {
   std::string title, note;                                 // note: one plain sentence under the title
   std::vector<std::pair<std::string, std::string>> facts;  // workload, GPUs, seeds, ...
-  std::vector<PolicyResult> policies;                      // in the order to show
-  std::string interval;                                    // what the interval is: "95 % over 30 paired seeds"
+  std::vector<PolicyResult> policies;                      // in the order of display
+  std::string interval;                                    // describes the interval: "95 % over 30 paired seeds"
   std::optional<double> energy_bound_kwh, et_bound;        // proven lower bounds
-  std::string version;
+  std::string version, command;
 };
 
 std::string compare_report(const ComparisonPage& comparison);

@@ -52,7 +52,7 @@ std::string objection_to_instances(const Cluster& cluster, const Event& event) {
   for (PlacementId p : event.layout) {
     const auto next = model.with(after, p);
     if (!next)
-      return fmt::format("GPU {}: {}@{} does not fit beside {}", index(event.gpu), model.profile_of(p).name,
+      return fmt::format("GPU {}: {}@{} does not fit with {}", index(event.gpu), model.profile_of(p).name,
                          model.placement(p).start, to_string(model, after));
     after = *next;
   }
@@ -73,7 +73,7 @@ std::string objection_to_found(const Cluster& cluster, const Event& event) {
   if (cluster.jobs().work(event.job, model.type_of_placement[index(event.where)]) < Time{0})
     return refused(Refusal::kDoesNotFit);
   if (event.kind == EventKind::kFoundWaiting) return {};
-  const GpuState& gpu = cluster.gpu(event.gpu);  // also one that is blocked, also a slice that is to go
+  const GpuState& gpu = cluster.gpu(event.gpu);  // includes blocked GPUs and slices about to go
   if (!gpu.layout.contains(event.where)) return refused(Refusal::kNoSuchSlice);
   if (gpu.busy.contains(event.where)) return refused(Refusal::kSliceBusy);
   return {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/name_colours.h"
 #include "report/quote.h"
 #include "report/svg_chart.h"
 
@@ -12,7 +13,14 @@ std::string gap_cell(const std::optional<double>& gap) {
   return gap ? fmt::format("<td>{:.1f} %</td>", 100 * *gap) : "<td>–</td>";
 }
 
+std::vector<int> colours_of(const HistoryPage& page) {
+  std::vector<std::string> names;
+  for (const HistoryPage::Policy& p : page.policies) names.push_back(p.name);
+  return smartmig::colours_of(names);
+}
+
 std::string policies_table(const HistoryPage& page) {
+  const std::vector<int> colours = colours_of(page);
   const bool bounds = page.energy_bound_kwh.has_value(), sizes = !page.gpus_note.empty();
   std::string out =
       "<div class=\"scroll\"><table><tr><th>policy</th><th>energy (kWh)</th><th>against the first</th>"
@@ -22,7 +30,7 @@ std::string policies_table(const HistoryPage& page) {
   out += "</tr>";
   for (std::size_t i = 0; i < page.policies.size(); ++i) {
     const HistoryPage::Policy& p = page.policies[i];
-    out += fmt::format("<tr><td><i class=\"{}\"></i>{}</td><td>{:.2f}</td><td>{}</td>", kind_class(int(i)),
+    out += fmt::format("<tr><td><i class=\"{}\"></i>{}</td><td>{:.2f}</td><td>{}</td>", kind_class(colours[i]),
                        html_escape(p.name), p.energy_kwh,
                        i == 0 ? std::string("–") : fmt::format("{:+.1f} %", 100 * p.energy_change));
     out += fmt::format("<td>{:.2f}</td><td>{:.2f}</td><td>{:.2f}</td>", p.delay_min, p.p99_delay_min, p.wait_min);
@@ -44,18 +52,18 @@ std::string history_page(const HistoryPage& page) {
   body += html_cards(page.cards);
   body +=
       html_section("Policies", page.note + (page.gpus_note.empty() ? "" : " " + page.gpus_note), policies_table(page));
+  const std::vector<int> colours = colours_of(page);
   std::vector<ScatterPoint> points;
   for (std::size_t i = 0; i < page.policies.size(); ++i)
     points.push_back(
-        {page.policies[i].energy_kwh, page.policies[i].delay_min, page.policies[i].name, kind_class(int(i))});
+        {page.policies[i].energy_kwh, page.policies[i].delay_min, page.policies[i].name, kind_class(colours[i])});
   body += html_section("Energy against delay", "Down and left is better. The line is the proven bound.",
                        scatter_svg(points, "energy (kWh)", "mean delay (min)", page.energy_bound_kwh));
   std::string list = "<ul>";
   for (const std::string& rule : page.assumed) list += fmt::format("<li>{}</li>", html_escape(rule));
-  body += html_section("What was assumed", "Slurm's accounts leave these open.", list + "</ul>");
-  body += fmt::format("<footer>smartmig {}: <code>{}</code></footer>\n", html_escape(page.version),
-                      html_escape(page.command));
-  return html_page(page.title, body);
+  body += html_section("Assumptions", "Slurm's accounts have no data for these.", list + "</ul>");
+  body += html_footer(page.version, page.command);
+  return html_page(page.title, body, "save.js");
 }
 
 }  // namespace smartmig

@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-// The colours that reports and the page in a browser share (data/palette.json).
+// The colours that reports and the browser page share (data/palette.json).
 std::string palette_style() {
   const auto palette = nlohmann::json::parse(embedded_file("palette.json"));
   const auto colours = [&](const char* scheme) {
@@ -24,7 +24,7 @@ std::string palette_style() {
                      colours("light"), colours("dark"));
 }
 
-// Files of web/plain, one after another; what one imports of the others is there already.
+// Joins files of web/plain. Drops their import lines, since the imported files come first.
 std::string joined(std::string_view scripts) {
   std::string out;
   for (const std::string_view name : split(scripts, ' '))
@@ -62,6 +62,11 @@ std::string html_facts(const std::vector<std::pair<std::string, std::string>>& f
   for (const auto& [key, value] : facts)
     out += fmt::format("<span><b>{}</b>{}</span>", html_escape(key), html_escape(value));
   return out + "</p>\n";
+}
+
+std::string html_footer(std::string_view version, std::string_view command) {
+  return fmt::format("<footer>smartmig {}{}</footer>\n", html_escape(version),
+                     command.empty() ? "" : fmt::format(": <code>{}</code>", html_escape(command)));
 }
 
 std::string html_section(std::string_view title, std::string_view note, std::string_view inner) {

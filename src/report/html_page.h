@@ -1,5 +1,5 @@
-// The frame of every page: one self-contained file with its style and scripts inside, light or dark as the reader's
-// system asks, no address outside itself. Bodies are HTML that the caller has escaped.
+// The frame of every page: one self-contained file that includes its style and scripts and refers to no other address.
+// It is light or dark as the reader's system asks. Bodies are HTML that the caller has escaped.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace smartmig {
 
-// `scripts`: names of files of web/plain, apart by spaces, each after those that it imports. What they draw and how it looks
-// is shared with the page in a browser.
+// `scripts`: names of files of web/plain, separated by spaces, each after its imports. The browser page shares what
+// they draw and its style.
 std::string html_page(std::string_view title, std::string_view body, std::string_view scripts = {});
 
 struct Card {
@@ -20,8 +20,11 @@ std::string html_cards(const std::vector<Card>& cards);
 std::string html_facts(const std::vector<std::pair<std::string, std::string>>& facts);
 std::string html_section(std::string_view title, std::string_view note, std::string_view inner);  // inner is HTML
 
-// Colour classes for kinds of jobs: k0 .. k6 in order of importance, then k-other.
-inline constexpr int kKindColours = 7;
+// Colour classes: k0 .. k7 for names (name_colours.h), then k-other.
+inline constexpr int kKindColours = 8;
 std::string kind_class(int rank);
+
+// Which smartmig made the page, and the command that makes it again, if there is one.
+std::string html_footer(std::string_view version, std::string_view command);
 
 }  // namespace smartmig

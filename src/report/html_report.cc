@@ -12,7 +12,7 @@
 namespace smartmig {
 namespace {
 
-std::string short_number(double value) {  // three or four digits that matter
+std::string short_number(double value) {  // three or four significant digits
   const double size = value < 0 ? -value : value;
   return fmt::format("{:.{}f}", value, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3);
 }
@@ -98,6 +98,14 @@ std::string tardiness_sections(const RunRecord& run) {
                       cdf_svg(all, "tardiness at most (min)", "share of jobs (%)"));
 }
 
+// What makes this run again; empty for a journal of a daemon.
+std::string command_of(const RunRecord& run) {
+  const std::string policy = run.config_value("policy"), workload = run.config_value("workload");
+  if (policy.empty() || workload.empty()) return {};
+  return fmt::format("smartmig sim -w {} --gpus {} --policy '{}' --cost {}", workload, run.platform->spec(), policy,
+                     run.cost.name());
+}
+
 }  // namespace
 
 std::string html_report(const RunRecord& run, const Timeline& line, const ReportExtras& extras) {
@@ -124,10 +132,10 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
       "for its job.";
   if (data.gpus_drawn == 0)
     note =
-        "There are too many stays on slices to draw them here: trace.json has them all. Drag to move, Ctrl and wheel "
-        "or the buttons to zoom.";
+        "There are too many jobs to draw them here; trace.json has them all. Drag to move, Ctrl "
+        "and wheel or the buttons to zoom.";
   else if (data.gpus_drawn < run.platform->gpus())
-    note += fmt::format(" Slices are drawn for the first {} of {} GPUs; power and queue are those of all.",
+    note += fmt::format(" Slices are drawn for the first {} of {} GPUs; power and queue are for all GPUs.",
                         data.gpus_drawn, run.platform->gpus());
   if (line.fleet.size() > kMaxSteps)
     note += fmt::format(" Power and queue are means over {} equal intervals.", kMaxSteps);
@@ -140,13 +148,14 @@ std::string html_report(const RunRecord& run, const Timeline& line, const Report
       "id=\"tip\" class=\"tip\" hidden></div></div></section>\n",
       html_escape(note), kind_legend(kinds));
   body += "<div class=\"two\">" + tardiness_sections(run) + "</div>\n";
-  body += html_section("Where the energy went",
-                       "Idle is what the boards draw with nothing running; the rest is shared among the jobs that ran.",
-                       energy_table(run, kinds));
-  body += fmt::format("<footer>smartmig {} · workload {:016x} · {} events</footer>\n", html_escape(run.version),
-                      hash_of(run.jobs->workload()), run.summary.events);
+  body +=
+      html_section("Where the energy went", "Idle is what the boards draw when nothing runs; the jobs share the rest.",
+                   energy_table(run, kinds));
+  body += html_footer(
+      fmt::format("{} · workload {:016x} · {} events", run.version, hash_of(run.jobs->workload()), run.summary.events),
+      command_of(run));
   body += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>", data.json);
-  return html_page(title, body, "words.js draw.js report.js");
+  return html_page(title, body, "words.js draw.js report.js save.js");
 }
 
 }  // namespace smartmig

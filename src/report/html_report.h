@@ -1,5 +1,5 @@
-// report.html: one run on one page that opens from disk. Key figures, slices over time with power and queue, how late
-// jobs were, where the energy went.
+// report.html: one run on one page that opens from disk. It shows key figures, slices over time with power and queue,
+// lateness of jobs, and where the energy went.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace smartmig {
 
-// `energy_bound_kwh`, `et_bound`: proven lower bounds of this workload on this platform; shown beside the run's own
+// `energy_bound_kwh`, `et_bound`: proven lower bounds of this workload on this platform, shown next to the run's own
 // values.
 struct ReportExtras {
   std::optional<double> energy_bound_kwh, et_bound;

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "report/chart_data.h"
 #include "report/compare_report.h"
+#include "report/html_page.h"
+#include "report/name_colours.h"
+#include "report/replay_page.h"
 #include "report/svg_chart.h"
 #include "support/recorded_test_run.h"
 
@@ -78,7 +82,7 @@ TEST(ChartData, MeansKeepTheEnergy) {
   }
 }
 
-TEST(ChartData, KindsBeyondTheColoursAreGathered) {
+TEST(ChartData, KindsBeyondTheColoursShareThem) {
   TestRun run = test_run();
   Workload workload = test_workload();
   const Job model = workload.jobs[0];
@@ -95,10 +99,23 @@ TEST(ChartData, KindsBeyondTheColoursAreGathered) {
   const Cluster fresh(run.record.platform, run.record.jobs, {}, run.record.initial);
   run.record.final = &fresh;
   const KindTable kinds = kind_table(run.record);
-  ASSERT_EQ(kinds.shares.size(), 8u);
-  EXPECT_EQ(kinds.shares.back().name, "other kinds");
-  EXPECT_EQ(kinds.shares.back().jobs, 5u);
-  EXPECT_EQ(kinds.share_of_kind[12], 7);
+  ASSERT_EQ(kinds.shares.size(), 12u);
+  std::vector<int> used(kKindColours);
+  for (const KindShare& share : kinds.shares) ++used[std::size_t(share.colour)];
+  EXPECT_GT(std::count_if(used.begin(), used.end(), [](int n) { return n > 0; }), 3);
+  EXPECT_EQ(kinds.shares[std::size_t(kinds.share_of_kind[12])].name, "kind 11");
+}
+
+// The same values as in tests/web/unit_test.cjs: the page and reports give a name the same colour.
+TEST(NameColours, DependOnTheNamesAlone) {
+  EXPECT_EQ(colours_of({"resnet50", "bert-base", "gpt2-small"}), (std::vector<int>{1, 4, 6}));
+  EXPECT_EQ(colours_of({"gpt2-small", "resnet50", "bert-base", "resnet50"}), (std::vector<int>{6, 1, 4, 1}));
+  std::vector<std::string> eight, nine;
+  for (int i = 0; i < 8; ++i) eight.push_back(fmt::format("kind {}", i));
+  nine = eight;
+  nine.push_back("größer");
+  EXPECT_EQ(colours_of(eight), (std::vector<int>{3, 0, 1, 6, 7, 4, 5, 2})) << "no two share one";
+  EXPECT_EQ(colours_of(nine), (std::vector<int>{3, 0, 1, 6, 7, 4, 5, 2, 0})) << "each that of its hash";
 }
 
 TEST(SvgChart, AxesHaveRoundTicks) {
@@ -125,6 +142,44 @@ TEST(SvgChart, EdgesCoverTheTail) {
     EXPECT_TRUE(std::is_sorted(some.begin(), some.end()));
     EXPECT_LE(some.size(), 13u);
   }
+}
+
+TEST(SvgChart, ChangesAreTimesFromFourOn) {
+  EXPECT_EQ(change_text(-83.72), "-83.7 %");
+  EXPECT_EQ(change_text(299), "+299.0 %");
+  EXPECT_EQ(change_text(412), "5.1x");
+  EXPECT_EQ(change_text(8599.8), "87x");
+}
+
+TEST(SvgChart, SaysThatAScaleIsLogarithmic) {
+  EXPECT_NE(scatter_svg({{1, 1, "a", "k0"}, {2, 100, "b", "k1"}}, "x", "y", {}).find("y, logarithmic scale"),
+            std::string::npos);
+  EXPECT_EQ(scatter_svg({{1, 1, "a", "k0"}, {2, 2, "b", "k1"}}, "x", "y", {}).find("logarithmic"), std::string::npos);
+  EXPECT_NE(whisker_svg({{"a", "k0", 900, {}, {}}}, "change", {}, "").find("logarithmic"), std::string::npos);
+}
+
+TEST(SvgChart, NoPointHidesAnotherAndEachHasItsName) {
+  std::vector<ScatterPoint> points;
+  for (int i = 0; i < 8; ++i) points.push_back({1 + i * 1e-4, 2 + i * 1e-4, fmt::format("policy {}", i), "k0"});
+  points.push_back({3, 4, "far", "k1"});
+  const std::string svg = scatter_svg(points, "x", "y", {});
+  for (const ScatterPoint& p : points)
+    EXPECT_NE(svg.find(">" + p.name + "</text>"), std::string::npos) << p.name << " has no label";
+  EXPECT_NE(svg.find("r=\"34\""), std::string::npos) << "eight at one place are rings";
+}
+
+TEST(ReplayPage, StandsAloneWithOneWorldOrTwo) {
+  const TestRun run = test_run();
+  ReplayPage page{"<day>", {{"best", &run.record}}, "a note", "1.0", "smartmig export --html x"};
+  const std::string one = replay_page(page);
+  page.worlds.push_back({"edf", &run.record});
+  const std::string two = replay_page(page);
+  expect_self_contained(one);
+  expect_self_contained(two);
+  EXPECT_NE(one.find("&lt;day&gt;"), std::string::npos);
+  EXPECT_NE(one.find("<code>smartmig export --html x</code>"), std::string::npos);
+  EXPECT_EQ(one.find("\"edf\""), std::string::npos);
+  EXPECT_NE(two.find("{\"name\":\"edf\",\"data\":"), std::string::npos);
 }
 
 TEST(CompareReport, ShowsEveryPolicyAndTheBound) {

@@ -1,7 +1,7 @@
-// journal.jsonl: one run as JSON lines. A header names the world (platform, power, costs, layouts at time 0, kinds),
-// then one line per event. Arrivals carry the whole job, so that a replay needs no workload file. docs/outputs.md has
-// the fields. The reader is strict: an unknown or missing field, a time that runs backwards, a job that finishes before
-// it starts are errors that name file, line and field. It never stops the program, whatever the bytes.
+// journal.jsonl: one run as JSON lines. A header names the world (platform, power, costs, layouts at time 0, kinds);
+// one line per event follows. Arrivals carry the whole job, so a replay needs no workload file. docs/outputs.md lists
+// the fields. The reader is strict: an unknown or missing field, a time that runs backwards, or a job that finishes
+// before it starts is an error that names file, line and field. The reader never stops the program, whatever the bytes.
 #pragma once
 #include <fmt/format.h>
 
@@ -19,18 +19,19 @@ inline constexpr int kJournalVersion = 1;
 
 std::string journal_text(const RunRecord& run);  // REQUIRES: run.events
 
-// The lines one by one, for a world that goes on: each ends without a newline. Keeps references to the platform.
+// Makes single lines, without line ends, for a world that goes on. Keeps a reference to the platform.
 class JournalWriter {
  public:
   JournalWriter(const Platform& platform, const std::vector<std::string>& kinds);
-  std::string header(const RunRecord& run) const;  // of its platform, kinds, initial layouts and config
-  // `number` is the job's in this journal: jobs are counted as they are submitted. An arrival needs the job itself.
+  std::string header(const RunRecord& run) const;  // from run's platform, kinds, initial layouts and config
+  // `number` is the job's number in this journal: jobs count from 0 as they are submitted. An arrival needs the job
+  // itself.
   std::string event(std::size_t seq, const Event& event, std::size_t number, const Job* job,
                     const std::string* name) const;
 
  private:
   using Buffer = fmt::memory_buffer;
-  void put_layout(Buffer& out, std::size_t gpu, Layout slices) const;  // by start
+  void put_layout(Buffer& out, std::size_t gpu, Layout slices) const;  // by increasing start
   void put_job(Buffer& out, const Job& job, const std::string* name) const;
 
   const Platform& platform_;
@@ -38,14 +39,14 @@ class JournalWriter {
   std::vector<std::string> kinds_;               // quoted
 };
 
-// A journal as read: every event was checked against the fleet it meets.
+// A journal as read. Every event was checked against its fleet.
 struct ReplayedRun {
   std::vector<Event> events;
   Cluster final;
-  RunRecord record;  // its events and final point at the two above, so the whole is handed out by pointer and stays put
+  RunRecord record;  // refers to the two members above, so the whole is handed out by pointer
 };
 
-// `a` in place of the journal's own. The summary equals that of the run that was written.
+// `a`, if given, replaces the journal's own. The summary equals that of the run that was written.
 Result<std::unique_ptr<ReplayedRun>> replay_journal(LineReader lines, std::optional<double> a = {});
 
 }  // namespace smartmig

@@ -1,4 +1,4 @@
-// The words of journal.jsonl, shared by its writer and its reader.
+// The words of journal.jsonl, which its writer and its reader share.
 #pragma once
 #include <array>
 #include <optional>
@@ -24,10 +24,10 @@ inline std::optional<EventKind> event_kind(std::string_view name) {
   return std::nullopt;
 }
 
-// "4g.20gb@0": a profile of the model and its start.
+// "4g.20gb@0": a profile of the model, and its start.
 inline std::string placement_name(const GpuModel& model, PlacementId p) {
   return fmt::format("{}@{}", model.profile_of(p).name, model.placement(p).start);
 }
-PlacementId find_placement(const GpuModel& model, std::string_view name);  // kNoPlacement if there is none
+PlacementId find_placement(const GpuModel& model, std::string_view name);  // kNoPlacement if none has this name
 
 }  // namespace smartmig

@@ -21,7 +21,7 @@ PlacementId find_placement(const GpuModel& model, std::string_view name) {
 namespace {
 
 constexpr std::int64_t kMaxTime = std::int64_t(kMaxSeconds * 1e6);
-constexpr std::int64_t kNone = INT64_MIN;  // for null
+constexpr std::int64_t kNone = INT64_MIN;  // stands for null
 
 class Reader {
  public:
@@ -33,7 +33,7 @@ class Reader {
       SMARTMIG_TRY(const auto line, lines_.next());
       if (!line) break;
       SMARTMIG_TRY(JsonLine object, JsonLine::parse(*line, lines_.name(), lines_.line()));
-      if (object.has("note")) continue;  // a daemon's words beside the run
+      if (object.has("note")) continue;  // a daemon's note, not an event
       SMARTMIG_RETURN_IF_ERROR(read_event(object));
     }
     return replay(a);
@@ -42,17 +42,16 @@ class Reader {
  private:
   Result<Ok> read_header() {
     SMARTMIG_TRY(const auto line, lines_.next());
-    if (!line) return invalid("{} is empty: a journal starts with a header line", lines_.name());
+    if (!line) return invalid("{} is empty; a journal starts with a header line", lines_.name());
     SMARTMIG_TRY(JsonLine header, JsonLine::parse(*line, lines_.name(), 1));
     if (!header.has("smartmig_journal"))
-      return invalid("{} line 1: this is no smartmig journal: its header has no field 'smartmig_journal'",
-                     lines_.name());
+      return invalid("{} line 1: not a smartmig journal: the header has no field 'smartmig_journal'", lines_.name());
     SMARTMIG_TRY(const std::int64_t format, header.integer("smartmig_journal", 1, INT64_MAX));
     SMARTMIG_TRY(record_.version, header.text("version"));
     if (format > kJournalVersion)
       return unsupported(
-          "{} is a journal of format {}, written by smartmig {}: this "
-          "smartmig reads formats up to {}; use a newer one",
+          "{} is a journal of format {}, written by smartmig {}; this smartmig reads formats up to "
+          "{}, so use a newer one",
           lines_.name(), format, record_.version, kJournalVersion);
     SMARTMIG_TRY(const std::string spec, header.text("platform"));
     SMARTMIG_TRY(const std::string power, header.text("power"));
@@ -132,7 +131,7 @@ class Reader {
       const auto next = model.with(layout, p);
       if (!next)
         return line.error(field,
-                          fmt::format("{} does not fit beside {}", name.get<std::string>(), to_string(model, layout)));
+                          fmt::format("{} does not fit with {}", name.get<std::string>(), to_string(model, layout)));
       layout = *next;
     }
     return layout;
@@ -150,7 +149,7 @@ class Reader {
     SMARTMIG_TRY(const std::int64_t seq, line.integer("seq", 0, INT64_MAX));
     if (std::size_t(seq) != events_.size())
       return line.error("seq",
-                        fmt::format("is {} where {} is due: a line is missing or out of order", seq, events_.size()));
+                        fmt::format("is {} instead of {}: a line is missing or out of order", seq, events_.size()));
     SMARTMIG_TRY(const std::string name, line.text("ev"));
     const auto kind = event_kind(name);
     if (!kind) return line.error("ev", fmt::format("'{}' is not one of {}", name, fmt::join(kEventNames, ", ")));
@@ -214,7 +213,7 @@ class Reader {
     return Ok{};
   }
 
-  // A daemon's job that was put back into the queue comes again under its name: the second of them is called NAME#2.
+  // A daemon's job that returns to the queue comes again under its name; the second one is called NAME#2.
   std::string name_for(std::string name) {
     Bearers& bearers = bearers_[name];
     written_names_.push_back(name);
@@ -228,14 +227,14 @@ class Reader {
     const std::size_t due = workload_.jobs.size();
     if (std::size_t(id) < due) return line.error("job", fmt::format("job {} was submitted before", id));
     if (std::size_t(id) > due)
-      return line.error("job", fmt::format("is {} where {} is due: jobs are numbered as they are submitted", id, due));
+      return line.error("job", fmt::format("is {} instead of {}: jobs are numbered in order of submission", id, due));
     event.job = JobId(std::uint32_t(id));
     Job job;
     job.submit = event.at;
     if (due > 0 && job.submit < workload_.jobs.back().submit)
-      return line.error("t", "lies before the submission in front of it");
+      return line.error("t", "is before the previous submission");
     if (line.has("name") != (due == 0 ? line.has("name") : !workload_.names.empty()))
-      return line.error("name", "is to be given for every job or for none");
+      return line.error("name", "must be given for every job or for none");
     if (line.has("name")) {
       SMARTMIG_TRY(std::string name, line.text("name"));
       workload_.names.push_back(name_for(std::move(name)));
@@ -311,10 +310,10 @@ class Reader {
   std::map<std::string, int, std::less<>> kind_index_;
   struct Bearers {
     int count = 0;
-    bool gone = false;  // the last of them
+    bool gone = false;  // whether the last of them has gone
   };
   std::map<std::string, Bearers> bearers_;
-  std::vector<std::string> written_names_;  // by job, as the journal has them
+  std::vector<std::string> written_names_;  // by job, as written in the journal
 };
 
 }  // namespace

@@ -5,12 +5,12 @@
 namespace smartmig {
 namespace {
 
-// Is it a note? Notes begin with "at", which no event does.
+// Whether the line is a note. Notes begin with "at"; events do not.
 Result<bool> take_note(std::string_view line, JournalRun& run, const std::string& name, std::int64_t number) {
   if (!line.starts_with("{\"at\":")) return false;
   const std::string where = fmt::format("{} line {}", name, number);
   SMARTMIG_TRY(const Json json, parse_json(where, line));
-  SMARTMIG_TRY(const JsonObject note, JsonObject::open(json, where, ""));  // a newer daemon may note more
+  SMARTMIG_TRY(const JsonObject note, JsonObject::open(json, where, ""));  // a newer daemon may add fields
   SMARTMIG_TRY(const std::string kind, note.text("note"));
   ++run.notes;
   if (kind == "job_ended" && note.has("joules")) {
@@ -36,7 +36,7 @@ Result<std::vector<JournalRun>> read_journal_runs(LineReader lines) {
     SMARTMIG_TRY(const bool note, take_note(*line, runs.back(), lines.name(), lines.line()));
     if (!note) runs.back().text.append(*line).push_back('\n');
   }
-  if (runs.empty()) return invalid("{} is empty: a journal starts with a header line", lines.name());
+  if (runs.empty()) return invalid("{} is empty; a journal starts with a header line", lines.name());
   return runs;
 }
 

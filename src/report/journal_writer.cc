@@ -61,7 +61,7 @@ std::string JournalWriter::header(const RunRecord& run) const {
     separator = ",";
   }
   put(out, "],\"initial\":[");
-  for (std::size_t first = 0, next = 0; first < run.initial.size(); first = next) {  // runs of equal GPUs
+  for (std::size_t first = 0, next = 0; first < run.initial.size(); first = next) {  // groups equal neighbouring GPUs
     while (next < run.initial.size() && run.initial[next] == run.initial[first] &&
            run.platform->model_index(GpuId(next)) == run.platform->model_index(GpuId(first)))
       ++next;

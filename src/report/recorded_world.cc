@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t kMostPoints = 5000;
 
-// Unix seconds of the run's beginning, from its header; nothing in a simulation.
+// The run's start in Unix seconds, from its header; nothing for a simulation.
 std::optional<double> began_at(const RunRecord& run) { return parse_double(run.config_value("began_at")); }
 
-// At most kMostPoints: joules are cumulative, so the mean watts between two points are exact however many are left out.
+// Writes at most kMostPoints. Joules are cumulative, so the mean watts between two points are exact, however many
+// points are omitted.
 void put_points(Json& points, const Timeline& line, double offset) {
   const std::size_t every = line.fleet.size() / kMostPoints + 1;
   for (std::size_t i = 0; i < line.fleet.size(); ++i) {
@@ -68,7 +69,7 @@ Result<RecordedWorld> recorded_world(const std::string& path, const RecordedOpti
   SMARTMIG_TRY(const auto raw, raw_runs(std::move(again)));
   if (options.run > runs.size())
     return invalid("run {}: {} has {} run{}", options.run, path, runs.size(), runs.size() == 1 ? "" : "s");
-  // Several runs share a time axis where each says when it began, and a page where their fleets are alike.
+  // Several runs share a time axis if each has its start time, and a page if their fleets are equal.
   const auto dated = [](const RawRun& run) { return run.text.find("[\"began_at\",") < run.text.find('\n'); };
   const bool all = options.run == 0 && std::all_of(raw.begin(), raw.end(), dated);
   const std::size_t last = options.run == 0 ? runs.size() - 1 : options.run - 1;
@@ -80,7 +81,7 @@ Result<RecordedWorld> recorded_world(const std::string& path, const RecordedOpti
     const std::string name = runs.size() == 1 ? path : fmt::format("{}, run {}", path, i + 1);
     SMARTMIG_TRY(const auto run, replay_journal(LineReader::over(name, runs[i].text)));
     const RunRecord& record = run->record;
-    if (!fleet.empty() && fleet != record.platform->spec()) {  // another fleet: the axis begins anew
+    if (!fleet.empty() && fleet != record.platform->spec()) {  // another fleet: start a new axis
       out.journal.clear();
       points = Json::array();
       joules = Json::object();

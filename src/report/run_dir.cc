@@ -11,8 +11,10 @@ namespace smartmig {
 
 Result<Ok> write_run_dir(const std::string& path, const RunRecord& run, const RunDirOptions& options) {
   if (options.report && !run.events)
-    return invalid("{}: a report is drawn from the journal, which a fleet of more than {} GPUs keeps only on request",
-                   path, kMaxJournalGpus);
+    return invalid(
+        "{}: a report needs the journal, which fleets of more than {} GPUs keep only with "
+        "--journal",
+        path, kMaxJournalGpus);
   SMARTMIG_TRY(OutputDir dir, OutputDir::create(path, options.force));
   std::string rules;
   for (const std::string& rule : run.jobs->workload().rules) rules += valid_utf8(rule) + "\n";

@@ -1,5 +1,5 @@
-// The directory of one run: everything needed to read, plot, replay and repeat it. It appears whole under its name or
-// not at all. All files but timing.json are equal to the byte for equal runs. docs/outputs.md lists them.
+// The directory of one run: everything needed to read, plot, replay and repeat it. It appears under its name whole or
+// not at all. Equal runs give equal files to the byte, except timing.json. docs/outputs.md lists the files.
 #pragma once
 #include <string>
 
@@ -9,8 +9,8 @@
 namespace smartmig {
 
 struct RunDirOptions {
-  bool force = false;   // replace what is there
-  bool report = false;  // report.html as well; needs the journal
+  bool force = false;   // replaces an existing directory
+  bool report = false;  // also writes report.html; needs the journal
   ReportExtras extras;  // bounds to show in the report
 };
 

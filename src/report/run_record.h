@@ -1,5 +1,5 @@
-// One finished run, as every writer of this folder takes it: the simulator fills it, and so does a replayed journal.
-// `wall_s` goes to timing.json only; all other files are equal for equal runs.
+// One finished run, the input of every writer of this folder. The simulator fills it, and so does a replayed journal.
+// `wall_s` goes only into timing.json; all other files are equal for equal runs.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,11 +16,11 @@ struct RunRecord {
   std::shared_ptr<const JobTable> jobs;
   CostModel cost;
   std::vector<Layout> initial;                 // one per GPU, at time 0
-  const std::vector<Event>* events = nullptr;  // the journal; null: it was not kept (large fleets)
+  const std::vector<Event>* events = nullptr;  // the journal; null: not kept (large fleets)
   const Cluster* final = nullptr;              // never null
   Summary summary;
-  // What was asked for, in the order it is written: policy, layouts, workload, seed, ... A value is printed bare when
-  // it is a number or true/false, else quoted. The writers add what they know themselves (platform, power, cost, a).
+  // The request, in the order of writing: policy, layouts, workload, seed, ... Numbers and true/false are printed bare,
+  // other values quoted. The writers add what they know themselves (platform, power, cost, a).
   std::vector<std::pair<std::string, std::string>> config;
   std::string version;
   double wall_s = 0;
@@ -33,7 +33,7 @@ struct RunRecord {
   }
 };
 
-// Above this many GPUs a run keeps its journal, and writes what is made of it, only on request.
+// Above this many GPUs, a run keeps its journal and writes the files made from it only on request.
 inline constexpr std::size_t kMaxJournalGpus = 64;
 
 }  // namespace smartmig

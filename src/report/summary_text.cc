@@ -14,10 +14,10 @@ std::vector<std::pair<std::string, std::string>> summary_fields(const Summary& s
   put("days", s.days);
   put("a", s.a);
   put("a_eff", s.a_eff);
-  put("energy_joules", s.energy_joules);
+  put("energy_j", s.energy_joules);
   put("energy_wmin", s.energy_wmin);
   put("energy_kwh", s.energy_kwh);
-  put("idle_joules", s.idle_joules);
+  put("idle_j", s.idle_joules);
   put("mean_tardiness_min", s.mean_tardiness_min);
   put("p99_tardiness_min", s.p99_tardiness_min);
   put("max_tardiness_min", s.max_tardiness_min);

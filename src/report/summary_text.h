@@ -1,5 +1,5 @@
-// A Summary for people and for programs. Every verb that prints one prints it through here, so that a replay can be
-// compared with the run it came from by eye and by diff.
+// A Summary for people and for programs. Every verb prints summaries through here, so a replay can be compared with its
+// run by eye and by diff.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,10 +9,10 @@
 
 namespace smartmig {
 
-// All fields in order, values as JSON numbers (shortest form that reads back to the same bits).
+// All fields in order, values as JSON numbers (the shortest form that reads back to the same bits).
 std::vector<std::pair<std::string, std::string>> summary_fields(const Summary& summary);
 
 std::string summary_json(const Summary& summary);  // one line, no line end
-std::string summary_text(const Summary& summary);  // a short table, ends with a line end
+std::string summary_text(const Summary& summary);  // a short table that ends with a line end
 
 }  // namespace smartmig

@@ -29,7 +29,7 @@ std::string tick_text(double value, double step) {
   for (double s = step; decimals < 9 && std::abs(s - std::round(s)) > 1e-6 * s; s *= 10) ++decimals;
   std::string out = fmt::format("{:.{}f}", value, decimals);
   if (out.find_first_not_of("-0.") == out.npos && out[0] == '-') out.erase(0, 1);
-  const std::size_t dot = std::min(out.find('.'), out.size());  // thousands apart by a thin space
+  const std::size_t dot = std::min(out.find('.'), out.size());  // a thin space between thousands
   const std::size_t digits_from = out[0] == '-' ? 1 : 0;
   for (std::size_t i = dot; i > digits_from + 3;) out.insert(i -= 3, "\u202f");
   return out;
@@ -51,7 +51,7 @@ constexpr double kRatioTicks[] = {-99, -98, -95, -90, -80, -65, -50,  -35,  -20,
                                   25,  50,  100, 200, 400, 900, 1900, 4900, 9900, 19900, 49900, 99900};
 }  // namespace
 
-// Widened to the next tick on both sides.
+// Widens both ends to the next tick.
 Axis Axis::make_scaled(Scale scale, double low, double high, double from, double to) {
   Axis axis;
   axis.scale = scale;
@@ -83,6 +83,10 @@ std::string Axis::tick(double value) const {
   return scale == kRatio && value > 0 ? "+" + tick_text(value, 1) : tick_text(value, std::min(1.0, std::abs(value)));
 }
 
+std::string Axis::titled(std::string_view title) const {
+  return fmt::format("{}{}", title, scale == kLinear ? "" : ", logarithmic scale");
+}
+
 std::vector<double> Axis::ticks() const {
   std::vector<double> out;
   if (scale == kLog) {
@@ -105,6 +109,11 @@ std::vector<double> Axis::ticks() const {
   return out;
 }
 
+std::string change_text(double percent) {
+  const double times = 1 + percent / 100;
+  return times < 4 ? fmt::format("{:+.1f} %", percent) : fmt::format("{:.{}f}x", times, times < 10 ? 1 : 0);
+}
+
 std::string svg_open(double width, double height, std::string_view label) {
   return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", width, height, html_escape(label));
 }
@@ -121,7 +130,7 @@ std::string svg_x_axis(const Axis& x, double y, std::string_view title, double g
   }
   out += svg_line(x.from, y, x.to, y, "class=\"ax\"");
   return out + fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (x.from + x.to) / 2, y + 36,
-                           html_escape(title));
+                           html_escape(x.titled(title)));
 }
 
 std::string svg_y_axis(const Axis& y, double x, std::string_view title, double grid_to) {
@@ -130,7 +139,7 @@ std::string svg_y_axis(const Axis& y, double x, std::string_view title, double g
     out += svg_line(x, y.at(tick), grid_to, y.at(tick), "class=\"gr\"");
     out += fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x - 8, y.at(tick) + 4, y.tick(tick));
   }
-  return out + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", 0.0, y.to - 10, html_escape(title));
+  return out + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", 0.0, y.to - 10, html_escape(y.titled(title)));
 }
 
 std::vector<double> heavy_tail_edges(double highest) {
@@ -150,7 +159,7 @@ std::vector<double> heavy_tail_edges(double highest) {
 
 namespace {
 
-// Equal widths between the edges, linear inside each.
+// Equal widths between the edges, linear within each interval.
 struct EdgeScale {
   const std::vector<double>& edges;
   double from, to;
@@ -162,15 +171,16 @@ struct EdgeScale {
   }
 };
 
-std::string edge_axis(const EdgeScale& x, double y, std::string_view title) {
+std::string edge_axis(const EdgeScale& x, double y, std::string_view title, bool bars) {
   std::string out = svg_line(x.from, y, x.to, y, "class=\"ax\"");
   for (std::size_t i = 0; i < x.edges.size(); ++i) {
     out += svg_line(x.edge_at(i), y, x.edge_at(i), y + 4, "class=\"ax\"");
     out += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x.edge_at(i), y + 18,
                        tick_text(x.edges[i], i == 0 ? 1 : x.edges[i]));
   }
-  return out + fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (x.from + x.to) / 2, y + 37,
-                           html_escape(title));
+  return out +
+         fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (x.from + x.to) / 2, y + 37,
+                     html_escape(title) + (bars ? ", logarithmic scale: later bars span more" : ", logarithmic scale"));
 }
 
 }  // namespace
@@ -195,7 +205,7 @@ std::string histogram_svg(const std::vector<double>& values, std::string_view x_
         left, y.at(bins[i]), right - left, y.at(0) - y.at(bins[i]), tick_text(edges[i], i == 0 ? 1 : edges[i]),
         tick_text(edges[i + 1], edges[i + 1]), bins[i]);
   }
-  return out + edge_axis(x, kHeight - kBottom, x_title) + "</svg>";
+  return out + edge_axis(x, kHeight - kBottom, x_title, true) + "</svg>";
 }
 
 std::string cdf_svg(const std::vector<double>& values, std::string_view x_title, std::string_view y_title) {
@@ -203,10 +213,10 @@ std::string cdf_svg(const std::vector<double>& values, std::string_view x_title,
   const EdgeScale x{edges, kLeft, kWidth - kRight};
   const Axis y{0, 100, 25, kHeight - kBottom, kTop};
   std::string path;
-  double last = -1;  // pixel of the point drawn last
+  double last = -1;  // pixel of the last drawn point
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i + 1 < values.size() && (values[i + 1] == values[i] || x.at(values[i + 1]) - last < 0.7))
-      continue;  // the last of equal ones, once a pixel
+      continue;  // of equal values draws only the last, once per pixel
     last = x.at(values[i]);
     path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "M" : "L", last,
                         y.at(100 * double(i + 1) / double(values.size())));
@@ -215,7 +225,7 @@ std::string cdf_svg(const std::vector<double>& values, std::string_view x_title,
   std::string out = svg_open(kWidth, kHeight, x_title) + svg_y_axis(y, kLeft, y_title, kWidth - kRight);
   out += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"var(--accent)\" stroke-width=\"2\" stroke-linejoin=\"round\"/>", path);
-  return out + edge_axis(x, kHeight - kBottom, x_title) + "</svg>";
+  return out + edge_axis(x, kHeight - kBottom, x_title, false) + "</svg>";
 }
 
 }  // namespace smartmig

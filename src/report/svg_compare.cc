@@ -10,13 +10,37 @@
 namespace smartmig {
 namespace {
 
-constexpr double kLeastChange = -99;  // per cent: an interval over few days may reach beyond what can be
+constexpr double kLeastChange = -99;  // per cent: an interval over few days may reach below the possible
 constexpr std::string_view kBoundLine = "stroke=\"var(--base)\" stroke-dasharray=\"5 4\"";
 
 struct Box {
   double left, top, right, bottom;
   bool meets(const Box& o) const { return left < o.right && o.left < right && top < o.bottom && o.top < bottom; }
+  bool within(const Box& o) const { return left > o.left && right < o.right && top > o.top && bottom < o.bottom; }
 };
+
+// The name of a point at the first free place around it; farther away with a line to it.
+std::string label_svg(const std::string& name, double cx, double cy, const Box& room, std::vector<Box>& taken) {
+  const double width = 6.6 * double(name.size()) + 4;
+  for (double away = 0; away < 150; away += 18) {
+    const double right = 10 + away / 2, up = -8 - away;
+    const std::pair<double, double> offsets[] = {
+        {right, up},         {-right - width, up}, {-width / 2, -25 - away},     {-width / 2, 9 + away},
+        {right, -24 - away}, {right, 8 + away},    {-right - width, -24 - away}, {-right - width, 8 + away}};
+    for (const auto& [dx, dy] : offsets) {
+      const Box box{cx + dx, cy + dy, cx + dx + width, cy + dy + 16};
+      if (!box.within(room) ||
+          std::any_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); }))
+        continue;
+      taken.push_back(box);
+      const double x = std::clamp(cx, box.left, box.right), y = std::clamp(cy, box.top, box.bottom);
+      return (away > 0 ? svg_line(cx, cy, x, y, "class=\"ax\"") : std::string()) +
+             fmt::format("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.left + 2, box.top + 12,
+                         html_escape(name));
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -43,26 +67,22 @@ std::string scatter_svg(const std::vector<ScatterPoint>& points, std::string_vie
            fmt::format("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">lower bound</text>", x.at(*x_bound) + 6, y.to + 12);
   std::vector<Box> taken;
   for (const ScatterPoint& p : points) taken.push_back({x.at(p.x) - 7, y.at(p.y) - 7, x.at(p.x) + 7, y.at(p.y) + 7});
-  for (const ScatterPoint& p : points) {
-    const double cx = x.at(p.x), cy = y.at(p.y), width = 6.6 * double(p.name.size()) + 4;
-    out += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" class=\"{}\" stroke=\"var(--surface)\" "
-        "stroke-width=\"1.5\"><title>{}: {:.3f}, {:.4f}</title></circle>",
-        cx, cy, p.css_class, html_escape(p.name), p.x, p.y);
-    // A label goes to the first free place around its point; with none free the point keeps its tooltip only.
-    const std::pair<double, double> offsets[] = {{10, -8},  {-10 - width, -8}, {-width / 2, -25},  {-width / 2, 9},
-                                                 {10, -24}, {10, 8},           {-10 - width, -24}, {-10 - width, 8}};
-    for (const auto& [dx, dy] : offsets) {
-      const Box box{cx + dx, cy + dy, cx + dx + width, cy + dy + 16};
-      const bool inside = box.left > kLeft && box.right < kWidth && box.top > 0 && box.bottom < kHeight - kBottom + 2;
-      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& other) { return box.meets(other); }))
-        continue;
-      taken.push_back(box);
-      out += fmt::format("<text class=\"s\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.left + 2, box.top + 12,
-                         html_escape(p.name));
-      break;
-    }
+  // A point that others hide is a larger ring behind them.
+  std::vector<std::pair<double, const ScatterPoint*>> marks;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double radius = 6;
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::hypot(x.at(points[i].x) - x.at(points[j].x), y.at(points[i].y) - y.at(points[j].y)) < 7) radius += 4;
+    marks.emplace_back(radius, &points[i]);
   }
+  std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [radius, p] : marks)
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.0f}\" class=\"{}\" stroke=\"var(--surface)\" "
+        "stroke-width=\"1.5\"><title>{}: {:.3f}, {:.4f}</title></circle>",
+        x.at(p->x), y.at(p->y), radius, p->css_class, html_escape(p->name), p->x, p->y);
+  for (const ScatterPoint& p : points)
+    out += label_svg(p.name, x.at(p.x), y.at(p.y), {kLeft, 0, kWidth, kHeight - kBottom + 2}, taken);
   return out + "</svg>";
 }
 
@@ -99,7 +119,8 @@ std::string whisker_svg(const std::vector<Whisker>& rows, std::string_view x_tit
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5.5\" class=\"{}\" stroke=\"var(--surface)\" stroke-width=\"1.5\"/>",
         x.at(row.value), y, row.css_class);
-    out += fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{:+.1f} %</text>", kWidth, y + 4, row.value);
+    out +=
+        fmt::format("<text class=\"s end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", kWidth, y + 4, change_text(row.value));
   }
   return out + "</svg>";
 }

@@ -36,7 +36,7 @@ const char* state_name(JobPhase phase) {
   return "";
 }
 
-// A job's last slice. The cluster forgets where a finished job was on its GPU, the journal does not.
+// A job's last slice. The cluster forgets it once the job has finished; the journal does not.
 std::vector<PlacementId> last_slices(const RunRecord& run) {
   std::vector<PlacementId> last(run.jobs->size(), kNoPlacement);
   if (!run.events) return last;
@@ -136,7 +136,7 @@ std::string schedule_json(const RunRecord& run) {
 std::string config_toml(const RunRecord& run) {
   std::string out = "# The effective configuration of this run.\n";
   const auto put = [&](std::string_view key, const std::string& value) {
-    // Quoted: what TOML does not take as a number (a bare point, leading zeros), and long values such as hashes.
+    // Quotes what TOML does not accept as a number (a bare point, leading zeros), and long values such as hashes.
     const bool plain_start = !value.empty() && value[0] >= '0' && value[0] <= '9' &&
                              (value.size() == 1 || value[0] != '0' || value[1] == '.');
     const bool bare =

@@ -1,6 +1,6 @@
-// The CSV and JSON tables of a run directory. Columns and keys that Batsim has come first, under its names, in its
-// order and units (seconds, joules), so that tools made for its output read ours. docs/outputs.md describes every
-// column. A "resource" is one memory slice of a GPU, numbered GPU after GPU, so that jobs of one instant never overlap.
+// The CSV and JSON tables of a run directory. Batsim's columns and keys come first, with its names, order and units
+// (seconds, joules), so tools for its output read ours. docs/outputs.md describes every column. A "resource" is one
+// memory slice of a GPU, numbered GPU after GPU, so simultaneous jobs never overlap.
 #pragma once
 #include <string>
 

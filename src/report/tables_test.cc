@@ -88,7 +88,7 @@ TEST(Tables, ScheduleSumsUp) {
   // GPU 0: 10 s at 243.9, 30 at 248.5, 20 at 205.3, 10 at 243.9, 110 at 119. GPU 1: idle but for 10 s at 248.5.
   const double joules = 20 * 243.9 + 30 * 248.5 + 20 * 205.3 + 110 * 119 + 170 * 40 + 10 * 248.5;
   EXPECT_NEAR(json["consumed_joules"], joules, 1e-8);
-  EXPECT_NEAR(json["smartmig"]["idle_joules"], 2 * 180 * 40, 1e-8);
+  EXPECT_NEAR(json["smartmig"]["idle_j"], 2 * 180 * 40, 1e-8);
   EXPECT_EQ(json["smartmig"]["late_jobs"], 1);
   EXPECT_EQ(json["smartmig"]["mean_tardiness_min"], 40.0 / 60 / 4);
   EXPECT_EQ(json["smartmig"].size(), 25u);

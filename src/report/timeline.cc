@@ -29,7 +29,8 @@ char step_type(EventKind kind) {
   return 'p';
 }
 
-// The GPU whose watts the event may change. A job that ends names none: it is where the job runs, if it runs.
+// The GPU whose watts the event may change. The end of a job names no GPU: it is the one where the job runs, if it
+// runs.
 GpuId touched_by(const Event& event, const Cluster& before) {
   if (event.job == kNoJob || event.gpu != kNoGpu) return event.gpu;
   const JobState& job = before.state(event.job);
@@ -49,10 +50,10 @@ Timeline timeline_of(const RunRecord& run) {
     line.idle_watts += run.platform->model(GpuId(g)).power.idle();
   }
   line.fleet.push_back(now);
-  std::vector<std::size_t> open(run.jobs->size(), kNoRun);  // by job: its run under way
+  std::vector<std::size_t> open(run.jobs->size(), kNoRun);  // the current run of each job
   const auto end_run = [&](const Event& event, JobRun::End how) {
     std::size_t& at = open[index(event.job)];
-    if (at == kNoRun) return;  // withdrawn while it waited
+    if (at == kNoRun) return;  // withdrawn while waiting
     line.runs[at].end = event.at;
     line.runs[at].how = how;
     at = kNoRun;

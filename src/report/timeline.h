@@ -1,5 +1,5 @@
-// What happened when, in the form that charts, traces and tables need: who ran where from when to when, and the steps
-// of power and queue. Made by one pass over the journal. Watts hold from their step until the next one.
+// What happened when, in the form that charts, traces and tables need: which job ran where from when to when, and the
+// steps of power and queue. One pass over the journal makes it. Watts hold from their step until the next.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -22,12 +22,12 @@ struct GpuStep {
   double watts = 0;
 };
 
-struct FleetStep {  // at most one per instant: the state after everything that happened then
+struct FleetStep {  // at most one per instant: the state after all its events
   Time at{};
   double watts = 0;
   double joules = 0;  // consumed until `at`
   std::uint32_t queued = 0, running = 0, busy_gpus = 0;
-  char type = 'p';  // what changed last: job start 's', job end 'e', partition change or arrival 'p'
+  char type = 'p';  // the last change: job start 's', job end 'e', partition change or arrival 'p'
 };
 
 struct LayoutStep {
@@ -35,11 +35,11 @@ struct LayoutStep {
   EventKind kind;  // kReshapeAsked, kDestroyed or kCreated
   GpuId gpu;
   Layout changed;  // the event's
-  Layout layout;   // what exists afterwards
+  Layout layout;   // layout after the event
 };
 
 struct Timeline {
-  std::vector<JobRun> runs;         // by begin, then journal order
+  std::vector<JobRun> runs;         // by begin, then by journal order
   std::vector<GpuStep> gpus;        // by time; each GPU has one at 0
   std::vector<FleetStep> fleet;     // by time; the first is at 0
   std::vector<LayoutStep> layouts;  // by time
@@ -49,7 +49,7 @@ struct Timeline {
 
 Timeline timeline_of(const RunRecord& run);  // REQUIRES: run.events
 
-// One GPU's compute-slice axis has memory_slices units; units of the fleet are numbered GPU after GPU.
+// A GPU's compute-slice axis has memory_slices units. The fleet's units are numbered GPU after GPU.
 std::vector<std::uint32_t> first_units(const Platform& platform);
 
 }  // namespace smartmig

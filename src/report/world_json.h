@@ -1,4 +1,5 @@
-// The fleet of a run as a page needs it to draw slices to scale: models with their profiles, and the model of each GPU.
+// The fleet of a run, as a page needs it to draw slices to scale: models with their profiles, and the model of each
+// GPU.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -7,7 +8,7 @@
 namespace smartmig {
 
 // {"models":{"a100-40gb":{"compute_slices","memory_slices","memory_mib","profiles":{"3g.20gb":{"compute_slices",
-// "memory_slices","memory_mib"}}}},"gpus":["a100-40gb", ...]}; a memory that is not known is null.
+// "memory_slices","memory_mib"}}}},"gpus":["a100-40gb", ...]}; unknown memory is null.
 nlohmann::json world_json(const Platform& platform);
 
 }  // namespace smartmig

@@ -1,10 +1,10 @@
-// The GPUs that are on their way from their layout to their target, and the instance operations that lead there. One
-// piece of code for the simulated and the live fleet:
+// The GPUs on their way from their layout to their target, and the instance operations that lead there. The simulated
+// and the live fleet share it:
 //   - GPUs begin their operations in the order in which their reshapes were asked for;
 //   - operations on one GPU are sequential;
-//   - a slice that goes is destroyed once idle, wanted ones are created where they fit, lowest placement first;
-//   - with CostModel::reshape one operation does all that is possible at once.
-// The queue knows who is in an operation, not how long it takes. Not thread-safe; one owner.
+//   - a slice that must go is destroyed once idle; wanted ones are created where they fit, lowest placement first;
+//   - with CostModel::reshape, one operation does all that is possible at once.
+// The queue knows which GPUs are in an operation, not how long it takes. Not thread-safe; one owner.
 #pragma once
 #include <vector>
 
@@ -14,24 +14,26 @@ namespace smartmig {
 
 struct InstanceChange {
   GpuId gpu = kNoGpu;
-  Layout destroys, creates;  // one slice of one of them, or with CostModel::reshape any number of both
+  Layout destroys, creates;  // one slice in one of them, or with CostModel::reshape any number in both
   bool empty() const { return destroys.empty() && creates.empty(); }
 };
 
-// What this GPU can do next towards its target; empty where a busy slice is in the way.
+// What this GPU can do next towards its target; empty if a busy slice is in the way.
 InstanceChange next_change(const Cluster& cluster, GpuId gpu);
 
 class ReshapeQueue {
  public:
-  explicit ReshapeQueue(const Cluster& cluster);  // picks up reshapes that are under way; all of them at rest
+  explicit ReshapeQueue(const Cluster& cluster);  // queues the GPUs whose reshapes are under way, none of them in an
+                                                  // operation
 
-  void asked(GpuId gpu);  // joins the end of the queue, unless it waits there already
+  void asked(GpuId gpu);  // appends the GPU, unless it is already in the queue
   void ended(GpuId gpu) { gpus_[index(gpu)].operating = false; }
   bool operating(GpuId gpu) const { return gpus_[index(gpu)].operating; }
   const std::vector<GpuId>& under_way() const { return queue_; }
 
-  // Calls begin(change) for each GPU that has something to do, is in no operation and may_begin(gpu): from then on it is
-  // in one. Stops once begin() returns true, and returns that. GPUs that have reached their target leave the queue.
+  // Calls begin(change) for each GPU that has something to do, is in no operation and passes may_begin(gpu). The GPU is
+  // then in an operation. Stops once begin() returns true, and returns that. GPUs that have reached their target leave
+  // the queue.
   template <class MayBegin, class Begin>
   bool begin_operations(const Cluster& cluster, MayBegin may_begin, Begin begin) {
     for (std::size_t i = 0; i < queue_.size();) {
@@ -56,7 +58,7 @@ class ReshapeQueue {
   struct State {
     bool queued = false, operating = false;
   };
-  std::vector<GpuId> queue_;  // in order of asking
+  std::vector<GpuId> queue_;  // in the order of the requests
   std::vector<State> gpus_;
 };
 

@@ -1,5 +1,7 @@
 #include "sched/session.h"
 
+#include <algorithm>
+
 namespace smartmig {
 
 void Session::apply(const Event& event) {
@@ -58,11 +60,46 @@ void Session::act(const Plan& plan) {
   cluster_.end_decision(refused_ != refused_before);
 }
 
-void run(Session& session, Policy& policy) {
-  for (Plan plan; session.advance(); plan.clear()) {
-    policy.decide(session.cluster(), plan);
-    session.act(plan);
+void DecisionLoop::decide() {
+  plan_.clear();
+  decide_(session_.cluster(), plan_);
+  session_.act(plan_);
+  if (acted_) acted_();
+}
+
+bool DecisionLoop::advance(Time until) {
+  const Cluster& cluster = session_.cluster();
+  const bool waits = plan_.look_again > cluster.now() && looks_ < kMostLooks && cluster.unfinished() > 0;
+  const Time look = waits ? plan_.look_again : kNever;
+  session_.stop_before(std::min(look, until));
+  if (session_.advance()) {
+    looks_ = 0;
+    return true;
   }
+  if (look == kNever || look > until) return false;
+  session_.look_again(look);
+  ++looks_;
+  return true;
+}
+
+bool DecisionLoop::step(Time until) {
+  if (!advance(until)) return false;
+  decide();
+  return true;
+}
+
+void DecisionLoop::decide_about_news(const std::function<bool()>& gather, bool (*worth)(const Cluster&)) {
+  while (session_.advance()) {
+    bool due = worth(session_.cluster());
+    while (gather() && session_.advance()) due = worth(session_.cluster()) || due;
+    if (due) decide();
+  }
+}
+
+void run(Session& session, Policy& policy, const std::function<bool()>& go_on) {
+  DecisionLoop loop(session, [&](const Cluster& cluster, Plan& plan) { policy.decide(cluster, plan); });
+  while (loop.step())
+    if (go_on && !go_on()) return;
 }
 
 }  // namespace smartmig

@@ -5,7 +5,7 @@
 namespace smartmig {
 namespace {
 
-// Arrivals per minute by hour of the day in SMART-MIG's simulation (arXiv 2606.29775), multiplier 1.
+// Arrivals per minute by hour of the day in SMART-MIG's simulation (arXiv 2606.29775), at multiplier 1.
 constexpr std::array<double, 24> kBaseRate = {.111, .083, .085, .100, .137, .169, .171, .169, .179, .191, .201, .188,
                                               .170, .177, .168, .171, .163, .138, .120, .111, .129, .116, .106, .104};
 constexpr std::uint64_t kArrivalStreams = 1, kJobStreams = 2;

@@ -1,6 +1,6 @@
-// Submit times of the generators, and the random streams behind them. Arrivals of each hour and the properties of each
-// job have a stream of their own: the i-th job keeps its properties when the load changes, an hour its arrivals when
-// only part of a day is asked for.
+// Submit times of the generators, and the random streams behind them. The arrivals of each hour and the properties of
+// each job have their own streams. So the i-th job keeps its properties when the load changes, and an hour keeps its
+// arrivals when only part of a day is generated.
 #pragma once
 #include <vector>
 
@@ -10,8 +10,8 @@
 
 namespace smartmig {
 
-// Increasing. Daily profile: Poisson with a rate constant within each hour, exact because exponential gaps have no
-// memory. Constant rate: spec.jobs exponential gaps.
+// In increasing order. Daily profile: Poisson with a constant rate within each hour, exact since exponential gaps have
+// no memory. Constant rate: spec.jobs exponential gaps.
 std::vector<Time> arrivals(const WorkloadSpec& spec);
 
 Rng job_stream(std::uint64_t seed, std::uint64_t job);

@@ -8,15 +8,15 @@
 namespace smartmig {
 namespace {
 
-// Batsim's own keys beside ours are passed over, so objects are read key by key.
-// The number under a key; nullopt where there is none. `owner` names the object in the complaint.
+// Skips Batsim's own keys, so objects are read key by key.
+// The number under a key; nullopt if there is none. `owner` names the object in the error.
 Result<std::optional<double>> number_in(const Json& object, const char* key, double low, const std::string& owner) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return std::optional<double>();
   if (!found->is_number()) return invalid("{}: '{}' is not a number", owner, key);
   const double value = found->get<double>();
   if (!std::isfinite(value) || value < low || value > kMaxSeconds)
-    return invalid("{}: '{}' is {}, it must lie between {} and {}", owner, key, value, low, kMaxSeconds);
+    return invalid("{}: '{}' is {}; it must lie between {} and {}", owner, key, value, low, kMaxSeconds);
   return std::optional<double>(value);
 }
 
@@ -40,13 +40,13 @@ Result<Workload> read_batsim_json(const std::string& name, std::string_view text
   SMARTMIG_TRY(const Json root, parse_json(name, text));
   if (!root.is_object() || !root.contains("jobs") || !root["jobs"].is_array() || !root.contains("profiles") ||
       !root["profiles"].is_object())
-    return invalid("{} is JSON but no Batsim workload: it needs a list 'jobs' and an object 'profiles'", name);
+    return invalid("{} is JSON but not a Batsim workload, which has a list 'jobs' and an object 'profiles'", name);
   const Json& profiles = root["profiles"];
   SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(name, "job id", options));
   std::size_t number = 0, by_walltime = 0;
   for (const Json& entry : root["jobs"]) {
     std::string owner = fmt::format("{}, job {} of the list", name, ++number);
-    if (!entry.is_object()) return invalid("{}: is no object", owner);
+    if (!entry.is_object()) return invalid("{}: is not an object", owner);
     TraceJob job;
     SMARTMIG_TRY(job.id, text_of(entry, "id", owner));
     owner = fmt::format("{}, job {}", name, job.id);

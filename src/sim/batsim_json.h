@@ -1,7 +1,7 @@
 // Batsim's workload file:
 //   {"jobs": [{"id", "subtime", "res", "profile", "walltime"}], "profiles": {NAME: {"type": "delay", "delay": s}}}
-// The duration is the profile's delay; profiles of another type (cpu, com: amounts of work, no time) take the job's
-// walltime. `res` counts GPUs. Kinds are looked up by the profile's name. Gaps are filled by trace_jobs.h.
+// The duration is the profile's delay. For profiles of another type (cpu, com: amounts of work, no time) it is the
+// job's walltime. `res` counts GPUs. The profile's name selects the kind. trace_jobs.h fills the gaps.
 #pragma once
 #include <string>
 #include <string_view>

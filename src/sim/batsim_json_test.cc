@@ -24,7 +24,7 @@ TEST(BatsimJson, ReadsTheSample) {
   EXPECT_EQ(workload->jobs[1].work_on(7), std::chrono::seconds(100)) << "the delay, not the walltime";
   EXPECT_EQ(workload->kind_of(workload->jobs[1]), "bert-train-8") << "by the profile's name";
   const std::string rules = fmt::format("{}", fmt::join(workload->rules, "\n"));
-  EXPECT_NE(rules.find("4 rows, 2 jobs kept; dropped: 1 that ask for more than one GPU, 0 that ask for none, 1 without "
+  EXPECT_NE(rules.find("4 rows, 2 jobs kept; dropped: 1 with more than one GPU, 0 with none, 1 without "
                        "a usable duration"),
             std::string::npos)
       << rules;
@@ -48,7 +48,7 @@ TEST(BatsimJson, RefusesAndNamesTheJob) {
       {R"({"id": "a\nb", "subtime": 0, "res": 1, "profile": "d"})", "control character"},
       {R"({"id": 1, "subtime": 0, "res": 1, "profile": "d"}, {"id": "1", "subtime": 0, "res": 1, "profile": "d"})",
        "given twice"},
-      {"7", "is no object"}};
+      {"7", "is not an object"}};
   for (const auto& [jobs, words] : cases) {
     const auto workload = read_jobs(jobs);
     ASSERT_FALSE(workload) << jobs;

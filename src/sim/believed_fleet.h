@@ -1,8 +1,8 @@
-// A simulated world whose policy does not know how long jobs take (sim/two_worlds.h). What is believed lies in a table
-// that fills as jobs come:
+// A simulated world whose policy does not know how long jobs take (sim/two_worlds.h). The belief is a table that fills
+// as jobs arrive:
 //
-//   a job comes        its row gets the time that is told, or what the estimator makes of it (sim/estimates.h)
-//   a job ends         when it truly does; the estimator learns from it
+//   a job arrives      its row gets the told time, or what the estimator makes of it (sim/estimates.h)
+//   a job ends         at its true time; the estimator learns from it
 #pragma once
 #include <memory>
 #include <vector>
@@ -15,9 +15,9 @@ namespace smartmig {
 
 class BelievedFleet : public TwoWorlds {
  public:
-  // `truth`: at its beginning.
+  // `truth`: the true cluster at the start.
   BelievedFleet(const EstimateRule& rule, Cluster truth, Journal* journal);
-  // What the session begins with.
+  // The cluster that the session starts with.
   Cluster belief(std::shared_ptr<const Platform> platform) const;
 
  private:
@@ -27,7 +27,7 @@ class BelievedFleet : public TwoWorlds {
   std::optional<double> told(JobId job) const;
 
   EstimateRule rule_;
-  std::vector<double> factors_;  // told over true; empty: nothing is told
+  std::vector<double> factors_;  // told time / true time; empty: nothing is told
   std::shared_ptr<JobTable> table_;
   TimeEstimator estimator_;
 };

@@ -1,5 +1,5 @@
-// Running jobs by expected finish, then id: a binary heap that knows where each job sits, so a preempted job leaves in
-// O(log running). No allocation once it has grown.
+// Running jobs by expected finish, then id. A binary heap that knows each job's position, so a preempted job leaves in
+// O(log running). Allocates only to grow.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kStream = 0x65737469;
 
-// Geometric means over all jobs, or over those of each kind (kind -1 first).
+// Geometric means over all jobs, or over the jobs of each kind (kind -1 first).
 std::vector<double> mean_logs(const Workload& workload, bool by_kind) {
   std::vector<double> sum(workload.kinds.size() + 1, 0.0), count(sum.size(), 0.0);
   for (const Job& job : workload.jobs) {
@@ -58,7 +58,7 @@ Result<EstimateRule> parse_estimates(std::string_view text) {
     rule.source = Source::kFlat;
   } else if (parts[0] == "none") {
     rule.source = Source::kNone;
-    if (!rule.learned) return wrong("where nothing is told there is nothing to believe");
+    if (!rule.learned) return wrong("',told' needs a rule that tells run times");
   } else if (parts[0] == "lognormal" || parts[0] == "over") {
     rule.source = parts[0] == "over" ? Source::kOver : Source::kLognormal;
     most = rule.source == Source::kOver ? 2 : 3;
@@ -111,7 +111,7 @@ std::vector<double> told_factors(const EstimateRule& rule, const Workload& workl
   out.reserve(workload.jobs.size());
   for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
     const Job& job = workload.jobs[j];
-    // A window's jobs are numbered from 0: their instants tell them apart.
+    // The jobs of a window are numbered from 0; their instants distinguish them.
     Rng rng(mix64(workload.seed, std::uint64_t(job.submit.count())), mix64(kStream, j));
     switch (rule.source) {
       case Source::kLognormal:
@@ -126,7 +126,7 @@ std::vector<double> told_factors(const EstimateRule& rule, const Workload& workl
         break;
       case Source::kExact:
       case Source::kNone:
-        SMARTMIG_CHECK(false, "no time is told beside the true one");
+        SMARTMIG_CHECK(false, "policies know the true run times");
     }
   }
   return out;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kColumns[] = {"job_id",    "submit_s",  "deadline_s", "kind",    "work_1g_s", "work_2g_s",
                                     "work_3g_s", "work_4g_s", "work_7g_s",  "mem_mib", "restart_s"};
-constexpr const char* kCrowdColumns[] = {"log_slowdown", "beside"};  // after these, both or none
+constexpr const char* kCrowdColumns[] = {"log_slowdown", "beside"};  // optional columns at the end, both or none
 enum Column { kId, kSubmit, kDeadline, kKind, kWork, kMemory = kWork + 5, kRestart, kSlowdown, kBeside };
 constexpr std::array<int, 5> kSizes = {1, 2, 3, 4, 7};
 
@@ -43,8 +43,8 @@ Result<Ok> check_header(const CsvReader& csv) {
   return Ok{};
 }
 
-// Plain decimals exactly, in integers: a double holds microseconds only up to 285 years. Other spellings through a
-// double.
+// Parses plain decimals exactly, in integers, since a double holds microseconds only up to 285 years. Parses other
+// spellings through a double.
 std::optional<Time> parse_seconds(std::string_view text) {
   const auto value = parse_double(text);
   if (!value || std::abs(*value) > kMaxSeconds) return std::nullopt;
@@ -86,7 +86,7 @@ Result<Job> read_row(const CsvReader& csv) {
     SMARTMIG_TRY(job.work[std::size_t(kSizes[std::size_t(i)] - 1)], time_at(csv, kWork + i, false));
     runs = true;
   }
-  if (!runs) return csv.error(kWork, "every work field is empty: the job runs nowhere");
+  if (!runs) return csv.error(kWork, "every work field is empty, so the job runs nowhere");
   if (!csv.empty(kMemory)) {
     SMARTMIG_TRY(const std::int64_t mib, csv.integer(kMemory));
     if (mib < 0 || mib > std::numeric_limits<int>::max())
@@ -157,7 +157,7 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
     if (!more) break;
     if (csv.empty(kId)) return csv.error(kId, "must not be empty");
     for (const int column : {kId, kKind})
-      if (has_control_character(csv.text(column))) return csv.error(column, "holds a control character");
+      if (has_control_character(csv.text(column))) return csv.error(column, "has a control character");
     std::string id(csv.text(kId));
     if (!seen.insert(id).second) return csv.error(kId, fmt::format("'{}' is given twice", id));
     SMARTMIG_TRY(Job job, read_row(csv));
@@ -178,11 +178,12 @@ Result<Workload> read_job_csv(LineReader lines, const LoadOptions& options) {
       fmt::format("{} jobs from {}, times on {}", workload.jobs.size(), csv.name(), workload.reference_gpu));
   const auto& used = options.slack ? options.slack : options.missing_slack;
   if (used && used->none)
-    workload.rules.push_back(options.slack ? "deadlines: none, whatever the file says" : "deadlines: as in the file");
+    workload.rules.push_back(options.slack ? "deadlines: none (--slack none)" : "deadlines: as in the file");
   else if (options.slack)
-    workload.rules.push_back(fmt::format(
-        "deadlines: drawn anew as submit + U({}, {}) * time on the largest size, by a hash of the job id (seed {})",
-        options.slack->low, options.slack->high, options.seed.value_or(0)));
+    workload.rules.push_back(
+        fmt::format("deadlines: all replaced by submit + U({}, {}) * time on the largest size, by a hash of "
+                    "the job id (seed {})",
+                    options.slack->low, options.slack->high, options.seed.value_or(0)));
   else if (options.missing_slack)
     workload.rules.push_back(fmt::format(
         "deadlines: {} missing ones drawn as submit + U({}, {}) * time on the largest size, by a hash of the job id "

@@ -118,8 +118,8 @@ TEST(JobCsv, RefusesAndNamesThePlace) {
       {",0,1,k,1,1,1,1,1,,\n", "column 'job_id'"},
       {"a,0,1,k,1,1,1,1,1,\n", "line 2: 10 fields"},
       {"a,0,1,k,1,1,1,1,1,,,\n", "line 2: 12 fields"},
-      {"a\tb,0,1,k,1,1,1,1,1,,\n", "column 'job_id': holds a control character"},
-      {"a,0,1,k\rk,1,1,1,1,1,,\n", "column 'kind': holds a control character"},
+      {"a\tb,0,1,k,1,1,1,1,1,,\n", "column 'job_id': has a control character"},
+      {"a,0,1,k\rk,1,1,1,1,1,,\n", "column 'kind': has a control character"},
       {"\"a,0,1,k,1,1,1,1,1,,\n", "not closed"},
       {"a,0,1,k,1,1,1,1,1,,\na,5,6,k,1,1,1,1,1,,\n", "line 3, column 'job_id': 'a' is given twice"}};
   for (const auto& [row, words] : rows) {

@@ -38,7 +38,7 @@ KindName split_kind(std::string_view kind) {
 }
 
 void KindCurve::set_work(Job& job, int size, double s) const {
-  const double launch = s > launch_s ? launch_s : 0;  // less than its launch: whatever it is, it is not the usual job
+  const double launch = s > launch_s ? launch_s : 0;  // shorter than its launch: not a usual run
   const double work = (s - launch) * throughput[std::size_t(size - 1)];
   for (std::size_t k = 0; k < throughput.size(); ++k)
     job.work[k] = throughput[k] > 0 ? from_seconds(launch + work / throughput[k]) : kCannotRun;

@@ -1,4 +1,4 @@
-// The door of workload_spec.h: a generator, or a file and its reader.
+// The entry of workload_spec.h: a generator, or a file and its reader.
 #include <filesystem>
 
 #include "base/file.h"
@@ -26,10 +26,12 @@ Result<Workload> load_as_given(const std::string& spec_or_file, const LoadOption
   if (const auto colon = spec_or_file.find(':');
       colon != spec_or_file.npos && !std::filesystem::exists(spec_or_file, ignored)) {
     const std::string near = nearest(spec_or_file.substr(0, colon), {"paper", "fixed", "miso", "parva"});
-    return not_found("there is no file '{}', and a workload spec starts with paper:, fixed:, miso: or parva:{}",
-                     spec_or_file, near.empty() ? "" : fmt::format(" (did you mean {}:?)", near));
+    return not_found(
+        "file '{}' does not exist, and a workload spec starts with paper:, fixed:, miso: or "
+        "parva:{}",
+        spec_or_file, near.empty() ? "" : fmt::format(" (did you mean {}:?)", near));
   }
-  // A pipe can be read once only, so it is read whole; a file is opened again and streamed.
+  // A pipe can be read only once, so it is read whole. A file is opened again and streamed.
   const bool once = spec_or_file == "-" || (std::filesystem::exists(spec_or_file, ignored) &&
                                             !std::filesystem::is_regular_file(spec_or_file, ignored));
   std::string text;

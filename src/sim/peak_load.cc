@@ -8,8 +8,8 @@
 
 namespace smartmig {
 
-// GPU-seconds used until t are linear between begins and ends of jobs, so their growth over a span is greatest for a span
-// that begins or ends at one of them.
+// The GPU-seconds used until t are linear between starts and ends of jobs. So their growth over a span is greatest for
+// a span that begins or ends at one of these.
 double peak_gpus(const Workload& workload, Time span) {
   std::vector<std::pair<Time, int>> changes;
   for (const Job& job : workload.jobs) {
@@ -18,7 +18,7 @@ double peak_gpus(const Workload& workload, Time span) {
   }
   if (changes.empty() || span <= Time{0}) return 0;
   std::sort(changes.begin(), changes.end());
-  std::vector<double> used(changes.size());  // microseconds of GPUs until changes[i]
+  std::vector<double> used(changes.size());  // GPU-microseconds until changes[i]
   std::vector<int> busy(changes.size());     // from changes[i] on
   int running = 0;
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -1,5 +1,5 @@
-// How many GPUs a workload keeps busy in its busiest hours, if every job had a whole GPU of its own at once: what a fleet
-// is sized by (peak load = this over the number of GPUs).
+// The number of GPUs that a workload keeps busy in its busiest hours, if every job had a whole GPU at once. It sizes
+// fleets: peak load = this / number of GPUs.
 #pragma once
 #include "model/workload.h"
 

@@ -12,7 +12,10 @@ Result<RestartRule> parse_restart(std::string_view text) {
   if (text == "table") return RestartRule{From::kTable, {}};
   const auto s = parse_double(text);
   if (!s || *s < 0 || *s > 1e6)
-    return invalid("restart '{}': none, table, or the seconds in which training jobs resume, 0 to 1000000", text);
+    return invalid(
+        "restart '{}': must be none, table, or the seconds in which training jobs resume, 0 to "
+        "1000000",
+        text);
   return RestartRule{From::kSeconds, from_seconds(*s)};
 }
 
@@ -40,8 +43,9 @@ void set_restart(Workload& workload, const RestartRule& rule) {
                            : rule.from == From::kTable ? "as in data/restart.csv by kind, other kinds cannot be stopped"
                                                        : fmt::format("training jobs {} s", seconds(rule.training));
   workload.rules.push_back(
-      fmt::format("restart costs as asked for, instead of the workload's own: {} ({} of {} jobs can be stopped)", text,
-                  stoppable, workload.jobs.size()));
+      fmt::format("restart costs by --restart, instead of the workload's own: {} ({} of {} jobs can be "
+                  "stopped)",
+                  text, stoppable, workload.jobs.size()));
 }
 
 }  // namespace smartmig

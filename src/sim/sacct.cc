@@ -21,7 +21,7 @@ int column_of(const std::vector<std::string_view>& header, std::initializer_list
   return -1;
 }
 
-// "2026-11-17T17:37:22", a clock of the cluster's: seconds since 1970 as if it were UTC.
+// "2026-11-17T17:37:22", a local time of the cluster: seconds since 1970 as if it were UTC.
 std::optional<double> slurm_instant(std::string_view text) {
   if (text.size() != 19 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':')
     return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<double> slurm_instant(std::string_view text) {
   return double(days) * 86400 + hour * 3600 + minute * 60 + second;
 }
 
-// Of "billing=8,cpu=8,gres/gpu:a100=1,gres/gpu=1,node=1": a count without a type stands for the sum.
+// The GPUs in "billing=8,cpu=8,gres/gpu:a100=1,gres/gpu=1,node=1"; the count without a type is the sum.
 double gpus_in(std::string_view tres) {
   double typed = 0;
   for (const std::string_view item : split(tres, ',')) {
@@ -54,7 +54,7 @@ double gpus_in(std::string_view tres) {
   return typed;
 }
 
-// MiB of "cpu=00:01:02,gres/gpumem=18004M,gres/gpuutil=97"; a number without a unit is bytes. -1: it does not say.
+// The MiB in "cpu=00:01:02,gres/gpumem=18004M,gres/gpuutil=97"; a number without a unit is bytes. -1: not given.
 int gpu_memory_in(std::string_view tres) {
   for (const std::string_view item : split(tres, ',')) {
     if (!item.starts_with("gres/gpumem=")) continue;
@@ -73,7 +73,7 @@ int gpu_memory_in(std::string_view tres) {
   return -1;
 }
 
-// What the times and GPUs of the history say about itself, before anything is simulated.
+// What the history's own times and GPUs say, before any simulation.
 struct Tally {
   double waits = 0, wait_s = 0, kept_gpu_s = 0, left_out_gpu_s = 0;
   void add(double gpus, double duration_s, std::optional<double> wait) {
@@ -109,7 +109,7 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
     std::string title;
   };
   std::vector<Row> rows;
-  std::unordered_map<std::string, int> memory;  // by job, of its steps
+  std::unordered_map<std::string, int> memory;  // by job, from its steps
   const auto remember = [&](std::string_view job, std::string_view line_usage) {
     const int mib = gpu_memory_in(line_usage);
     if (mib < 0) return;
@@ -133,7 +133,7 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
       used = column_of(fields, {"TRESUsageInMax"});
       if (id < 0 || submit < 0 || elapsed < 0 || state < 0 || tres < 0)
         return invalid(
-            "{}: its header lacks a column of JobIDRaw, Submit, ElapsedRaw, State and AllocTRES: print them with "
+            "{}: its header lacks one of JobIDRaw, Submit, ElapsedRaw, State and AllocTRES; use "
             "sacct -a -X -P --format=JobIDRaw,Submit,ElapsedRaw,State,AllocTRES",
             lines.name());
       continue;
@@ -173,12 +173,12 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
                     title < 0 ? std::string() : std::string(trim(fields[std::size_t(title)]))});
   }
   if (columns == 0) return invalid("{} is empty", lines.name());
-  // Whole days before the first submission are taken off, so that the hour of the day stays.
+  // Whole days before the first submission are dropped, which keeps the hour of the day.
   const double origin = first ? std::floor(*first / 86400) * 86400 : 0;
   Tally tally;
   std::size_t measured = 0;
   for (const Row& row : rows) {
-    if (jobs.known(row.id)) continue;  // a requeued job: its first run counts
+    if (jobs.known(row.id)) continue;  // of a requeued job the first run counts
     TraceJob job;
     job.id = row.id;
     job.submit_s = row.submit_s - origin;
@@ -192,9 +192,9 @@ Result<Workload> read_sacct(LineReader lines, const LoadOptions& options) {
   }
   if (never_ran > 0) jobs.note(fmt::format("{} jobs that never ran left out", never_ran));
   if (unfinished > 0) jobs.note(fmt::format("{} jobs that have not ended left out", unfinished));
-  if (measured > 0) jobs.note(fmt::format("memory of {} jobs is the most that Slurm measured", measured));
+  if (measured > 0) jobs.note(fmt::format("memory of {} jobs: the peak that Slurm measured", measured));
   if (options.reading != nullptr) tally.tell(*options.reading);
-  if (steps > 0) jobs.note(fmt::format("{} lines of job steps are no jobs of their own", steps));
+  if (steps > 0) jobs.note(fmt::format("{} lines of job steps are not counted as jobs", steps));
   return jobs.finish();
 }
 

@@ -1,8 +1,8 @@
-// A Slurm cluster's own history, as `sacct -a -X -P` prints it: one line a job, columns by name, separated by '|'.
-// Needed: JobIDRaw or JobID, Submit, ElapsedRaw, State, AllocTRES or ReqTRES. A job's GPUs are `gres/gpu=N` of its TRES;
-// jobs without one are left out, as are those that never ran. Used where they are: Start (how long jobs waited), JobName
-// (as the name of the model), and of lines of steps TRESUsageInMax (`gres/gpumem`, the most of them is the job's memory).
-// Gaps: trace_jobs.h.
+// A Slurm cluster's own history, as `sacct -a -X -P` prints it: one line per job, columns by name, separated by '|'.
+// Required: JobIDRaw or JobID, Submit, ElapsedRaw, State, AllocTRES or ReqTRES. A job's GPUs are `gres/gpu=N` of its
+// TRES. Jobs without GPUs and jobs that never ran are dropped. Optional: Start (how long jobs waited), JobName (as the
+// name of the model), and in lines of steps TRESUsageInMax (`gres/gpumem`; the largest is the job's memory).
+// trace_jobs.h fills the gaps.
 #pragma once
 #include "base/file.h"
 #include "sim/workload_spec.h"

@@ -31,7 +31,7 @@ TEST(Sacct, JobsWithAGpuAreKept) {
   const std::string rules = fmt::format("{}", fmt::join(workload->rules, "\n"));
   EXPECT_NE(rules.find("1 jobs that never ran left out"), std::string::npos) << rules;
   EXPECT_NE(rules.find("1 jobs that have not ended left out"), std::string::npos) << rules;
-  EXPECT_NE(rules.find("1 lines of job steps are no jobs"), std::string::npos) << rules;
+  EXPECT_NE(rules.find("1 lines of job steps are not counted as jobs"), std::string::npos) << rules;
 }
 
 TEST(Sacct, WaitsMemoryAndNamesAreUsedWhereTheyAre) {

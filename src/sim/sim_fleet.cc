@@ -50,7 +50,7 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
 
   for (Time clock = cluster.now();;) {
     const Time completion = completions_.empty() ? kNever : completions_.top().finish;
-    // What else ends at this instant is idle before an operation looks for idle slices.
+    // All completions of this instant free their slices before an operation looks for idle slices.
     if (completion > clock && begin_operations(cluster, clock, event)) return true;
     const Time operation = operations_.empty() ? kNever : operations_.top().end;
     const Time arrival = arrived_ == jobs.size() ? kNever : jobs[arrived_].submit;
@@ -70,7 +70,7 @@ bool SimFleet::next(const Cluster& cluster, Event& event) {
     operations_.pop();
     reshapes_.ended(done.gpu);
     clock = operation;
-    if (done.creates.empty()) continue;  // a destroy was told of when it began
+    if (done.creates.empty()) continue;  // a destroy was reported when it began
     event = Event::created(operation, done.gpu, done.creates);
     return true;
   }

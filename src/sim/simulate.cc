@@ -9,15 +9,13 @@
 namespace smartmig {
 namespace {
 
-constexpr int kMostLooks = 100'000;  // of a policy that always wants to decide again and does nothing
-
 Error stuck(const Cluster& cluster) {
   const JobId id = cluster.first_unfinished();
   const Workload& workload = cluster.jobs().workload();
   const int memory = cluster.jobs().mem_mib(id);
   return invalid(
-      "{} of {} jobs never ran: no slice of the layouts takes them. The first is job {} (kind {}{}); choose layouts "
-      "with a larger slice, or a repartitioner that makes one",
+      "{} of {} jobs never ran, because no slice of the layouts fits them. The first is job {} "
+      "(kind {}{}); choose layouts with a larger slice, or a repartitioner that creates one",
       cluster.unfinished(), workload.jobs.size(), workload.name_of(index(id)),
       workload.jobs[index(id)].kind < 0 ? "none" : workload.kind_of(workload.jobs[index(id)]),
       memory >= 0 ? fmt::format(", {} MiB", memory) : "");
@@ -27,7 +25,7 @@ Error stuck(const Cluster& cluster) {
 
 Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journal,
                            const std::function<void(double)>& progress) {
-  if (setup.jobs->size() == 0) return invalid("the workload has no jobs: there is nothing to simulate");
+  if (setup.jobs->size() == 0) return invalid("the workload has no jobs");
   Cluster cluster(setup.platform, setup.jobs, setup.cost, setup.initial);
   std::optional<SimFleet> known;
   std::optional<BelievedFleet> believed;
@@ -42,33 +40,12 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
   Session& session = *held;
 
   const auto begin = std::chrono::steady_clock::now();
-  Plan plan;
-  const auto advance_to = [&](Time horizon) {
-    if (known) known->stop_before(horizon);
-    if (believed) believed->stop_before(horizon);
-    return session.advance();
-  };
-  int looks = 0;  // since something happened
-  // The next event, or the instant at which the policy wants to decide again.
-  const auto advance = [&] {
-    const Time next = looks < kMostLooks && plan.look_again > session.cluster().now() ? plan.look_again : kNever;
-    if (advance_to(next)) {
-      looks = 0;
-      return true;
-    }
-    if (next == kNever) return false;
-    if (session.cluster().unfinished() == 0) return advance_to(kNever);
-    session.look_again(next);
-    ++looks;
-    return true;
-  };
-  for (std::uint64_t step = 0; advance(); ++step) {
-    plan.clear();
-    policy.decide(session.cluster(), plan);
-    session.act(plan);
-    if (progress && step % 4096 == 0)
+  std::uint64_t step = 0;
+  run(session, policy, [&] {
+    if (progress && step++ % 4096 == 0)
       progress(double(session.cluster().counters().completions) / double(setup.jobs->size()));
-  }
+    return true;
+  });
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   const Cluster& world = believed ? believed->truth() : session.cluster();
@@ -79,7 +56,7 @@ Result<SimResult> simulate(const SimSetup& setup, Policy& policy, Journal* journ
 
 Result<std::vector<Layout>> initial_layouts(const Platform& platform, std::span<const Shape> shapes) {
   if (shapes.size() != platform.gpus())
-    return invalid("{} layouts are given for {} GPUs: give one per GPU", shapes.size(), platform.gpus());
+    return invalid("{} layouts for {} GPUs; give one per GPU", shapes.size(), platform.gpus());
   std::vector<Layout> layouts;
   for (std::size_t g = 0; g < shapes.size(); ++g) {
     const Platform::Model& model = platform.model(GpuId(g));

@@ -78,7 +78,7 @@ Result<Workload> read_swf(LineReader lines, const LoadOptions& options) {
     job.gpus = fields[4] > 0 ? fields[4] : fields[7] > 0 ? fields[7] : 1;
     jobs.add(job);
   }
-  jobs.note("a processor of the trace counts as one GPU; unknown counts as 1");
+  jobs.note("a processor of the trace counts as one GPU; an unknown number counts as 1");
   if (partial > 0) jobs.note(fmt::format("{} lines of partial executions (status 2, 3, 4) left out", partial));
   return jobs.finish();
 }

@@ -18,7 +18,7 @@ TEST(Swf, ReadsTheSample) {
   EXPECT_GE(workload->jobs[1].deadline, std::chrono::seconds(70));
   EXPECT_LE(workload->jobs[1].deadline, std::chrono::seconds(95));
   const std::string rules = fmt::format("{}", fmt::join(workload->rules, "\n"));
-  EXPECT_NE(rules.find("5 rows, 3 jobs kept; dropped: 1 that ask for more than one GPU, 0 that ask for none, 1 without "
+  EXPECT_NE(rules.find("5 rows, 3 jobs kept; dropped: 1 with more than one GPU, 0 with none, 1 without "
                        "a usable duration"),
             std::string::npos)
       << rules;

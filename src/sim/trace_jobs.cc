@@ -11,7 +11,7 @@ namespace smartmig {
 namespace {
 constexpr std::uint64_t kSlackStream = 3, kKindStream = 4;
 constexpr Time kTraceDay = std::chrono::hours(24);
-constexpr double kSurelyUnix = 1e8;  // a first submit this late is counted from 1970: traces count from their begin
+constexpr double kSurelyUnix = 1e8;  // a first submit this large counts from 1970: traces count from their start
 }  // namespace
 
 Time drawn_deadline(const Job& job, std::string_view id, std::uint64_t seed, SlackRange slack) {
@@ -85,7 +85,7 @@ SlackRange TraceJobs::drawn_slack() const {
   return options_.slack ? *options_.slack : options_.missing_slack.value_or(SlackRange());
 }
 
-// A job without a submit time stands at time 0 whatever the origin; deadlines move with their submits.
+// A job without a submit time is at time 0, whatever the origin. Deadlines move with their submits.
 void TraceJobs::move_origin() {
   Time first = kNever;
   for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
@@ -107,8 +107,8 @@ void TraceJobs::warn(std::size_t kept) {
   const std::size_t guessed = kept - by_name_ - by_default_;
   if (guessed == 0) return;
   std::string text = fmt::format(
-      "{} of {} jobs name no known model: their kinds, and with them speeds on slices, are guessed{}; name the model "
-      "by --map kind=COLUMN, or give --default-kind KIND",
+      "{} of {} jobs name no known model, so smartmig guesses their kinds and speeds{}; name "
+      "the model with --map kind=COLUMN, or give --default-kind KIND",
       guessed, kept, by_phase_ > 0 ? fmt::format(" ({} within training or inference)", by_phase_) : "");
   if (options_.reading != nullptr) options_.reading->warnings.push_back(std::move(text));
 }
@@ -116,20 +116,19 @@ void TraceJobs::warn(std::size_t kept) {
 Result<Workload> TraceJobs::finish() {
   const std::size_t kept = workload_.jobs.size();
   const std::string dropped =
-      fmt::format("dropped: {} that ask for more than one GPU, {} that ask for none, {} without a usable duration",
-                  many_gpus_, no_gpu_, no_duration_);
-  if (rows_ > 0 && kept == 0)
-    return invalid("{}: none of its {} rows can be used; {}", workload_.source, rows_, dropped);
+      fmt::format("dropped: {} with more than one GPU, {} with none, {} without a usable duration", many_gpus_, no_gpu_,
+                  no_duration_);
+  if (rows_ > 0 && kept == 0) return invalid("{}: none of its {} rows is usable; {}", workload_.source, rows_, dropped);
   const SlackRange slack = drawn_slack();
   auto& rules = workload_.rules;
   rules.push_back(fmt::format("{} rows, {} jobs kept; {}", rows_, kept, dropped));
   rules.push_back(
-      fmt::format("durations are taken as times on a whole {}, whatever GPU recorded them; smaller slices follow the "
-                  "kind's speed curve",
+      fmt::format("durations count as times on a whole {}, whatever GPU recorded them; smaller slices "
+                  "follow the kind's speed curve",
                   workload_.reference_gpu));
   if (!picker_.wanted_gpu().empty() && picker_.wanted_gpu() != picker_.gpu())
-    rules.push_back(
-        fmt::format("no speeds are measured on {}: those of {} are used", picker_.wanted_gpu(), picker_.gpu()));
+    rules.push_back(fmt::format("there are no measured speeds for {}, so those of {} are used", picker_.wanted_gpu(),
+                                picker_.gpu()));
   std::string kinds = fmt::format("kinds: {} by the model name, ", by_name_);
   if (by_default_ > 0) kinds += fmt::format("{} by --default-kind {}, ", by_default_, options_.default_kind);
   if (by_phase_ > 0)

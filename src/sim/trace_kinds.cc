@@ -7,7 +7,7 @@
 namespace smartmig {
 namespace {
 
-// Model names that start so may stand for each other, nearest first.
+// Model names with this beginning may stand for each other, nearest first.
 struct Relatives {
   std::string_view prefix;
   std::vector<std::string_view> models;
@@ -26,7 +26,7 @@ const std::vector<Relatives>& relatives() {
       {"transformer", {"transformer", "bert"}},
       {"deepspeech", {"deepspeech2"}},
       {"cyclegan", {"cyclegan"}},
-      {"cifar10", {"resnet50", "resnet"}},   // Pollux's and Sia's names of what trains: ResNet-18
+      {"cifar10", {"resnet50", "resnet"}},   // training names of Pollux and Sia: ResNet-18
       {"imagenet", {"resnet50", "resnet"}},  // ... ResNet-50
       {"ncf", {"embedding"}},                // ... neural collaborative filtering
       {"recommendation", {"embedding"}},
@@ -43,8 +43,8 @@ std::vector<SpeedTable::Row> rows_on(std::string_view gpu) {
   return rows;
 }
 
-// "train:transformer_train32" and "train:Transformer (batch size 32)" are model transformer, phase train, batch 32;
-// "train" is a phase alone.
+// "train:transformer_train32" and "train:Transformer (batch size 32)" are model transformer, phase train, batch 32.
+// "train" alone is a phase.
 KindName name_in_trace(std::string_view job_kind) {
   std::string text = lower(trim(job_kind));
   KindName name;
@@ -137,7 +137,7 @@ Result<Ok> KindPicker::set_default_kind(std::string_view text) {
     const std::string phase = equals == item.npos ? "" : phase_of_class(trim(item.substr(0, equals)));
     const std::string kind(trim(equals == item.npos ? item : item.substr(equals + 1)));
     if (equals != item.npos && phase.empty())
-      return invalid("--default-kind '{}': the class is infer or train, for example infer=bert-infer", item);
+      return invalid("--default-kind '{}': the class must be infer or train, for example infer=bert-infer", item);
     std::vector<std::string> all;
     std::vector<int> found;
     for (std::size_t i = 0; i < curves_.size(); ++i) {

@@ -1,11 +1,11 @@
-// Which measured kind stands for the job kind a trace writes ("train:resnet101", "train:transformer_train32", "LS"):
-//   1. the model itself or its relatives (table in trace_kinds.cc and docs/workloads.md), of the same phase: measured
+// Chooses the measured kind that stands for a trace's job kind ("train:resnet101", "train:transformer_train32", "LS"):
+//   1. the model itself or its relatives (table in trace_kinds.cc and docs/workloads.md), of the same phase; measured
 //      kinds before the paper's constants
-//   2. the default kind that a person gave, for this phase or for all
-//   3. any kind of the phase: inference stays inference, training stays training; measured kinds first
-//   4. where the GPU has no kind of that phase: the model or its relatives in the other one
+//   2. the default kind that the user gave, for this phase or for all
+//   3. any kind of the phase, so that inference stays inference and training stays training; measured kinds first
+//   4. if the GPU has no kind of that phase: the model or its relatives in the other phase
 //   5. any kind measured on the GPU
-// Where several batches remain, the one the trace names, else by hash.
+// Among several batch sizes the trace's decides, else a hash.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,15 +19,15 @@
 namespace smartmig {
 
 // "infer" for inference, serving, evaluation, LS (latency-sensitive); "train" for training, pretrain, SFT, fine-tuning;
-// empty for words that say neither.
+// empty for other words.
 std::string phase_of_class(std::string_view word);
 
 class KindPicker {
  public:
-  // Speeds of this GPU model; of a100-40gb where the name is empty or nothing was measured on it.
+  // The speeds of this GPU model; those of a100-40gb if the name is empty or the model has no measurements.
   explicit KindPicker(std::string gpu);
 
-  // "bert-infer", or by phase "infer=bert-infer,train=resnet50-train". An error names the kinds there are.
+  // "bert-infer", or by phase "infer=bert-infer,train=resnet50-train". The error lists the known kinds.
   Result<Ok> set_default_kind(std::string_view text);
 
   enum class How { kByName, kByDefault, kByPhase, kByHash };
@@ -53,8 +53,8 @@ class KindPicker {
   std::string wanted_gpu_, gpu_;
   std::vector<KindCurve> curves_;
   std::vector<KindName> names_;                                    // parallel to curves_
-  std::vector<bool> measured_;                                     // parallel: not one of the paper's constants
-  std::map<std::string, std::vector<int>, std::less<>> defaults_;  // by phase; "" for any
+  std::vector<bool> measured_;                                     // parallel; false: one of the paper's constants
+  std::map<std::string, std::vector<int>, std::less<>> defaults_;  // by phase; "" for all
   std::map<std::string, Candidates, std::less<>> cache_;
 };
 

@@ -10,7 +10,7 @@ constexpr Time kOverrunGrace{1'000'000};
 
 }  // namespace
 
-TwoWorlds::TwoWorlds(Cluster truth, Journal* journal, std::unique_ptr<BoundedFleet> world)
+TwoWorlds::TwoWorlds(Cluster truth, Journal* journal, std::unique_ptr<Fleet> world)
     : truth_(std::move(truth)),
       journal_(journal),
       world_(world ? std::move(world) : std::make_unique<SimFleet>(truth_)),
@@ -34,7 +34,7 @@ bool TwoWorlds::next(const Cluster& cluster, Event& event) {
   if (const JobId job = std::exchange(overran_, kNoJob);
       job != kNoJob && cluster.state(job).phase == JobPhase::kRunning && !expected_.contains(job))
     expected_.push(job, cluster.state(job).finish);
-  // Neighbours may have moved an end since it was noted.
+  // Neighbours may have moved an end after it was noted.
   while (!expected_.empty() && cluster.state(expected_.top().job).finish > expected_.top().finish)
     expected_.move(expected_.top().job, cluster.state(expected_.top().job).finish);
   const Time overrun = expected_.empty() ? kNever : std::max(cluster.now(), expected_.top().finish + kOverrunGrace);

@@ -1,11 +1,11 @@
-// A simulated world beside what is believed of it. The world is a SimFleet over a cluster of its own with the true times;
-// the session's cluster holds the believed ones, over a table with the same jobs:
+// A simulated world together with what is believed of it. The world is a SimFleet over its own cluster with the true
+// times. The session's cluster holds the believed times, over a table with the same jobs:
 //
-//   a job ends         when it truly does
-//   a job runs on      past its believed end by kOverrunGrace: told as an overrun, as the daemon tells it
+//   a job ends         at its true time
+//   a job runs on      past its believed end by kOverrunGrace: reported as an overrun, as the daemon does
 //
-// Every event but overruns reaches both clusters, so both have the same layouts, jobs and instants. The journal is the
-// world's: with the true times it gives the true summary.
+// Every event except overruns reaches both clusters, so both have the same layouts, jobs and instants. The journal is
+// the world's: with the true times it gives the true summary.
 #pragma once
 #include <memory>
 
@@ -15,11 +15,11 @@
 
 namespace smartmig {
 
-class TwoWorlds : public BoundedFleet {
+class TwoWorlds : public Fleet {
  public:
-  // `truth`: of the same jobs, phases and layouts as the session's cluster. Where some run, expect_running() follows.
-  // `world`: that lets jobs come and end; null: a SimFleet.
-  TwoWorlds(Cluster truth, Journal* journal, std::unique_ptr<BoundedFleet> world = nullptr);
+  // `truth` has the same jobs, phases and layouts as the session's cluster. If some jobs run, call expect_running()
+  // next. `world` lets jobs arrive and end; null: a SimFleet.
+  TwoWorlds(Cluster truth, Journal* journal, std::unique_ptr<Fleet> world = nullptr);
   void expect_running(const Cluster& cluster);
   const Cluster& truth() const { return truth_; }
   void stop_before(Time instant) override { horizon_ = instant; }
@@ -29,18 +29,18 @@ class TwoWorlds : public BoundedFleet {
   void begin(const Cluster& cluster, const Event& action, std::vector<Event>& at_once) override;
 
  protected:
-  virtual void happened(const Event&) {}  // in the true world, before the session hears of it
-  virtual Event believed(const Event& event) const { return event; }  // as the session hears it
+  virtual void happened(const Event&) {}  // called in the true world, before the session sees the event
+  virtual Event believed(const Event& event) const { return event; }  // the event as the session sees it
 
  private:
   void happens(const Event& event);
 
   Cluster truth_;
   Journal* journal_;
-  std::unique_ptr<BoundedFleet> world_;
+  std::unique_ptr<Fleet> world_;
   Time horizon_ = kNever;
   CompletionHeap expected_;
-  JobId overran_ = kNoJob;  // told last: its expected end has moved since
+  JobId overran_ = kNoJob;  // last reported; its expected end has moved since
 };
 
 }  // namespace smartmig

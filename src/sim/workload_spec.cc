@@ -18,7 +18,7 @@ constexpr std::array<std::pair<std::string_view, Family>, 4> kFamilies = {
     {{"paper", Family::kPaper}, {"fixed", Family::kFixed}, {"miso", Family::kMiso}, {"parva", Family::kParva}}};
 constexpr int kMaxDays = 3660;
 
-// "8-12" into two texts, at the first dash that leaves a number on both sides ("1e-3-2" is 1e-3 and 2).
+// Splits "8-12" at the first dash that leaves a number on both sides ("1e-3-2" is 1e-3 and 2).
 std::optional<std::pair<std::string_view, std::string_view>> split_range(std::string_view text) {
   for (auto dash = text.find('-', 1); dash != text.npos; dash = text.find('-', dash + 1))
     if (parse_double(text.substr(0, dash)) && parse_double(text.substr(dash + 1)))
@@ -35,18 +35,18 @@ Result<Ok> set_hours(WorkloadSpec& spec, std::string_view value) {
       return Ok{};
     }
   }
-  return invalid("hours needs whole hours of the day as FIRST-LAST with 0 <= FIRST < LAST <= 24, not '{}'", value);
+  return invalid("hours must be whole hours of the day, FIRST-LAST with 0 <= FIRST < LAST <= 24, not '{}'", value);
 }
 
 Result<Ok> set(WorkloadSpec& spec, std::string_view key, std::string_view value) {
   const auto number = parse_double(value);
   const auto whole = parse_int(value);
   if (key == "seed") {
-    if (!whole || *whole < 0) return invalid("seed needs a whole number from 0, not '{}'", value);
+    if (!whole || *whole < 0) return invalid("seed must be a whole number from 0, not '{}'", value);
     spec.seed = std::uint64_t(*whole);
   } else if (key == "days") {
     if (!whole || *whole < 1 || *whole > kMaxDays)
-      return invalid("days needs a whole number from 1 to {}, not '{}'", kMaxDays, value);
+      return invalid("days must be a whole number from 1 to {}, not '{}'", kMaxDays, value);
     spec.days = int(*whole);
   } else if (key == "hours") {
     return set_hours(spec, value);
@@ -54,16 +54,16 @@ Result<Ok> set(WorkloadSpec& spec, std::string_view key, std::string_view value)
     SMARTMIG_TRY(spec.slack, parse_slack(value));
   } else if (key == "rate") {
     if (!number || *number < 1e-6 || *number > 1e9)
-      return invalid("rate needs arrivals per minute between 1e-6 and 1e9, not '{}'", value);
+      return invalid("rate must be arrivals per minute between 1e-6 and 1e9, not '{}'", value);
     spec.rate = *number;
   } else if (key == "jobs") {
     if (!whole || *whole < 1 || double(*whole) > kMaxGeneratedJobs)
-      return invalid("jobs needs a whole number from 1 to {}, not '{}'", std::int64_t(kMaxGeneratedJobs), value);
+      return invalid("jobs must be a whole number from 1 to {}, not '{}'", std::int64_t(kMaxGeneratedJobs), value);
     spec.jobs = *whole;
   } else if (key == "mix") {
     const std::vector<std::string> mixes = {"mixed", "linear", "sublinear", "capped"};
     if (std::find(mixes.begin(), mixes.end(), value) == mixes.end())
-      return invalid("mix is mixed, linear, sublinear or capped, not '{}'", value);
+      return invalid("mix must be mixed, linear, sublinear or capped, not '{}'", value);
     spec.mix = value;
   } else {
     const std::string near = nearest(key, {"seed", "days", "hours", "slack", "rate", "jobs", "mix"});
@@ -75,16 +75,18 @@ Result<Ok> set(WorkloadSpec& spec, std::string_view key, std::string_view value)
 Result<Ok> check_together(const WorkloadSpec& spec, const std::set<std::string, std::less<>>& given) {
   const bool daily = spec.multiplier > 0;
   if (!daily && (spec.rate == 0 || spec.jobs == 0))
-    return invalid("says no load: give a multiple of the daily profile such as 20x, or rate= (per minute) and jobs=");
+    return invalid(
+        "has no load; give a multiple of the daily profile such as 20x, or rate= (per minute) "
+        "and jobs=");
   if (daily && (given.count("rate") || given.count("jobs")))
-    return invalid("has both a multiple of the daily profile and rate= or jobs=: give one");
+    return invalid("has both a multiple of the daily profile and rate= or jobs=; give one");
   if (!daily && (given.count("days") || given.count("hours")))
     return invalid("has days= or hours=, which need a multiple of the daily profile such as 20x");
-  if (spec.family != Family::kFixed && given.count("mix")) return invalid("has mix=, which only fixed: knows");
+  if (spec.family != Family::kFixed && given.count("mix")) return invalid("has mix=, which only fixed: takes");
   if (expected_jobs(spec) > kMaxGeneratedJobs)
-    return invalid("would make about {:.0f} jobs: at most {:.0f}", expected_jobs(spec), kMaxGeneratedJobs);
+    return invalid("would make about {:.0f} jobs, more than {:.0f}", expected_jobs(spec), kMaxGeneratedJobs);
   if (!daily && double(spec.jobs) / spec.rate * 60 > kMaxSeconds / 100)
-    return invalid("spans more than 1e8 s: raise rate= or lower jobs=");
+    return invalid("spans more than 1e8 s; raise rate= or lower jobs=");
   return Ok{};
 }
 
@@ -105,10 +107,10 @@ Result<SlackRange> parse_slack(std::string_view text) {
   } else if (const auto range = split_range(text)) {
     slack = {*parse_double(range->first), *parse_double(range->second)};
   } else {
-    return invalid("slack needs LOW-HIGH, for example 1-1.5, or none, not '{}'", text);
+    return invalid("slack must be LOW-HIGH, for example 1-1.5, or none, not '{}'", text);
   }
   if (slack.low < 0 || slack.low > slack.high || slack.high > 100)
-    return invalid("slack needs 0 <= LOW <= HIGH <= 100, not '{}'", text);
+    return invalid("slack must have 0 <= LOW <= HIGH <= 100, not '{}'", text);
   return slack;
 }
 
@@ -120,7 +122,7 @@ bool is_workload_spec(std::string_view text) {
 
 Result<WorkloadSpec> parse_workload_spec(std::string_view text) {
   if (!is_workload_spec(text))
-    return invalid("'{}' is no workload spec: it must start with paper:, fixed:, miso: or parva:", text);
+    return invalid("'{}' is not a workload spec; it must start with paper:, fixed:, miso: or parva:", text);
   WorkloadSpec spec;
   const auto colon = text.find(':');
   for (const auto& [prefix, family] : kFamilies)

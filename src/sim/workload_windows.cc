@@ -12,7 +12,7 @@ constexpr Time kDay = std::chrono::hours(24);
 Result<WorkloadWindows> WorkloadWindows::cut(Workload workload, Time length) {
   if (length < std::chrono::minutes(1) || length > 3660 * kDay)
     return invalid("a window of {} s: one minute to ten years", seconds(length));
-  if (workload.jobs.empty()) return invalid("{} has no jobs: there is nothing to cut", workload.source);
+  if (workload.jobs.empty()) return invalid("{} has no jobs", workload.source);
   WorkloadWindows out;
   out.length_ = length;
   const std::vector<Job>& jobs = workload.jobs;

@@ -20,7 +20,7 @@ bool SlurmDependencies::item_may_be_over(const SlurmJob& job, std::string_view i
   if (item.starts_with("singleton")) {
     const auto at = alive_.find({job.uid, job.title});
     return at == alive_.end() || std::all_of(at->second.begin(), at->second.end(),
-                                             [&](const SlurmJobName& other) { return other.id >= job.name.id; });
+                                             [&](const ClusterJobName& other) { return other.id >= job.name.id; });
   }
   const auto colon = item.find(':');
   if (colon == item.npos) return true;

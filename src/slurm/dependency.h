@@ -1,6 +1,6 @@
 // Whether what a held job depends on may be over. Slurm does not look at the dependencies of held jobs, so someone must
 // before a slice is made. Slurm stays the judge: a job that is released too early waits there with the reason
-// Dependency and is taken back; one that could go and is not seen here would wait for ever, so doubt means yes.
+// Dependency and is taken back; one that could go and is not seen here would wait forever, so doubt means yes.
 #pragma once
 #include <map>
 
@@ -17,9 +17,9 @@ class SlurmDependencies {
  private:
   bool item_may_be_over(const SlurmJob& job, std::string_view item) const;
   UnixTime settled_;
-  std::multimap<std::uint32_t, const SlurmJob*> by_id_;                               // of the job or its array
-  std::map<std::uint32_t, const SlurmJob*> by_number_;                                // of the record
-  std::map<std::pair<std::uint32_t, std::string>, std::vector<SlurmJobName>> alive_;  // of a user and name
+  std::multimap<std::uint32_t, const SlurmJob*> by_id_;                                 // of the job or its array
+  std::map<std::uint32_t, const SlurmJob*> by_number_;                                  // of the record
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<ClusterJobName>> alive_;  // of a user and name
 };
 
 }  // namespace smartmig

@@ -1,4 +1,4 @@
-#include "slurm/device_fence.h"
+#include "cluster/device_fence.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "slurm/job_cgroup.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -29,7 +30,7 @@ TEST(SlurmDeviceFence, OnV1DeniesTheFilesBesideItsOwn) {
                     job = root + "/devices/slurm/uid_7/job_12";
   if (!make_devices(dev)) GTEST_SKIP() << "device files cannot be made here";
   const std::vector<std::string> own = {dev + "/nvidiactl", dev + "/nvidia1", dev + "/nvidia-caps/nvidia-cap30"};
-  const DeviceFence fence(root, "n1");
+  const DeviceFence fence(cgroups_of_jobs(root, "n1"));
   EXPECT_EQ(fence.fence(12, own).error().code, Error::kNotFound);  // not yet
   std::filesystem::create_directories(job);
   EXPECT_EQ(fence.fence(12, own).error().code, Error::kIo);  // no controller there
@@ -46,10 +47,11 @@ TEST(SlurmDeviceFence, OnV2AttachesAProgramToTheJobsCgroup) {
   const std::string dev = dir.path() + "/dev", root = dir.path() + "/cgroup";
   if (!make_devices(dev)) GTEST_SKIP() << "device files cannot be made here";
   std::vector<std::pair<std::string, DeviceNumbers>> attached;
-  const DeviceFence fence(root, "n1", [&](const std::string& group, const DeviceNumbers& allowed) -> Result<Ok> {
-    attached.emplace_back(group, allowed);
-    return Ok{};
-  });
+  const DeviceFence fence(cgroups_of_jobs(root, "n1"),
+                          [&](const std::string& group, const DeviceNumbers& allowed) -> Result<Ok> {
+                            attached.emplace_back(group, allowed);
+                            return Ok{};
+                          });
   const std::string job = root + "/system.slice/n1_slurmstepd.scope/job_3";
   std::filesystem::create_directories(job);
   const auto done = fence.fence(3, {dev + "/nvidia0", dev + "/nvidia-caps/nvidia-cap21"});

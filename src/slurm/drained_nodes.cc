@@ -54,10 +54,10 @@ std::vector<DrainedNodes::Verdict> DrainedNodes::look(const std::vector<SlurmNod
     std::vector<UnixTime>& times = resumed_[node.name];
     std::erase_if(times, [&](UnixTime at) { return now - at >= kWindow; });
     if (int(times.size()) >= most_) {
-      stays(fmt::format(
-          "it was resumed {} times within an hour; see slurmd's log there, then scontrol update NodeName={} "
-          "State=RESUME",
-          times.size(), node.name));
+      stays(
+          fmt::format("smartmig resumed it {} times within an hour; read slurmd's log there, then run scontrol "
+                      "update NodeName={} State=RESUME",
+                      times.size(), node.name));
       continue;
     }
     times.push_back(now);
@@ -67,11 +67,11 @@ std::vector<DrainedNodes::Verdict> DrainedNodes::look(const std::vector<SlurmNod
       continue;
     }
     drained.since = now;  // where it does not help, again after a while
-    out.push_back(
-        {node.name,
-         fmt::format("node {} was drained by a script that failed ({}): it is resumed, {} of {} times an hour",
-                     node.name, node.reason, times.size(), most_),
-         true});
+    out.push_back({node.name,
+                   fmt::format("node {} was drained because a script failed ({}); smartmig resumes it ({} of {} times "
+                               "an hour)",
+                               node.name, node.reason, times.size(), most_),
+                   true});
   }
   return out;
 }

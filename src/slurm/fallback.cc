@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "mig/choose.h"
 #include "mig/moves.h"
-#include "serve/daemon/job_slice.h"
+#include "queue/job_slice.h"
 #include "slurm/dependency.h"
 #include "slurm/node_choice.h"
 
@@ -103,14 +103,14 @@ Result<std::pair<int, PlacementId>> Fallback::slice_for(const SlurmRequest& requ
   return busy_error("no slice of {} is free for it", agent_.node());
 }
 
-Result<std::vector<SlurmJobName>> Fallback::step() {
+Result<std::vector<ClusterJobName>> Fallback::step() {
   SMARTMIG_TRY(auto jobs, slurm_.jobs());
   SMARTMIG_TRY(const auto nodes, slurm_.nodes());
   const SlurmDependencies dependencies(jobs);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const SlurmJob& a, const SlurmJob& b) { return a.submitted < b.submitted; });
   std::vector<SlurmAction> actions = give_back(jobs);
-  std::vector<SlurmJobName> released;
+  std::vector<ClusterJobName> released;
   int numbered = 0;
   for (const SlurmJob& job : jobs) {
     if (job.phase != SlurmJob::kPending || !job.held || job.held_by_user || job.begin > clock_.now()) continue;

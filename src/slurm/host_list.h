@@ -8,8 +8,8 @@
 
 namespace smartmig {
 
-// In the order of the text; empty text, "(null)" and "None" are no names. kInvalid: brackets do not match, a range counts
-// down, or it names more than `most` nodes.
+// In the order of the text; empty text, "(null)" and "None" are no names. kInvalid: brackets do not match, a range
+// counts down, or it names more than `most` nodes.
 Result<std::vector<std::string>> expand_host_list(std::string_view text, std::size_t most = 100'000);
 
 }  // namespace smartmig

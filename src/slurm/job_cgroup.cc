@@ -31,4 +31,10 @@ std::string job_cgroup_v2(const std::string& root, const std::string& node, std:
   return {};
 }
 
+DeviceFence::Find cgroups_of_jobs(std::string root, std::string node) {
+  return [root = std::move(root), node = std::move(node)](std::uint32_t job) {
+    return DeviceFence::JobCgroup{job_cgroup_v1(root, "devices", node, job), job_cgroup_v2(root, node, job)};
+  };
+}
+
 }  // namespace smartmig

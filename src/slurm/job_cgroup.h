@@ -1,8 +1,10 @@
-// Where Slurm puts a job: its folders below "slurm" (cgroup v1, one for each controller) or "slurmstepd.scope" (v2), with the
-// node's name where a machine has several slurmd. Empty: there is none.
+// Where Slurm puts a job: its folders below "slurm" (cgroup v1, one for each controller) or "slurmstepd.scope" (v2),
+// with the node's name where a machine has several slurmd. Empty: there is none.
 #pragma once
 #include <cstdint>
 #include <string>
+
+#include "cluster/device_fence.h"
 
 namespace smartmig {
 
@@ -10,5 +12,7 @@ namespace smartmig {
 std::string job_cgroup_v1(const std::string& root, const std::string& controller, const std::string& node,
                           std::uint32_t job);
 std::string job_cgroup_v2(const std::string& root, const std::string& node, std::uint32_t job);
+
+DeviceFence::Find cgroups_of_jobs(std::string root, std::string node);  // for a fence
 
 }  // namespace smartmig

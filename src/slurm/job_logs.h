@@ -1,9 +1,5 @@
-// Did a job of Slurm run out of its slice's memory? That is an ordinary failure to Slurm; the end of the job's output says
-// it. Read by the agent, who is root, from paths that users choose: only plain files that belong to the job's owner are
-// opened, no link at the end of a path is followed, and nothing of a file is told but this answer.
+// Where the output of a batch job of Slurm lies.
 #pragma once
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,14 +7,8 @@
 
 namespace smartmig {
 
-// The files a batch job writes to, as sbatch names them: %A, %a, %j, %J, %N, %u, %x, with a width as in %4j; relative to
-// its folder; slurm-%j.out by default. A name with another pattern is left out.
+// The files a batch job writes to, as sbatch names them: %A, %a, %j, %J, %N, %u, %x, with a width as in %4j; relative
+// to its folder; slurm-%j.out by default. A name with another pattern is left out.
 std::vector<std::string> log_paths(const SlurmJob& job);
-
-struct MemoryFailure {
-  int asked_mib = 0;  // what was refused, where the words say it
-};
-std::optional<MemoryFailure> memory_failure_in(const std::vector<std::string>& logs, std::uint32_t owner,
-                                               const std::vector<std::string>& patterns);
 
 }  // namespace smartmig

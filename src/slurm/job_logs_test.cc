@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "cluster/memory_failure.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

@@ -1,5 +1,5 @@
-// Does anything of a job of Slurm still live on this node? What slurmctld says of its jobs may be old or lost; processes are
-// there or not. Looked at before a slice is freed that Epilog has not marked:
+// Does anything of a job of Slurm still live on this node? What slurmctld says of its jobs may be old or lost;
+// processes are there or not. Looked at before a slice is freed that Epilog has not marked:
 //   - a process in the job's cgroup, where Slurm makes cgroups
 //   - a slurmstepd of the job, by its title "slurmstepd: [12.batch]"
 //   - a process whose environment says SLURM_JOB_ID of the job; of several slurmd on one machine, this node's

@@ -1,5 +1,5 @@
-// Which nodes a job of Slurm may use, by what its owner asked for: -w, -x, -C, -p, --reservation, CPUs and host memory. The
-// controller pins jobs, so it must not pin one where Slurm would never start it. Slurm stays the judge: what is not
+// Which nodes a job of Slurm may use, by what its owner asked for: -w, -x, -C, -p, --reservation, CPUs and host memory.
+// The controller pins jobs, so it must not pin one where Slurm would never start it. Slurm stays the judge: what is not
 // understood here counts as allowed, and the controller takes a pin back that Slurm does not follow. Pure.
 #pragma once
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace smartmig {
 
-// Why the job can never run on this node, as the end of a sentence: "lacks the feature big"; empty: it may. `asked`: the
-// node of -w, empty: any.
+// Why the job can never run on this node, as the end of a sentence: "lacks the feature big"; empty: it may. `asked`:
+// the node of -w, empty: any.
 std::string objection_to(const SlurmNode& node, const SlurmJob& job, std::string_view asked);
 // Jobs with the same text get the same answers.
 std::string node_needs(const SlurmJob& job, std::string_view asked);

@@ -73,7 +73,9 @@ Result<std::optional<SlurmRequest>> find_slurm_request(std::string_view text) {
     const std::string_view key = item.substr(0, equals);
     if (equals == item.npos || !keys.contains(key))
       return invalid(
-          "'{}' is not a part of a request; keys are mem, slices, deadline, estimate, restart, kind and node", item);
+          "'{}' is not a key of a request; keys are mem, slices, deadline, estimate, restart, kind "
+          "and node",
+          item);
     if (!seen.insert(key).second) return invalid("'{}' is given twice", key);
     if (!set_value(request, key, item.substr(equals + 1))) return invalid("'{}' has no usable value", item);
   }

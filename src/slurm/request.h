@@ -9,17 +9,12 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "cluster/job_request.h"
 
 namespace smartmig {
 
-struct SlurmRequest {
-  int mem_mib = 0;  // 0: any
-  int min_slices = 1;
-  std::optional<Time> deadline;  // from the submission on
-  std::optional<Time> estimate;  // on the whole GPU
-  std::optional<Time> restart;   // it saves its progress: it may be stopped, and needs this to go on
-  std::string kind;              // of the speed and power tables; empty: unknown
-  std::string node;              // of -w; empty: any
+struct SlurmRequest : JobRequest {
+  std::string node;  // of -w; empty: any
   bool operator==(const SlurmRequest&) const = default;
 };
 
@@ -29,9 +24,11 @@ std::string to_string(const SlurmRequest& request);  // "smartmig:mem=18432M,sli
 // The text with this request in place of the one it holds, or before it.
 std::string with_request(std::string_view text, const SlurmRequest& request);
 
-// The text with where it was put in place of where it was before: "smartmig:mem=...;used:node=n1,gpu=0,slice=3g.20gb@4".
+// The text with where it was put in place of where it was before:
+// "smartmig:mem=...;used:node=n1,gpu=0,slice=3g.20gb@4".
 std::string with_place(std::string_view text, std::string_view node, int gpu, std::string_view slice);
-// The text with why it waits, in place of that before and of where it was put: "smartmig:mem=...;waits:no slice is free".
+// The text with why it waits, in place of that before and of where it was put: "smartmig:mem=...;waits:no slice is
+// free".
 std::string with_reason(std::string_view text, std::string_view words);
 
 }  // namespace smartmig

@@ -24,9 +24,9 @@ void check_config(const std::map<std::string, std::string>& config, std::vector<
     const bool good = lists(found, word);
     out.push_back({good, key, good ? found : fmt::format("is '{}': add {}, {}", found, word, why)});
   };
-  wants("GresTypes", "mig", "the units that jobs take");
-  wants("JobSubmitPlugins", "lua", "the hook that reads requests and holds jobs");
-  wants("PrologFlags", "alloc", "or srun's jobs run before their slice was looked for");
+  wants("GresTypes", "mig", "units of the jobs");
+  wants("JobSubmitPlugins", "lua", "hook that reads requests and holds jobs");
+  wants("PrologFlags", "alloc", "otherwise srun's jobs start before the Prolog has checked their slice");
   for (const char* script : {"Prolog", "TaskProlog", "Epilog"}) {
     // Later versions list several, as Prolog[0].
     std::string found = value(script);
@@ -38,8 +38,8 @@ void check_config(const std::map<std::string, std::string>& config, std::vector<
   out.push_back({true, "SchedulerParameters",
                  scheduler.find("batch_sched_delay=") != std::string::npos
                      ? value("SchedulerParameters")
-                     : "has no batch_sched_delay: a released job waits up to 3 s for Slurm; batch_sched_delay=0 makes "
-                       "that 1 s"});
+                     : "has no batch_sched_delay, so a released job waits up to 3 s; with batch_sched_delay=0 "
+                       "it waits 1 s"});
   const std::string accounts = value("AccountingStorageType");
   out.push_back(
       {true, "AccountingStorageType",
@@ -57,7 +57,7 @@ SiteFinding check_node(const SlurmNode& node, const Result<Json>* status) {
   if (!status) return bad("its agent was not asked");
   if (!*status) return bad(fmt::format("its agent does not answer: {}", status->error().what));
   const auto boards = (*status)->find("boards");
-  if (boards == (*status)->end() || !boards->is_array() || boards->empty()) return bad("its agent tells of no GPU");
+  if (boards == (*status)->end() || !boards->is_array() || boards->empty()) return bad("its agent reports no GPU");
   int units = 0;
   for (const Json& board : *boards) {
     const std::string name = board.is_object() ? board.value("model", "") : "";
@@ -82,23 +82,20 @@ SiteFinding check_devices(const SiteFacts& facts) {
     if (status && !status->value("fence", false)) without += (without.empty() ? "" : ", ") + node;
   }
   if (!silent.empty())
-    return {
-        false, "device files",
-        fmt::format("not known: the agents of {} do not answer, so what their jobs may open cannot be told", silent)};
+    return {false, "device files", fmt::format("unknown, because the agents of {} do not answer", silent)};
   const bool constrained = constrains_devices(facts.config);
   if (!constrained && without.empty() && !facts.agents.empty())
-    return {true, "device files", "agents fence jobs in (--fence on) where they find Slurm's cgroups"};
+    return {true, "device files", "agents close device files (--fence on) if they find Slurm's cgroups"};
   if (!constrained)
-    return {
-        true, "device files",
-        "not limited: cgroup.conf does not say ConstrainDevices=yes. A job sees its slice by CUDA_VISIBLE_DEVICES, and "
-        "one that sets that itself can use others' slices"};
+    return {true, "device files",
+            "open: cgroup.conf does not have ConstrainDevices=yes. A job that sets "
+            "CUDA_VISIBLE_DEVICES itself can use other jobs' slices"};
   if (!without.empty())
     return {false, "device files",
-            fmt::format("ConstrainDevices=yes, but the agents of {} do not fence jobs in: start them again, without "
-                        "--fence off",
+            fmt::format("ConstrainDevices=yes, but the agents of {} do not close device files; restart them "
+                        "without --fence off",
                         without)};
-  return {true, "device files", "a job may open those of its own slice, and of no other slice or GPU"};
+  return {true, "device files", "a job can open only those of its own slice"};
 }
 
 }  // namespace
@@ -130,7 +127,7 @@ std::vector<SiteFinding> check_site(const SiteFacts& facts) {
   const bool any_answers =
       std::any_of(facts.agents.begin(), facts.agents.end(), [](const auto& one) { return bool(one.second); });
   if (!any_answers)
-    out.push_back({false, "agents", "none answers: no job can get a slice. Is `smartmig agent` running on the nodes?"});
+    out.push_back({false, "agents", "none answers, so no job can get a slice; start `smartmig agent` on the nodes"});
   for (const SlurmNode& node : facts.nodes) {
     const auto status = facts.agents.find(node.name);
     out.push_back(check_node(node, status == facts.agents.end() ? nullptr : &status->second));

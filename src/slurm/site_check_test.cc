@@ -37,12 +37,12 @@ TEST(SlurmSiteCheck, SaysWhichDeviceFilesJobsMayOpen) {
     return std::string();
   };
   facts.agents.emplace("n1", Json{{"fence", false}});
-  EXPECT_TRUE(words().starts_with("ok not limited")) << words();
+  EXPECT_TRUE(words().starts_with("ok open")) << words();
   facts.config = parse_slurm_config("Cgroup Support Configuration:\nConstrainDevices        = yes\n");
   EXPECT_TRUE(words().starts_with("fix ConstrainDevices=yes, but the agents of n1 do not")) << words();
   facts.agents.clear();
   facts.agents.emplace("n1", Json{{"fence", true}});
-  EXPECT_TRUE(words().starts_with("ok a job may open those of its own slice")) << words();
+  EXPECT_TRUE(words().starts_with("ok a job can open only those of its own slice")) << words();
 }
 
 TEST(SlurmSiteCheck, AgentsThatDoNotAnswerAreNothingGood) {

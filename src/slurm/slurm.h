@@ -1,6 +1,6 @@
 // Slurm as this program uses it: questions answered whole, actions in batches. Behind it stand Slurm's own commands
-// (slurm_commands.h), and a made-up cluster in tests. An action that is refused is no error here: the next snapshot shows
-// what became of it, and whoever asked decides again.
+// (slurm_commands.h), and a made-up cluster in tests. An action that is refused is no error here: the next snapshot
+// shows what became of it, and whoever asked decides again.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct SlurmAction {
     kPublish,  // the comment of `node` becomes `text`
     kResume,   // a drained `node` takes jobs again
   } what = kHold;
-  SlurmJobName job;
+  ClusterJobName job;
   std::string node, text;
   std::uint32_t number = 0;  // kAccount: SLURM_JOB_ID; 0: it has none
   bool operator==(const SlurmAction&) const = default;

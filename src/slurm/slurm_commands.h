@@ -1,6 +1,6 @@
-// Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is one
-// process; actions go to one scontrol through its standard input, some hundred at a time, but for notes with blanks. Thread
-// rule: free.
+// Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is
+// one process; actions go to one scontrol through its standard input, some hundred at a time, but for notes with
+// blanks. Thread rule: free.
 #pragma once
 #include <optional>
 
@@ -24,10 +24,11 @@ class SlurmCommands : public Slurm {
 
 // The lines of all of them, in order; a pin and the note behind it are one request.
 std::vector<std::string> scontrol_lines(const std::vector<SlurmAction>& actions);
-// Requests to slurmctld and slurmdbd that these lines take, as sdiag of 22.05 counts them: scontrol asks for the job and
-// the federation before it changes a job's nodes.
+// Requests to slurmctld and slurmdbd that these lines take, as sdiag of 22.05 counts them: scontrol asks for the job
+// and the federation before it changes a job's nodes.
 std::size_t requests_of(const std::vector<std::string>& lines);
-// The line that scontrol (kAccount: sacctmgr) reads for it. Texts lose what would end them: quotes and control characters.
+// The line that scontrol (kAccount: sacctmgr) reads for it. Texts lose what would end them: quotes and control
+// characters.
 std::string scontrol_line(const SlurmAction& action);
 Result<std::string> slurm_version();      // "22.05.8"
 Result<std::string> slurm_config_text();  // scontrol show config

@@ -132,10 +132,6 @@ SlurmJob read_job(const Json& json) {
 
 }  // namespace
 
-std::string to_string(const SlurmJobName& name) {
-  return name.task < 0 ? fmt::format("{}", name.id) : fmt::format("{}_{}", name.id, name.task);
-}
-
 Result<std::vector<int>> parse_task_list(std::string_view text, std::size_t most) {
   std::vector<int> out;
   if (const auto limit = text.find('%'); limit != text.npos) text = text.substr(0, limit);
@@ -164,10 +160,10 @@ Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size
   const Json* errors = json.is_object() ? member(json, "errors") : nullptr;
   if (errors && !(errors->is_array() && errors->empty()) && !errors->is_null())
     return io_error("squeue --json: {}", words_of(*errors));
-  if (!jobs || !jobs->is_array()) return io_error("squeue --json: it has no list 'jobs'");
+  if (!jobs || !jobs->is_array()) return io_error("squeue --json: the output has no list 'jobs'");
   std::vector<SlurmJob> out;
   for (const Json& one : *jobs) {
-    if (!one.is_object()) return io_error("squeue --json: 'jobs' holds something that is no job");
+    if (!one.is_object()) return io_error("squeue --json: 'jobs' has an entry that is not a job");
     SlurmJob job = read_job(one);
     if (job.number == 0) continue;
     const std::string tasks = text_of(one, "array_task_string");
@@ -177,7 +173,7 @@ Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size
     }
     auto list = parse_task_list(tasks, tasks_of_array);
     if (!list) return io_error("squeue --json, job {}: {}", job.number, list.error().what);
-    const SlurmJobName array{id_of(one, "array_job_id"), -1};
+    const ClusterJobName array{id_of(one, "array_job_id"), -1};
     if (list->size() != 1) job.number = 0;  // else it is the array's, which its last task keeps
     for (const int task : *list) {
       job.name = {array.id, task};
@@ -217,7 +213,7 @@ Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text) {
     if (trim(line).empty()) continue;
     const auto fields = split(line, '|');
     if (fields.size() < kNodeFields)
-      return io_error("sinfo printed '{}', which has not {} fields", trim(line), kNodeFields);
+      return io_error("sinfo printed '{}', which does not have {} fields", trim(line), kNodeFields);
     const auto field = [&](std::size_t i) { return trim(fields[i]); };
     std::string_view partition = field(4);
     if (partition.ends_with('*')) partition.remove_suffix(1);  // the default one

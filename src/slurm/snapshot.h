@@ -1,8 +1,7 @@
 // What slurmctld knows at one moment, as far as it matters here: jobs from `squeue --json`, nodes from `sinfo`. Readers
-// of another program's output: what is missing reads as absent, numbers may be plain or {"set":..,"number":..} and states
-// a text or a list, as Slurm's versions have it. Tried with 22.05 and 26.05.
+// of another program's output: what is missing reads as absent, numbers may be plain or {"set":..,"number":..} and
+// states a text or a list, as Slurm's versions have it. Tried with 22.05 and 26.05.
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,20 +9,13 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "cluster/workload.h"
 
 namespace smartmig {
 
-// A job as its owner names it: "12", or "12_3" for a task of an array.
-struct SlurmJobName {
-  std::uint32_t id = 0;
-  int task = -1;
-  auto operator<=>(const SlurmJobName&) const = default;
-};
-std::string to_string(const SlurmJobName& name);
-
 struct SlurmJob {
   enum Phase : std::uint8_t { kPending, kRunning, kCompleting, kEnded } phase = kPending;
-  SlurmJobName name;
+  ClusterJobName name;
   std::uint32_t number = 0;  // SLURM_JOB_ID; 0: a task that has no record of its own yet
   int array_limit = 0;       // tasks at once; 0: no limit
   std::uint32_t uid = 0;
@@ -59,15 +51,16 @@ struct SlurmNode {
   bool operator==(const SlurmNode&) const = default;
 };
 
-// Arrays are taken apart: each waiting task is a job. At most `tasks_of_array` of one array, the first ones. A reply that
-// names errors is one: 22.05 prints it with no job and exits with 0 while slurmctld is gone.
+// Arrays are taken apart: each waiting task is a job. At most `tasks_of_array` of one array, the first ones. A reply
+// that names errors is one: 22.05 prints it with no job and exits with 0 while slurmctld is gone.
 Result<std::vector<SlurmJob>> parse_squeue_json(std::string_view text, std::size_t tasks_of_array = 1000);
 // "1-3,7,10-20:5%4"; beyond `most` the rest is left out. kInvalid: not such a list.
 Result<std::vector<int>> parse_task_list(std::string_view text, std::size_t most);
-// Lines of sinfo, one for each node and partition, fields separated by '|': name, state, address, gres, partition, active
-// features, CPUs as allocated/idle/other/total, memory, allocated memory (MiB), reason.
+// Lines of sinfo, one for each node and partition, fields separated by '|': name, state, address, gres, partition,
+// active features, CPUs as allocated/idle/other/total, memory, allocated memory (MiB), reason.
 Result<std::vector<SlurmNode>> parse_sinfo(std::string_view text);
-// `scontrol show reservation -o`: names of the active ones are added to their nodes. A node that is only reserved is up.
+// `scontrol show reservation -o`: names of the active ones are added to their nodes. A node that is only reserved is
+// up.
 void add_reservations(std::string_view text, std::vector<SlurmNode>& nodes);
 
 }  // namespace smartmig

@@ -39,7 +39,7 @@ TEST(SlurmSnapshot, JobsTasksAndStates) {
   EXPECT_EQ((*jobs)[0].directory, "/w");
   const int tasks[] = {1, 2, 5, 7, 9};
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ((*jobs)[std::size_t(i + 1)].name, (SlurmJobName{2, tasks[i]}));
+    EXPECT_EQ((*jobs)[std::size_t(i + 1)].name, (ClusterJobName{2, tasks[i]}));
     EXPECT_EQ((*jobs)[std::size_t(i + 1)].number, 0u);
     EXPECT_EQ((*jobs)[std::size_t(i + 1)].array_limit, 2);
     EXPECT_TRUE((*jobs)[std::size_t(i + 1)].held_by_user);

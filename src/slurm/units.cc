@@ -53,7 +53,7 @@ std::string units_lua(const SlurmSite& site) {
   const bool slash = year > 23 || (year == 23 && month >= 11);
   return fmt::format(
       "-- Written by `smartmig slurm config`: what the slices of this cluster hold, for job_submit.lua.\n"
-      "return {{\n  partitions = {{ {} }},\n  operators = {{ {} }}, -- users whose changes of jobs are not judged\n"
+      "return {{\n  partitions = {{ {} }},\n  operators = {{ {} }}, -- users whose changes of jobs are not checked\n"
       "  gres_prefix = \"gres{}\",\n  most = {}, -- units of the largest slice\n  most_mem = {}, -- MiB\n"
       "  example = \"{}\",\n  profiles = {{\n{}  }},\n}}\n",
       partitions, operators, slash ? "/" : ":", most, most_mem, example, rows);

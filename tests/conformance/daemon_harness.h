@@ -8,7 +8,7 @@
 #include "eval/policy_stack.h"
 #include "model/speed.h"
 #include "report/journal.h"
-#include "serve/daemon/daemon_host.h"
+#include "serve/api/daemon_host.h"
 #include "sim/sim_fleet.h"
 #include "support/temp_dir.h"
 

@@ -97,7 +97,7 @@ TEST_F(DividedInstances, ARefusedComputeInstanceLeavesItAsItWas) {
   ASSERT_TRUE(harness->inject(Trouble::kComputeRefused, GpuId{0}, 1));
   const auto refused = driver().divide(GpuId{0}, *whole, {1, 1, 1});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("as it was"), std::string::npos) << refused.error().what;
+  EXPECT_NE(refused.error().what.find("it was restored"), std::string::npos) << refused.error().what;
   EXPECT_EQ(counts(), "3g.20gb");
   EXPECT_TRUE(board().instances[0].ours);
 }

@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "live/jobs/run_program.h"
+#include "queue/config/places.h"
 #include "report/journal.h"
-#include "serve/config/places.h"
 
 namespace smartmig::chaos {
 namespace {

@@ -80,12 +80,12 @@ std::string untrue(const Json& job, const Submission& asked, const Wishes& wishe
     return {};
   }
   if (state == "cancelled") {
-    if (wishes.cancels == 0 && !mentions(job, "dependency can never hold")) return "nobody cancelled it";
+    if (wishes.cancels == 0 && !mentions(job, "dependency cannot be met")) return "nobody cancelled it";
     return {};
   }
   if (state == "timed_out") return asked.role == "timed" ? "" : "it has no time limit";
   if (state != "failed") return "it is not final";
-  if (mentions(job, "submit it with --requeue")) {  // a GPU failed
+  if (mentions(job, "with --requeue it would run again")) {  // a GPU failed
     if (asked.preemptible) return "it should have been requeued";
     if (attempt.code == 0) return "it ended with 0";
     return {};

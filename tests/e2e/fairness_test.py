@@ -119,7 +119,7 @@ def a_users_slices_are_capped(build):
         with open(s.config, "w") as file:
             file.write("[limits]\nuser_quoted = 6\n")
         s.process.send_signal(1)
-        until(lambda: "user_quoted" in s.said() and "stays as it was" in s.said(), "a bad key is named", 5)
+        until(lambda: "user_quoted" in s.said() and "configuration not reloaded" in s.said(), "a bad key is named", 5)
         equal(greedy.post("/v1/jobs", {"command": ["true"]}).status, 409, "the limit after a bad reload")
 
 

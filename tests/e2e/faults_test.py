@@ -112,7 +112,7 @@ def out_of_memory_at_once(build):
 def a_job_that_runs_once(build):
     with running(build) as m:
         c = m.client()
-        for wish, words in (("once", "it runs once: --no-requeue"), ("oom_retry", "--no-oom-retry")):
+        for wish, words in (("once", "--no-requeue forbids a restart"), ("oom_retry", "--no-oom-retry")):
             number = c.submit(on_slice(m.job("0:12G", 0.1)), mem_mib=4000, **{wish: wish == "once"})
             end = c.wait(number)
             equal((end["state"], end["attempt"], end["oom_restarts"]), ("failed", 1, 0), f"a job with {wish}")
@@ -314,7 +314,7 @@ def memory_held_by_a_dead_process(build):
             return next((s for s in m.slices() if s["state"] == "quarantined"), None)
 
         dead = until(bad_slice, "its slice is out of service")
-        words = f"process {pid} is dead and holds 3072 MiB there"
+        words = f"dead process {pid} holds 3072 MiB there"
         equal((dead["name"], dead["job"], dead["used_mib"]), (place, None, 3072), "what the interface says of it")
         check(words in dead["words"], f"its words: {dead['words']}")
         note = m.notes("slice_quarantined")[-1]

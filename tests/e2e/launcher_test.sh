@@ -72,13 +72,18 @@ check "also for the demo" said 'program demo'
 launch tune --help
 check "smartmig-research is built when it is first asked for" called 'cmake --build .*smartmig-research$'
 check "and the program becomes it" said 'program tune --help'
+launch lab tune --help
+check "also as one of its family" said 'program lab tune --help'
 launch reproduce a
 check "the second time nothing is built" never 'cmake'
 touch "$root/research/x.cc"
 launch queue
 check "a changed study is of no interest to the program" never 'cmake'
-launch explain planner
+launch lab explain planner
 check "but to smartmig-research" called 'cmake --build'
+touch "$root/research/x.cc"
+launch help lab tune
+check "whose help it prints" called 'cmake --build .*smartmig-research$'
 touch "$root/preload/x.c"
 launch queue
 check "a changed preload library is built" called 'cmake --build .*--target .*smartmig_preload'

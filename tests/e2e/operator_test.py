@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import resource
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -71,9 +72,8 @@ def a_backup_restored_under_running_jobs(build):
         equal(sorted(open(marks).read().split()), ["ran", "stays"], "each ran once")
 
 
-def the_clock_is_set_under_running_jobs(build):
-    """One daemon believes in another time of day than the machine's; its supervisors, whose clock nobody sets, do not."""
-    station = harness.Station(build)
+def own_clock(build, station):
+    """(sets the daemon's clock, what is to be done before it begins)"""
     shift = os.path.join(station.root, "shift")
 
     def set_clock(seconds):
@@ -85,11 +85,39 @@ def the_clock_is_set_under_running_jobs(build):
         os.environ["LD_PRELOAD"] = os.path.join(build, "libclock_step.so")
         os.environ["SMARTMIG_TEST_CLOCK_FILE"] = shift
 
+    set_clock(0)
+    return set_clock, under_the_library
+
+
+def a_requeued_job_is_of_today(build):
+    """It ended before the clock was set back. Its instants lie ahead then, and move nothing else there."""
+    station = harness.Station(build)
+    set_clock, under_the_library = own_clock(build, station)
+    with harness.running(station, "1xa100-40gb", config='policy = "none+edf"\n', before=under_the_library) as m:
+        c = m.client()
+        number = c.sh("true")
+        equal(c.wait(number)["state"], "done", "the job")
+        set_clock(-86400)
+        until(lambda: len(notes(m, "clock_stepped")) == 1, "the step is in the journal")
+        equal(c.post(f"/v1/jobs/{number}/requeue").status, 200, "requeue")
+        until(lambda: c.job(number)["attempt"] == 2, "it runs again")
+        equal(c.wait(number)["state"], "done", "the job, again")
+        made = c.post("/v1/reservations", {"name": "now", "gpus": [0], "begin_s": 0, "duration_s": 600, "users": ["nobody"]})
+        equal(made.status, 200, f"reserve: {made}")
+        waits = c.sh("true")
+        time.sleep(3)
+        equal(c.job(waits)["state"], "queued", "a job beside a reservation of this hour")
+
+
+def the_clock_is_set_under_running_jobs(build):
+    """One daemon believes in another time of day than the machine's; its supervisors, whose clock nobody sets, do not."""
+    station = harness.Station(build)
+    set_clock, under_the_library = own_clock(build, station)
+
     def ran(job, least, most, words):
         took = job["ended_at"] - job["started_at"]
         check(job["state"] == "done" and least <= took <= most, f"{words}: it ran {took} s, {job['state']} {job['reason']}")
 
-    set_clock(0)
     serve = {"gpus": "4xa100-40gb", "config": 'policy = "none+edf"\n', "before": under_the_library}
     with harness.running(station, **serve) as m:
         c, long = m.client(), {"deadline_s": 36000, "estimate_s": 3}
@@ -242,6 +270,54 @@ def a_shortage_of_descriptors_fails_no_job(build):
         equal({e["state"] for e in ends}, {"done"}, f"the jobs: {[e['reason'] for e in ends if e['state'] != 'done'][:2]}")
 
 
+def a_shortage_of_descriptors_turns_nobody_away(build):
+    """Connections that never become requests take all descriptors that are left."""
+    with running(build) as m:
+        c, idle = m.client(), []
+
+        def connect(count):
+            for _ in range(count):
+                idle.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+                idle[-1].connect(m.socket)
+                idle[-1].sendall(b"GET /v1/status HT")
+
+        connect(5)
+        until(lambda: c.get("/v1/status").status == 200, "an answer")
+        pid = m.process.pid
+        most, was = max(map(int, os.listdir(f"/proc/{pid}/fd"))), resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most + 5, was[1]))
+        connect(60)
+        time.sleep(0.5)
+        for words in ("while descriptors are short", "afterwards"):
+            began = time.monotonic()
+            equal(c.get("/v1/status", timeout=60).status, 200, f"a request {words}")
+            check(time.monotonic() - began < 10, f"a request {words} took {time.monotonic() - began:.1f} s")
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, was)
+        for one in idle:
+            one.close()
+
+
+def a_restore_that_is_killed_leaves_a_queue(build):
+    with running(build) as m:
+        c = m.client()
+        for _ in range(10):
+            c.sh("true", hold=True)
+        copy = f"{m.root}/copy.db"
+        equal(c.post("/v1/backup", {"path": copy}).status, 200, "backup")
+        c.sh("true", hold=True)
+        command = [m.program, "restore", copy, "--state", m.state]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        check(refused.returncode == 1 and "is controlled by" in refused.stderr, f"beside a daemon: {refused.stderr}")
+        for pause in (0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1):
+            m.process.kill()
+            m.process.wait()
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as restore:
+                time.sleep(pause)
+                restore.kill()
+            m.serve("1xa100-40gb")
+            check(len(m.client().get("/v1/jobs").json["jobs"]) in (10, 11), "the queue is the old or the new one")
+
+
 def a_reservation_keeps_a_gpu(build):
     """On the real clock: before, in and after the window, with a restart of the daemon in between."""
     config = 'policy = "none+edf"\n[defaults]\nexact_estimates = true\n'
@@ -339,7 +415,8 @@ def root_submits_for_another_user(build):
 TESTS = [a_reservation_keeps_a_gpu, root_submits_for_another_user, a_sites_tables_are_named_in_the_settings,
          a_shortage_of_descriptors_fails_no_job, a_backup_restored_under_running_jobs, a_time_limit_is_not_success,
          the_clock_is_set_under_running_jobs, a_queue_that_is_gone_is_not_begun_anew, damaged_rows_stop_nobody_else,
-         the_first_order_on_a_full_disk_changes_nothing, a_log_that_was_removed_is_named]
+         the_first_order_on_a_full_disk_changes_nothing, a_log_that_was_removed_is_named, a_requeued_job_is_of_today,
+         a_shortage_of_descriptors_turns_nobody_away, a_restore_that_is_killed_leaves_a_queue]
 
 if __name__ == "__main__":
     harness.main(TESTS, "operator_test")

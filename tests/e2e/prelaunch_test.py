@@ -105,7 +105,7 @@ def without_cuda_it_ends_without_a_slice(build):
     with running(build) as s:
         blocker(s)
         ends = s.client().wait(submit(s, ["sh", "-c", "echo nothing"]))
-        equal((ends["state"], ends["slice"], ends["energy"]["joules_j"]), ("done", None, 0), "state, slice, joules")
+        equal((ends["state"], ends["slice"], ends["energy"]["energy_j"]), ("done", None, 0), "state, slice, joules")
         check("no CUDA call" in ends["reason"], f"reason: {ends['reason']}")
         fails = submit(s, ["sh", "-c", "exit 3"])
         until(lambda: s.client().job(fails)["ahead_refused"], "it failed ahead")
@@ -182,7 +182,7 @@ def only_so_many_wait(build):
 def what_cannot_be_held_starts_with_its_slice(build):
     with running(build, library=False) as s:
         answer = s.client().post("/v1/jobs", {"command": ["true"], "prelaunch": True})
-        check(answer.status == 201 and "when its slice is there" in str(answer.json["warnings"]), f"submit: {answer}")
+        check(answer.status == 201 and "it is not prelaunched" in str(answer.json["warnings"]), f"submit: {answer}")
         equal(s.client().wait(answer.json["ids"][0])["state"], "done", "state")
         blocker(s)
         job = submit(s)

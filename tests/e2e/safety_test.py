@@ -4,6 +4,7 @@ reset, slices that cannot be made, ends that cannot be read. The processes are w
 tests/e2e/safety_test.py BUILD-DIRECTORY [TEST...]. SMARTMIG_TRIALS=N runs N random trials of restores, not one."""
 import collections
 import contextlib
+import json
 import os
 import random
 import resource
@@ -53,6 +54,11 @@ class Machine(harness.Station):
 
     def slices(self):
         return [s for gpu in self.client().get("/v1/gpus").json["gpus"] for s in gpu["slices"]]
+
+    def listed(self):
+        """Processes that the GPUs list."""
+        shown = subprocess.run([self.ctl, "show", f"{self.state}/machine", "--json"], capture_output=True, check=True)
+        return [process["pid"] for process in json.loads(shown.stdout)["processes"]]
 
     def alive(self):
         """(slice, job, attempt) of every process of a job of this installation that is no zombie."""
@@ -204,6 +210,49 @@ def nobody_starts_beside_a_stranger(build):
         equal(c.wait(second)["state"], "done", "the job, once the stranger has gone")
 
 
+def a_start_asks_the_gpu_who_is_there_now(build):
+    """No sample has seen the stranger: the list of processes that the start waits for has."""
+    with running(build, config=EDF.replace("0.1s", "1m")) as m:
+        c = m.client()
+        equal(c.wait(c.sh("true", min_slices=7))["state"], "done", "a job before")
+        device = until(lambda: next((s["device"] for s in m.slices() if s["device"]), None), "a slice is there")
+        time.sleep(1)  # the sample at its end is over
+        stranger = subprocess.Popen([m.emulated, "--work-s", "600"], stdout=subprocess.DEVNULL,
+                                    env={**m.environment, "CUDA_VISIBLE_DEVICES": device})
+        try:
+            until(lambda: stranger.pid in m.listed(), "the GPU lists it")
+            waits = c.sh("true", min_slices=7)
+            bad = until(lambda: next((s for s in m.slices() if s["state"] == "quarantined"), None), "it is noticed")
+            check(f"process {stranger.pid}" in bad["words"], f"its words: {bad['words']}")
+            equal(c.job(waits)["state"], "queued", "the job that was to start")
+            equal(c.get(f"/v1/jobs/{waits}/why").json["code"], "slice_quarantined", "why")
+        finally:
+            stranger.kill()
+            stranger.wait()
+        equal(c.wait(waits)["state"], "done", "the job, once the stranger has gone")
+
+
+def what_an_order_ended_is_not_failed_after_a_restore(build):
+    with running(build, "2xa100-40gb") as m, Watch(m) as watch:
+        c = m.client()
+        jobs = [c.sh("sleep 600", min_slices=3) for _ in range(2)]
+        until(lambda: all(c.job(n)["state"] == "running" for n in jobs), "both run")
+        copy = f"{m.root}/copy.db"
+        equal(c.post("/v1/backup", {"path": copy}).status, 200, "backup")
+        equal(c.ask("DELETE", f"/v1/jobs/{jobs[0]}").status, 200, "cancel")
+        equal(c.post(f"/v1/jobs/{jobs[1]}/requeue").status, 200, "requeue")
+        equal(c.wait(jobs[0])["state"], "cancelled", "the cancelled one")
+        until(lambda: c.job(jobs[1])["attempt"] == 2 and c.job(jobs[1])["state"] == "running", "the other runs again")
+        m.crash()
+        m.restore(copy)
+        m.again()
+        c = m.client()
+        end = c.wait(jobs[0])
+        equal(end["state"], "cancelled", f"the cancelled one, whose order the backup does not know ({end['reason']})")
+        equal((c.job(jobs[1])["state"], c.job(jobs[1])["attempt"]), ("running", 2), "the other")
+    equal(watch.broken, [], "attempts that met")
+
+
 def a_reset_gpu_is_read_again(build):
     with running(build) as m:
         c = m.client()
@@ -251,11 +300,11 @@ def slices_that_cannot_be_made_are_told_of(build):
         m.trouble("reset", "--gpu", "0")
         number = c.sh("true", min_slices=7)
         gpu = lambda: c.get("/v1/gpus").json["gpus"][0]
-        until(lambda: gpu()["state"] == "failing", f"the GPU tells ({gpu()})")
-        check("creating" in gpu()["words"] and "tried again" in gpu()["words"], f"its words: {gpu()['words']}")
+        words = until(lambda: (lambda g: g["words"] if "creating" in g["words"] else None)(gpu()), "the GPU tells")
+        check(gpu()["state"] == "failing" and "again in" in words, f"{gpu()['state']}: {words}")
         why = c.get(f"/v1/jobs/{number}/why").json
         equal(why["code"], "reshape_fails", f"why ({why['sentence']})")
-        check("cannot be made" in why["sentence"] and "it takes seconds" not in str(why), f"why: {why}")
+        check("cannot create a slice" in why["sentence"] and "it takes seconds" not in str(why), f"why: {why}")
         m.trouble("clear")
         equal(c.wait(number, 60)["state"], "done", "the job, once slices can be made")
         equal(gpu()["state"], "ok", "the GPU")
@@ -277,6 +326,7 @@ def an_end_that_cannot_be_read_is_no_end(build):
 
 
 harness.main([a_dependent_that_runs_is_left_alone, what_is_alive_has_its_slice_after_a_restore, restores_at_random_points,
-              nobody_starts_beside_a_stranger, a_reset_gpu_is_read_again,
+              nobody_starts_beside_a_stranger, a_start_asks_the_gpu_who_is_there_now,
+              what_an_order_ended_is_not_failed_after_a_restore, a_reset_gpu_is_read_again,
               a_gpu_that_was_lost_at_the_start_is_found_after_its_reset, slices_that_cannot_be_made_are_told_of,
               an_end_that_cannot_be_read_is_no_end], "safety")

@@ -318,7 +318,7 @@ def emulated_gpus_serve_all_users(build):
                                    environment=["PATH=/usr/bin:/bin", f"LD_LIBRARY_PATH={s.root}/bin/nvml-sim"])
             end = client.wait(number)
             equal(end["state"], "done", f"{words}: an emulated job of uid {uid} ({end['reason']}: {client.log(number)})")
-            check(end["energy"]["joules_j"] > 0, f"{words}: no joules for it")
+            check(end["energy"]["energy_j"] > 0, f"{words}: no joules for it")
 
     with running(build) as s:
         look(s, "umask 022")
@@ -410,7 +410,7 @@ def tcp_needs_token_and_tls(build):
         with open(f"{station.root}/open", "w") as file:
             file.write(TOKEN + "\n")
         os.chmod(f"{station.root}/open", 0o644)
-        does_not_start(listen + f'token_file = "{station.root}/open"\ntls = false\n', "others can read it")
+        does_not_start(listen + f'token_file = "{station.root}/open"\ntls = false\n', "others can read or write")
 
         station.serve("1xa100-40gb", listen + f'token_file = "{token_file}"\ntls = false\n')
         equal(https(port, "/v1/status").status, 200, "with the token")

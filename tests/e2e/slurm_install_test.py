@@ -123,7 +123,7 @@ def own_things(site):
 
 
 def calls(site):
-    for options, words in (((), "controller, node, login or all?"), (("all",), "which GPUs"), (("all", "--gpus"), "needs a value"),
+    for options, words in (((), "controller, node, login or all?"), (("all",), "give the GPUs"), (("all", "--gpus"), "needs a value"),
                            (("all", "--gpus", "4xa100-40gb"), "which nodes"), (("everything",), "not understood")):
         check(words in site.install(*options, code=2), f"{options}: not '{words}'")
     check("--dry-run" in site.install("--help"), "--help")

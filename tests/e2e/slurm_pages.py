@@ -48,7 +48,7 @@ def page_is_served(world):
         refused = ask(f"/v1/jobs/{job}", "DELETE", file.read().strip())
     check(refused[0] == 501 and "scancel" in refused[1], f"an order by HTTP: {refused}")
     world.wait(lambda: world.jobs()[job]["job_state"] == "COMPLETED", "its end")
-    world.wait(lambda: any(one["id"] == int(job) and one["state"] == "done" and one["energy"]["joules_j"] > 0
+    world.wait(lambda: any(one["id"] == int(job) and one["state"] == "done" and one["energy"]["energy_j"] > 0
                            for one in get("/v1/jobs?state=final")["jobs"]), "it among the ended ones, with its joules")
     check(ask("/")[0] == (404 if "built without" in ask("/")[1] else 200), "the page's file")
 

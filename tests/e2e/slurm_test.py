@@ -220,11 +220,11 @@ def prolog_fails_once(world):
     other = world.nodes[2]
     world.run("scontrol", "update", f"NodeName={other}", "State=DRAIN", "Reason=Prolog error? I am looking")
     world.wait(lambda: node in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), "the drained node")
-    world.wait(lambda: f"node {node} was drained by a script that failed" in world.log("controller"), "its return", 60)
+    world.wait(lambda: f"node {node} was drained because a script failed" in world.log("controller"), "its return", 60)
     world.wait(lambda: node not in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), "a node that takes jobs again")
     world.wait(lambda: all(world.jobs()[job]["job_state"] == "COMPLETED" for job in jobs), "jobs around a failing Prolog", 180)
     check(other in world.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N"), f"{other}, drained by an operator, was resumed")
-    check(f"node {other} was drained by a script" not in world.log("controller"), "an operator's drain was touched")
+    check(f"node {other} was drained because a script" not in world.log("controller"), "an operator's drain was touched")
     world.run("scontrol", "update", f"NodeName={other}", "State=RESUME")
     with open(path, "w") as file:
         file.write(good)
@@ -284,7 +284,7 @@ def agent_hangs_in_a_reshape(world):
     world.wait(lambda: f"creating {node} GPU" in world.log("controller"), "a reshape that takes too long", 60)
     world.wait(lambda: done(jobs), "jobs around a GPU that hangs", 120)
     world.run(ctl, "clear", machine, "slow")
-    world.wait(lambda: "is done with the operation that took too long" in world.log("controller"), "its end", 90)
+    world.wait(lambda: "has finished the operation that took too long" in world.log("controller"), "its end", 90)
     world.processes[f"agent-{node}"].send_signal(signal.SIGSTOP)
     more = wave(2 * world.gpus * len(world.nodes))
     world.wait(lambda: f"the agent on {node} does not answer" in world.log("controller"), "an agent that stands still", 60)

@@ -41,7 +41,7 @@ def lived(first, second):
     does("systemctl", "restart", "smartmig")
     check(installed.answers(), "systemctl start returns when the daemon is ready")
     pid = main_pid()
-    until(lambda: "0 jobs run, 0 wait" in show("StatusText"), f"status in words: {show('StatusText')}")
+    until(lambda: "0 jobs running, 0 waiting" in show("StatusText"), f"status in words: {show('StatusText')}")
 
     work = installed.Work("work", 6)
     work.runs(4)
@@ -66,7 +66,7 @@ def lived(first, second):
     does("systemctl", "daemon-reload")
     does("systemctl", "restart", "smartmig")
     pid = runs_anew(pid, "restart with a watchdog")
-    until(lambda: "4 jobs run, 2 wait" in show("StatusText"), "status in words")
+    until(lambda: "4 jobs running, 2 waiting" in show("StatusText"), "status in words")
     os.kill(pid, signal.SIGSTOP)
     pid = runs_anew(pid, "hang")
     equal(show("NRestarts"), "1", "restarts")

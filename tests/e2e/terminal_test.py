@@ -133,7 +133,7 @@ def a_job_whose_client_is_gone_before_it_starts_ends(build):
         equal(m.client().post("/v1/queue/resume", {}).status, 200, "resume")
         job = m.client().wait(1)
         equal((job["state"], job["exit_code"]), ("failed", 129), f"the job: {job['reason']}")
-        check("nobody is at the terminal" in m.client().log(1), f"its log says why: {m.client().log(1)!r}")
+        check("the terminal of this job is closed" in m.client().log(1), f"its log says why: {m.client().log(1)!r}")
     finally:
         m.close()
 

@@ -9,11 +9,11 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 page=${2-$root/README.md}
 work=$(mktemp -d "${TMPDIR:-/tmp}/smartmig-tour-XXXXXX") || exit 1
 for name in $(compgen -e SMARTMIG_); do unset "$name"; done
-export SMARTMIG_SOCKET=$work/socket SMARTMIG_STATE=$work/state NO_COLOR=1
+export SMARTMIG_SOCKET=$work/socket SMARTMIG_STATE=$work/of_tour NO_COLOR=1
 ln -s "$build/smartmig" "$work/smartmig"
 cd "$work" || exit 1
 
-daemon_pid() { tr -dc 0-9 <"$work/state/queue.lock" 2>/dev/null; }
+daemon_pid() { tr -dc 0-9 <"$SMARTMIG_STATE/queue.lock" 2>/dev/null; }
 end_daemon() {
   local pid
   pid=$(daemon_pid)
@@ -62,13 +62,14 @@ until_true() { for _ in $(seq 400); do "$@" >/dev/null 2>&1 && return 0; sleep 0
 
 # ---- the tour, as it stands on the page
 awk '/^```/ { if (inside && hit) { printf "%s", block; exit } inside = !inside; block = ""; hit = 0; next }
-     inside { block = block $0 "\n"; if ($0 ~ /smartmig serve --emulate 8xa100-40gb &/) hit = 1 }' "$page" >tour
-[ -s tour ] || fail "$page has no block with 'smartmig serve --emulate 8xa100-40gb &'"
+     inside { block = block $0 "\n"; if ($0 ~ /smartmig serve --emulate 1xa100-40gb &/) hit = 1 }' "$page" >tour
+[ -s tour ] || fail "$page has no block with 'smartmig serve --emulate 1xa100-40gb &'"
 began=$(now_ms)
 line_number=0
 while IFS= read -r line; do
   [ -n "$line" ] || continue
   line_number=$((line_number + 1))
+  [[ $line != *'smartmig top'* ]] || until_true sh -c '[ "$(./smartmig queue --only running --ids | wc -l)" -ge 2 ]'
   step=$(now_ms)
   if [[ $line == *'serve --emulate'* ]]; then
     # shellcheck disable=SC2086
@@ -88,10 +89,20 @@ cat out.* >all
 grep -qE 'job 1 .*queued' all || fail "the tour shows no accepted job"
 grep -qE 'a100-40gb +[0-9]+ W \|' all || fail "the tour shows no GPUs"
 grep -qE '[0-9.]+ k?J attributed' all || fail "the tour shows no joules"
-grep -q 'epoch 3' all || fail "the tour shows no log"
+grep -q 'epoch 2' all || fail "the tour shows no log"
+grep -qE '\|[0-9]+ [^|]*\|[0-9]+ ' all || fail "the tour shows no GPU with two jobs"
+expect 1 'no daemon runs at' ./smartmig stop
+./smartmig serve --emulate 1xa100-40gb >serve.log 2>&1 &
+until_true ./smartmig queue
 expect 0 '' ./smartmig wait
-expect_json 'len(value["jobs"]) >= 3 and all(j["state"] == "done" and j["energy"]["joules_j"] > 0 for j in value["jobs"])' \
+expect_json 'len(value["jobs"]) >= 3 and all(j["state"] == "done" and j["energy"]["energy_j"] > 0 for j in value["jobs"])' \
   ./smartmig queue --all --json
+
+expect 0 '^the daemon has ended$' ./smartmig stop
+[ -z "$(jobs -rp)" ] || fail "smartmig stop did not wait for the end of the daemon"
+export SMARTMIG_STATE=$work/state
+./smartmig serve --emulate 8xa100-40gb >serve.log 2>&1 &
+until_true ./smartmig queue
 
 # ---- every verb; jobs that are due at once, so that no policy lets them wait
 due=(--estimate 2s --deadline 10s)
@@ -114,6 +125,15 @@ said=$(printf '# a list\necho one\n\necho two\n' | ./smartmig submit "${due[@]}"
 read -r -d '' first second <<<"$said"
 expect 0 'done' ./smartmig wait "$first" "$second"
 expect 0 '^two' ./smartmig log "$second"
+expect 0 "^script argument" ./smartmig log headed
+expect 1 "no job is called 'nobody'" ./smartmig log nobody
+expect 0 "^$headed,headed,.*,done," ./smartmig queue --finished --csv
+expect 0 "^id,name,user,state,kind,gpu,slice,.*,energy_j$" ./smartmig queue --csv
+expect 0 "^ *$headed +headed" ./smartmig queue --today
+expect 0 'total +[0-9]+' ./smartmig usage --today
+expect 0 '^8 GPUs of the daemon' ./smartmig gpus
+expect_json "len(value['gpus']) == 8" ./smartmig gpus --json
+expect 0 'job [0-9]+ job.py: queued' ./smartmig submit "${due[@]}" -- python3 -u job.py
 
 array=$(id_of --array 1-4%2 -- sh -c 'echo task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID')
 [ "$(wc -l <<<"$array")" = 4 ] || fail "an array of 4 has the numbers $array"
@@ -148,15 +168,18 @@ expect 1 'cancelled' ./smartmig wait "$long"
 expect 1 'has ended already' ./smartmig cancel "$long"
 expect 0 'begun' ./smartmig log "$long" --attempt-no 1
 
-expect 0 'GPU 3 drains' ./smartmig drain 3
+expect 0 'GPU 3 is draining' ./smartmig drain 3
 curl_ http://localhost/v1/gpus | json 'value["gpus"][3]["state"] == "drained"' "GPU 3 is not drained"
-expect 0 'GPU 3 takes work' ./smartmig resume 3
+expect 0 'GPU 3 is back in service' ./smartmig resume 3
 expect 1 '' ./smartmig drain 99
+expect 0 'GPU 3 is draining' ./smartmig drain 3
+expect 0 'GPU 3 is back in service' ./smartmig undrain 3
+expect 2 'name a GPU' ./smartmig undrain
 expect 0 'paused' ./smartmig pause
 held=$(id_of -- true)
 sleep 0.5
 expect 0 "^ *$held .*queued" ./smartmig queue
-expect 0 'starts work again' ./smartmig resume
+expect 0 'the queue starts jobs again' ./smartmig resume
 expect 0 'done' ./smartmig wait "$held"
 
 # orders about jobs, through a kill of the daemon
@@ -180,7 +203,8 @@ expect 0 'still: done' ./smartmig wait "$still"
 expect 0 'is held by its owner' ./smartmig why "$kept"
 expect 0 'kept: queued' ./smartmig release "$kept"
 expect 0 'done' ./smartmig wait "$kept"
-expect 0 'later: queued' ./smartmig update "$later" --begin now --deadline 5s
+expect 0 'later: deadline [0-9:]+, .* \(was none\); begin .*\(was [0-9:]+ \(in 5[0-9] min\)\)' \
+  ./smartmig update "$later" --begin now --deadline 5s
 expect 0 'done' ./smartmig wait "$later"
 expect 0 'licensed +1 ' ./smartmig group licensed --limit 1
 expect 0 'done' ./smartmig wait "$(id_of --group licensed --deadline 5s -- true)"
@@ -189,14 +213,14 @@ expect 1 'failed' ./smartmig wait "$failing"
 expect 0 'failing: queued' ./smartmig requeue --failed --name failing
 expect 1 'failed' ./smartmig wait "$failing"
 queued=$(id_of --hold --name many --array 1-3 -- true)
-expect 0 'cancelled by its owner' ./smartmig cancel --name many --state held
+expect 0 'cancelled by its owner' ./smartmig cancel --name many --only held
 expect 0 'total +[0-9]+' ./smartmig usage --by day
 expect 0 '^user,jobs,done,energy_j' ./smartmig usage --csv
 behind=$(id_of --hold -- true)
 front=$(id_of --hold -- true)
 expect 0 "job $front true: held" ./smartmig front "$front"
-expect_json "value[0]['priority'] >= 1" ./smartmig show "$front" --json
-expect_json "value[0]['state'] == 'cancelled'" ./smartmig cancel "$front" --json
+expect_json "value['jobs'][0]['priority'] >= 1" ./smartmig show "$front" --json
+expect_json "value['jobs'][0]['state'] == 'cancelled' and value['refused'] == []" ./smartmig cancel "$front" --json
 expect 0 'cancelled' ./smartmig cancel "$behind"
 mkdir there && cat >slurm.sh <<'SCRIPT'
 #!/bin/sh
@@ -211,10 +235,10 @@ expect 0 "^$work 1 3 2 6 swept" ./smartmig log "${swept%%$'\n'*}"
 [ "$(cat "there/${swept%%$'\n'*}_2.err")" = "to 2" ] || fail "--error: $(ls there)"
 expect 0 'wrapped' ./smartmig run "${due[@]}" --deadline 10s --wrap 'echo wrap""ped'
 printf '#!/bin/sh\n#SBATCH --nodes=2\ntrue\n' >two.sh
-expect 2 'nodes=2 cannot be had' ./smartmig submit "${due[@]}" two.sh
-expect 2 'no program nosuch.sh lies' ./smartmig submit "${due[@]}" nosuch.sh
-expect 2 '18M is 18 MiB, 18G is 18 GiB' ./smartmig submit "${due[@]}" --mem 18 -- true
-expect 1 'no GPU here has the profile .9g.90gb.: there are 1g.5gb' ./smartmig submit "${due[@]}" --profile 9g.90gb -- true
+expect 2 'nodes=2 is not supported' ./smartmig submit "${due[@]}" two.sh
+expect 2 'program nosuch.sh is not in' ./smartmig submit "${due[@]}" nosuch.sh
+expect 2 'write 18M for 18 MiB or 18G for 18 GiB' ./smartmig submit "${due[@]}" --mem 18 -- true
+expect 1 'no GPU of this machine has the profile .9g.90gb.; it has 1g.5gb' ./smartmig submit "${due[@]}" --profile 9g.90gb -- true
 profiled=$(id_of --gres gpu:1g.5gb:1 -- true)
 expect 0 'done' ./smartmig wait "$profiled"
 expect_json "any(j['id'] == $profiled and j['slice'].startswith('1g.5gb@') for j in value['jobs'])" \
@@ -222,12 +246,13 @@ expect_json "any(j['id'] == $profiled and j['slice'].startswith('1g.5gb@') for j
 due=(--estimate 2s --deadline 10s)
 
 kill -HUP "$(daemon_pid)"
-until_true grep -q 'configuration read again' serve.log
+until_true grep -q 'configuration reloaded' serve.log
+expect 0 'configuration was reloaded' ./smartmig reload
 
 waiting=$(id_of --name waits --min-slices 7 --dependency "afterany:$(id_of -- sleep 4)" -- true)
 expect 0 '.' ./smartmig why "$waiting"
 expect 0 '.' ./smartmig eta "$waiting"
-expect 0 'J|kJ|MJ|kWh' ./smartmig whatif --add-gpus 1xa100-40gb
+expect 0 'J|kJ|kWh' ./smartmig whatif --add-gpus 1xa100-40gb
 expect 0 '.' ./smartmig whatif "${due[@]}" -- sleep 60
 expect 0 'done' ./smartmig wait "$waiting"
 
@@ -242,13 +267,18 @@ expect_json "len(value['jobs']) >= 1" ./smartmig queue --all --json
 expect_json "len(value['gpus']) == 8" ./smartmig top --once --json
 expect_json "value" ./smartmig wait "$one" --json
 expect_json "value" ./smartmig log "$headed" --json
-expect_json "value[0]['state'] == 'drained'" ./smartmig drain 2 --json
-expect_json "value[0]['state'] == 'ok'" ./smartmig resume 2 --json
-expect_json "value[0]['paused']" ./smartmig pause --json
+expect_json "value['gpus'][0]['state'] == 'drained'" ./smartmig drain 2 --json
+expect_json "value['gpus'][0]['state'] == 'ok'" ./smartmig resume 2 --json
+expect_json "value['paused']" ./smartmig pause --json
 sleeper=$(id_of -- true)
-expect_json "value[0]['state'] == 'cancelled'" ./smartmig cancel "$sleeper" --json
-expect_json "value[0]['state'] in ('queued', 'held')" ./smartmig requeue "$sleeper" --json
-expect_json "not value[0]['paused']" ./smartmig resume --json
+./smartmig show 999999 --json 2>error.json && fail "show of no job ends well"
+json "value['error']['code'] == 'not_found'" "an error under --json" <error.json
+./smartmig show x --json 2>error.json
+[ $? = 2 ] || fail "a wrong call under --json"
+json "value['error']['code'] == 'invalid'" "a wrong call under --json" <error.json
+expect_json "value['jobs'][0]['state'] == 'cancelled' and value['refused'] == []" ./smartmig cancel "$sleeper" --json
+expect_json "value['jobs'][0]['state'] in ('queued', 'held')" ./smartmig requeue "$sleeper" --json
+expect_json "not value['paused']" ./smartmig resume --json
 expect 0 'done' ./smartmig wait "$sleeper"
 
 # the interface itself
@@ -272,16 +302,16 @@ grep -q "</html>" replayed.html || fail "replay --report of the daemon's journal
 grep -qE 'kWh|J|energy' replayed || fail "replay shows no energy: $(cat replayed)"
 
 # backup, restore
-expect 0 'saved in' ./smartmig backup copy.db
+expect 0 'saved to' ./smartmig backup copy.db
 expect 1 '' ./smartmig backup copy.db
-expect_json "value[0]['path'].endswith('/second.db')" ./smartmig backup second.db --json
-expect 1 'running|open|daemon' ./smartmig restore copy.db --state "$work/state"
+expect_json "value['path'].endswith('/second.db')" ./smartmig backup second.db --json
+expect 1 'running|open|daemon|controlled by' ./smartmig restore copy.db --state "$work/state"
 known=$(./smartmig queue --all --ids | sort -n | tail -n 1)
 gone=$(id_of -- true)
 expect 0 'done' ./smartmig wait "$gone"
 end_daemon
 expect 1 'socket|daemon|connect' ./smartmig queue
-expect 0 'is restored' ./smartmig restore copy.db --state "$work/state"
+expect 0 'was restored' ./smartmig restore copy.db --state "$work/state"
 ./smartmig serve --emulate 8xa100-40gb >serve.log 2>&1 &
 until_true ./smartmig queue
 expect 0 '' ./smartmig queue "$known"
@@ -292,9 +322,35 @@ expect 0 'done' ./smartmig run "${due[@]}" -- true
 for shell in bash zsh fish; do expect 0 'submit' ./smartmig completion "$shell"; done
 bash -n <(./smartmig completion bash) || fail "completion bash is no bash"
 expect 0 '^\.SH NAME' ./smartmig man
-for verb in serve submit run queue log wait cancel requeue show hold release update front suspend continue group reserve usage why eta history whatif top drain pause resume backup restore; do
+for verb in serve stop reload submit run queue log wait cancel requeue show hold release update front suspend continue group reserve usage why eta history whatif top drain undrain pause resume backup restore; do
   expect 0 'Example:' ./smartmig "$verb" --help
 done
 expect 2 'did you mean' ./smartmig submit --dedline 2h -- true
 expect 2 '' ./smartmig submit
+
+# a fleet of emulated GPUs has a queue of its own where no --state names one; jobs outlive smartmig stop
+sleeping=$(id_of --name sleeping --deadline 10s -- sleep 30)
+until_true sh -c "./smartmig queue --only running --ids | grep -qx $sleeping"
+expect 0 '1 job continues' ./smartmig stop
+./smartmig serve --emulate 8xa100-40gb >serve.log 2>&1 &
+until_true ./smartmig queue
+expect 0 "state +running" ./smartmig show "$sleeping"
+expect 0 'cancelled' ./smartmig cancel "$sleeping"
+expect 0 '' ./smartmig stop
+someone=()
+[ "$(id -u)" != 0 ] || someone=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+chmod 711 "$work" && mkdir -m 777 "$work/home"
+if ! "${someone[@]}" env test -x "$PWD/smartmig"; then  # a checkout in root's home
+  echo "tour: $checks checks passed; state by fleet was left out: user 65534 cannot reach $PWD"
+  exit 0
+fi
+someone+=(env -u SMARTMIG_STATE "HOME=$work/home" "SMARTMIG_SOCKET=$work/home/socket")
+for fleet in 8xa100-40gb 1xa100-40gb; do
+  "${someone[@]}" ./smartmig serve --emulate "$fleet" >serve.log 2>&1 &
+  until_true "${someone[@]}" ./smartmig queue
+  expect 0 '^job 1 ' "${someone[@]}" ./smartmig submit "${due[@]}" -- true
+  expect 0 'done' "${someone[@]}" ./smartmig wait 1
+  expect 0 'ended' "${someone[@]}" ./smartmig stop
+done
+ls "$work/home/.local/state/smartmig/emulated" | paste -sd ' ' | grep -qx '1xa100-40gb 8xa100-40gb' || fail "no state by fleet"
 echo "tour: $checks checks passed"

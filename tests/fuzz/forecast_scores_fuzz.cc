@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "fuzz/target.h"
-#include "serve/daemon/forecast_scores.h"
+#include "queue/learning/forecast_scores.h"
 
 SMARTMIG_FUZZ_TARGET(forecast_scores) {
   using namespace smartmig;

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "fuzz/target.h"
-#include "serve/daemon/history.h"
+#include "queue/learning/history.h"
 
 SMARTMIG_FUZZ_TARGET(history) {
   using namespace smartmig;

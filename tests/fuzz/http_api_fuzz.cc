@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "fuzz/target.h"
-#include "serve/http/api.h"
-#include "serve/http/http_guard.h"
+#include "http/api.h"
+#include "http/http_guard.h"
 #include "support/fake_service.h"
 
 namespace {

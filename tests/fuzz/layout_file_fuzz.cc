@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "policy/layout_file.h"
+#include "policy/layouts/layout_file.h"
 
 SMARTMIG_FUZZ_TARGET(layout_file) {
   using namespace smartmig;

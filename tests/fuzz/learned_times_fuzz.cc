@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "fuzz/target.h"
-#include "serve/daemon/learned_times.h"
+#include "queue/learning/learned_times.h"
 
 SMARTMIG_FUZZ_TARGET(learned_times) {
   using namespace smartmig;

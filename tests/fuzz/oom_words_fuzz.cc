@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "serve/daemon/oom_words.h"
+#include "live/jobs/oom_words.h"
 
 SMARTMIG_FUZZ_TARGET(oom_words) {
   const int mib = smartmig::refused_request_mib({reinterpret_cast<const char*>(data), size});

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "serve/config/settings_file.h"
+#include "queue/config/settings_file.h"
 
 SMARTMIG_FUZZ_TARGET(serve_config) {
   using namespace smartmig;

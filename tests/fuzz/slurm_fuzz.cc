@@ -3,11 +3,11 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "cluster/agents.h"
+#include "cluster/slice_book.h"
 #include "fuzz/target.h"
-#include "slurm/agents.h"
 #include "slurm/dependency.h"
 #include "slurm/request.h"
-#include "slurm/slice_book.h"
 #include "slurm/snapshot.h"
 
 SMARTMIG_FUZZ_TARGET(slurm) {

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "fuzz/target.h"
-#include "serve/daemon/clock_steps.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
+#include "serve/attempts/clock_steps.h"
 #include "support/set_clock.h"
 #include "support/stepped_clock.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "policy/job_value.h"
+#include "policy/placing/job_value.h"
 
 SMARTMIG_FUZZ_TARGET(weight_file) {
   using namespace smartmig;

@@ -175,32 +175,27 @@ def mig_parted(machine):
     return subprocess.run(["nvidia-mig-parted", "--version"], capture_output=True, text=True).stdout.split()[-1]
 
 
-# Name, how it is run here, and what is known of it: version, where it was tried, what works, what cannot and why.
-HERE, OUTSIDE = "by this script, on Debian 12", "outside this script"
+# Name, how it is run here, and what is known of it: version, where it was tried, what works, what does not and why.
+HERE, OUTSIDE, REPEATED = "here", "elsewhere", "not tried"
 RECORDED = [
-    ("pciutils (`lspci`)", lspci, "3.9.0", HERE, "the boards with their names, regions and subsystems", "nothing missed"),
-    ("hwloc (`lstopo`)", lstopo, "2.9.0", HERE, "the boards among the PCI devices",
-     "Debian's main archive has hwloc without its NVML plugin; the plugin's calls are repeated by `nvml_client_sequences hwloc`"),
+    ("pciutils (`lspci`)", lspci, "3.9.0", HERE, "the boards with their names, regions and subsystems", ""),
+    ("hwloc (`lstopo`)", lstopo, "2.9.0", HERE, "the boards among the PCI devices; with its NVML plugin the repeated calls",
+     "Debian's main archive has hwloc without its NVML plugin"),
     ("Performance Co-Pilot (`pmda_nvidia`)", pcp, "6.0.3", HERE,
      "names, UUIDs, memory, power, energy, temperature, performance state, processes",
-     "no utilisation while MIG is on and no fans, as on real boards; `nvidia.busid` is empty with any NVML: its struct gives the old "
-     "bus id 32 bytes, NVML 16; accounting is not emulated"),
-    ("nvml-wrapper (Rust)", rust_wrapper, "0.9.0", HERE, "names, PCI, memory, power, processes",
-     "looks for `libnvidia-ml.so`: found by `nvml-sim-ctl run`, which offers both names"),
-    ("nvtop", nvtop, "", OUTSIDE, "runs right", "nothing missed"),
-    ("gpustat", gpustat, "", OUTSIDE, "runs right", "nothing missed"),
-    ("mig-parted", mig_parted, "main", OUTSIDE, "runs right", "reads `/proc/modules` and sysfs, so it needs `nvml-sim-ctl run`"),
-    ("nvidia-ctk", None, "", OUTSIDE, "runs right", "nothing missed"),
-    ("k8s-device-plugin", None, "", OUTSIDE, "runs right", "nothing missed"),
-    ("gpu-feature-discovery", None, "", OUTSIDE, "runs right", "nothing missed"),
-    ("btop", btop, "1.2.13", "not tried", "", "Debian 12 has 1.2.13, which shows no GPUs of any kind; 1.3 and later do"),
-    ("nvitop", nvitop, "", "not tried", "its calls, repeated by `nvml_client_sequences nvitop`", "not packaged for Debian"),
-    ("nvidia-ml-py (`pynvml`)", pynvml, "", "not tried", "", "not packaged for Debian"),
-    ("go-nvml's examples", None, "", "not tried", "their calls, repeated by `nvml_client_sequences go-nvml`",
-     "not packaged for Debian"),
-    ("Slurm's `gpu_nvml`", None, "", "not tried", "its calls, repeated by `nvml_client_sequences slurm`",
-     "Debian's main archive has Slurm without this plugin; it asks for MIG indices without holes, which "
-     "an emulated machine, like a real one, has after instances were destroyed"),
+     "no utilisation while MIG is on and no fans, as on real boards; no `nvidia.busid`, as with any NVML; no accounting"),
+    ("nvml-wrapper (Rust)", rust_wrapper, "0.9.0", HERE, "names, PCI, memory, power, processes", "needs `nvml-sim-ctl run`"),
+    ("nvtop", nvtop, "", OUTSIDE, "everything", ""),
+    ("gpustat", gpustat, "", OUTSIDE, "everything", ""),
+    ("nvidia-ctk", None, "", OUTSIDE, "everything", ""),
+    ("k8s-device-plugin", None, "", OUTSIDE, "everything", ""),
+    ("gpu-feature-discovery", None, "", OUTSIDE, "everything", ""),
+    ("mig-parted", mig_parted, "main", OUTSIDE, "everything", "needs `nvml-sim-ctl run`"),
+    ("btop", btop, "", REPEATED, "", ""),
+    ("nvitop", nvitop, "", REPEATED, "their calls, repeated by `nvml_client_sequences`", ""),
+    ("nvidia-ml-py (`pynvml`)", pynvml, "", REPEATED, "", ""),
+    ("go-nvml's examples", None, "", REPEATED, "their calls, repeated by `nvml_client_sequences`", ""),
+    ("Slurm's `gpu_nvml`", None, "", REPEATED, "their calls, repeated by `nvml_client_sequences`", ""),
 ]
 
 
@@ -210,17 +205,23 @@ def rows(machine):
         outcome = "has to be run by hand"
         if client:
             try:
-                version, tried, outcome = client(machine), HERE, "ok"
+                version, tried, works, outcome = client(machine), HERE, works or "everything", "ok"
             except Missing as why:
                 outcome = str(why)
             except (AssertionError, subprocess.TimeoutExpired) as failure:
                 outcome = f"FAILED: {failure}"
-        yield name, (name, version or "not recorded", tried, works or "not known", cannot), outcome
+        yield name, (name, version, tried, works, cannot), outcome
 
 
 def table(all_rows):
-    lines = ["| client | version | tried | works | cannot, and why |", "|---|---|---|---|---|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for _, row, _ in all_rows]) + "\n"
+    """Clients of which the same is known share a row; those of which nothing is known have none."""
+    shared = {}
+    for _, (name, version, tried, works, cannot), _ in all_rows:
+        if works or tried != REPEATED:
+            shared.setdefault((tried, works, cannot), []).append(f"{name} {version}".rstrip())
+    lines = ["| clients | tried | works | limits |", "|---|---|---|---|"]
+    return "\n".join(lines + [f"| {', '.join(names)} | {tried} | {works} | {cannot} |"
+                              for (tried, works, cannot), names in shared.items()]) + "\n"
 
 
 def main():

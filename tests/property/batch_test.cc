@@ -1,6 +1,6 @@
 // The batch policy in random worlds: every job ends, nothing illegal is asked for; and its search: each job once, where
 // it can run, never worse by looking longer.
-#include "policy/batch.h"
+#include "policy/planner/batch.h"
 
 #include <gtest/gtest.h>
 

@@ -105,7 +105,7 @@ TEST(BoundProperties, NoPolicyBeatsABound) {
       run(moves ? static_cast<Policy&>(restless) : policy, world.initial, placers[p]);
     }
     std::vector<std::string> names = {"none+edf", "none+cedf", "static+cedf", "twice+cedf", "static+met-w"};
-    if (i % 8 == 0) names.insert(names.end(), {"planner", "batch", "best"});
+    if (i % 8 == 0) names.insert(names.end(), {"planner", "market", "batch", "best"});
     for (const std::string& name : names) {
       auto named = make_policy(name, options, cost, *world.platform);
       if (!named) continue;

@@ -1,6 +1,6 @@
 // The list planner in random worlds: every job ends, nothing illegal is asked for, no slice is made that no job takes, and
 // no job waits on a fleet that has been idle since it came.
-#include "policy/list_planner.h"
+#include "policy/planner/list_planner.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <queue>
 
 #include "model/reconfig.h"
-#include "policy/list_planner.h"
+#include "policy/planner/list_planner.h"
 #include "policy/registry.h"
 #include "random_world.h"
 #include "sim/simulate.h"

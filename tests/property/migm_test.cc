@@ -1,6 +1,6 @@
 // MIGM's schedulers in random worlds of every kind of fleet: nothing they ask is refused, nothing is preempted, every
 // job ends; queue order is kept by migm-b; and groups need no more repartition calls than queue order over the whole.
-#include "policy/migm.h"
+#include "policy/planner/migm.h"
 
 #include <gtest/gtest.h>
 

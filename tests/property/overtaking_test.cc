@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "policy/bounded_overtaking.h"
+#include "policy/layers/bounded_overtaking.h"
 #include "policy/registry.h"
 #include "random_world.h"
 #include "sim/simulate.h"
@@ -262,7 +262,7 @@ TEST(BoundedOvertakingProperty, WithoutABoundPlansAreTheInnerPolicys) {
     const World world = random_world::make(std::uint64_t(c) + 5000);
     SCOPED_TRACE(world.words());
     for (const CostModel& cost : {kHardware, CostModel{}}) {
-      const char* name = c % 2 ? "none+cedf" : "planner";
+      const char* name = c % 2 ? "none+cedf" : cost.free() ? "market" : "planner";
       const auto one = [&] { return std::move(make_policy(name, {}, cost, *world.platform).value().policy); };
       Twins twins(one(), std::make_unique<BoundedOvertaking>(one(), OvertakingOptions{kNoBound, kNever}));
       Cluster cluster(world.platform, world.jobs, cost, world.initial);

@@ -4,11 +4,11 @@
 
 #include <numeric>
 
-#include "policy/fast_cedf.h"
-#include "policy/placing_rules.h"
-#include "policy/plain_placer.h"
-#include "policy/queue_placer.h"
-#include "policy/slice_rules.h"
+#include "policy/placing/fast_cedf.h"
+#include "policy/placing/placing_rules.h"
+#include "policy/placing/plain_placer.h"
+#include "policy/placing/queue_placer.h"
+#include "policy/placing/slice_rules.h"
 #include "random_world.h"
 
 namespace smartmig {

@@ -1,10 +1,10 @@
 // Power caps in simulated worlds: modelled watts stay below both caps at every event, every job that can run under them
 // does, also when small jobs keep the fleet near its cap, and a job that never can is named.
-#include "policy/power_cap.h"
+#include "policy/layers/power_cap.h"
 
 #include <gtest/gtest.h>
 
-#include "policy/bounded_overtaking.h"
+#include "policy/layers/bounded_overtaking.h"
 #include "policy/registry.h"
 #include "random_world.h"
 #include "sim/simulate.h"
@@ -56,7 +56,7 @@ TEST(PowerCapProperty, WattsNeverExceedTheCaps) {
     if (c % 3 != 1) caps.fleet_w = rng.uniform(idle, most);
     caps.bound = std::uint32_t(rng.below(20));
     const CostModel cost{c % 4 ? CostModel::kHardware : CostModel::kPaper, {}};
-    auto inner = std::move(make_policy(c % 2 ? "planner" : "none+cedf", {}, cost, *world.platform).value().policy);
+    auto inner = std::move(make_policy(c % 2 ? "best" : "none+cedf", {}, cost, *world.platform).value().policy);
     auto workload = std::make_shared<Workload>(world.jobs->workload());
     std::erase_if(workload->jobs,
                   [&](Job& job) { return !limit_sizes(job, workload->kind_of(job), *world.platform, caps); });

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "policy/repartitioners.h"
+#include "policy/layouts/repartitioners.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
 #include "support/cases.h"

@@ -91,7 +91,7 @@ TEST(SoftSlices, PlannersUnderPaperCosts) {
   ASSERT_TRUE(bound) << bound.error().what;
   const auto jobs = std::make_shared<const JobTable>(std::move(*bound));
   const CostModel cost{CostModel::kPaper, {}};
-  for (const char* policy : {"best", "planner", "planner+cedf", "planner+value"}) {
+  for (const char* policy : {"best", "market", "market+cedf", "market+value"}) {
     SCOPED_TRACE(policy);
     finished_run(policy, platform, jobs, cost);
   }

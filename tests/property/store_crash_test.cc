@@ -10,8 +10,8 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "serve/daemon/job_record.h"
-#include "serve/store/store.h"
+#include "queue/job_record.h"
+#include "queue/store/store.h"
 #include "support/cases.h"
 #include "support/temp_dir.h"
 

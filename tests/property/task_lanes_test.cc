@@ -1,5 +1,5 @@
 // TaskLanes: order within a lane, the bound on threads, and that parties which do not answer leave room for the others.
-#include "slurm/task_lanes.h"
+#include "cluster/task_lanes.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "serve/http/api.h"
+#include "http/api.h"
 #include "support/fake_service.h"
 #include "support/temp_dir.h"
 

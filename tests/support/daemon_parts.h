@@ -5,10 +5,10 @@
 
 #include <thread>
 
-#include "serve/daemon/attempt_ends.h"
+#include "serve/attempts/attempt_ends.h"
+#include "serve/attempts/suspensions.h"
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
-#include "serve/daemon/suspensions.h"
 #include "serve/daemon/upkeep.h"
 #include "support/fake_driver.h"
 #include "support/set_clock.h"
@@ -23,7 +23,8 @@ class NotedRunner : public JobRunner {
     started.push_back(launch.id);
     return Ok{};
   }
-  Result<Ok> stop(AttemptId id, int, Time) override {
+  using JobRunner::stop;
+  Result<Ok> stop(AttemptId id, int, Time, StopReason) override {
     stopped.push_back(id);
     return Ok{};
   }
@@ -82,9 +83,9 @@ struct DaemonParts {
     state = std::move(DaemonState::open(world, std::move(with), store->start().value()).value());
     quarantine.emplace(state->session);
     guard.emplace(runner, state->boards, *quarantine, state->figures.counts);
-    lifecycle.emplace(state->session, state->book, state->figures, state->reservations, state->attempts);
+    lifecycle.emplace(state->session, state->book, state->figures, state->reservations, state->attempts, state->quotas);
     visible.emplace(state->settings, state->session, state->book, state->boards, state->attempts, state->shares,
-                    state->groups, state->estimates, *lifecycle);
+                    state->groups, state->quotas, state->admission, state->estimates, *lifecycle);
     attempts.emplace(state->settings, runner, false, state->session, state->book, state->boards, state->attempts,
                      state->shares, *lifecycle, *visible, *guard);
     ends.emplace(state->settings, runner, state->session, state->book, state->boards, state->attempts, *attempts,
@@ -144,6 +145,13 @@ struct DaemonParts {
     while (state->session.session().advance()) {
     }
   }
+  // Until what was decided and stored is done: starts wait for a list of processes.
+  void carry_out() {
+    attempts->carry_out();
+    wait_for_lanes();
+    reports->take();
+    attempts->carry_out();
+  }
   // A sample of each board that does nothing else, taken.
   void sample() {
     state->boards.sample_idle_lanes();
@@ -153,7 +161,8 @@ struct DaemonParts {
   }
   void wait_for_lanes() {
     for (std::size_t g = 0; g < state->boards.size(); ++g)
-      while (state->boards.lanes().pending(GpuId(g)) > 0) std::this_thread::yield();
+      while (state->boards.lanes().pending(GpuId(g)) + state->boards.looks().pending(GpuId(g)) > 0)
+        std::this_thread::yield();
   }
   bool commit() {
     return state->book.commit(

@@ -5,8 +5,8 @@
 
 #include <future>
 
-#include "serve/daemon/daemon_host.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
+#include "serve/api/daemon_host.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

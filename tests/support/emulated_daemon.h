@@ -2,8 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "serve/daemon/daemon_host.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
+#include "serve/api/daemon_host.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

@@ -49,7 +49,8 @@ bool FakeDriver::strikes(Gpu& gpu, Fault fault) {
 }
 
 Result<FakeDriver::Gpu*> FakeDriver::reach(Lock& lock, GpuId id) {
-  if (index(id) >= gpus_.size()) return not_found("there is no GPU {}: this machine has {}", index(id), gpus_.size());
+  if (index(id) >= gpus_.size())
+    return not_found("GPU {} does not exist; this machine has {}", index(id), gpus_.size());
   Gpu& gpu = gpus_[index(id)];
   hang_over_.wait(lock, [&] { return gpu.faults[int(Fault::kHang)] <= 0; });
   if (gpu.faults[int(Fault::kLost)] > 0)
@@ -130,7 +131,7 @@ Result<Instance> FakeDriver::make(Gpu& gpu, PlacementId where, bool ours) {
     layout = *next;
   }
   const std::string slice = slice_name(*gpu.model, where);
-  if (!gpu.model->fits(layout, where)) return invalid("{}: no room for {} beside what is there", gpu.uuid, slice);
+  if (!gpu.model->fits(layout, where)) return invalid("{}: no room for {} with the existing slices", gpu.uuid, slice);
   if (strikes(gpu, Fault::kCreateRefused))
     return lost_error("{}: creating {} failed: insufficient resources", gpu.uuid, slice);
   Instance made;
@@ -187,7 +188,7 @@ Result<Ok> FakeDriver::destroy(GpuId id, const Instance& instance) {
     return not_found("{}: GPU instance {} {} is not there", gpu->uuid, instance.gpu_instance, instance.uuid);
   const std::string slice = slice_name(*gpu->model, at->placement);
   if (!at->ours && !options_.adopt)
-    return no_permission("{}: {} was not made by smartmig; --adopt takes it over", gpu->uuid, slice);
+    return no_permission("{}: {} was not created by smartmig; add --adopt to take it over", gpu->uuid, slice);
   for (const DeviceProcess& process : gpu->processes)
     if (process.gpu_instance == at->gpu_instance || process.gpu_instance < 0)
       return busy_error("{}: {} is in use by pid {} ({}): stop it first", gpu->uuid, slice, process.pid, process.name);
@@ -269,6 +270,7 @@ Result<double> FakeDriver::power(GpuId id) {
 Result<std::vector<DeviceProcess>> FakeDriver::processes(GpuId id) {
   Lock lock(mutex_);
   SMARTMIG_TRY(const Gpu* const gpu, reach(lock, id));
+  if (unlisted) return *unlisted;
   return gpu->processes;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "live/gpu/driver.h"
 #include "model/platform.h"
@@ -59,7 +60,8 @@ class FakeDriver : public MigDriver {
   void clear_faults();
   Time now() const;
 
-  std::uint32_t only_uid = 0;  // not 0: another user's jobs are kept out, as by MPS
+  std::uint32_t only_uid = 0;     // not 0: another user's jobs are kept out, as by MPS
+  std::optional<Error> unlisted;  // instead of lists of processes
 
  private:
   struct Gpu {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/errors.h"
-#include "serve/http/service.h"
+#include "queue/answers/service.h"
 
 namespace smartmig {
 

@@ -1,7 +1,7 @@
 // A fleet at one instant for tests of placing rules: jobs that arrived, some of them running, and what a rule makes of
 // it.
 #pragma once
-#include "policy/plain_placer.h"
+#include "policy/placing/plain_placer.h"
 #include "support/fixture.h"
 
 namespace smartmig::fixture {

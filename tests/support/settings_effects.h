@@ -1,14 +1,16 @@
 // What can be seen from outside of a daemon with given settings: its places, what it keeps, its processes, where it
 // listens. For settings_effects_test.cc, which has the table.
 #pragma once
+#include <unistd.h>
+
 #include <regex>
 #include <thread>
 
+#include "http/api.h"
+#include "http/listen_options.h"
 #include "live/gpu/mps_driver.h"
+#include "live/gpu_access.h"
 #include "mig/catalog.h"
-#include "serve/daemon/gpu_access.h"
-#include "serve/http/api.h"
-#include "serve/http/listen_options.h"
 #include "support/emulated_daemon.h"
 #include "support/fake_service.h"
 
@@ -144,7 +146,7 @@ inline std::string started_ahead(const Settings& s) {
   int ahead = 0;
   const auto count = [&] {
     ahead = 0;
-    for (const auto& [id, job] : d.daemon().live_jobs()) ahead += job.ahead.began != kNotYet;
+    for (const auto& [id, job] : d.daemon().live_jobs()) ahead += job.prelaunch.began != kNotYet;
     return ahead == 4;
   };
   step_until(count, 2);
@@ -197,6 +199,62 @@ inline std::string hook_ran(Settings s) {
   while (std::chrono::steady_clock::now() < limit && !std::filesystem::exists(dir.path() + "/told"))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return std::filesystem::exists(dir.path() + "/told") ? "told" : "not told";
+}
+
+inline std::string slices_hook_ran(Settings s) {
+  TempDir dir;
+  if (!s.hooks.slices.empty()) s.hooks.slices = fmt::format("touch {}/told", dir.path());
+  EmulatedDaemon d(s);
+  d.submit(1, [](JobSpec& spec) { spec.max_slices = 1; });
+  d.run(1e4);
+  return std::filesystem::exists(dir.path() + "/told") ? "told" : "not told";
+}
+
+// ---- containers and servers
+
+inline std::string ports_of_servers(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  std::string out;
+  for (int i = 0; i < 2; ++i) {
+    const QueueId id = d.submit(1, [](JobSpec& spec) { spec.port = 0; });
+    out += id == kNoId ? " refused" : fmt::format(" {}", d.live(id).spec.port.value_or(-1));
+  }
+  return out;
+}
+
+inline std::string runtime_of_a_container(const Settings& s) {
+  EmulatedDaemon d(s);
+  d.daemon().pause(true);
+  return d.live(d.submit(1, [](JobSpec& spec) { spec.container = "debian:12"; })).spec.container_runtime;
+}
+
+inline std::string idle_of_a_terminal(const Settings& s) {
+  EmulatedDaemon d(s, true, "real");
+  d.daemon().pause(true);
+  const auto idle = d.live(d.submit(
+                               1, [](JobSpec& spec) { spec.pty = true; }, ::geteuid()))
+                        .spec.idle;
+  return idle ? fmt::format("{}", seconds(*idle)) : "none";
+}
+
+// By a stand-in for apptainer that ends as the kernel's bit says.
+inline std::string privileges_in_a_container(const Settings& s) {
+  TempDir dir;
+  const std::string program = dir.file("apptainer", "#!/bin/sh\ngrep -q 'NoNewPrivs:.*1' /proc/self/status\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EmulatedDaemon d(s, true, "real");
+  const QueueId id = d.submit(
+      1,
+      [&](JobSpec& spec) {
+        spec.container = "/image.sif";
+        spec.environment = {"PATH=" + dir.path() + ":/usr/bin:/bin"};
+        spec.deadline = UnixTime{};
+      },
+      ::geteuid());
+  d.run(1);
+  const JobRecord job = d.ended(id);
+  return job.exit.code == 0 ? "no new privileges" : fmt::format("code {}", job.exit.code);
 }
 
 // ---- listening

@@ -11,26 +11,15 @@
 #include <set>
 
 #include "base/file.h"
-#include "slurm/agents.h"
+#include "cluster/agents.h"
+#include "cluster/node_agent.h"
 #include "slurm/job_logs.h"
-#include "slurm/node_agent.h"
 #include "slurm/slurm.h"
 #include "support/fake_driver.h"
+#include "support/made_cluster.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
-
-class AtomicClock : public LiveClock {
- public:
-  UnixTime now() const override { return from_unix_us(us_); }
-  bool wait_until(UnixTime) override { return true; }
-  void wake() override {}
-  void sleep(Time) override {}
-  void pass(Time time) { us_ += time.count(); }
-
- private:
-  std::atomic<std::int64_t> us_ = 1'700'000'000'000'000;
-};
 
 class FakeSlurm : public Slurm, public Agents {
  public:
@@ -117,7 +106,7 @@ class FakeSlurm : public Slurm, public Agents {
       ++run.starts;
     }
   }
-  void requeue(const SlurmJobName& name, bool held) {
+  void requeue(const ClusterJobName& name, bool held) {
     SlurmJob& job = jobs_.at(name).job;
     if (job.phase != SlurmJob::kRunning && job.state != "FAILED") return;
     if (job.phase == SlurmJob::kRunning) epilog(job);
@@ -176,7 +165,7 @@ class FakeSlurm : public Slurm, public Agents {
   }
   FakeDriver& driver(const std::string& node) { return *nodes_.at(node).driver; }
   NodeAgent& agent(const std::string& node) { return *nodes_.at(node).agent; }
-  const std::map<SlurmJobName, Run>& runs() const { return jobs_; }
+  const std::map<ClusterJobName, Run>& runs() const { return jobs_; }
   Run& run(std::uint32_t id) { return jobs_.at({id, -1}); }
   bool all_ended() const {
     return std::all_of(jobs_.begin(), jobs_.end(),
@@ -248,8 +237,8 @@ class FakeSlurm : public Slurm, public Agents {
   bool silent = false;     // slurmctld cannot be asked
   bool forgetful = false;  // it answers, and its answers lack all jobs
   std::map<SlurmAction::What, int> acted;
-  std::map<SlurmJobName, std::string> accounts;  // AdminComment of ended jobs
-  std::set<std::string> profiles;                // that jobs ran on
+  std::map<ClusterJobName, std::string> accounts;  // AdminComment of ended jobs
+  std::set<std::string> profiles;                  // that jobs ran on
 
  private:
   struct Node {
@@ -296,7 +285,7 @@ class FakeSlurm : public Slurm, public Agents {
   std::mutex living_mutex_;
   std::set<std::uint32_t> living_;  // jobs with processes, by SLURM_JOB_ID
   std::map<std::string, Node> nodes_;
-  std::map<SlurmJobName, Run> jobs_;
+  std::map<ClusterJobName, Run> jobs_;
   std::map<std::uint32_t, std::string> slices_;  // node and UUID by SLURM_JOB_ID, of what runs
   std::map<std::uint32_t, int> had_mib_;         // memory of the slice that a job ran on last
   std::uint32_t next_number_ = 100'000;

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "serve/daemon/job_record.h"
-#include "serve/store/store.h"
+#include "queue/job_record.h"
+#include "queue/store/store.h"
 #include "support/temp_dir.h"
 
 namespace smartmig::store_test {

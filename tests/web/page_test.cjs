@@ -71,6 +71,8 @@ const tests = {
     check((await page.textContent('#job-actions')).startsWith('Read only'), 'no actions');
     await until(async () => (await page.textContent('#log-words')).includes('n/a'), 'the log is not shown');
     const front = await d.ask('GET', '/', undefined, '');
+    const script = await d.ask('GET', '/page/app.js', undefined, '');
+    equal([script.headers.get('content-encoding'), (await fetch(d.url + 'page/app.js', {headers: {'If-None-Match': script.headers.get('etag')}})).status], ['gzip', 304], 'packed, and not sent again');
     const policy = front.headers.get('content-security-policy');
     check(policy.includes("script-src 'self'") && !policy.includes('unsafe'), policy);
     equal(page.problems, [], 'no error, no foreign request');
@@ -209,6 +211,93 @@ const tests = {
     await page.close();
     await second.close();
   },
+  'a command is submitted as a shell would split it': async browser => {
+    const {d, context} = await live(browser), page = await tab(context, d.url, refusals);
+    await signIn(page);
+    await until(async () => (await page.textContent('#who')).includes('operator'), 'signed in');
+    await page.click('#open-submit');
+    await page.fill('#submit-form [name=command]', 'echo $HOME | wc');
+    await page.click('#submit-form button.main');
+    await until(async () => (await page.textContent('#submit-trouble')).includes('needs a shell'), 'what needs a shell is refused');
+    await page.fill('#submit-form [name=command]', `sh -c 'echo "two words"; sleep 1' --name="my run"`);
+    equal(await page.textContent('#submit-words'), '[sh] [-c] [echo "two words"; sleep 1] [--name=my run]', 'as it will be run');
+    await page.fill('#submit-form [name=directory]', '/tmp');
+    await page.fill('#submit-form [name=name]', 'quoted');
+    await page.fill('#submit-form [name=estimate]', '1');
+    await page.click('#submit-form button.main');
+    const job = await until(async () => (await d.ask('GET', '/v1/jobs?state=active')).json.jobs.find(j => j.name === 'quoted'), 'it is in the queue');
+    equal((await d.ask('GET', `/v1/jobs/${job.id}`)).json.command, ['sh', '-c', 'echo "two words"; sleep 1', '--name=my run'], 'the command');
+    // Cancel asks; Escape closes the panel.
+    await page.click(`#queue .row[data-id="${job.id}"]`);
+    await page.click('#cancel');
+    check((await d.ask('GET', `/v1/jobs/${job.id}`)).json.state === 'queued', 'not before yes');
+    await page.click('#keep');
+    await page.click('#cancel');
+    await page.click('#cancel-yes');
+    await until(async () => (await d.ask('GET', `/v1/jobs/${job.id}`)).json.state === 'cancelled', 'cancelled');
+    await page.keyboard.press('Escape');
+    await until(() => page.isHidden('#job'), 'Escape closes it');
+    await page.close();
+  },
+  'the window: fitted, zoomed at the pointer, picked by keys, kept in the address': async browser => {
+    const {d, context} = await live(browser), page = await tab(context, d.url, refusals);
+    const look = () => page.evaluate(() => { const v = window.smartmig.view; return {t0: v.t0, t1: v.t1, at: v.instant(), job: v.job, begin: window.smartmig.world.history.begin, now: window.smartmig.world.now()}; });
+    await until(async () => (await look()).t1 - (await look()).now > 100, 'its future is fitted', 30);
+    const open = await look();
+    check(open.t0 <= open.begin && open.begin - open.t0 < 0.2 * (open.t1 - open.t0), `it opens fitted: ${JSON.stringify(open)}`);
+    await page.click('#fit');
+    await page.evaluate(() => window.smartmig.view.point(window.smartmig.world.now() - 2));
+    const box = await page.locator('#axis canvas').boundingBox(), x = box.x + 0.7 * box.width;
+    const under = () => page.evaluate(x => window.smartmig.lanes.paint.time(x), 0.7 * box.width);
+    const before = await under();
+    await page.mouse.move(x, box.y + 20);
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up('Control');
+    await sleep(400);
+    check(Math.abs(await under() - before) < 0.03 * ((await look()).t1 - (await look()).t0), `the time under the pointer stays: ${before}, ${await under()}`);
+    await page.mouse.down();
+    await page.mouse.move(x + 60, box.y + 20, {steps: 5});
+    await page.mouse.up();
+    await sleep(500);
+    check(Math.abs(Number(new URLSearchParams((await page.evaluate(() => location.hash)).slice(1)).get('t')) - (await look()).at) < 0.01, 'the address follows at the end of a drag');
+    await page.evaluate(() => { location.hash = '#past=33&future=44&gpu=1'; });
+    await until(async () => Math.abs((await look()).t1 - (await look()).t0 - 77) < 0.5, 'a pasted link is obeyed');
+    await page.evaluate(() => { location.hash = '#past=oops&future=-1e99&t=abc&gpu=99&job=<b>'; });
+    await sleep(300);
+    const kept = await look();
+    check(Math.abs(kept.t1 - kept.t0 - 77) < 0.5 && kept.job === null, `nonsense is ignored: ${JSON.stringify(kept)}`);
+    await page.focus('#axis canvas');
+    await page.keyboard.press('0');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await until(async () => (await look()).job !== null, 'a bar is picked by keys');
+    await until(() => page.isVisible('#job'), 'its panel opens');
+    const panel = await page.locator('#job').boundingBox();
+    check(panel.y + 200 < 900, `beside the axis, not below the fold: ${JSON.stringify(panel)}`);
+    equal(page.problems, [], 'no error');
+    await page.close();
+  },
+  'one job on a page of its own': async browser => {
+    const {d, first, waits, context} = await live(browser), page = await tab(context, `${d.url}job/${waits}`, refusals);
+    await until(async () => (await page.textContent('#headline')).startsWith('starts '), 'when it starts', 30);
+    check((await page.title()).startsWith(`${waits}: starts `), 'in the title');
+    check((await page.textContent('#headline')).includes('before your deadline'), 'against its deadline');
+    await until(async () => (await page.textContent('#chain')).includes('busy') || (await page.$$('#chain li')).length > 1, 'what it waits for', 30);
+    check((await page.textContent('#steps')).includes('first seen'), 'the first estimate');
+    await axe(page, 'a job');
+    check((await page.textContent('#log-found')).includes('sign in'), 'no log for a stranger');
+    await page.evaluate(token => sessionStorage.setItem('smartmig-token', token), TOKEN);
+    await page.goto(`${d.url}job/${first}`);
+    await until(async () => (await page.textContent('#log').catch(() => '')).includes('hello from one'), 'its log', 20);
+    check((await page.textContent('#headline')).startsWith('running since'), 'it runs');
+    await page.fill('#log-search', 'nothing like this');
+    equal(await page.textContent('#log'), '', 'searched');
+    await page.fill('#log-search', 'HELLO');
+    equal([await page.textContent('#log'), await page.textContent('#log-found')], ['hello from one', '1 of 2 lines'], 'found');
+    equal(page.problems, [], 'no error');
+    await page.close();
+  },
   'accessible, light and dark, wide and on a phone': async browser => {
     const {d, waits} = await live(browser);
     for (const colorScheme of ['light', 'dark']) {
@@ -275,10 +364,132 @@ const tests = {
     await page.fill('#filter', '');
     await page.click('#queue .head .c-joules button');
     await page.click('#queue .head .c-joules button');
-    const joules = await page.evaluate(() => [...document.querySelectorAll('#queue .rows .row:not([hidden])')].map(r => window.smartmig.world.jobs.get(Number(r.dataset.id)).joules_j));
+    const joules = await page.evaluate(() => [...document.querySelectorAll('#queue .rows .row:not([hidden])')].map(r => window.smartmig.world.jobs.get(Number(r.dataset.id)).energy_j));
     check(joules.every((j, i) => i === 0 || j <= joules[i - 1]), `sorted: ${joules}`);
     await context.close();
     await again.stop();
+  },
+  'held, timed and dependent jobs stand where they are expected, or nowhere': async browser => {
+    const d = await daemon({gpus: '1xa100-40gb'}), context = await browser.newContext({viewport: {width: 1440, height: 900}});
+    const page = await tab(context, d.url, refusals), now = Date.now() / 1000;
+    const held = await d.submit({command: ['sleep', '9'], estimate_s: 9, hold: true, name: 'held'});
+    const timed = await d.submit({command: ['sleep', '9'], estimate_s: 9, begin_s: 300, name: 'timed'});
+    const after = await d.submit({command: ['sleep', '9'], estimate_s: 9, dependencies: [`afterok:${timed}`], name: 'after'});
+    const row = id => page.$eval(`#future-list li[data-id="${id}"]`, n => ({...n.dataset}));
+    await until(async () => await page.$(`#future-list li[data-id="${timed}"]`) && await page.$(`#future-list li[data-id="${after}"]`), 'both have a future', 30);
+    await until(async () => (await row(timed)).held === '1' && (await row(after)).held === '1', 'both are marked as held');
+    const [first, second] = [await row(timed), await row(after)];
+    check(Number(first.begin) >= now + 290, `timed: ${JSON.stringify(first)}`);
+    check(Number(second.begin) >= Number(first.end) - 1, `after it: ${JSON.stringify(second)}`);
+    check(!await page.$(`#future-list li[data-id="${held}"]`), 'a held one has no start');
+    await until(async () => (await page.textContent(`#queue .row[data-id="${held}"] .c-start`)) === 'when released', 'and says so');
+    await page.click('#fit');
+    await until(() => page.evaluate(id => window.smartmig.lanes.hits.find(h => h.label === String(id))?.held, timed), 'its bar is marked');
+    await context.close();
+    await d.stop();
+  },
+  'late is one thing, a bad end is marked, a running job is one bar': async browser => {
+    const d = await daemon({gpus: '1xa100-40gb'}), context = await browser.newContext({viewport: {width: 1440, height: 900}});
+    const page = await tab(context, d.url, refusals), chips = () => page.textContent('#chips');
+    const fails = await d.submit({command: ['sh', '-c', 'sleep 1; exit 3'], estimate_s: 2, name: 'fails'});
+    const stopped = await d.submit({command: ['sleep', '300'], estimate_s: 300, time_limit_s: 2, name: 'too-long'});
+    const done = await d.submit({command: ['sleep', '1'], estimate_s: 2, name: 'works'});
+    await until(async () => { const q = (await d.ask('GET', '/v1/status')).json.queue; return q.failed === 1 && q.timed_out === 1 && q.done === 1; }, 'three have ended', 60);
+    const how = id => page.$eval(`#past-list li[data-job="${id}"]`, n => n.dataset.how ?? '');
+    await until(async () => await how(fails) === 'failed' && await how(stopped) === 'failed', 'bad ends are marked');
+    equal(await how(done), '', 'a good end is not');
+    check((await page.evaluate(id => window.smartmig.lanes.hits.find(h => h.label === String(id)), fails)).how === 'failed', 'on the axis, too');
+    const coloured = await d.submit({command: ['printf', 'a \\033[31mred\\033[0m b\\n10 %%\\r100 %%\\n<b>x</b>\\n'], estimate_s: 1, name: 'coloured'});
+    await until(async () => (await d.ask('GET', `/v1/jobs/${coloured}`)).json.state === 'done', 'a coloured log', 30);
+    await signIn(page);
+    await until(async () => (await page.textContent('#who')).includes('operator'), 'signed in');
+    await page.evaluate(id => window.smartmig.view.choose(String(id)), coloured);
+    await until(async () => (await page.textContent('#log')) === 'a red b\n100 %\n<b>x</b>\n', 'a log as a terminal shows it', 20);
+    equal(await page.textContent('#log .ansi-red'), 'red', 'in red');
+    await page.evaluate(() => window.smartmig.view.choose(null));
+    const late = await d.submit({command: ['tail', '-f', '/dev/null'], estimate_s: 6000, min_slices: 7, deadline_s: 90, name: 'will-be-late'});
+    await until(async () => (await chips()).includes('0 late') && (await chips()).includes('1 expected late'), 'expected late is not late', 30);
+    check((await page.textContent(`#queue .row[data-id="${late}"] .c-late`)).startsWith('≈'), 'in the table, too');
+    await page.selectOption('#state-filter', 'late');
+    equal(await page.textContent('#row-count'), '0 jobs', 'none is past its deadline');
+    await page.selectOption('#state-filter', 'will-be-late');
+    await until(async () => (await page.textContent('#row-count')) === '1 jobs', 'one is expected to be');
+    await until(() => page.evaluate(id => { const all = window.smartmig.lanes.hits.filter(h => h.label === String(id)); return all.length === 1 && all[0].until > all[0].end + 60; }, late), 'one bar from its past into its future');
+    // At a past instant a second line says where now is, and the whole page is of that instant.
+    await page.evaluate(() => { const p = window.smartmig.lanes.paint, text = p.text.bind(p); window.said = new Set(); p.text = (words, ...rest) => { window.said.add(words); text(words, ...rest); }; });
+    await page.selectOption('#state-filter', 'active');
+    await page.evaluate(() => window.smartmig.view.point(window.smartmig.world.now() - 0.9 * (window.smartmig.world.now() - window.smartmig.world.history.begin)));
+    await until(() => page.evaluate(() => window.said.has('now')), 'a line for now');
+    await until(async () => (await chips()).includes('not now'), 'the header says that it is not now');
+    await until(async () => !await page.$(`#queue .row[data-id="${late}"]:not([hidden])`), 'what was submitted later is not in the queue');
+    equal(page.problems, [], 'no error');
+    await context.close();
+    await d.stop();
+  },
+  'a what-if is about the state it was asked of': async browser => {
+    const d = await daemon({gpus: '1xa100-40gb'}), context = await browser.newContext({viewport: {width: 1440, height: 900}});
+    const page = await tab(context, d.url, refusals);
+    await d.submit({command: ['sleep', '300'], estimate_s: 300, min_slices: 7});
+    await until(async () => (await d.ask('GET', '/v1/status')).json.queue.running === 1, 'it runs', 30);
+    await sleep(1500);
+    await page.click('#tab-whatif');
+    await page.fill('#whatif [name=add_gpus]', '1xa100-40gb');
+    await page.click('#whatif button.main');
+    await until(async () => await page.$('#whatif-table'), 'an answer', 30);
+    check((await page.textContent('#whatif-age')).startsWith('Asked') && await page.isHidden('#whatif-again'), 'fresh');
+    await d.submit({command: ['sleep', '300'], estimate_s: 300, min_slices: 7});
+    await until(async () => (await page.textContent('#whatif-age')).includes('changed the queue') && await page.isVisible('#whatif-again'), 'it says that it is old', 20);
+    check(await page.$('#axis[data-old]'), 'on the axis, too');
+    await sleep(1000);
+    await page.click('#whatif-again');
+    await until(async () => await page.$('#whatif-table') && !(await page.textContent('#whatif-age')).includes('changed'), 'asked again', 20);
+    await page.fill('#whatif [name=policy]', 'no-such-policy');
+    await page.click('#whatif button.main');
+    await until(async () => (await page.textContent('#whatif-out')).includes('no-such-policy'), 'refused');
+    check(!await page.$('#axis[data-whatif]') && !await page.$('#whatif-table'), 'the answer before is gone');
+    await context.close();
+    await d.stop();
+  },
+  'without the daemon the clock stands': async browser => {
+    const d = await daemon({gpus: '1xa100-40gb'}), context = await browser.newContext({viewport: {width: 1440, height: 900}});
+    const page = await tab(context, d.url, [...refusals, 'ERR_CONNECTION', 'ERR_EMPTY', 'Failed to load', 'ERR_INCOMPLETE']);
+    const id = await d.submit({command: ['sleep', '300'], estimate_s: 300});
+    await page.waitForSelector(`#layout .slice[data-job="${id}"]`, {timeout: 20000});
+    d.child.kill('SIGKILL');
+    await until(async () => (await page.textContent('#chips')).includes('not connected since'), 'since when', 20);
+    const look = () => page.evaluate(id => ({now: window.smartmig.world.now(), end: window.smartmig.lanes.hits.find(h => h.label === String(id))?.end, clock: document.getElementById('clock').textContent}), id);
+    await sleep(500);
+    const before = await look();
+    await sleep(2500);
+    equal(await look(), before, 'neither the clock nor the bar goes on');
+    check(await page.$('body[data-lost]'), 'and it is dim');
+    await context.close();
+  },
+  'a name has one colour, whatever was drawn first, in reports, too': async browser => {
+    const names = ['resnet50', 'bert-base', 'gpt2-small', 'vit-16'], d = await daemon({gpus: '1xa100-40gb'});
+    const ids = [];
+    for (const name of names) ids.push(await d.submit({command: ['sleep', '300'], estimate_s: 300, max_slices: 1, mem_mib: 3000, name}));
+    await until(async () => (await d.ask('GET', '/v1/status')).json.queue.running === 4, 'they run', 60);
+    const colours = async hash => {
+      const context = await browser.newContext({viewport: {width: 1440, height: 900}}), page = await tab(context, d.url + hash, refusals);
+      await until(async () => (await drawn(page)).length === 4, 'four slices', 20);
+      await sleep(1200);
+      const found = await page.evaluate(list => list.map(id => document.querySelector(`#layout .slice[data-job="${id}"]`).dataset.colour), ids);
+      await context.close();
+      return found;
+    };
+    const first = await colours(''), second = await colours(`#job=${ids[3]}&past=5&future=5`);
+    equal(second, first, 'two tabs');
+    equal(new Set(first).size, 4, 'no two names share one');
+    await d.stop();
+    const out = path.join(scratch, 'coloured');
+    run('sim', '-w', 'paper:10x,seed=5,hours=8-10', '--gpus', '2xa100-40gb', '--policy', 'static+cedf', '--report', '-o', out);
+    const report = JSON.parse(fs.readFileSync(path.join(out, 'report.html'), 'utf8').match(/id="data">(.*?)<\/script>/s)[1]);
+    const world = await serve(['view', out, '--port', '0']), context = await browser.newContext(), page = await tab(context, world.url);
+    const legend = await page.evaluate(() => window.smartmig.colours.legend());
+    equal(legend.map(l => [l.name, l.colour]).sort(), report.kinds.slice().sort(), 'the page and the report');
+    await context.close();
+    world.child.kill('SIGTERM');
   },
   'energy today against a price curve, watts from before, over TLS with a token': async browser => {
     const state = fs.mkdtempSync(path.join(scratch, 'tls-')), file = name => path.join(state, name), made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2',
@@ -319,9 +530,9 @@ const tests = {
     if (stored) {
       await until(async () => (await page.evaluate(() => window.smartmig.world.power.filter(p => p.queued === null && Math.round(p.watts) === 300).length)) === 10, 'watts from before the page and the daemon');
       const kept = (await d.ask('GET', '/v1/power')).json.points, midnight = new Date().setHours(0, 0, 0, 0) / 1000;
-      const joules = kept.filter(p => p.at >= midnight).reduce((sum, p) => sum + p.joules_j, 0);
+      const joules = kept.filter(p => p.at >= midnight).reduce((sum, p) => sum + p.energy_j, 0);
       await until(async () => (await page.evaluate(() => window.smartmig.world.today?.joules ?? 0)) >= Math.min(180000, joules) * 0.99, 'energy of today');
-      check(kept.filter(p => p.joules_j === 18000).every(p => p.energy_per_kwh === (new Date(p.at * 1000).getHours() >= 18 ? 0.4 : 0.2)), 'the price of its hour');
+      check(kept.filter(p => p.energy_j === 18000).every(p => p.energy_per_kwh === (new Date(p.at * 1000).getHours() >= 18 ? 0.4 : 0.2)), 'the price of its hour');
       check((await card('Energy cost today'))[0] !== 'n/a', 'in money');
     }
     equal((await card('ET'))[1], 'no job has ended yet', 'a daemon that has just started knows no ET');
@@ -342,6 +553,14 @@ const tests = {
     check(await page.isHidden('#sign-in'), 'nothing to sign in to');
     const journal = new Journal(fs.readFileSync(path.join(out, 'journal.jsonl'), 'utf8'));
     await sameAsJournal(page, journal, 25);
+    await page.selectOption('#state-filter', 'running');
+    for (const t of journal.instants(randomFrom(seed + 1), 6)) {
+      await page.evaluate(at => window.smartmig.view.goTo(at), t);
+      const wanted = journal.stays.filter(s => s.begin <= t && t < s.end).map(s => `${s.job}: GPU ${s.gpu} ${s.slice}`).sort();
+      const where = () => page.$$eval('#queue .rows .row:not([hidden])', rows => rows.map(r => `${r.dataset.job}: ${r.querySelector('.c-where').textContent}`).sort());
+      await until(async () => (await page.textContent('#row-count')) === `${wanted.length} jobs` && JSON.stringify(await where()) === JSON.stringify(wanted), `where each runs at ${t}: ${JSON.stringify(wanted)}`);
+    }
+    await page.selectOption('#state-filter', 'active');
     check((await page.textContent('#panel-energy')).includes('bound n/a'), 'no bound was proved');
     await page.evaluate(() => window.smartmig.view.goTo(window.smartmig.world.history.begin + 60));  // at the end it would begin anew
     await page.click('#play');
@@ -357,6 +576,51 @@ const tests = {
     equal([...page.problems, ...linked.problems], [], 'no error, no foreign request');
     await context.close();
     world.child.kill('SIGTERM');
+  },
+  'a day that plays': async browser => {
+    const out = path.join(scratch, 'played'), file = path.join(scratch, 'day.html');
+    run('sim', '-w', 'paper:10x,seed=5,hours=8-12', '--gpus', '2xa100-40gb', '--policy', 'best', '-o', out);
+    run('export', '--html', file, out, '--policy', 'static+cedf');
+    const journal = new Journal(fs.readFileSync(path.join(out, 'journal.jsonl'), 'utf8'));
+    for (const [colorScheme, width] of [['light', 1440], ['dark', 390]]) {
+      const context = await browser.newContext({viewport: {width, height: 900}, colorScheme}), page = await context.newPage(), problems = [];
+      page.on('pageerror', error => problems.push(error.message));
+      page.on('request', request => { if (!request.url().startsWith('file:')) problems.push(request.url()); });
+      await page.goto(`file://${file}#t=9000`);
+      const at = () => page.evaluate(() => window.replay.at()), clock = () => page.textContent('#clock');
+      equal([await at(), await clock(), await page.getAttribute('#play', 'aria-pressed')], [9000, '02:30', 'false'], 'the address leads to an instant, at rest');
+      for (const t of journal.instants(randomFrom(seed), 8)) {
+        await page.evaluate(t => window.replay.seek(t), t);
+        equal((await page.evaluate(() => window.replay.counts()))[0].running, journal.at(t).length, `jobs that run at ${t}`);
+      }
+      const still = async () => page.evaluate(() => [...document.querySelectorAll('canvas')].map(c => c.toDataURL()).join());
+      await page.evaluate(() => window.replay.seek(6000));
+      const first = await still();
+      await page.evaluate(() => { window.replay.seek(9000); window.replay.seek(6000); });
+      equal(await still() === first, true, 'a picture is a function of the instant');
+      await page.click('#part');
+      check(Math.abs(await at() - await page.evaluate(() => window.replay.part)) < 1e-6, 'where the two part');
+      await page.keyboard.press('End');
+      const ends = await page.evaluate(() => [window.replay.counts(), window.replay.days.map(d => d.jobs.length)]);
+      check(ends[0].every((c, i) => c.done === ends[1][i] && c.waiting === 0 && c.running === 0), `all are done at the end: ${JSON.stringify(ends)}`);
+      await page.keyboard.press('Home');
+      await page.keyboard.press('PageDown');
+      check(await at() > 0, 'to the next reshape');
+      await page.focus('#score');
+      await page.keyboard.press(' ');
+      const from = await at();
+      await sleep(500);
+      check(await at() > from, 'it plays');
+      await page.keyboard.press(' ');
+      await axe(page, `a day, ${colorScheme}`);
+      check(await page.evaluate(() => document.documentElement.scrollWidth) <= width + 2, 'it fits');
+      equal(problems, [], 'no error, nothing from elsewhere');
+      if (process.env.SCREENSHOTS) {
+        await page.evaluate(() => window.replay.seek(9000));
+        await page.screenshot({path: path.join(process.env.SCREENSHOTS, `day-${colorScheme}.png`), fullPage: true});
+      }
+      await context.close();
+    }
   },
   'reports draw as the page does, without it': async browser => {
     const out = path.join(scratch, 'reported');
@@ -386,6 +650,9 @@ const tests = {
           await until(async () => (await page.textContent('#tip')).includes('waiting'), 'what the pointer shows');
         }
         await axe(page, `${file}, ${colorScheme}`);
+        const [saved] = await Promise.all([page.waitForEvent('download'), page.click('button.save:has-text("SVG")')]);
+        const svg = fs.readFileSync(await saved.path(), 'utf8');
+        check(svg.startsWith('<svg') && svg.includes('--late:') && svg.includes('</svg>'), `a chart as a file: ${svg.slice(0, 200)}`);
         equal(problems, [], 'no error, nothing from elsewhere');
         if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, `${path.basename(file, '.html')}-${colorScheme}.png`), fullPage: true});
         await context.close();

@@ -18,4 +18,7 @@ fi
 rm -rf "$folder/types" && mkdir -p "$folder/types" && cp -r web/src web/plain web/tsconfig.json "$folder/types/" || exit 1
 ln -s ../node_modules "$folder/types/node_modules"
 "$node" "$folder/node_modules/typescript/bin/tsc" -p "$folder/types" || { echo "the page's types do not hold"; exit 1; }
+rm -rf "$folder/units" && "$node" "$folder/node_modules/typescript/bin/tsc" -p "$folder/types" --noEmit false --outDir "$folder/units" --module commonjs \
+  --moduleResolution node10 --esModuleInterop || { echo "the page's parts cannot be compiled for node"; exit 1; }
+[ $# -gt 1 ] || "$node" tests/web/unit_test.cjs "$folder/units" || exit 1
 NODE_PATH=$folder/node_modules exec "$node" tests/web/page_test.cjs "$build" "${@:2}"

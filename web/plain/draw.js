@@ -3,7 +3,7 @@
 // and needs no npm, the page bundles it. Lengths are CSS pixels, times seconds.
 import {num} from './words.js';
 
-export const KINDS = 7;  // kinds of jobs with a colour of their own
+export const KINDS = 8;  // colours for kinds of jobs (colours.js)
 
 /** Colours of the style sheet (data/palette.json) for a canvas. */
 export function readColours() {
@@ -11,9 +11,15 @@ export function readColours() {
   const of = (/** @type {string} */ name) => style.getPropertyValue('--' + name).trim();
   return {
     ink: of('ink'), ink2: of('ink2'), ink3: of('ink3'), line: of('line'), grid: of('grid'), slot: of('slot'),
-    surface: of('surface'), late: of('late'), accent: of('accent'), now: of('now'), warn: of('warn'), idle: of('idle'),
+    surface: of('surface'), late: of('late'), accent: of('accent'), now: of('now'), warn: of('warn'), good: of('good'), idle: of('idle'),
     kinds: [...Array.from({length: KINDS}, (_, i) => of('k' + i)), of('k-other')],
   };
+}
+/** Black or white: what can be read on a colour like #2a78d6. @param {string} fill */
+export function inkOn(fill) {
+  const hex = fill.length === 4 ? fill.replace(/[^#]/g, '$&$&') : fill;
+  const [r, g, b] = [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000' : '#fff';
 }
 
 /** First index whose value is beyond `t`. @template T @param {T[]} list @param {number} t @param {(one: T) => number} of */
@@ -64,8 +70,9 @@ export function showTip(tip, x, y, width, title, rows) {
   tip.style.top = y + 14 + 'px';
 }
 
-/** @typedef {{fill: number, deadline: number|null, future: boolean, mark: number, text: string}} Bar
- *  fill: which kind's colour; mark: 1 is chosen, -1 another one is, 0 none. */
+/** @typedef {{fill: number, deadline: number|null, future: boolean, mark: number, text: string, until?: number, how?: string, held?: boolean}} Bar
+ *  fill: which kind's colour; mark: 1 is chosen, -1 another one is, 0 none; until: where the expected part of a running
+ *  job ends; how: 'failed' (it ended badly) or 'stopped' (it goes on later); held: it may not start yet. */
 
 /** A canvas with one time axis: `t0` to `t1` lie between `left` and `right`. */
 export class TimeCanvas {
@@ -80,11 +87,13 @@ export class TimeCanvas {
     this.t1 = 1;
     this.calls = 0;  // shapes drawn since it was cleared
     this.colours = readColours();
+    this.inks = /** @type {string[]} */ ([]);  // readable on each kind's colour
     this.hatch = /** @type {string|CanvasPattern} */ (this.colours.late);
     this.restyle();
   }
   restyle() {
     this.colours = readColours();
+    this.inks = this.colours.kinds.map(inkOn);
     const tile = document.createElement('canvas');
     tile.width = tile.height = 6;
     const g = /** @type {CanvasRenderingContext2D} */ (tile.getContext('2d'));
@@ -142,7 +151,9 @@ export class TimeCanvas {
   timeLabels(at, y, words, not = -1e9) {
     for (const t of at) {
       const x = this.x(t);
-      if (x > this.left - 20 && x < this.width - 22 && Math.abs(x - not) >= 60) this.text(words(t), x, y, this.colours.ink2, 'center');
+      if (x < this.left - 20 || x > this.right + 1 || Math.abs(x - not) < 60) continue;
+      const text = words(t), half = this.g.measureText(text).width / 2;  // the last one is moved rather than cut
+      this.text(text, Math.min(x, this.width - half), y, this.colours.ink2, 'center');
     }
   }
   /** The name of a band, left of it, with as many notes as there is room for.
@@ -164,24 +175,30 @@ export class TimeCanvas {
     const x = this.x(at);
     if (x > this.left + 1 && x < this.right) this.rect(Math.round(x), top - 3, 1, 3, this.colours.ink3);
   }
-  /** A job on its slice: what is past its deadline is hatched, what is expected paler with dashed edges.
+  /** A job on its slice: what is past its deadline is hatched, what is expected paler with dashed edges; a cross marks
+   *  the end of one that failed, an arrow that of one that was stopped and goes on later.
    *  @param {number} y @param {number} height @param {number} begin @param {number} end @param {Bar} job
    *  @returns {number} its width in pixels; 0: it is out of sight */
   bar(y, height, begin, end, job) {
-    const {g, colours: c} = this, x0 = Math.max(this.left, this.x(begin)), x1 = Math.min(this.right, this.x(end));
+    const {g, colours: c} = this, last = Math.max(end, job.until ?? end);
+    const x0 = Math.max(this.left, this.x(begin)), x1 = Math.min(this.right, this.x(last));
     if (x1 < this.left || x0 > this.right) return 0;
     const h = height - 1, w = Math.max(0.7, x1 - x0 - (x1 - x0 > 3 ? 0.7 : 0)), fill = c.kinds[job.fill];
-    const rest = job.mark < 0;
-    if (rest || job.future) g.globalAlpha = (rest ? 0.45 : 1) * (job.future ? 0.42 : 1);
-    this.rect(x0, y, w, h, fill);
+    const rest = job.mark < 0, solid = job.future ? x0 : Math.min(x0 + w, Math.max(x0, this.x(end)));
+    g.globalAlpha = rest ? 0.45 : 1;
+    if (solid > x0) this.rect(x0, y, solid - x0, h, fill);
+    if (solid < x0 + w) {
+      g.globalAlpha *= job.held ? 0.16 : 0.42;
+      this.rect(solid, y, x0 + w - solid, h, fill);
+    }
     g.globalAlpha = rest ? 0.5 : 1;
-    if (job.future && w > 2) {
+    if (x0 + w - solid > 2) {
       g.strokeStyle = fill;
-      g.setLineDash([3, 2]);
-      g.strokeRect(x0 + 0.5, y + 0.5, w - 1, h - 1);
+      g.setLineDash(job.held ? [1, 3] : [3, 2]);
+      g.strokeRect(solid + 0.5, y + 0.5, x0 + w - solid - 1, h - 1);
       g.setLineDash([]);
     }
-    const late = job.deadline !== null && end > job.deadline;
+    const late = job.deadline !== null && last > job.deadline;
     if (job.deadline !== null && late) {
       const xl = Math.max(x0, this.x(Math.max(begin, job.deadline)));
       if (job.future) g.globalAlpha *= 0.75;
@@ -189,13 +206,20 @@ export class TimeCanvas {
     }
     if (job.deadline !== null && (w > 14 || job.mark > 0)) this.flag(job.deadline, y, h, late);
     g.globalAlpha = 1;
-    if (w > 26 && h > 9 && job.text) {
-      g.save();
-      g.beginPath();
-      g.rect(x0, y, w - 2, h);
-      g.clip();
-      this.text(job.text, x0 + 4, y + h / 2 + 0.5, job.future ? c.ink : '#fff');
-      g.restore();
+    if (job.how) this.ended(x0, x0 + w, y, h, job.how);
+    if (w > 26 && h > 9 && job.text) {  // in two inks, where the words lie on what is expected, too
+      const words = (/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ ink) => {
+        if (to - from < 1) return;
+        g.save();
+        g.beginPath();
+        g.rect(from, y, to - from, h);
+        g.clip();
+        this.text(job.text, x0 + 4, y + h / 2 + 0.5, rest ? c.ink : ink);
+        g.restore();
+      };
+      const end = x0 + w - (job.how ? 12 : 2);
+      words(x0, Math.min(solid, end), this.inks[job.fill]);
+      words(solid, end, c.ink);
     }
     if (job.mark > 0) {
       g.strokeStyle = c.ink;
@@ -204,6 +228,44 @@ export class TimeCanvas {
       g.lineWidth = 1;
     }
     return w;
+  }
+  /** @param {number} x0 @param {number} x1 @param {number} y @param {number} h @param {string} how */
+  ended(x0, x1, y, h, how) {
+    const {g, colours: c} = this, size = Math.min(4, h / 2 - 1), x = x1 - size - 2.5, middle = y + h / 2;
+    this.rect(Math.max(x0, x1 - 2), y, Math.min(2, x1 - x0), h, how === 'failed' ? c.ink : c.ink2);
+    if (x1 - x0 < 14 || size < 1.5) return;
+    this.rect(x1 - 2 * size - 5, y, 2 * size + 5, h, c.surface);
+    g.strokeStyle = c.ink;
+    g.lineWidth = 1.6;
+    g.beginPath();
+    g.moveTo(x - size, middle - size);
+    if (how === 'failed') {
+      g.lineTo(x + size, middle + size);
+      g.moveTo(x + size, middle - size);
+      g.lineTo(x - size, middle + size);
+    } else {
+      g.lineTo(x + size, middle);
+      g.lineTo(x - size, middle + size);
+    }
+    g.stroke();
+    g.lineWidth = 1;
+  }
+  /** How much of a band is in use, by colour, where single bars would be too narrow to be seen: columns `step` pixels
+   *  wide. @param {number} bottom @param {number} unit pixels of one memory slice @param {number} step
+   *  @param {Float32Array[]} columns for each colour, slices in use; the last one: those past their deadline */
+  density(bottom, unit, step, columns) {
+    const last = columns.length - 1, count = columns[0].length;
+    for (let i = 0; i < count; ++i) {
+      let y = bottom;
+      for (let k = 0; k < last; ++k) {
+        const h = columns[k][i] * unit;
+        if (h < 0.05) continue;
+        y -= h;
+        this.rect(this.left + i * step, y, step, h, this.colours.kinds[k]);
+      }
+      const late = columns[last][i] * unit;
+      if (late > 0.3) this.rect(this.left + i * step, bottom - late, step, late, this.hatch);
+    }
   }
   /** @param {number} deadline @param {number} y @param {number} h @param {boolean} late */
   flag(deadline, y, h, late) {

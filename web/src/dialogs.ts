@@ -1,6 +1,7 @@
 // Signing in with a token, submitting a job, draining a GPU: what changes something. The token stays in this tab.
 import {byId, el, setText} from './dom';
 import {post} from './net';
+import {shellWords} from './shell_words';
 import {View} from './view';
 import {LiveWorld, World} from './world';
 
@@ -46,25 +47,26 @@ export function signInDialog(world: World, say: Say) {
   show();
 }
 
-// A command line split at blanks; '...' and "..." hold blanks together.
-export function words(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(m => m[1] ?? m[2] ?? m[3]);
-}
-
 export function submitDialog(world: World, say: Say) {
   const open = byId('open-submit');
   open.hidden = !world.live;
   const field = (name: string, title: string, placeholder: string, type = 'text', required = false) =>
     el('label', {}, title, el('input', {name, type, placeholder, required, step: 'any', autocomplete: 'off'}));
-  const trouble = el('p', {class: 'bad', role: 'alert'});
-  const form = el('form', {method: 'dialog', id: 'submit-form'}, field('command', 'Command', 'python3 train.py', 'text', true), field('directory', 'Directory', '/data/me'),
+  const trouble = el('p', {class: 'bad', role: 'alert', id: 'submit-trouble'}), shown = el('p', {class: 'note', id: 'submit-words'});
+  const form = el('form', {method: 'dialog', id: 'submit-form'}, field('command', 'Command, quoted as in a shell', 'python3 train.py', 'text', true), shown, field('directory', 'Directory', '/data/me'),
     field('name', 'Name', ''), field('mem', 'GPU memory, GiB', 'learned', 'number'), field('estimate', 'Minutes on a whole GPU', 'learned', 'number'),
     field('deadline', 'Deadline in minutes', 'none', 'number'), trouble, el('button', {class: 'main'}, 'Submit'));
   const box = dialog('submit-dialog', 'Submit a job', form);
+  form.querySelector('input')!.addEventListener('input', event => {  // as it will be run
+    const line = (event.target as HTMLInputElement).value, {words, error} = shellWords(line);
+    setText(shown, line.trim() === '' ? '' : error || words.map(word => `[${word}]`).join(' '));
+  });
   form.addEventListener('submit', event => {
     event.preventDefault();
     const data = new FormData(form), text = (key: string) => String(data.get(key) ?? '').trim();
-    const spec: {[key: string]: unknown} = {command: words(text('command'))};
+    const command = shellWords(text('command'));
+    if (command.error) return setText(trouble, command.error);
+    const spec: {[key: string]: unknown} = {command: command.words};
     if (text('directory')) spec.directory = text('directory');
     if (text('name')) spec.name = text('name');
     if (text('mem')) spec.mem_mib = Math.round(1024 * Number(text('mem')));

@@ -151,11 +151,11 @@ export class Figures {
   private recordedKinds(): UsageRow[] {
     const rows = new Map<string, UsageRow>();
     for (const job of this.world.jobs.values()) {
-      if (job.joules_j === null || job.ended_at === null || job.ended_at > this.view.instant()) continue;
+      if (job.energy_j === null || job.ended_at === null || job.ended_at > this.view.instant()) continue;
       let row = rows.get(job.kind);
       if (!row) rows.set(job.kind, row = {key: job.kind, jobs: 0, done: 0, energy_j: 0, slice_s: 0, late_s: 0, cost: null});
       ++row.jobs;
-      row.energy_j += job.joules_j;
+      row.energy_j += job.energy_j;
     }
     return [...rows.values()];
   }

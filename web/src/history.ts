@@ -8,10 +8,13 @@ export interface Stay {
   job: string;  // its label: "17", or "12_3" for a task of an array
   gpu: number; start: number; length: number; slice: string;
   begin: number; end: number;  // Infinity: it is there
-  how: 'open'|'finished'|'stopped'|'withdrawn';
+  how: string;  // 'open', 'finished', 'stopped', 'withdrawn', or what the daemon notes of its end: 'failed', 'timed_out', ...
 }
 export interface LayoutStep { at: number; slices: string[]; }
-export interface PastJob { label: string; kind: string; submit: number; deadline: number|null; finish: number|null; mem: number|null; }
+export interface PastJob {
+  label: string; kind: string; submit: number; deadline: number|null; mem: number|null;
+  finish: number|null; how: string;  // when and how it ended: 'done', 'failed', ...
+}
 export interface Decision { at: number; words: string[]; notes: string[]; }
 interface GpuPast { slots: Stay[][]; layouts: LayoutStep[]; blocked: boolean; }
 
@@ -31,7 +34,11 @@ export class History {
   begin = NaN; end = NaN;
   position = 0; lines = 0; waiting = 0;
   kinds = new Map<string, number>();
+  events = 0;                       // lines that change the world
+  labelOf = (id: number) => String(id);  // of a job in a daemon's note
   private open = new Map<string, Stay>();
+  private byJob = new Map<string, Stay[]>();  // in order of begin
+  private ends = new Map<string, string>();   // noted before the event
   private carried = new Map<string, Stay>();
   private labels = new Map<number, string>();
   private queue = new Set<string>();
@@ -51,6 +58,7 @@ export class History {
     ++this.lines;
     if (e.smartmig_journal) return this.header(e);
     if (e.note) return this.note(e);
+    ++this.events;
     const t = this.origin + e.t / 1e6;
     if (!(this.end >= t)) this.end = t;
     if (!(this.begin <= t)) this.begin = t;
@@ -88,7 +96,7 @@ export class History {
         this.queue.add(name);
         const old = this.jobs.get(name);
         const deadline = e.deadline === null ? null : this.origin + e.deadline / 1e6;
-        this.jobs.set(name, {label: name, kind: e.kind ?? '', submit: Math.min(old?.submit ?? t, t), deadline, finish: null, mem: e.mem});
+        this.jobs.set(name, {label: name, kind: e.kind ?? '', submit: Math.min(old?.submit ?? t, t), deadline, mem: e.mem, finish: null, how: ''});
         if (e.kind) this.kinds.set(e.kind, (this.kinds.get(e.kind) ?? 0) + 1);
         break;
       }
@@ -108,7 +116,10 @@ export class History {
         this.leave(label, t, e.ev);
         this.queue.delete(label);
         const job = this.jobs.get(label);
-        if (job && e.ev === 'finished') job.finish = t;
+        if (job && e.ev === 'finished') {
+          job.finish = t;
+          job.how ||= 'done';
+        }
         this.labels.delete(e.job);
         break;
       }
@@ -154,6 +165,9 @@ export class History {
     const stay: Stay = {job: label, gpu, start, length: this.length(gpu, slice), slice, begin: t, end: Infinity, how: 'open'};
     slot.push(stay);
     this.open.set(label, stay);
+    const all = this.byJob.get(label);
+    if (all) all.push(stay);
+    else this.byJob.set(label, [stay]);
   }
 
   private leave(label: string, t: number, how: Stay['how']) {
@@ -163,7 +177,8 @@ export class History {
 
   private close(stay: Stay, t: number, how: Stay['how']) {
     stay.end = Math.max(t, stay.begin);
-    stay.how = how;
+    stay.how = this.ends.get(stay.job) ?? how;
+    this.ends.delete(stay.job);
     if (this.open.get(stay.job) === stay) this.open.delete(stay.job);
     if (++this.closed > this.keep) this.forget();
   }
@@ -190,6 +205,11 @@ export class History {
     }
     for (const label of this.jobs.keys())
       if (!kept.has(label)) this.jobs.delete(label);
+    for (const [label, stays] of this.byJob) {
+      const left = stays.filter(stay => stay.end > limit);
+      if (left.length) this.byJob.set(label, left);
+      else this.byJob.delete(label);
+    }
     this.marks.splice(0, after(this.marks, limit, m => m));
     this.begin = Math.max(this.begin, limit);
   }
@@ -206,7 +226,20 @@ export class History {
     }
   }
 
+  // How a job ended: told before or after the event that takes it off its slice.
+  private ended(e: {job: number; state: string; at: number}) {
+    const label = this.labelOf(e.job), stays = this.byJob.get(label), job = this.jobs.get(label);
+    if (job) {
+      job.finish ??= e.at;
+      job.how = e.state;
+    }
+    if (e.state === 'done') return;
+    if (this.open.has(label)) this.ends.set(label, e.state);
+    else if (stays) stays[stays.length - 1].how = e.state;
+  }
+
   private note(e: any) {
+    if (e.note === 'job_ended') return this.ended(e);
     let words = '';
     if (e.note === 'shadow')
       words = `${e.policy} would have started ${(e.would_start as string[]).join(', ') || 'nothing'}`;
@@ -234,6 +267,11 @@ export class History {
     const steps = this.gpus[gpu].layouts, i = after(steps, t, s => s.at) - 1;
     return i >= 0 ? steps[i].slices : [];
   }
+  // Where a job is at an instant, or was last before it.
+  stayOf(label: string, t: number): Stay|null {
+    const stays = this.byJob.get(label);
+    return stays?.[after(stays, t, s => s.begin) - 1] ?? null;
+  }
   // What runs at an instant: GPU, slice and job; slices without a job, too.
   at(t: number, gpu: number): {slice: string; stay: Stay|null}[] {
     return this.layoutAt(gpu, t).map(slice => ({slice, stay: this.stayAt(gpu, startOf(slice), t)}));
@@ -250,6 +288,20 @@ export class History {
       for (let start = 0; start < this.gpus[g].slots.length; ++start)
         if (this.stayAt(g, start, t)) ++count;
     return count;
+  }
+  // The first of the instants at which most jobs run.
+  busiest(): number {
+    const steps: [number, number][] = [];
+    for (const stays of this.byJob.values())
+      for (const stay of stays) steps.push([stay.begin, 1], [stay.end, -1]);
+    steps.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    let running = 0, most = 0, at = this.end;
+    for (const [t, step] of steps)
+      if ((running += step) > most) {
+        most = running;
+        at = t;
+      }
+    return at;
   }
   stays(): number { return this.gpus.reduce((n, g) => n + g.slots.reduce((m, s) => m + s.length, 0), 0); }
 }

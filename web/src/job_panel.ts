@@ -1,9 +1,11 @@
 // One job: what it asked for and what became of it; why it waits, with the slices in its way lit up on the axis; what
 // else could be done and at what price; its log as it grows; and for who may, cancel, requeue, hold, release.
-import {byId, el, fill, setText} from './dom';
+import {lastOfLines, pieces} from './ansi';
+import {byId, el, fill, setAttr, setText} from './dom';
 import {energy, mib, money, NA, span} from './format';
 import {ApiError, get, post, remove, stream} from './net';
 import {ShortJob, Why} from './types';
+import {NO_START} from './queue_table';
 import {View} from './view';
 import {World} from './world';
 
@@ -11,6 +13,7 @@ const LOG_KEPT = 200000;  // characters
 
 export class JobPanel {
   private head = el('h2', {}, 'Job');
+  private own = el('a', {class: 'note', target: '_blank'}, 'its own page');
   private facts = el('dl', {class: 'facts'});
   private why = el('div', {id: 'why', 'aria-live': 'polite'});
   private tools = el('div', {class: 'tools', id: 'job-actions'});
@@ -20,10 +23,12 @@ export class JobPanel {
   private shown: string|null = null;
   private asked = 0;
   private whyAt = 0;
+  private text = '';     // the log as it came
+  private drawing = 0;
 
   constructor(node: HTMLElement, private world: World, private view: View, private say: (words: string, bad?: boolean) => void) {
     const close = el('button', {class: 'quiet', 'aria-label': 'Close the job', onclick: () => this.view.choose(null)}, '×');
-    node.append(el('div', {class: 'panel-head'}, this.head, close), this.facts, this.tools, this.why, this.words, this.log);
+    node.append(el('div', {class: 'panel-head'}, this.head, this.own, close), this.facts, this.tools, this.why, this.words, this.log);
   }
 
   update() {
@@ -51,21 +56,24 @@ export class JobPanel {
   }
 
   private showFacts(label: string, job: ShortJob|undefined) {
-    const {world} = this, near = (t: number|null) => world.clock.near(t, this.view.instant());
+    const {world, view} = this, near = (t: number|null) => world.clock.near(t, view.instant()), t = view.instant(), present = world.live && view.following;
+    const at = job ? world.placeAt(job, t, present) : null, late = job ? world.lateAt(job, t) : 0, state = job ? world.stateAt(job, t, present) : NA;
     const eta = world.futures?.jobs.find(f => f.id === job?.id);
     const rows: [string, string][] = [
       ['name', job?.name || NA], ['user', job?.user || NA], ['kind', world.kind(label) || NA],
-      ['state', job ? job.state + (job.reason ? ': ' + job.reason : '') : NA],
+      ['state', job ? state + (present && job.reason ? ': ' + job.reason : '') : NA],
       ['submitted', near(job?.submitted_at ?? null)], ['started', near(job?.started_at ?? null)],
-      ['ends', job?.ended_at ? near(job.ended_at) : eta && eta.expected_finish_at !== null ? `≈ ${near(eta.expected_finish_at)}${eta.finish_at ? ` (${near(eta.finish_at.p10)} to ${near(eta.finish_at.p90)})` : ''}` : NA],
-      ['deadline', job?.deadline_at ? near(job.deadline_at) + (job.late_s > 0 ? `, ${span(job.late_s)} late` : '') : 'none'],
+      ['ends', job?.ended_at ? near(job.ended_at) : eta && eta.expected_finish_at !== null ? `≈ ${near(eta.expected_finish_at)}${eta.finish_at ? ` (${near(eta.finish_at.p10)} to ${near(eta.finish_at.p90)})` : ''}` : eta?.no_start ? NO_START[eta.no_start] ?? eta.no_start : present && !world.futures && !job?.ended_at ? world.futuresWords : NA],
+      ['deadline', job?.deadline_at ? near(job.deadline_at) + (late > 0 ? `, ${span(late)} late` : present && job.late_s > 0 ? `, \u2248 ${span(job.late_s)} late (expected)` : '') : 'none'],
       ['memory', `${mib(job?.mem_mib)} asked, ${mib(job?.peak_mib)} peak`],
-      ['energy', energy(job?.joules_j)], ['cost', money(job?.cost)],
-      ['where', job && job.gpu !== null ? `${job.slice} of GPU ${job.gpu}` : NA],
+      ['energy', energy(job?.energy_j)], ['cost', money(job?.cost)],
+      ['where', at ? `${at.slice} of GPU ${at.gpu}` : NA],
     ];
     const text = JSON.stringify(rows);
     if (this.facts.dataset.text === text) return;
     this.facts.dataset.text = text;
+    setAttr(this.own, 'href', '/job/' + label);
+    this.own.hidden = !world.live;
     fill(this.facts, ...rows.map(([key, value]) => el('div', {}, el('dt', {}, key), el('dd', {}, value))));
   }
 
@@ -79,7 +87,13 @@ export class JobPanel {
     if (!may) return void this.tools.append(el('span', {class: 'note'}, 'Read only: sign in to cancel or requeue.'));
     const act = (words: string, what: () => Promise<unknown>) => el('button', {onclick: () => void this.act(words, what)}, words);
     const choice = {ids: [job.id]};
-    if (!job.ended_at) this.tools.append(act('Cancel', () => remove(`/v1/jobs/${job.id}`)));
+    if (!job.ended_at) {
+      const ask = el('button', {id: 'cancel', onclick: () => { ask.hidden = true; sure.hidden = false; (sure.children[1] as HTMLElement).focus(); }}, 'Cancel');
+      const sure = el('span', {hidden: true, class: 'tools', role: 'group', 'aria-label': `Cancel job ${job.label}?`}, `Cancel job ${job.label}?`,
+        el('button', {id: 'keep', onclick: () => { ask.hidden = false; sure.hidden = true; ask.focus(); }}, 'No'),
+        el('button', {id: 'cancel-yes', onclick: () => void this.act('Cancel', () => remove(`/v1/jobs/${job.id}`))}, 'Yes, cancel it'));
+      this.tools.append(ask, sure);
+    }
     this.tools.append(act('Requeue', () => post(`/v1/jobs/${job.id}/requeue`)));
     if (job.state === 'queued') this.tools.append(act('Hold', () => post('/v1/jobs/hold', choice)));
     if (job.state === 'held') this.tools.append(act('Release', () => post('/v1/jobs/release', choice)));
@@ -131,11 +145,9 @@ export class JobPanel {
     const mine = this.following;
     try {
       await stream(`/v1/jobs/${id}/log?follow=1`, piece => {
-        const end = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
-        let text = this.log.textContent + piece;
-        if (text.length > LOG_KEPT) text = text.slice(text.length - LOG_KEPT);
-        this.log.textContent = text;
-        if (end) this.log.scrollTop = this.log.scrollHeight;
+        this.text = (this.text + piece).slice(-LOG_KEPT);
+        if (this.drawing) return;
+        this.drawing = window.setTimeout(() => this.drawLog(), 50);
       }, mine.signal);
     } catch (error) {
       if (mine.signal.aborted) return;
@@ -143,7 +155,16 @@ export class JobPanel {
       setText(this.words, refused ? 'Log: ' + NA + '. Logs are for the job’s owner and the operator.' : `Log: ${(error as Error).message}`);
     }
   }
+  private drawLog() {
+    this.drawing = 0;
+    const end = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
+    fill(this.log, ...pieces(lastOfLines(this.text)).map(p => p.classes ? el('span', {class: p.classes}, p.text) : p.text));
+    if (end) this.log.scrollTop = this.log.scrollHeight;
+  }
   private leave() {
+    clearTimeout(this.drawing);
+    this.drawing = 0;
+    this.text = '';
     this.following?.abort();
     this.following = null;
     this.shown = null;

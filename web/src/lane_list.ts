@@ -22,9 +22,11 @@ export class LaneList {
     list.sort((a, b) => b.begin - a.begin);
     keyed(this.past, list.slice(0, MOST), s => `${s.job} ${s.gpu} ${s.slice} ${s.begin}`, s => el('li', {'data-job': s.job, 'data-gpu': s.gpu, 'data-slice': s.slice, 'data-begin': s.begin}),
       (node, s) => {
-        const open = s.end > instant;
+        const open = s.end > instant, how = open ? '' : world.outcome(s.job, s.how, s.end), job = world.byLabel.get(s.job);
         setAttr(node, 'data-end', open ? null : String(s.end));
-        setText(node, `job ${s.job} on ${s.slice} of GPU ${s.gpu} from ${world.clock.time(s.begin)} ${open ? 'on' : 'to ' + world.clock.time(s.end) + ', ' + s.how}`);
+        setAttr(node, 'data-how', how || null);
+        const words = how === 'failed' ? (job && job.state !== 'running' ? job.state : 'failed').replace('_', ' ') : how === 'stopped' ? 'stopped, it goes on later' : s.how;
+        setText(node, `job ${s.job} on ${s.slice} of GPU ${s.gpu} from ${world.clock.time(s.begin)} ${open ? 'on' : 'to ' + world.clock.time(s.end) + ', ' + words}`);
       });
     const of = new Map(jobs.map(j => [j.id, j]));
     const coming = view.following ? [...stays].sort((a, b) => a.begin_at - b.begin_at).slice(0, 2 * MOST) : [];
@@ -34,7 +36,9 @@ export class LaneList {
         const job = s.id === null ? undefined : of.get(s.id), label = s.id === null ? 'the new job' : 'job ' + (world.jobs.get(s.id)?.label ?? s.id);
         setAttr(node, 'data-start-p10', job?.start_at ? String(job.start_at.p10) : null);
         setAttr(node, 'data-finish-p90', job?.finish_at ? String(job.finish_at.p90) : null);
-        setText(node, `${label} expected on ${s.slice} of GPU ${s.gpu} from ${world.clock.time(s.begin_at)} to ${world.clock.time(s.end_at)}`);
+        const held = s.id !== null && world.jobs.get(s.id)?.state === 'held';
+        setAttr(node, 'data-held', held ? '1' : null);
+        setText(node, `${label}${held ? ', held until then,' : ''} expected on ${s.slice} of GPU ${s.gpu} from ${world.clock.time(s.begin_at)} to ${world.clock.time(s.end_at)}`);
       });
   }
 }

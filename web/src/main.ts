@@ -13,6 +13,7 @@ import {LaneList} from './lane_list';
 import {Lanes} from './lanes';
 import {LayoutPanel} from './layout_panel';
 import {JobColours} from './palette';
+import {MyJob} from './my_job';
 import {QueueTable} from './queue_table';
 import {TimeBar} from './time_bar';
 import {View} from './view';
@@ -33,20 +34,26 @@ function showTheme(choice: string|null) {
   else delete document.documentElement.dataset.theme;
 }
 
-function header(world: World) {
+function header(world: World, view: View) {
   setText(byId('world'), world.live ? `${world.info.title} under ${world.status?.policy ?? world.info.policy}` : `${world.info.platform ?? ''} under ${world.info.policy}, ${world.info.title}`);
   const s = world.status, chips: [string, string, string][] = [];
   if (world.live) {
-    chips.push(['link', world.connected ? 'live' : 'not connected: ' + world.words, world.connected ? 'good' : 'bad']);
+    chips.push(['link', world.connected ? 'live' : `not connected since ${world.clock.time(world.now())}: ${world.words}`, world.connected ? 'good' : 'bad']);
+    if (!view.following) chips.push(['past', `at ${world.clock.near(view.instant(), world.now())}, not now`, 'bad']);
     if (s?.paused) chips.push(['paused', 'queue paused', 'bad']);
     if (s?.shortage) chips.push(['shortage', s.shortage, 'bad']);
     if (s && s.disk !== 'ok') chips.push(['disk', s.disk, 'bad']);
     for (const words of s?.quarantined ?? []) chips.push(['quarantined ' + words, 'quarantined: ' + words, 'bad']);
     if (s) {
       const q = s.queue, waiting = (q.queued ?? 0) + (q.held ?? 0), running = (q.running ?? 0) + (q.starting ?? 0) + (q.stopping ?? 0);
-      let late = 0;
-      for (const job of world.jobs.values()) if (!job.ended_at && job.late_s > 0) ++late;
-      chips.push(['watts', `${watts(s.watts_w)}${s.power_cap_w ? ` of ${watts(s.power_cap_w)}` : ''}`, ''], ['running', `${num(running, 0)} running`, ''], ['waiting', `${num(waiting, 0)} waiting`, ''], ['late', `${num(late, 0)} late`, late ? 'late' : '']);
+      let late = 0, will = 0;  // past their deadline; expected to be
+      const of = new Map(world.futures?.jobs.map(f => [f.id, f.late_s ?? 0]));
+      for (const job of world.jobs.values()) {
+        if (job.ended_at) continue;
+        if (world.lateAt(job, world.now()) > 0) ++late;
+        else if (job.late_s > 0 || (of.get(job.id) ?? 0) > 0) ++will;
+      }
+      chips.push(['watts', `${watts(s.watts_w)}${s.power_cap_w ? ` of ${watts(s.power_cap_w)}` : ''}`, ''], ['running', `${num(running, 0)} running`, ''], ['waiting', `${num(waiting, 0)} waiting`, ''], ['late', `${num(late, 0)} late`, late ? 'late' : ''], ['will-be-late', `${num(will, 0)} expected late`, will ? 'late' : '']);
     }
   } else {
     chips.push(['link', 'recorded', '']);
@@ -86,7 +93,7 @@ function run(world: World) {
   const queue = new QueueTable(byId('panel-queue'), world, view, choose);
   const decisions = new Decisions(byId('panel-decisions'), world, view);
   const figures = new Figures(byId('panel-energy'), world, view);
-  new WhatIf(byId('panel-whatif'), world, view, say);
+  const whatif = new WhatIf(byId('panel-whatif'), world, view, say);
   const job = new JobPanel(byId('job'), world, view, say);
   const bar = new TimeBar(byId('time'), world, view);
   const list = new LaneList(byId('in-words'), world, view);
@@ -117,7 +124,8 @@ function run(world: World) {
       job.update();
       list.update(view.whatif?.stays ?? world.futures?.stays ?? [], world.futures?.jobs ?? []);
       legend(colours);
-      header(world);
+      header(world, view);
+      whatif.update();
       drain();
       const took = performance.now() - began;
       slowNext = performance.now() + Math.max(90, 6 * took);
@@ -136,15 +144,21 @@ function run(world: World) {
     if (w) lanes.setFuture(w.stays, w.layouts, []);
     else if (f) lanes.setFuture(f.stays, f.layouts, f.jobs);
     else lanes.setFuture([], [], []);
-    setText(byId('future-words'), !world.live ? '' : w ? 'right of now: the what-if' : f ? `right of now: what ${f.policy} expects${f.futures ? `, whiskers p10 to p90 of ${f.futures} futures` : ''}` : `right of now: ${world.futuresWords || 'n/a'}`);
+    if (f) view.fitFuture();
+    setText(byId('future-words'), !world.live ? '' : w ? 'right of now: the what-if, as it was when it was asked' : f ? `right of now: what ${f.policy} expects${f.futures ? `, whiskers p10 to p90 of ${f.futures} futures` : ''}` : `right of now: ${world.futuresWords || 'n/a'}`);
     setAttr(byId('axis'), 'data-whatif', w ? '1' : null);
+    if (!w) setAttr(byId('axis'), 'data-old', null);
   };
   world.on(topic => {
     if (topic === 'futures') {
       future();
       queue.setFutures(world.futures?.jobs ?? []);
     }
-    if (topic === 'jobs') queue.invalidate();
+    if (topic === 'jobs') {
+      queue.invalidate();
+      colours.update();
+    }
+    if (topic === 'connection') setAttr(document.body, 'data-lost', world.connected ? null : '1');
     due.axis = due.rest = true;
     request();
   });
@@ -170,15 +184,42 @@ function run(world: World) {
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
   if (view.gpu !== null) lanes.scrollToGpu(view.gpu);
+  addEventListener('keydown', event => {
+    if (event.key === 'Escape' && view.job !== null && !document.querySelector('dialog[open]')) view.choose(null);
+  });
   future();
   request();
-  (window as any).smartmig = {world, view, lanes};
+  (window as any).smartmig = {world, view, lanes, colours};
   document.body.dataset.ready = '1';
 }
 
 function legend(colours: JobColours) {
-  keyed(byId('legend'), [...colours.legend(), {name: 'past its deadline', colour: -1}], l => l.name, l => el('li', {},
-    el('i', {'data-colour': l.colour, class: l.colour < 0 ? 'late' : ''}), el('span', {})), (node, l) => setText(node.lastElementChild!, l.name));
+  const signs = [{name: 'past its deadline', sign: 'late'}, {name: 'failed', sign: 'failed'}, {name: 'stopped, goes on', sign: 'stopped'}];
+  keyed(byId('legend'), [...colours.legend().map(l => ({...l, sign: ''})), ...signs.map(s => ({...s, colour: -1}))], l => l.sign + l.name, l => el('li', {},
+    el('i', {class: l.sign}), el('span', {})), (node, l) => {
+    setAttr(node.firstElementChild!, 'data-colour', l.colour < 0 ? null : String(l.colour));
+    setText(node.lastElementChild!, l.name);
+    setAttr(node, 'title', l.name);
+  });
+}
+
+// The page of one job.
+function runJob(world: World, label: string) {
+  for (const id of ['open-submit', 'sign-in']) byId(id).hidden = true;
+  const mine = new MyJob(document.querySelector('main')!, world, label), show = () => {
+    setText(byId('world'), world.status ? `under ${world.status.policy}` : '');
+    setText(byId('who'), world.info.signed_in ? world.info.user : 'read only');
+    mine.update();
+  };
+  byId('theme').addEventListener('click', () => {
+    const dark = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+    localStorage.setItem('smartmig-theme', dark ? 'light' : 'dark');
+    showTheme(dark ? 'light' : 'dark');
+  });
+  setInterval(show, 1000);
+  world.on(topic => { if (topic === 'futures' || topic === 'connection') show(); });
+  show();
+  document.body.dataset.ready = '1';
 }
 
 async function begin() {
@@ -189,7 +230,10 @@ async function begin() {
     document.title = world.live ? 'smartmig' : `smartmig: ${world.info.title}`;
     document.body.dataset.world = world.info.kind;
     await world.start();
-    run(world);
+    const only = () => new URLSearchParams(location.hash.slice(1)).get('only')?.match(/^\d+(_\d+)?$/)?.[0], hash = only(), mine = hash ?? location.pathname.match(/^\/job\/(\d+(?:_\d+)?)$/)?.[1];
+    addEventListener('hashchange', () => { if (only() !== hash) location.reload(); });
+    if (mine && world.live) runJob(world, mine);
+    else run(world);
   } catch (error) {
     const status = (error as {status?: number}).status;
     if (status === 401) return askToken();

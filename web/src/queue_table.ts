@@ -4,9 +4,10 @@ import {el, setAttr, setText} from './dom';
 import {energy, mib, money, NA, span} from './format';
 import {JobFuture, ShortJob} from './types';
 import {View} from './view';
-import {LiveWorld, World} from './world';
+import {COMPUTING, LiveWorld, World} from './world';
 
 const ROW = 26;
+export const NO_START: {[code: string]: string} = {held: 'when released', waits_for_held: 'unknown', dependency_fails: 'never'};
 interface Column { key: string; title: string; numeric?: boolean; value: (job: ShortJob) => number|string|null; text: (job: ShortJob) => string; }
 
 export class QueueTable {
@@ -23,29 +24,39 @@ export class QueueTable {
   private reasons = new Map<number, {code: string; sentence: string; at: number}>();
   private asking = false;
   private dirty = true;
+  private was = false;  // it showed the present
   private columns: Column[];
   private headers: HTMLElement[] = [];
 
   constructor(node: HTMLElement, private world: World, private view: View, private choose: (label: string) => void) {
     const clock = world.clock, near = (t: number|null|undefined) => clock.near(t, view.instant());
-    const eta = (job: ShortJob) => job.started_at !== null ? null : this.futures.get(job.id)?.expected_start_at ?? null;
-    const finish = (job: ShortJob) => job.ended_at ?? this.futures.get(job.id)?.expected_finish_at ?? job.expected_finish_at;
+    // What is expected is of the present; at another instant only what had happened by then is shown.
+    const began = (job: ShortJob) => job.started_at !== null && (this.present || job.started_at <= view.instant()) ? job.started_at : null;
+    const eta = (job: ShortJob) => began(job) !== null || !this.present ? null : this.futures.get(job.id)?.expected_start_at ?? null;
+    const over = (job: ShortJob) => job.ended_at !== null && (this.present || job.ended_at <= view.instant()) ? job.ended_at : null;
+    const finish = (job: ShortJob) => over(job) ?? (this.present ? this.futures.get(job.id)?.expected_finish_at ?? job.expected_finish_at : null);
+    // Why there is no instant: it is being computed, or there is none.
+    const none = (job: ShortJob) => {
+      const why = this.futures.get(job.id)?.no_start;
+      return !world.live || !this.present ? NA : why ? NO_START[why] ?? why : world.futures ? NA : world.futuresWords === COMPUTING ? '…' : NA;
+    };
+    const expected = (t: number|null, job: ShortJob) => t !== null ? '≈ ' + near(t) : none(job);
     this.columns = [
       {key: 'id', title: 'job', numeric: true, value: j => j.id, text: j => j.label},
-      {key: 'name', title: 'name', value: j => j.name, text: j => j.name},
+      {key: 'name', title: 'name', value: j => j.name, text: j => j.name || 'job ' + j.label},
       {key: 'user', title: 'user', value: j => j.user, text: j => j.user || NA},
       {key: 'state', title: 'state', value: j => this.stateOf(j), text: j => this.stateOf(j)},
       {key: 'why', title: 'why it waits', value: j => this.code(j), text: j => this.code(j)},
-      {key: 'start', title: 'start', numeric: true, value: j => j.started_at ?? eta(j), text: j => (j.started_at !== null ? '' : eta(j) !== null ? '≈ ' : '') + near(j.started_at ?? eta(j))},
-      {key: 'end', title: 'end', numeric: true, value: finish, text: j => (j.ended_at !== null ? '' : finish(j) !== null ? '≈ ' : '') + near(finish(j))},
+      {key: 'start', title: 'start', numeric: true, value: j => began(j) ?? eta(j), text: j => began(j) !== null ? near(began(j)) : expected(eta(j), j)},
+      {key: 'end', title: 'end', numeric: true, value: finish, text: j => over(j) !== null ? near(over(j)) : expected(finish(j), j)},
       {key: 'deadline', title: 'deadline', numeric: true, value: j => j.deadline_at, text: j => j.deadline_at === null ? 'none' : near(j.deadline_at)},
-      {key: 'late', title: 'late', numeric: true, value: j => this.late(j), text: j => j.deadline_at === null ? NA : this.late(j) > 0 ? span(this.late(j)) : 'no'},
+      {key: 'late', title: 'late', numeric: true, value: j => this.late(j) || this.willBeLate(j), text: j => j.deadline_at === null ? NA : this.late(j) > 0 ? span(this.late(j)) : this.willBeLate(j) > 0 ? '≈ ' + span(this.willBeLate(j)) : 'no'},
       {key: 'mem', title: 'memory', numeric: true, value: j => j.mem_mib, text: j => mib(j.mem_mib)},
-      {key: 'joules', title: 'energy', numeric: true, value: j => j.joules_j, text: j => energy(j.joules_j)},
+      {key: 'joules', title: 'energy', numeric: true, value: j => j.energy_j, text: j => energy(j.energy_j)},
       {key: 'cost', title: 'cost', numeric: true, value: j => j.cost, text: j => money(j.cost)},
-      {key: 'where', title: 'where', value: j => j.gpu ?? -1, text: j => j.gpu === null || this.waits(j) ? '' : `GPU ${j.gpu} ${j.slice}`},
+      {key: 'where', title: 'where', value: j => this.place(j)?.gpu ?? -1, text: j => { const at = this.place(j); return at ? `GPU ${at.gpu} ${at.slice}` : ''; }},
     ];
-    for (const [value, text] of [['active', 'waiting and running'], ['waiting', 'waiting'], ['running', 'running'], ['late', 'late'], ['ended', 'ended'], ['all', 'all']])
+    for (const [value, text] of [['active', 'waiting and running'], ['waiting', 'waiting'], ['running', 'running'], ['late', 'past their deadline'], ['will-be-late', 'expected to be late'], ['ended', 'ended'], ['all', 'all']])
       this.state.append(el('option', {value}, text));
     const head = el('div', {class: 'row head', role: 'row'}, ...this.columns.map(column => {
       const button = el('button', {onclick: () => this.sort(column.key)}, column.title);
@@ -69,26 +80,25 @@ export class QueueTable {
   }
   invalidate() { this.dirty = true; }
   update() {
-    if (!this.dirty && this.world.live) return;
+    if (!this.dirty && this.present && this.was) return;
+    this.was = this.present;
     this.dirty = false;
     this.refresh();
   }
 
-  private running = new Set<string>();
-  private stateOf(job: ShortJob): string {
-    if (this.world.live) return job.suspended ? 'suspended' : job.state;
-    const t = this.view.instant();
-    return job.ended_at !== null && job.ended_at <= t ? 'done' : this.running.has(job.label) ? 'running' : 'queued';
-  }
+  private get present() { return this.world.live && this.view.following; }
+  private stateOf(job: ShortJob): string { return this.world.stateAt(job, this.view.instant(), this.present); }
   private waits(job: ShortJob) { const s = this.stateOf(job); return s === 'queued' || s === 'held'; }
   private ended(job: ShortJob) { return ['done', 'failed', 'cancelled', 'timed_out'].includes(this.stateOf(job)); }
-  private late(job: ShortJob): number {
-    if (this.world.live) return Math.max(job.late_s, this.ended(job) ? 0 : this.futures.get(job.id)?.late_s ?? 0);
-    return job.deadline_at === null ? 0 : Math.max(0, Math.min(job.ended_at ?? Infinity, this.view.instant()) - job.deadline_at);
+  private place(job: ShortJob) { return this.waits(job) ? null : this.world.placeAt(job, this.view.instant(), this.present); }
+  // Past its deadline already; expected to be, and not yet.
+  private late(job: ShortJob): number { return this.world.lateAt(job, this.view.instant()); }
+  private willBeLate(job: ShortJob): number {
+    return !this.present || this.ended(job) || this.late(job) > 0 ? 0 : Math.max(job.late_s, this.futures.get(job.id)?.late_s ?? 0);
   }
   private code(job: ShortJob): string {
     if (!this.waits(job)) return '';
-    return this.world.live ? this.reasons.get(job.id)?.code ?? '…' : NA;
+    return this.present ? this.reasons.get(job.id)?.code ?? '…' : NA;
   }
 
   private sort(key: string) {
@@ -99,18 +109,13 @@ export class QueueTable {
   }
 
   private refresh() {
-    if (!this.world.live) {
-      this.running.clear();
-      const t = this.view.instant();
-      this.world.info.gpus.forEach((_, g) => this.world.history.at(t, g).forEach(s => { if (s.stay) this.running.add(s.stay.job); }));
-    }
     const words = this.filter.value.trim().toLowerCase(), which = this.state.value, t = this.view.instant();
     const rows: ShortJob[] = [];
     for (const job of this.world.jobs.values()) {
-      if (!this.world.live && job.submitted_at > t) continue;
+      if (!this.present && job.submitted_at > t) continue;
       const over = this.ended(job);
       if (which === 'active' ? over : which === 'waiting' ? !this.waits(job) : which === 'running' ? over || this.waits(job) :
-          which === 'late' ? !(this.late(job) > 0) : which === 'ended' ? !over : false)
+          which === 'late' ? over || !(this.late(job) > 0) : which === 'will-be-late' ? !(this.willBeLate(job) > 0) : which === 'ended' ? !over : false)
         continue;
       if (words && !`${job.label} ${job.name} ${job.user} ${job.kind} ${this.stateOf(job)}`.toLowerCase().includes(words)) continue;
       rows.push(job);
@@ -150,7 +155,7 @@ export class QueueTable {
       setAttr(node, 'data-id', String(job.id));
       setAttr(node, 'data-job', job.label);
       setAttr(node, 'data-state', this.stateOf(job));
-      setAttr(node, 'data-late', this.late(job) > 0 ? '1' : null);
+      setAttr(node, 'data-late', this.late(job) > 0 ? '1' : this.willBeLate(job) > 0 ? 'expected' : null);
       setAttr(node, 'aria-current', this.view.job === job.label ? 'true' : null);
       setAttr(node, 'aria-rowindex', String(first + i + 2));
       this.columns.forEach((column, c) => {

@@ -33,6 +33,7 @@ export class TimeBar {
     node.append(this.play, this.speed, button('event-before', '◀', 'The event before', () => this.jump(-1)), this.slider,
       button('event-after', '▶', 'The next event', () => this.jump(1)), this.edge, this.clock,
       button('zoom-in', '+', 'Zoom in', () => view.zoom(1 / 1.5)), button('zoom-out', '−', 'Zoom out', () => view.zoom(1.5)),
+      button('fit', 'Fit', 'Show all that has happened and all that is expected', () => view.fit()),
       button('link', 'Link', 'Copy a link to this instant', () => {
         const link = view.link();
         history.replaceState(null, '', link);

@@ -10,7 +10,7 @@ export interface ShortJob {
   id: number; label: string; name: string; user: string; state: string; suspended: boolean; reason: string; kind: string;
   submitted_at: number; started_at: number|null; ended_at: number|null; deadline_at: number|null;
   expected_finish_at: number|null; late_s: number; gpu: number|null; slice: string|null; mem_mib: number|null;
-  peak_mib: number|null; joules_j: number|null; cost: number|null; priority: number; attempt: number;
+  peak_mib: number|null; energy_j: number|null; cost: number|null; priority: number; attempt: number;
 }
 export interface Changes { version: number; whole: boolean; waiting: number; jobs: ShortJob[]; gone: number[]; }
 export interface Slice {
@@ -33,7 +33,7 @@ export interface Status {
 export interface Quantiles { p10: number; p50: number; p90: number; }
 export interface JobFuture {
   id: number; expected_start_at: number|null; expected_finish_at: number|null; start_at: Quantiles|null; finish_at: Quantiles|null;
-  deadline_at: number|null; on_time_ratio: number|null; late_s: number|null;
+  deadline_at: number|null; on_time_ratio: number|null; late_s: number|null; no_start: string|null;
 }
 export interface FutureStay { id: number|null; gpu: number; slice: string; begin_at: number; end_at: number; finished: boolean; }
 export interface Outcome {
@@ -58,5 +58,5 @@ export interface Why {
 export interface UsageRow { key: string; jobs: number; done: number; energy_j: number; slice_s: number; late_s: number; cost: number|null; }
 export interface Usage { by: string; rows: UsageRow[]; total: UsageRow; }
 export interface Series { idle_w: number; points: [number, number, number, number][]; joules: {[job: string]: number}; }
-export interface Power { step_s: number; now_at: number; points: {at: number; watts_w: number; joules_j: number; energy_per_kwh: number|null}[]; }
+export interface Power { step_s: number; now_at: number; points: {at: number; watts_w: number; energy_j: number; energy_per_kwh: number|null}[]; }
 export interface Summary { [figure: string]: number|null; }

@@ -1,8 +1,8 @@
 // What if, by hand: the form asks the daemon for the future with a change, the future lanes move, and the differences
 // stand here. Nothing is touched before "apply", which needs a token: a job more or less is the user's, policy and power cap
-// are the operator's and hold until the configuration is read again. What cannot be applied from here is named.
-import {el, fill} from './dom';
-import {energy, money, NA, signed, span} from './format';
+// are the operator's and hold until the configuration is reloaded. What cannot be applied from here is named.
+import {el, fill, setAttr, setText} from './dom';
+import {energy, money, NA, num, signed, span} from './format';
 import {post, remove} from './net';
 import {Comparison} from './types';
 import {View} from './view';
@@ -56,17 +56,34 @@ export class WhatIf {
     return question;
   }
 
-  private async ask() {
-    this.question = this.read();
+  // The answer before goes first: what is refused must not stand beside it.
+  private async ask(question = this.read()) {
+    this.clear();
+    this.question = question;
     fill(this.out, el('p', {class: 'note'}, 'living through it …'));
+    const {world} = this, at = world.now(), events = world.history.events;
     try {
-      const answer = await post<Comparison>('/v1/whatif', {...this.question, lanes: true});
-      this.view.whatif = answer;
+      const answer = await post<Comparison>('/v1/whatif', {...question, lanes: true});
+      if (this.question !== question) return;
+      this.view.asked = {answer, at, events};
       this.show(answer);
       this.view.changed();
     } catch (error) {
-      fill(this.out, el('p', {class: 'bad'}, (error as Error).message));
+      if (this.question === question) fill(this.out, el('p', {class: 'bad', role: 'alert'}, (error as Error).message));
     }
+  }
+
+  // An answer is about the state that it was asked of; once that has changed, it says so and can only be asked again.
+  update() {
+    const asked = this.view.asked, words = document.getElementById('whatif-age');
+    if (!asked || !words) return;
+    const events = this.world.history.events - asked.events, old = events > 0;
+    setText(words, `Asked ${span(Math.max(0, this.world.now() - asked.at))} ago${old ? `; since then ${events === 1 ? 'one event has' : num(events, 0) + ' events have'} changed the queue` : ''}.`);
+    words.classList.toggle('bad', old);
+    setAttr(document.getElementById('axis')!, 'data-old', old ? '1' : null);
+    const again = document.getElementById('whatif-again'), apply = document.getElementById('apply');
+    if (again) again.hidden = !old;
+    if (apply) (apply as HTMLButtonElement).disabled = old;
   }
 
   private show(c: Comparison) {
@@ -81,7 +98,7 @@ export class WhatIf {
     const may = who.signed_in && (!steers || who.operator);
     const notes = [
       acts.length && !who.signed_in ? 'Sign in to apply it.' : '', acts.length && who.signed_in && !may ? 'Policy and power cap are the operator’s: this token may not change them.' : '',
-      steers && may ? 'Policy and cap hold until the configuration is read again or the daemon starts anew; the file says what holds for good.' : '',
+      steers && may ? 'Policy and cap hold until the configuration is reloaded or the daemon starts anew; the file says what holds for good.' : '',
       'add_gpus' in q ? 'GPUs cannot be added from here: plug them in and start the daemon anew.' : '',
       'prices' in q ? 'Prices cannot be applied from here: they are in the daemon’s configuration file (systemctl reload smartmig reads it again).' : '',
     ].filter(words => words);
@@ -91,9 +108,11 @@ export class WhatIf {
           row('energy', c.now?.energy_j, c.then.energy_j, energy), row('lateness in all', c.now?.late_s, c.then.late_s, span),
           row('last job ends in', last(c.now), last(c.then), span), row('jobs', c.now?.jobs, c.then.jobs, v => String(Math.round(v))),
           row('cost', c.now?.cost, c.then.cost, money))),
+      el('div', {class: 'tools'}, el('p', {class: 'note', id: 'whatif-age', role: 'status'}), el('button', {id: 'whatif-again', hidden: true, onclick: () => void this.ask(this.question)}, 'Ask again')),
       el('p', {class: 'note', id: 'whatif-moved'}, `Under ${c.then.policy}, ${moved.length} of ${c.jobs.length} jobs end at another time. The axis shows this future; nothing has been changed.`),
       acts.length && may ? el('button', {id: 'apply', onclick: () => void this.apply()}, 'Apply: ' + acts.join(', ')) : null,
       notes.length ? el('p', {class: 'note', id: 'whatif-notes'}, notes.join(' ')) : null);
+    this.update();
   }
 
   private async apply() {
@@ -116,7 +135,7 @@ export class WhatIf {
   }
 
   clear() {
-    this.view.whatif = null;
+    this.view.asked = null;
     this.question = {};
     fill(this.out);
     this.view.changed();

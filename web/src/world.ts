@@ -9,6 +9,9 @@ export type Topic = 'history'|'jobs'|'gpus'|'status'|'futures'|'connection'|'who
 
 export interface PowerPoint { t: number; watts: number; queued: number|null; price: number|null; }
 
+export const COMPUTING = 'computing …';
+const isBadEnd = (how: string) => how === 'failed' || how === 'timed_out' || how === 'cancelled';
+
 export abstract class World {
   history!: History;
   clock!: Clock;
@@ -17,7 +20,7 @@ export abstract class World {
   gpus: Gpu[]|null = null;
   status: Status|null = null;
   futures: Futures|null = null;
-  futuresWords = '';
+  futuresWords = COMPUTING;
   usage: {kind: Usage; user: Usage}|null = null;
   summary: Summary|null = null;
   idleWatts: number|null = null;
@@ -27,6 +30,7 @@ export abstract class World {
   waiting = 0;
   connected = true;
   words = '';
+  newsAt = 0;  // of the last answer of a living world
   private listeners: ((topic: Topic) => void)[] = [];
 
   constructor(public info: WorldInfo) {}
@@ -39,6 +43,30 @@ export abstract class World {
   modelOf(gpu: number): Model { return this.info.models[this.info.gpus[gpu]]; }
   deadline(label: string): number|null {
     return this.live ? this.byLabel.get(label)?.deadline_at ?? null : this.history.jobs.get(label)?.deadline ?? null;
+  }
+  // Where what is known ends: the last expected end, or the end of a recorded world.
+  horizon(): number { return (this.futures?.stays ?? []).reduce((most, stay) => Math.max(most, stay.end_at), this.now()); }
+  // The state of a job at an instant; at the present one the daemon's own word.
+  stateAt(job: ShortJob, t: number, present: boolean): string {
+    if (present && this.live) return job.suspended ? 'suspended' : job.state;
+    if (job.ended_at !== null && job.ended_at <= t) return job.state;
+    const stay = this.history.stayOf(job.label, t);
+    return stay && stay.end > t ? 'running' : 'queued';
+  }
+  // Where it runs at an instant, or ran last.
+  placeAt(job: ShortJob, t: number, present: boolean): {gpu: number; slice: string}|null {
+    if (present && this.live) return job.gpu !== null && job.slice !== null ? {gpu: job.gpu, slice: job.slice} : null;
+    return this.history.stayOf(job.label, t);
+  }
+  // Past its deadline, and not only expected to be.
+  lateAt(job: ShortJob, t: number): number {
+    return job.deadline_at === null ? 0 : Math.max(0, Math.min(job.ended_at ?? Infinity, t) - job.deadline_at);
+  }
+  // What became of a stay: 'failed' (any bad end), 'stopped' (it goes on later), or ''.
+  outcome(label: string, how: string, end: number): string {
+    const job = this.byLabel.get(label);
+    if (job && job.ended_at !== null && end >= job.ended_at - 5) how = job.state;
+    return isBadEnd(how) ? 'failed' : how === 'stopped' || how === 'withdrawn' ? 'stopped' : '';
   }
   kind(label: string): string { return this.byLabel.get(label)?.kind || this.history.jobs.get(label)?.kind || ''; }
   owner(label: string): string { return this.byLabel.get(label)?.user ?? ''; }
@@ -61,11 +89,13 @@ export class LiveWorld extends World {
   private seen: PowerPoint[] = [];
   truncated = false;
 
-  now() { return Date.now() / 1000 + this.skew; }
+  // The clock stands while the daemon cannot be reached: nothing is known beyond the last answer.
+  now() { return this.connected ? Date.now() / 1000 + this.skew : this.newsAt; }
 
   async start() {
     this.setInfo(this.info);
     this.history = new History(this.modelsOfGpus());
+    this.history.labelOf = id => this.jobs.get(id)?.label ?? String(id);
     this.clock = new Clock(true);
     // From the beginning of this run of the daemon, or as much of it as a page holds.
     const first = Math.max(0, this.info.journal_run - 1), tail = Math.max(0, this.info.journal_position - MAX_PAST);
@@ -110,6 +140,7 @@ export class LiveWorld extends World {
 
   private link(connected: boolean, words: string) {
     if (connected === this.connected && words === this.words) return;
+    if (this.connected) this.newsAt = this.now();
     const back = connected && !this.connected;
     this.connected = connected;
     this.words = words;
@@ -173,8 +204,8 @@ export class LiveWorld extends World {
       this.kept = [...this.kept.filter(p => p.at < since), ...more].slice(-1500);
       const today = this.kept.filter(p => p.at >= midnight);
       this.today = today.length === 0 ? null : {
-        joules: today.reduce((sum, p) => sum + p.joules_j, 0), since: today[0].at,
-        money: today.some(p => p.energy_per_kwh === null) ? null : today.reduce((sum, p) => sum + p.joules_j / 3.6e6 * p.energy_per_kwh!, 0),
+        joules: today.reduce((sum, p) => sum + p.energy_j, 0), since: today[0].at,
+        money: today.some(p => p.energy_per_kwh === null) ? null : today.reduce((sum, p) => sum + p.energy_j / 3.6e6 * p.energy_per_kwh!, 0),
       };
       this.joinPower();
       this.tell('usage');
@@ -235,7 +266,7 @@ export class LiveWorld extends World {
       const list = await get<{jobs: any[]}>('/v1/jobs?state=final&limit=1000');
       for (const j of list.jobs.reverse())
         this.keep({...j, label: j.array_id !== null ? `${j.array_id}_${j.array_index}` : String(j.id),
-                   joules_j: j.attempt > 0 ? j.energy.joules_j : null, cost: j.attempt > 0 ? j.cost : null});
+                   energy_j: j.attempt > 0 ? j.energy.energy_j : null, cost: j.attempt > 0 ? j.cost : null});
     } catch { /* shown by the feed */ }
   }
   private keep(job: ShortJob) {
@@ -254,6 +285,7 @@ export class LiveWorld extends World {
   }
 
   private askFutures() {
+    if (!this.connected) return;
     this.futuresDue = true;
     if (this.futuresBusy || performance.now() < this.futuresNext || document.hidden) return;
     this.futuresBusy = true;
@@ -266,7 +298,7 @@ export class LiveWorld extends World {
         this.futures = await get<Futures>(`/v1/futures?count=${count}`);
         this.futuresWords = '';
       } catch (error) {
-        this.futures = null;
+        if (this.connected) this.futures = null;
         this.futuresWords = error instanceof Error ? error.message : 'not known';
       }
       const took = performance.now() - began;
@@ -313,10 +345,10 @@ export class RecordedWorld extends World {
     for (const past of this.history.jobs.values()) {
       const joules = series.joules[past.label];
       const job: ShortJob = {
-        id: ++id, label: past.label, name: past.kind || 'job ' + past.label, user: '', state: past.finish === null ? 'queued' : 'done', suspended: false,
+        id: ++id, label: past.label, name: past.kind, user: '', state: past.finish === null ? 'queued' : past.how, suspended: false,
         reason: '', kind: past.kind, submitted_at: past.submit, started_at: null, ended_at: past.finish, deadline_at: past.deadline,
         expected_finish_at: null, late_s: past.finish !== null && past.deadline !== null ? Math.max(0, past.finish - past.deadline) : 0,
-        gpu: null, slice: null, mem_mib: past.mem, peak_mib: null, joules_j: joules ?? null, cost: null, priority: 0, attempt: 0,
+        gpu: null, slice: null, mem_mib: past.mem, peak_mib: null, energy_j: joules ?? null, cost: null, priority: 0, attempt: 0,
       };
       this.jobs.set(id, job);
       this.byLabel.set(job.label, job);
@@ -327,8 +359,6 @@ export class RecordedWorld extends World {
           const job = this.byLabel.get(stay.job);
           if (!job) continue;
           if (job.started_at === null || stay.begin < job.started_at) job.started_at = stay.begin;
-          job.gpu = stay.gpu;
-          job.slice = stay.slice;
           ++job.attempt;
         }
   }

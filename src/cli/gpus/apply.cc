@@ -34,7 +34,7 @@ Applied carry_out(MigDriver& driver, Reshaper& reshaper, const GpuChange& change
     if (!now) return {false, now.error().what, applied.calls};
     const Instance* instance = find_instance(*now, step.placement);
     if (!instance)
-      return {false, fmt::format("{} is not there to be divided", slice_name(*now->model, step.placement)),
+      return {false, fmt::format("{} does not exist, so it cannot be divided", slice_name(*now->model, step.placement)),
               applied.calls};
     ++applied.calls;
     if (auto divided = driver.divide(change.gpu, *instance, step.into); !divided)
@@ -52,23 +52,25 @@ int run_apply(const Arguments& arguments) {
   ConfigOptions config;
   std::string hooks;
   bool skip_reset = false;
-  Command cmd("apply", "",
-              "Makes the partition what a configuration says. Slices that are busy stay; if that cannot be, nothing is "
-              "changed on that GPU.\nA crash half-way is repaired at the next start.",
-              "smartmig apply -f config.yaml -c all-balanced --emulate 8xa100-40gb --state machine");
-  config.declare(cmd, "change MIG mode alone");
+  Command cmd(
+      "mig apply", "",
+      "Changes the partition to match a configuration. Busy slices stay; if the configuration leaves no room for them, nothing changes on that GPU. After a crash, the next start completes or undoes the change.",
+      "smartmig mig apply --config-file config.yaml --selected-config all-balanced --emulate 8xa100-40gb --state machine");
+  config.declare(cmd, "change only the MIG mode");
   options.declare(cmd, true);
-  cmd.flag("--skip-reset", skip_reset, "as always: smartmig never resets a GPU")
-      .alias("-s")
+  cmd.flag("--skip-reset", skip_reset, "accepted without effect: smartmig never resets a GPU")
+      .also("-s")
       .env("MIG_PARTED_SKIP_RESET");
-  cmd.option("--hooks-file", hooks, "FILE", "refused: smartmig runs no hooks").alias("-k").env("MIG_PARTED_HOOKS_FILE");
+  cmd.option("--hooks-file", hooks, "FILE", "refused, because smartmig runs no hooks")
+      .also("-k")
+      .env("MIG_PARTED_HOOKS_FILE");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (!hooks.empty())
     return usage_error(
-        unsupported("--hooks-file {}: smartmig runs no hooks; stop and start what holds the GPUs around it, and leave "
-                    "this and MIG_PARTED_HOOKS_FILE out",
+        unsupported("--hooks-file {}: smartmig runs no hooks; stop and start the GPUs' users yourself, and "
+                    "leave out this option and MIG_PARTED_HOOKS_FILE",
                     hooks));
   auto machine = Machine::open(options, true);
   if (!machine)
@@ -85,7 +87,7 @@ int run_apply(const Arguments& arguments) {
   auto list = changes(*desired, *situation, options.adopt, config.mode_only);
   for (GpuChange& change : list)
     if (change.mode && change.refusal.empty() && !options.allow_mode_change)
-      change.refusal = fmt::format("{}: MIG mode would have to be switched {}; --allow-mode-change allows it",
+      change.refusal = fmt::format("{}: MIG mode must be switched {}; add --allow-mode-change",
                                    title(situation->boards[index(change.gpu)]), *change.mode ? "on" : "off");
 
   nlohmann::ordered_json json{{"driver", driver.name()}, {"isolated", driver.isolated()}, {"recovered", *recovered}};

@@ -12,13 +12,13 @@ int run_assert(const Arguments& arguments) {
   GpuOptions options;
   ConfigOptions config;
   bool valid_only = false;
-  Command cmd("assert", "",
-              "Exit code 0 if the partition is what a configuration says, 1 if not. A GPU that no entry covers is not "
-              "as it says.\nChanges nothing.",
-              "smartmig assert -f config.yaml -c all-balanced --emulate 8xa100-40gb --state machine");
-  config.declare(cmd, "compare MIG mode alone");
-  cmd.flag("--valid-config", valid_only, "only check that the file is sound and holds the configuration")
-      .alias("-a")
+  Command cmd(
+      "mig assert", "",
+      "Checks whether the partition matches a configuration. The exit code is 0 if it does, and 1 if it does not. A GPU that no entry covers does not match. The check changes nothing.",
+      "smartmig mig assert --config-file config.yaml --selected-config all-balanced --emulate 8xa100-40gb --state machine");
+  config.declare(cmd, "compare only the MIG mode");
+  cmd.flag("--valid-config", valid_only, "only check that the file is valid and contains the configuration")
+      .also("-a")
       .env("MIG_PARTED_VALID_CONFIG");
   options.declare(cmd, false);
   const auto parsed = cmd.parse(arguments);
@@ -26,7 +26,7 @@ int run_assert(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (valid_only) {
     const auto found = selected(config);
-    if (!found) return failure(found.error());
+    if (!found) return usage_error(found.error());
     fmt::print("configuration '{}' is valid\n", found->label);
     return 0;
   }
@@ -48,7 +48,7 @@ int run_assert(const Arguments& arguments) {
     fmt::print("{}\n", json_dump(json, 1));
   } else {
     for (const std::string& words : differences) fmt::print("{}\n", words);
-    if (differences.empty()) fmt::print("{} GPUs are as the configuration says\n", desired->gpus.size());
+    if (differences.empty()) fmt::print("{} GPUs match the configuration\n", desired->gpus.size());
   }
   return differences.empty() ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "cli/gpus/exercise.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
@@ -21,30 +22,36 @@ int release(Machine& machine, const std::string& gpu) {
   if (!boards) return failure(boards.error());
   for (const GpuBoard& board : *boards) {
     if (board.uuid != gpu && std::to_string(board.index) != gpu) continue;
-    if (!board.trouble.empty()) return failure(invalid("{} is not sound: {}", title(board), board.trouble));
+    if (!board.trouble.empty()) return failure(invalid("{} has a problem: {}", title(board), board.trouble));
     if (auto sound = machine.driver().health(GpuId{std::uint32_t(board.index)}); !sound) return failure(sound.error());
     const auto released = quarantine->release(board.uuid);
     if (!released) return failure(released.error());
     fmt::print("{}: {} released\n", title(board), *released);
     return 0;
   }
-  return usage_error(not_found("--release: there is no GPU '{}'; give its index or UUID", gpu));
+  return usage_error(not_found("--release: there is no GPU '{}'; give an index or UUID", gpu));
 }
 
 }  // namespace
 
 int run_doctor(const Arguments& arguments) {
   GpuOptions options;
+  ExerciseFlags flags;
   std::string gpu;
-  Command cmd("doctor", "",
-              "Checks driver, GPUs, MIG mode, permissions, cgroups, holders of the devices, disk, clock and our own "
-              "state:\none line and one remedy each. Exit code 1 if something must be repaired.",
-              "smartmig doctor --emulate 8xa100-40gb");
-  cmd.option("--release", gpu, "GPU", "take this GPU (index or UUID) out of quarantine if it is sound");
-  options.declare(cmd, false);
+  Command cmd(
+      "doctor", "",
+      "Checks the driver, the GPUs, the MIG mode, permissions, cgroups, users of the devices, the disk, the clock and smartmig's state. For each check it prints a line, with a remedy if there is a problem. The exit code is 1 if something needs repair.",
+      "smartmig doctor --emulate 8xa100-40gb");
+  cmd.option("--release", gpu, "GPU", "end the quarantine of this GPU (index or UUID) if it has no problem");
+  flags.declare(cmd);
+  options.declare(cmd, true);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (!flags.gpu.empty()) {
+    if (!gpu.empty()) return usage_error(invalid("--exercise and --release: give one"));
+    return run_exercise(options, flags);
+  }
   auto machine = Machine::open(options, false);
   if (!machine && machine.error().code == Error::kInvalid) return usage_error(machine.error());
   if (!gpu.empty()) return machine ? release(*machine, gpu) : failure(machine.error());
@@ -65,7 +72,7 @@ int run_doctor(const Arguments& arguments) {
     json.push_back({{"state", state}, {"check", f.check}, {"found", f.found}, {"remedy", f.remedy}});
   }
   if (options.json)
-    fmt::print("{}\n", json_dump(json, 1));
+    fmt::print("{}\n", json_dump(nlohmann::ordered_json{{"checks", json}}, 1));
   else
     fmt::print("{} checks, {} warnings, {} failures\n", findings.size(), warnings, failures);
   return failures > 0 ? 1 : 0;

@@ -30,7 +30,7 @@ Result<double> parse_count(std::string_view text) {
     if (factor != 1) digits.remove_suffix(1);
   }
   const auto number = parse_double(digits);
-  if (!number || *number <= 0) return invalid("'{}' is no number of parameters: 1.3b, 350m", text);
+  if (!number || *number <= 0) return invalid("'{}' is not a number of parameters; write 1.3b or 350m", text);
   return *number * factor;
 }
 
@@ -71,35 +71,33 @@ int run_estimate(const Arguments& arguments) {
   bool json = false, list = false;
   Command command(
       "estimate", "[MODEL|PATH|PROGRAM]",
-      "Estimates the GPU memory of a training or inference job and names the tightest slice that has it. "
-      "MODEL is a known one (--list), or\ngive its numbers; both together change the known one. PATH is a model's "
-      "directory, config.json, .safetensors or .gguf file. PROGRAM is a\nCUDA program, library or cubin: what its file "
-      "tells is the least it takes. Formulas and sources: docs/memory.md.",
+      "Estimates the GPU memory of a training or inference job, and names the smallest slice that is large enough. MODEL is a known model (--list), or you describe one with the options for its sizes. PATH is a model's directory, config.json, .safetensors or .gguf file. PROGRAM is a CUDA program, library or cubin, for which the result is a minimum. docs/memory.md has the formulas and sources.",
       "smartmig estimate llama3-8b --task infer --precision int8 --batch 4 --context 4096 --gpu a100-40gb");
   command.positional(model, false);
   command.option("--task", task, "WHAT", "train or infer");
-  command.option("--precision", precision, "P", "fp32, fp16, bf16 (mixed where training), int8, int4; default bf16");
+  command.option("--precision", precision, "P",
+                 "fp32, fp16, bf16 (mixed precision in training), int8, int4 (default: bf16)");
   command.option("--optimizer", optimiser, "O", "sgd, momentum, adam, adamw, adam-8bit, adafactor");
-  command.option("--batch", q.batch, "N", "samples of one step, or requests at once");
-  command.option("--accumulate", q.accumulate, "N", "micro-batches a step is split into");
-  command.option("--context", q.context, "TOKENS", "tokens per sample; 0: the model's usual number");
-  command.flag("--checkpointing", q.checkpointing, "activations are recomputed layer by layer");
-  command.flag("--plain-attention", q.plain_attention, "attention scores are kept: no fused kernel");
+  command.option("--batch", q.batch, "N", "samples per step, or concurrent requests");
+  command.option("--accumulate", q.accumulate, "N", "micro-batches per step");
+  command.option("--context", q.context, "TOKENS", "tokens per sample; 0: the model's default");
+  command.flag("--checkpointing", q.checkpointing, "the job recomputes activations to save memory");
+  command.flag("--plain-attention", q.plain_attention, "attention without a fused kernel, which stores the scores");
   command.option(
       "--params",
       [&](std::string_view text) -> Result<Ok> {
         SMARTMIG_TRY(params, parse_count(text));
         return Ok{};
       },
-      "N", "parameters: 1.3b, 350m");
-  command.option("--layers", layers, "N", "transformer layers");
+      "N", "number of parameters, such as 1.3b or 350m");
+  command.option("--layers", layers, "N", "number of transformer layers");
   command.option("--hidden", hidden, "N", "hidden size");
-  command.option("--heads", heads, "N", "attention heads");
-  command.option("--kv-heads", kv_heads, "N", "heads of keys and values; default: as many as heads");
+  command.option("--heads", heads, "N", "number of attention heads");
+  command.option("--kv-heads", kv_heads, "N", "attention heads for keys and values; 0: as many as --heads");
   command.option("--vocabulary", vocabulary, "N", "size of the output vocabulary");
-  command.option("--overhead-mib", q.overhead_mib, "MIB", "CUDA context and libraries; an assumption");
-  command.option("--margin", margin, "PERCENT", "spare memory that the slice must have");
-  command.option("--gpu", gpu, "MODEL", "GPU model whose slices are looked at");
+  command.option("--overhead-mib", q.overhead_mib, "MIB", "memory for the CUDA context and libraries (an assumption)");
+  command.option("--margin", margin, "PERCENT", "spare memory of the slice in percent");
+  command.option("--gpu", gpu, "MODEL", "GPU model to choose the slice from");
   command.flag("--list", list, "list the known models");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
@@ -108,8 +106,8 @@ int run_estimate(const Arguments& arguments) {
   if (list) return list_presets(json);
 
   if (model.empty() && params == 0)
-    return usage_error(invalid("name a model or give --params; smartmig estimate --list shows the known ones"));
-  if (!(margin >= 0 && margin <= 1000)) return usage_error(invalid("--margin {:g}: 0 to 1000 % are possible", margin));
+    return usage_error(invalid("name a model or give --params; smartmig estimate --list shows known models"));
+  if (!(margin >= 0 && margin <= 1000)) return usage_error(invalid("--margin must be 0 to 1000, not {:g}", margin));
   const auto gpu_model = Catalog::builtin().find(gpu);
   if (!gpu_model) return usage_error(gpu_model.error());
   std::string from;
@@ -131,14 +129,14 @@ int run_estimate(const Arguments& arguments) {
   }
   constexpr std::int64_t kMost = 10'000'000;
   for (const std::int64_t n : {layers, hidden, heads, kv_heads, vocabulary})
-    if (n < 0 || n > kMost) return usage_error(invalid("{}: sizes from 1 to {} are possible", n, kMost));
+    if (n < 0 || n > kMost) return usage_error(invalid("{} must be 1 to {}", n, kMost));
   if (params > 0) q.model.params = params;
   if (layers > 0) q.model.layers = int(layers);
   if (hidden > 0) q.model.hidden = int(hidden);
   if (heads > 0) q.model.heads = q.model.kv_heads = int(heads);
   if (kv_heads > 0) q.model.kv_heads = int(kv_heads);
   if (vocabulary > 0) q.model.vocabulary = int(vocabulary);
-  if (task != "train" && task != "infer") return usage_error(invalid("--task '{}': train or infer", task));
+  if (task != "train" && task != "infer") return usage_error(invalid("--task must be train or infer, not '{}'", task));
   q.training = task == "train";
   const auto read_precision = parse_precision(precision.empty() ? "bf16" : precision);
   if (!read_precision) return usage_error(read_precision.error());
@@ -150,7 +148,7 @@ int run_estimate(const Arguments& arguments) {
   if (!parts) return usage_error(parts.error());
 
   const double needed = std::ceil(parts->total_mib() * (1 + margin / 100));
-  const auto profile = needed > 2e9 ? Result<int>(invalid("{:g} MiB are more than any GPU has", needed))
+  const auto profile = needed > 2e9 ? Result<int>(invalid("{:g} MiB is more memory than any GPU has", needed))
                                     : choose_profile(**gpu_model, int(needed), 0);
   const std::pair<const char*, double> rows[] = {{"weights", parts->weights},     {"gradients", parts->gradients},
                                                  {"optimiser", parts->optimiser}, {"activations", parts->activations},
@@ -183,11 +181,11 @@ int run_estimate(const Arguments& arguments) {
   fmt::print("{}", table.text());
   if (!from.empty()) fmt::print("Model of {}: {:.4g} M parameters.\n", from, q.model.params / 1e6);
   if (q.model.layers == 0 && q.model.activations == 0)
-    fmt::print("At least: activations are not counted, its layers are not known.\n");
+    fmt::print("A minimum: it has no activations, because the model's layers are unknown.\n");
   std::fflush(stdout);
   if (!profile) return failure(profile.error());
   const Profile& slice = (*gpu_model)->profiles()[std::size_t(*profile)];
-  fmt::print("With {:g} % spare: {:.0f} MiB. The tightest slice of {}: {} ({} MiB).\n", margin, needed,
+  fmt::print("With {:g} % spare: {:.0f} MiB. Smallest slice of {} that holds it: {} ({} MiB).\n", margin, needed,
              (*gpu_model)->name(), slice.name, slice.memory_mib);
   return 0;
 }

@@ -34,8 +34,9 @@ Fit find_slice(const ProgramMemory& m, const ProgramQuestion& q, const GpuModel&
   for (int round = 0; round < 16; ++round) {
     out.local_mib = double(m.local(out.sms)) / kMib;
     out.needed_mib = std::ceil((fixed + out.local_mib) * (1 + q.margin_percent / 100));
-    out.profile = out.needed_mib > 2e9 ? Result<int>(invalid("{:g} MiB are more than any GPU has", out.needed_mib))
-                                       : choose_profile(gpu, int(out.needed_mib), 0);
+    out.profile = out.needed_mib > 2e9
+                      ? Result<int>(invalid("{:g} MiB is more memory than any GPU has", out.needed_mib))
+                      : choose_profile(gpu, int(out.needed_mib), 0);
     if (!out.profile) return out;
     const int sms = gpu.profiles()[std::size_t(*out.profile)].sms;
     if (sms <= out.sms) return out;
@@ -90,18 +91,20 @@ int estimate_program(const ProgramQuestion& q, const GpuModel& gpu) {
   row("code", double(m.code) / kMib, fmt::format("{} kernels", m.kernels));
   if (m.local_per_thread > 0)
     row("local memory", fit.local_mib,
-        fmt::format("{} bytes a thread of {}, {} SMs x 2048 threads", m.local_per_thread,
+        fmt::format("{} bytes per thread of {}, {} SMs x 2048 threads", m.local_per_thread,
                     printable(m.local_kernel.substr(0, 60)), fit.sms));
   if (m.request_calls > 0)
     row("requests", double(m.requests) / kMib,
-        fmt::format("{} calls with constant sizes, if all are held at once", m.request_calls));
+        fmt::format("{} calls with constant sizes, if held at the same time", m.request_calls));
   row("overhead", q.overhead_mib, "CUDA context and libraries, an assumption");
   fmt::print("{}", table.text());
   for (const std::string& what : m.unread) fmt::print("not read: {}\n", printable(what));
   std::fflush(stdout);
   if (!slice) return failure(fit.profile.error());
-  fmt::print("With {:g} % spare: at least {:.0f} MiB. The tightest slice of {} that may do: {} ({} MiB).\n",
-             q.margin_percent, fit.needed_mib, gpu.name(), slice->name, slice->memory_mib);
+  fmt::print(
+      "With {:g} % spare: at least {:.0f} MiB. Smallest slice of {} that may hold it: {} ({} "
+      "MiB).\n",
+      q.margin_percent, fit.needed_mib, gpu.name(), slice->name, slice->memory_mib);
   return 0;
 }
 

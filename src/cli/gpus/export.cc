@@ -14,17 +14,18 @@ int export_partition(const Arguments& arguments) {
   ConfigOutput output;
   std::string label = "current";
   bool placements = false;
-  Command cmd("export", "",
-              "Prints the present partition as a mig-parted configuration. Changes nothing.\n"
-              "With --onnx POLICY: a trained policy as an ONNX model, see smartmig export --onnx --help.\n"
-              "With --journal: the daemon's journal as JSON lines, see smartmig export --journal --help.",
-              "smartmig export --emulate 8xa100-40gb --state machine --placements");
+  Command cmd("mig export", "",
+              "Prints the current partition as a mig-parted configuration. It changes nothing.\n"
+              "With --onnx POLICY, it writes a trained policy as an ONNX model; see smartmig export --onnx --help.\n"
+              "With --journal, it writes the daemon's journal as JSON lines; see smartmig export --journal --help.\n"
+              "With --html FILE, it writes a recorded day as a page that plays it; see smartmig export --html --help.",
+              "smartmig mig export --emulate 8xa100-40gb --state machine --placements");
   cmd.option("--config-label", label, "NAME", "name of the configuration")
-      .alias("-l")
+      .also("-l")
       .also("-c")
       .env("MIG_PARTED_CONFIG_LABEL");
   output.declare(cmd, "");
-  cmd.flag("--placements", placements, "also say where each instance stands (mig-parted cannot read that)");
+  cmd.flag("--placements", placements, "also write the placement of each instance, which mig-parted cannot read");
   options.declare(cmd, false);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -49,6 +50,8 @@ int run_export(const Arguments& arguments) {
       return run_export_onnx(arguments);
     else if (argument == "--journal")
       return run_export_journal(arguments);
+    else if (argument == "--html" || argument.starts_with("--html="))
+      return run_export_html(arguments);
   return export_partition(arguments);
 }
 

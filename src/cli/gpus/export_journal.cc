@@ -15,13 +15,14 @@ int run_export_journal(const Arguments& arguments) {
   DaemonOptions options;
   std::string output;
   bool journal = false;
-  Command cmd(
-      "export", "--journal",
-      "Writes the daemon's journal as JSON lines, the same that smartmig sim records and smartmig replay reads.",
-      "smartmig export --journal -o journal.jsonl");
-  cmd.flag("--journal", journal, "this form of export");
-  cmd.option("--output-file", output, "FILE", "write there instead of printing; it appears when it is whole")
-      .alias("-o");
+  Command cmd("export", "--journal",
+              "Writes the daemon's journal as JSON lines, the format that smartmig sim writes and "
+              "smartmig replay reads.",
+              "smartmig export --journal -o journal.jsonl");
+  cmd.flag("--journal", journal, "write the daemon's journal");
+  cmd.option("--output", output, "FILE", "write to this file, which appears once it is complete")
+      .alias("-o")
+      .also("--output-file");
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

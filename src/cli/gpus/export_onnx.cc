@@ -28,8 +28,8 @@ Result<const Controller*> choose(const std::string& name, const PolicyFile& file
     if (c.gpu == gpu || (gpu.empty() && file.controllers.size() == 1)) return &c;
     known += (known.empty() ? "" : ", ") + c.gpu;
   }
-  if (gpu.empty()) return invalid("{} has several controllers: choose one of {} with --gpu", name, known);
-  return invalid("{} has no controller for {}: there are {}", name, gpu, known);
+  if (gpu.empty()) return invalid("{} has several controllers; choose one of {} with --gpu", name, known);
+  return invalid("{} has no controller for {}; it has {}", name, gpu, known);
 }
 
 std::string parity_path(const std::string& model) {
@@ -43,33 +43,32 @@ int run_export_onnx(const Arguments& arguments) {
   std::string policy, output = "model.onnx", gpu;
   std::int64_t cases = 32, seed = 1;
   bool check = false, force = false, json = false;
-  Command cmd("export", "",
-              "Writes a trained controller as an ONNX model (opset 13): raw observation and mask in, row-stochastic "
-              "matrix over layouts and value out.",
-              "smartmig export --onnx best.policy -o model.onnx --check");
+  Command cmd(
+      "export", "",
+      "Writes a trained controller as an ONNX model (opset 13). Its inputs are the raw observation and the mask; its outputs are a row-stochastic matrix over layouts and the value.",
+      "smartmig export --onnx best.policy -o model.onnx --check");
   cmd.option("--onnx", policy, "POLICY",
              "policy file of smartmig train, a checkpoint, or the name of a shipped policy");
-  cmd.option("--output-file", output, "FILE", "the model").alias("-o");
-  cmd.option("--gpu", gpu, "MODEL", "which controller, where the policy has several");
-  cmd.flag("--check", check, "also write FILE.parity.json, to test a runtime with: inputs and expected outputs");
-  cmd.option("--cases", cases, "N", "observations of that file; half from a simulated day, half random");
-  cmd.option("--seed", seed, "S", "of the day and the random observations");
+  cmd.option("--output", output, "FILE", "the model").alias("-o").also("--output-file");
+  cmd.option("--gpu", gpu, "MODEL", "GPU model of the controller, if the policy has several");
+  cmd.flag("--check", check, "also write FILE.parity.json with inputs and expected outputs, to test a runtime");
+  cmd.option("--cases", cases, "N",
+             "number of observations in that file; half of them come from a simulated day and half are random");
+  cmd.option("--seed", seed, "S", "seed of the day and of the random observations");
   cmd.flag("--force", force, "replace existing files");
   cmd.flag("--json", json, "print one JSON object");
-  // "--onnx --help" asks for help and names no policy.
-  const bool help =
-      std::any_of(arguments.begin(), arguments.end(), [](const std::string& a) { return a == "--help" || a == "-h"; });
-  const auto parsed = cmd.parse(help ? Arguments{"--help"} : arguments);
+  const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (cases < 2 || cases > 10'000 || seed < 0) return usage_error(invalid("--cases 2 to 10000, --seed at least 0"));
+  if (cases < 2 || cases > 10'000 || seed < 0)
+    return usage_error(invalid("--cases must be 2 to 10000, and --seed at least 0"));
   const std::string parity_file = check ? parity_path(output) : "";
   std::error_code ignored;
   for (const std::string& path : {output, parity_file})
     if (!path.empty() && !force && std::filesystem::exists(path, ignored))
-      return usage_error(invalid("{} exists already: choose another file or add --force", path));
+      return usage_error(invalid("{} exists; choose another file or add --force", path));
   const auto file = read_policy(policy);
-  if (!file) return usage_error(file.error());
+  if (!file) return failure(file.error());
   const auto controller = choose(policy, *file, gpu);
   if (!controller) return usage_error(controller.error());
 

@@ -11,10 +11,10 @@ namespace smartmig::cli {
 int run_generate_config(const Arguments& arguments) {
   GpuOptions options;
   ConfigOutput output;
-  Command cmd("generate-config", "",
-              "Prints a mig-parted file for the GPUs of this machine: all-disabled, all-enabled, all-PROFILE and "
-              "all-balanced.",
-              "smartmig generate-config --emulate 1xh200-141gb");
+  Command cmd(
+      "mig generate-config", "",
+      "Prints a mig-parted file for the GPUs of this machine, with the configurations all-disabled, all-enabled, all-PROFILE and all-balanced.",
+      "smartmig mig generate-config --emulate 1xh200-141gb");
   output.declare(cmd, "-f");
   options.declare(cmd, false);
   const auto parsed = cmd.parse(arguments);
@@ -27,7 +27,7 @@ int run_generate_config(const Arguments& arguments) {
   const auto boards = machine->driver().inventory();
   if (!boards) return failure(boards.error());
   const MigConfigFile file = generated(*boards);
-  if (file.configs.size() <= 2) return failure(unsupported("no GPU of this machine is in the catalogue of MIG models"));
+  if (file.configs.size() <= 2) return failure(unsupported("none of this machine's GPUs is a known MIG model"));
   return output.write(file, options.json);
 }
 

@@ -30,20 +30,17 @@ Result<Layout> layout_or_shape(const GpuModel& model, std::string_view text, Lay
 
 int run_geometry(const Arguments& arguments) {
   Options o;
-  Command command("geometry", "[MODEL]",
-                  "Shows what can be made of a MIG GPU: profiles, layouts, what stays reachable around running jobs, "
-                  "how to get from one\n"
-                  "layout to another. Without MODEL: all known models. A layout is written 4g@0+2g@4+1g@6; where "
-                  "starts may be left out\n"
-                  "(--from, --to), 4g+2g+1g or a paper's layout number is placed so that it keeps most of what runs.",
-                  "smartmig geometry a100-40gb --from 4g@0+3g@4 --to 3g+2g+2g --busy 3g@4");
+  Command command(
+      "geometry", "[MODEL]",
+      "Shows the profiles and layouts of a GPU model, the layouts that remain possible around running jobs, and the steps from one layout to another. Without MODEL, it lists all known models. Write a layout as 4g@0+2g@4+1g@6. --from and --to also accept a shape such as 4g+2g+1g or a paper's layout number; smartmig then chooses the placement that keeps most running slices.",
+      "smartmig geometry a100-40gb --from 4g@0+3g@4 --to 3g+2g+2g --busy 3g@4");
   command.flag("--json", o.json, "print JSON")
-      .flag("--all-profiles", o.all_profiles, "show media and graphics profiles too, and draw layouts with them")
-      .option("--busy", o.busy, "LAYOUT", "instances that run jobs: what stays reachable around them")
-      .option("--mem", o.mem_mib, "MIB", "choose the smallest profile with this much memory")
+      .flag("--all-profiles", o.all_profiles, "include media and graphics profiles")
+      .option("--busy", o.busy, "LAYOUT", "show the layouts that remain possible around these busy instances")
+      .option("--mem", o.mem_mib, "MIB", "choose the smallest profile with at least MIB of memory")
       .option("--min-slices", o.min_slices, "N", "choose the smallest profile with at least N compute slices")
-      .option("--from", o.from, "LAYOUT", "list the operations from this layout ...")
-      .option("--to", o.to, "LAYOUT", "... to this one, with seconds")
+      .option("--from", o.from, "LAYOUT", "list the operations that lead from this layout ...")
+      .option("--to", o.to, "LAYOUT", "... to this one, and how long they take")
       .positional(o.model, false);
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -52,7 +49,7 @@ int run_geometry(const Arguments& arguments) {
   GeometryOutput out;
   if (o.model.empty()) {
     if (!o.busy.empty() || !o.from.empty() || !o.to.empty() || o.mem_mib != 0 || o.min_slices != 0)
-      return usage_error(invalid("name the GPU model too, for example: smartmig geometry a100-40gb --busy 2g@4"));
+      return usage_error(invalid("name a GPU model too, for example: smartmig geometry a100-40gb --busy 2g@4"));
     list_models(out);
   } else {
     const auto found = Catalog::builtin().find(o.model);
@@ -61,9 +58,9 @@ int run_geometry(const Arguments& arguments) {
     out.json["model"] = model.name();
     constexpr std::int64_t kMost = 1'000'000'000;
     if (o.mem_mib < 0 || o.mem_mib > kMost)
-      return usage_error(invalid("--mem {}: MiB from 1 to {} are possible", o.mem_mib, kMost));
+      return usage_error(invalid("--mem must be 1 to {1} MiB, not {0}", o.mem_mib, kMost));
     if (o.min_slices < 0 || o.min_slices > kMost)
-      return usage_error(invalid("--min-slices {}: a number of compute slices is needed", o.min_slices));
+      return usage_error(invalid("--min-slices must be a number of compute slices, not {}", o.min_slices));
     if (o.from.empty() != o.to.empty()) return usage_error(invalid("--from and --to go together"));
     Layout busy;
     if (!o.busy.empty()) {
@@ -77,7 +74,7 @@ int run_geometry(const Arguments& arguments) {
       if (!from) return usage_error({from.error().code, "--from: " + from.error().what});
       if (!from->contains(busy))
         return usage_error(
-            invalid("--busy {}: not all of it is in --from {}", to_string(model, busy), to_string(model, *from)));
+            invalid("--busy {} is not contained in --from {}", to_string(model, busy), to_string(model, *from)));
       const auto to = layout_or_shape(model, o.to, *from, busy);
       if (!to) return usage_error({to.error().code, "--to: " + to.error().what});
       if (const auto shown = show_move(model, *from, *to, busy, out); !shown) return failure(shown.error());

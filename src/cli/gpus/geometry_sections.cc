@@ -172,7 +172,7 @@ void show_layouts(const GpuModel& model, ProfileMask profiles, GeometryOutput& o
 }
 
 void show_busy(const GpuModel& model, Layout busy, GeometryOutput& out) {
-  out.text += fmt::format("Around busy {} stay reachable:\n\n", to_string(model, busy));
+  out.text += fmt::format("Reachable around busy {}:\n\n", to_string(model, busy));
   out.json["busy"] = to_string(model, busy);
   count_reach(model, busy, "reachable", out);
   out.text += "\nBest start of one more instance (keeps most layouts reachable):\n";
@@ -203,11 +203,9 @@ Result<Ok> show_choice(const GpuModel& model, int mem_mib, int min_slices, Geome
 Result<Ok> show_move(const GpuModel& model, Layout from, Layout to, Layout busy, GeometryOutput& out) {
   const Move move = move_between(from, to);
   if (!legal(move, busy))
-    return Error{
-        Error::kBusy,
-        fmt::format(
-            "{} is busy and would have to be destroyed to reach {}: wait for it, or choose a layout that keeps it",
-            to_string(model, model.subset(busy, move.destroy.bits())), to_string(model, to))};
+    return Error{Error::kBusy,
+                 fmt::format("{} is busy and blocks {}; wait for it, or choose a layout that keeps it",
+                             to_string(model, model.subset(busy, move.destroy.bits())), to_string(model, to))};
   out.text += fmt::format("From {}\nto   {}\nkeep {}\n", to_string(model, from), to_string(model, to),
                           to_string(model, move.keep));
   out.json["move"] = {{"from", to_string(model, from)},
@@ -229,7 +227,8 @@ Result<Ok> show_move(const GpuModel& model, Layout from, Layout to, Layout busy,
                                               {"placement", name},
                                               {"seconds", seconds(create ? time.create : time.destroy)}});
   }
-  out.text += fmt::format("Total {:.2f} s, one operation after another; what is kept runs on.\n", seconds(total));
+  out.text +=
+      fmt::format("Total {:.2f} s, one operation after another; slices that stay keep running.\n", seconds(total));
   out.json["move"]["seconds"] = seconds(total);
   return Ok{};
 }

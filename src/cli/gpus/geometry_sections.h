@@ -1,5 +1,5 @@
-// What `smartmig geometry` shows of GPU models, one function for each section. Each adds to the text and to the JSON, so
-// that both say the same.
+// The sections of `smartmig geometry`, one function for each. Each adds to the text and to the JSON, so that both say
+// the same.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -7,49 +7,59 @@
 
 namespace smartmig::cli {
 void GpuOptions::declare(Command& cmd, bool changes) {
-  cmd.option("--emulate", emulate, "GPUS", "an emulated machine instead of this one, such as 8xa100-40gb")
-      .option("--state", state, "DIR", "where ledgers, intents and an emulated machine are kept")
+  cmd.heading("Machine");
+  cmd.option("--emulate", emulate, "GPUS", "use an emulated machine instead of this one, such as 8xa100-40gb")
+      .option("--state", state, "DIR", "directory for ledgers, intents and the emulated machine")
       .env("SMARTMIG_STATE")
       .option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)")
-      .option("--nvml", nvml, "FILE", "the NVML library, else libnvidia-ml.so.1")
-      .option("--like", like, "MODEL", "mps: the catalogue model whose profiles stand for shares of this GPU")
-      .option("--busy", busy, "LIST", "with --emulate: slices that are in use, such as 0:3g@4,1:1g@6");
+      .option("--nvml", nvml, "FILE", "NVML library (default: libnvidia-ml.so.1)")
+      .option("--like", like, "MODEL",
+              "with --driver mps: catalogue model whose profiles define the shares of this GPU")
+      .option("--busy", busy, "LIST", "with --emulate: slices to treat as busy, such as 0:3g@4,1:1g@6");
+  cmd.heading("");
   if (changes)
-    cmd.flag("--adopt", adopt, "take over instances that smartmig did not make")
-        .flag("--allow-mode-change", allow_mode_change, "switch MIG mode where the configuration asks for it")
-        .option("--patience-s", patience_s, "SECONDS", "how long to ask again while a slice stays in use");
+    cmd.flag("--adopt", adopt, "take over instances that smartmig did not create")
+        .flag("--allow-mode-change", allow_mode_change, "switch the MIG mode if the configuration requires it")
+        .option("--patience-s", patience_s, "SECONDS", "seconds to retry while a slice is in use");
   cmd.flag("--json", json, "print JSON");
 }
 
 void ConfigOptions::declare(Command& cmd, const char* mode_only_help) {
-  cmd.option("--config-file", file, "FILE", "mig-parted's YAML or JSON; - is standard input")
-      .alias("-f")
+  cmd.heading("Partition");
+  cmd.notes("The short flags of nvidia-mig-parted work too: -f, -c, -m, -a, -s, -k.\n");
+  cmd.option("--config-file", file, "FILE", "configuration file of mig-parted, YAML or JSON; - is standard input")
+      .also("-f")
       .env("MIG_PARTED_CONFIG_FILE")
-      .option("--selected-config", label, "NAME", "which configuration of the file")
-      .alias("-c")
+      .option("--selected-config", label, "NAME", "name of the configuration in the file")
+      .also("-c")
       .env("MIG_PARTED_SELECTED_CONFIG")
       .flag("--mode-only", mode_only, mode_only_help)
-      .alias("-m")
+      .also("-m")
       .env("MIG_PARTED_MODE_CHANGE_ONLY")
-      .option("--to", to, "SHAPE", "instead of a file: a shape (4g+2g+1g) or a layout (4g@0+3g@4)")
-      .option("--gpu", gpus, "LIST", "with --to: only these GPUs, such as 0,3");
+      .option("--to", to, "SHAPE", "shape (4g+2g+1g) or layout (4g@0+3g@4), instead of a file")
+      .option("--gpus", gpus, "LIST", "with --to: change only these GPUs, such as 0,3")
+      .also("--gpu");
+  cmd.heading("");
 }
 
 Result<MigConfig> selected(const ConfigOptions& options) {
-  if (options.file.empty()) return invalid("a configuration is missing: -f FILE -c NAME, or --to SHAPE");
-  SMARTMIG_TRY(const MigConfigFile file, read_mig_config(options.file));
+  if (options.file.empty())
+    return invalid("a configuration is missing: --config-file FILE --selected-config NAME, or --to SHAPE");
+  const auto read = read_mig_config(options.file);
+  if (!read) return of_file(read.error());
+  const MigConfigFile& file = *read;
   std::vector<std::string> labels;
   for (const MigConfig& config : file.configs) labels.push_back(config.label);
   const MigConfig* config = options.label.empty() && labels.size() == 1 ? &file.configs[0] : file.find(options.label);
   if (!config)
-    return invalid("{} has no configuration '{}'; -c takes one of: {}", options.file, options.label,
+    return invalid("{} has no configuration '{}'; --selected-config takes one of: {}", options.file, options.label,
                    fmt::join(labels, ", "));
   return *config;
 }
 
 Result<WantedPartition> wanted(const ConfigOptions& options, const Situation& situation) {
   if (!options.to.empty()) {
-    if (!options.file.empty()) return invalid("give either -f FILE or --to SHAPE");
+    if (!options.file.empty()) return invalid("give either --config-file FILE or --to SHAPE");
     WantedPartition all;
     std::vector<std::size_t> chosen;
     if (options.gpus.empty())
@@ -58,7 +68,7 @@ Result<WantedPartition> wanted(const ConfigOptions& options, const Situation& si
       for (std::string_view item : split(options.gpus, ',')) {
         const auto index = parse_int(trim(item));
         if (!index || *index < 0 || *index >= std::int64_t(situation.boards.size()))
-          return invalid("--gpu: '{}' is not a GPU of this machine, which has {}", item, situation.boards.size());
+          return invalid("--gpus: '{}' is not a GPU of this machine, which has {}", item, situation.boards.size());
         chosen.push_back(std::size_t(*index));
       }
     for (std::size_t i : chosen) {
@@ -95,14 +105,21 @@ bool nothing_to_do(const GpuChange& change) {
 }
 
 void ConfigOutput::declare(Command& cmd, const char* file_alias) {
-  cmd.option("--output-format", format, "FORMAT", "yaml or json").alias("-o").env("MIG_PARTED_OUTPUT_FORMAT");
-  cmd.option("--output-file", file, "FILE", "write there instead of printing");
-  if (*file_alias) cmd.alias(file_alias).env("MIG_PARTED_OUTPUT_FILE");
+  cmd.option("--output-format", format, "FORMAT", "yaml or json").env("MIG_PARTED_OUTPUT_FORMAT");
+  const auto take = [this](std::string_view value) -> Result<Ok> {
+    (value == "json" || value == "yaml" ? format : file) = std::string(value);
+    return Ok{};
+  };
+  cmd.option("--output", Command::Setter(take), "FILE",
+             "write to this file; as in mig-parted, -o json and -o yaml set the format instead")
+      .alias("-o")
+      .also("--output-file");
+  if (*file_alias) cmd.also(file_alias).env("MIG_PARTED_OUTPUT_FILE");
 }
 
 Result<Ok> ConfigOutput::check() const {
   if (format == "json" || format == "yaml") return Ok{};
-  return invalid("--output-format (-o) is yaml or json, not '{}'; --output-file FILE writes into a file", format);
+  return invalid("--output-format is yaml or json, not '{}'; --output FILE writes into a file", format);
 }
 
 int ConfigOutput::write(const MigConfigFile& config, bool json) const {

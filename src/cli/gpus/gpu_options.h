@@ -1,4 +1,4 @@
-// What the verbs that look at GPUs share: the options that say which machine (machine.h), where its state lies and which
+// Shared by the verbs for GPUs: the options that say which machine (machine.h), where its state lies and which
 // configuration is meant, and the changes that follow. Environment: SMARTMIG_STATE, and mig-parted's own variables for
 // the options that it has too (docs/gpu-control.md).
 #pragma once
@@ -35,7 +35,7 @@ Time predicted(const GpuChange& change);
 Layout kept(const GpuChange& change);  // what runs on
 bool nothing_to_do(const GpuChange& change);
 
-// export and generate-config: -o json means the format, as in mig-parted.
+// mig export and mig generate-config.
 struct ConfigOutput {
   std::string file, format = "yaml";
   void declare(Command& cmd, const char* file_alias);

@@ -5,13 +5,14 @@
 #include "base/json.h"
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
+#include "cli/queue/daemon_gpus.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "live/energy/power_fit.h"
 #include "live/gpu/quarantine.h"
 #include "mig/fragmentation.h"
 #include "model/power.h"
-#include "serve/config/places.h"
+#include "queue/config/places.h"
 
 namespace smartmig::cli {
 namespace {
@@ -67,7 +68,8 @@ std::string heal_text(const GpuBoard& board, const Fragmentation& f) {
   for (const auto& [from, to] : f.moves)
     moves.push_back(fmt::format("{} at {}", slice_name(*board.model, from), board.model->placement(to).start));
   return fmt::format(
-      "GPU {}: fragmentation {:.2f}, the largest free profile has {} compute slices; {} would make it {}\n",
+      "GPU {}: fragmentation {:.2f}; the largest free profile has {} compute slices; {} would "
+      "make that {}\n",
       board.index, f.score, f.largest_free, fmt::join(moves, ", "), f.largest_if_packed);
 }
 
@@ -111,12 +113,13 @@ std::string power_words(const Situation& situation, const PowerFit& fit, Ordered
     one["rough"] = power && power->rough();
     one["fitted"] = nullptr;
     if (power && power->rough())
-      words += fmt::format("power of {}: {}, rough: nobody has measured this model\n", name, power->name());
+      words += fmt::format("power of {}: {} (rough: this model has not been measured)\n", name, power->name());
     if (line) {
       one["fitted"] = {{"idle_w", line->idle_w}, {"base_w", line->base_w},         {"per_slice_w", line->per_slice_w},
                        {"cap_w", line->cap_w},   {"observed_s", line->observed_s}, {"ready", line->ready}};
       words += fmt::format(
-          "power of {}: fitted to its counters over {:.1f} h: {:.0f} W idle, {:.0f} W with jobs and {:.0f} W a slice{}\n",
+          "power of {}: fitted to its counters over {:.1f} h: {:.0f} W idle, {:.0f} W with jobs "
+          "plus {:.0f} W per slice{}\n",
           name, line->observed_s / 3600, line->idle_w, line->base_w, line->per_slice_w,
           line->ready ? "" : "; used once there are 24 h of readings");
     }
@@ -125,18 +128,43 @@ std::string power_words(const Situation& situation, const PowerFit& fit, Ordered
   return words;
 }
 
+// Nothing: the machine is meant, or no daemon answers and none was named.
+std::optional<int> gpus_of_daemon(const Command& cmd, const DaemonOptions& daemon, bool json) {
+  for (const char* option : {"--emulate", "--state", "--driver", "--nvml", "--like", "--busy", "--env"})
+    if (cmd.given(option)) return std::nullopt;
+  const bool named = !daemon.socket.empty() || !daemon.server.empty();
+  auto client = daemon.connect();
+  if (!client) return named ? std::optional(failure(client.error())) : std::nullopt;
+  const auto answer = client->get("/v1/gpus");
+  if (!answer) return named ? std::optional(failure(answer.error())) : std::nullopt;
+  const auto target = DaemonClient::target(daemon.socket, daemon.server, daemon.token_file, daemon.cacert);
+  if (json)
+    fmt::print("{}\n", json_dump(*answer, 1));
+  else
+    fmt::print("{}", daemon_gpus_text(*answer, !target                  ? ""
+                                               : target->server.empty() ? target->socket
+                                                                        : target->server));
+  return 0;
+}
+
 }  // namespace
 
 int run_gpus(const Arguments& arguments) {
   GpuOptions options;
-  Command cmd("gpus", "", "Lists the GPUs of this machine, their MIG slices and what is busy. Changes nothing.",
-              "smartmig gpus --emulate 2xa100-40gb");
+  DaemonOptions daemon;
+  Command cmd(
+      "gpus", "",
+      "Lists the GPUs of the running daemon with their slices, jobs, power and energy. Without a daemon, or with an option for the machine, it lists the GPUs of this machine, their MIG slices and which of them are busy. It changes nothing.",
+      "smartmig gpus --emulate 2xa100-40gb");
   std::string environment_of;
   options.declare(cmd, false);
-  cmd.option("--env", environment_of, "SLICE", "print the environment for a program on this slice, such as 0:3g@4");
+  daemon.declare(cmd, false);
+  cmd.option("--env", environment_of, "SLICE",
+             "print the environment variables for a program on this slice, such as 0:3g@4");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto code = gpus_of_daemon(cmd, daemon, options.json)) return *code;
   auto machine = Machine::open(options, false);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());

@@ -12,7 +12,7 @@
 #include "live/gpu/mps_driver.h"
 #include "live/gpu/nvml_driver.h"
 #include "live/gpu/watched_driver.h"
-#include "serve/config/places.h"
+#include "queue/config/places.h"
 
 namespace smartmig::cli {
 namespace {
@@ -41,14 +41,15 @@ Machine::~Machine() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-Result<Machine> Machine::open(const GpuOptions& options, bool control) {
+Result<Machine> Machine::open(const GpuOptions& options, bool control, const std::string& only) {
   if (options.driver != "nvml" && options.driver != "mps")
-    return invalid("--driver is nvml or mps, not '{}'", options.driver);
-  if (!options.busy.empty() && options.emulate.empty()) return invalid("--busy goes with --emulate");
+    return invalid("--driver must be nvml or mps, not '{}'", options.driver);
+  if (!options.busy.empty() && options.emulate.empty()) return invalid("--busy needs --emulate");
   if (!options.emulate.empty() && options.driver == "mps")
-    return invalid("--emulate or --driver mps, not both: an emulated machine has MIG and no MPS");
+    return invalid("give --emulate or --driver mps, not both; an emulated machine has no MPS");
   Machine machine;
   machine.state_dir_ = options.state;
+  machine.only_ = only;
   if (options.emulate.empty())
     SMARTMIG_RETURN_IF_ERROR(machine.open_real(options, control));
   else
@@ -60,7 +61,7 @@ Result<Ok> Machine::open_emulated(const GpuOptions& options, bool control) {
   std::error_code error;
   if (options.state.empty() || (!control && !fs::exists(options.state + "/machine/state", error))) {
     std::string pattern = (fs::temp_directory_path() / "smartmig-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) return io_error("cannot make a temporary directory {}", pattern);
+    if (!::mkdtemp(pattern.data())) return io_error("cannot create a temporary directory {}", pattern);
     state_dir_ = temporary_ = pattern;
   }
   EmulatedMachine::Options emulated;
@@ -75,6 +76,7 @@ Result<Ok> Machine::open_emulated(const GpuOptions& options, bool control) {
   nvml.library = machine.library();
   nvml.lock_dir = machine.directory();
   nvml.control = control;
+  nvml.only = only_;
   nvml.sleep = [sim = sim_](Time t) { sim->nvmlSimSleep(static_cast<unsigned long long>(t.count())); };
   SMARTMIG_TRY(driver_, NvmlDriver::open(std::move(nvml)));
   return make_busy(options.busy);
@@ -84,6 +86,7 @@ Result<Ok> Machine::open_real(const GpuOptions& options, bool control) {
   if (state_dir_.empty()) state_dir_ = default_state_dir();
   NvmlDriver::Options nvml = nvml_options(options, state_dir_);
   nvml.control = control && options.driver == "nvml";
+  nvml.only = only_;
   SMARTMIG_TRY(auto driver, NvmlDriver::open(std::move(nvml)));
   driver_ = std::make_shared<WatchedDriver>(std::move(driver), kCallLimit);
   if (options.driver != "mps") return Ok{};

@@ -1,5 +1,5 @@
-// The machine that a verb of the GPUs group looks at or changes: the real one, soft slices by MPS, or with --emulate the
-// emulated libnvidia-ml.so.1 that `serve --emulate` uses too. An emulated machine lives in STATE/machine; without
+// The machine that a verb of the GPUs group looks at or changes: the real one, soft slices by MPS, or with --emulate
+// the emulated libnvidia-ml.so.1 that `serve --emulate` uses too. An emulated machine lives in STATE/machine; without
 // --state, or where a verb only looks and there is none yet, in a temporary directory that goes with the Machine. A new
 // one has a virtual clock and always the same seed, so that what the verbs print repeats.
 #pragma once
@@ -16,11 +16,13 @@ namespace smartmig::cli {
 
 class Machine {
  public:
-  static Result<Machine> open(const GpuOptions& options, bool control);
+  // `only`: the one GPU to control, by index or UUID.
+  static Result<Machine> open(const GpuOptions& options, bool control, const std::string& only = "");
   Machine(Machine&&) noexcept = default;
   ~Machine();
   MigDriver& driver() { return *driver_; }
   const std::string& state_dir() const { return state_dir_; }
+  const std::shared_ptr<SimLibrary>& sim() const { return sim_; }  // null: a real machine
 
  private:
   Machine() = default;
@@ -31,6 +33,7 @@ class Machine {
   std::shared_ptr<SimLibrary> sim_;  // of an emulated machine
   std::shared_ptr<MigDriver> driver_;
   std::string state_dir_;
+  std::string only_;
   std::string temporary_;  // removed at the end
   ControllerLock lock_;    // of soft slices; NvmlDriver has its own
 };

@@ -36,9 +36,11 @@ nlohmann::ordered_json change_json(const GpuChange& change, const GpuBoard& boar
 int run_plan(const Arguments& arguments) {
   GpuOptions options;
   ConfigOptions config;
-  Command cmd("plan", "", "Prints what apply would destroy, keep and create, with seconds. Changes nothing.",
-              "smartmig plan --emulate 1xa100-40gb --to 4g+2g+1g");
-  config.declare(cmd, "look at MIG mode alone");
+  Command cmd(
+      "mig plan", "",
+      "Prints which slices mig apply would destroy, keep and create, and how long that takes. It changes nothing.",
+      "smartmig mig plan --emulate 1xa100-40gb --to 4g+2g+1g");
+  config.declare(cmd, "consider only the MIG mode");
   options.declare(cmd, true);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -68,15 +70,17 @@ int run_plan(const Arguments& arguments) {
     changed += !nothing_to_do(change);
     total += predicted(change);
     if (change.mode && !options.allow_mode_change)
-      text += fmt::format("  GPU {} needs a change of MIG mode: apply wants --allow-mode-change\n", board.index);
+      text += fmt::format("  GPU {} needs a change of MIG mode: add --allow-mode-change to apply\n", board.index);
   }
   json["seconds"] = seconds(total);
   if (options.json)
     fmt::print("{}\n", json_dump(json, 1));
   else
-    fmt::print("{}{} of {} GPUs change, {:.2f} s predicted, one call after another{}; what is kept runs on{}.\n", text,
-               changed, situation->boards.size(), seconds(total),
-               refused > 0 ? fmt::format("; {} refused", refused) : "", mark(machine->driver()));
+    fmt::print(
+        "{}{} of {} GPUs change, {:.2f} s predicted, one call after another{}; slices that stay "
+        "keep running{}.\n",
+        text, changed, situation->boards.size(), seconds(total),
+        refused > 0 ? fmt::format("; {} refused", refused) : "", mark(machine->driver()));
   return refused > 0 ? 1 : 0;
 }
 

@@ -28,7 +28,8 @@ void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 Result<PrivateDaemon> PrivateDaemon::prepare(std::vector<std::string> options) {
   std::error_code failed;
   std::string folder = (std::filesystem::temp_directory_path(failed) / "smartmig-XXXXXX").string();
-  if (failed || !::mkdtemp(folder.data())) return io_error("no temporary folder {}: {}", folder, std::strerror(errno));
+  if (failed || !::mkdtemp(folder.data()))
+    return io_error("cannot create a temporary directory {}: {}", folder, std::strerror(errno));
   return PrivateDaemon(std::move(folder), std::move(options));
 }
 
@@ -88,20 +89,21 @@ Result<HttpClient> PrivateDaemon::start(const std::string& config) {
   posix_spawn_file_actions_destroy(&files);
   if (problem != 0) {
     child_ = -1;
-    return io_error("a daemon cannot be started: {}", std::strerror(problem));
+    return io_error("cannot start a daemon: {}", std::strerror(problem));
   }
   SMARTMIG_TRY(HttpClient client, connect());
   for (int step = 0; step < kStartSteps; ++step) {
     if (::waitpid(child_, nullptr, WNOHANG) != 0) {
       child_ = -1;
       const auto said = read_file(log);
-      return io_error("the daemon for this measurement ended: {}", said ? std::string(trim(*said)) : "it said nothing");
+      return io_error("the daemon for this measurement ended: {}",
+                      said ? std::string(trim(*said)) : "it printed nothing");
     }
     if (client.get("/readyz")) return client;
     nap();
   }
   stop();
-  return timeout_error("the daemon for this measurement took no jobs within a minute");
+  return timeout_error("the daemon for this measurement accepted no jobs within a minute");
 }
 
 }  // namespace smartmig::cli

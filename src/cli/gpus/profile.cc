@@ -64,7 +64,7 @@ Json profile_json(const ProfileResult& r) {
           {"spread", r.spread},
           {"peak_mib", r.peak_mib < 0 ? Json() : Json(r.peak_mib)},
           {"launch_s", r.launch_s < 0 ? Json() : Json(r.launch_s)},
-          {"joules_j", r.joules},
+          {"energy_j", r.joules},
           {"active_w", r.active_w}};
 }
 
@@ -93,39 +93,38 @@ int run_profile(const Arguments& arguments) {
   bool adopt = false;
   Command cmd(
       "profile", "-- COMMAND...",
-      "Runs a command on each slice size in turn and measures throughput, memory and energy: by the progress it "
-      "prints\n(\"12.3 it/s\", \"step 12/100\", a pattern of your own), else by its wall time. Writes rows that "
-      "SMARTMIG_SPEEDS and\nSMARTMIG_POWER_KINDS take (docs/profile.md). Jobs go through the running daemon, "
-      "which may choose another size;\nwith --emulate or --driver a daemon for this alone holds exactly the "
-      "size that is measured.",
+      "Runs a command on each slice size in turn, and measures its throughput, memory and energy. The throughput comes from the progress that the command prints (\"12.3 it/s\", \"step 12/100\" or a pattern of your own), or otherwise from its wall time. The rows it writes are for SMARTMIG_SPEEDS and SMARTMIG_POWER_KINDS (docs/profile.md). The jobs run under the running daemon, which may choose another size. With --emulate or --driver, smartmig starts a separate daemon that provides exactly the sizes to measure.",
       "smartmig profile --driver mps --kind llama-train-8 --repeat 3 -o speeds.csv -- python3 train.py --steps "
       "200");
-  cmd.option("--sizes", sizes, "LIST", "profiles or sizes: 1g,2g,7g; every plain one if not given");
-  cmd.option("--repeat", repeat, "N", "runs on each size; medians count");
-  cmd.option("--kind", kind, "NAME", "what the rows call it: model-phase-batch; the program's name if not given");
-  cmd.option("--pattern", plan.pattern, "REGEX", "one group: a rate; two: steps done and in all");
-  cmd.option("--output-file", output, "FILE", "write speed rows there; rows of the same kind and GPU are replaced")
-      .alias("-o");
-  cmd.option("--watts", watts_file, "FILE", "write power rows there");
-  cmd.option("--power", power, "MODEL", "power model that the power rows are for");
-  cmd.option("--source", source, "TEXT", "what the rows name as their source; host and date if not given");
-  cmd.option("--emulate", emulate, "GPUS", "a daemon of our own with emulated GPUs, such as 1xa100-40gb");
-  cmd.option("--driver", driver, "NAME", "a daemon of our own with this machine's GPUs: nvml or mps");
-  cmd.option("--like", like, "MODEL", "with --driver mps: the catalogue model whose profiles stand for shares");
-  cmd.flag("--adopt", adopt, "with --driver: take over slices that somebody else made");
+  cmd.option("--sizes", sizes, "LIST", "profiles or sizes to measure, such as 1g,2g,7g (default: all plain profiles)");
+  cmd.option("--repeat", repeat, "N", "number of runs on each size; the median counts");
+  cmd.option("--kind", kind, "NAME",
+             "name of the kind in the rows, such as model-phase-batch (default: the program's name)");
+  cmd.option("--pattern", plan.pattern, "REGEX",
+             "pattern of the progress: one group is a rate, two groups are the steps done and the total");
+  cmd.option("--output", output, "FILE", "write speed rows to this file; they replace rows of the same kind and GPU")
+      .alias("-o")
+      .also("--output-file");
+  cmd.option("--watts", watts_file, "FILE", "write power rows to this file");
+  cmd.option("--power", power, "MODEL", "power model to write power rows for");
+  cmd.option("--source", source, "TEXT", "text for the column source (default: host and date)");
+  cmd.option("--emulate", emulate, "GPUS", "start a daemon with emulated GPUs, such as 1xa100-40gb");
+  cmd.option("--driver", driver, "NAME", "start a daemon with this machine's GPUs: nvml or mps");
+  cmd.option("--like", like, "MODEL", "with --driver mps: catalogue model whose profiles define the shares");
+  cmd.flag("--adopt", adopt, "with --driver: take over slices that smartmig did not create");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (repeat < 1 || repeat > 1000) return usage_error(invalid("--repeat {}: 1 to 1000", repeat));
-  if (!emulate.empty() && !driver.empty()) return usage_error(invalid("--emulate or --driver, not both"));
+  if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
   if (const auto meter = ProgressMeter::make(plan.pattern); !meter) return usage_error(meter.error());
-  if (words.rest.empty()) return usage_error(invalid("what is to run is missing: -- COMMAND..."));
+  if (words.rest.empty()) return usage_error(invalid("no command: give -- COMMAND..."));
   const auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
   plan.spec = submission->jobs[0];
-  if (plan.spec.contains("array")) return usage_error(invalid("an array is many jobs: profile one command"));
+  if (plan.spec.contains("array")) return usage_error(invalid("profile takes one command, not an array"));
   plan.repeat = int(repeat);
   if (kind.empty()) kind = std::filesystem::path(words.rest[0]).filename().string();
   if (SpeedTable::builtin().has(kind)) plan.spec["kind"] = kind;

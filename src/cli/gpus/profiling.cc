@@ -48,7 +48,7 @@ Result<Json> settled(DaemonClient& client, std::uint64_t id) {
   double before = -1;
   for (int i = 0;; ++i) {
     SMARTMIG_TRY(Json job, patient_get(client, fmt::format("/v1/jobs/{}", id)));
-    const double joules = number_at(object_at(job, "energy"), "joules_j").value_or(0);
+    const double joules = number_at(object_at(job, "energy"), "energy_j").value_or(0);
     if (i == 4 || (i > 1 && joules == before)) return job;
     before = joules;
     pause_s(1.2);
@@ -59,7 +59,7 @@ Result<std::string> model_of(DaemonClient& client, int gpu) {
   SMARTMIG_TRY(const Json answer, client.get("/v1/gpus"));
   for (const Json& board : list_at(answer, "gpus"))
     if (int(number_at(board, "index").value_or(-1)) == gpu) return text_at(board, "model");
-  return not_found("the daemon names no GPU {}", gpu);
+  return not_found("the daemon has no GPU {}", gpu);
 }
 
 }  // namespace
@@ -72,10 +72,8 @@ Result<Ok> Profiling::size(DaemonClient& client, const Profile& wanted) {
     if (right) {
       ++good;
     } else if (++wrong == kTries) {
-      note(
-          fmt::format("{} is not measured: the daemon gave another size {} times; use --emulate or --driver, which "
-                      "measure with a daemon of their own",
-                      wanted.name, kTries));
+      note(fmt::format("{} was not measured: the daemon used another size {} times; use --emulate or --driver",
+                       wanted.name, kTries));
       return Ok{};
     }
   }
@@ -105,7 +103,7 @@ Result<bool> Profiling::once(DaemonClient& client, const Profile& wanted) {
   SMARTMIG_TRY(const Json answer, client.post("/v1/jobs", spec));
   const Json& ids = list_at(answer, "ids");
   if (ids.empty() || !ids[0].is_number_unsigned())
-    return invalid("the daemon's answer names no job: is it of another version?");
+    return invalid("the daemon's reply has no job number; check that client and daemon have the same version");
   const auto id = ids[0].get<std::uint64_t>();
   job_ = id;
   SMARTMIG_TRY(ProgressMeter meter, ProgressMeter::make(plan_.pattern));
@@ -113,13 +111,13 @@ Result<bool> Profiling::once(DaemonClient& client, const Profile& wanted) {
   job_ = 0;
   const std::string slice = text_at(job, "slice"), profile = slice.substr(0, slice.find('@'));
   if (text_at(job, "state") != "done") {
-    note(fmt::format("{} is not measured: {}", wanted.name, job_sentence(job, unix_seconds(unix_now()))));
+    note(fmt::format("{} was not measured: {}", wanted.name, job_sentence(job, unix_seconds(unix_now()))));
     given_up_ = true;
     return false;
   }
   if (number_at(job, "oom_restarts").value_or(0) > 0 || number_at(job, "preemptions").value_or(0) > 0 ||
       number_at(job, "attempt").value_or(1) > 1) {
-    note(fmt::format("job {} was started more than once, so its time says nothing of {}: it may need more memory", id,
+    note(fmt::format("job {} started more than once, so it gives no time for {}; it may need more memory", id,
                      wanted.name));
     given_up_ = true;
     return false;
@@ -129,17 +127,17 @@ Result<bool> Profiling::once(DaemonClient& client, const Profile& wanted) {
   SMARTMIG_TRY(run.gpu, model_of(client, int(number_at(job, "gpu").value_or(0))));
   run.profile = profile;
   run.seconds = number_at(job, "ended_at").value_or(0) - number_at(job, "started_at").value_or(0);
-  run.joules = number_at(object_at(job, "energy"), "joules_j").value_or(0);
+  run.joules = number_at(object_at(job, "energy"), "energy_j").value_or(0);
   if (const auto peak = number_at(job, "peak_mib"); peak && *peak > 0) run.peak_mib = int(*peak);
   if (const auto speed = meter.speed()) {
     run.per_s = speed->per_s;
     run.unit = speed->unit;
     if (speed->total && speed->per_s > 0) run.launch_s = std::max(0.0, run.seconds - *speed->total / speed->per_s);
   }
-  if (run.seconds <= 0) return invalid("job {} took no time: there is nothing to measure", id);
+  if (run.seconds <= 0) return invalid("job {} took no time", id);
   runs_.push_back(std::move(run));
   if (profile == wanted.name) return true;
-  fmt::print(stderr, "smartmig: the daemon gave job {} {} where {} was asked for\n", id, profile, wanted.name);
+  fmt::print(stderr, "smartmig: the daemon gave job {} {} instead of {}\n", id, profile, wanted.name);
   return false;
 }
 

@@ -1,6 +1,6 @@
 // The runs of `smartmig profile`: one command through a daemon on the slice sizes asked for, each as often as planned,
-// with its time, memory, joules and the progress it prints. What cannot be measured is told on stderr and kept in notes.
-// Thread rule: one thread, but for give_up().
+// with its time, memory, joules and the progress it prints. What cannot be measured is told on stderr and kept in
+// notes. Thread rule: one thread, but for give_up().
 #pragma once
 #include <atomic>
 #include <string>

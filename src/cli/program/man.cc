@@ -30,7 +30,11 @@ std::string verb_section(const VerbText& verb) {
   if (!command.synopsis.empty()) out += fmt::format("{}\n", roff(command.synopsis));
   if (!command.options_first) out += options;
   out += fmt::format(".PP\n{}\n", roff(command.summary.empty() ? verb.summary : command.summary));
+  std::string heading;
   for (const Command::OptionText& option : command.options) {
+    if (option.heading != heading)
+      out += fmt::format(".PP\n\\fI{}:\\fR\n", roff(option.heading.empty() ? "Options" : option.heading));
+    heading = option.heading;
     out += fmt::format(".TP\n\\fB{}{}\\fR{}\n{}{}\n", option.alias.empty() ? "" : roff(option.alias + ", "),
                        roff(option.name), option.is_flag ? "" : fmt::format(" \\fI{}\\fR", roff(option.value_name)),
                        roff(option.help),
@@ -45,10 +49,8 @@ std::string verb_section(const VerbText& verb) {
 
 std::string manual_page(const std::vector<VerbText>& verbs, const std::string& version) {
   std::string out = fmt::format(
-      ".TH SMARTMIG 1 \"\" \"smartmig {}\" \"User Commands\"\n.SH NAME\nsmartmig \\- carve MIG GPUs into slices, place "
-      "jobs "
-      "on them, and know how much energy and lateness it costs\n.SH SYNOPSIS\n.B smartmig\n.I VERB\n[options]\n"
-      ".SH DESCRIPTION\nOptions are read from the command line, and from the variables below ENVIRONMENT.\n",
+      ".TH SMARTMIG 1 \"\" \"smartmig {}\" \"User Commands\"\n.SH NAME\nsmartmig \\- a job queue that divides MIG GPUs into slices and balances energy use against lateness\n.SH SYNOPSIS\n.B smartmig\n.I VERB\n[options]\n"
+      ".SH DESCRIPTION\nsmartmig reads options from the command line and from the variables listed under ENVIRONMENT.\n",
       roff(version));
   std::string group;
   for (const VerbText& verb : verbs) {
@@ -56,19 +58,21 @@ std::string manual_page(const std::vector<VerbText>& verbs, const std::string& v
     out += verb_section(verb);
   }
   out += ".SH OTHER NAMES\n";
+  for (const Family& family : verb_families())
+    out += fmt::format(".TP\n.B {}\n{}; its verbs also work without this prefix\n", family.name, roff(family.summary));
   for (const Verb& alias : verb_aliases())
     out += fmt::format(".TP\n.B {}\nas {}\n", roff(alias.name), roff(alias.summary));
   out +=
-      ".SH EXIT STATUS\n0: done; 1: the work failed; 2: the call was wrong. \\fBsmartmig run\\fR ends with the job's "
+      ".SH EXIT STATUS\n0: success; 1: the work failed; 2: the command line was wrong. \\fBsmartmig run\\fR ends with the job's "
       "own "
       "code.\n.SH ENVIRONMENT\n.TP\n.B SMARTMIG_SOCKET\nthe daemon's socket\n.TP\n.B SMARTMIG_SERVER, "
-      "SMARTMIG_TOKEN, SMARTMIG_CACERT\na daemon elsewhere, its token, and who signed its certificate\n.TP\n.B "
+      "SMARTMIG_TOKEN, SMARTMIG_CACERT\na daemon on another machine, its token, and the certificate of its authority\n.TP\n.B "
       "SMARTMIG_STATE\nstate directory of the daemon\n.TP\n.B NO_COLOR\nno colours\n";
   return out;
 }
 
 int run_man(const Arguments& arguments) {
-  Command cmd("man", "", "Prints the manual page.", "smartmig man > smartmig.1 && man -l smartmig.1");
+  Command cmd("man", "", "Prints the manual page of smartmig.", "smartmig man > smartmig.1 && man -l smartmig.1");
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;

@@ -12,6 +12,7 @@ namespace smartmig::cli {
 struct VerbText {
   std::string group, name, summary;
   Command::Description command;
+  std::string family = {}, last_word = {};  // "mig" and "plan" of "mig plan"
 };
 std::vector<VerbText> describe_verbs();
 std::vector<VerbText> describe_verbs_and_aliases();  // the aliases come last, without a group

@@ -21,12 +21,12 @@ int become_research(const Arguments& arguments) {
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     ::execv(at.c_str(), words.data());
-    return failure(io_error("{} cannot be started: {}", at.lexically_normal().string(), std::strerror(errno)));
+    return failure(io_error("cannot start {}: {}", at.lexically_normal().string(), std::strerror(errno)));
   }
-  return failure(not_found(
-      "smartmig {} needs {}, which is not beside {} nor in ../libexec/smartmig. From a checkout, ./smartmig {} "
-      "builds it; docs/install.md says how to install it",
-      arguments.at(0), kName, here.string(), arguments.at(0)));
+  return failure(
+      not_found("smartmig {} needs {}, which is neither in {} nor in ../libexec/smartmig. In a checkout, "
+                "./smartmig {} builds it; docs/install.md says how to install it",
+                arguments.at(0), kName, here.string(), arguments.at(0)));
 }
 
 }  // namespace smartmig::cli

@@ -1,4 +1,5 @@
-// The verbs that only studies need are a program of their own, smartmig-research: it needs Cbc, which smartmig does not.
+// The verbs that only studies need are a program of their own, smartmig-research: it needs Cbc, which smartmig does
+// not.
 #pragma once
 #include "cli/verbs.h"
 

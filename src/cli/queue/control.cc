@@ -1,4 +1,4 @@
-// smartmig cancel, requeue, drain, resume, pause, backup, restore: verbs that ask the daemon to do one thing.
+// smartmig cancel, requeue, drain, resume, undrain, pause, reload, backup, restore: verbs that ask the daemon to do one thing.
 // However many jobs are named, they are one request, so that the daemon makes one transaction of them.
 #include <fmt/format.h>
 
@@ -8,14 +8,15 @@
 #include "cli/queue/job_change.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
-#include "serve/config/places.h"
-#include "serve/store/store.h"
+#include "live/gpu/controller_lock.h"
+#include "queue/config/places.h"
+#include "queue/store/store.h"
 
 namespace smartmig::cli {
 namespace {
 
-// The same request for each object; goes on after a refusal and reports all.
-int for_each(const DaemonOptions& options, const std::vector<std::string>& objects,
+// The same request for each object; goes on after a refusal and reports all. `list`: the key of the answers as JSON.
+int for_each(const DaemonOptions& options, const char* list, const std::vector<std::string>& objects,
              const std::function<Result<Json>(DaemonClient&, const std::string&)>& ask,
              const std::function<std::string(const std::string&, const Json&)>& words) {
   auto client = options.connect();
@@ -31,37 +32,40 @@ int for_each(const DaemonOptions& options, const std::vector<std::string>& objec
     else
       fmt::print("{}\n", words(object, *answer));
   }
-  if (options.json) print_json(answers);
+  if (options.json) print_json({{list, answers}});
   return code;
 }
 
 Result<std::vector<std::string>> gpu_numbers(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (const auto number = parse_int(word); !number || *number < 0 || *number > 4095)
-      return invalid("'{}' is not the number of a GPU; smartmig top --once shows them", word);
+      return invalid("'{}' is not a GPU number; smartmig gpus lists the GPUs", word);
   return words;
 }
 
 int set_gpus(const DaemonOptions& options, const std::vector<std::string>& gpus, const char* what) {
   return for_each(
-      options, gpus,
+      options, "gpus", gpus,
       [&](DaemonClient& client, const std::string& gpu) {
         return client.post(fmt::format("/v1/gpus/{}/{}", gpu, what), Json::object());
       },
       [&](const std::string& gpu, const Json&) {
-        return *what == 'd' ? fmt::format("GPU {} drains: what runs there ends, nothing new starts", gpu)
-                            : fmt::format("GPU {} takes work again", gpu);
+        return *what == 'd' ? fmt::format("GPU {} is draining: running jobs finish, and no job starts", gpu)
+                            : fmt::format("GPU {} is back in service", gpu);
       });
 }
 
-int set_queue(const DaemonOptions& options, const char* what) {
-  return for_each(
-      options, {what},
-      [](DaemonClient& client, const std::string& word) { return client.post("/v1/queue/" + word, Json::object()); },
-      [](const std::string& word, const Json&) {
-        return word == "pause" ? "the queue is paused: what runs goes on, nothing new starts"
-                               : "the queue starts work again";
-      });
+// One request, one answer.
+int ask_once(const DaemonOptions& options, const char* path, const Json& body, const std::string& words) {
+  auto client = options.connect();
+  if (!client) return failure(client.error());
+  const auto answer = client->post(path, body);
+  if (!answer) return failure(answer.error());
+  if (options.json)
+    print_json(*answer);
+  else
+    fmt::print("{}\n", words);
+  return 0;
 }
 
 }  // namespace
@@ -69,10 +73,11 @@ int set_queue(const DaemonOptions& options, const char* what) {
 int run_cancel(const Arguments& arguments) {
   DaemonOptions options;
   JobsMeant meant;
-  Command cmd("cancel", "JOB...",
-              "Cancels jobs: one that waits goes at once, one that runs is asked to stop and killed after its grace.\n"
-              "--user, --name and --state together mean the jobs that are all of these.",
-              "smartmig cancel --name sweep --state queued");
+  Command cmd(
+      "cancel", "JOB...",
+      "Cancels jobs. A waiting job is removed at once; a running job is asked to stop and is killed after its grace time.\n"
+      "If you combine --user, --name and --only, a job must match all of them.",
+      "smartmig cancel --name sweep --only queued");
   meant.declare(cmd);
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
@@ -89,10 +94,10 @@ int run_requeue(const Arguments& arguments) {
   bool failed = false;
   std::string since = "1d";
   Command cmd("requeue", "JOB...",
-              "Puts jobs back into the queue: a running one is stopped first, a finished one runs again.",
+              "Puts jobs back into the queue. A running job is stopped first; a job that has ended runs again.",
               "smartmig requeue --failed --since 2h");
-  cmd.flag("--failed", failed, "all your jobs that failed since --since");
-  cmd.option("--since", since, "TIME", "how far back --failed and final states look: 2h, 7d");
+  cmd.flag("--failed", failed, "all your jobs that failed within --since");
+  cmd.option("--since", since, "TIME", "how far back --failed and --only look for ended jobs, such as 2h or 7d");
   meant.declare(cmd);
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
@@ -103,7 +108,7 @@ int run_requeue(const Arguments& arguments) {
   auto body = meant.body(cmd, "requeue");
   if (failed) {
     if (!body) body = Json::object();
-    if (body->contains("state")) return usage_error(invalid("--failed is a state: without --state"));
+    if (body->contains("state")) return usage_error(invalid("--failed already selects a state; leave out --only"));
     (*body)["state"] = "failed";
   }
   if (!body) return usage_error(body.error());
@@ -114,7 +119,8 @@ int run_requeue(const Arguments& arguments) {
 int run_drain(const Arguments& arguments) {
   DaemonOptions options;
   std::vector<std::string> words;
-  Command cmd("drain", "GPU...", "Lets what runs on a GPU end and starts nothing new there, for maintenance.",
+  Command cmd("drain", "GPU...",
+              "Takes GPUs out of service: running jobs finish, and no new jobs start there. Use it before maintenance.",
               "smartmig drain 3");
   options.declare(cmd);
   cmd.positionals(words);
@@ -123,14 +129,15 @@ int run_drain(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const auto gpus = gpu_numbers(words);
   if (!gpus) return usage_error(gpus.error());
-  if (gpus->empty()) return usage_error(invalid("which GPU? smartmig drain GPU..."));
+  if (gpus->empty()) return usage_error(invalid("name a GPU: smartmig drain GPU..."));
   return set_gpus(options, *gpus, "drain");
 }
 
 int run_resume(const Arguments& arguments) {
   DaemonOptions options;
   std::vector<std::string> words;
-  Command cmd("resume", "[GPU...]", "Lets drained or quarantined GPUs take work again; without GPU: the paused queue.",
+  Command cmd("resume", "[GPU...]",
+              "Returns drained or quarantined GPUs to service. Without GPU, it resumes a paused queue.",
               "smartmig resume 3");
   options.declare(cmd);
   cmd.positionals(words);
@@ -139,24 +146,57 @@ int run_resume(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const auto gpus = gpu_numbers(words);
   if (!gpus) return usage_error(gpus.error());
-  return gpus->empty() ? set_queue(options, "resume") : set_gpus(options, *gpus, "resume");
+  if (!gpus->empty()) return set_gpus(options, *gpus, "resume");
+  return ask_once(options, "/v1/queue/resume", Json::object(), "the queue starts jobs again");
+}
+
+int run_undrain(const Arguments& arguments) {
+  DaemonOptions options;
+  std::vector<std::string> words;
+  Command cmd("undrain", "GPU...", "Returns drained or quarantined GPUs to service, like smartmig resume GPU.",
+              "smartmig undrain 3");
+  options.declare(cmd);
+  cmd.positionals(words);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  const auto gpus = gpu_numbers(words);
+  if (!gpus) return usage_error(gpus.error());
+  if (gpus->empty()) return usage_error(invalid("name a GPU: smartmig undrain GPU..."));
+  return set_gpus(options, *gpus, "resume");
+}
+
+int run_reload(const Arguments& arguments) {
+  DaemonOptions options;
+  Command cmd(
+      "reload", "",
+      "Makes the daemon reload its configuration file, as SIGHUP does. If a changed setting cannot take effect while the daemon runs, the daemon names it and changes nothing. Only root and the user who runs the daemon may do this.",
+      "smartmig reload");
+  options.declare(cmd);
+  const auto parsed = cmd.parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  return ask_once(options, "/v1/reload", Json::object(), "the configuration was reloaded");
 }
 
 int run_pause(const Arguments& arguments) {
   DaemonOptions options;
-  Command cmd("pause", "", "Pauses the queue: what runs goes on, nothing new starts until smartmig resume.",
+  Command cmd("pause", "", "Pauses the queue: running jobs continue, but no job starts until smartmig resume.",
               "smartmig pause");
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  return set_queue(options, "pause");
+  return ask_once(options, "/v1/queue/pause", Json::object(),
+                  "the queue is paused: running jobs continue, and no job starts");
 }
 
 int run_backup(const Arguments& arguments) {
   DaemonOptions options;
   std::string path;
-  Command cmd("backup", "FILE", "Writes a whole, consistent copy of the daemon's queue and journal while work goes on.",
+  Command cmd("backup", "FILE",
+              "Writes a complete, consistent copy of the daemon's queue and journal while the daemon "
+              "runs.",
               "smartmig backup /var/backups/smartmig.db");
   options.declare(cmd);
   cmd.positional(path);
@@ -166,35 +206,33 @@ int run_backup(const Arguments& arguments) {
   std::error_code failed;
   const std::string absolute = std::filesystem::absolute(path, failed).string();
   if (failed) return failure(io_error("{}: {}", path, failed.message()));
-  return for_each(
-      options, {absolute},
-      [](DaemonClient& client, const std::string& file) {
-        return client.post("/v1/backup", Json{{"path", file}});
-      },
-      [](const std::string& file, const Json&) { return "the queue and its journal are saved in " + file; });
+  return ask_once(options, "/v1/backup", Json{{"path", absolute}},
+                  "the queue and its journal were saved to " + absolute);
 }
 
 int run_restore(const Arguments& arguments) {
   std::string file, state;
   bool json = false;
-  Command cmd("restore", "FILE",
-              "Puts a backup in the place of the daemon's queue. The daemon must not be running; what was there is "
-              "kept beside it "
-              "as\nqueue.db.replaced.",
-              "smartmig restore /var/backups/smartmig.db --state /var/lib/smartmig");
-  cmd.option("--state", state, "DIR", "the daemon's state directory; else the user's own (docs/serve-config.md)")
+  Command cmd(
+      "restore", "FILE",
+      "Replaces the daemon's queue with a backup. Stop the daemon first. The old queue is kept next to the new one as queue.db.replaced.",
+      "smartmig restore /var/backups/smartmig.db --state /var/lib/smartmig");
+  cmd.option("--state", state, "DIR", "state directory of the daemon (default: your own; see docs/serve-config.md)")
       .env("SMARTMIG_STATE");
   cmd.flag("--json", json, "print JSON");
   cmd.positional(file);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const std::string path = (std::filesystem::path(state.empty() ? default_state_dir() : state) / kStoreFile).string();
+  if (state.empty()) state = default_state_dir();
+  const std::string path = (std::filesystem::path(state) / kStoreFile).string();
+  const auto lock = ControllerLock::take(state, {"queue"});  // no daemon begins meanwhile
+  if (!lock) return failure(lock.error());
   if (const auto done = restore_store(file, path); !done) return failure(done.error());
   if (json)
     print_json({{"restored", path}, {"from", file}});
   else
-    fmt::print("{} is restored from {}; smartmig serve goes on from there\n", path, file);
+    fmt::print("{} was restored from {}; smartmig serve continues from there\n", path, file);
   return 0;
 }
 

@@ -13,10 +13,15 @@ namespace smartmig::cli {
 
 void DaemonOptions::declare(Command& cmd, bool with_json) {
   if (with_json) cmd.flag("--json", json, "print JSON");
-  cmd.option("--socket", socket, "PATH", "the daemon's Unix socket; else the user's own or the system's");
-  cmd.option("--server", server, "URL", "a daemon elsewhere: https://host:port, its token in SMARTMIG_TOKEN");
-  cmd.option("--token-file", token_file, "FILE", "with --server: the token");
-  cmd.option("--cacert", cacert, "FILE", "with --server: who signed its certificate, if the system does not know");
+  cmd.heading("The daemon");
+  cmd.option("--socket", socket, "PATH",
+             "Unix socket of the daemon (default: your own daemon's, otherwise the system's)");
+  cmd.option("--server", server, "URL",
+             "daemon on another machine, such as https://host:port; SMARTMIG_TOKEN holds the token");
+  cmd.option("--token-file", token_file, "FILE", "with --server: file that contains the token");
+  cmd.option("--cacert", cacert, "FILE",
+             "with --server: certificate of the authority that signed the server's, if the system does not trust it");
+  cmd.heading("");
 }
 
 Result<DaemonClient> DaemonOptions::connect() const {
@@ -36,6 +41,12 @@ std::string text_at(const Json& object, const char* key, std::string_view fallba
 std::optional<double> number_at(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
+std::optional<double> job_joules(const Json& job) {
+  const Json& energy = object_at(job, "energy");
+  const auto joules = number_at(energy, "energy_j");
+  return joules ? joules : number_at(energy, "joules_j");
 }
 
 std::uint64_t id_at(const Json& object, const char* key) {
@@ -68,7 +79,7 @@ Result<std::vector<std::uint64_t>> read_ids(const std::vector<std::string>& word
     const auto first = parse_int(word.substr(0, dash)),
                last = dash == word.npos ? first : parse_int(word.substr(dash + 1));
     if (!first || !last || *first < 1 || *last < *first)
-      return invalid("'{}' is not the number of a job; smartmig queue lists them", word);
+      return invalid("'{}' is not a job number; smartmig queue lists jobs", word);
     if (*last - *first >= 100'000) return invalid("'{}' names more than 100,000 jobs", word);
     for (auto id = std::uint64_t(*first); id <= std::uint64_t(*last); ++id)
       if (seen.insert(id).second) ids.push_back(id);

@@ -1,5 +1,5 @@
-// What every verb that talks to the daemon shares: where it is, --json, the jobs meant, and how JSON of the interface
-// is read without trusting it (a missing or odd value reads as the fallback). The interface: docs/api.md.
+// Shared by every verb that talks to the daemon: where it is, --json, the jobs meant, and how JSON of the interface is
+// read without trusting it (a missing or odd value reads as the fallback). The interface: docs/api.md.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -26,6 +26,7 @@ struct DaemonOptions {
 std::string shown_text(const Json& value);  // of a string, as a terminal may show it (base/printable.h)
 std::string text_at(const Json& object, const char* key, std::string_view fallback = "");
 std::optional<double> number_at(const Json& object, const char* key);
+std::optional<double> job_joules(const Json& job);           // also of what an older smartmig printed
 std::uint64_t id_at(const Json& object, const char* key);    // 0: none
 const Json& list_at(const Json& object, const char* key);    // an empty list where there is none
 const Json& object_at(const Json& object, const char* key);  // an empty object where there is none

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/verbs.h"
-#include "serve/http/http_server.h"
+#include "http/http_server.h"
 #include "support/temp_dir.h"
 
 namespace smartmig::cli {
@@ -98,7 +98,7 @@ class Verbs : public testing::Test {
             {"exit_code", 0},
             {"estimate_s", 600.0},
             {"estimate_source", "guess"},
-            {"energy", {{"joules_j", 33100.0}, {"source", "attributed from counter"}}}};
+            {"energy", {{"energy_j", 33100.0}, {"source", "attributed from counter"}}}};
   }
   TableDaemon daemon_;
 };
@@ -108,9 +108,9 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST_F(Verbs, SubmitRefusesWhatIsNotThere) {
   daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "held")}}, {"warnings", Json::array()}}, 201);
   for (const auto& [arguments, words] : std::initializer_list<std::pair<Arguments, const char*>>{
-           {{"nosuch.sh"}, "no program nosuch.sh lies in the job's PATH"},
-           {{"--", "no-such-program"}, "no program no-such-program lies in the job's PATH"},
-           {{"--chdir", "/nowhere", "--", "true"}, "there is no directory /nowhere"}})
+           {{"nosuch.sh"}, "program nosuch.sh is not in the job's PATH"},
+           {{"--", "no-such-program"}, "program no-such-program is not in the job's PATH"},
+           {{"--chdir", "/nowhere", "--", "true"}, "directory /nowhere does not exist"}})
     for (const auto verb : {run_submit, run_run}) {
       const auto refused = call(verb, arguments);
       EXPECT_EQ(refused.code, 2) << refused.err;
@@ -119,14 +119,14 @@ TEST_F(Verbs, SubmitRefusesWhatIsNotThere) {
   EXPECT_TRUE(daemon_.bodies["POST /v1/jobs"].empty());
   const auto later = call(run_submit, {"--hold", "--", "no-such-program"});
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_TRUE(contains(later.err, "may be there when it starts")) << later.err;
+  EXPECT_TRUE(contains(later.err, "may exist when it starts")) << later.err;
 }
 
 TEST_F(Verbs, SubmitTakesWhatAHeaderTakes) {
   daemon_.say("POST /v1/jobs", {{"ids", {7u}}, {"jobs", {job(7, "queued")}}, {"warnings", Json::array()}}, 201);
   const auto done = call(run_submit, {"-p", "gpu", "--gres", "gpu:1g.10gb:1", "--", "true"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_TRUE(contains(done.err, "--partition means nothing here")) << done.err;
+  EXPECT_TRUE(contains(done.err, "--partition has no effect here")) << done.err;
   EXPECT_EQ(daemon_.bodies["POST /v1/jobs"].at(0)["profile"], "1g.10gb");
   EXPECT_EQ(call(run_submit, {"--nodes", "2", "--", "true"}).code, 2);
 }
@@ -189,7 +189,7 @@ TEST_F(Verbs, SubmitRefusesWhatIsNotUtf8) {
   const auto here = call(run_submit, {"--", "true"});
   std::filesystem::current_path(before);
   EXPECT_EQ(here.code, 2);
-  EXPECT_TRUE(contains(here.err, "the present directory")) << here.err;
+  EXPECT_TRUE(contains(here.err, "the current directory")) << here.err;
   EXPECT_TRUE(contains(here.err, "caf\\xE9")) << here.err;
   EXPECT_EQ(daemon_.bodies.count("POST /v1/jobs"), 0u);
 }
@@ -232,7 +232,7 @@ TEST_F(Verbs, NoControlCharacterOfAJobReachesTheTerminal) {
     EXPECT_TRUE(clean(done.err)) << done.err;
   }
   const auto json = call(run_show, {"--json", "12"});
-  EXPECT_EQ(Json::parse(json.out)[0]["command"][0], evil) << "JSON says what is there";
+  EXPECT_EQ(Json::parse(json.out)["jobs"][0]["command"][0], evil) << "JSON says what is there";
 }
 
 TEST_F(Verbs, OrdersNameTheirJobsInOneRequest) {
@@ -317,7 +317,8 @@ TEST_F(Verbs, ReservationsAreShownMadeAndRemoved) {
     daemon_.say(route, answer);
   const auto list = call(run_reserve, {});
   EXPECT_EQ(list.code, 0) << list.err;
-  EXPECT_TRUE(contains(list.out, "anna,ben  active        1        2\nJobs of others still run in course: 7.\n"))
+  EXPECT_TRUE(
+      contains(list.out, "anna,ben  active        1        2\nOther users' jobs are still running in course: 7.\n"))
       << list.out;
   EXPECT_EQ(
       call(run_reserve, {"add", "course", "--gpus", "0,1", "--from", "2h", "--for", "90m", "--users", "anna"}).code, 0);
@@ -352,7 +353,7 @@ TEST_F(Verbs, AScriptBringsItsHeaderAndTheCommandLineGoesFirst) {
   const std::string path = daemon_.dir.file("job.sh", script);
   const auto done = call(run_submit, {"--name", "line", path, "--first", "second"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_TRUE(contains(done.err, "#SBATCH --partition means nothing here"));
+  EXPECT_TRUE(contains(done.err, "#SBATCH --partition has no effect here"));
   const Json body = daemon_.bodies["POST /v1/jobs"].at(0);
   EXPECT_EQ(body["script"], script);
   EXPECT_EQ(body["command"], Json({"/bin/bash", "-e", "--first", "second"}));
@@ -469,15 +470,15 @@ TEST_F(Verbs, ControlVerbsAskForOneThingEach) {
 
 TEST_F(Verbs, AnAlternativeDoesNotStartInThePast) {
   const double before = double(std::time(nullptr)) - 20;
-  daemon_.say(
-      "GET /v1/jobs/7/why",
-      {{"job", 7u},
-       {"code", "policy_waits"},
-       {"sentence", "it waits"},
-       {"to_change", Json::array()},
-       {"alternatives", {{{"what", "as it is"}, {"start_at", before}, {"finish_at", before + 600}, {"late_s", 0.0}}}}});
+  daemon_.say("GET /v1/jobs/7/why",
+              {{"job", 7u},
+               {"code", "policy_waits"},
+               {"sentence", "it waits"},
+               {"to_change", Json::array()},
+               {"alternatives",
+                {{{"what", "unchanged"}, {"start_at", before}, {"finish_at", before + 600}, {"late_s", 0.0}}}}});
   const auto why = call(run_why, {"7"});
-  EXPECT_TRUE(contains(why.out, "as it is")) << why.out;
+  EXPECT_TRUE(contains(why.out, "unchanged")) << why.out;
   EXPECT_FALSE(contains(why.out, "ago")) << why.out;
 }
 
@@ -489,7 +490,7 @@ TEST_F(Verbs, WhatHasNoStartOrNoDeadlineIsNotGivenOne) {
                {"sentence", "job 7 waits for job 6; job 6 has no expected end"},
                {"to_change", Json::array()},
                {"alternatives",
-                {{{"what", "as it is"}, {"start_at", nullptr}, {"finish_at", nullptr}, {"late_s", nullptr}},
+                {{{"what", "unchanged"}, {"start_at", nullptr}, {"finish_at", nullptr}, {"late_s", nullptr}},
                  {{"what", "another"}, {"start_at", now + 60}, {"finish_at", now + 90}, {"late_s", nullptr}}}}});
   const auto why = call(run_why, {"7"});
   EXPECT_FALSE(contains(why.out, "on time")) << why.out;
@@ -512,7 +513,7 @@ TEST_F(Verbs, WhatHasNoStartOrNoDeadlineIsNotGivenOne) {
   eta["if_released"] = {{"start_at", spread}, {"finish_at", spread}, {"on_time_ratio", 0.75}};
   daemon_.say("GET /v1/jobs/7/eta", eta);
   const auto released = call(run_eta, {"7"});
-  for (const char* part : {"has no start", "If it is released now:", "starts", "kept in 75 % of them"})
+  for (const char* part : {"has no start", "If it is released now:", "starts", "met in 75 % of them"})
     EXPECT_TRUE(contains(released.out, part)) << part << " in\n" << released.out;
   // A start that all futures have in the past is one only where the job has started.
   const Json past = {{"p10", now - 30}, {"p50", now - 20}, {"p90", now - 9}};
@@ -539,7 +540,7 @@ TEST_F(Verbs, WhyEtaAndWhatifSpeakInUnits) {
                                         {"cost", 0.5}}}}});
   const auto why = call(run_why, {"7"});
   for (const char* part :
-       {"no slice of 20 GiB is free [no_room]", "job 5 ends", "on 4g", "90 s late", "5.00 MJ", "0.500"})
+       {"no slice of 20 GiB is free [no_room]", "job 5 ends", "on 4g", "90 s late", "1.39 kWh", "0.500"})
     EXPECT_TRUE(contains(why.out, part)) << part << " in\n" << why.out;
   daemon_.say("GET /v1/jobs/7/eta", {{"job", 7u},
                                      {"futures", 20},
@@ -547,7 +548,7 @@ TEST_F(Verbs, WhyEtaAndWhatifSpeakInUnits) {
                                      {"finish_at", {{"p10", 2e9}, {"p50", 2e9}, {"p90", 2e9}}},
                                      {"deadline_at", 2e9},
                                      {"on_time_ratio", 0.85}});
-  EXPECT_TRUE(contains(call(run_eta, {"7"}).out, "kept in 85 % of them"));
+  EXPECT_TRUE(contains(call(run_eta, {"7"}).out, "met in 85 % of them"));
   const auto outcome = [](double joules) {
     return Json{{"policy", "planner"},   {"energy_j", joules}, {"late_s", 0.0},  {"mean_late_s", 0.0},
                 {"last_finish_at", 2e9}, {"jobs", 3},          {"cost", nullptr}};

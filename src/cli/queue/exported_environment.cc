@@ -30,7 +30,7 @@ std::vector<std::string> exported_environment(std::string_view list, char** envi
       if (const auto found = here.find(std::string(word)); found != here.end())
         out[found->first] = found->second;
       else
-        notes.push_back(fmt::format("--export: there is no variable '{}' here", word));
+        notes.push_back(fmt::format("--export: the environment has no variable '{}'", word));
     }
   }
   std::vector<std::string> entries;
@@ -38,7 +38,7 @@ std::vector<std::string> exported_environment(std::string_view list, char** envi
     if (valid_utf8(name) == name && valid_utf8(value) == value)
       entries.push_back(name + "=" + value);
     else
-      notes.push_back(fmt::format("the variable {} is left out: its value is not UTF-8", json_text(name)));
+      notes.push_back(fmt::format("variable {} is not passed on: its value is not UTF-8", json_text(name)));
   }
   return entries;
 }

@@ -21,7 +21,7 @@ void tell_once(bool& told, std::uint64_t id, const Json& job) {
   const std::string state = text_at(job, "state", "");
   if (told || (state != "queued" && state != "held") || ::isatty(STDERR_FILENO) != 1) return;
   told = true;
-  fmt::print(stderr, "smartmig: job {} is {}: smartmig why {} says what it waits for\n", id, state, id);
+  fmt::print(stderr, "smartmig: job {} is {}; smartmig why {} says what it waits for\n", id, state, id);
 }
 
 double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -61,7 +61,7 @@ Result<Json> follow_job(DaemonClient& client, std::uint64_t id, std::FILE* out) 
             return std::fwrite(piece.data(), 1, piece.size(), out) == piece.size() && std::fflush(out) == 0;
           });
       offset += seen;
-      if (std::ferror(out)) return io_error("the log cannot be written to the output");
+      if (std::ferror(out)) return io_error("cannot write the log to standard output");
       if (!read && read.error().code != Error::kNotFound) {
         if (!unreachable(read.error())) return read.error();
         if (broken_since < 0 || seen > 0) broken_since = clock_s();

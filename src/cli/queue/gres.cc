@@ -10,7 +10,7 @@ namespace smartmig::cli {
 namespace {
 
 Error not_understood(std::string_view text) {
-  return invalid("'{}' is not understood: write gpu:1g.10gb:1, gpu:h100:1 or gpu:1", text);
+  return invalid("cannot read '{}': write gpu:1g.10gb:1, gpu:h100:1 or gpu:1", text);
 }
 
 // "h100" of h100-80gb-sxm: what else stands before a count may be a gres of another sort.
@@ -38,9 +38,11 @@ Result<GresWords> read_gres(std::string_view text) {
   if (!words.empty() && parse_int(words.back())) {
     const std::int64_t count = *parse_int(words.back());
     if (count > 1)
-      return invalid("'{}' asks for {} GPUs: jobs over several GPUs are not supported yet, a job gets one slice", text,
-                     count);
-    if (count < 1) return invalid("'{}' asks for no GPU: every job gets a slice", text);
+      return invalid(
+          "'{}' asks for {} GPUs; a job gets one slice, and jobs over several GPUs are not "
+          "supported",
+          text, count);
+    if (count < 1) return invalid("'{}' asks for no GPU, but every job gets a slice", text);
     words.pop_back();
   } else if (!gpu && words.size() == 1 && !looks_like_profile(words[0]) && !starts_a_model(words[0]) &&
              text.find('_') == text.npos) {

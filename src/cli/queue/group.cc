@@ -12,19 +12,19 @@ int run_group(const Arguments& arguments) {
   DaemonOptions options;
   std::string name;
   std::int64_t limit = -1;
-  Command cmd("group", "[NAME]",
-              "Shows groups of jobs (submit --group NAME) and how many of each may run at once; with --limit, sets it, "
-              "for root.",
-              "smartmig group licensed --limit 4");
-  cmd.option("--limit", limit, "N", "jobs of this group that may run at once; 0: no limit");
+  Command cmd(
+      "group", "[NAME]",
+      "Shows groups of jobs (submit --group NAME) and how many jobs of each may run at once. With --limit, root can change that number.",
+      "smartmig group licensed --limit 4");
+  cmd.option("--limit", limit, "N", "allow at most N jobs of this group to run at once; 0: no limit");
   options.declare(cmd);
   cmd.positional(name, false);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const bool sets = cmd.given("--limit");
-  if (sets && name.empty()) return usage_error(invalid("which group? smartmig group NAME --limit N"));
-  if (sets && (limit < 0 || limit > 1'000'000)) return usage_error(invalid("--limit needs 0 or more, not {}", limit));
+  if (sets && name.empty()) return usage_error(invalid("name a group: smartmig group NAME --limit N"));
+  if (sets && (limit < 0 || limit > 1'000'000)) return usage_error(invalid("--limit must be 0 or more, not {}", limit));
   auto client = options.connect();
   if (!client) return failure(client.error());
   const auto answer = sets ? client->post("/v1/groups", {{"name", name}, {"limit", limit}}) : client->get("/v1/groups");

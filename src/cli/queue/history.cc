@@ -58,14 +58,14 @@ void print_history(const Json& history, double now) {
                borrowed = number_at(history, "borrowed_runs").value_or(0);
   fmt::print("{}\n", text_at(history, "signature", "?"));
   if (list_at(history, "sizes").empty()) {
-    fmt::print("Nothing is known: neither it nor a command like it has run to its end yet.\n");
+    fmt::print("No history yet: neither this command nor a similar one has finished.\n");
     return;
   }
   std::string words = runs > 0 ? fmt::format("from {:.0f} run{}", runs, runs == 1 ? "" : "s")
-                               : fmt::format("it has not run yet; from {:.0f} runs of commands like it", borrowed);
+                               : fmt::format("not run yet; from {:.0f} runs of similar commands", borrowed);
   words += fmt::format("; launch {}", precise_words(number_at(history, "launch_s").value_or(0)));
   if (const auto slowdown = number_at(history, "slowdown"))
-    words += fmt::format("; {:.2f} times as long beside a full board as alone", *slowdown);
+    words += fmt::format("; takes {:.2f} times as long when neighbours fill the GPU", *slowdown);
   if (const auto memory = number_at(history, "mem_mib")) words += fmt::format("; GPU memory {:.0f} MiB", *memory);
   if (const auto error = number_at(history, "mean_error"))
     words += fmt::format("; predictions off by {:.0f} % on average", 100 * *error);
@@ -85,11 +85,9 @@ int run_history(const Arguments& arguments) {
   bool dashed = false;
   Command cmd(
       "history", "JOB | -- COMMAND...",
-      "What past runs of a command say about the next: seconds on each slice size with the interval that 80 % of "
-      "runs\nfall in, launch, watts above idle, GPU memory, and beside each of the last runs what was predicted. "
-      "Numbers in\nthe command count as such: runs with others teach, too.",
+      "Shows what smartmig has learned from past runs of a command: seconds on each slice size with an 80 % interval, launch time, watts above idle, GPU memory, and the predictions for recent runs. Runs of the same command with other numbers count too.",
       "smartmig history -- python3 train.py --steps 300");
-  cmd.option("--kind", kind, "KIND", "of the job, as submit takes it");
+  cmd.option("--kind", kind, "KIND", "kind of the job, as for submit");
   options.declare(cmd);
   cmd.command_line(rest, dashed);
   Arguments words = arguments;
@@ -99,7 +97,7 @@ int run_history(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (rest.empty())
-    return usage_error(invalid("a job or a command is missing: smartmig history 12, smartmig history -- COMMAND..."));
+    return usage_error(invalid("name a job or a command: smartmig history 12, smartmig history -- COMMAND..."));
   auto client = options.connect();
   if (!client) return failure(client.error());
   Json body = {{"command", rest}};

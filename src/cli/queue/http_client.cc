@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "serve/config/places.h"
-#include "serve/http/http_types.h"
+#include "http/http_types.h"
+#include "queue/config/places.h"
 
 namespace smartmig {
 namespace {
@@ -59,15 +59,16 @@ Error refusal(long status, const std::string& body, const std::string& name) {
         error["message"].is_string()) {
       std::string words = error["message"].get<std::string>();
       if (status == 401)  // none is never sent
-        words = fmt::format("{} does not know this token: look at SMARTMIG_TOKEN or --token-file, or ask for a new one",
-                            name);
+        words =
+            fmt::format("{} rejects this token; check SMARTMIG_TOKEN or --token-file, or ask for a new token", name);
       return {error_code(error["code"].get<std::string>()), std::move(words)};
     }
   }
   if (status == 429 || status == 503)
-    return busy_error("{} has too many connections or requests at once: try again in a moment", name);
+    return busy_error("{} has too many connections or requests; try again in a moment", name);
   const Error::Code code = status == 408 ? Error::kTimeout : Error::kLost;
-  return {code, fmt::format("{} answered with status {} and no words: is it a smartmig daemon?", name, status)};
+  return {code,
+          fmt::format("{} answered with status {} and no message; check that it is a smartmig daemon", name, status)};
 }
 
 }  // namespace
@@ -86,8 +87,7 @@ struct HttpClient::Handle {
       case CURLE_COULDNT_CONNECT:
         if (system == EACCES)
           return no_permission(
-              "{} may not be opened by this user: ask its owner, or run a daemon of your own with smartmig serve",
-              name());
+              "you have no permission to open {}; ask its owner, or run your own daemon with smartmig serve", name());
         [[fallthrough]];
       case CURLE_COULDNT_RESOLVE_HOST:
         return lost_error("no daemon answers at {}: start one with smartmig serve", name());
@@ -95,21 +95,21 @@ struct HttpClient::Handle {
         return timeout_error("the daemon at {} did not answer within {} s", name(), target.timeout_s);
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
-        return no_permission("the certificate of {} cannot be trusted ({}): name its authority with --cacert FILE",
-                             name(), curl_easy_strerror(code));
+        return no_permission("the certificate of {} is not trusted ({}); name its CA with --cacert FILE", name(),
+                             curl_easy_strerror(code));
       case CURLE_SSL_CONNECT_ERROR:
         return lost_error("{} does not speak TLS: write http:// for a daemon on this host without a certificate",
                           name());
       case CURLE_WRITE_ERROR:
-        return io_error("the answer of {} could not be taken: it is too large", name());
+        return io_error("the reply of {} is too large", name());
       case CURLE_GOT_NOTHING:
         if (name().starts_with("http://"))
-          return lost_error("{} closed the connection without an answer: where it speaks TLS, write https://", name());
+          return lost_error("{} closed the connection without a reply; if it uses TLS, write https://", name());
         [[fallthrough]];
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_PARTIAL_FILE:
-        return lost_error("the daemon at {} went away while it answered: look at its log", name());
+        return lost_error("the daemon at {} stopped while it was replying; see its log", name());
       default:
         return lost_error("cannot talk to {}: {}", name(), curl_easy_strerror(code));
     }
@@ -162,7 +162,7 @@ struct HttpClient::Handle {
   Result<Json> json(const char* method, const std::string& path, const std::string* body) {
     SMARTMIG_TRY(const auto text, call(method, path, body, nullptr));
     auto answer = parse_json(path, text);
-    if (!answer) return lost_error("{} gave an answer that cannot be read: {}", name(), answer.error().what);
+    if (!answer) return lost_error("cannot read the reply of {}: {}", name(), answer.error().what);
     return answer;
   }
 };
@@ -177,7 +177,7 @@ std::string HttpClient::default_socket() { return smartmig::default_socket(); }
 Result<ClientTarget> HttpClient::target(const std::string& socket, const std::string& server,
                                         const std::string& token_file, const std::string& cacert) {
   ClientTarget found;
-  if (!socket.empty() && !server.empty()) return invalid("--socket and --server exclude each other");
+  if (!socket.empty() && !server.empty()) return invalid("give --socket or --server, not both");
   found.socket = socket;
   found.server = !server.empty() || !socket.empty() ? server : variable("SMARTMIG_SERVER");
   if (found.server.empty() && found.socket.empty()) found.socket = variable("SMARTMIG_SOCKET");
@@ -195,7 +195,7 @@ Result<ClientTarget> HttpClient::target(const std::string& socket, const std::st
     if ((!own || strange) && ::lstat(of_machine.c_str(), &file) == 0 && file.st_uid == 0)
       found.socket = of_machine;
     else if (strange)
-      return no_permission("{} belongs to another user: if you trust it, say --socket {}", found.socket, found.socket);
+      return no_permission("{} belongs to another user; if you trust it, add --socket {}", found.socket, found.socket);
   }
   if (found.server.empty()) return found;
   found.cacert = cacert.empty() ? variable("SMARTMIG_CACERT") : cacert;
@@ -218,13 +218,14 @@ Result<HttpClient> HttpClient::open(ClientTarget target) {
     if (!target.server.starts_with("https://") && !is_local(target.server))
       return invalid("--server {}: write https://HOST:PORT; plain http is for localhost only", target.server);
     if (target.token.empty())
-      return no_permission("{} wants a token: put it in SMARTMIG_TOKEN or a file for --token-file", target.server);
+      return no_permission("{} needs a token; put it in SMARTMIG_TOKEN or in a file and name that with --token-file",
+                           target.server);
     if (target.token.find_first_of("\r\n") != target.token.npos) return invalid("the token must be one line");
   }
   auto handle = std::make_unique<Handle>();
   handle->target = std::move(target);
   handle->curl = curl_easy_init();
-  if (!handle->curl) return io_error("libcurl cannot start: no memory");
+  if (!handle->curl) return io_error("libcurl cannot start: out of memory");
   return HttpClient(std::move(handle));
 }
 
@@ -234,8 +235,10 @@ Result<nlohmann::json> HttpClient::post(const std::string& path, const Json& bod
   const std::string text = json_dump(body);
   // A daemon that refuses closes before it has read all, and its answer may be lost.
   if (text.size() > kMostBodyBytes)
-    return invalid("the request has {} bytes, a daemon takes {}: send fewer jobs at once, or a smaller script",
-                   text.size(), kMostBodyBytes);
+    return invalid(
+        "the request has {} bytes and the limit is {}; send fewer jobs at once, or a smaller "
+        "script",
+        text.size(), kMostBodyBytes);
   return handle_->json("POST", path, &text);
 }
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "serve/http/api.h"
-#include "serve/http/http_server.h"
+#include "http/api.h"
+#include "http/http_server.h"
 #include "support/fake_service.h"
 #include "support/temp_dir.h"
 

@@ -1,7 +1,9 @@
-// What cancel, requeue, hold and the like share: the jobs they mean, as options and as the body of a request, and what
-// is said of the answer. However many jobs are named, they are one request, so that the daemon makes one transaction of
-// them.
+// Shared by cancel, requeue, hold and similar verbs: the jobs they mean, as options and as the body of a request, and
+// what is said of the answer. However many jobs are named, they are one request, so that the daemon makes one
+// transaction of them.
 #pragma once
+#include <functional>
+
 #include "cli/queue/daemon_options.h"
 
 namespace smartmig::cli {
@@ -17,8 +19,9 @@ struct JobsMeant {
   Result<Json> body(const Command& cmd, const char* verb) const;
 };
 
-// Asks for `verb` with this body; prints what became of each job, or of many how many. The exit code.
-int change_jobs(const DaemonOptions& options, const char* verb, const Json& body);
 std::string changed_words(const Json& job);  // "job 12 train: held, ..."
+// Asks for `verb` with this body; prints what became of each job in `words`, or of many how many. The exit code.
+int change_jobs(const DaemonOptions& options, const char* verb, const Json& body,
+                const std::function<std::string(const Json& job)>& words = changed_words);
 
 }  // namespace smartmig::cli

@@ -1,7 +1,11 @@
 // smartmig hold, release, front, suspend, continue, update: orders about jobs of the queue.
+#include <fmt/format.h>
+
 #include <map>
+#include <utility>
 
 #include "cli/queue/job_change.h"
+#include "cli/queue/job_words.h"
 #include "cli/queue/submit_options.h"
 #include "cli/queue/submit_values.h"
 #include "cli/time_words.h"
@@ -30,12 +34,14 @@ Json seconds_or_null(const std::optional<Time>& time) { return time ? Json(secon
 class Changes {
  public:
   void declare(Command& cmd) {
-    add(cmd, "--deadline", "WHEN|none", "soft: 2h from now, 16:00, 2026-11-15T16:00; none: without one");
-    add(cmd, "--priority", "N", "higher goes first; only root may give more than 0");
-    add(cmd, "--mem", "SIZE|auto", "GPU memory: 18G, 512M, 20480 (MiB); auto: learned");
-    add(cmd, "--time", "LIMIT", "killed after this run time: 30m, 2h; 0: no limit").alias("-t");
-    add(cmd, "--estimate", "TIME[@Ng]", "expected run time on the whole GPU, or on N compute slices");
-    add(cmd, "--begin", "WHEN", "starts no earlier: 2h from now, 16:00; now: as soon as it can");
+    add(cmd, "--deadline", "WHEN|none",
+        "soft deadline, such as 2h (from now), 16:00 or 2026-11-15T16:00; none removes it");
+    add(cmd, "--priority", "N", "jobs of higher priority run first; only root may set more than 0");
+    add(cmd, "--mem", "SIZE|auto", "GPU memory, such as 18G or 512M; auto (default): learn it from earlier runs");
+    add(cmd, "--time", "LIMIT", "kill the job after this run time, such as 30m or 2h; 0: no limit").alias("-t");
+    add(cmd, "--estimate", "TIME[@Ng]", "expected run time on a whole GPU (20m) or on N compute slices (20m@3g)");
+    add(cmd, "--begin", "WHEN",
+        "do not start before this time, such as 2h (from now) or 16:00; now: as soon as possible");
   }
   Json given(const Command& cmd) const {
     Json out = Json::object();
@@ -75,35 +81,66 @@ class Changes {
   std::map<std::string, Json> set_;  // by option
 };
 
+// What update can change, as `update` names it, with its value in words.
+std::vector<std::pair<std::string, std::string>> values_of(const Json& job, double now) {
+  const auto number = [&](const char* key) { return number_at(job, key); };
+  const Json& spec = object_at(job, "spec");
+  const auto memory = number("mem_mib"), limit = number_at(spec, "time_limit_s"), begin = number("begin_at");
+  return {{"deadline", number("deadline_at") ? deadline_words(job, now) : "none"},
+          {"priority", fmt::format("{:.0f}", number("priority").value_or(0))},
+          {"mem", memory ? mib_words(*memory) : "learned"},
+          {"time", limit ? duration_words(*limit) : "no limit"},
+          {"estimate", estimate_words(job)},
+          {"begin", begin ? when_words(*begin, now) : "as soon as it can"}};
+}
+
+// "job 12 train: deadline 18:00, in 4 h (was none)". The old value is told where the job was asked for before.
+std::string updated_words(const Json& job, const Json& before, const Json& set, double now) {
+  const auto after = values_of(job, now), old = values_of(before, now);
+  std::string out;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const auto named = [prefix = after[i].first](const std::string& key) {
+      return key.starts_with(prefix) && !(prefix == "mem" && key != "mem_mib");
+    };
+    bool asked = false;
+    for (const auto& item : set.items()) asked |= named(item.key());
+    if (!asked) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", after[i].first, after[i].second);
+    if (!before.empty() && old[i].second != after[i].second) out += fmt::format(" (was {})", old[i].second);
+  }
+  return fmt::format("job {} {}: {}", id_at(job, "id"), job_title(job), out);
+}
+
 }  // namespace
 
 int run_hold(const Arguments& arguments) {
-  return order(arguments, "hold",
-               "Lets waiting jobs wait until smartmig release. What the operator holds, the operator alone releases.",
-               "smartmig hold 12 14-17");
+  return order(
+      arguments, "hold",
+      "Holds waiting jobs until they are released with smartmig release. Only the operator can release jobs that the operator holds.",
+      "smartmig hold 12 14-17");
 }
 
 int run_release(const Arguments& arguments) {
-  return order(arguments, "release", "Lets held jobs run: those of smartmig hold and of submit --hold.",
+  return order(arguments, "release", "Releases jobs that were held with smartmig hold or submit --hold.",
                "smartmig release 12");
 }
 
 int run_front(const Arguments& arguments) {
-  return order(arguments, "front",
-               "Puts waiting jobs before all others, by a priority above theirs; for root, or the user who runs the "
-               "daemon.",
-               "smartmig front 12");
+  return order(
+      arguments, "front",
+      "Moves waiting jobs to the head of the queue by raising their priority. Only root and the user who runs the daemon may do this.",
+      "smartmig front 12");
 }
 
 int run_suspend(const Arguments& arguments) {
-  return order(arguments, "suspend",
-               "Stops the processes of running jobs for a while (SIGSTOP). They keep their slices and their memory; "
-               "their time\nlimit stands still.",
-               "smartmig suspend 12");
+  return order(
+      arguments, "suspend",
+      "Suspends the processes of running jobs (SIGSTOP). The jobs keep their slices and memory, and their time limits do not count down.",
+      "smartmig suspend 12");
 }
 
 int run_continue(const Arguments& arguments) {
-  return order(arguments, "continue", "Lets suspended jobs go on (SIGCONT).", "smartmig continue 12");
+  return order(arguments, "continue", "Resumes suspended jobs (SIGCONT).", "smartmig continue 12");
 }
 
 int run_update(const Arguments& arguments) {
@@ -111,22 +148,31 @@ int run_update(const Arguments& arguments) {
   JobsMeant meant;
   Changes changes;
   Command cmd("update", "JOB...",
-              "Changes what jobs ask for, while they wait; of a running one the deadline and the priority.",
+              "Changes waiting jobs. For running jobs, only the deadline and the priority can be changed.",
               "smartmig update 12 --deadline 4h --mem 20G");
   changes.declare(cmd);
   options.declare(cmd);
-  cmd.option("--array", meant.array, "ID", "every task of this array");
+  cmd.option("--tasks-of", meant.array, "ID", "all tasks of this array").also("--array");
   cmd.positionals(meant.words);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const Json set = changes.given(cmd);
   if (set.empty())
-    return usage_error(invalid("what is to be changed? --deadline, --priority, --mem, --time, --estimate or --begin"));
+    return usage_error(invalid("name a change: --deadline, --priority, --mem, --time, --estimate or --begin"));
   auto body = meant.body(cmd, "update");
   if (!body) return usage_error(body.error());
   (*body)["set"] = set;
-  return change_jobs(options, "update", *body);
+  constexpr std::size_t kMostAsked = 100;
+  std::map<std::uint64_t, Json> before;
+  if (const Json& ids = list_at(*body, "ids"); !options.json && ids.size() <= kMostAsked)
+    if (auto client = options.connect())
+      for (const Json& id : ids)
+        if (auto job = client->get(fmt::format("/v1/jobs/{}", id.get<std::uint64_t>())))
+          before[id.get<std::uint64_t>()] = std::move(*job);
+  return change_jobs(options, "update", *body, [&](const Json& job) {
+    return updated_words(job, before[id_at(job, "id")], set, unix_seconds(unix_now()));
+  });
 }
 
 }  // namespace smartmig::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/queue/daemon_options.h"
 #include "cli/time_words.h"
@@ -72,7 +73,7 @@ std::string deadline_words(const Json& job, double now) {
     const bool still = !is_final(job) && now < *deadline;  // it will be late by the estimate
     return fmt::format("{}, {}{} late", clock, still ? "expected " : "", duration_words(late));
   }
-  if (is_final(job)) return fmt::format("{}, kept", clock);
+  if (is_final(job)) return fmt::format("{}, met", clock);
   return fmt::format("{}, {}", clock, relative_words(*deadline, now));
 }
 
@@ -88,8 +89,8 @@ std::string memory_words(const Json& job) {
              tensors = number_at(job, "tensors_mib");
   const Json& spec = object_at(job, "spec");
   std::string out = memory ? mib_words(*memory) : "not known yet";
-  if (peak) out += fmt::format(", {} at most were seen", mib_words(*peak));
-  if (tensors) out += fmt::format(", {} at most were held by tensors", mib_words(*tensors));
+  if (peak) out += fmt::format(", at most {} were observed", mib_words(*peak));
+  if (tensors) out += fmt::format(", at most {} were held by tensors", mib_words(*tensors));
   const auto estimate = number_at(spec, "mem_estimate_mib");
   if (!estimate || number_at(spec, "mem_mib")) return out;
   const std::string basis = text_at(spec, "mem_basis", "its model");
@@ -114,7 +115,7 @@ std::string job_sentence(const Json& job, double now) {
   const bool said = !ending.empty() && (reason.starts_with("exit code ") || reason.starts_with("killed by signal "));
   if (!reason.empty() && !said && text_at(job, "state") != "done") out += fmt::format(", {}", reason);
   const Json& energy = object_at(job, "energy");
-  if (const auto joules = number_at(energy, "joules_j"); joules && number_at(job, "started_at"))
+  if (const auto joules = number_at(energy, "energy_j"); joules && number_at(job, "started_at"))
     out += fmt::format(", {} {}", energy_words(*joules), text_at(energy, "source", "attributed"));
   if (const auto cost = number_at(job, "cost")) out += fmt::format(", cost {}", cost_words(*cost));
   if (is_final(job) && number_at(job, "deadline_at")) out += fmt::format(", deadline {}", deadline_words(job, now));
@@ -132,7 +133,7 @@ std::string job_table(const Json& jobs, double now, bool with_cost) {
     if (const std::string ending = ending_words(job); !ending.empty() && ending != "exit 0") state += ", " + ending;
     if (const int stops = int(number_at(job, "preemptions").value_or(0)); stops > 0 && !is_final(job))
       state += fmt::format(", stopped {}x", stops);
-    const auto joules = number_at(object_at(job, "energy"), "joules_j");
+    const auto joules = number_at(object_at(job, "energy"), "energy_j");
     std::vector<std::string> row = {fmt::format("{}", id_at(job, "id")),
                                     cut(job_title(job), 24),
                                     cut(text_at(job, "user", "?"), 12),
@@ -149,6 +150,33 @@ std::string job_table(const Json& jobs, double now, bool with_cost) {
     table.add(std::move(row));
   }
   return table.text();
+}
+
+std::string csv_text(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == text.npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+std::string job_csv(const Json& jobs) {
+  static constexpr const char* kNumbers[] = {"submitted_at", "started_at",  "ended_at", "deadline_at",
+                                             "late_s",       "estimate_s",  "mem_mib",  "peak_mib",
+                                             "exit_code",    "exit_signal", "priority", "cost"};
+  std::string out = fmt::format("id,name,user,state,kind,gpu,slice,{},energy_j\n", fmt::join(kNumbers, ","));
+  const auto number = [](const std::optional<double>& value) {
+    if (!value) return std::string();
+    return *value == std::floor(*value) ? fmt::format("{:.0f}", *value) : fmt::format("{:.3f}", *value);
+  };
+  for (const Json& job : jobs) {
+    out += fmt::format("{},{},{},{},{},{},{}", id_at(job, "id"), csv_text(job_title(job)),
+                       csv_text(text_at(job, "user")), text_at(job, "state"), csv_text(text_at(job, "kind")),
+                       number(number_at(job, "gpu")), csv_text(text_at(job, "slice")));
+    for (const char* key : kNumbers) out += "," + number(number_at(job, key));
+    const bool began = number_at(job, "started_at").has_value();
+    out += "," + (began ? number(number_at(object_at(job, "energy"), "energy_j")) : "") + "\n";
+  }
+  return out;
 }
 
 int exit_code_of(const Json& job) {

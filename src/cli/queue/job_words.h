@@ -3,6 +3,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smartmig::cli {
@@ -37,6 +38,8 @@ std::string ending_words(const Json& job);                // "exit 3", "signal 9
 // "job 7 train: done after 12 min on 0:3g.20gb@4, 33.1 kJ attributed (counter)"
 std::string job_sentence(const Json& job, double now);
 std::string job_table(const Json& jobs, double now, bool with_cost);
-int exit_code_of(const Json& job);  // of the job itself: its code, 128 + signal, or 1
+std::string job_csv(const Json& jobs);        // with a header; an unknown value is empty
+std::string csv_text(std::string_view text);  // one field, in quotes where it needs them
+int exit_code_of(const Json& job);            // of the job itself: its code, 128 + signal, or 1
 
 }  // namespace smartmig::cli

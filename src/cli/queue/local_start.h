@@ -1,5 +1,5 @@
-// Is what a job needs to start there on this machine: its directory, its program? For jobs of a daemon on the same machine,
-// so that a misspelt name is refused at once and not when the job's turn comes.
+// Is what a job needs to start there on this machine: its directory, its program? For jobs of a daemon on the same
+// machine, so that a misspelt name is refused at once and not when the job's turn comes.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace smartmig::cli {
 
-// kInvalid: names what is missing. Where the job waits for others or for a time, it may be there by then: a note says so.
-// What this user may not look at is no refusal.
+// kInvalid: names what is missing. Where the job waits for others or for a time, it may be there by then: a note says
+// so. What this user may not look at is no refusal.
 Result<Ok> check_local_start(const JobSpec& spec, std::vector<std::string>& notes);
 
 }  // namespace smartmig::cli

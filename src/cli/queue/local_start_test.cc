@@ -34,19 +34,19 @@ TEST_F(LocalStart, WhatIsThereIsAccepted) {
 }
 
 TEST_F(LocalStart, AMisspeltNameIsRefused) {
-  EXPECT_EQ(refusal({"nosuch.sh"}), "no program nosuch.sh lies in the job's PATH");
-  EXPECT_EQ(refusal({"./nosuch.sh"}), "there is no program " + dir.path() + "/./nosuch.sh");
+  EXPECT_EQ(refusal({"nosuch.sh"}), "program nosuch.sh is not in the job's PATH");
+  EXPECT_EQ(refusal({"./nosuch.sh"}), "program " + dir.path() + "/./nosuch.sh does not exist");
   EXPECT_NE(refusal({dir.path() + "/."}), "") << "a directory";
   spec.directory = dir.path() + "/nosuch";
   EXPECT_EQ(refusal({"/bin/sh"}),
-            "there is no directory " + dir.path() + "/nosuch: make it, or name another with --chdir");
+            "directory " + dir.path() + "/nosuch does not exist; create it, or choose another with --chdir");
 }
 
 TEST_F(LocalStart, WhatComesLaterMayMakeIt) {
   spec.dependencies = {{Dependency::kAfterOk, 3}};
   EXPECT_EQ(refusal({"nosuch.sh"}), "");
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("may be there when it starts"), std::string::npos);
+  EXPECT_NE(notes[0].find("may exist when it starts"), std::string::npos);
 }
 
 }  // namespace

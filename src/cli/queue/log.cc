@@ -1,7 +1,10 @@
 // smartmig log and wait: what a job wrote, and how it ended.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/follow.h"
@@ -35,6 +38,23 @@ class Tail {
   bool ended_ = false;
   std::deque<std::string> kept_;
 };
+
+// The newest job of that name: of the caller, else of anybody.
+Result<std::uint64_t> job_named(DaemonClient& client, const DaemonOptions& options, const std::string& name) {
+  constexpr std::size_t kMostEnded = 1000;  // looked through
+  std::vector<std::string> whose = {fmt::format("&user={}", ::getuid()), ""};
+  if (!options.server.empty()) whose.erase(whose.begin());
+  for (const std::string& user : whose) {
+    std::uint64_t newest = 0;
+    for (const auto& [state, most] : {std::pair{"active", std::size_t(1'000'000)}, std::pair{"final", kMostEnded}}) {
+      SMARTMIG_TRY(const Json jobs, all_jobs(client, fmt::format("state={}{}", state, user), most));
+      for (const Json& job : jobs)
+        if (text_at(job, "name") == name || job_title(job) == name) newest = std::max(newest, id_at(job, "id"));
+    }
+    if (newest > 0) return newest;
+  }
+  return not_found("no job is called '{}'; smartmig queue --all lists them", name);
+}
 
 int show_log(DaemonClient& client, std::uint64_t id, std::int64_t attempt, std::int64_t tail, bool json) {
   const auto job = client.get(fmt::format("/v1/jobs/{}", id));
@@ -70,24 +90,29 @@ int run_log(const Arguments& arguments) {
   bool follow = false;
   std::int64_t attempt = 0, tail = 0;
   Command cmd(
-      "log", "JOB",
-      "Prints what a job wrote (standard output and error together); a last line on standard error says how it stands "
-      "and\nits joules, attributed.",
+      "log", "JOB|NAME",
+      "Prints the output of a job, or of the newest job with that name. Standard output and standard error are printed together. A last line on standard error gives the job's state and its attributed energy.",
       "smartmig log -f 12");
-  cmd.flag("--follow", follow, "go on until the job is final").alias("-f");
-  cmd.option("--attempt-no", attempt, "N", "of an earlier attempt; 0: the last one").also("--attempt");
-  cmd.option("--lines", tail, "N", "the last N lines only; 0: all").alias("-n");
+  cmd.flag("--follow", follow, "follow the output until the job ends").alias("-f");
+  cmd.option("--attempt-no", attempt, "N", "show this attempt instead of the last one (0)").also("--attempt");
+  cmd.option("--lines", tail, "N", "show only the last N lines; 0: all").alias("-n");
   options.declare(cmd);
   cmd.positional(word);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto ids = read_ids({word});
+  const bool number = !word.empty() && word.find_first_not_of("0123456789-") == word.npos;
+  auto ids = number ? read_ids({word}) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>{0});
   if (!ids || ids->size() != 1) return usage_error(ids ? invalid("log shows one job at a time") : ids.error());
   if (attempt < 0 || tail < 0 || tail > 1'000'000)
-    return usage_error(invalid("--attempt-no and --lines are not negative, and --lines at most 1000000"));
+    return usage_error(invalid("--attempt-no and --lines must not be negative, and --lines must be at most 1000000"));
   auto client = options.connect();
   if (!client) return failure(client.error());
+  if (!number) {
+    const auto id = job_named(*client, options, word);
+    if (!id) return failure(id.error());
+    ids->front() = *id;
+  }
   if (!follow) return show_log(*client, ids->front(), attempt, tail, options.json);
   const auto job = follow_job(*client, ids->front(), options.json ? stderr : stdout);
   if (!job) return failure(job.error());
@@ -111,10 +136,9 @@ int run_wait(const Arguments& arguments) {
   std::string timeout;
   Command cmd(
       "wait", "[JOB...]",
-      "Waits until the jobs are final, one line for each as it ends; without JOB: all active jobs. The exit code is 0 "
-      "only\nif all succeeded, 1 if one did not or the time was over.",
+      "Waits until the jobs have ended and prints a line for each. Without JOB, it waits for all waiting and running jobs. The exit code is 0 if all jobs succeeded, and 1 if one failed or the timeout passed.",
       "smartmig wait 12 14-17 --timeout 30m");
-  cmd.option("--timeout", timeout, "TIME", "give up after this long: 30m, 90 (seconds)");
+  cmd.option("--timeout", timeout, "TIME", "give up after this time, such as 30m or 90 (seconds)");
   options.declare(cmd);
   cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
@@ -146,8 +170,7 @@ int run_wait(const Arguments& arguments) {
   });
   if (!over) return failure(over.error());
   if (options.json) print_json({{"jobs", ended}, {"all_final", *over}});
-  if (!*over)
-    return failure({Error::kTimeout, "the time is over and some jobs are not final; smartmig queue shows them"});
+  if (!*over) return failure({Error::kTimeout, "timeout: some jobs have not ended; smartmig queue shows them"});
   return failed ? 1 : 0;
 }
 

@@ -40,10 +40,10 @@ Result<std::string> estimate_job_memory(JobSpec& spec, const ModelFacts& told) {
   const LookupPlace place = lookup_place(spec.directory, spec.environment);
   Result<FoundModel> found = not_found("no model is named");
   if (facts.find("model")) {
-    if (!refused.empty()) return fmt::format("memory is not estimated: {}; say --mem if you know it", refused);
+    if (!refused.empty()) return fmt::format("no memory estimate: {}; give --mem if you know it", refused);
     found = model_of(facts, place);
     if (!found && told.find("model")) return Error{found.error().code, "--model: " + found.error().what};
-    if (!found) return fmt::format("memory is not estimated: {}; say --mem if you know it", found.error().what);
+    if (!found) return fmt::format("no memory estimate: {}; give --mem if you know it", found.error().what);
   } else {
     const std::string script = script_of(spec.command);
     if (script.empty() && !told.find("task")) return std::string();
@@ -53,12 +53,13 @@ Result<std::string> estimate_job_memory(JobSpec& spec, const ModelFacts& told) {
       return std::string();
     }
     found = read_model_directory(spec.directory);
-    if (!found) return fmt::format("memory is not estimated: {}", found.error().what);
+    if (!found) return fmt::format("no memory estimate: {}", found.error().what);
     if (const std::string task = task_by_name(script); !task.empty() && !told.find("task"))
       facts.set("task", task, "the name " + script);
     if (!facts.find("task"))
       return fmt::format(
-          "memory is not estimated: {} is there, but not whether {} trains it; say --task and --batch, or --mem",
+          "no memory estimate: found {}, but not whether {} trains it; give --task and --batch, or "
+          "--mem",
           found->from, script);
   }
   std::string from = found->from;
@@ -66,15 +67,15 @@ Result<std::string> estimate_job_memory(JobSpec& spec, const ModelFacts& told) {
     from = fmt::format("{}: {}", fact->from, from);
   const auto estimate = estimate_from_facts(facts, found->file, from);
   if (!estimate && told.find("model")) return estimate.error();
-  if (!estimate) return fmt::format("memory is not estimated: {}", estimate.error().what);
+  if (!estimate) return fmt::format("no memory estimate: {}", estimate.error().what);
   if (estimate->mib > kMaxMemoryMib)
-    return fmt::format("memory is not estimated: {:.0f} MiB are more than any GPU has", estimate->mib);
+    return fmt::format("no memory estimate: {:.0f} MiB is more memory than any GPU has", estimate->mib);
   spec.mem_estimate_mib = int(estimate->mib);
   spec.mem_basis = (facts.program.empty() ? "" : facts.program + ": ") + estimate->basis;
   if (spec.mem_basis.size() > kMostBasis) spec.mem_basis.resize(kMostBasis);
   for (char& c : spec.mem_basis)
     if (static_cast<unsigned char>(c) < 32) c = '?';
-  return fmt::format("memory estimated: {} MiB for {}; --mem says otherwise, earlier runs of the command count more",
+  return fmt::format("memory estimate: {} MiB for {}; --mem and earlier runs of the command take precedence",
                      *spec.mem_estimate_mib, spec.mem_basis);
 }
 

@@ -83,7 +83,7 @@ Result<Json> PtyClient::wrapped(Json spec) const {
   if (spec.contains("script")) return invalid("--pty runs a command, not a script: smartmig run --pty -- bash SCRIPT");
   char self[4096];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return io_error("this program's own path is not known");
+  if (length <= 0) return io_error("cannot find the path of this program");
   Json command = {std::string(self, std::size_t(length)), "pty-job", "--"};
   for (const Json& word : list_at(spec, "command")) command.push_back(word);
   const std::string program = command[3].get<std::string>();

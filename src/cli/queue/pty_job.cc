@@ -133,15 +133,15 @@ int say_and_leave(const std::string& words, int code) {
 int run_pty_job(const Arguments& arguments) {
   const char* const name = ::getenv(kPtyVariable);
   if (!name || arguments.size() < 2 || arguments[0] != "--")
-    return say_and_leave("this is the job's side of smartmig run --pty -- COMMAND, and not for use by hand", 2);
+    return say_and_leave("smartmig run --pty starts this command itself; do not call it", 2);
   const auto socket = pty_connect(name);
   if (!socket) return say_and_leave(socket.error().what, kHungUp);
   PtyLink link(*socket);
-  if (!same_user(link.fd())) return say_and_leave("the terminal of this job is another user's", kHungUp);
+  if (!same_user(link.fd())) return say_and_leave("the terminal of this job belongs to another user", kHungUp);
   ::unsetenv(kPtyVariable);
   std::vector<PtyLink::Frame> first;
   while (first.empty())
-    if (!link.receive(first)) return say_and_leave("the client left before the job could begin", kHungUp);
+    if (!link.receive(first)) return say_and_leave("the client disconnected before the job started", kHungUp);
   const winsize size = size_in(first[0].data);
 
   sigset_t heard, none;

@@ -27,26 +27,27 @@ socklen_t abstract_address(const std::string& name, sockaddr_un& out) {
 
 Result<std::pair<int, std::string>> pty_listen() {
   unsigned char random[16];
-  if (::getrandom(random, sizeof random, 0) != ssize_t(sizeof random)) return io_error("no random numbers");
+  if (::getrandom(random, sizeof random, 0) != ssize_t(sizeof random))
+    return io_error("the kernel provides no random numbers");
   std::string name = "smartmig-pty-";
   for (const unsigned char byte : random) name += fmt::format("{:02x}", byte);
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address;
   const socklen_t size = abstract_address(name, address);
   if (fd < 0 || ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(fd, 1) != 0)
-    return io_error("no socket for the terminal: {}", ::strerror(errno));
+    return io_error("cannot open a socket for the terminal: {}", ::strerror(errno));
   return std::pair(fd, name);
 }
 
 Result<int> pty_connect(const std::string& name) {
-  if (name.empty() || name.size() > 100) return invalid("{} names no terminal", kPtyVariable);
+  if (name.empty() || name.size() > 100) return invalid("{} does not name a terminal", kPtyVariable);
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address;
   const socklen_t size = abstract_address(name, address);
   if (fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return fd;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  return Error{Error::kLost, fmt::format("nobody is at the terminal of this job any more: {}", ::strerror(error))};
+  return Error{Error::kLost, fmt::format("the terminal of this job is closed: {}", ::strerror(error))};
 }
 
 bool same_user(int socket) {

@@ -57,6 +57,14 @@ Result<Json> asked_jobs(DaemonClient& client, const std::string& state, const st
   return jobs;
 }
 
+Json of_today(const Json& jobs) {
+  const double midnight = unix_seconds(midnight_before(unix_now()));
+  Json out = Json::array();
+  for (const Json& job : jobs)
+    if (number_at(job, "ended_at").value_or(midnight) >= midnight) out.push_back(job);
+  return out;
+}
+
 // GPUs that others cannot have, now or later.
 std::string reservation_lines(const Json& answer, double now) {
   std::string out;
@@ -71,38 +79,52 @@ std::string reservation_lines(const Json& answer, double now) {
 
 }  // namespace
 
-int run_queue(const Arguments& arguments) {
+namespace {
+
+// What keeps jobs apart on the daemon's machine, one line each.
+std::string isolation_lines(const Json& status) {
+  std::string out;
+  for (const Json& one : list_at(status, "isolates"))
+    out += fmt::format("  {:<30} {}\n", text_at(one, "what"), text_at(one, "by"));
+  return out.empty() ? out : "What keeps jobs apart:\n" + out;
+}
+
+int show_queue(const Arguments& arguments, bool isolation) {
   DaemonOptions options;
   std::vector<std::string> words;
   std::string state, user;
-  bool finished = false, all = false, ids_only = false;
+  bool finished = false, all = false, ids_only = false, today = false, csv = false;
   std::int64_t limit = 1000;
   Command cmd(
       "queue", "[JOB...]",
-      "Shows what waits and runs: where, for how long, until when, for how many joules. Energy is attributed: the "
-      "board's\ncounter shared out by the model. An estimate nobody gave is marked guess or history.",
+      "Lists waiting and running jobs with their slices, times, deadlines and energy. The energy is attributed: the power model divides the board's counter among the jobs. Estimates that the user did not give are marked as guess or history.",
       "smartmig queue --all --user anna");
-  cmd.flag("--all", all, "finished jobs too").alias("-a");
-  cmd.flag("--finished", finished, "finished jobs only, newest first");
+  cmd.flag("--all", all, "include finished jobs").alias("-a");
+  cmd.flag("--today", today, "show waiting and running jobs, and those that ended today");
+  cmd.flag("--finished", finished, "show only finished jobs, newest first");
   cmd.option("--only", state, "STATE",
-             "held, queued, starting, running, stopping, done, failed, cancelled or timed_out");
+             "held, queued, starting, running, stopping, done, failed, cancelled or timed_out")
+      .also("--state");
   cmd.option("--user", user, "NAME|UID", "jobs of one user").alias("-u");
-  cmd.option("--limit", limit, "N", "at most so many of each sort");
-  cmd.flag("--ids", ids_only, "print the numbers alone, one a line");
+  cmd.option("--rows", limit, "N", "maximum number of jobs of each group").also("--limit");
+  cmd.flag("--ids", ids_only, "print only the job numbers, one per line");
+  cmd.flag("--csv", csv, "print comma-separated values with the field names of the JSON");
   options.declare(cmd);
   cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (limit < 1) return usage_error(invalid("--limit needs at least 1, not {}", limit));
+  if (limit < 1) return usage_error(invalid("--rows must be at least 1, not {}", limit));
   for (const char c : user + state)
     if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'))
-      return usage_error(invalid("'{}' is neither the name of a user nor a state", user + state));
+      return usage_error(invalid("'{}' is neither a user name nor a state", user + state));
   if (auto ids = read_ids(words); !ids) return usage_error(ids.error());
   auto client = options.connect();
   if (!client) return failure(client.error());
-  const auto jobs = words.empty() ? asked_jobs(*client, state, user, finished, all, limit) : named_jobs(*client, words);
+  auto jobs =
+      words.empty() ? asked_jobs(*client, state, user, finished, all || today, limit) : named_jobs(*client, words);
   if (!jobs) return failure(jobs.error());
+  if (today) jobs = of_today(*jobs);
   if (options.json) {
     print_json({{"jobs", *jobs}});
     return 0;
@@ -111,17 +133,29 @@ int run_queue(const Arguments& arguments) {
     for (const Json& job : *jobs) fmt::print("{}\n", id_at(job, "id"));
     return 0;
   }
+  if (csv) {
+    fmt::print("{}", job_csv(*jobs));
+    return 0;
+  }
   const auto status = client->get("/v1/status");
   if (!status) return failure(status.error());
   if (jobs->empty())
-    fmt::print("No jobs{}.\n",
-               finished || all || !state.empty() || !words.empty() ? "" : " wait or run; --all shows finished ones");
+    fmt::print("No jobs{}.\n", finished || all || today || !state.empty() || !words.empty()
+                                   ? ""
+                                   : " are waiting or running; --all also shows finished ones");
   else
     fmt::print("{}", job_table(*jobs, unix_seconds(unix_now()), !object_at(*status, "prices").empty()));
   fmt::print("{}\n", summary_line(*status));
   if (const auto reserved = client->get("/v1/reservations"))
     fmt::print("{}", reservation_lines(*reserved, unix_seconds(unix_now())));
+  if (isolation) fmt::print("{}", isolation_lines(*status));
   return 0;
 }
+
+}  // namespace
+
+int run_queue(const Arguments& arguments) { return show_queue(arguments, false); }
+
+int run_status(const Arguments& arguments) { return show_queue(arguments, true); }
 
 }  // namespace smartmig::cli

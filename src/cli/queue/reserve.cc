@@ -26,7 +26,7 @@ Result<Json> new_reservation(const std::string& name, const ReserveFlags& flags)
     }
   }
   if (flags.count > 0) body["count"] = flags.count;
-  if (body.contains("gpus") == body.contains("count")) return invalid("which GPUs? --gpus 0,1 or --count 2");
+  if (body.contains("gpus") == body.contains("count")) return invalid("name the GPUs: --gpus 0,1 or --count 2");
   if (!flags.from.empty() && flags.from != "now") {
     SMARTMIG_TRY(const When when, read_when(flags.from, Dialect::kSmartmig, unix_now()));
     if (when.from_now)
@@ -34,7 +34,7 @@ Result<Json> new_reservation(const std::string& name, const ReserveFlags& flags)
     else
       body["begin_at"] = unix_seconds(*when.at);
   }
-  if (flags.length.empty()) return invalid("for how long? --for 2h");
+  if (flags.length.empty()) return invalid("give a duration: --duration 2h");
   SMARTMIG_TRY(const Time length, read_duration(flags.length, std::chrono::minutes(1)));
   body["duration_s"] = seconds(length);
   if (!flags.users.empty()) {
@@ -56,7 +56,8 @@ std::string reservation_table(const Json& answer) {
                fmt::format("{:.0f}", number_at(one, "running").value_or(0)),
                fmt::format("{:.0f}", number_at(one, "waiting").value_or(0))});
     if (const Json others = list_at(one, "still_running"); !others.empty())
-      notes += fmt::format("Jobs of others still run in {}: {}.\n", text_at(one, "name"), comma_list(others));
+      notes +=
+          fmt::format("Other users' jobs are still running in {}: {}.\n", text_at(one, "name"), comma_list(others));
   }
   return table.text() + notes;
 }
@@ -67,16 +68,17 @@ int run_reserve(const Arguments& arguments) {
   DaemonOptions options;
   std::vector<std::string> words;
   ReserveFlags flags;
-  Command cmd("reserve", "[add NAME|remove NAME|list]",
-              "Keeps GPUs for some users for a time: jobs of theirs that say submit --reservation NAME run there, no "
-              "others. A job\nthat would still run there when the time begins is not started there; what runs is never "
-              "stopped. Without --users\nthey are for the operator: maintenance. Adding and removing is for root.",
-              "smartmig reserve add course --gpus 0,1 --from 14:00 --for 2h --users anna,ben");
-  cmd.option("--gpus", flags.gpus, "LIST", "which: 0,1");
-  cmd.option("--count", flags.count, "N", "how many, whichever are free then");
-  cmd.option("--from", flags.from, "WHEN", "begin: 2h from now, 16:00, 2026-11-15T16:00; now, if not said");
-  cmd.option("--for", flags.length, "TIME", "how long: 2h");
-  cmd.option("--users", flags.users, "LIST", "who may run there: anna,ben");
+  Command cmd(
+      "reserve", "[add NAME|remove NAME|list]",
+      "Reserves GPUs for some users for a period. Only jobs that these users submit with --reservation NAME run on the GPUs during that time. smartmig does not start other jobs there that would still be running when the reservation begins, and it never stops running jobs. Without --users, the reservation is for the operator, for example for maintenance. Only root can add and remove reservations.",
+      "smartmig reserve add course --gpus 0,1 --begin 14:00 --duration 2h --users anna,ben");
+  cmd.option("--gpus", flags.gpus, "LIST", "GPUs to reserve, such as 0,1");
+  cmd.option("--count", flags.count, "N", "number of GPUs to reserve, whichever are free at that time");
+  cmd.option("--begin", flags.from, "WHEN",
+             "beginning, such as 2h (from now), 16:00 or 2026-11-15T16:00 (default: now)")
+      .also("--from");
+  cmd.option("--duration", flags.length, "TIME", "length of the reservation, such as 2h").also("--for");
+  cmd.option("--users", flags.users, "LIST", "users who may run jobs there, such as anna,ben");
   options.declare(cmd);
   cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
@@ -84,7 +86,7 @@ int run_reserve(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const std::string verb = words.empty() ? "list" : words[0];
   if (verb != "list" && verb != "add" && verb != "remove")
-    return usage_error(invalid("'{}' is none of add, remove and list", verb));
+    return usage_error(invalid("'{}' is not add, remove or list", verb));
   if (words.size() != (verb == "list" ? std::min<std::size_t>(words.size(), 1) : 2))
     return usage_error(invalid("smartmig reserve {}", verb == "list" ? "list takes no name" : verb + " NAME"));
   Json body;

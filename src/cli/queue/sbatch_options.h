@@ -1,7 +1,7 @@
 // Every option of Slurm's sbatch, and what it means here: one table, from which script headers (script_header.cc) and
-// command lines (submit_options.cc) are read and which docs/sbatch.md repeats (a test compares them). Options that `submit` knows are
-// honoured. Of the others, those whose neglect would change what happens are refused, with what to do instead; the rest
-// means nothing on one machine and is named in a note.
+// command lines (submit_options.cc) are read and which docs/sbatch.md repeats (a test compares them). Options that
+// `submit` knows are honoured. Of the others, those whose neglect would change what happens are refused, with what to
+// do instead; the rest means nothing on one machine and is named in a note.
 #pragma once
 #include <span>
 #include <string>
@@ -22,8 +22,8 @@ struct SbatchOption {
 std::span<const SbatchOption> sbatch_options();
 const SbatchOption* find_sbatch_option(std::string_view name);  // by either name; nullptr: not Slurm's
 
-// The note for one that means nothing; an error for one that is refused. `where`: "#SBATCH " in a header. REQUIRES: it is
-// not honoured.
+// The note for one that means nothing; an error for one that is refused. `where`: "#SBATCH " in a header. REQUIRES: it
+// is not honoured.
 Result<std::string> read_sbatch_option(const SbatchOption& option, std::string_view value, std::string_view where);
 
 std::string sbatch_table();  // as Markdown

@@ -49,7 +49,7 @@ class Lines {
 
   Result<Ok> options(std::string_view text, Dialect dialect, int line) {
     const auto words = words_of(text);
-    if (!words) return invalid("{} line {}: a quote does not end", name_, line);
+    if (!words) return invalid("{} line {}: unterminated quote", name_, line);
     for (std::size_t i = 0; i < words->size();) SMARTMIG_RETURN_IF_ERROR(one(*words, i, dialect, line));
     return Ok{};
   }
@@ -59,7 +59,7 @@ class Lines {
     std::string_view word = words[i++];
     const char* directive = dialect == Dialect::kSbatch ? "#SBATCH" : "#SMARTMIG";
     if (!word.starts_with('-') || word.size() < 2)
-      return invalid("{} line {}: {} '{}' is not an option: one starts with -", name_, line, directive, word);
+      return invalid("{} line {}: {} '{}' is not an option; options start with -", name_, line, directive, word);
     std::optional<std::string_view> value;
     if (word.starts_with("--")) {
       if (const auto equals = word.find('='); equals != word.npos) {

@@ -13,12 +13,12 @@
 #include "cli/policy_flags.h"
 #include "cli/queue/service_manager.h"
 #include "cli/verbs.h"
-#include "serve/config/places.h"
-#include "serve/daemon/daemon_host.h"
-#include "serve/http/api.h"
-#include "serve/http/http_server.h"
-#include "serve/http/listen_options.h"
-#include "serve/http/page.h"
+#include "http/api.h"
+#include "http/http_server.h"
+#include "http/listen_options.h"
+#include "http/page.h"
+#include "queue/config/places.h"
+#include "serve/api/daemon_host.h"
 
 namespace smartmig::cli {
 namespace {
@@ -44,13 +44,13 @@ class Signals {
                        Caller root;
                        root.operator_rights = true;
                        if (const auto done = host.service().reload(root); !done)
-                         fmt::print(stderr, "smartmig: the configuration stays as it was: {}\n", done.error().what);
+                         fmt::print(stderr, "smartmig: configuration not reloaded: {}\n", done.error().what);
                        else
-                         fmt::print(stderr, "smartmig: configuration read again\n");
+                         fmt::print(stderr, "smartmig: configuration reloaded\n");
                        manager.tell("READY=1");
                        continue;
                      }
-                     manager.tell("STOPPING=1\nSTATUS=going; running jobs go on");
+                     manager.tell("STOPPING=1\nSTATUS=stopping; running jobs continue");
                      return host.daemon().stop();
                    }
                  }));
@@ -66,12 +66,18 @@ class Signals {
   std::thread thread_;
 };
 
+std::string emulated_fleet(const Settings& settings) {  // empty: real GPUs
+  constexpr std::string_view kEmulate = "emulate:";
+  const std::string& driver = settings.places.driver;
+  return driver.starts_with(kEmulate) ? driver.substr(kEmulate.size()) : "";
+}
+
 // "8 x a100-40gb: 5 jobs run, 12 wait", from the owner of the queue: no answer means that it hangs. Empty: it goes down.
 std::string in_one_line(DaemonHost& host) {
   const auto words = host.daemon().ask<std::string>([&](Daemon& daemon) -> Result<std::string> {
     std::size_t waiting = 0;
     for (const auto& [id, job] : daemon.live_jobs()) waiting += job.status <= JobStatus::kQueued;
-    return fmt::format("{}: {} jobs run, {} wait", host.gpus(), daemon.live_jobs().size() - waiting, waiting);
+    return fmt::format("{}: {} jobs running, {} waiting", host.gpus(), daemon.live_jobs().size() - waiting, waiting);
   });
   return words ? *words : "";
 }
@@ -86,32 +92,45 @@ int run_serve(const Arguments& arguments) {
   std::int64_t http_port = -1;
   Command command(
       "serve", "[--emulate GPUS]",
-      "Runs the queue: takes jobs over a Unix socket, carves slices for them, runs them, and accounts for "
-      "every joule.\nState is durable: jobs run on while the daemon is away, and the next one goes on where "
-      "this one was.\nSIGHUP reads the configuration again; SIGTERM ends the daemon and leaves the jobs.",
+      "Runs the queue: accepts jobs on a Unix socket, creates slices for them, runs them and accounts for their energy.\nThe state is durable: jobs keep running while the daemon is stopped, and the next daemon takes them over.\nSIGHUP reloads the configuration; SIGTERM stops the daemon but not the jobs.",
       "smartmig serve --emulate 8xa100-40gb &\n  smartmig run -- sh -c 'echo $CUDA_VISIBLE_DEVICES'");
-  command.option("--config", config_file, "FILE", "TOML; smartmig serve --gen-config shows every setting");
-  command.flag("--gen-config", gen_config, "print the effective configuration and stop");
-  command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 8xa100-40gb");
+  command.option("--config", config_file, "FILE",
+                 "configuration file (TOML); smartmig serve --gen-config shows all settings");
+  command.flag("--gen-config", gen_config, "print the effective configuration and exit");
+  command.heading("GPUs");
+  command.option("--emulate", emulate, "GPUS", "use emulated GPUs instead of this machine's, such as 8xa100-40gb");
   command.option("--driver", driver, "NAME", "nvml (MIG) or mps (soft slices, not isolated)");
-  command.option("--socket", socket, "PATH", "where to listen").env("SMARTMIG_SOCKET");
-  command.flag("--http", http, "the page in a browser, too: http://127.0.0.1:7480/, to read; a token signs in");
-  command.option("--http-port", http_port, "PORT", "--http at another port of 127.0.0.1; 0: any free one");
-  command.option("--state", state, "DIR", "where the queue, logs and ledgers are kept").env("SMARTMIG_STATE");
-  command.option("--policy", policy, "POLICY", "who decides, listed below");
+  command.heading("Socket, page and files");
+  command.option("--socket", socket, "PATH", "Unix socket to listen on").env("SMARTMIG_SOCKET");
+  command.flag("--http", http,
+               "also serve a read-only page at http://127.0.0.1:7480/; to change jobs, sign in with a token");
+  command.option("--http-port", http_port, "PORT", "--http on another port of 127.0.0.1; 0: any free port");
+  command
+      .option("--state", state, "DIR",
+              "directory of the queue, logs and ledgers (default: one for this machine, one for each emulated fleet)")
+      .env("SMARTMIG_STATE");
+  command.heading("Policy");
+  command.option("--policy", policy, "POLICY", "scheduling policy, from the list below");
   declare_policy_parameters(command, parameters);
-  command.option("--shadow", shadow, "NAME", "another policy, to be told what it would have done and cost");
-  command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default of each GPU model");
-  command.option("--like", station_options.like, "MODEL", "mps: the catalogue model whose profiles stand for shares");
-  command.option("--nvml", station_options.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
-  command.flag("--adopt", station_options.adopt, "take over slices that somebody else made");
+  command.option("--shadow", shadow, "NAME",
+                 "second policy, whose decisions are logged and evaluated but not carried out");
+  command.option("--power", power, "MODEL", "power model of the GPUs; auto: the default for each GPU model");
+  command.heading("GPUs");
+  command.option("--like", station_options.like, "MODEL",
+                 "with --driver mps: catalogue model whose profiles define the shares");
+  command.option("--nvml", station_options.nvml, "FILE", "NVML library (default: libnvidia-ml.so.1)");
+  command.flag("--adopt", station_options.adopt, "take over slices that smartmig did not create");
+  command.heading("Socket, page and files");
   command.flag("--new-queue", station_options.new_queue,
-               "begin a new queue where the old one is gone and its jobs are there; those that run are taken over");
-  command.option("--clock", clock, "MODE",
-                 "with --emulate: real, zero (reshaping takes no time) or virtual (time jumps to what happens next)");
+               "start a new queue if the old one is lost; running jobs are taken over");
+  command.heading("GPUs");
+  command.option(
+      "--clock", clock, "MODE",
+      "with --emulate: real, zero (changing slices takes no time) or virtual (time jumps to the next event)");
   command.flag("--without-processes", station_options.in_process,
-               "with --emulate: jobs are not run, each ends when it was predicted to");
-  command.flag("--quiet", quiet, "no words at the start");
+               "with --emulate: do not run the jobs; each ends when it was predicted to");
+  command.heading("");
+  command.flag("--quiet", quiet, "print nothing at start-up");
   list_policies(command);
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -120,7 +139,9 @@ int run_serve(const Arguments& arguments) {
   const auto read = [=]() -> Result<Settings> {
     Settings settings;
     if (!config_file.empty()) {
-      SMARTMIG_TRY(settings, read_settings(config_file));
+      auto file = read_settings(config_file);
+      if (!file) return of_file(file.error());
+      settings = std::move(*file);
     }
     if (!emulate.empty()) settings.places.driver = "emulate:" + emulate;
     if (!driver.empty()) settings.places.driver = driver;
@@ -134,6 +155,8 @@ int run_serve(const Arguments& arguments) {
     if (!shadow.empty()) settings.policy.shadow = shadow;
     if (!power.empty()) settings.power.model = power;
     if (settings.places.socket.empty()) settings.places.socket = default_socket();
+    if (const std::string fleet = emulated_fleet(settings); settings.places.state_dir.empty() && !fleet.empty())
+      settings.places.state_dir = emulated_state_dir(fleet, clock);
     return settings;
   };
   if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
@@ -183,7 +206,7 @@ int run_serve(const Arguments& arguments) {
   }
   *doors = {};
   server->reset();
-  if (!quiet) fmt::print(stderr, "smartmig: the queue is stored; running jobs go on\n");
+  if (!quiet) fmt::print(stderr, "smartmig: the queue is saved; running jobs continue\n");
   return 0;
 }
 

@@ -1,5 +1,5 @@
 // The service manager that started the daemon (systemd), told by its protocol of datagrams how the daemon is: ready,
-// what it does, going. Where it has a watchdog (WatchdogSec=) it hears a sign of life before that time is over, or it
+// what it does, going. If it has a watchdog (WatchdogSec=) it hears a sign of life before that time is over, or it
 // ends the daemon and starts another. Without a service manager nothing happens. Thread rule: free.
 #pragma once
 #include <chrono>

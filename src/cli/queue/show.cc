@@ -51,6 +51,14 @@ std::string size_words(const Json& job) {
   return *most == least ? fmt::format("{:.0f}", least) : fmt::format("{:.0f} to {:.0f}", least, *most);
 }
 
+std::string container_words(const Json& spec) {
+  const std::string image = text_at(spec, "container");
+  if (image.empty()) return {};
+  const std::string mounts = comma_list(list_at(spec, "container_mounts"));
+  return fmt::format("{} by {}{}", image, text_at(spec, "container_runtime", "?"),
+                     mounts.empty() ? "" : ", with " + mounts);
+}
+
 void add_asked(JobLines& lines, const Json& job, const Json& spec) {
   const auto cpus = number_at(spec, "cpus"), limit = number_at(spec, "time_limit_s");
   lines.add("memory", memory_words(job));
@@ -65,6 +73,12 @@ void add_asked(JobLines& lines, const Json& job, const Json& spec) {
   lines.add("group", text_at(job, "group"));
   lines.add("reservation", text_at(job, "reservation"));
   lines.add("depends on", dependency_words(spec));
+  lines.add("container", container_words(spec));
+  if (const auto idle = number_at(spec, "idle_s"); idle && *idle > 0)
+    lines.add("idle", fmt::format("ends after {} without using its GPU", duration_words(*idle)));
+  if (yes_at(spec, "keep_alive"))
+    lines.add("keep alive", fmt::format("restarted {:.0f} times", number_at(job, "restarts").value_or(0)));
+  lines.add("url", text_at(job, "url"));
   lines.add("directory", text_at(spec, "directory"));
   lines.add("output", text_at(spec, "output"));
   lines.add("error", text_at(spec, "error"));
@@ -94,7 +108,7 @@ std::string shown_job(const Json& job, double now) {
                           number_at(job, "preemptions").value_or(0), number_at(job, "oom_restarts").value_or(0)));
   add_asked(lines, job, spec);
   if (const Json& energy = object_at(job, "energy"); number_at(job, "attempt").value_or(0) > 0)
-    lines.add("energy", fmt::format("{} {}", energy_words(number_at(energy, "joules_j").value_or(0)),
+    lines.add("energy", fmt::format("{} {}", energy_words(number_at(energy, "energy_j").value_or(0)),
                                     text_at(energy, "source", "attributed")));
   if (const auto cost = number_at(job, "cost")) lines.add("cost", cost_words(*cost));
   return fmt::format("job {} {}\n{}", id_at(job, "id"), job_title(job), lines.text());
@@ -105,10 +119,10 @@ std::string shown_job(const Json& job, double now) {
 int run_show(const Arguments& arguments) {
   DaemonOptions options;
   std::vector<std::string> words;
-  Command cmd("show", "JOB...",
-              "Shows all that is known of a job: what it asked for, where it stands, what it used. Its command and "
-              "spec are its\nowner's and the operator's to see.",
-              "smartmig show 12");
+  Command cmd(
+      "show", "JOB...",
+      "Shows everything about a job: its request, its state and the resources it used. Only the owner and the operator can see the command and the request.",
+      "smartmig show 12");
   options.declare(cmd);
   cmd.positionals(words);
   const auto parsed = cmd.parse(arguments);
@@ -116,7 +130,7 @@ int run_show(const Arguments& arguments) {
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   const auto ids = read_ids(words);
   if (!ids) return usage_error(ids.error());
-  if (ids->empty()) return usage_error(invalid("which job? smartmig show JOB..."));
+  if (ids->empty()) return usage_error(invalid("name a job: smartmig show JOB..."));
   auto client = options.connect();
   if (!client) return failure(client.error());
   Json jobs = Json::array();
@@ -130,7 +144,7 @@ int run_show(const Arguments& arguments) {
     else
       fmt::print("{}", shown_job(*job, unix_seconds(unix_now())));
   }
-  if (options.json) print_json(jobs);
+  if (options.json) print_json({{"jobs", jobs}});
   return code;
 }
 

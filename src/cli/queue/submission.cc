@@ -14,6 +14,7 @@
 #include "cli/queue/model_memory.h"
 #include "cli/queue/script_header.h"
 #include "cli/time_words.h"
+#include "live/jobs/command_title.h"
 
 namespace smartmig::cli {
 namespace {
@@ -25,7 +26,7 @@ Result<std::string> present_directory() {
   std::error_code failed;
   const fs::path here = fs::current_path(failed);
   if (failed)
-    return io_error("the present directory cannot be read: {}; go elsewhere or use --chdir", failed.message());
+    return io_error("cannot read the current directory: {}; change directory or use --chdir", failed.message());
   return here.string();
 }
 
@@ -33,9 +34,7 @@ Result<std::string> present_directory() {
 Result<Ok> must_be_utf8(const std::string& what, std::string_view text) {
   const std::string shown = valid_utf8(text);
   if (shown == text) return Ok{};
-  return invalid(
-      "{} '{}' is not UTF-8, which is all that smartmig takes: rename the file, or convert the text with iconv", what,
-      cut(shown, 200));
+  return invalid("{} '{}' is not UTF-8; rename the file, or convert the text with iconv", what, cut(shown, 200));
 }
 
 Result<Ok> must_be_utf8_lines(const std::string& name, std::string_view text) {
@@ -49,7 +48,7 @@ Result<Ok> must_be_utf8_lines(const std::string& name, std::string_view text) {
 Result<Draft> start_draft(const Words& words, const ScriptHeader& header, UnixTime now) {
   Draft draft;
   SMARTMIG_TRY(draft.spec.directory, present_directory());
-  SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the present directory", draft.spec.directory));
+  SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the current directory", draft.spec.directory));
   draft.spec.submit_directory = draft.spec.directory;
   draft.notes = header.warnings;
   draft.notes.insert(draft.notes.end(), words.notes.begin(), words.notes.end());
@@ -75,8 +74,7 @@ Result<bool> names_script(const std::string& path) {
   SMARTMIG_TRY(const std::string text, read_file(path));
   if (text.starts_with("#!")) return true;
   if (path.find('/') == path.npos || ::access(path.c_str(), X_OK) != 0)
-    return invalid("{} has no #! line, so how to run it is not known: write  smartmig submit -- PROGRAM {}", path,
-                   path);
+    return invalid("{} has no #! line; to run it with a program, write: smartmig submit -- PROGRAM {}", path, path);
   return false;
 }
 
@@ -89,11 +87,13 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
     const std::string_view command = trim(line);
     if (command.empty() || command.starts_with('#')) continue;
     SMARTMIG_RETURN_IF_ERROR(must_be_utf8("the command", command));
-    if (out.jobs.size() == kMaxCommands) return invalid("standard input holds more than {} commands", kMaxCommands);
+    if (out.jobs.size() == kMaxCommands) return invalid("standard input has more than {} commands", kMaxCommands);
     draft.spec.command = {"sh", "-c", std::string(command)};
     if (!named) {
-      const std::string_view program = command.substr(0, command.find_first_of(" \t"));
-      draft.spec.name = cut(program.substr(program.rfind('/') + 1), 60);
+      std::vector<std::string> first_words;
+      for (const std::string_view word : split(command, ' '))
+        if (!word.empty()) first_words.emplace_back(word);
+      draft.spec.name = cut(command_title(first_words), 60);
     }
     Draft one = draft;
     if (one.estimate_memory) {
@@ -102,7 +102,7 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
     }
     out.jobs.push_back(to_body(one));
   }
-  if (out.jobs.empty()) return invalid("standard input holds no command: one a line, each run by sh -c");
+  if (out.jobs.empty()) return invalid("standard input has no command; write one per line");
   out.notes = std::move(draft.notes);
   return out;
 }
@@ -112,12 +112,11 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
 Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now) {
   const bool wraps = std::any_of(words.options.begin(), words.options.end(),
                                  [](const GivenOption& one) { return std::string_view(one.option->name) == "--wrap"; });
-  if (wraps && !words.rest.empty())
-    return invalid("--wrap is the command; '{}' is not expected besides", words.rest[0]);
+  if (wraps && !words.rest.empty()) return invalid("--wrap is the command; remove '{}'", words.rest[0]);
   if (words.rest.empty() && !wraps)
-    return invalid("what is to run is missing: -- COMMAND..., a script, or - for a list of commands");
+    return invalid("no command: give -- COMMAND..., a script, or - for a list of commands");
   if (!words.dashed && !wraps && words.rest[0] == "-") {
-    if (words.rest.size() > 1) return invalid("'{}' after - is not expected", words.rest[1]);
+    if (words.rest.size() > 1) return invalid("remove '{}' after -", words.rest[1]);
     return list_of_commands(words, input, now);
   }
   for (std::size_t i = 0; i < words.rest.size(); ++i)
@@ -131,11 +130,11 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
       SMARTMIG_TRY(script, read_file(words.rest[0]));
       SMARTMIG_RETURN_IF_ERROR(must_be_utf8_lines(words.rest[0], script));
       SMARTMIG_TRY(header, read_script_header(words.rest[0], script));
-      if (header.interpreter.empty()) return invalid("{}: the #! line names no program", words.rest[0]);
+      if (header.interpreter.empty()) return invalid("{}: the #! line does not name a program", words.rest[0]);
     }
   }
   SMARTMIG_TRY(Draft draft, start_draft(words, header, now));
-  if (!wraps && !draft.wrap.empty()) return invalid("--wrap stands on the command line, in the place of a script");
+  if (!wraps && !draft.wrap.empty()) return invalid("--wrap belongs on the command line, instead of a script");
   draft.spec.command = words.rest;
   if (wraps) {
     draft.spec.script = "#!/bin/sh\n" + draft.wrap + "\n";
@@ -151,13 +150,13 @@ Result<Submission> make_submission(const Words& words, std::istream& input, Unix
   SMARTMIG_RETURN_IF_ERROR(add_memory_estimate(draft));
   Submission out;
   out.jobs.push_back(to_body(draft));
-  if (auto good = parse_job_spec(json_dump(out.jobs.back()), now); !good) return good.error();
+  if (auto good = read_job_spec(out.jobs.back(), now); !good) return good.error();
   out.notes = std::move(draft.notes);
   return out;
 }
 
 Result<Ok> check_local_start(Submission& submission, UnixTime now) {
-  SMARTMIG_TRY(const JobSpec spec, parse_job_spec(json_dump(submission.jobs.front()), now));
+  SMARTMIG_TRY(const JobSpec spec, read_job_spec(submission.jobs.front(), now));
   return check_local_start(spec, submission.notes);
 }
 

@@ -24,12 +24,7 @@ namespace {
 constexpr std::size_t kBatchBytes = 512u << 10;  // of one request: a list of commands is sent in several
 
 const char* kHow =
-    "COMMAND stands after --, with its arguments, unquoted. A SCRIPT that starts with #! may hold #SMARTMIG and "
-    "#SBATCH\n"
-    "lines with the same options. With - a list of commands is read from standard input, one a line, each run by sh "
-    "-c.\n"
-    "The present directory and environment go with the job. Precedence: command line, #SMARTMIG, #SBATCH. In an #SBATCH\n"
-    "line --mem is host memory, as Slurm has it; --mem-per-gpu is GPU memory. See docs/queue.md.";
+    "Write COMMAND and its arguments after --, without quoting them as a whole. A SCRIPT starts with #!; its #SMARTMIG and #SBATCH lines may contain the same options. With -, smartmig reads commands from standard input, one per line, and runs each with sh -c. The job runs in your current directory with your environment. Options on the command line override #SMARTMIG lines, which override #SBATCH lines. In an #SBATCH line, --mem means host memory and --mem-per-gpu means GPU memory. See docs/queue.md.";
 
 void say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", printable(note));
@@ -48,7 +43,7 @@ void await_daemon(DaemonClient& client) {
 // All accepted jobs. Each request is all or nothing; when a later one is refused, the error says what was taken before.
 Result<Json> send(DaemonClient& client, const std::vector<Json>& specs, const std::string& owner = "") {
   await_daemon(client);
-  Json ids = Json::array(), jobs = Json::array(), warnings = Json::array();
+  Json ids = Json::array(), jobs = Json::array(), warnings = Json::array(), quotas;
   for (std::size_t next = 0; next < specs.size();) {
     Json batch = Json::array();
     for (std::size_t bytes = 0; next < specs.size(); ++next) {
@@ -65,14 +60,15 @@ Result<Json> send(DaemonClient& client, const std::vector<Json>& specs, const st
     for (const Json& id : list_at(*answer, "ids")) ids.push_back(id);
     for (const Json& job : list_at(*answer, "jobs")) jobs.push_back(job);
     for (const Json& warning : list_at(*answer, "warnings")) warnings.push_back(warning);
+    quotas = list_at(*answer, "quotas");
   }
-  return Json{{"ids", ids}, {"jobs", jobs}, {"warnings", warnings}};
+  return Json{{"ids", ids}, {"jobs", jobs}, {"warnings", warnings}, {"quotas", quotas}};
 }
 
 Result<Ok> plain_user(const std::string& user) {
   for (const char c : user)
     if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'))
-      return invalid("--for: '{}' is not the name of a user", user);
+      return invalid("--for: '{}' is not a user name", user);
   return Ok{};
 }
 
@@ -108,12 +104,15 @@ void print_accepted(const Json& answer, bool ids_only) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const Json job = i < jobs.size() ? jobs[i] : Json::object();
     fmt::print("job {} {}: {}\n", json_dump(ids[i]), job_title(job), text_at(job, "state", "accepted"));
+    if (const std::string url = text_at(job, "url"); !url.empty()) fmt::print("  {} once it runs\n", url);
   }
 }
 
 void print_warnings(const Json& answer) {
   for (const Json& warning : list_at(answer, "warnings"))
     if (warning.is_string()) fmt::print(stderr, "smartmig: {}\n", shown_text(warning));
+  for (const Json& left : list_at(answer, "quotas"))
+    if (left.is_string()) fmt::print(stderr, "smartmig: {}\n", shown_text(left));
 }
 
 // While it lives, an interrupt cancels the job, a second one gives up waiting for it.
@@ -141,7 +140,7 @@ class CancelOnInterrupt {
       if (signal == SIGUSR2) continue;
       if (signal_) _exit(128 + signal);
       signal_ = signal;
-      fmt::print(stderr, "smartmig: cancelling job {}; once more to leave at once\n", id);
+      fmt::print(stderr, "smartmig: cancelling job {}; interrupt again to exit immediately\n", id);
       auto client = options.connect();
       if (!client) continue;
       if (const auto gone = client->remove(fmt::format("/v1/jobs/{}", id)); !gone) failure(gone.error());
@@ -160,16 +159,13 @@ int run_submit(const Arguments& arguments) {
   Words words;
   bool ids_only = false, wait = false;
   std::string owner;
-  Command cmd(
-      "submit", "-- COMMAND... | SCRIPT [ARGUMENT...] | -",
-      std::string("Puts a command, a script or a list of commands into the queue and prints the job's number.\n") +
-          kHow,
-      "smartmig submit --mem 18G --deadline 2h --estimate 20m -- python3 train.py --epochs 3");
+  Command cmd("submit", "-- COMMAND... | SCRIPT [ARGUMENT...] | -",
+              std::string("Submits a command, a script or a list of commands, and prints the job number.\n") + kHow,
+              "smartmig submit --mem 18G --deadline 2h --estimate 20m -- python3 train.py --epochs 3");
   declare_submit_options(cmd, words.options, words.notes);
-  cmd.flag("--parsable", ids_only, "print the numbers alone, one a line");
-  cmd.option("--for", owner, "USER",
-             "whose job it is to be, for root: it runs as that user, without your HOME and USER");
-  cmd.flag("--wait", wait, "return when all are final: 0 if all succeeded").alias("-W");
+  cmd.flag("--parsable", ids_only, "print only the job numbers, one per line");
+  cmd.option("--for", owner, "USER", "run the job as USER, without your HOME and USER variables (root only)");
+  cmd.flag("--wait", wait, "wait until all jobs have ended; the exit code is 0 if all succeeded").alias("-W");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
@@ -207,32 +203,31 @@ int run_run(const Arguments& arguments) {
   DaemonOptions options;
   Words words;
   bool terminal = false;
-  Command cmd(
-      "run", "-- COMMAND... | SCRIPT [ARGUMENT...]",
-      std::string("Submits a job, shows its log as it grows and ends with the job's exit code (128 + signal if a "
-                  "signal ended it).\nAn interrupt cancels the job. With --json the log goes to standard error and the "
-                  "final job to "
-                  "standard output.\n") +
-          kHow,
-      "smartmig run --mem 4G -- nvidia-smi -L");
+  Command cmd("run", "-- COMMAND... | SCRIPT [ARGUMENT...]",
+              std::string("Submits a job, shows its log and exits with the job's exit code (128 + signal number if "
+                          "a signal ended it).\nAn interrupt cancels the job. With --json, the log goes to "
+                          "standard error and the final job to standard output.\n") +
+                  kHow,
+              "smartmig run --mem 4G -- nvidia-smi -L");
   declare_submit_options(cmd, words.options, words.notes);
-  cmd.flag("--pty", terminal, "this terminal is the job's: for a shell on a slice; leaving it ends the job");
+  cmd.flag("--pty", terminal,
+           "connect the job to this terminal, for example for a shell; closing the terminal ends the job");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (!words.dashed && !words.rest.empty() && words.rest[0] == "-")
-    return usage_error(invalid("run follows one job: use smartmig submit - for a list of commands"));
+    return usage_error(invalid("run takes one job; for a list of commands use smartmig submit -"));
   auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
   if (submission->jobs[0].contains("array"))
-    return usage_error(invalid("run follows one job: use smartmig submit --wait for an array"));
+    return usage_error(invalid("run takes one job; for an array use smartmig submit --wait"));
   if (const auto there = startable(options, *submission); !there) return usage_error(there.error());
   std::optional<PtyClient> pty;
   if (terminal) {
     if (!options.server.empty())
-      return usage_error(invalid("--pty is for jobs of this machine: the job talks to this terminal directly"));
+      return usage_error(invalid("--pty works only on the daemon's own machine; leave out --server"));
     auto opened = PtyClient::open();
     if (!opened) return usage_error(opened.error());
     auto job = opened->wrapped(submission->jobs[0]);
@@ -248,9 +243,12 @@ int run_run(const Arguments& arguments) {
   print_warnings(*answer);
   const Json& ids = list_at(*answer, "ids");
   if (ids.empty() || !ids[0].is_number_unsigned())
-    return failure(invalid("the daemon's answer names no job: is it of another version?"));
+    return failure(invalid("the daemon's reply has no job number; check that client and daemon have the same version"));
   const auto id = ids[0].get<std::uint64_t>();
   fmt::print(stderr, "smartmig: job {} is queued\n", id);
+  if (const Json& jobs = list_at(*answer, "jobs"); !jobs.empty())
+    if (const std::string url = text_at(jobs[0], "url"); !url.empty())
+      fmt::print(stderr, "smartmig: {} once it runs\n", url);
   CancelOnInterrupt guard(options, id);
   const auto job = pty ? pty->serve(*client, id) : follow_job(*client, id, options.json ? stderr : stdout);
   if (!job) return failure(job.error());

@@ -1,17 +1,16 @@
-// What `smartmig submit` can be told about a job, in one table: the command line, #SMARTMIG lines and #SBATCH lines all
-// name the same options, with Slurm's names beside ours. A Draft collects them in the order of their precedence (the
-// last one wins) and becomes the JSON that the daemon takes. Dialects differ in one word: --mem is GPU memory here and
-// host memory for Slurm.
+// The options of `smartmig submit`: the command line, #SMARTMIG lines and #SBATCH lines all name the same ones, with
+// Slurm's names next to ours. The table is that of the fields of a job (live/jobs/job_fields.h). A Draft collects them
+// in the order of their precedence (the last one wins) and becomes the JSON that the daemon takes. Dialects differ in
+// one word: --mem is GPU memory here and host memory for Slurm.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.h"
-#include "live/jobs/job_spec.h"
+#include "live/jobs/job_fields.h"
 #include "model/model_source/model_facts.h"
 
 namespace smartmig::cli {
@@ -31,16 +30,11 @@ struct Draft {
   std::vector<std::string> notes;  // to be said: what was read otherwise than it looks
 };
 
-struct SubmitOption {
-  const char* name;
-  const char* alias;              // "-t", or empty
-  std::vector<const char*> also;  // other names for the same
-  const char* value_name;         // empty: a flag
-  const char* help;
-  Result<Ok> (*apply)(Draft&, std::string_view value, Dialect dialect, UnixTime now);
-  bool is_flag() const { return *value_name == 0; }
+struct SubmitOption : JobOption {
+  const char* heading;  // of --help
+  std::function<Result<Ok>(Draft&, std::string_view value, Dialect dialect, UnixTime now)> apply;
 };
-std::span<const SubmitOption> submit_options();
+const std::vector<SubmitOption>& submit_options();              // in the order of --help
 const SubmitOption* find_submit_option(std::string_view name);  // by any of its names, with dashes; nullptr: unknown
 
 struct GivenOption {
@@ -51,6 +45,6 @@ struct GivenOption {
 void declare_submit_options(Command& cmd, std::vector<GivenOption>& given, std::vector<std::string>& notes);
 Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect dialect, UnixTime now);
 
-nlohmann::json to_body(const Draft& draft);  // a spec of POST /v1/jobs
+Json to_body(const Draft& draft);  // a spec of POST /v1/jobs
 
 }  // namespace smartmig::cli

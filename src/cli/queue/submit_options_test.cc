@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "base/file.h"
 #include "cli/queue/exported_environment.h"
@@ -74,6 +76,34 @@ TEST(SubmitOptions, EachOptionHasItsPlaceInTheSpec) {
   EXPECT_EQ(to_body(*draft)["deadline_s"], 7200.0);
 }
 
+TEST(SubmitOptions, AreThoseOfTheFieldsOfAJob) {
+  std::size_t all = 0;
+  std::set<std::string> names;
+  for (const JobField& field : job_fields()) all += field.options.size();
+  for (const SubmitOption& option : submit_options()) EXPECT_TRUE(names.insert(option.name).second) << option.name;
+  EXPECT_EQ(submit_options().size(), all) << "a field's heading is not one of kHeadings";
+}
+
+TEST(SubmitOptions, AFieldWithoutAReaderOfItsOwnTakesItsValueAsItIs) {
+  const auto draft = draft_of({{"--kind", "bert-infer"},
+                               {"--no-patient", "1"},
+                               {"--no-oom-retry", "1"},
+                               {"--prelaunch", "1"},
+                               {"--grace", "2m"},
+                               {"--priority", "-3"},
+                               {"--checkpoint-signal", "USR2"}});
+  ASSERT_TRUE(draft) << draft.error().what;
+  EXPECT_EQ(draft->spec.kind, "bert-infer");
+  EXPECT_EQ(draft->spec.patient, false);
+  EXPECT_FALSE(draft->spec.oom_retry);
+  EXPECT_EQ(draft->spec.prelaunch, true);
+  EXPECT_EQ(draft->spec.grace, Time(120'000'000));
+  EXPECT_EQ(draft->spec.priority, -3);
+  EXPECT_EQ(draft->spec.checkpoint_signal, SIGUSR2);
+  EXPECT_EQ(draft_of({{"--priority", "2000000"}}).error().what,
+            "--priority: must be between -1000000 and 1000000, not 2000000");
+}
+
 TEST(SubmitOptions, TheLastOneWinsAndPreemptionCanBeTakenBack) {
   const auto draft =
       draft_of({{"--deadline", "2h"}, {"--deadline", "16:00"}, {"--requeue", "1"}, {"--no-preempt", "1"}});
@@ -108,7 +138,7 @@ TEST(SubmitOptions, AProfileIsAskedForByName) {
   EXPECT_EQ(typed->spec.gpu_model, "a100");
   for (const char* wrong : {"gpu:1g.10gb:2", "fpga:1", "gpu:1,shard:2", "gpu:a:b:1", "gpu:0"})
     EXPECT_FALSE(draft_of({{"--gres", wrong}})) << wrong;
-  EXPECT_NE(draft_of({{"--gpus", "2"}}).error().what.find("jobs over several GPUs are not supported yet"),
+  EXPECT_NE(draft_of({{"--gpus", "2"}}).error().what.find("jobs over several GPUs are not supported"),
             std::string::npos);
   EXPECT_FALSE(draft_of({{"--profile", "10gb"}}));
   const auto slurms = draft_of({{"--profile", "energy"}});
@@ -148,7 +178,7 @@ TEST(SubmitOptions, OfSeveralSizesTheLastOneWins) {
 TEST(SubmitOptions, ABareNumberOfMemoryIsRefusedWithBothReadings) {
   for (const char* name : {"--mem", "--mem-per-gpu", "--host-mem", "--mem-per-cpu"}) {
     EXPECT_EQ(draft_of({{name, "18"}}).error().what,
-              std::string(name) + ": '18' names no unit: 18M is 18 MiB, 18G is 18 GiB");
+              std::string(name) + ": '18' has no unit; write 18M for 18 MiB or 18G for 18 GiB");
     EXPECT_FALSE(draft_of({{name, "0"}})) << name;
   }
   const auto slurms = draft_of("#!/bin/sh\n#SBATCH --mem=32768 --mem-per-gpu=10240\n");
@@ -177,8 +207,8 @@ TEST(SubmitOptions, TheCommandLineToleratesWhatAHeaderDoes) {
   EXPECT_TRUE(parsable) << "its own flags come first";
   EXPECT_EQ(given.size(), 1u);
   ASSERT_EQ(notes.size(), 3u);
-  EXPECT_EQ(notes[0], "--partition means nothing here and is ignored: there is one queue");
-  EXPECT_EQ(parsed({"--nodes=2"}), "--nodes=2 cannot be had: there is one machine");
+  EXPECT_EQ(notes[0], "--partition has no effect here: there is only one queue");
+  EXPECT_EQ(parsed({"--nodes=2"}), "--nodes=2 is not supported: the queue has only one machine");
   Command cmd("submit", "", "", "");
   declare_submit_options(cmd, given, notes);
   EXPECT_EQ(cmd.help().find("--partition"), std::string::npos);
@@ -260,8 +290,7 @@ TEST(ScriptHeader, WhatMeansNothingHereIsNamedAndIgnored) {
   ASSERT_TRUE(draft) << draft.error().what;
   EXPECT_EQ(draft->spec.name, "x");
   ASSERT_EQ(draft->notes.size(), 4u);
-  EXPECT_EQ(draft->notes[0],
-            "job.sh line 2: #SBATCH --partition means nothing here and is ignored: there is one queue");
+  EXPECT_EQ(draft->notes[0], "job.sh line 2: #SBATCH --partition has no effect here: there is only one queue");
   EXPECT_NE(draft->notes[1].find("--nodes"), std::string::npos);
   EXPECT_NE(draft->notes[2].find("--ntasks"), std::string::npos);
   EXPECT_NE(draft->notes[3].find("soft deadline"), std::string::npos);
@@ -272,7 +301,7 @@ TEST(ScriptHeader, WhatWouldChangeWhatHappensIsRefused) {
     const auto header = read_script_header("job.sh", "#!/bin/sh\n#SBATCH " + line + "\n");
     return header ? std::string("accepted") : header.error().what;
   };
-  EXPECT_EQ(refusal("--nodes=2"), "job.sh line 2: #SBATCH --nodes=2 cannot be had: there is one machine");
+  EXPECT_EQ(refusal("--nodes=2"), "job.sh line 2: #SBATCH --nodes=2 is not supported: the queue has only one machine");
   EXPECT_EQ(refusal("--exclusive"), "accepted");
   EXPECT_NE(refusal("--test-only").find("whatif"), std::string::npos);
   EXPECT_NE(refusal("-i data.txt").find("--input=data.txt"), std::string::npos);
@@ -323,7 +352,7 @@ TEST(ScriptHeader, OurOwnLinesAreStrict) {
             "job.sh line 1: #SMARTMIG --mme is not an option of submit, did you mean --mem?");
   EXPECT_NE(refusal("#!/bin/sh\n#SMARTMIG --mem").find("line 2: #SMARTMIG --mem needs a value"), std::string::npos);
   EXPECT_NE(refusal("#SMARTMIG mem 4G").find("is not an option"), std::string::npos);
-  EXPECT_NE(refusal("#SBATCH --name 'x").find("a quote does not end"), std::string::npos);
+  EXPECT_NE(refusal("#SBATCH --name 'x").find("unterminated quote"), std::string::npos);
   EXPECT_EQ(refusal(""), "accepted");
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/queue/gres.h"
 #include "cli/time_words.h"
+#include "live/jobs/container_command.h"
 #include "live/jobs/signal_names.h"
 #include "model/job.h"
 
@@ -32,9 +33,9 @@ std::optional<Time> slurm_offset(std::string_view value) {
 
 Result<int> read_size(std::string_view value, Dialect dialect) {
   if (dialect == Dialect::kSmartmig && parse_int(value) && *parse_int(value) > 0)
-    return invalid("'{0}' names no unit: {0}M is {0} MiB, {0}G is {0} GiB", value);
+    return invalid("'{0}' has no unit; write {0}M for {0} MiB or {0}G for {0} GiB", value);
   SMARTMIG_TRY(const int mib, read_mib(value));
-  if (mib <= 0) return invalid("'{}' is no memory: write 18G or 512M, or leave it out", value);
+  if (mib <= 0) return invalid("'{}' is not an amount of memory; write 18G or 512M, or leave it out", value);
   return mib;
 }
 
@@ -53,62 +54,6 @@ Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t h
   if (!number || *number < low || *number > high)
     return invalid("'{}' is not a whole number from {} to {}", text, low, high);
   return int(*number);
-}
-
-Result<Ok> set_gpu_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
-  if (lower(value) == "auto") {
-    draft.spec.mem_mib.reset();
-    return Ok{};
-  }
-  SMARTMIG_TRY(draft.spec.mem_mib, read_size(value, dialect));
-  return Ok{};
-}
-
-Result<Ok> set_host_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
-  if (dialect == Dialect::kSbatch && (value == "0" || lower(value) == "0m" || lower(value) == "0g")) {
-    draft.spec.host_mem_mib = 0;
-    draft.notes.push_back(
-        "#SBATCH --mem=0 asks for all memory of a node: the job gets host memory in proportion to its slice");
-    return Ok{};
-  }
-  SMARTMIG_TRY(draft.spec.host_mem_mib, read_size(value, dialect));
-  return Ok{};
-}
-
-Result<Ok> set_memory_per_cpu(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
-  SMARTMIG_TRY(draft.mem_per_cpu_mib, read_size(value, dialect));
-  return Ok{};
-}
-
-Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
-  return dialect == Dialect::kSbatch ? set_host_memory(draft, value, dialect, now)
-                                     : set_gpu_memory(draft, value, dialect, now);
-}
-
-Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  if (value != "train" && value != "infer") return invalid("'{}': train or infer", value);
-  draft.model.set("task", std::string(value), "--task");
-  return Ok{};
-}
-Result<Ok> set_batch(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_TRY(const int batch, whole_number(value, 1, 1'000'000));
-  draft.model.set("batch", std::to_string(batch), "--batch");
-  return Ok{};
-}
-Result<Ok> set_context(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_TRY(const int tokens, whole_number(value, 1, 10'000'000));
-  draft.model.set("context", std::to_string(tokens), "--context");
-  return Ok{};
-}
-Result<Ok> set_precision(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_RETURN_IF_ERROR(parse_precision(value));
-  draft.model.set("precision", std::string(value), "--precision");
-  return Ok{};
-}
-Result<Ok> set_optimizer(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_RETURN_IF_ERROR(parse_optimiser(value));
-  draft.model.set("optimizer", std::string(value), "--optimizer");
-  return Ok{};
 }
 
 Result<When> read_when(std::string_view value, Dialect dialect, UnixTime now) {
@@ -131,6 +76,65 @@ Result<When> read_when(std::string_view value, Dialect dialect, UnixTime now) {
     SMARTMIG_TRY(out.at, read_instant(value, now));
   }
   return out;
+}
+
+namespace {
+
+Result<Ok> set_gpu_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
+  if (lower(value) == "auto") {
+    draft.spec.mem_mib.reset();
+    return Ok{};
+  }
+  SMARTMIG_TRY(draft.spec.mem_mib, read_size(value, dialect));
+  return Ok{};
+}
+
+Result<Ok> set_host_memory(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
+  if (dialect == Dialect::kSbatch && (value == "0" || lower(value) == "0m" || lower(value) == "0g")) {
+    draft.spec.host_mem_mib = 0;
+    draft.notes.push_back(
+        "#SBATCH --mem=0 (all memory of a node) has no effect: the job gets host memory in "
+        "proportion to its slice");
+    return Ok{};
+  }
+  SMARTMIG_TRY(draft.spec.host_mem_mib, read_size(value, dialect));
+  return Ok{};
+}
+
+Result<Ok> set_memory_per_cpu(Draft& draft, std::string_view value, Dialect dialect, UnixTime) {
+  SMARTMIG_TRY(draft.mem_per_cpu_mib, read_size(value, dialect));
+  return Ok{};
+}
+
+Result<Ok> set_mem(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  return dialect == Dialect::kSbatch ? set_host_memory(draft, value, dialect, now)
+                                     : set_gpu_memory(draft, value, dialect, now);
+}
+
+Result<Ok> set_task(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  if (value != "train" && value != "infer") return invalid("'{}' is not train or infer", value);
+  draft.model.set("task", std::string(value), "--task");
+  return Ok{};
+}
+Result<Ok> set_batch(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(const int batch, whole_number(value, 1, 1'000'000));
+  draft.model.set("batch", std::to_string(batch), "--batch");
+  return Ok{};
+}
+Result<Ok> set_context(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(const int tokens, whole_number(value, 1, 10'000'000));
+  draft.model.set("context", std::to_string(tokens), "--context");
+  return Ok{};
+}
+Result<Ok> set_precision(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_RETURN_IF_ERROR(parse_precision(value));
+  draft.model.set("precision", std::string(value), "--precision");
+  return Ok{};
+}
+Result<Ok> set_optimizer(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_RETURN_IF_ERROR(parse_optimiser(value));
+  draft.model.set("optimizer", std::string(value), "--optimizer");
+  return Ok{};
 }
 
 Result<Ok> set_begin(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
@@ -163,10 +167,11 @@ Result<Ok> set_deadline(Draft& draft, std::string_view value, Dialect dialect, U
   SMARTMIG_TRY(const When when, read_when(value, dialect, now));
   draft.deadline_in = when.from_now;
   draft.spec.deadline = when.at;
-  if (when.at && *when.at < now) return invalid("'{}' has passed already", value);
+  if (when.at && *when.at < now) return invalid("'{}' is in the past", value);
   if (dialect == Dialect::kSbatch)
     draft.notes.push_back(
-        "#SBATCH --deadline is read as a soft deadline: the job is hurried, and late if it must be, never removed");
+        "#SBATCH --deadline becomes a soft deadline: smartmig hurries the job and never removes "
+        "it");
   return Ok{};
 }
 
@@ -177,14 +182,14 @@ Result<Ok> set_time(Draft& draft, std::string_view value, Dialect, UnixTime) {
     return Ok{};
   }
   SMARTMIG_TRY(draft.spec.time_limit, read_duration(value, kMinute));
-  if (*draft.spec.time_limit <= Time{0}) return invalid("'{}' leaves no time; 0 means no limit", value);
+  if (*draft.spec.time_limit <= Time{0}) return invalid("'{}' leaves no time to run; for no limit write 0", value);
   return Ok{};
 }
 
 Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime) {
   const auto at = value.find('@');
   SMARTMIG_TRY(draft.spec.estimate, read_duration(value.substr(0, at), kMinute));
-  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is not a run time: write 20m or 2h", value);
+  if (*draft.spec.estimate <= Time{0}) return invalid("'{}' is not a run time; write 20m or 2h", value);
   draft.spec.estimate_slices = 0;
   if (at == value.npos) return Ok{};
   std::string_view slices = value.substr(at + 1);
@@ -193,7 +198,8 @@ Result<Ok> set_estimate(Draft& draft, std::string_view value, Dialect, UnixTime)
   const auto number = parse_int(slices);
   if (!number || *number < 1 || *number > kMaxComputeSlices)
     return invalid(
-        "'{}' does not name a slice after @: write 20m@3g for 20 minutes on 3 compute slices; no GPU has more than {}",
+        "'{}' has no slice size after @; write 20m@3g for 20 minutes on 3 compute slices, at "
+        "most {}",
         value, kMaxComputeSlices);
   draft.spec.estimate_slices = int(*number);
   return Ok{};
@@ -224,13 +230,13 @@ Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTim
       dependency.when = Dependency::kAfterNotOk;
     else if (pieces[0] != "afterok")
       return invalid(
-          "'{}' is not a dependency: afterok:ID[:ID], afterany:ID, afternotok:ID, after:ID or singleton, several "
-          "by commas",
+          "'{}' is not a dependency; write afterok:ID[:ID], afterany:ID, afternotok:ID, after:ID "
+          "or singleton, separated by commas",
           group);
-    if (pieces.size() < 2) return invalid("'{}' names no job: {}:ID", group, pieces[0]);
+    if (pieces.size() < 2) return invalid("'{}' does not name a job; write {}:ID", group, pieces[0]);
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const auto id = parse_int(pieces[i]);
-      if (!id || *id < 1) return invalid("'{}' is not the number of a job", pieces[i]);
+      if (!id || *id < 1) return invalid("'{}' is not a job number", pieces[i]);
       dependency.job = std::uint64_t(*id);
       out.push_back(dependency);
     }
@@ -240,34 +246,55 @@ Result<Ok> set_dependency(Draft& draft, std::string_view value, Dialect, UnixTim
   return Ok{};
 }
 
-Result<Ok> set_checkpoint(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  const auto signal = signal_number(value);
-  if (!signal || *signal == SIGKILL || *signal == SIGSTOP)
-    return invalid("'{}' is not a signal that a program can catch, such as USR1", value);
-  draft.spec.checkpoint_signal = *signal;
+// "nvcr.io#nvidia/pytorch:24.05" is how pyxis writes registry and image.
+Result<Ok> set_container(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  draft.spec.container = std::string(value);
+  if (const auto hash = draft.spec.container.find('#'); hash != std::string::npos) draft.spec.container[hash] = '/';
+  if (draft.spec.container.empty()) return invalid("needs the name of an image");
   return Ok{};
 }
 
-Result<Ok> set_restart(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_TRY(draft.spec.restart, read_duration(value, kSecond));
+Result<Ok> set_container_mounts(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  for (const std::string_view part : split(value, ',')) {
+    SMARTMIG_TRY(const ContainerMount mount, parse_container_mount(part));
+    draft.spec.container_mounts.push_back(std::string(part));
+  }
   return Ok{};
 }
 
-Result<Ok> set_grace(Draft& draft, std::string_view value, Dialect, UnixTime) {
-  SMARTMIG_TRY(draft.spec.grace, read_duration(value, kSecond));
+Result<Ok> set_idle(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  if (value == "none" || value == "0") {
+    draft.spec.idle = Time{0};
+    return Ok{};
+  }
+  SMARTMIG_TRY(draft.spec.idle, read_duration(value, kMinute));
+  return Ok{};
+}
+
+Result<Ok> set_port(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  if (value == "auto") {
+    draft.spec.port = 0;
+    return Ok{};
+  }
+  SMARTMIG_TRY(draft.spec.port, whole_number(value, 1024, 65'535));
   return Ok{};
 }
 
 // Slurm's [R|B:]SIGNAL[@SECONDS]: here the signal before any stop, and the time until the kill.
-Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+Result<Ok> set_signal(Draft& draft, std::string_view value, Dialect, UnixTime now) {
   if (const auto colon = value.find(':'); colon != value.npos) value.remove_prefix(colon + 1);
   const auto at = value.find('@');
-  SMARTMIG_RETURN_IF_ERROR(set_checkpoint(draft, value.substr(0, at), dialect, now));
+  SMARTMIG_RETURN_IF_ERROR(
+      set_job_field(draft.spec, *find_job_field("checkpoint_signal"), std::string(value.substr(0, at)), now));
   if (at == value.npos) return Ok{};
   SMARTMIG_TRY(draft.spec.grace, read_duration(value.substr(at + 1), kSecond));
   return Ok{};
 }
 
+Result<Ok> set_profile(Draft& draft, std::string_view value, Dialect, UnixTime);
+Result<Ok> set_exclusive(Draft& draft, std::string_view, Dialect, UnixTime);
+
+// Of what says how large the slice is, the last one wins.
 Result<Ok> set_gres(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
   SMARTMIG_TRY(const GresWords words, read_gres(value));
   draft.spec.gpu_model = words.model;
@@ -281,8 +308,7 @@ Result<Ok> set_profile(Draft& draft, std::string_view value, Dialect, UnixTime) 
   // Slurm's --profile: what acct_gather records.
   for (const char* word : {"none", "all", "energy", "task", "lustre", "network"})
     if (lower(value.substr(0, value.find(','))) == word) {
-      draft.notes.push_back(
-          fmt::format("--profile={} means nothing here and is ignored: energy is sampled by the daemon", value));
+      draft.notes.push_back(fmt::format("--profile={} has no effect here: the daemon samples energy", value));
       return Ok{};
     }
   if (!looks_like_profile(value)) return invalid("'{}' is not a MIG profile, such as 1g.10gb", value);
@@ -321,6 +347,131 @@ Result<Ok> set_directory(Draft& draft, std::string_view value, Dialect, UnixTime
   if (failed || value.empty()) return invalid("'{}' is not a directory", value);
   draft.spec.directory = path.lexically_normal().string();
   return Ok{};
+}
+
+Result<Ok> set_cpus(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  const auto number = parse_double(value);
+  if (!number || *number <= 0 || *number > 65'536) return invalid("'{}' is not a number of cores", value);
+  draft.spec.cpus = *number;
+  return Ok{};
+}
+
+Result<Ok> set_nice(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  SMARTMIG_TRY(const int nice, whole_number(value, -1'000'000, 1'000'000));
+  draft.spec.priority = -nice;
+  return Ok{};
+}
+
+Result<Ok> set_requeue(Draft& draft, std::string_view, Dialect, UnixTime) {
+  draft.spec.requeue = true;
+  draft.spec.once = false;
+  return Ok{};
+}
+
+Result<Ok> set_no_preempt(Draft& draft, std::string_view, Dialect, UnixTime) {
+  draft.spec.requeue = false;
+  draft.spec.checkpoint_signal = 0;
+  return Ok{};
+}
+
+Result<Ok> set_no_requeue(Draft& draft, std::string_view value, Dialect dialect, UnixTime now) {
+  draft.spec.once = true;
+  return set_no_preempt(draft, value, dialect, now);
+}
+
+Result<Ok> set_model(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  draft.model.set("model", std::string(value), "--model");
+  return Ok{};
+}
+
+Result<Ok> set_checkpointing(Draft& draft, std::string_view, Dialect, UnixTime) {
+  draft.model.set("checkpointing", "yes", "--checkpointing");
+  return Ok{};
+}
+
+Result<Ok> set_no_model(Draft& draft, std::string_view, Dialect, UnixTime) {
+  draft.estimate_memory = false;
+  return Ok{};
+}
+
+Result<Ok> set_wrap(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  draft.wrap = value;
+  return Ok{};
+}
+
+Result<Ok> set_export(Draft& draft, std::string_view value, Dialect, UnixTime) {
+  draft.export_list = value;
+  return Ok{};
+}
+
+}  // namespace
+
+ValueReader find_value_reader(std::string_view option) {
+  static constexpr std::pair<std::string_view, ValueReader> kReaders[] = {
+      {"--mem", set_mem},
+      {"--mem-per-gpu", set_gpu_memory},
+      {"--host-mem", set_host_memory},
+      {"--mem-per-cpu", set_memory_per_cpu},
+      {"--profile", set_profile},
+      {"--gres", set_gres},
+      {"--min-slices", set_min_slices},
+      {"--max-slices", set_max_slices},
+      {"--exclusive", set_exclusive},
+      {"--deadline", set_deadline},
+      {"--time", set_time},
+      {"--estimate", set_estimate},
+      {"--begin", set_begin},
+      {"--dependency", set_dependency},
+      {"--array", set_array},
+      {"--cpus", set_cpus},
+      {"--nice", set_nice},
+      {"--chdir", set_directory},
+      {"--wrap", set_wrap},
+      {"--container", set_container},
+      {"--container-mounts", set_container_mounts},
+      {"--idle", set_idle},
+      {"--port", set_port},
+      {"--export", set_export},
+      {"--mail-type", set_mail_type},
+      {"--requeue", set_requeue},
+      {"--no-requeue", set_no_requeue},
+      {"--no-preempt", set_no_preempt},
+      {"--signal", set_signal},
+      {"--model", set_model},
+      {"--task", set_task},
+      {"--batch", set_batch},
+      {"--context", set_context},
+      {"--precision", set_precision},
+      {"--optimizer", set_optimizer},
+      {"--checkpointing", set_checkpointing},
+      {"--no-model", set_no_model},
+  };
+  for (const auto& [name, reader] : kReaders)
+    if (name == option) return reader;
+  return nullptr;
+}
+
+Result<Json> value_of(const JobField& field, const JobOption& option, std::string_view value, Dialect dialect) {
+  const std::string_view key = field.key, type = field.type;
+  if (option.is_flag()) return Json(!std::string_view(option.name).starts_with("--no-"));
+  if (key.ends_with("_mib")) {
+    SMARTMIG_TRY(const int mib, read_size(value, dialect));
+    return Json(mib);
+  }
+  if (type == "num" && key.ends_with("_s")) {
+    SMARTMIG_TRY(const Time time, read_duration(value, kSecond));
+    return Json(seconds(time));
+  }
+  if (type == "int") {
+    SMARTMIG_TRY(const int number, whole_number(value, INT32_MIN, INT32_MAX));
+    return Json(number);
+  }
+  if (type == "num") {
+    const auto number = parse_double(value);
+    if (!number) return invalid("'{}' is not a number", value);
+    return Json(*number);
+  }
+  return Json(std::string(value));
 }
 
 }  // namespace smartmig::cli

@@ -1,4 +1,4 @@
-// smartmig top: GPUs drawn as slices, watts and the queue, in the terminal or as one frame.
+// smartmig top: show GPUs, slices, power and the queue in the terminal or as one frame.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -137,7 +137,7 @@ class View {
     const bool paused = yes_at(state_.status, "paused");
     if (!confirmed) {
       asking_ = true;
-      frame_.message = paused ? "p again: the queue starts work again" : "p again: pause the queue for everyone";
+      frame_.message = paused ? "press p again to resume the queue" : "press p again to pause the queue for all users";
       return;
     }
     const auto done = client_.post(paused ? "/v1/queue/resume" : "/v1/queue/pause", Json::object());
@@ -160,16 +160,12 @@ int run_top(const Arguments& arguments) {
   DaemonOptions options;
   bool once = false;
   std::string interval = "1s";
-  Command cmd("top", "",
-              "Shows the GPUs drawn as slices, their watts and the queue, and keeps looking. Boxes: |12 train===| "
-              "busy, |idle |,\n"
-              "|12 train~~~| goes when its job ends, |+3g.20gb+++| being created, |......| no instance. Keys: q quit, "
-              "space freeze,\n"
-              "p pause or resume the queue (asks once more), arrows scroll jobs and GPUs. Where the output is not a "
-              "terminal: --once.",
-              "smartmig top --once");
-  cmd.flag("--once", once, "print one frame as text; its size from the terminal, else COLUMNS and LINES, else 80 x 24");
-  cmd.option("--interval", interval, "TIME", "between two looks: 1s, 500 ms is 0.5s");
+  Command cmd(
+      "top", "",
+      "Shows the GPUs as rows of slices, with their power and the queue, and refreshes the display. Boxes: |12 train===| is busy, |idle | is free, |12 train~~~| is destroyed when its job ends, |+3g.20gb+++| is being created, and |......| has no instance. Keys: q quits, space freezes the display, p pressed twice pauses or resumes the queue, and the arrow keys scroll. Without a terminal, use --once.",
+      "smartmig top --once");
+  cmd.flag("--once", once, "print one frame as text, in the size of the terminal, of COLUMNS and LINES, or of 80 x 24");
+  cmd.option("--interval", interval, "TIME", "time between refreshes: 1s, 0.5s");
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

@@ -122,7 +122,7 @@ std::vector<Line> job_lines(const TopState& state, const TopFrame& frame, int fi
     row.push_back(time_words(job, frame.now));
     if (middle) row.push_back(deadline_words(job, frame.now));
     if (wide) {
-      const auto joules = number_at(object_at(job, "energy"), "joules_j"), cost = number_at(job, "cost");
+      const auto joules = number_at(object_at(job, "energy"), "energy_j"), cost = number_at(job, "cost");
       row.push_back(joules ? energy_words(*joules) : "-");
       row.push_back(estimate_words(job));
       row.push_back(cost ? cost_words(*cost) : "-");

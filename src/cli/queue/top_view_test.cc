@@ -38,7 +38,7 @@ TopState state_of(int gpus, int jobs) {
                           {"late_s", 0.0},
                           {"gpu", 0},
                           {"slice", "3g.20gb@0"},
-                          {"energy", {{"joules_j", 33100.0}}},
+                          {"energy", {{"energy_j", 33100.0}}},
                           {"estimate_s", 600.0},
                           {"estimate_source", "guess"}});
   state.status = {{"watts_w", 1834.0},
@@ -98,7 +98,7 @@ TEST(TopView, EightGpusAndTheQueueFit80x24) {
   const std::string text = plain_text(top_lines(state_of(8, 30), frame));
   EXPECT_NE(text.find("1834 W"), std::string::npos) << text;
   EXPECT_NE(text.find(":=#"), std::string::npos) << text;
-  EXPECT_NE(text.find("4.20 MJ attributed"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.17 kWh attributed"), std::string::npos) << text;
   for (int i = 0; i < 8; ++i)
     EXPECT_NE(text.find(fmt::format("\n {} a100-40gb     212 W |12", i)), std::string::npos) << text;
   EXPECT_NE(text.find("12 training-run"), std::string::npos);

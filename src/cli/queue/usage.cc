@@ -1,5 +1,7 @@
-// smartmig usage: joules and money of jobs that ended, by user, kind or day.
+// smartmig usage: joules and money of jobs that ended, by user, group, project, kind or day, and this week's quotas.
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "cli/queue/daemon_options.h"
 #include "cli/queue/job_words.h"
@@ -17,13 +19,6 @@ Result<std::int64_t> past_second(std::string_view text, UnixTime now) {
   return std::max<std::int64_t>(0, unix_us(at) / 1'000'000);
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 void print_csv(const Json& answer) {
   fmt::print("{},jobs,done,energy_j,slice_hours,late_s,cost\n", text_at(answer, "by"));
   for (const Json& row : list_at(answer, "rows")) {
@@ -33,6 +28,24 @@ void print_csv(const Json& answer) {
                number_at(row, "energy_j").value_or(0), number_at(row, "slice_s").value_or(0) / 3600,
                number_at(row, "late_s").value_or(0), cost ? fmt::format("{:.6f}", *cost) : "");
   }
+}
+
+// What this week has used of each quota: "3.2 of 40".
+void print_quotas(const Json& answer) {
+  const Json& rows = list_at(answer, "quotas");
+  if (rows.empty()) return;
+  const auto share = [](const Json& row, const char* used, const char* quota, auto words) {
+    const auto limit = number_at(row, quota);
+    const std::string has = words(number_at(row, used).value_or(0));
+    return limit ? fmt::format("{} of {}", has, words(*limit)) : has;
+  };
+  const auto plain = [](double x) { return fmt::format("{:g}", std::round(x * 10) / 10); };
+  Columns table({{text_at(answer, "by") + ", this week"}, {"slices", true}, {"GPU-hours", true}, {"energy", true}});
+  for (const Json& row : rows)
+    table.add({cut(text_at(row, "name"), 40), share(row, "slices", "quota_slices", plain),
+               share(row, "gpu_hours", "quota_gpu_hours", plain),
+               share(row, "energy_j", "quota_energy_j", energy_words)});
+  fmt::print("\n{}", table.text());
 }
 
 void print_table(const Json& answer) {
@@ -56,6 +69,7 @@ void print_table(const Json& answer) {
   for (const Json& row : list_at(answer, "rows")) add(row);
   add(object_at(answer, "total"));
   fmt::print("{}", table.text());
+  print_quotas(answer);
 }
 
 }  // namespace
@@ -63,26 +77,32 @@ void print_table(const Json& answer) {
 int run_usage(const Arguments& arguments) {
   DaemonOptions options;
   std::string by = "user", since = "30d", until, user;
-  bool csv = false;
-  Command cmd("usage", "",
-              "Adds up the jobs that ended: how many, their joules, compute slices times hours of their last attempts, "
-              "lateness,\nand what that costs where the daemon has prices.",
-              "smartmig usage --by day --since 7d --csv");
-  cmd.option("--by", by, "user|kind|day", "what a line is for; a day is one of the daemon's local clock");
-  cmd.option("--since", since, "WHEN", "ended no earlier: 7d ago, 2026-11-01");
-  cmd.option("--until", until, "WHEN", "ended before: 1d ago, 2026-12-01; else now");
+  bool csv = false, today = false;
+  Command cmd(
+      "usage", "",
+      "Sums up ended jobs: their number, joules, slice-hours of the last attempts, lateness and, if the daemon has prices, cost.",
+      "smartmig usage --by day --since 7d --csv");
+  cmd.option("--by", by, "user|group|project|kind|day",
+             "sum up by user, Unix group, project, kind or day (local time of the daemon); with quotas, also this "
+             "week's use");
+  cmd.option("--since", since, "WHEN", "jobs that ended after this time, such as 7d (ago) or 2026-11-01");
+  cmd.flag("--today", today, "jobs that ended since midnight, instead of --since");
+  cmd.option("--until", until, "WHEN",
+             "jobs that ended before this time, such as 1d (ago) or 2026-12-01 (default: now)");
   cmd.option("--user", user, "NAME|UID", "jobs of one user").alias("-u");
   cmd.flag("--csv", csv, "print comma-separated values, without the total");
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (by != "user" && by != "kind" && by != "day") return usage_error(invalid("--by {}: one of user, kind, day", by));
+  if (by != "user" && by != "group" && by != "project" && by != "kind" && by != "day")
+    return usage_error(invalid("--by must be user, group, project, kind or day, not {}", by));
   for (const char c : user)
     if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'))
-      return usage_error(invalid("'{}' is not the name of a user", user));
+      return usage_error(invalid("'{}' is not a user name", user));
   const UnixTime now = unix_now();
-  const auto from = past_second(since, now);
+  if (today && cmd.given("--since")) return usage_error(invalid("give either --today or --since, not both"));
+  const auto from = today ? Result<std::int64_t>(unix_us(midnight_before(now)) / 1'000'000) : past_second(since, now);
   if (!from) return usage_error(from.error());
   std::string question = fmt::format("/v1/usage?by={}&since={}", by, *from);
   if (!until.empty()) {

@@ -11,9 +11,9 @@
 #include "cli/command.h"
 #include "cli/on_interrupt.h"
 #include "cli/verbs.h"
+#include "http/http_server.h"
+#include "http/page.h"
 #include "report/recorded_world.h"
-#include "serve/http/http_server.h"
-#include "serve/http/page.h"
 
 namespace smartmig::cli {
 namespace {
@@ -33,7 +33,7 @@ class RecordedHandler final : public HttpHandler {
     } else if (request.path == "/v1/summary") {
       reply.body = world_.summary;
     } else {
-      return error_reply(not_found("there is no {} of a recorded run", request.path));
+      return error_reply(not_found("{} is not in a recorded run", request.path));
     }
     return reply;
   }
@@ -48,20 +48,20 @@ int run_view(const Arguments& arguments) {
   std::string path;
   std::int64_t port = 7481, which = 0;
   bool bound = false;
-  Command command("view", "RUN_DIR|JOURNAL",
-                  "Shows a finished run or a daemon's journal on the page in a browser: the same page as the daemon's "
-                  "(serve --http), with a\nslider over all that happened. Serves on 127.0.0.1 until it is "
-                  "interrupted; nothing leaves this machine.",
-                  "smartmig sim -w paper:20x -o run1 && smartmig view run1");
+  Command command(
+      "view", "RUN_DIR|JOURNAL",
+      "Shows a finished run or a daemon's journal in a browser, on the page of serve --http with a slider over time.\nIt serves the page on 127.0.0.1 until you interrupt it; nothing leaves this machine.",
+      "smartmig sim -w paper:20x -o run1 && smartmig view run1");
   command.positional(path);
-  command.option("--port", port, "PORT", "of 127.0.0.1; 0: any free one");
-  command.option("--run", which, "N", "of a daemon's journal, the run after its Nth start; 0: all that share an axis");
+  command.option("--port", port, "PORT", "port of 127.0.0.1; 0: any free port");
+  command.option("--run", which, "N",
+                 "for a daemon's journal: the run after its Nth start; 0: all runs on one time axis");
   command.flag("--bound", bound, "prove lower bounds for the run's jobs first, and show the gaps");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (port < 0 || port > 65535) return usage_error(invalid("--port {}: 0 to 65535", port));
-  if (which < 0) return usage_error(invalid("--run {}: 1 is the first, 0 all", which));
+  if (which < 0) return usage_error(invalid("--run {}: give 1 for the first run, 0 for all", which));
   if (!has_page()) return failure(unsupported("{}", kNoPage));
 
   struct stat status {};
@@ -86,7 +86,7 @@ int run_view(const Arguments& arguments) {
   const OnInterrupt interrupt([&] { over.release(); });
   const auto server = HttpServer::start(page, listen);
   if (!server) return failure(server.error());
-  fmt::print(stderr, "smartmig: {} at http://127.0.0.1:{}/ (Ctrl-C ends it)\n", path, (*server)->port());
+  fmt::print(stderr, "smartmig: {} at http://127.0.0.1:{}/ (press Ctrl-C to stop)\n", path, (*server)->port());
   over.acquire();
   return 0;
 }

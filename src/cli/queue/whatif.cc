@@ -32,7 +32,7 @@ void print_outcomes(const Json& before, const Json& after, double now) {
     if (a && b) table.add({title, words(*a), words(*b), change(*a, *b, words)});
   };
   row("energy (model)", "energy_j", energy_words);
-  row("lateness in all", "late_s", duration_words);
+  row("total lateness", "late_s", duration_words);
   row("mean lateness", "mean_late_s", duration_words);
   row("jobs", "jobs", [](double n) { return fmt::format("{:.0f}", n); });
   row("cost", "cost", cost_words);
@@ -60,7 +60,7 @@ void print_jobs(const Json& jobs, double now, std::size_t most) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return std::abs(a.moved) > std::abs(b.moved); });
   if (rows.empty()) {
-    fmt::print("\nNo job would end at another time.\n");
+    fmt::print("\nAll jobs would end at the same time as now.\n");
     return;
   }
   Columns table({{"job", true}, {"ends now"}, {"then"}, {"moved", true}, {"late now", true}, {"late then", true}});
@@ -81,7 +81,7 @@ void print_jobs(const Json& jobs, double now, std::size_t most) {
                late(job, "late_now_s"), late(job, "late_then_s")});
   }
   fmt::print("\n{}", table.text());
-  if (rows.size() > most) fmt::print("and {} more; --json gives all\n", rows.size() - most);
+  if (rows.size() > most) fmt::print("and {} more; --json lists all\n", rows.size() - most);
 }
 
 }  // namespace
@@ -97,13 +97,11 @@ int run_whatif(const Arguments& arguments) {
   std::int64_t limit = 20;
   Command cmd(
       "whatif", "[-- COMMAND... | SCRIPT]",
-      "Copies the live queue into the simulator, changes something and compares: energy, lateness, when each job ends. "
-      "Nothing\nis touched. What can change: the policy, more GPUs, one more job (with the options of submit).\n"
-      "With --sacct FILE: a Slurm cluster's own history under each policy, see smartmig whatif --sacct --help.",
+      "Copies the live queue into the simulator, makes a change, and compares the energy, the lateness and the end of each job. The live queue does not change. You can change the policy, add GPUs, or add a job with the options of submit.\nWith --sacct FILE, it simulates a Slurm cluster's history under several policies; see smartmig whatif --sacct --help.",
       "smartmig whatif --policy static+cedf --add-gpus 1xa100-40gb");
-  cmd.option("--policy", policy, "POLICY", "another policy, listed below");
+  cmd.option("--policy", policy, "POLICY", "another policy, from the list below");
   cmd.option("--add-gpus", add_gpus, "SPEC", "more GPUs: 1xa100-40gb");
-  cmd.option("--rows", limit, "N", "jobs shown at most, those that move most");
+  cmd.option("--rows", limit, "N", "show at most N jobs: those that change most");
   declare_submit_options(cmd, words.options, words.notes);
   options.declare(cmd);
   list_policies(cmd);
@@ -118,12 +116,11 @@ int run_whatif(const Arguments& arguments) {
     const auto submission = make_submission(words, std::cin, unix_now());
     if (!submission) return usage_error(submission.error());
     for (const std::string& note : submission->notes) fmt::print(stderr, "smartmig: {}\n", printable(note));
-    if (submission->jobs.size() != 1) return usage_error(invalid("whatif takes one job more, not a list"));
+    if (submission->jobs.size() != 1) return usage_error(invalid("whatif takes one more job, not a list"));
     body["job"] = submission->jobs[0];
     body["job"].erase("environment");
   }
-  if (body.empty())
-    return usage_error(invalid("what is to change? --policy, --add-gpus, or -- COMMAND for one more job"));
+  if (body.empty()) return usage_error(invalid("name a change: --policy, --add-gpus, or -- COMMAND for one more job"));
   auto client = options.connect();
   if (!client) return failure(client.error());
   const auto answer = client->post("/v1/whatif", body);

@@ -77,10 +77,9 @@ void print_eta(const Json& eta, double now) {
   if (!no_start.empty() && !starts_if) return;
   if (starts_if) fmt::print("If it is released now:\n");
   print_spreads(starts_if ? released : eta, job, number_at(eta, "started_at"), now);
-  fmt::print("from {:.0f} simulated futures of the present queue\n", number_at(eta, "futures").value_or(0));
+  fmt::print("from {:.0f} simulated futures of the current queue\n", number_at(eta, "futures").value_or(0));
   const auto deadline = number_at(eta, "deadline_at"), ratio = number_at(starts_if ? released : eta, "on_time_ratio");
-  if (deadline && ratio)
-    fmt::print("deadline {}: kept in {:.0f} % of them\n", when_words(*deadline, now), 100 * *ratio);
+  if (deadline && ratio) fmt::print("deadline {}: met in {:.0f} % of them\n", when_words(*deadline, now), 100 * *ratio);
 }
 
 void print_calibration(const Json& json) {
@@ -124,14 +123,15 @@ int about_job(const Arguments& arguments, Command cmd, const char* what, void (*
   std::string word;
   bool calibrated = false;
   const bool eta = std::string_view(what) == "eta";
-  if (eta) cmd.flag("--calibration", calibrated, "how good past forecasts were, instead of a job");
+  if (eta) cmd.flag("--calibration", calibrated, "show how accurate earlier predictions were");
   options.declare(cmd);
   cmd.positional(word, !eta);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (calibrated) return word.empty() ? calibration(options) : usage_error(invalid("--calibration is of all jobs"));
-  if (word.empty()) return usage_error(invalid("JOB is missing: smartmig eta 12"));
+  if (calibrated)
+    return word.empty() ? calibration(options) : usage_error(invalid("--calibration covers all jobs; name none"));
+  if (word.empty()) return usage_error(invalid("name a job: smartmig eta 12"));
   const auto ids = read_ids({word});
   if (!ids || ids->size() != 1) return usage_error(ids ? invalid("one job at a time") : ids.error());
   auto client = options.connect();
@@ -155,20 +155,20 @@ int about_job(const Arguments& arguments, Command cmd, const char* what, void (*
 int run_why(const Arguments& arguments) {
   return about_job(
       arguments,
-      Command("why", "JOB",
-              "Says why a job waits or ended as it did: a reason code, what would have to change, and alternatives "
-              "with\ntheir joules and minutes.",
-              "smartmig why 12"),
+      Command(
+          "why", "JOB",
+          "Explains why a job waits or how it ended. It prints a reason code, what would have to change, and alternatives with their energy and times.",
+          "smartmig why 12"),
       "why", print_why);
 }
 
 int run_eta(const Arguments& arguments) {
   return about_job(
       arguments,
-      Command("eta", "JOB | --calibration",
-              "When a job will start and end: an interval from simulated futures of the live queue, in which run "
-              "times vary\nas those of finished jobs did. --calibration: how often such intervals held.",
-              "smartmig eta 12"),
+      Command(
+          "eta", "JOB | --calibration",
+          "Predicts when a job will start and end. The intervals come from simulated futures of the live queue, in which run times vary as those of finished jobs did. --calibration shows how often earlier intervals were right.",
+          "smartmig eta 12"),
       "eta", print_eta);
 }
 

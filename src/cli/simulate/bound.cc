@@ -69,8 +69,10 @@ Result<JobTable> load_jobs(const BoundOptions& options, const Platform& platform
 // The certificate says what it is about; what the command line says beside it must agree.
 Result<Ok> agrees(const Command& command, const BoundOptions& options, const Certificate& certificate) {
   const auto contradiction = [&](const char* option, const auto& given, const auto& written) {
-    return invalid("{} is for {} {}, the command line says {}: leave the option away or give the certificate's",
-                   options.check, option, written, given);
+    return invalid(
+        "{} is for {} {}, but the command line says {}; leave out the option or give the "
+        "certificate's value",
+        options.check, option, written, given);
   };
   if (command.given("--objective") && options.objective != name_of(certificate.objective))
     return contradiction("--objective", options.objective, name_of(certificate.objective));
@@ -142,7 +144,7 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Setting
   if (objective == Objective::kEt) fmt::print(" (a = {:g}; ET {:.8g})", a, certificate.bound / (1 + a));
   if (objective == Objective::kEnergy) fmt::print(" ({:.6g} kWh)", kilowatt_hours(certificate.bound * 60));
   if (certificate.world == BoundWorld::kHardware && all_stop_for_nothing(jobs))
-    fmt::print("\nevery job resumes at no cost: this is the bound for free preemption");
+    fmt::print("\nEvery job resumes at no cost, so this is the bound for free preemption.");
   fmt::print("\n{} windows, {:.1f} s\n", certificate.prices.windows.count(), seconds);
   if (!options.out.empty())
     fmt::print("certificate in {}: smartmig bound --check {} -w {}\n", options.out, options.out, options.workload);
@@ -153,30 +155,32 @@ Result<Ok> prove(const BoundOptions& options, Objective objective, const Setting
 
 int run_bound(const Arguments& arguments) {
   BoundOptions options;
-  Command command("bound", "",
-                  "Proves a lower bound that holds for every policy on this workload, and writes a certificate that "
-                  "can be checked apart.",
-                  "smartmig bound -w paper:20x,seed=7 --gpus 8xa100-40gb --objective et --a 2e-7 -o cert.json");
-  command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
+  Command command(
+      "bound", "",
+      "Proves a lower bound that holds for every policy on this workload, and writes a certificate that can be checked.",
+      "smartmig bound -w paper:20x,seed=7 --gpus 8xa100-40gb --objective et --a 2e-7 -o cert.json");
+  command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7, or a file")
       .alias("-w");
-  command.option("--gpus", options.gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.option("--gpus", options.gpus, "SPEC", "GPUs of the fleet, such as 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
   command.option("--power", options.power, "NAME",
                  "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
-  command.option("--cost", options.cost, "MODEL",
-                 "paper: for every schedule; hardware: for those that stop no job without a restart cost");
   command.option(
-      "--restart", options.restart, "RULE",
-      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
+      "--cost", options.cost, "MODEL",
+      "paper: a bound for every schedule; hardware: a bound for schedules that stop only jobs with a restart cost");
+  command.option("--restart", options.restart, "RULE",
+                 "hardware costs: restart cost of jobs: none, table, or SECONDS for training jobs "
+                 "(default: the workload's)");
   command.option("--objective", options.objective, "NAME",
-                 "et (a e + t), energy (watt-minutes) or tardiness (mean, minutes)");
+                 "et (a e + t), energy (watt-minutes) or tardiness (mean in minutes)");
   command.option("--a", options.a, "A",
-                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
+                 "weight of a watt-minute relative to a minute of mean tardiness (default: 2e-7 x 8 / (GPUs x days))");
   options.LoadFlags::declare(command);
   command.option("--effort", options.effort, "X",
-                 "work to spend on good prices: 1 is about 15 s for a day of 4,000 jobs");
-  command.option("--out", options.out, "FILE", "write the certificate").alias("-o");
-  command.option("--check", options.check, "FILE",
-                 "recompute what this certificate proves for the workload; other options must agree with it");
+                 "work to spend on a tight bound: 1 takes about 15 s for a day of 4,000 jobs");
+  command.option("--output", options.out, "FILE", "write the certificate").alias("-o").also("--out");
+  command.option(
+      "--check", options.check, "FILE",
+      "check this certificate: recompute its bound for the workload; the other options must be the same as when it was written");
   command.flag("--json", options.json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -185,8 +189,7 @@ int run_bound(const Arguments& arguments) {
   if (!cost) return usage_error(cost.error());
   options.world = bound_world(*cost);
   if (!options.check.empty()) {
-    if (!options.out.empty())
-      return usage_error(invalid("--check reads a certificate, -o writes one: give one of them"));
+    if (!options.out.empty()) return usage_error(invalid("give --check or -o, not both"));
     const auto checked = check(command, options);
     return checked ? 0 : failure(checked.error());
   }

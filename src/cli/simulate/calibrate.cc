@@ -80,7 +80,7 @@ Result<std::vector<MeasuredRun>> runs_of_daemon(DaemonClient& client, std::size_
     }
     run.gpu = model->second;
     run.task = json_dump(command);
-    run.joules = number_at(object_at(job, "energy"), "joules_j").value_or(-1);
+    run.joules = job_joules(job).value_or(-1);
     if (const auto peak = number_at(job, "peak_mib"); peak && *peak > 0) run.mem_mib = int(*peak);
     run.share = boards[board_of(job)].share(start_of(job), end_of(job));
     runs.push_back(std::move(run));
@@ -143,19 +143,18 @@ void print_text(const Calibration& c) {
 int run_calibrate(const Arguments& arguments) {
   DaemonOptions options;
   std::string runs_file, kind, output, watts_file, power = "auto", source = "fitted by smartmig calibrate";
-  Command cmd("calibrate", "",
-              "Fits speeds by slice size, launch time and watts to jobs that have ended, by kind, and says how far "
-              "predictions were off\nbefore and are off after, each run predicted from the others. Takes the done jobs "
-              "of the daemon (those of one command\nhave the same work), or a table with the columns kind, gpu, "
-              "profile, seconds and, where known, joules, work, task, mem_mib, share.",
-              "smartmig calibrate --runs runs.csv --power a100-jobs -o speeds.csv --watts watts.csv");
-  cmd.option("--runs", runs_file, "FILE", "a table of runs instead of the daemon's jobs; - is standard input");
-  cmd.option("--kind", kind, "NAME", "this kind alone");
-  cmd.option("--output-file", output, "FILE", "write speed rows there; rows of the same kind and GPU are replaced")
-      .alias("-o");
-  cmd.option("--watts", watts_file, "FILE", "write power rows there");
-  cmd.option("--power", power, "MODEL", "power model that watts are compared with and power rows are for");
-  cmd.option("--source", source, "TEXT", "what the rows name as their source");
+  Command cmd(
+      "lab calibrate", "",
+      "Fits the speed on each slice size, the launch time and the power of each kind of job to finished jobs. It reports the prediction errors before and after the fit; each run is predicted from the others. The runs come from the daemon (runs of one command count as the same work), or from a table with the columns kind, gpu, profile, seconds and, if known, joules, work, task, mem_mib and share.",
+      "smartmig lab calibrate --runs runs.csv --power a100-jobs -o speeds.csv --watts watts.csv");
+  cmd.option("--runs", runs_file, "FILE", "table of runs, instead of the daemon's jobs; - is standard input");
+  cmd.option("--kind", kind, "NAME", "fit only this kind");
+  cmd.option("--output", output, "FILE", "write speed rows to this file; they replace rows of the same kind and GPU")
+      .alias("-o")
+      .also("--output-file");
+  cmd.option("--watts", watts_file, "FILE", "write power rows to this file");
+  cmd.option("--power", power, "MODEL", "power model to compare the power with and to write power rows for");
+  cmd.option("--source", source, "TEXT", "text for the column source");
   options.declare(cmd);
   const auto parsed = cmd.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -178,8 +177,8 @@ int run_calibrate(const Arguments& arguments) {
   }
   if (!kind.empty()) std::erase_if(runs, [&](const MeasuredRun& run) { return run.kind != kind; });
   if (runs.empty())
-    return failure(
-        invalid("there is no run to fit to{}: smartmig profile makes some", kind.empty() ? "" : " of kind " + kind));
+    return failure(invalid("there are no runs to fit to{}; smartmig profile creates some",
+                           kind.empty() ? "" : " of kind " + kind));
   const auto fit = calibrate(runs, power);
   if (!fit) return failure(fit.error());
   if (!output.empty())
@@ -199,9 +198,9 @@ int run_calibrate(const Arguments& arguments) {
     return 0;
   }
   fmt::print("{} runs{}\n\n", runs.size(),
-             passed_over
-                 ? fmt::format(", {} jobs passed over: started more than once, or their GPU is gone", passed_over)
-                 : "");
+             passed_over ? fmt::format(", {} jobs left out because they started more than once or their GPU is gone",
+                                       passed_over)
+                         : "");
   print_text(*fit);
   return 0;
 }

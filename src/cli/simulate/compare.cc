@@ -21,20 +21,24 @@ int run_compare(const Arguments& arguments) {
   bool json = false, force = false, bound = false;
   Command command(
       "compare", "",
-      "Runs several policies over the same days and prints means and 95 % intervals of the paired differences.",
+      "Runs several policies over the same days, and prints means and 95 % confidence intervals of the paired differences.",
       "smartmig compare -w paper:20x --policies static+cedf,none+cedf,search+cedf --days 30");
   options.declare(command);
-  command.option("--policies", policies, "LIST", "policies, listed below; each may have its parameter in brackets");
+  command.heading("Policy");
+  command.option("--policies", policies, "LIST",
+                 "policies, from the list below; each may have a parameter in brackets");
   options.declare_policy(command);
   options.declare_estimates(command);
-  command.option("--baseline", baseline, "POLICY", "what the others are compared with; the first one if not given");
-  command.option("--days", days.days, "N", "how many days: report seeds from 200000 on, or windows of a file");
-  command.option("--seeds", days.seeds, "LIST", "the days' seeds instead: 200000-200029");
+  command.heading("Policy");
+  command.option("--baseline", baseline, "POLICY", "policy to compare the others with (default: the first)");
+  command.heading("");
+  command.option("--days", days.days, "N", "number of days: report seeds from 200000 on, or windows of a file");
+  command.option("--seeds", days.seeds, "LIST", "seeds of the days, instead of --days, such as 200000-200029");
   days.declare(command);
-  command.option("--jobs", threads, "N", "days run at once").alias("-j");
-  command.option("--html", report, "FILE", "write the comparison as a page");
+  command.option("--threads", threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
+  command.option("--html", report, "FILE", "write the comparison as an HTML page");
   command.flag("--force", force, "replace an existing page");
-  command.flag("--bound", bound, "prove lower bounds for every day and print the gaps, value/bound - 1");
+  command.flag("--bound", bound, "prove lower bounds for every day and print the gaps (value / bound - 1)");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());

@@ -60,8 +60,8 @@ std::string comparison_text(const Comparison& c) {
   out += table.text();
   if (c.bounds)
     out += fmt::format(
-        "\nproven lower bounds{}, means of the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M Wmin), tardiness {:.4f} min; "
-        "gap = value/bound - 1\n",
+        "\nproven lower bounds{}, means over the days: ET {:.4f}, energy {:.2f} kWh ({:.3f} M "
+        "Wmin), tardiness {:.4f} min; gap = value/bound - 1\n",
         c.bounds->world == BoundWorld::kFree ? "" : " for hardware costs", c.bounds->et(c.a),
         kilowatt_hours(c.bounds->energy_wmin * 60), c.bounds->energy_wmin / 1e6, c.bounds->tardiness_min);
   return out;
@@ -99,6 +99,7 @@ std::string comparison_json(const Comparison& c) {
   OrderedJson rows = OrderedJson::array();
   for (const ComparisonRow& row : c.rows) {
     rows.push_back({{"policy", row.label},
+                    {"energy_j", row.energy_wmin * 60},
                     {"energy_wmin", row.energy_wmin},
                     {"energy_kwh", row.energy_kwh},
                     {"mean_tardiness_min", row.tardiness_min},

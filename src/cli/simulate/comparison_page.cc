@@ -27,6 +27,9 @@ ComparisonPage page_of(const Comparison& c, std::string title, std::string note)
     page.et_bound = c.bounds->et(c.a);
   }
   page.version = SMARTMIG_VERSION;
+  std::string policies;
+  for (const ComparisonRow& row : c.rows) policies += (policies.empty() ? "" : ",") + row.label;
+  page.command = fmt::format("smartmig compare -w {} --gpus {} --policies '{}'", c.workload, c.gpus, policies);
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
     const ComparisonRow& row = c.rows[i];
     PolicyResult result;
@@ -53,7 +56,7 @@ ComparisonPage page_of(const Comparison& c, std::string title, std::string note)
 Result<Ok> write_comparison_page(const std::string& path, const Comparison& comparison, bool force) {
   std::error_code ignored;
   if (!force && std::filesystem::exists(path, ignored))
-    return io_error("{} exists already: choose another file or add --force", path);
+    return io_error("{} exists; choose another file or add --force", path);
   return write_file(path, compare_report(page_of(comparison, "Policies compared",
                                                  "Every policy saw the same jobs on the same days.")));
 }

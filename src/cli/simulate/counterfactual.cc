@@ -8,7 +8,7 @@
 #include "cli/simulate/comparison.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "serve/config/settings.h"
+#include "queue/config/settings.h"
 
 namespace smartmig::cli {
 namespace {
@@ -90,10 +90,10 @@ Result<std::map<std::string, double>> read_job_joules(const std::string& path) {
   SMARTMIG_TRY(const std::string text, read_file(path));
   const auto json = parse_json(path, text);
   if (!json || !json->is_object() || !json->contains("jobs") || !(*json)["jobs"].is_array())
-    return invalid("{} is not what smartmig queue --all --json prints: it has no list of jobs", path);
+    return invalid("{} has no list of jobs; write it with smartmig queue --all --json", path);
   std::map<std::string, double> out;
   for (const auto& job : (*json)["jobs"]) {
-    const auto energy = number_at(object_at(job, "energy"), "joules_j");
+    const auto energy = job_joules(job);
     if (!energy || !is_final(job)) continue;
     const std::uint64_t array = id_at(job, "array_id");
     out[array ? fmt::format("{}_{}", array, id_at(job, "array_index")) : std::to_string(id_at(job, "id"))] = *energy;
@@ -177,10 +177,11 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
   }
   fmt::print("{}: {} jobs on {}, {} costs, power {}\n", options.title, day->finish.size(), record.platform->spec(),
              other.cost.name(), record.platform->models()[0].power.name());
-  if (day->left_out > 0) fmt::print("{} jobs never finished in the record and are left out\n", day->left_out);
+  if (day->left_out > 0) fmt::print("{} jobs did not finish in the record and are left out\n", day->left_out);
   if (day->returned > 0)
     fmt::print(
-        "{} jobs were withdrawn and came again: they count from their first arrival, with the time of their last\n",
+        "{} jobs were withdrawn and submitted again: they count from their first arrival, with "
+        "the run time of the last\n",
         day->returned);
   fmt::print("\n{}", replay_text(rows, options.prices));
   if (!measured) {
@@ -188,8 +189,8 @@ int print_counterfactual(const ReplayedRun& run, const std::map<std::string, dou
     return 0;
   }
   fmt::print(
-      "\nFidelity: {} simulated against the record (error of finish times, also as a share of the turnaround; of "
-      "joules{})\n\n",
+      "\nFidelity: {} simulated, compared with the record (error of finish times, also as a "
+      "share of turnaround; error of joules{})\n\n",
       policy, metered ? fmt::format(", measured for {} jobs", metered) : ", as the power model reads the record");
   Table table({"run times", "finish mean", "p90", "of turnaround", "p90", "job joules", "p90", "fleet energy"});
   add_fidelity(table, "as measured", *measured);

@@ -1,4 +1,4 @@
-// smartmig replay --policies: a recorded day under other policies, beside what was recorded, and how far the simulator
+// smartmig replay --policies: a recorded day under other policies, next to what was recorded, and how far the simulator
 // can be believed.
 #pragma once
 #include <optional>

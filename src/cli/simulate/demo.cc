@@ -52,6 +52,7 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   ComparisonPage page = page_of(comparison, "One day of 8 emulated A100s",
                                 fmt::format("The same jobs under {} policies; {} is the paper's static baseline.",
                                             std::size(kDemoPolicies), kDemoPolicies[0]));
+  page.command = "smartmig demo";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     page.policies[i].power = power_curve(lines[i], kCurvePoints);
     page.policies[i].end_s = seconds(lines[i].end);
@@ -61,8 +62,8 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
   fmt::print("{}\n", comparison_text(comparison));
   fmt::print("least ET: {}\n", best_name);
   fmt::print(
-      "{}/compare.html   the policies side by side\n{}/report.html    the best run: slices over time, power, "
-      "tardiness\n{}/trace.json     the same run for the Perfetto viewer\n\n",
+      "{}/compare.html   all policies\n{}/report.html    the best run: slices over time, "
+      "power, tardiness\n{}/trace.json     the same run for the Perfetto viewer\n\n",
       out, out, out);
   fmt::print(
       "next: smartmig compare --days 30      the same with confidence intervals\n      smartmig sim --help             "
@@ -75,20 +76,23 @@ Result<Ok> demo(const std::string& out, std::uint64_t seed) {
 int run_demo(const Arguments& arguments) {
   std::string out = "smartmig-demo";
   std::int64_t seed = std::int64_t(kFirstReportSeed);
-  Command command("demo", "",
-                  fmt::format("One day of 8 emulated A100-40GB under {} policies: a table, and a directory with two "
-                              "pages to look at.",
-                              std::size(kDemoPolicies)),
-                  "smartmig demo -o demo");
-  command.option("--out", out, "DIR", "where the pages go; replaced if it is there").alias("-o");
-  command.option("--day", seed, "SEED", "which day");
+  Command command(
+      "demo", "",
+      fmt::format(
+          "Simulates one day on 8 emulated A100-40GB GPUs under {} policies, prints a table and writes two HTML pages.",
+          std::size(kDemoPolicies)),
+      "smartmig demo -o demo");
+  command.option("--output", out, "DIR", "directory for the pages; smartmig replaces an existing one")
+      .alias("-o")
+      .also("--out");
+  command.option("--day", seed, "SEED", "seed of the day");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (seed < 0) return usage_error(invalid("--day {}: a seed cannot be negative", seed));
+  if (seed < 0) return usage_error(invalid("--day must not be negative, as {} is", seed));
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored) && !std::filesystem::exists(out + "/journal.jsonl", ignored))
-    return usage_error(invalid("{} exists and is not a run directory of smartmig: choose another with -o", out));
+    return usage_error(invalid("{} exists and is not a smartmig run directory; choose another with -o", out));
   const auto done = demo(out, std::uint64_t(seed));
   return done ? 0 : failure(done.error());
 }

@@ -6,7 +6,7 @@
 
 #include "cli/policy_flags.h"
 #include "cli/verbs.h"
-#include "policy/network_file.h"
+#include "policy/net/network_file.h"
 
 namespace smartmig::cli {
 namespace {
@@ -26,10 +26,7 @@ int run_eval(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "-h" || arguments[0] == "--help" || arguments[0].starts_with("-")) {
     Command cmd(
         "eval", "POLICY|FILE|RUN_DIR [options of compare]",
-        "Scores a policy on report days against none+edf, none+cedf, the paper's static layouts, the searched "
-        "static and the searched\ntwice-daily partition. FILE is a trained network, RUN_DIR what smartmig train "
-        "wrote (its best policy); a network is judged\nat the costs it was trained with. --bound adds the proven gap; "
-        "smartmig compare --help lists the options.",
+        "Compares a policy on report days with none+edf, none+cedf, the paper's static layouts, the searched static partition and the searched twice-daily partition. FILE is a trained network. RUN_DIR is a directory of smartmig train; its best policy is used. A network is evaluated with the cost model it was trained for. --bound adds the gap to a proven bound. smartmig compare --help lists the options.",
         "smartmig eval planner --days 30 --bound");
     list_policies(cmd);
     if (const auto shown = cmd.parse({"--help"}); !shown) return usage_error(shown.error());

@@ -36,8 +36,8 @@ std::string needed_words(const HistoryReport& r, const HistoryRow& row) {
 const char* delay_words(const HistoryReport& r) {
   const LoadOptions& load = r.question.setting.load;
   return load.slack || (load.missing_slack && (load.missing_slack->low != 1 || load.missing_slack->high != 1))
-             ? "Delay: how long after its deadline a job ends; the deadlines are made up, see below."
-             : "Delay: how much later a job ends than it would on a whole GPU of its own at once.";
+             ? "Delay: how long after its deadline a job ends. The deadlines are assumed; see below."
+             : "Delay: how much later a job ends than if it started at once on a whole GPU of its own.";
 }
 
 std::string gpus_words(const HistoryReport& r) {
@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const HistoryReport& r
   if (recorded.left_out_gpu_hours > 0)
     facts.push_back(
         {"left out",
-         fmt::format("jobs of several GPUs, {:.1f} GPU hours ({:.0f} % of all)", recorded.left_out_gpu_hours,
+         fmt::format("jobs over several GPUs, {:.1f} GPU hours ({:.0f} % of all)", recorded.left_out_gpu_hours,
                      100 * recorded.left_out_gpu_hours / (recorded.left_out_gpu_hours + recorded.gpu_hours))});
   return facts;
 }
@@ -100,13 +100,13 @@ std::string history_text(const HistoryReport& r) {
   }
   out += "\n" + table.text() + "\n" + delay_words(r) + "\n";
   if (r.answer.bounds)
-    out += fmt::format("No schedule is below {:.2f} kWh or {:.2f} min (proven); gap = value/bound - 1.\n",
+    out += fmt::format("No schedule can have less than {:.2f} kWh or {:.2f} min (proven); gap = value / bound - 1.\n",
                        bound_kwh(*r.answer.bounds), r.answer.bounds->tardiness_min);
   if (r.answer.sized)
     out += gpus_words(r) + "\n";
   else if (r.question.sizes)
-    out += "GPUs needed are counted for a fleet of one model only.\n";
-  out += "\nAssumed, since Slurm's accounts leave it open:\n";
+    out += "GPUs needed are given only for a fleet of one model.\n";
+  out += "\nAssumptions where Slurm's accounts have no data:\n";
   for (const std::string& rule : r.question.workload->rules) out += fmt::format("  {}\n", rule);
   return out;
 }

@@ -7,29 +7,32 @@
 namespace smartmig::cli {
 
 void LoadFlags::declare(Command& command) {
+  command.heading("Workload");
   declare_slack(command);
   declare_file(command);
+  command.heading("");
 }
 
 void LoadFlags::declare_slack(Command& command) {
   command.option("--slack", slack, "LOW-HIGH",
-                 "draw every deadline anew: submit + U(LOW, HIGH) x time on the whole GPU; none: no deadlines");
-  command.option("--missing-slack", missing_slack, "LOW-HIGH",
-                 "of a file: draw so the deadlines that it does not give, or none; a trace's are else drawn at 1-1.5");
+                 "set each deadline to submission + U(LOW, HIGH) x time on a whole GPU; none: no deadlines");
+  command.option(
+      "--missing-slack", missing_slack, "LOW-HIGH",
+      "for a file: draw missing deadlines in the same way; none: leave them out (default for traces: 1-1.5)");
   command.option("--deadline-cut-s", deadline_cut_s, "S",
-                 "take S seconds off every deadline: the paper charges repartitioning as 4");
+                 "subtract S seconds from each deadline; the paper subtracts 4 for repartitioning");
 }
 
 void LoadFlags::declare_file(Command& command) {
   command.option("--map", map, "FIELD=COLUMN[:UNIT],...",
-                 "of a file: which column means what: submit=Start:ms,duration=run:min,gpus=n,kind=model");
-  command.option("--format", format, "NAME", "of a file: its format, where it is not recognised");
+                 "for a file: the column of each field, such as submit=Start:ms,duration=run:min,gpus=n,kind=model");
+  command.option("--format", format, "NAME", "for a file: its format, if smartmig does not recognise it");
   command.option("--default-kind", default_kind, "KIND",
-                 "of a file: kind of jobs whose model is not known; by class: infer=KIND,train=KIND");
+                 "for a file: kind of jobs whose model is unknown, or by class: infer=KIND,train=KIND");
   command.option("--throughputs", throughputs, "FILE[:WORKER]",
-                 "of a Gavel trace: its file of steps per second; worker v100 if not given");
+                 "for a Gavel trace: file with steps per second (default worker: v100)");
   command.option("--tokens-per-s", tokens_per_s, "X",
-                 "for traces that record tokens instead of durations: speed of the whole GPU; 0: not given");
+                 "for a trace with tokens instead of durations: tokens per second on a whole GPU; 0: not given");
 }
 
 Result<LoadOptions> LoadFlags::options() const {
@@ -48,7 +51,8 @@ Result<LoadOptions> LoadFlags::options() const {
     options.slack = range;
   }
   if (!missing_slack.empty()) {
-    if (!slack.empty()) return invalid("--slack draws every deadline, --missing-slack the missing ones: give one");
+    if (!slack.empty())
+      return invalid("--slack draws every deadline, --missing-slack only missing ones; give one of them");
     SMARTMIG_TRY(const SlackRange range, parse_slack(missing_slack));
     options.missing_slack = range;
   }

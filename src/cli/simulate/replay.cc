@@ -22,39 +22,36 @@ int run_replay(const Arguments& arguments) {
   bool json = false;
   Command command(
       "replay", "DIR|JOURNAL",
-      "Folds the journal of a run back into its figures: the same summary as the run printed, from "
-      "journal.jsonl alone (plain or gzip, - for\n"
-      "standard input). Every line is checked against the fleet it meets. With --policies, the day is lived "
-      "again\nunder others, in the simulator, beside what was recorded, with a report of how well the "
-      "simulator foretells the record.",
+      "Computes a run's figures from its journal.jsonl (plain or gzip; - is standard input) and prints the same summary as the run did. It checks every line. With --policies, it also simulates the recorded jobs under other policies, compares them with the record, and reports how well the simulator predicts the record.",
       "smartmig replay runs/today --report today.html");
   command.positional(path);
   command.flag("--json", json, "print the summary as one JSON object");
-  command.option("--report", report, "FILE", "write an HTML report of the run");
-  command.option("--a", a_text, "X", "weight of energy in ET in place of the run's own");
-  command.option("--policies", other.policies, "LIST", "live the day again under these: planner,search+cedf,none+edf");
+  command.option("--html", report, "FILE", "write the run as an HTML page").also("--report");
+  command.option("--a", a_text, "X", "weight of energy in ET, instead of the run's own");
+  command.option("--policies", other.policies, "LIST",
+                 "also simulate the day under these policies, such as planner,search+cedf,none+edf");
   declare_policy_parameters(command, other.parameters);
   list_policies(command);
-  command.option("--cost", other.cost, "NAME", "with --policies: paper or hardware; the journal's own if not given");
-  command.option("--energy-price", energy_price, "X", "with --policies: price of a kWh, for the column cost");
+  command.option("--cost", other.cost, "NAME", "with --policies: paper or hardware (default: the journal's own)");
+  command.option("--energy-price", energy_price, "X", "with --policies: price of a kilowatt-hour, for the column cost");
   command.option("--late-price", late_price, "X", "with --policies: price of an hour of lateness");
   command.option("--measured", other.jobs, "FILE",
-                 "with --policies: joules of the jobs, from smartmig queue --all --json");
-  command.option("--run", which, "N", "of a daemon's journal, the run after its Nth start; 0 is the last");
+                 "with --policies: energy of the jobs, from smartmig queue --all --json");
+  command.option("--run", which, "N", "for a daemon's journal: the run after its Nth start; 0: the last");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   std::optional<double> a;
   if (!a_text.empty()) {
     a = parse_double(a_text);
-    if (!a || *a < 0 || *a > 1e6) return usage_error(invalid("--a needs a number from 0 to 1e6, not '{}'", a_text));
+    if (!a || *a < 0 || *a > 1e6) return usage_error(invalid("--a must be a number from 0 to 1e6, not '{}'", a_text));
   }
 
-  if (which < 0) return usage_error(invalid("--run {}: 1 is the first, 0 the last", which));
+  if (which < 0) return usage_error(invalid("--run {}: give 1 for the first run, 0 for the last", which));
   if (energy_price < 0 || late_price < 0 || energy_price > 1e9 || late_price > 1e9)
-    return usage_error(invalid("prices are 0 to 1e9, not {:g} and {:g}", energy_price, late_price));
+    return usage_error(invalid("prices must be 0 to 1e9, not {:g} and {:g}", energy_price, late_price));
   if (!other.policies.empty() && !report.empty())
-    return usage_error(invalid("--report shows the recorded run: leave --policies out"));
+    return usage_error(invalid("--report shows the recorded run; leave out --policies"));
 
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) path += "/journal.jsonl";

@@ -9,33 +9,40 @@
 namespace smartmig::cli {
 
 void RunOptions::declare(Command& command) {
+  command.heading("Workload");
   command.option("--workload", workload, "SPEC|FILE", "jobs: a generator such as paper:20x,seed=7 or a file")
       .alias("-w");
-  command.option("--gpus", gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.heading("GPUs and costs");
+  command.option("--gpus", gpus, "SPEC", "GPUs of the fleet, such as 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
   command.option(
-      "--power", power, "NAME",
+      "--power", power, "MODEL",
       "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, board-700w, linear:IDLE:PER_SLICE:CAP");
-  command.option("--cost", cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
+  command.option("--cost", cost, "MODEL", "paper: preemptions and reshapes are free; hardware: they take time");
   command.option("--reshape-s", reshape_s, "X",
-                 "hardware costs: seconds per change of a GPU instead of the measured table");
-  command.option(
-      "--restart", restart, "RULE",
-      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
+                 "hardware costs: seconds for each change of a GPU, instead of the measured table");
+  command.option("--restart", restart, "RULE",
+                 "hardware costs: restart cost of jobs: none, table, or SECONDS for training jobs "
+                 "(default: the workload's)");
   command.option("--a", a, "A",
-                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
+                 "weight of a watt-minute relative to a minute of mean tardiness (default: 2e-7 x 8 / (GPUs x days))");
   LoadFlags::declare(command);
+  command.heading("");
 }
 
 void RunOptions::declare_policy(Command& command) {
+  command.heading("Policy");
   declare_policy_parameters(command, parameters);
   command.option("--seed", policy_seed, "S", "seed of the policy's own random choices");
+  command.heading("");
   list_policies(command);
 }
 
 void RunOptions::declare_estimates(Command& command) {
-  command.option("--estimates", estimates, "RULE",
-                 "run times that policies are told: exact, lognormal:S[:BIAS], over:S, kind, flat, none; corrected by "
-                 "what was learned of earlier jobs, or with ,told after it believed as they are");
+  command.heading("Policy");
+  command.option(
+      "--estimates", estimates, "RULE",
+      "run times that the policies are told: exact, lognormal:S[:BIAS], over:S, kind, flat or none. The simulator corrects them with what earlier jobs taught it; append ,told to use them uncorrected");
+  command.heading("");
 }
 
 Result<Setting> RunOptions::setting() const {
@@ -48,7 +55,7 @@ Result<Setting> RunOptions::setting() const {
     if (!value || *value < 0 || *value > 86400) return invalid("--reshape-s '{}': seconds from 0 to 86400", reshape_s);
     cost_model.reshape = from_seconds(*value);
   }
-  if (a && *a < 0) return invalid("--a {}: a weight cannot be negative", *a);
+  if (a && *a < 0) return invalid("--a must not be negative, as {} is", *a);
   SMARTMIG_TRY(const LoadOptions load, LoadFlags::options());
   SMARTMIG_TRY(const EstimateRule rule, parse_estimates(estimates));
   return Setting{std::make_shared<Platform>(std::move(platform)), workload, cost_model, a, load, nullptr, rule};

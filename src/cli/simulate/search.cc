@@ -18,34 +18,36 @@ int run_search(const Arguments& arguments) {
   std::string out;
   std::int64_t threads = default_threads(), evaluations = std::int64_t(search.max_evaluations);
   bool force = false, json = false, all_shapes = false;
-  Command command("search", "",
-                  "Searches a static (or, with --twice, twice-daily) partition for a placer on training days and saves "
-                  "it with its seeds.",
-                  "smartmig search -w paper:20x --gpus 8xa100-40gb --placer cedf --days 20 -o mine.json");
+  Command command(
+      "search", "",
+      "Searches for the best static partition for a placer on training days, and saves it with its seeds. With --twice, it searches for two partitions that alternate daily.",
+      "smartmig search -w paper:20x --gpus 8xa100-40gb --placer cedf --days 20 -o mine.json");
   options.declare(command);
-  command.option("--placer", search.placer, "P", "the placer the partition is for");
-  command.flag("--twice", search.twice, "two partitions a day, switch hours searched too");
-  command.flag("--all-shapes", all_shapes, "try every maximal shape of the GPU, not only the papers' twelve");
-  command.option("--days", days.days, "N", "training days: seeds 1 to N, or so many windows of a file");
-  command.option("--seeds", days.seeds, "LIST", "training seeds instead, within 1-99999");
+  command.heading("Policy");
+  command.option("--placer", search.placer, "P", "placer to search the partition for");
+  command.flag("--twice", search.twice, "search for two partitions a day and the hours to switch between them");
+  command.flag("--all-shapes", all_shapes, "try all maximal shapes of the GPU, not only the papers' twelve");
+  command.heading("");
+  command.option("--days", days.days, "N", "number of training days: seeds 1 to N, or N windows of a file");
+  command.option("--seeds", days.seeds, "LIST", "training seeds within 1-99999, instead of --days");
   days.declare(command);
-  command.option("--evaluations", evaluations, "N", "stop after so many partitions");
-  command.option("--jobs", threads, "N", "days run at once").alias("-j");
-  command.option("--out", out, "FILE", "layouts file to write").alias("-o");
+  command.option("--evaluations", evaluations, "N", "number of partitions to try");
+  command.option("--threads", threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
+  command.option("--output", out, "FILE", "write the layouts file here").alias("-o").also("--out");
   command.flag("--force", force, "replace an existing file");
   command.flag("--json", json, "print the layouts file instead of a summary");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (days.days < 1 || days.days > 1000 || threads < 1 || threads > 1024 || evaluations < 1)
-    return usage_error(invalid("--days 1 to 1000, -j 1 to 1024, --evaluations at least 1"));
+    return usage_error(invalid("--days must be 1 to 1000, -j 1 to 1024, and --evaluations at least 1"));
   auto setting = options.setting();
   if (!setting) return usage_error(setting.error());
   const auto seeds = days.choose(*setting);
   if (!seeds) return seeds.error().code == Error::kInvalid ? usage_error(seeds.error()) : failure(seeds.error());
   std::error_code ignored;
   if (!out.empty() && !force && std::filesystem::exists(out, ignored))
-    return usage_error(invalid("{} exists already: choose another file or add --force", out));
+    return usage_error(invalid("{} exists; choose another file or add --force", out));
 
   search.seeds = *seeds;
   search.threads = int(threads);
@@ -78,7 +80,7 @@ int run_search(const Arguments& arguments) {
     fmt::print("day from {}:00 to {}:00\n", outcome->layouts.day_begin, outcome->layouts.night_begin);
   }
   if (out.empty())
-    fmt::print("add -o FILE to keep it\n");
+    fmt::print("to keep it, add -o FILE\n");
   else
     fmt::print("written to {}; use it with: smartmig sim {}--policy search+{} --layouts {}\n", out,
                setting->cost.free() ? "--cost paper " : "", search.placer, out);

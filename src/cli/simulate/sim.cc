@@ -23,6 +23,17 @@ struct SimOptions : RunOptions {
   bool json = false, force = false, report = false, plain = false, journal = false, bound = false;
 };
 
+// The layouts of a large fleet would fill pages; the run directory has them all.
+std::string shown_layouts(const std::string& all) {
+  constexpr std::size_t kMost = 400;
+  if (all.size() <= kMost) return all;
+  const std::size_t cut = all.rfind(", ", kMost);
+  if (cut == all.npos) return all;
+  std::size_t more = 0;
+  for (auto at = cut; at != all.npos; at = all.find(", ", at + 1)) ++more;
+  return fmt::format("{}, and {} more", all.substr(0, cut), more);
+}
+
 // gap = value / bound - 1, where there is a positive bound.
 std::string gap_json(double value, double bound) { return bound > 0 ? fmt::format("{}", value / bound - 1) : "null"; }
 
@@ -58,7 +69,7 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   const SimResult& result = run->result;
   const Workload& workload = jobs->workload();
   if (result.refused > 0)
-    fmt::print(stderr, "smartmig: {} illegal actions of the policy were refused; the last: {}\n", result.refused,
+    fmt::print(stderr, "smartmig: refused {} illegal actions of the policy; the last: {}\n", result.refused,
                result.last_refusal);
   std::optional<ProvenBounds> bounds;
   RunDirOptions dir{options.force, options.report, {}};
@@ -88,7 +99,7 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
   fmt::print("{} on {}, {} costs{}{}, {}\nlayouts  {}\n\n{}", contender.policy, setting.platform->spec(),
              setting.cost.name(), options.restart.empty() ? "" : ", restart " + options.restart,
              setting.estimates.exact() ? "" : ", estimates " + to_string(setting.estimates), workload.source,
-             run->layouts, summary_text(result.summary));
+             shown_layouts(run->layouts), summary_text(result.summary));
   if (bounds) fmt::print("\n{}", bound_table(result.summary, *bounds));
   if (!options.out.empty())
     fmt::print("\nwritten to {}{}\n", options.out, options.report ? " (open report.html there)" : "");
@@ -99,18 +110,20 @@ Result<Ok> run_and_print(const SimOptions& options, const Setting& setting, std:
 
 int run_sim(const Arguments& arguments) {
   SimOptions options;
-  Command command("sim", "", "Simulates a workload on a fleet under one policy and prints energy, tardiness and ET.",
+  Command command("sim", "",
+                  "Simulates a workload on a fleet of GPUs under one policy, and prints energy, tardiness and ET.",
                   "smartmig sim -w paper:20x,seed=7 --gpus 8xa100-40gb --policy static+cedf --report -o run1");
   options.declare(command);
-  command.option("--policy", options.policy, "POLICY", "who decides, listed below");
+  command.heading("Policy");
+  command.option("--policy", options.policy, "POLICY", "policy, from the list below");
   options.declare_policy(command);
   options.declare_estimates(command);
-  command.option("--out", options.out, "DIR", "write the run directory").alias("-o");
+  command.option("--output", options.out, "DIR", "write the run directory").alias("-o").also("--out");
   command.flag("--force", options.force, "replace an existing run directory");
-  command.flag("--report", options.report, "with -o: an HTML page with Gantt chart, power and tardiness");
-  command.flag("--journal", options.journal, "with -o: keep journal and trace above 64 GPUs too");
-  command.flag("--plain", options.plain, "use the plain placer, the reference of the fast one");
-  command.flag("--bound", options.bound, "prove lower bounds for this workload and print the gaps, value/bound - 1");
+  command.flag("--report", options.report, "with -o: also write an HTML page with a Gantt chart, power and tardiness");
+  command.flag("--journal", options.journal, "with -o: write journal and trace even for more than 64 GPUs");
+  command.flag("--plain", options.plain, "use the plain placer, the reference for the fast one");
+  command.flag("--bound", options.bound, "prove lower bounds for this workload and print the gaps (value / bound - 1)");
   command.flag("--json", options.json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
@@ -125,14 +138,14 @@ int run_sim(const Arguments& arguments) {
     return usage_error(made.error());
   std::error_code ignored;
   if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, ignored))
-    return usage_error(invalid("{} exists already: choose another directory or add --force", options.out));
+    return usage_error(invalid("{} exists; choose another directory or add --force", options.out));
   TraceReading reading;
   LoadOptions load = setting->load;
   load.reading = &reading;
   auto workload = load_workload(options.workload, load);
   if (!workload) return failure(workload.error());
   print_warnings(reading);
-  if (workload->jobs.empty()) return failure(invalid("{} has no jobs: there is nothing to simulate", options.workload));
+  if (workload->jobs.empty()) return failure(invalid("{} has no jobs", options.workload));
   auto jobs = JobTable::bind(std::make_shared<Workload>(std::move(*workload)), *setting->platform);
   if (!jobs) return failure(jobs.error());
   const auto done = run_and_print(options, *setting, std::make_shared<JobTable>(std::move(*jobs)));

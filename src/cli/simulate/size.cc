@@ -25,24 +25,23 @@ Result<Ok> set_target(const Command& command, const SizeFlags& flags, SizingQues
   const bool by_price =
       command.given("--gpu-price") && !command.given("--target-min") && !command.given("--target-util");
   if (command.given("--target-min") && command.given("--target-util"))
-    return invalid("--target-min and --target-util are two targets: give one");
-  if (flags.target_min < 0) return invalid("--target-min {}: minutes from 0 on", flags.target_min);
+    return invalid("give --target-min or --target-util, not both");
+  if (flags.target_min < 0) return invalid("--target-min must not be negative, but it is {}", flags.target_min);
   question.target.tardiness_min = flags.target_min;
   if (command.given("--target-util")) {
     if (flags.target_utilisation <= 0 || flags.target_utilisation > 100)
-      return invalid("--target-util {}: percent above 0, at most 100", flags.target_utilisation);
+      return invalid("--target-util must be above 0 and at most 100, not {}", flags.target_utilisation);
     question.target.of = SizingTarget::Of::kUtilisation;
     question.target.utilisation = flags.target_utilisation / 100;
   }
   if (command.given("--gpu-price") || command.given("--kwh-price") || command.given("--late-price")) {
     if (flags.gpu_price < 0 || flags.kwh_price < 0 || flags.late_price < 0)
-      return invalid("--kwh-price and --late-price go with --gpu-price, and no price is negative");
+      return invalid("--kwh-price and --late-price need --gpu-price, and prices must not be negative");
     question.prices = SizePrices{flags.gpu_price, {flags.kwh_price, flags.late_price}};
   }
   if (by_price) {
     if (flags.late_price <= 0)
-      return invalid(
-          "by price alone one GPU is always cheapest: say what lateness costs, --late-price, or give a target");
+      return invalid("counting only the price, one GPU is always cheapest; give --late-price or a target");
     question.target.of = SizingTarget::Of::kPrice;
   }
   return Ok{};
@@ -52,6 +51,7 @@ OrderedJson size_json(const SizingQuestion& question, const SizingAnswer& answer
   OrderedJson rows = OrderedJson::array();
   for (const SizeRow& row : answer.rows) {
     rows.push_back({{"gpus", row.gpus},
+                    {"energy_j", row.energy_wmin * 60},
                     {"energy_wmin", row.energy_wmin},
                     {"energy_kwh", row.energy_kwh},
                     {"mean_tardiness_min", row.tardiness_min},
@@ -80,7 +80,7 @@ OrderedJson size_json(const SizingQuestion& question, const SizingAnswer& answer
 void print_size(const SizingQuestion& question, const SizingAnswer& answer) {
   fmt::print("{} on 1 to {} {} under {}\n", question.workload, answer.rows.back().gpus, question.model,
              question.contender.label);
-  fmt::print("busiest 6 h: {:.1f} GPUs busy, if every job had one of its own at once\n\n", answer.peak_gpus);
+  fmt::print("busiest 6 h: {:.1f} GPUs busy if every job had its own GPU at once\n\n", answer.peak_gpus);
   std::vector<std::string> header = {"GPUs", "energy kWh", "tardiness min", "late", "utilisation", "a_eff e + t"};
   if (question.prices) header.push_back("cost");
   header.push_back("");
@@ -108,40 +108,40 @@ int run_size(const Arguments& arguments) {
   std::int64_t days = 5, most = 24, threads = default_threads();
   SizeFlags flags;
   bool json = false;
-  Command command("size", "",
-                  "Runs a workload on 1, 2, 3, ... GPUs, prints tardiness, utilisation, energy and price of each, and "
-                  "answers by a target: the\nfirst number that keeps a mean tardiness (1 min if nothing is said), the "
-                  "most that are still used, or the cheapest.",
-                  "smartmig size -w paper:10x --model a100-40gb --target-min 1");
+  Command command(
+      "size", "",
+      "Simulates a workload on 1, 2, 3, ... GPUs and prints tardiness, utilisation, energy and price for each number. It then recommends a number for a target: the fewest GPUs with a given mean tardiness (default: 1 min), the most GPUs with a given utilisation, or the cheapest fleet.",
+      "smartmig size -w paper:10x --gpu a100-40gb --target-min 1");
   command.option("--workload", options.workload, "SPEC|FILE", "jobs: a generator such as paper:10x or a file")
       .alias("-w");
-  command.option("--model", model, "GPU", "the GPU model to count");
+  command.option("--gpu", model, "MODEL", "GPU model of the fleet").also("--model");
+  command.heading("Policy");
   command.option(
       "--policy", policy, "POLICY",
-      "who decides, listed below; default: static[3]+edf as in the paper's Fig. 4, or none+edf on models without its layouts");
+      "policy, from the list below (default: static[3]+edf as in the paper's Fig. 4, or none+edf for models without its layouts)");
   options.declare_policy(command);
-  command.option("--max-gpus", most, "N", "the largest fleet tried");
-  command.option("--target-min", flags.target_min, "T", "target: mean tardiness of at most T minutes");
+  command.option("--max-gpus", most, "N", "largest fleet to try");
+  command.option("--target-min", flags.target_min, "T", "target: a mean tardiness of at most T minutes");
   command.option("--target-util", flags.target_utilisation, "P",
-                 "target: the most GPUs whose slices are busy at least P percent of the time");
-  command.option(
-      "--gpu-price", flags.gpu_price, "X",
-      "price of an hour of one GPU: adds the cost, and makes the cheapest fleet the target if there is no other");
+                 "target: the most GPUs whose slices are busy for at least P percent of the time");
+  command.option("--gpu-price", flags.gpu_price, "X",
+                 "price of a GPU-hour; without another target, the cheapest fleet becomes the target");
   command.option("--kwh-price", flags.kwh_price, "X", "price of a kilowatt-hour");
-  command.option("--late-price", flags.late_price, "X", "price of an hour by which one job is late");
-  command.option("--days", days, "N", "days of a generator: report seeds from 200000 on; a file is one");
+  command.option("--late-price", flags.late_price, "X", "price of one hour of lateness of one job");
+  command.option("--days", days, "N",
+                 "number of generated days: report seeds from 200000 on; a file counts as one day");
   command.option("--power", options.power, "NAME", "power model");
   command.option("--cost", options.cost, "MODEL", "paper or hardware");
   command.option("--a", options.a, "A",
-                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
+                 "weight of a watt-minute relative to a minute of mean tardiness (default: 2e-7 x 8 / (GPUs x days))");
   options.LoadFlags::declare(command);
-  command.option("--jobs", threads, "N", "runs at once").alias("-j");
+  command.option("--threads", threads, "N", "number of runs in parallel").alias("-j").also("--jobs");
   command.flag("--json", json, "print one JSON object");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (most < 1 || most > 4096 || days < 1 || days > 1000 || threads < 1 || threads > 1024)
-    return usage_error(invalid("--max-gpus 1 to 4096, --days 1 to 1000, -j 1 to 1024"));
+    return usage_error(invalid("--max-gpus must be 1 to 4096, --days 1 to 1000, and -j 1 to 1024"));
   options.gpus = "1x" + model;
   const auto setting = options.setting();
   if (!setting) return usage_error(setting.error());

@@ -31,6 +31,7 @@ void print_reading(const Workload& workload, const TraceReading& reading, bool j
     out["missing"] = nlohmann::ordered_json::array();
     for (const TraceReading::Gap& gap : reading.missing)
       out["missing"].push_back({{"field", gap.field}, {"instead", gap.instead}});
+    out["map"] = reading.map.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(reading.map);
     out["assumed"] = workload.rules;
     out["warnings"] = reading.warnings;
     fmt::print("{}\n", json_dump(out, 2));
@@ -52,19 +53,20 @@ void print_reading(const Workload& workload, const TraceReading& reading, bool j
   std::vector<std::string> missing;
   for (const TraceReading::Gap& gap : reading.missing) missing.push_back(gap.field + ": " + gap.instead);
   print_list("Missing in the file", missing);
+  if (!reading.map.empty()) fmt::print("\nThe same as an option, to copy and change\n  --map '{}'\n", reading.map);
   print_list("Assumed", workload.rules);
   print_list("Warnings", reading.warnings);
 }
 
 void print_formats(bool json) {
   if (json) {
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    nlohmann::ordered_json out = {{"formats", nlohmann::ordered_json::array()}};
     for (const TraceFormat& format : trace_formats())
-      out.push_back({{"format", format.name},
-                     {"what", format.what},
-                     {"known_by", format.known_by},
-                     {"map", format.map},
-                     {"documented_by", format.source}});
+      out["formats"].push_back({{"format", format.name},
+                                {"what", format.what},
+                                {"known_by", format.known_by},
+                                {"map", format.map},
+                                {"documented_by", format.source}});
     fmt::print("{}\n", json_dump(out, 2));
     return;
   }

@@ -21,12 +21,6 @@ namespace {
 using TrainClock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-double unix_time() {
-  return double(
-             std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-                 .count()) /
-         1e3;
-}
 double since(TrainClock::time_point begin) { return std::chrono::duration<double>(TrainClock::now() - begin).count(); }
 
 constexpr const char* kShippedConfigs =
@@ -63,7 +57,8 @@ Result<TrainConfig> read_config(const std::string& name) {
     if (shipped == file.name) return parse_train_config(shipped, file.text());
   const auto text = read_file(name);
   if (!text)
-    return not_found("{}; --config takes a file, or a shipped config by name: {}", text.error().what, kShippedConfigs);
+    return not_found("{}; --config takes a file or one of the shipped configurations: {}", text.error().what,
+                     kShippedConfigs);
   return parse_train_config(name, *text);
 }
 
@@ -115,7 +110,7 @@ class Run {
   Result<Ok> go(bool fresh) {
     const TrainConfig& config = trainer_->config();
     begin_ = TrainClock::now();
-    SMARTMIG_TRY(TrainLog log, TrainLog::open(directory_, unix_time()));
+    SMARTMIG_TRY(TrainLog log, TrainLog::open(directory_));
     if (fresh) {
       SMARTMIG_RETURN_IF_ERROR(trainer_->start([&](const LessonReport& r) {
         display_.show(
@@ -144,8 +139,7 @@ class Run {
       if (due) SMARTMIG_RETURN_IF_ERROR(evaluate());
       const double elapsed = since(loop_begin);
       SMARTMIG_RETURN_IF_ERROR(
-          log.append(log_row(*report, eval_ ? &*eval_ : nullptr, elapsed, jobs_before, steps_before),
-                     std::int64_t(report->env_steps), unix_time()));
+          log.append(log_row(*report, eval_ ? &*eval_ : nullptr, elapsed, jobs_before, steps_before)));
       tell(*report, elapsed, steps_before);
       if (due || report->update % std::uint64_t(arguments_.save_every) == 0)
         SMARTMIG_RETURN_IF_ERROR(save("last.ckpt"));
@@ -244,30 +238,33 @@ class Run {
 int run_train(const Arguments& arguments) {
   TrainArguments a;
   Command command(
-      "train", "",
-      "Trains a mean-field controller by PPO, with lessons from a teacher first if asked, or one GPU's by DQN, and keeps "
-      "the best one by validation ET.\nEvery setting of the config is also an option: --train.learning-rate 1e-4. "
-      "docs/training.md has them all.",
-      "smartmig train --config rich --total-jobs 200000 --out runs/mine");
+      "lab train", "",
+      "Trains a mean-field controller with PPO, optionally after imitating a teacher, or a controller for one GPU with DQN. It keeps the controller with the best ET on validation days.\nEvery setting of the configuration is also an option, such as --train.learning-rate 1e-4. docs/training.md describes all settings.",
+      "smartmig lab train --config rich --total-jobs 200000 --out runs/mine");
   command.option("--config", a.config, "FILE",
-                 std::string("settings as TOML, or the name of a shipped config: ") + kShippedConfigs);
+                 std::string("settings as TOML, or one of the shipped configurations: ") + kShippedConfigs);
   command
       .option("--workload", a.workload, "SPEC|FILE",
-              "days to train on, in place of the config's: a generator or a file")
+              "workload of the training days: a generator or a file (default: that of the configuration)")
       .alias("-w");
   command.option(
       "--window", a.window, "D",
-      "of a file: length of the windows that are its days: 14d, 6h; the second half of its time is left for eval");
-  command.option("--algorithm", a.algorithm, "NAME", "ppo, or dqn for one GPU, in place of the config's");
-  command.option("--total-jobs", a.total_jobs, "N", "jobs of training; -1: as the config says");
-  command.option("--num-envs", a.num_envs, "E", "days simulated side by side; -1: as the config says");
-  command.option("--seed", a.seed, "S", "of all random choices; -1: as the config says");
-  command.option("--resume", a.resume, "DIR", "go on with the run in DIR, from its last.ckpt");
-  command.option("--out", a.out, "DIR", "directory of the run; without it runs/...").alias("-o");
-  command.option("--jobs", a.threads, "N", "threads; they change no result").alias("-j");
-  command.option("--save-every", a.save_every, "N", "updates between checkpoints");
-  command.flag("--gen-config", a.gen_config, "print the settings in effect, with what they mean, and stop");
-  command.flag("--force", a.force, "write into a directory that holds another run");
+      "for a file: length of the windows that are used as days, such as 14d or 6h; the second half is kept for eval");
+  command.option("--algorithm", a.algorithm, "NAME", "ppo, or dqn for one GPU (default: that of the configuration)");
+  command.option("--total-jobs", a.total_jobs, "N", "number of jobs to train on (default: that of the configuration)");
+  command.option("--num-envs", a.num_envs, "E",
+                 "number of days to simulate side by side (default: that of the configuration)");
+  command.option("--seed", a.seed, "S", "seed of all random choices (default: that of the configuration)");
+  command.option("--resume", a.resume, "DIR", "continue the run in DIR from its last.ckpt");
+  command.option("--output", a.out, "DIR", "directory of the run (default: a new one below runs)")
+      .alias("-o")
+      .also("--out");
+  command.option("--threads", a.threads, "N", "number of threads; it does not change the result")
+      .alias("-j")
+      .also("--jobs");
+  command.option("--save-every", a.save_every, "N", "number of updates between checkpoints");
+  command.flag("--gen-config", a.gen_config, "print the effective settings with explanations, and exit");
+  command.flag("--force", a.force, "replace another run in the directory");
   command.flag("--json", a.json, "print one JSON object at the end");
   const auto rest = take_dotted(arguments, a.dotted);
   if (!rest) return usage_error(rest.error());
@@ -275,11 +272,11 @@ int run_train(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (a.threads < 1 || a.threads > 256 || a.save_every < 1)
-    return usage_error(invalid("-j 1 to 256, --save-every at least 1"));
+    return usage_error(invalid("-j must be 1 to 256, and --save-every at least 1"));
 
   if (!a.resume.empty()) {
     if (!a.config.empty() || !a.out.empty())
-      return usage_error(invalid("--resume goes on in its own directory with its own config: drop --config and --out"));
+      return usage_error(invalid("--resume uses the run's own directory and config; leave out --config and --out"));
     const std::string path = a.resume + "/last.ckpt";
     const auto bytes = read_file(path);
     if (!bytes) return failure(bytes.error());
@@ -293,22 +290,20 @@ int run_train(const Arguments& arguments) {
   }
 
   auto config = read_config(a.config);
-  if (!config) return usage_error(config.error());
+  if (!config) return failure(config.error());
   if (const auto good = apply_arguments(a, *config); !good) return usage_error(good.error());
   if (a.gen_config) {
     fmt::print("{}", to_toml(*config, true));
     return 0;
   }
   auto trainer = Training::make(*config, int(a.threads));
-  if (!trainer) return usage_error(trainer.error());
+  if (!trainer) return is_workload_spec(config->workload) ? usage_error(trainer.error()) : failure(trainer.error());
   const std::string directory = a.out.empty() ? run_name(*config) : a.out;
   std::error_code failed;
   if (fs::exists(directory + "/last.ckpt", failed)) {
     if (!a.force)
-      return usage_error(
-          invalid("{} holds a run already: go on with it by --resume {}, choose another --out, or add "
-                  "--force",
-                  directory, directory));
+      return usage_error(invalid("{} has a run; continue it with --resume {}, choose another --out, or add --force",
+                                 directory, directory));
     for (const char* name : {"last.ckpt", "best.ckpt", "best.policy", "progress.csv", "progress.jsonl"})
       fs::remove(fs::path(directory) / name, failed);
   }

@@ -22,7 +22,8 @@ constexpr Time kSacctLimit{300'000'000};  // a month of a large cluster takes it
 // "30d" as sacct wants it: now-30days.
 Result<std::string> since_words(const std::string& text) {
   const auto days = text.ends_with('d') ? parse_int(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
-  if (!days || *days < 1 || *days > 3650) return invalid("--since '{}': days such as 30d, 1d to 3650d", text);
+  if (!days || *days < 1 || *days > 3650)
+    return invalid("--since must be days from 1d to 3650d, such as 30d, not '{}'", text);
   return fmt::format("now-{}days", *days);
 }
 
@@ -36,7 +37,7 @@ Result<std::string> ask_sacct(const std::string& since) {
   run.most_output = std::size_t(4) << 30;
   auto done = run_program(run);
   if (!done)
-    return io_error("sacct could not be run here ({}): run it on the cluster and give --sacct FILE", done.error().what);
+    return io_error("cannot run sacct here ({}); run it on the cluster and give --sacct FILE", done.error().what);
   if (done->status != 0) return io_error("sacct ended with {}: {}", done->status, trim(done->output));
   return std::move(done->output);
 }
@@ -70,35 +71,36 @@ int run_whatif_history(const Arguments& given) {
   bool json = false, force = false, no_bound = false, no_size = false;
   Command command(
       "whatif", "",
-      "With --sacct: a Slurm cluster's own history, run again under each policy on the GPUs of --gpus: energy, delay, wait, "
-      "GPUs needed, and\nhow far each is from a proven bound. Without: the live queue, see smartmig whatif --help.",
+      "With --sacct, simulates a Slurm cluster's history under each policy on the GPUs of --gpus, and prints energy, delay, wait, the number of GPUs needed and the gap to a proven bound. Without --sacct, it simulates the live queue; see smartmig whatif --help.",
       "smartmig whatif --sacct history.txt --gpus 16xa100-40gb --html page.html");
-  command.option("--sacct", source, "FILE",
-                 "what sacct -a -P printed, may be gzip, - for standard input; live, or nothing: asks sacct here");
-  command.option("--since", since, "DAYS", "live: how far back, such as 30d");
-  command.option("--gpus", options.gpus, "SPEC", "the fleet, for example 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
-  command.option("--policies", policies, "LIST", "policies, listed below; the others are measured against the first");
+  command.option(
+      "--sacct", source, "FILE",
+      "output of sacct -a -P, plain or gzip (- for standard input); without a value, or with live, smartmig runs sacct itself");
+  command.option("--since", since, "DAYS", "live: how far back to look, such as 30d");
+  command.option("--gpus", options.gpus, "SPEC", "GPUs of the fleet, such as 8xa100-40gb or 4xa100-40gb,2xa30-24gb");
+  command.heading("Policy");
+  command.option("--policies", policies, "LIST", "policies, from the list below, compared with the first");
+  command.heading("");
   command.option(
       "--target-min", target, "T",
-      "GPUs needed: for a mean delay of at most T minutes; default: that of the first policy on --gpus, at least 1");
-  command.option("--power", options.power, "NAME",
+      "find the number of GPUs that keeps the mean delay at or below T minutes (default: the first policy's delay on --gpus, at least 1)");
+  command.option("--power", options.power, "MODEL",
                  "power model: auto, paper, a100-sxm, a100-jobs, h200, h100-nvl, linear:IDLE:PER_SLICE:CAP");
-  command.option("--cost", options.cost, "MODEL", "paper: preempting and reshaping are free; hardware: they take time");
-  command.option(
-      "--restart", options.restart, "RULE",
-      "hardware costs: restart cost of jobs: none, table, or SECONDS of training jobs; default: the workload's");
+  command.option("--cost", options.cost, "MODEL", "paper: preemptions and reshapes are free; hardware: they take time");
+  command.option("--restart", options.restart, "RULE",
+                 "hardware costs: restart cost of jobs: none, table, or SECONDS for training jobs "
+                 "(default: the workload's)");
   command.option("--a", options.a, "A",
-                 "weight of a watt-minute against a minute of mean tardiness; default: 2e-7 x 8 / (GPUs x days)");
+                 "weight of a watt-minute relative to a minute of mean tardiness (default: 2e-7 x 8 / (GPUs x days))");
   command.option("--slack", options.slack, "LOW-HIGH",
-                 "deadlines: submit + U(LOW, HIGH) x time on the whole GPU; default 1, which makes tardiness the delay "
-                 "against a whole GPU at once");
-  command.option("--default-kind", options.default_kind, "KIND",
-                 "kind of jobs whose name is not that of a known model");
+                 "deadlines: submit + U(LOW, HIGH) x time on the whole GPU (default: 1; tardiness is then "
+                 "the delay against a whole GPU at once)");
+  command.option("--default-kind", options.default_kind, "KIND", "kind of the jobs whose names match no known model");
   options.declare_policy(command);
-  command.flag("--no-bound", no_bound, "prove no bound");
+  command.flag("--no-bound", no_bound, "do not prove a bound");
   command.flag("--no-size", no_size, "do not count the GPUs that each policy needs");
   command.option("--effort", effort, "X", "work to spend on the bound");
-  command.option("--jobs", threads, "N", "policies run at once").alias("-j");
+  command.option("--threads", threads, "N", "number of policies to simulate in parallel").alias("-j").also("--jobs");
   command.option("--html", page_file, "FILE", "write a page");
   command.flag("--force", force, "replace an existing page");
   command.flag("--json", json, "print one JSON object");
@@ -106,8 +108,8 @@ int run_whatif_history(const Arguments& given) {
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
-  if (options.gpus.empty()) return usage_error(invalid("on which GPUs? --gpus 16xa100-40gb"));
-  if (target && *target < 0) return usage_error(invalid("--target-min {}: minutes from 0 on", *target));
+  if (options.gpus.empty()) return usage_error(invalid("name the GPUs: --gpus 16xa100-40gb"));
+  if (target && *target < 0) return usage_error(invalid("--target-min must not be negative, but it is {}", *target));
   if (!(effort >= 0.01 && effort <= 1000)) return usage_error(invalid("--effort {}: 0.01 to 1000", effort));
   if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
   auto setting = options.setting();
@@ -128,10 +130,10 @@ int run_whatif_history(const Arguments& given) {
   }
   std::error_code ignored;
   if (!page_file.empty() && !force && std::filesystem::exists(page_file, ignored))
-    return failure(io_error("{} exists already: choose another file or add --force", page_file));
+    return failure(io_error("{} exists; choose another file or add --force", page_file));
   auto workload = load_history(source, since, setting->load);
   if (!workload) return failure(workload.error());
-  if (workload->jobs.empty()) return failure(invalid("{}: no job of it ran on a GPU", workload->source));
+  if (workload->jobs.empty()) return failure(invalid("{}: no job ran on a GPU", workload->source));
   question.setting = *setting;
   question.workload = std::make_shared<Workload>(std::move(*workload));
   question.target_min = target;

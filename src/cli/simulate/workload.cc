@@ -104,7 +104,7 @@ void print_summary(const Workload& workload, const WorkloadSummary& summary) {
              summary.last_s / 3600, workload.days);
   fmt::print("  reference GPU   {}\n", workload.reference_gpu);
   fmt::print("  whole-GPU time  {:.2f} GPU hours\n", summary.total_s / 3600);
-  fmt::print("  busiest 6 h     {:.1f} GPUs busy, if every job had one of its own at once\n", summary.peak);
+  fmt::print("  busiest 6 h     {:.1f} GPUs busy if every job had its own GPU at once\n", summary.peak);
   if (!summary.slack.empty()) {
     fmt::print("  slack           ");
     for (const double q : kQuantiles) fmt::print("p{:.0f} {:.3g}  ", q * 100, quantile(summary.slack, q));
@@ -159,22 +159,22 @@ int run_workload(const Arguments& arguments) {
   std::string what, output, seed, gpu, window;
   LoadFlags flags;
   bool json = false, explain = false, formats = false;
-  Command command("workload", "SPEC|FILE",
-                  "Checks a workload and says what is in it. SPEC is paper:20x,seed=7 or fixed:, miso:, parva:; FILE a "
-                  "job CSV, a public trace as\n"
-                  "downloaded, or any table with --map; plain or gzip (docs/workloads.md).",
-                  "smartmig workload --explain cluster_log.csv");
+  Command command(
+      "workload", "SPEC|FILE",
+      "Checks and summarises a workload. SPEC is a generator such as paper:20x,seed=7, fixed:, miso: or parva:. FILE is a job CSV, a public trace as downloaded, or any other table together with --map. Files may be plain or gzip; see docs/workloads.md.",
+      "smartmig workload --explain cluster_log.csv");
   command.positional(what, false)
-      .option("--output", output, "FILE", "write the jobs as job CSV; - for standard output, without the summary")
+      .option("--output", output, "FILE", "write the jobs as job CSV; - writes to standard output, without the summary")
       .alias("-o")
-      .flag("--explain", explain, "of a file: what it was recognised as, which column means what, what is missing")
-      .flag("--formats", formats, "list the formats of files that are recognised, and by what")
+      .flag("--explain", explain, "for a file: show its format, the meaning of each column, and what is missing")
+      .flag("--formats", formats, "list the recognised formats and how smartmig recognises them")
       .flag("--json", json, "print as JSON")
-      .option("--seed", seed, "N", "seed of the generator, or of the draws that fill the gaps of a file")
+      .option("--seed", seed, "N", "seed of the generator, or of the random values that fill gaps in a file")
       .option("--restart", flags.restart, "RULE",
-              "restart costs in place of the workload's own: none, table, or SECONDS of training jobs")
-      .option("--window", window, "D", "also the windows of this length that compare takes as days: 14d, 6h")
-      .option("--gpu", gpu, "MODEL", "reference GPU of files that name none");
+              "use these restart costs instead of the workload's own: none, table, or SECONDS for training jobs")
+      .option("--window", window, "D",
+              "also list the windows of this length that compare uses as days, such as 14d or 6h")
+      .option("--gpu", gpu, "MODEL", "reference GPU for files that do not name one");
   flags.declare(command);
   const auto outcome = command.parse(arguments);
   if (!outcome) return usage_error(outcome.error());
@@ -183,18 +183,18 @@ int run_workload(const Arguments& arguments) {
     print_formats(json);
     return 0;
   }
-  if (what.empty()) return usage_error(invalid("workload needs SPEC or FILE; --formats lists the files that are read"));
+  if (what.empty()) return usage_error(invalid("workload needs SPEC or FILE; --formats lists the file formats"));
 
   auto options = flags.options();
   if (!options) return usage_error(options.error());
   options->gpu = gpu;
   if (!seed.empty()) {
     const auto number = parse_int(seed);
-    if (!number || *number < 0) return usage_error(invalid("--seed needs a whole number from 0, not '{}'", seed));
+    if (!number || *number < 0) return usage_error(invalid("--seed must be a whole number from 0, not '{}'", seed));
     options->seed = std::uint64_t(*number);
   }
   if (explain && is_workload_spec(what))
-    return usage_error(invalid("--explain is about files; {} is a generator, and says its rules without it", what));
+    return usage_error(invalid("--explain is for files; {} is a generator, which prints its rules without it", what));
   TraceReading reading;
   options->reading = &reading;
   const auto workload = load_workload(what, *options);

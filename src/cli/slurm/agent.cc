@@ -5,23 +5,24 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/cluster/log_lines.h"
+#include "cli/cluster/stop_signal.h"
 #include "cli/command.h"
 #include "cli/queue/service_manager.h"
-#include "cli/slurm/log_lines.h"
-#include "cli/slurm/stop_signal.h"
 #include "cli/time_words.h"
 #include "cli/verbs.h"
-#include "serve/daemon/gpu_access.h"
-#include "slurm/agents.h"
+#include "cluster/agents.h"
+#include "cluster/folder_watch.h"
+#include "cluster/private_folder.h"
+#include "cluster/seal.h"
+#include "cluster/wire.h"
+#include "live/gpu_access.h"
 #include "slurm/fallback.h"
-#include "slurm/folder_watch.h"
+#include "slurm/job_cgroup.h"
 #include "slurm/living_job.h"
-#include "slurm/private_folder.h"
-#include "slurm/seal.h"
 #include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
-#include "slurm/wire.h"
 
 namespace smartmig::cli {
 namespace {
@@ -40,7 +41,7 @@ Result<std::vector<std::uint32_t>> users_of(const std::string& list) {
   for (const std::string_view name : split(list, ',')) {
     if (trim(name).empty()) continue;
     const passwd* entry = ::getpwnam(std::string(trim(name)).c_str());
-    if (!entry) return invalid("--allow: there is no user '{}'", trim(name));
+    if (!entry) return invalid("--allow: unknown user '{}'", trim(name));
     out.push_back(entry->pw_uid);
   }
   return out;
@@ -55,27 +56,28 @@ int run_agent(const Arguments& arguments) {
   GpuAccessOptions access;
   bool quiet = false;
   Command command("agent", "[--emulate GPUS]",
-                  "Serves the GPUs of this node to the controller of a Slurm cluster (smartmig slurm serve): makes and "
-                  "removes slices, and writes down which job gets which, for Slurm's Prolog, TaskProlog and Epilog.\n"
-                  "Requests are believed if munge signed them for root or a user of --allow.",
+                  "Serves the GPUs of this node to the controller of a Slurm cluster (smartmig slurm "
+                  "serve): creates and removes slices,\nand records each job's slice for Slurm's Prolog, "
+                  "TaskProlog and Epilog. It accepts requests that munge signed for root\nor a user of "
+                  "--allow.",
                   "smartmig agent --listen 0.0.0.0:6821 --allow slurm");
-  command.option("--listen", listen, "ADDRESS", "where the controller reaches it");
-  command.option("--node", node, "NAME", "Slurm's name of this node");
-  command.option("--state", state, "DIR", "where slices of jobs are written down, below the node's name");
-  command.option("--allow", allow, "USERS", "users besides root who may ask: the controller's");
-  command.option("--munge-socket", munge, "PATH", "of munged, else the system's");
+  command.option("--listen", listen, "ADDRESS", "address to listen on");
+  command.option("--node", node, "NAME", "name of this node in Slurm");
+  command.option("--state", state, "DIR", "directory for the records of jobs' slices");
+  command.option("--allow", allow, "USERS",
+                 "users other than root whose requests the agent accepts, such as the controller's user");
+  command.option("--munge-socket", munge, "PATH", "socket of munged (default: the system's)");
   command.option("--fallback", fallback, "TIME",
-                 "without a word from a controller for so long, it releases jobs by itself; 0: never");
-  command.option("--partitions", partitions, "LIST", "Slurm's partitions that smartmig fills");
+                 "time without a controller after which the agent itself releases jobs; 0: never");
+  command.option("--partitions", partitions, "LIST", "Slurm partitions whose jobs smartmig places");
   command.option(
       "--fence", fence, "MODE",
-      "keep jobs from device files of others' slices, in the cgroups that Slurm makes: on, off, or auto: where "
-      "cgroup.conf says ConstrainDevices=yes");
+      "keep jobs from the device files of other slices: on, off, or auto (on if cgroup.conf has ConstrainDevices=yes)");
   command.option("--emulate", emulate, "GPUS", "emulated GPUs instead of this machine's, such as 4xa100-40gb");
-  command.option("--clock", access.clock, "MODE", "with --emulate: real, or zero (reshaping takes no time)");
-  command.option("--nvml", access.nvml, "FILE", "the NVML library, else libnvidia-ml.so.1");
-  command.flag("--adopt", access.adopt, "take over slices that somebody else made");
-  command.flag("--quiet", quiet, "no words at the start");
+  command.option("--clock", access.clock, "MODE", "with --emulate: real, or zero (reshapes take no time)");
+  command.option("--nvml", access.nvml, "FILE", "NVML library (default: libnvidia-ml.so.1)");
+  command.flag("--adopt", access.adopt, "take over slices that smartmig did not create");
+  command.flag("--quiet", quiet, "print nothing at start-up");
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
@@ -83,9 +85,10 @@ int run_agent(const Arguments& arguments) {
   if (!users) return usage_error(users.error());
   const auto patience = read_duration(fallback, Time(1'000'000));
   if (!patience) return usage_error(patience.error());
-  if (!is_slurm_name(node)) return usage_error(invalid("--node: '{}' is not a name of a node", node));
-  if (fence != "auto" && fence != "on" && fence != "off") return usage_error(invalid("--fence: auto, on or off"));
-  if (access.clock == "virtual") return usage_error(invalid("--clock: real or zero"));
+  if (!is_slurm_name(node)) return usage_error(invalid("--node: '{}' is not a node name", node));
+  if (fence != "auto" && fence != "on" && fence != "off")
+    return usage_error(invalid("--fence must be auto, on or off"));
+  if (access.clock == "virtual") return usage_error(invalid("--clock must be real or zero"));
 
   ::umask(022);
   StopSignal signals;
@@ -103,7 +106,8 @@ int run_agent(const Arguments& arguments) {
   auto seal = open_munge(munge);
   if (!seal) return failure(seal.error());
   NodeAgent::Options options{node, access.state_dir, *users, {}, {}};
-  if (fence == "on" || (fence == "auto" && slurm_constrains_devices())) options.fence.emplace(kCgroups, node);
+  if (fence == "on" || (fence == "auto" && slurm_constrains_devices()))
+    options.fence.emplace(cgroups_of_jobs(kCgroups, node));
   const bool fences = options.fence.has_value();
   if (gpus->machine) options.environment = gpus->machine->environment();
   options.lives = [living = LivingJobs(node, kCgroups)](std::uint32_t job) { return living.evidence(job); };
@@ -125,7 +129,7 @@ int run_agent(const Arguments& arguments) {
   const ServiceManager manager = ServiceManager::of_environment();
   if (!quiet)
     tell_log(fmt::format("{}: agent of {} with {} GPUs, listening at {}{}", SMARTMIG_VERSION, node,
-                         (*agent)->boards().size(), listen, fences ? ", jobs fenced in" : ""));
+                         (*agent)->boards().size(), listen, fences ? ", device files of jobs are closed" : ""));
   manager.tell("READY=1");
 
   std::vector<std::string> list;
@@ -154,8 +158,8 @@ int run_agent(const Arguments& arguments) {
       const auto released = alone.step();
       if (!released) tell_log(released.error().what);
       if (released)
-        for (const SlurmJobName& job : *released)
-          tell_log(fmt::format("no controller; job {} is released here", to_string(job)));
+        for (const ClusterJobName& job : *released)
+          tell_log(fmt::format("no controller: this agent released job {}", to_string(job)));
     }
     gpus->clock->wait_until(gpus->clock->now() + kSampleEvery);
   }

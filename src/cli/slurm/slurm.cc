@@ -12,7 +12,7 @@
 #include "cli/time_words.h"
 #include "cli/verbs.h"
 #include "model/platform.h"
-#include "serve/config/settings_file.h"
+#include "queue/config/settings_file.h"
 #include "slurm/site_check.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
@@ -51,7 +51,7 @@ int check_cluster(const SlurmOptions& options) {
 
 int print_config(const SlurmOptions& options) {
   if (options.gpus.empty())
-    return usage_error(invalid("which GPUs has a node? smartmig slurm config --gpus 4xa100-40gb"));
+    return usage_error(invalid("give the GPUs of a node: smartmig slurm config --gpus 4xa100-40gb"));
   const auto platform = Platform::parse(options.gpus);
   if (!platform) return usage_error(platform.error());
   SlurmSite site;
@@ -71,15 +71,10 @@ int print_config(const SlurmOptions& options) {
     fmt::print("NodeName={} Name=mig Count={}\n", options.node_list, units);
   } else {
     fmt::print(
-        "# In slurm.conf. The count is constant: memory slices of the node's GPUs, whatever their layout.\n"
-        "GresTypes=mig\n"
-        "JobSubmitPlugins=lua\n"
-        "PrologFlags=Alloc\n"
-        "SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0\n"
-        "Prolog=/etc/slurm/smartmig/prolog.sh\n"
-        "TaskProlog=/etc/slurm/smartmig/task_prolog.sh\n"
-        "Epilog=/etc/slurm/smartmig/epilog.sh\n"
-        "NodeName={} Gres=mig:{} # and what it has besides\n",
+        "# In slurm.conf. The count is constant: memory slices of the node's GPUs, whatever "
+        "their "
+        "layout.\nGresTypes=mig\nJobSubmitPlugins=lua\nPrologFlags=Alloc\nSchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0\nProlog=/etc/slurm/smartmig/prolog.sh\nTaskProlog=/etc/slurm/smartmig/task_prolog.sh\nEpilog=/etc/slurm/smartmig/epilog.sh\nNodeName={} "
+        "Gres=mig:{} # plus the node's other settings\n",
         options.node_list, units);
     for (const std::string& partition : options.partitions)
       fmt::print("PartitionName={} Nodes={}\n", partition, options.node_list);
@@ -97,52 +92,55 @@ int run_slurm(const Arguments& arguments) {
   options.news = fmt::format("0.0.0.0:{}", kNewsPort);
   std::int64_t port = kAgentPort, resumes = 2, http_port = -1;
   bool http = false;
-  Command command(
-      "slurm", "serve|check|config",
-      "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives the agents\n"
-      "check   says whether Slurm's configuration, its nodes and the agents are fit for that, and what to change\n"
-      "config  prints what slurm.conf, gres.conf and the submit hook need for these GPUs",
-      "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
+  Command command("slurm", "serve|check|config",
+                  "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives "
+                  "the agents\ncheck   checks Slurm's configuration, its nodes and the agents, and says "
+                  "what to change\nconfig  prints what slurm.conf, gres.conf and the submit hook need for "
+                  "these GPUs",
+                  "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
   command.positional(what);
-  command.option("--partitions", partitions, "LIST", "Slurm's partitions that smartmig fills");
-  command.option("--config", config_file, "FILE", "serve: settings, as of smartmig serve");
-  command.option("--policy", policy, "POLICY", "serve: who decides, listed below");
-  command.option("--state", options.state_dir, "DIR", "serve: journal, and which nodes were seen");
-  command.option("--agent-port", port, "PORT", "serve, check: of the agents, at the address of their node");
+  command.option("--partitions", partitions, "LIST", "Slurm partitions whose jobs smartmig places");
+  command.option("--config", config_file, "FILE", "serve: settings, as for smartmig serve");
+  command.option("--policy", policy, "POLICY", "serve: policy, from the list below");
+  command.option("--state", options.state_dir, "DIR", "serve: directory of the journal and the list of known nodes");
+  command.option("--agent-port", port, "PORT", "serve, check: port on which the agents listen");
   command.option("--agents", agents, "LIST",
-                 "serve, check: other addresses of agents, such as n1=10.0.0.7:7000,n2=...");
-  command.option("--munge-socket", options.munge_socket, "PATH", "serve, check: of munged, else the system's");
-  command.flag("--standby", options.standby, "serve: only once no other controller has spoken for --takeover");
-  command.flag(
-      "--shadow", options.shadow,
-      "serve: decides and prints, with --gpus in every node, and touches nothing: needs neither hook nor agents");
-  command.option("--takeover", takeover, "TIME", "serve: silence after which a standby takes over");
+                 "serve, check: agents at other addresses, such as n1=10.0.0.7:7000,n2=...");
+  command.option("--munge-socket", options.munge_socket, "PATH",
+                 "serve, check: socket of munged (default: the system's)");
+  command.flag("--standby", options.standby,
+               "serve: wait, and take over when no other controller has answered for --takeover");
+  command.flag("--shadow", options.shadow,
+               "serve: only print decisions, assuming --gpus in every node; needs neither hooks nor agents");
+  command.option("--takeover", takeover, "TIME", "serve: time without an answer after which a standby takes over");
   command.option("--start-patience", patience, "TIME",
-                 "serve: a released job that has not started by then is taken back");
-  command.option("--reshape-limit", reshape, "TIME",
-                 "serve: a GPU whose agent needs longer to make or remove a slice gets no jobs until it is done");
+                 "serve: take back a released job that does not start within this time");
   command.option(
-      "--resume", resumes, "N",
-      "serve: so many times an hour a node is resumed that Slurm drained because a Prolog or Epilog failed; 0: never");
-  command.flag("--http", http, "serve: the page in a browser and /metrics, to read: http://127.0.0.1:7480/");
-  command.option("--http-port", http_port, "PORT", "serve: --http at another port of 127.0.0.1; 0: any free one");
+      "--reshape-limit", reshape, "TIME",
+      "serve: if an agent takes longer than this to create or remove a slice, its GPU gets no jobs until it has finished");
+  command
+      .option(
+          "--resume-limit", resumes, "N",
+          "serve: how often per hour to resume a node that Slurm drained because a Prolog or Epilog failed; 0: never")
+      .also("--resume");
+  command.flag("--http", http, "serve: also serve a read-only page and /metrics at http://127.0.0.1:7480/");
+  command.option("--http-port", http_port, "PORT", "serve: --http on another port of 127.0.0.1; 0: any free port");
   command.option("--metrics", options.metrics, "FILE",
-                 "serve: figures for Prometheus, every 10 s, for node_exporter's textfile collector");
-  command.option(
-      "--news", options.news, "ADDRESS",
-      "serve: where agents tell of jobs that are over, at an address that they reach; empty: they are asked");
-  command.flag("--json", options.json, "check: as JSON");
-  command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: of a node, such as 4xa100-40gb");
-  command.option("--nodes", options.node_list, "NAMES", "config: of the nodes, as Slurm writes them");
+                 "serve: write Prometheus metrics every 10 s, for node_exporter's textfile collector");
+  command.option("--news", options.news, "ADDRESS",
+                 "serve: address for agents' reports of ended jobs; if empty, the controller asks the agents");
+  command.flag("--json", options.json, "check: print JSON");
+  command.option("--gpus", options.gpus, "GPUS", "config, serve --shadow: GPUs of a node, such as 4xa100-40gb");
+  command.option("--nodes", options.node_list, "NAMES", "config: names of the nodes, as Slurm writes them");
   command.option("--part", options.part, "PART", "config: slurm, gres or units");
-  command.option("--user", options.user, "USER", "config: the controller's user, Slurm's own by default");
-  command.option("--slurm-version", options.slurm_version, "VERSION", "config: else that of scontrol");
+  command.option("--user", options.user, "USER", "config: user of the controller");
+  command.option("--slurm-version", options.slurm_version, "VERSION", "config: version of Slurm (default: scontrol's)");
   list_policies(command);
   const auto parsed = command.parse(arguments);
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   for (const std::string_view one : split(partitions, ',')) {
-    if (!is_slurm_name(trim(one))) return usage_error(invalid("--partitions: '{}' is not a name of a partition", one));
+    if (!is_slurm_name(trim(one))) return usage_error(invalid("--partitions: '{}' is not a partition name", one));
     options.partitions.emplace_back(trim(one));
   }
   for (const std::string_view one : split(agents, ',')) {
@@ -151,9 +149,9 @@ int run_slurm(const Arguments& arguments) {
     if (equals == one.npos) return usage_error(invalid("--agents: '{}' is not NODE=ADDRESS", one));
     options.agents.emplace(one.substr(0, equals), one.substr(equals + 1));
   }
-  if (port < 1 || port > 65535) return usage_error(invalid("--agent-port: 1 to 65535, not {}", port));
+  if (port < 1 || port > 65535) return usage_error(invalid("--agent-port must be 1 to 65535, not {}", port));
   options.agent_port = int(port);
-  if (resumes < 0 || resumes > 60) return usage_error(invalid("--resume: 0 to 60, not {}", resumes));
+  if (resumes < 0 || resumes > 60) return usage_error(invalid("--resume must be 0 to 60, not {}", resumes));
   options.resumes = int(resumes);
   const auto silence = read_duration(takeover, Time(1'000'000));
   if (!silence) return usage_error(silence.error());
@@ -166,21 +164,21 @@ int run_slurm(const Arguments& arguments) {
   options.reshape_limit = *change;
   if (what == "config") {
     if (options.part != "slurm" && options.part != "gres" && options.part != "units")
-      return usage_error(invalid("--part: slurm, gres or units, not '{}'", options.part));
+      return usage_error(invalid("--part must be slurm, gres or units, not '{}'", options.part));
     return print_config(options);
   }
   if (what == "check") return check_cluster(options);
-  if (what != "serve") return usage_error(invalid("'{}' is not known: smartmig slurm serve, check or config", what));
+  if (what != "serve") return usage_error(invalid("'{}' is not serve, check or config", what));
   if (!config_file.empty()) {
     auto settings = read_settings(config_file);
-    if (!settings) return usage_error(settings.error());
+    if (!settings) return failure(settings.error());
     options.settings = std::move(*settings);
   }
   if (!policy.empty()) options.settings.policy.name = policy;
   if (const auto good = take_http_flags(options.settings, http, http_port); !good) return usage_error(good.error());
   if (const auto good = check_settings(options.settings); !good) return usage_error(good.error());
   if (!options.shadow) return serve_cluster(options);
-  if (options.gpus.empty()) return usage_error(invalid("--shadow: which GPUs has a node? --gpus 4xa100-40gb"));
+  if (options.gpus.empty()) return usage_error(invalid("--shadow: give the GPUs of a node: --gpus 4xa100-40gb"));
   return watch_cluster(options);
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "serve/config/settings.h"
+#include "queue/config/settings.h"
 
 namespace smartmig::cli {
 

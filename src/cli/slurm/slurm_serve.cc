@@ -7,17 +7,15 @@
 #include <optional>
 #include <thread>
 
-#include "cli/http_doors.h"
-#include "cli/slurm/log_lines.h"
-#include "cli/slurm/stop_signal.h"
+#include "cli/cluster/cluster_desk.h"
+#include "cli/cluster/log_lines.h"
+#include "cli/cluster/stop_signal.h"
 #include "cli/verbs.h"
-#include "serve/http/api.h"
-#include "serve/http/page.h"
-#include "slurm/controller.h"
-#include "slurm/shadow.h"
+#include "cluster/controller.h"
+#include "cluster/shadow.h"
 #include "slurm/slurm_commands.h"
 #include "slurm/slurm_names.h"
-#include "slurm/slurm_service.h"
+#include "slurm/slurm_workload.h"
 
 namespace smartmig::cli {
 namespace {
@@ -37,8 +35,8 @@ std::optional<double> silence_s(Agents& agents, const std::vector<SlurmNode>& no
   return least;
 }
 
-SlurmController::Options controller_options(const SlurmOptions& options, UnixTime now) {
-  SlurmController::Options wanted;
+ClusterController::Options controller_options(const SlurmOptions& options, UnixTime now) {
+  ClusterController::Options wanted;
   wanted.settings = options.settings;
   wanted.state_dir = options.state_dir;
   wanted.name = short_host_name();
@@ -46,7 +44,6 @@ SlurmController::Options controller_options(const SlurmOptions& options, UnixTim
   wanted.epoch = std::uint64_t(unix_us(now));
   wanted.start_patience = options.start_patience;
   wanted.reshape_limit = options.reshape_limit;
-  wanted.resumes = options.resumes;
   wanted.metrics_file = options.metrics;
   wanted.say = tell_log;
   return wanted;
@@ -79,7 +76,7 @@ class NewsDoor {
     thread_ = std::thread([this] { server_->run(stop_); });
     return Ok{};
   }
-  void give(SlurmController::Options& options) {
+  void give(ClusterController::Options& options) {
     options.news_address = address_;
     options.ended = &ended_;
   }
@@ -90,38 +87,6 @@ class NewsDoor {
   std::optional<WireServer> server_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
-};
-
-// The page and the API of this process, whatever controllers it has. Destroyed after the last of them.
-class Desk {
- public:
-  explicit Desk(LiveClock& clock) : clock_(clock), past_(clock.now()), service_(clock, past_, SMARTMIG_VERSION) {}
-  ~Desk() { service_.close(); }
-  Result<Ok> open(const SlurmOptions& options) {
-    Settings settings = options.settings;
-    settings.places.state_dir = options.state_dir;  // of the page's token
-    SMARTMIG_TRY(doors_, open_doors(page_, settings, false));
-    return Ok{};
-  }
-  SlurmController::Options given(SlurmController::Options options) {
-    if (!doors_.page && !doors_.remote) return options;
-    options.past = &past_;
-    options.attend = [this](SlurmController& controller) { service_.serve(&controller); };
-    return options;
-  }
-  // Without a controller for a while; who asks is told so.
-  void wait(Time time, const std::atomic<bool>& stop) {
-    for (const UnixTime until = clock_.now() + time; !stop && !clock_.wait_until(until);) service_.serve(nullptr);
-    service_.serve(nullptr);
-  }
-
- private:
-  LiveClock& clock_;
-  SlurmPast past_;
-  SlurmService service_;
-  Api api_{service_, SMARTMIG_VERSION};
-  PageHandler page_{api_};
-  HttpDoors doors_;
 };
 
 }  // namespace
@@ -142,20 +107,23 @@ int watch_cluster(const SlurmOptions& options) {
   StopSignal signals;
   RealClock clock;
   signals.watch([&] { clock.wake(); });
-  Desk desk(clock);
-  if (const auto opened = desk.open(options); !opened) return failure(opened.error());
+  ClusterDesk desk(clock, kSlurmWords);
+  if (const auto opened = desk.open(options.settings, options.state_dir); !opened) return failure(opened.error());
   SlurmCommands slurm(options.partitions);
-  auto shadow = ShadowCluster::open(slurm, options.gpus, clock);
+  SlurmWorkload::Options looks;
+  looks.watched = true;
+  SlurmWorkload watched(slurm, clock, std::move(looks));
+  auto shadow = ShadowCluster::open(watched, options.gpus, clock);
   if (!shadow) return usage_error(shadow.error());
   while (!signals.stop()) {
     auto controller =
-        SlurmController::open(**shadow, **shadow, clock, desk.given(controller_options(options, clock.now())));
+        ClusterController::open(**shadow, **shadow, clock, desk.given(controller_options(options, clock.now())));
     if (!controller) {
       tell_log(controller.error().what);
       desk.wait(kTryAgain, signals.stop());
       continue;
     }
-    tell_log(fmt::format("watching only: {} under {}", (*controller)->in_one_line(), options.settings.policy.name));
+    tell_log(fmt::format("only watching: {} under {}", (*controller)->in_one_line(), options.settings.policy.name));
     (*controller)->run(signals.stop());
   }
   return 0;
@@ -171,10 +139,15 @@ int serve_cluster(const SlurmOptions& options) {
   WireAgents agents(shared);
   NewsDoor news;
   if (const auto opened = news.open(options, shared, clock); !opened)
-    tell_log(opened.error().what + "; agents are asked for ends of jobs instead of telling of them");
-  Desk desk(clock);
-  if (const auto opened = desk.open(options); !opened) return failure(opened.error());
+    tell_log(opened.error().what + "; the controller asks agents for ended jobs");
+  ClusterDesk desk(clock, kSlurmWords);
+  if (const auto opened = desk.open(options.settings, options.state_dir); !opened) return failure(opened.error());
   SlurmCommands slurm(options.partitions);
+  SlurmWorkload::Options given;
+  given.resumed_file = options.state_dir + "/resumed.json";
+  given.resumes = options.resumes;
+  given.say = tell_log;
+  SlurmWorkload workload(slurm, clock, std::move(given));
   bool waits = options.standby, told = false;
   while (!signals.stop()) {
     const auto nodes = addressed_nodes(slurm, agents, options);
@@ -191,11 +164,11 @@ int serve_cluster(const SlurmOptions& options) {
         desk.wait(kTryAgain, signals.stop());
         continue;
       }
-      tell_log(fmt::format("no controller has spoken for {:.0f} s: taking over", *silence));
+      tell_log(fmt::format("no controller has answered for {:.0f} s: taking over", *silence));
     }
     auto wanted = desk.given(controller_options(options, clock.now()));
     news.give(wanted);
-    auto controller = SlurmController::open(slurm, agents, clock, std::move(wanted));
+    auto controller = ClusterController::open(workload, agents, clock, std::move(wanted));
     if (!controller) {
       tell_log(controller.error().what);
       desk.wait(kTryAgain, signals.stop());
@@ -203,19 +176,19 @@ int serve_cluster(const SlurmOptions& options) {
     }
     tell_log(fmt::format("{} under {}", (*controller)->in_one_line(), options.settings.policy.name));
     switch ((*controller)->run(signals.stop())) {
-      case SlurmController::Outcome::kStopped:
+      case ClusterController::Outcome::kStopped:
         break;
-      case SlurmController::Outcome::kRebuild:
-        tell_log("reading everything anew");
+      case ClusterController::Outcome::kRebuild:
+        tell_log("rereading everything");
         waits = false;
         break;
-      case SlurmController::Outcome::kReplaced:
+      case ClusterController::Outcome::kReplaced:
         waits = true;
         told = false;
         break;
     }
   }
-  tell_log("ended; jobs run on, held ones wait for the next controller");
+  tell_log("ended; running jobs continue, held jobs wait for the next controller");
   return 0;
 }
 

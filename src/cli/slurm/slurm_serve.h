@@ -1,7 +1,7 @@
 // `smartmig slurm serve`: the controller of a cluster, in the foreground, with its page where one is asked for.
 #pragma once
 #include "cli/slurm/slurm_options.h"
-#include "slurm/agents.h"
+#include "cluster/agents.h"
 #include "slurm/slurm.h"
 
 namespace smartmig::cli {

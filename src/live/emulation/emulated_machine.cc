@@ -22,7 +22,7 @@ Result<std::vector<std::string>> models_of(std::string_view boards) {
   for (std::size_t i = 0; i < platform->gpus(); ++i) {
     const GpuModel& gpu = *platform->model(GpuId(i)).gpu;
     if (gpu.tables() != gpu.name())
-      return invalid("{} is a board with soft slices, which an emulated machine has not: write {}", gpu.name(),
+      return invalid("{} is a board with soft slices, which emulated machines do not have; write {}", gpu.name(),
                      gpu.tables());
     models.push_back(gpu.name());
   }
@@ -55,7 +55,7 @@ Result<EmulatedMachine> EmulatedMachine::open(Options options) {
   if (any_clock) options.clock = "virtual";
   std::size_t mode = 0;
   while (mode < std::size(kClocks) && kClocks[mode] != options.clock) ++mode;
-  if (mode == std::size(kClocks)) return invalid("no clock '{}': real, zero or virtual", options.clock);
+  if (mode == std::size(kClocks)) return invalid("the clock must be real, zero or virtual, not '{}'", options.clock);
   if (options.directory.empty()) return invalid("an emulated machine needs a directory");
   if (options.library.empty()) {
     SMARTMIG_TRY(options.library, find_nvml_sim());
@@ -72,7 +72,7 @@ Result<EmulatedMachine> EmulatedMachine::open(Options options) {
   ::setenv("NVML_SIM_STATE", options.directory.c_str(), 1);
   SMARTMIG_RETURN_IF_ERROR(sim->attach());
   if (options.directory != sim->nvmlSimStateDirectory())
-    return invalid("this process uses the emulated machine in {} already", sim->nvmlSimStateDirectory());
+    return invalid("this process already uses the emulated machine in {}", sim->nvmlSimStateDirectory());
 
   char boards[1024] = {};
   unsigned int clock = 0;
@@ -80,13 +80,15 @@ Result<EmulatedMachine> EmulatedMachine::open(Options options) {
   sim->nvmlSimClockMode(&clock);
   SMARTMIG_TRY(const auto there, models_of(boards));
   if (there != wanted)
-    return invalid("{} holds an emulated machine of {}, not {}: ask for those boards, or remove that directory",
+    return invalid("{} has an emulated machine of {}, not {}; use those boards, or remove that directory",
                    options.directory, boards, options.boards);
   if (any_clock)
     options.clock = kClocks[clock];
   else if (clock != mode)
-    return invalid("the emulated machine in {} has a {} clock, not a {} one: ask for that, or remove the directory",
-                   options.directory, kClocks[clock], options.clock);
+    return invalid(
+        "the emulated machine in {} has a {} clock, not a {} one; use that clock, or remove the "
+        "directory",
+        options.directory, kClocks[clock], options.clock);
   EmulatedMachine machine(std::move(options), std::move(sim));
   machine.made_ = made != 0;
   return machine;

@@ -1,8 +1,8 @@
-// The machine behind `--emulate 8xa100-40gb` of every verb: finds the emulated libnvidia-ml.so.1, makes the machine in
-// a directory or opens the one that is there, and says what children need to see it. It lives in the directory, not in
-// the process: a restarted daemon finds instances, energy and other processes as they were; after a restart of the host
-// it is made anew, as GPUs come up empty. Thread rule: open() sets NVML_SIM_STATE for this process, so before other
-// threads start; then immutable.
+// The machine behind `--emulate 8xa100-40gb` of every verb: finds the emulated libnvidia-ml.so.1, creates the machine
+// in a directory or opens an existing one, and returns what child processes need to see it. The machine lives in the
+// directory, not in the process: a restarted daemon finds instances, energy and other processes as they were. After a
+// restart of the host the machine is created again, because real GPUs also start empty. Thread rule: call open() before
+// other threads start, because it sets NVML_SIM_STATE for this process; immutable afterwards.
 #pragma once
 #include "live/emulation/sim_library.h"
 #include "live/gpu/driver.h"
@@ -20,7 +20,7 @@ class EmulatedMachine {
     std::uint64_t seed = 0;      // of UUIDs; 0: drawn from the system; of a new machine
     std::string library;         // empty: find_nvml_sim()
   };
-  // kInvalid: the machine that is there has other boards or another clock, or `boards` names none.
+  // kInvalid: an existing machine has other boards or another clock, or `boards` names none.
   static Result<EmulatedMachine> open(Options options);
 
   const std::string& library() const { return sim_->path(); }          // for NvmlDriver::Options::library
@@ -40,7 +40,7 @@ class EmulatedMachine {
   bool made_ = false;
 };
 
-// SMARTMIG_NVML_SIM (the file or its directory), else nvml-sim/ beside this program, else ../lib/smartmig.
+// SMARTMIG_NVML_SIM (the file or its directory), else nvml-sim/ next to this program, else ../lib/smartmig.
 Result<std::string> find_nvml_sim();
 
 }  // namespace smartmig

@@ -1,5 +1,5 @@
-// How an emulated job really behaves, where that is not what the daemon expects of it: told to the in-process runner by
-// entries of the job's environment, unseen by every policy.
+// The true behaviour of an emulated job, where it differs from what the daemon expects. Entries of the job's
+// environment tell it to the in-process runner; no policy sees them.
 //
 //   SMARTMIG_EMULATED_MEMORY   "0:1000,0.5:4000,1:9000": MiB by share of the job's work done, straight lines between
 //   SMARTMIG_EMULATED_SECONDS  "1:900,2:500,7:200": the whole job's run time by compute slices of its slice

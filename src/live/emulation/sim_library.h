@@ -1,6 +1,6 @@
-// What the emulated libnvidia-ml.so.1 offers beyond NVML (nvml-sim/sim_api.h), found at run time in the very library
-// that NvmlDriver opens: clock, stand-ins, making machines, faults. Attached while it lives, so that the machine is
-// there whether or not a driver is. Thread rule: any thread.
+// What the emulated libnvidia-ml.so.1 offers beyond NVML (nvml-sim/sim_api.h), found at run time in the same library
+// that NvmlDriver opens: the clock, stand-ins, creating machines, and faults. It stays attached, so that the machine
+// exists whether or not a driver is open. Thread rule: any thread.
 #pragma once
 #include <sim_api.h>
 

@@ -89,15 +89,15 @@ EnergyInterval BoardMeter::sample(const EnergySample& sample) {
     if (difference < 0) {
       attribute = false;
       interval.words = fmt::format(
-          "the energy counter went back from {:.1f} J to {:.1f} J (the driver was loaded anew or the counter reset): "
-          "what it shows since then is unattributed",
+          "the energy counter went back from {:.1f} J to {:.1f} J (driver reload or reset): its "
+          "energy since then is unattributed",
           *counter_, *now.counter_j);
       difference = *now.counter_j <= options_.most_w * whole ? *now.counter_j : 0;
     } else if (difference > options_.most_w * whole + 1) {
       attribute = false;
       interval.words = fmt::format(
-          "the energy counter jumped by {:.1f} J in {:.1f} s, more than any board draws: its difference is not "
-          "believed",
+          "the energy counter jumped by {:.1f} J in {:.1f} s, more than any board draws: the "
+          "difference is ignored",
           difference, whole);
       difference = provisional_j_ + booked_without_counter(now, dt, interval.source);
     }
@@ -130,7 +130,7 @@ EnergyInterval BoardMeter::sample(const EnergySample& sample) {
   interval.unattributed_j = 0;
   share_out(interval, from, now.at, attribute);
   if (restored_ && interval.words.empty() && interval.jobs.empty() && interval.unattributed_j > 0)
-    interval.words = fmt::format("{:.1f} J were used while nobody watched, and no known job ran: unattributed",
+    interval.words = fmt::format("{:.1f} J were used without samples and without a known job: unattributed",
                                  interval.unattributed_j);
   interval.unattributed_j += correction;
   interval.joules += correction;

@@ -1,6 +1,6 @@
-// Joules of each board, and whose they are. Samples of a board (its energy counter, its power) make intervals; the
-// energy of an interval above idle is attributed to the jobs that ran within it, by the model's weights times the
-// seconds each ran. It is an attribution, not a measurement: a board has one counter.
+// The joules of each board, and their attribution to jobs. Samples of a board (its energy counter, its power) make
+// intervals; the energy of an interval above idle is attributed to the jobs that ran within it, by the model's weights
+// times the seconds each ran. It is an attribution, not a measurement: a board has one counter.
 //
 //   energy of an interval   counter        difference of the board's counter
 //                           power_integral mean of the two powers x time, where the counter could not be read
@@ -11,8 +11,8 @@
 //   unattributed            what no job can be charged for, with a sentence: the counter went back (driver reload), it
 //                           jumped, samples were missed for longer than `gap`, or nothing of ours ran
 // Invariant: jobs + idle + unattributed = what was booked, to rounding, and what was booked = the counter's difference
-// wherever the counter could be read at both ends, also over times when it could not be read between: the difference
-// to what was booked meanwhile is settled (as unattributed, of either sign) when it is back.
+// wherever the counter could be read at both ends, also over times when it could not be read between: the difference to
+// what was booked meanwhile is settled (as unattributed, of either sign) when it is back.
 //
 // A restart: state() goes to the store with the jobs' rows; restore() continues from it, so energy used while the
 // daemon was down goes to the jobs that ran meanwhile (tell ended() of those that have ended), else to unattributed.

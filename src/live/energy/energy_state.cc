@@ -59,7 +59,7 @@ Result<Ok> EnergyMeter::restore(std::string_view text) {
   SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, kName, "", {"smartmig_energy", "boards"}));
   SMARTMIG_TRY(const std::int64_t version, root.integer("smartmig_energy", 0, INT32_MAX));
   if (version != kVersion)
-    return invalid("{}: version {} is not known, this program reads {}", kName, version, kVersion);
+    return invalid("{}: has version {}, but this program reads only version {}", kName, version, kVersion);
   SMARTMIG_TRY(const Json* rows, root.list("boards"));
   std::map<std::string, BoardMeter> boards;
   for (const Json& entry : *rows) {

@@ -1,8 +1,8 @@
-// One controller per GPU: a file lock per GPU UUID in a directory that all controllers of a user agree on, and that this
-// user alone can write (own_directory.h); root's is the one that matters, since the geometry of a GPU is root's to
-// change. Only its owner can open a lock file, so nobody else can hold it. The kernel drops the lock with the process, so
-// a crash leaves nothing to clean; the file keeps the pid for people who look. Emulated machines lock inside their own
-// state directory, so that many fit on one host.
+// One controller per GPU: a file lock per GPU UUID in a directory that all controllers of a user agree on, and that
+// this user alone can write (own_directory.h); root's is the one that matters, since the geometry of a GPU is root's to
+// change. Only its owner can open a lock file, so nobody else can hold it. The kernel drops the lock with the process,
+// so a crash leaves nothing to clean; the file keeps the pid for people who look. Emulated machines lock inside their
+// own state directory, so that many fit on one host.
 #pragma once
 #include <string>
 #include <vector>

@@ -52,7 +52,8 @@ Result<Desired> from_entry(const MigConfigEntry& entry, const GpuBoard& board) {
   desired.mig_enabled = entry.mig_enabled;
   if (!entry.mig_enabled) return desired;
   if (!board.model || board.mode == MigMode::kUnsupported)
-    return invalid("{}: MIG is asked for, but {}", title(board), board.trouble.empty() ? "it has none" : board.trouble);
+    return invalid("{}: the configuration requires MIG, but {}", title(board),
+                   board.trouble.empty() ? "it has none" : board.trouble);
   if (!entry.placements.empty()) {
     SMARTMIG_TRY(desired.pinned, parse_layout(*board.model, fmt::format("{}", fmt::join(entry.placements, "+"))));
     desired.shape = shape_of(*board.model, desired.pinned);
@@ -144,8 +145,9 @@ Result<WantedPartition> desired_of(const MigConfig& config, const std::vector<Gp
       continue;
     }
     if (found->mig_enabled && found->all_devices && board.mode == MigMode::kUnsupported && board.trouble.empty()) {
-      wanted.without_mig.push_back(fmt::format("{}: MIG is asked for, but it has none", title(board)));
-      wanted.notes.push_back(fmt::format("{} has no MIG: left alone", title(board)));
+      wanted.without_mig.push_back(
+          fmt::format("{}: the configuration requires MIG, which this GPU does not have", title(board)));
+      wanted.notes.push_back(fmt::format("{} has no MIG: not changed", title(board)));
       continue;
     }
     auto desired = from_entry(*found, board);
@@ -178,7 +180,7 @@ Result<Desired> desired_of(const GpuBoard& board, std::string_view text) {
 std::optional<std::string> difference(const Desired& desired, const GpuBoard& board, bool mode_only) {
   const bool on = board.mode == MigMode::kOn;
   if (on != desired.mig_enabled)
-    return fmt::format("{}: MIG mode is {}, {} is wanted", title(board), on ? "on" : "off",
+    return fmt::format("{}: MIG mode is {}, but the configuration requires {}", title(board), on ? "on" : "off",
                        desired.mig_enabled ? "on" : "off");
   if (mode_only || !on) return std::nullopt;
   const GpuModel& model = *board.model;
@@ -187,10 +189,10 @@ std::optional<std::string> difference(const Desired& desired, const GpuBoard& bo
       return fmt::format("{}: GPU instance {} has no compute instance", title(board), i.gpu_instance);
   if (!board.trouble.empty()) return fmt::format("{}: {}", title(board), board.trouble);
   if (part_counts(board) != desired.counts)
-    return fmt::format("{}: has {}, {} is wanted", title(board), to_string(part_counts(board)),
+    return fmt::format("{}: has {}, but the configuration requires {}", title(board), to_string(part_counts(board)),
                        to_string(desired.counts));
   if (!board.layout.contains(desired.pinned))
-    return fmt::format("{}: has {}, {} is wanted", title(board), to_string(model, board.layout),
+    return fmt::format("{}: has {}, but the configuration requires {}", title(board), to_string(model, board.layout),
                        to_string(model, desired.pinned));
   return std::nullopt;
 }
@@ -232,11 +234,11 @@ GpuChange change_for(const Desired& desired, const GpuBoard& board, Layout busy,
   for (const DivideStep& step : change.divide) {
     if (step.kept) changed = board.model->subset(board.layout, changed.bits() | 1u << index(step.placement));
     if (step.kept && busy.contains(step.placement))
-      change.refusal = fmt::format("{}: {} is busy and would have to be divided into {}; wait for it", title(board),
+      change.refusal = fmt::format("{}: {} is busy and must be divided into {}; wait for it", title(board),
                                    slice_name(model, step.placement), to_string(step.into));
   }
   if (const Layout foreign = changed & foreign_layout(board); !foreign.empty() && !adopt)
-    change.refusal = fmt::format("{}: {} {} not made by smartmig; --adopt lets it be destroyed", title(board),
+    change.refusal = fmt::format("{}: {} {} not created by smartmig; add --adopt to destroy it", title(board),
                                  names(model, foreign), foreign.size() == 1 ? "was" : "were");
   return change;
 }

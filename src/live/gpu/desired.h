@@ -1,7 +1,7 @@
-// What a configuration asks of the boards of a machine, and what has to be done for it. An entry covers a board when
-// its device-filter (PCI id) and its devices (index) do; a board that two entries cover is an error, one that none
-// covers is left alone. Counts become a shape whose starts are chosen around what runs; `mig-placements` pins some or
-// all of them; GPU instances that are to be divided are chosen last. Pure: boards and processes are given.
+// The partition that a configuration asks for, and the changes that it needs. An entry covers a board when its
+// device-filter (PCI id) and its devices (index) do; a board that two entries cover is an error, one that none covers
+// is left alone. Counts become a shape whose starts are chosen around what runs; `mig-placements` pins some or all of
+// them; GPU instances that must be divided are chosen last. Pure: boards and processes are given.
 #pragma once
 #include <optional>
 

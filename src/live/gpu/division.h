@@ -1,7 +1,7 @@
 // Compute instances of a GPU instance. Usually one spans it; a GPU instance may also be divided into several, which
 // share its memory: "1c.3g.20gb" is a compute instance with one of the three compute slices of a 3g.20gb. As in
-// mig-parted, counts of such names say nothing of how they are spread over GPU instances; pack() chooses.
-// Pure: boards are given.
+// mig-parted, counts of such names do not say how they are spread over GPU instances; pack() decides. Pure: boards are
+// given.
 #pragma once
 #include <map>
 #include <optional>

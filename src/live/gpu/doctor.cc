@@ -30,7 +30,7 @@ void check_boards(MigDriver& driver, std::vector<Finding>& out) {
     return;
   }
   if (boards->empty()) {
-    out.push_back({Finding::kFailure, "GPUs", "the driver knows none", "look for the cards with lspci, then in dmesg"});
+    out.push_back({Finding::kFailure, "GPUs", "the driver lists none", "check the cards with lspci and dmesg"});
     return;
   }
   int on = 0;
@@ -101,10 +101,10 @@ void check_holders(MigDriver* driver, const DoctorOptions& options, std::vector<
   auto holders = find_holders({options.proc_root, -1, -1, -1});
   std::erase_if(holders, [&](const Holder& h) { return jobs.contains(h.pid); });
   if (holders.empty())
-    out.push_back(ok("holders", "no process but jobs keeps a GPU open"));
+    out.push_back(ok("holders", "only jobs keep GPUs open"));
   else
     out.push_back({Finding::kWarning, "holders", describe(holders),
-                   "monitors that keep handles open can block a destroy: pause them while slices change"});
+                   "monitors that keep devices open can block the removal of slices; pause them while slices change"});
 }
 
 void check_disk(const DoctorOptions& options, std::vector<Finding>& out) {
@@ -139,7 +139,7 @@ void check_clock(std::vector<Finding>& out) {
 
 void check_state(MigDriver* driver, const DoctorOptions& options, std::vector<Finding>& out) {
   if (const auto intents = read_intents(options.state_dir); !intents)
-    out.push_back({Finding::kFailure, "reshapes", intents.error().what, "move the file away after a look at the GPU"});
+    out.push_back({Finding::kFailure, "reshapes", intents.error().what, "check the GPU, then move the file away"});
   else if (!intents->empty())
     out.push_back({Finding::kWarning, "reshapes", fmt::format("{} not finished", intents->size()),
                    "the next smartmig apply finishes them"});
@@ -154,7 +154,7 @@ void check_state(MigDriver* driver, const DoctorOptions& options, std::vector<Fi
     for (const auto& e : quarantine->entries())
       out.push_back({Finding::kWarning, "quarantine",
                      fmt::format("{}{}: {}", e.gpu, e.slice.empty() ? "" : " " + e.slice, e.reason),
-                     fmt::format("when it is sound again: smartmig doctor --release {}", e.gpu)});
+                     fmt::format("after repair: smartmig doctor --release {}", e.gpu)});
   if (options.emulated || !driver) return;
   std::vector<std::string> uuids;
   if (const auto boards = driver->inventory())

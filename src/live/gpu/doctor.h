@@ -1,6 +1,5 @@
-// Whether this machine can be controlled: a list of checks, each with what was found and what to do about it. The
-// checks read only; the directories that they read can be others, so that tests make a sick machine from files.
-// Thread rule: free.
+// Checks whether this machine can be controlled: a list of findings, each with a remedy. The checks read only; the
+// directories that they read can be others, so that tests make a sick machine from files. Thread rule: free.
 #pragma once
 #include <string>
 #include <vector>

@@ -30,15 +30,15 @@ void fold_instances(GpuBoard& board) {
   for (const Instance& i : board.instances) {
     if (i.placement == kNoPlacement) {
       if (board.trouble.empty())
-        board.trouble = fmt::format("GPU instance {} is of a profile or at a start that the catalogue does not know",
-                                    i.gpu_instance);
+        board.trouble =
+            fmt::format("GPU instance {} has a profile or a start that is not in the catalogue", i.gpu_instance);
       continue;
     }
     if (i.compute_instance < 0) continue;
     if (const auto next = model.with(board.layout, i.placement))
       board.layout = *next;
     else if (board.trouble.empty())
-      board.trouble = fmt::format("{} cannot stand beside {} by the catalogue", slice_name(model, i.placement),
+      board.trouble = fmt::format("{} does not fit with {} in the catalogue", slice_name(model, i.placement),
                                   to_string(model, board.layout));
   }
 }

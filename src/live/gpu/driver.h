@@ -3,8 +3,8 @@
 // Instance is not a Placement: the abstract place outlives the living slice, whose UUID changes at each re-creation.
 // Invariants: create() and destroy() return only after the device was read back; a driver never changes MIG mode,
 // resets a board or touches an instance that it did not make unless it was opened with leave to do so. Units: MiB, W,
-// J. Thread rule: one call at a time for each GPU, different GPUs in parallel; inventory() and environment() at any time,
-// also while a GPU is being changed. WatchedDriver and GpuLanes give each GPU a thread of its own.
+// J. Thread rule: one call at a time for each GPU, different GPUs in parallel; inventory(), processes() and environment()
+// at any time, also while a GPU is being changed. WatchedDriver and GpuLanes give each GPU a thread of its own.
 #pragma once
 #include <memory>
 #include <string>
@@ -61,8 +61,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 class MigDriver {
  public:
   virtual ~MigDriver() = default;
-  virtual std::string name() const = 0;  // "nvml", "mps", "emulated"
-  virtual bool isolated() const = 0;     // false: slices share faults, caches and bandwidth
+  virtual std::string name() const = 0;               // "nvml", "mps", "emulated"
+  virtual std::string version() const { return ""; }  // of what lies below: NVIDIA's driver; empty: not known
+  virtual bool isolated() const = 0;                  // false: slices share faults, caches and bandwidth
 
   virtual Result<std::vector<GpuBoard>> inventory() = 0;
   virtual Result<GpuBoard> read(GpuId gpu) = 0;
@@ -72,8 +73,10 @@ class MigDriver {
   // given. What cannot be made leaves it as it was.
   virtual Result<Instance> divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices);
   virtual Result<Ok> set_mig_mode(GpuId gpu, bool on) = 0;  // refused unless opened with leave
-  virtual Result<double> energy(GpuId gpu) = 0;             // J since the kernel driver was loaded
-  virtual Result<double> power(GpuId gpu) = 0;              // W of the whole board
+  // Off: gives the GPU up to another controller; on: takes it again. kBusy: another one has it.
+  virtual Result<Ok> set_control(GpuId, bool) { return Ok{}; }
+  virtual Result<double> energy(GpuId gpu) = 0;  // J since the kernel driver was loaded
+  virtual Result<double> power(GpuId gpu) = 0;   // W of the whole board
   virtual Result<std::vector<DeviceProcess>> processes(GpuId gpu) = 0;
   virtual Result<Ok> health(GpuId gpu) = 0;
   // What a child of this user needs in its environment to run on that slice and no other.

@@ -68,7 +68,8 @@ void GpuLanes::refuse(GpuId gpu, Request request, const Error& error) {
   result.where = request.where;
   result.words = result.sample.trouble = error.what;
   result.code = result.sample.code = error.code;
-  result.began = result.ended = UnixTime(clock_.steady());  // as those of operations
+  result.sample.unlisted = error;
+  result.began = result.ended = result.sample.listed = UnixTime(clock_.steady());  // as those of operations
   done_(std::move(result));
 }
 
@@ -109,6 +110,8 @@ LaneResult GpuLanes::carry_out(GpuId gpu, const Request& request) {
   result.began = UnixTime(clock_.steady());
   if (request.what == LaneResult::kSample)
     take_sample(result);
+  else if (request.what == LaneResult::kLook)
+    list_processes(result);
   else
     reshape(request, result);
   result.ended = UnixTime(clock_.steady());
@@ -130,6 +133,21 @@ void GpuLanes::reshape(const Request& request, LaneResult& result) {
   result.words = std::move(outcome->words);
   if (result.quarantined) result.code = Error::kLost;
   result.board = std::move(outcome->board);
+  if (result.ok && kind == Operation::kCreate && after_create_) result.note = after_create_(result.gpu);
+}
+
+void GpuLanes::list_processes(LaneResult& result) {
+  GpuSample& sample = result.sample;
+  sample.listed = UnixTime(clock_.steady());
+  if (auto processes = driver_.processes(result.gpu))
+    sample.processes = std::move(*processes);
+  else
+    sample.unlisted = processes.error();
+  result.ok = !sample.unlisted;
+  if (sample.unlisted) {
+    result.words = sample.unlisted->what;
+    result.code = sample.unlisted->code;
+  }
 }
 
 void GpuLanes::take_sample(LaneResult& result) {
@@ -144,10 +162,8 @@ void GpuLanes::take_sample(LaneResult& result) {
   const auto power = driver_.power(result.gpu);
   if (energy) sample.joules = *energy;
   if (power) sample.watts = *power;
-  if (auto processes = driver_.processes(result.gpu))
-    sample.processes = std::move(*processes);
-  else
-    note(processes.error());
+  list_processes(result);
+  if (sample.unlisted) note(*sample.unlisted);
   if (auto board = driver_.read(result.gpu))
     result.board = std::move(*board);
   else

@@ -141,7 +141,7 @@ TEST(GpuLanesThread, TheClockNeverJumpsOverAPostOrACompletion) {
     Instance slice;
     slice.uuid = "MIG-x";
     const auto environment = lanes.environment(GpuId{0}, slice, 0);
-    ASSERT_FALSE(environment) << "there is no such slice";
+    ASSERT_FALSE(environment) << "the slice does not exist";
     EXPECT_EQ(environment.error().code, Error::kNotFound) << environment.error().what;
     EXPECT_EQ(world.clock->now(), before);
     EXPECT_TRUE(inbox.await(*world.clock, 1)[0].ok);

@@ -1,7 +1,7 @@
-// Who holds a GPU or a slice open. NVML says only "in use by another client"; /proc/*/fd tells which process: there a
-// monitor or a leaked handle shows as a link to /dev/nvidiaN or /dev/nvidia-caps/nvidia-capN. Which capability belongs
-// to which instance is in /proc/driver/nvidia-caps/mig-minors. Reads only; processes of other users are visible to root
-// alone. Thread rule: free.
+// Finds the processes that hold a GPU or a slice open. NVML says only "in use by another client"; /proc/*/fd tells
+// which process: there a monitor or a leaked handle shows as a link to /dev/nvidiaN or /dev/nvidia-caps/nvidia-capN.
+// Which capability belongs to which instance is in /proc/driver/nvidia-caps/mig-minors. Reads only; processes of other
+// users are visible to root alone. Thread rule: free.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -106,7 +106,7 @@ TEST(ControllerLockTest, FollowsNoLinkAndLeavesNothingForOthersToLock) {
   const auto refused = ControllerLock::take(locks, {"GPU-a"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Error::kNoPermission);
-  EXPECT_EQ(refused.error().what, locks + "/GPU-a.lock is a link: remove it");
+  EXPECT_EQ(refused.error().what, locks + "/GPU-a.lock is a link; remove it");
   EXPECT_EQ(read_file(victim).value(), "precious\n");
   ASSERT_TRUE(ControllerLock::take(locks, {"GPU-b"}));
   EXPECT_EQ(std::filesystem::status(locks + "/GPU-b.lock").permissions(),

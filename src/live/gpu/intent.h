@@ -1,5 +1,5 @@
-// What is written before a reshape and removed after it: enough to finish or undo the work of a process that died.
-// One file per GPU in the state directory, intent-UUID.json; see durable_file.h for why it is whole or absent.
+// The intent of a reshape, written before it and removed after it: enough to finish or undo the work of a process that
+// died. One file per GPU in the state directory, intent-UUID.json; see durable_file.h for why it is whole or absent.
 #pragma once
 #include <string>
 #include <vector>

@@ -74,36 +74,55 @@ std::string Ledger::written() const {
   return json_dump(json, 1) + "\n";
 }
 
-Result<Ok> Ledger::save() const { return path_.empty() ? Result<Ok>(Ok{}) : write_durably(path_, written()); }
+Result<Ok> Ledger::load() {
+  std::error_code error;
+  if (path_.empty() || !std::filesystem::exists(path_, error)) return Ok{};
+  SMARTMIG_TRY(const std::string text, read_file(path_));
+  owned_.clear();
+  promised_.clear();
+  return read(path_, text);
+}
+
+Result<Ok> Ledger::reload() {
+  const auto guard = lock();
+  return load();
+}
+
+template <class Change>
+Result<Ok> Ledger::change(const Change& apply) {
+  const auto guard = lock();
+  if (path_.empty()) {
+    apply();
+    return Ok{};
+  }
+  SMARTMIG_TRY(const FileTurn turn, FileTurn::take(path_));
+  SMARTMIG_RETURN_IF_ERROR(load());
+  return apply() ? write_durably(path_, written()) : Result<Ok>(Ok{});
+}
 
 Result<Ok> Ledger::promise(const std::string& gpu, const std::string& slice) {
-  const auto guard = lock();
-  return promised_.emplace(gpu, slice).second ? save() : Result<Ok>(Ok{});
+  return change([&] { return promised_.emplace(gpu, slice).second; });
 }
 
 Result<Ok> Ledger::keep(const std::string& gpu, const std::string& slice, const std::string& uuid) {
-  const auto guard = lock();
-  promised_.erase({gpu, slice});
-  owned_.insert(uuid);
-  return save();
+  return change([&] {
+    promised_.erase({gpu, slice});
+    owned_.insert(uuid);
+    return true;
+  });
 }
 
 Result<Ok> Ledger::drop_promise(const std::string& gpu, const std::string& slice) {
-  const auto guard = lock();
-  return promised_.erase({gpu, slice}) > 0 ? save() : Result<Ok>(Ok{});
+  return change([&] { return promised_.erase({gpu, slice}) > 0; });
 }
 
 Result<Ok> Ledger::forget(const std::string& gpu, const std::string& slice, const std::string& uuid) {
-  const auto guard = lock();
-  const auto promises = promised_.erase({gpu, slice}), uuids = owned_.erase(uuid);
-  return promises + uuids > 0 ? save() : Result<Ok>(Ok{});
+  return change([&] { return promised_.erase({gpu, slice}) + owned_.erase(uuid) > 0; });
 }
 
 Result<Ok> Ledger::retain_only(const std::set<std::string>& living) {
-  const auto guard = lock();
-  const std::size_t before = owned_.size();
-  std::erase_if(owned_, [&](const std::string& uuid) { return !living.contains(uuid); });
-  return owned_.size() != before ? save() : Result<Ok>(Ok{});
+  return change(
+      [&] { return std::erase_if(owned_, [&](const std::string& uuid) { return !living.contains(uuid); }) > 0; });
 }
 
 }  // namespace smartmig

@@ -164,12 +164,12 @@ struct ConfigReader {
         return error(value, fmt::format("unknown key '{}'{}", key, near.empty() ? "" : ", did you mean " + near + "?"));
       }
     }
-    if (!has_devices) return error(node, "'devices' is missing: write all or a list of indices");
-    if (!has_enabled) return error(node, "'mig-enabled' is missing: write true or false");
+    if (!has_devices) return error(node, "'devices' is missing; write all or a list of indices");
+    if (!has_enabled) return error(node, "'mig-enabled' is missing; write true or false");
     if (entry.mig_enabled && !has_counts && entry.placements.empty())
-      return error(node, "'mig-devices' is missing where 'mig-enabled' is true; write {} for no instance at all");
+      return error(node, "'mig-devices' is missing although 'mig-enabled' is true; write {} for no instance at all");
     if (!entry.mig_enabled && (!entry.mig_devices.empty() || !entry.placements.empty()))
-      return error(node, "instances are asked for where 'mig-enabled' is false");
+      return error(node, "instances are requested although 'mig-enabled' is false");
     return entry;
   }
 
@@ -181,7 +181,7 @@ struct ConfigReader {
     for (const auto& [key, value] : top) {
       if (key == "version") {
         SMARTMIG_TRY(const std::string version, text(value, key));
-        if (version != "v1") return error(value, fmt::format("version '{}' is not known; v1 is", version));
+        if (version != "v1") return error(value, fmt::format("version must be v1, not '{}'", version));
         has_version = true;
       } else if (key == "mig-configs") {
         has_configs = true;
@@ -198,7 +198,7 @@ struct ConfigReader {
           result.configs.push_back(std::move(config));
         }
       } else {
-        return error(value, fmt::format("unknown key '{}'; version and mig-configs are known", key));
+        return error(value, fmt::format("unknown key '{}'; the keys are version and mig-configs", key));
       }
     }
     if (!has_version) return invalid("{}: 'version: v1' is missing", file);

@@ -19,11 +19,13 @@ Result<ModelCheck> check_model(std::shared_ptr<const GpuModel> catalogue, const 
       return p.nvml_enum >= 0 ? s.nvml_enum == p.nvml_enum : s.nvml_id == p.nvml_id;
     });
     const auto disagree = [&](std::string_view what, auto listed, auto found) {
-      return invalid("profile {} of {}: the catalogue has {} {}, NVML {}: the geometry of this board is another one",
-                     p.name, spec.name, what, listed, found);
+      return invalid(
+          "profile {} of {}: the catalogue has {} {}, but NVML {}; this board has a different "
+          "geometry",
+          p.name, spec.name, what, listed, found);
     };
     if (at == seen.end())
-      return invalid("profile {} of {} is in the catalogue, but NVML does not offer it: use a newer driver", p.name,
+      return invalid("profile {} of {} is in the catalogue, but NVML does not offer it; use a newer driver", p.name,
                      spec.name);
     if (p.nvml_id >= 0 && at->nvml_id != p.nvml_id) return disagree("NVML id", p.nvml_id, at->nvml_id);
     if (at->compute_slices != p.compute_slices) return disagree("compute slices", p.compute_slices, at->compute_slices);

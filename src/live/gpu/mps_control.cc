@@ -107,7 +107,7 @@ Result<Ok> MpsControl::stop() {
     if (!running() && !process_lives()) return Ok{};
     ::usleep(kPollPause);
   }
-  return timeout_error("the MPS control daemon of {} does not stop: a client may still run", gpu_);
+  return timeout_error("the MPS control daemon of {} does not stop; a client may still be running", gpu_);
 }
 
 Result<std::vector<std::uint32_t>> MpsControl::clients() const {

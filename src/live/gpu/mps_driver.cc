@@ -103,7 +103,7 @@ Result<std::unique_ptr<MpsDriver>> MpsDriver::open(std::shared_ptr<MigDriver> bo
 
 Result<std::unique_lock<std::recursive_mutex>> MpsDriver::turn(GpuId gpu) {
   if (index(gpu) >= controls_.size())
-    return not_found("there is no GPU {}: NVML knows {}", index(gpu), controls_.size());
+    return not_found("GPU {} does not exist; NVML has {}", index(gpu), controls_.size());
   return std::unique_lock(turns_[index(gpu)]);
 }
 
@@ -201,7 +201,7 @@ Result<GpuBoard> MpsDriver::soften(GpuBoard board) {
   board.model = geometry_of(board);
   board.mode = board.pending = board.model ? MigMode::kOn : MigMode::kUnsupported;
   if (in_mig_mode) {
-    board.trouble = "MIG mode is on: its slices are hard ones, use the nvml driver";
+    board.trouble = "MIG mode is on; use the nvml driver for its slices";
     return board;
   }
   if (!board.model) {
@@ -243,7 +243,7 @@ Result<Instance> MpsDriver::create(GpuId gpu, PlacementId where) {
   if (index(where) >= board.model->placements().size())
     return invalid("{} has no placement {}", title(board), index(where));
   if (!board.model->fits(board.layout, where))
-    return invalid("{}: no room for {} beside what is there", title(board), slice_name(*board.model, where));
+    return invalid("{}: no room for {} with the existing slices", title(board), slice_name(*board.model, where));
   SMARTMIG_RETURN_IF_ERROR(control(gpu).start());
   SMARTMIG_TRY(Book book, read_book(board));
   book.slices.emplace_back(book.next++, where);
@@ -317,7 +317,7 @@ Result<Ok> MpsDriver::health(GpuId gpu) {
   // Soft slices are books: what runs goes on under its server, and a new control daemon serves who comes next.
   if (!board.instances.empty() && !control(gpu).running_still())
     if (const auto again = control(gpu).start(); !again)
-      return lost_error("{}: it has soft slices, its MPS control daemon is gone and does not start again: {}",
+      return lost_error("{}: it has soft slices, but its MPS control daemon has ended and cannot be started again: {}",
                         title(board), again.error().what);
   return Ok{};
 }
@@ -335,8 +335,7 @@ Result<Ok> MpsDriver::admit(const GpuBoard& board, std::uint32_t uid) {
   for (const DeviceProcess& p : running)
     if (const auto owner = owner_of(p.pid); owner && *owner != uid)
       return busy_error(
-          "{}: pid {} of user {} runs there, and MPS serves one user at a time; wait for it, or use the "
-          "multi-user mode",
+          "{}: process {} of user {} is running there, and MPS serves one user at a time; wait for it, or use the multi-user mode",
           title(board), p.pid, *owner);
   only_user_[index(gpu)] = uid;
   return Ok{};

@@ -1,16 +1,16 @@
-// Soft slices on any CUDA GPU through MPS, for cards without MIG or where nobody may switch it on. The vocabulary is
-// that of a catalogue model: a slice of profile 3g stands for its share of the SMs and its memory, at a placement of
-// that model, so that policies need not know the difference. NOT ISOLATED: clients share caches, bandwidth and fatal
-// faults; isolated() is false and every listing says so. create() and destroy() only keep books (a durable file per
-// GPU); the limits reach a job through environment(): pipe directory, thread percentage, pinned memory limit.
-// Where slices overlap there may be slices of half the memory of the smallest besides (mig/soft_model.h): a board's geometry is
-// chosen once, when the driver opens. One whose slices were made in the other keeps that, unless the owner says that nothing
-// runs and no client is seen in a slice: then its book is written anew, whole slices where they stood, halves only where
-// there are any.
-// One daemon per GPU, started with the first slice and stopped with the last. One user at a time unless multi_user.
-// Thread rule: as MigDriver; calls for one GPU take turns, since environment() may start its daemon. A question to a control
-// daemon is a program run, and one that is busy with new clients lets it wait: where it is known that nothing stands
-// against a client of this user, environment() asks none and waits for nobody's turn, so that jobs start at once.
+// Soft slices on any CUDA GPU through MPS, for cards without MIG or machines where MIG cannot be switched on. The
+// vocabulary is that of a catalogue model: a slice of profile 3g stands for its share of the SMs and its memory, at a
+// placement of that model, so that policies need not know the difference. NOT ISOLATED: clients share caches, bandwidth
+// and fatal faults; isolated() is false and every listing says so. create() and destroy() only update records (a
+// durable file per GPU); the limits reach a job through environment(): pipe directory, thread percentage, pinned memory
+// limit. Where slices overlap there may be slices of half the memory of the smallest besides (mig/soft_model.h): a
+// board's geometry is chosen once, when the driver opens. A board whose slices were created with the other geometry
+// keeps that one, unless the owner says that nothing runs and no slice has a client. Then its record is rewritten:
+// whole slices keep their places, halves exist only where there were any. One daemon per GPU, started with the first
+// slice and stopped with the last. One user at a time unless multi_user. Thread rule: as MigDriver; calls for one GPU
+// take turns, since environment() may start its daemon. Asking a control daemon means running a program, which waits
+// while the daemon is busy with new clients. If it is already known that a client of this user may run, environment()
+// asks nothing and waits for no turn, so that jobs start at once.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -31,8 +31,8 @@ class MpsDriver : public MigDriver {
     std::string proc_root = "/proc";
     std::string like;         // catalogue model to imitate on boards that the catalogue does not know
     bool multi_user = false;  // clients of several users at once (the daemon must support it)
-    // A slice may use so many times its share of the SMs: what its neighbours leave idle (while they start, read files
-    // or copy) is then used, and between busy ones the hardware divides. 1: its share and no more, as MIG would.
+    // A slice may use this many times its share of the SMs: what its neighbours leave idle (while they start, read
+    // files or copy) is then used, and between busy ones the hardware divides. 1: its share and no more, as MIG would.
     double overlap = 1;
     bool halves = false;        // slices of half the memory, too, where the model has any
     bool nothing_runs = false;  // in any slice, as far as the owner knows, when the driver opens

@@ -15,7 +15,7 @@ Result<std::unique_ptr<NvmlApi>> NvmlApi::open(const std::string& library) {
   api->handle_ = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!api->handle_) {
     const char* why = ::dlerror();
-    return not_found("cannot load NVML from {}: {}; install the NVIDIA driver, or try --emulate 8xa100-40gb", library,
+    return not_found("cannot load NVML from {}: {}; install the NVIDIA driver, or use --emulate 8xa100-40gb", library,
                      why ? why : "no reason given");
   }
 #define SMARTMIG_NVML_LOAD(name)                                                   \
@@ -57,7 +57,7 @@ Error NvmlApi::error(nvmlReturn_t code, std::string what) const {
     case NVML_ERROR_GPU_IS_LOST:
       return make(Error::kLost, "reset the GPU or restart the machine");
     case NVML_ERROR_RESET_REQUIRED:
-      return make(Error::kLost, "the GPU needs a reset, which smartmig never does by itself");
+      return make(Error::kLost, "the GPU needs a reset; smartmig does not reset GPUs");
     case NVML_ERROR_DRIVER_NOT_LOADED:
       return make(Error::kNotFound, "load the kernel module nvidia");
     case NVML_ERROR_TIMEOUT:

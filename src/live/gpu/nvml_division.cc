@@ -90,7 +90,7 @@ Result<Instance> NvmlDriver::divide(GpuId id, const Instance& instance, const st
   const Profile& profile = board.model->profile_of(at->placement);
   const std::string slice = slice_name(*board.model, at->placement);
   if (!at->ours && !options_.adopt)
-    return no_permission("{}: {} was not made by smartmig; --adopt takes it over", title(board), slice);
+    return no_permission("{}: {} was not created by smartmig; add --adopt to take it over", title(board), slice);
   Division wanted = slices.empty() ? Division{profile.compute_slices} : slices;
   std::sort(wanted.rbegin(), wanted.rend());
   const Division before = division_of(*board.model, *at);
@@ -116,7 +116,7 @@ Result<Instance> NvmlDriver::divide(GpuId id, const Instance& instance, const st
   const auto made = change(parts);
   if (!made)
     if (const auto back = change(old_parts); !back)
-      return lost_error("{}; and {} could not be made as it was: {}", made.error().what, slice, back.error().what);
+      return lost_error("{}; and {} could not be restored: {}", made.error().what, slice, back.error().what);
   std::string seen = "nothing there";
   for (int tries = 0; tries < kDivisionReadBacks; ++tries) {
     if (tries > 0) pause(options_.first_pause);
@@ -132,7 +132,7 @@ Result<Instance> NvmlDriver::divide(GpuId id, const Instance& instance, const st
     if (division_of(*board.model, *found) != (made ? wanted : before)) continue;
     SMARTMIG_RETURN_IF_ERROR(ledger_.keep(board.uuid, slice, found->uuid));
     SMARTMIG_RETURN_IF_ERROR(ledger_.forget(board.uuid, slice, at->uuid));
-    if (!made) return Error{made.error().code, made.error().what + "; it is as it was"};
+    if (!made) return Error{made.error().code, made.error().what + "; it was restored"};
     Instance done = *found;
     done.ours = true;
     return done;

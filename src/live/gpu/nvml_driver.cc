@@ -25,16 +25,21 @@ Result<std::unique_ptr<NvmlDriver>> NvmlDriver::open(Options options) {
   return driver;
 }
 
+Result<Ok> NvmlDriver::lock(Gpu& gpu) {
+  SMARTMIG_TRY(gpu.lock, ControllerLock::take(options_.lock_dir.empty() ? default_lock_directory() : options_.lock_dir,
+                                              {gpu.fixed.uuid}));
+  gpu.locked = true;
+  return Ok{};
+}
+
 Result<Ok> NvmlDriver::take_control() {
-  std::vector<std::string> uuids;
   for (Gpu& gpu : gpus_)
-    if (gpu.locked = !gpu.fixed.uuid.empty(); gpu.locked) uuids.push_back(gpu.fixed.uuid);
-  SMARTMIG_TRY(lock_,
-               ControllerLock::take(options_.lock_dir.empty() ? default_lock_directory() : options_.lock_dir, uuids));
+    if (!gpu.fixed.uuid.empty() && wanted(gpu)) SMARTMIG_RETURN_IF_ERROR(lock(gpu));
   if (!options_.state_dir.empty()) SMARTMIG_RETURN_IF_ERROR(make_directories(options_.state_dir));
   std::set<std::string> living;
-  bool all_seen = true;
+  bool all_seen = options_.only.empty();
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    if (!wanted(gpus_[i])) continue;
     if (auto done = tidy(GpuId(i)); !done) tidied_.push_back(done.error().what);
     const auto board = read(GpuId(i));
     all_seen = all_seen && board;
@@ -42,6 +47,18 @@ Result<Ok> NvmlDriver::take_control() {
       for (const Instance& instance : board->instances) living.insert(instance.uuid);
   }
   return all_seen ? ledger_.retain_only(living) : Result<Ok>(Ok{});
+}
+
+Result<Ok> NvmlDriver::set_control(GpuId id, bool on) {
+  SMARTMIG_TRY(Gpu* const gpu, reach(id));
+  if (!options_.control || gpu->locked == on) return Ok{};
+  if (on) {
+    SMARTMIG_RETURN_IF_ERROR(lock(*gpu));
+    return ledger_.reload();
+  }
+  gpu->locked = false;
+  gpu->lock = ControllerLock();
+  return Ok{};
 }
 
 // Adopts where that was asked for, turns promises into UUIDs, removes our GPU instances that have no compute instance.
@@ -70,6 +87,9 @@ Result<Ok> NvmlDriver::require_control(const Gpu& gpu) const {
   if (!options_.control) return no_permission("{}: the driver was opened for reading only", title(gpu.fixed));
   if (!gpu.fixed.trouble.empty()) return invalid("{}: {}", title(gpu.fixed), gpu.fixed.trouble);
   if (!gpu.fixed.model) return unsupported("{} has no MIG", title(gpu.fixed));
+  if (!gpu.locked)
+    return no_permission("{} is left to another controller; smartmig undrain {} takes it back", title(gpu.fixed),
+                         gpu.fixed.index);
   return Ok{};
 }
 
@@ -92,10 +112,10 @@ Result<Ok> NvmlDriver::patiently(Gpu& gpu, const std::string& what, int gi, int 
         holders.push_back(fmt::format("pid {} ({})", p.pid, p.name.empty() ? "?" : p.name));
   const auto open = find_holders({options_.proc_root, gpu.minor, gi, ci});
   if (!open.empty()) holders.push_back(describe(open));
-  return busy_error("{}: in use, also after {:.1f} s; {}", what, seconds(waited),
+  return busy_error("{}: still in use after {:.1f} s; {}", what, seconds(waited),
                     holders.empty()
-                        ? "no process shows as its holder: look for monitors (DCGM, exporters) and restart them"
-                        : fmt::format("held by {}: stop it and try again", fmt::join(holders, ", ")));
+                        ? "no process shows as its user; check monitors (DCGM, exporters) and restart them"
+                        : fmt::format("{} uses it; stop that process and try again", fmt::join(holders, ", ")));
 }
 
 Result<Ok> NvmlDriver::make_compute_instance(Gpu& gpu, nvmlGpuInstance_t gi, PlacementId where) {
@@ -119,10 +139,10 @@ Result<Instance> NvmlDriver::create(GpuId id, PlacementId where) {
   const Placement& place = model.placement(where);
   for (const Instance& i : before.instances)
     if (model.placement(i.placement).mask & place.mask)
-      return invalid("{}: no room for {}, {} is there{}", title(before), slice, slice_name(model, i.placement),
-                     i.compute_instance < 0 ? " without a compute instance" : "");
+      return invalid("{}: there is no room for {}, because {} exists{}", title(before), slice,
+                     slice_name(model, i.placement), i.compute_instance < 0 ? " without a compute instance" : "");
   if (!model.fits(before.layout, where))
-    return invalid("{}: {} cannot stand beside what is there", title(before), slice);
+    return invalid("{}: {} does not fit with the existing instances", title(before), slice);
 
   SMARTMIG_RETURN_IF_ERROR(ledger_.promise(gpu->fixed.uuid, slice));
   const nvmlGpuInstancePlacement_t at{place.start, unsigned(model.profile_of(where).memory_slices)};
@@ -179,7 +199,7 @@ Result<Ok> NvmlDriver::destroy(GpuId id, const Instance& instance) {
     return invalid("{}: GPU instance {} is at no placement of the catalogue", title(board), at->gpu_instance);
   const std::string slice = slice_name(*board.model, at->placement);
   if (!at->ours && !options_.adopt)
-    return no_permission("{}: {} was not made by smartmig; --adopt takes it over", title(board), slice);
+    return no_permission("{}: {} was not created by smartmig; add --adopt to take it over", title(board), slice);
   nvmlGpuInstance_t gi = nullptr;
   if (const auto code = nvml_->nvmlDeviceGetGpuInstanceById(gpu->handle, unsigned(at->gpu_instance), &gi);
       code != NVML_SUCCESS)
@@ -209,7 +229,7 @@ Result<Ok> NvmlDriver::set_mig_mode(GpuId id, bool on) {
   const MigMode wanted = on ? MigMode::kOn : MigMode::kOff;
   if (board.mode == wanted && board.pending == wanted) return Ok{};
   if (board.mode == MigMode::kUnsupported) return unsupported("{} has no MIG", title(board));
-  if (!options_.control || !options_.allow_mode_change)
+  if (!options_.control || !gpu->locked || !options_.allow_mode_change)
     return no_permission("{}: MIG mode is {}; --allow-mode-change lets smartmig change it", title(board),
                          board.mode == MigMode::kOn ? "on" : "off");
   if (!board.instances.empty()) return busy_error("{}: the mode cannot change while instances exist", title(board));
@@ -221,7 +241,7 @@ Result<Ok> NvmlDriver::set_mig_mode(GpuId id, bool on) {
   }));
   SMARTMIG_TRY(const GpuBoard after, read(id));
   if (after.mode != wanted)
-    return lost_error("{}: it is pending and needs a reset of the GPU, which smartmig never does by itself", what);
+    return lost_error("{}: it is pending and needs a reset of the GPU; smartmig does not reset GPUs", what);
   return Ok{};
 }
 

@@ -1,11 +1,11 @@
 // MIG through NVML. Placements are always named, so no order of creation matters; every change is read back; IN_USE is
 // retried with growing pauses (a slice stays in use for a moment after its last process) and then answered with the
-// names of whoever holds the device. A GPU instance that got no compute instance is removed again, at once or at the
-// next opening. Opened to read, it locks and changes nothing; opened to control, it takes the lock of every GPU.
-// It never resets a GPU; MIG mode and foreign instances are touched only with allow_mode_change and adopt.
-// A board that did not answer when the driver was opened is looked for again whenever it is asked for.
-// health() also tells of Xids and memory errors since it was last asked, each once.
-// Thread rule: as MigDriver; calls may take seconds, and one that hangs holds no lock that another GPU needs.
+// names of whoever holds the device. A GPU instance without a compute instance is removed, at once or when the driver
+// is opened next. A driver opened for reading locks and changes nothing; one opened for control takes the lock of every
+// GPU, or of the one that Options::only names. It never resets a GPU; MIG mode and foreign instances are touched only
+// with allow_mode_change and adopt. A board that did not answer when the driver was opened is tried again at every
+// request for it. health() also reports Xids and memory errors since the last call, each once. Thread rule: as
+// MigDriver; calls may take seconds, and one that hangs holds no lock that another GPU needs.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -33,6 +33,7 @@ class NvmlDriver : public MigDriver {
     std::string lock_dir;   // empty: default_lock_directory()
     std::string proc_root = "/proc";
     bool control = false, adopt = false, allow_mode_change = false;
+    std::string only;  // the one GPU to control, by index or UUID; empty: all
     Time first_pause = Time(20'000), longest_pause = Time(500'000), patience = Time(10'000'000);
     std::function<void(Time)> sleep;   // empty: the thread sleeps
     const Catalog* catalog = nullptr;  // null: the built-in one
@@ -41,6 +42,7 @@ class NvmlDriver : public MigDriver {
   ~NvmlDriver() override;
 
   std::string name() const override { return options_.name; }
+  std::string version() const override { return driver_version_; }
   bool isolated() const override { return true; }
   Result<std::vector<GpuBoard>> inventory() override;
   Result<GpuBoard> read(GpuId gpu) override;
@@ -48,6 +50,7 @@ class NvmlDriver : public MigDriver {
   Result<Ok> destroy(GpuId gpu, const Instance& instance) override;
   Result<Instance> divide(GpuId gpu, const Instance& instance, const std::vector<int>& slices) override;
   Result<Ok> set_mig_mode(GpuId gpu, bool on) override;
+  Result<Ok> set_control(GpuId gpu, bool on) override;
   Result<double> energy(GpuId gpu) override;
   Result<double> power(GpuId gpu) override;
   Result<std::vector<DeviceProcess>> processes(GpuId gpu) override;
@@ -66,9 +69,9 @@ class NvmlDriver : public MigDriver {
     std::atomic<bool> found = false;  // what follows stays as it is; before that, only who holds `finding` touches it
     std::mutex finding;
     nvmlDevice_t handle = nullptr;
-    GpuBoard fixed;       // what does not change while the program runs
-    ControllerLock lock;  // of a board that was found later than the others
-    bool locked = false;  // by lock_ or lock
+    GpuBoard fixed;  // what does not change while the program runs
+    ControllerLock lock;
+    std::atomic<bool> locked = false;
     std::vector<SeenProfile> seen;
     int minor = -1;
     std::map<int, std::vector<ComputeProfile>> compute_profiles;  // by NVML id of the GPU instance's profile
@@ -83,6 +86,10 @@ class NvmlDriver : public MigDriver {
   std::string news(Gpu& gpu);  // Xids and memory errors since the last call; empty: none that harms the board
   Result<std::vector<SeenProfile>> see_profiles(nvmlDevice_t device, const std::string& title);
   Result<Ok> take_control();
+  Result<Ok> lock(Gpu& gpu);
+  bool wanted(const Gpu& gpu) const {  // to be controlled
+    return options_.only.empty() || options_.only == gpu.fixed.uuid || options_.only == std::to_string(gpu.fixed.index);
+  }
   Result<Ok> tidy(GpuId gpu);
   Result<Gpu*> reach(GpuId gpu);
   Result<Ok> require_control(const Gpu& gpu) const;
@@ -108,7 +115,6 @@ class NvmlDriver : public MigDriver {
 
   Options options_;
   std::unique_ptr<NvmlApi> nvml_;
-  ControllerLock lock_;
   Ledger ledger_;
   std::deque<Gpu> gpus_;
   std::mutex profiles_mutex_;  // of compute_profiles: what is in there stays, so pointers into it do

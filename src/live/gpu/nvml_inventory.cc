@@ -115,16 +115,7 @@ Result<Ok> NvmlDriver::find_later(Gpu& gpu) {
   if (gpu.found) return Ok{};
   const std::string before = std::exchange(gpu.fixed.trouble, "");
   auto done = find(gpu);
-  if (done && options_.control && !gpu.locked) {
-    auto lock = ControllerLock::take(options_.lock_dir.empty() ? default_lock_directory() : options_.lock_dir,
-                                     {gpu.fixed.uuid});
-    if (lock) {
-      gpu.lock = std::move(*lock);
-      gpu.locked = true;
-    } else {
-      done = lock.error();
-    }
-  }
+  if (done && options_.control && !gpu.locked && wanted(gpu)) done = lock(gpu);
   if (!done) {
     gpu.fixed.trouble = before;
     return done;
@@ -135,7 +126,7 @@ Result<Ok> NvmlDriver::find_later(Gpu& gpu) {
 }
 
 Result<NvmlDriver::Gpu*> NvmlDriver::reach(GpuId id) {
-  if (index(id) >= gpus_.size()) return not_found("there is no GPU {}: NVML knows {}", index(id), gpus_.size());
+  if (index(id) >= gpus_.size()) return not_found("GPU {} does not exist; NVML has {}", index(id), gpus_.size());
   Gpu& gpu = gpus_[index(id)];
   if (!gpu.found) SMARTMIG_RETURN_IF_ERROR(find_later(gpu));
   return &gpu;
@@ -350,7 +341,7 @@ Result<Environment> NvmlDriver::environment(GpuId id, const Instance& instance, 
   nvmlDevice_t device{};
   if (nvml_->nvmlDeviceGetHandleByUUID &&
       nvml_->nvmlDeviceGetHandleByUUID(instance.uuid.c_str(), &device) == NVML_ERROR_NOT_FOUND)
-    return not_found("{}: slice {} is not there any more", title(gpu->fixed), instance.uuid);
+    return not_found("{}: slice {} does not exist", title(gpu->fixed), instance.uuid);
   return Environment{{"CUDA_VISIBLE_DEVICES", instance.uuid}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 

@@ -66,8 +66,19 @@ std::optional<Quarantine::Entry> Quarantine::find(const std::string& gpu, const 
   return std::nullopt;
 }
 
+// Another process may have added some of other GPUs.
+Result<Ok> Quarantine::load() {
+  std::error_code error;
+  if (!std::filesystem::exists(path_, error)) return Ok{};
+  SMARTMIG_TRY(const std::string text, read_file(path_));
+  entries_.clear();
+  return read(path_, text);
+}
+
 Result<Ok> Quarantine::add(Entry entry) {
   const auto guard = lock();
+  SMARTMIG_TRY(const FileTurn turn, FileTurn::take(path_));
+  SMARTMIG_RETURN_IF_ERROR(load());
   std::erase_if(entries_, [&](const Entry& e) { return e.gpu == entry.gpu && e.slice == entry.slice; });
   entries_.push_back(std::move(entry));
   return write_durably(path_, written());
@@ -75,6 +86,8 @@ Result<Ok> Quarantine::add(Entry entry) {
 
 Result<int> Quarantine::release(const std::string& gpu) {
   const auto guard = lock();
+  SMARTMIG_TRY(const FileTurn turn, FileTurn::take(path_));
+  SMARTMIG_RETURN_IF_ERROR(load());
   const auto released = int(std::erase_if(entries_, [&](const Entry& e) { return e.gpu == gpu; }));
   if (released > 0) SMARTMIG_RETURN_IF_ERROR(write_durably(path_, written()));
   return released;

@@ -1,5 +1,5 @@
-// GPUs and slices that could not be repaired: who (GPU UUID, and a slice or nothing for the whole board) and why, kept
-// in one durable file until a person releases them. Nothing is created or destroyed where an entry stands.
+// GPUs and slices that could not be repaired: the GPU's UUID, the slice (empty: the whole board) and the reason, kept
+// in one durable file until a person releases them. Nothing is created or destroyed on a quarantined GPU or slice.
 // Thread rule: any thread may call.
 #pragma once
 #include <memory>
@@ -29,6 +29,7 @@ class Quarantine {
  private:
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(*mutex_); }
   Result<Ok> read(const std::string& path, std::string_view text);
+  Result<Ok> load();
   std::string written() const;
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // apart, so that a quarantine can be moved
   std::string path_;

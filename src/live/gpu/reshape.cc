@@ -22,9 +22,9 @@ Result<ReshapePlan> plan_reshape(const GpuModel& model, Layout from, Layout busy
   ReshapePlan plan{from, to, move_between(from, to), {}, {}};
   if (!legal(plan.move, busy)) {
     const Layout touched = plan.move.destroy & busy;
-    return busy_error("{} {} busy and {} to go for {}; wait for {}, or ask for a layout that keeps {}",
-                      names(model, touched), touched.size() == 1 ? "is" : "are", touched.size() == 1 ? "has" : "have",
-                      to_string(model, to), touched.size() == 1 ? "it" : "them", touched.size() == 1 ? "it" : "them");
+    return busy_error("{} {} busy and must make room for {}; wait for {}, or choose a layout that keeps {}",
+                      names(model, touched), touched.size() == 1 ? "is" : "are", to_string(model, to),
+                      touched.size() == 1 ? "it" : "them", touched.size() == 1 ? "it" : "them");
   }
   for (const Operation& operation : operations(model, plan.move)) {
     const ReconfigTime time = reconfig_time(model, model.placement(operation.placement).profile);
@@ -40,7 +40,8 @@ Result<ReshapePlan> plan_reshape(const ShapeTable& shapes, Layout from, Layout b
   if (!layout) return invalid("{} fits on no layout of {}", to_string(model, to), model.name());
   if (const Layout lost = busy - *layout; !lost.empty())
     return busy_error(
-        "no layout of {} keeps what is busy: at least {} would have to go; wait, or ask for another shape",
+        "no layout of {} keeps the busy slices: at least {} would be destroyed; wait, or choose "
+        "another shape",
         to_string(model, to), names(model, lost));
   return plan_reshape(model, from, busy, *layout);
 }

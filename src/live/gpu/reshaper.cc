@@ -50,7 +50,7 @@ Result<ReshapeOutcome> Reshaper::apply(GpuId gpu, Operation operation) {
   if (operation.kind == Operation::kCreate && !to.contains(p)) {
     const auto larger = board.model->with(to, p);
     if (!larger)
-      return busy_error("{}: no room for {} beside {}", title(board), slice_name(*board.model, p),
+      return busy_error("{}: no room for {} next to {}", title(board), slice_name(*board.model, p),
                         to_string(*board.model, to));
     to = *larger;
   } else if (operation.kind == Operation::kDestroy) {
@@ -98,15 +98,16 @@ Result<ReshapeOutcome> Reshaper::settle(const GpuBoard& board, Layout from, Layo
   if (back)
     return ReshapeOutcome{
         ReshapeOutcome::kRolledBack, from, calls,
-        fmt::format("{}; {} is as it was: {}", forward.error().what, title(board), to_string(*board.model, from)),
+        fmt::format("{}; {} was restored: {}", forward.error().what, title(board), to_string(*board.model, from)),
         *back};
-  return give_up(board, from, fmt::format("{}; going back failed too: {}", forward.error().what, back.error().what),
+  return give_up(board, from,
+                 fmt::format("{}; restoring the old layout failed too: {}", forward.error().what, back.error().what),
                  calls);
 }
 
 // Reads, compares, repairs; until the device shows the target or the rounds are used up.
 Result<GpuBoard> Reshaper::converge(GpuId gpu, Layout target, int& calls) {
-  Error last{Error::kLost, "the device never showed the wanted layout"};
+  Error last{Error::kLost, "the device never reported the requested layout"};
   for (int round = 0; round <= options_.rounds; ++round) {
     auto board = driver_->read(gpu);
     if (!board) {
@@ -171,12 +172,13 @@ Result<ReshapeOutcome> Reshaper::give_up(const GpuBoard& board, Layout from, std
                         seen ? *seen : board};
 }
 
-Result<std::vector<std::string>> Reshaper::recover() {
+Result<std::vector<std::string>> Reshaper::recover(const std::string& only) {
   SMARTMIG_TRY(const auto intents, read_intents(state_dir_));
   std::vector<std::string> words;
   if (intents.empty()) return words;
   SMARTMIG_TRY(const auto boards, driver_->inventory());
   for (const Intent& intent : intents) {
+    if (!only.empty() && intent.gpu != only) continue;
     const auto at = std::find_if(boards.begin(), boards.end(), [&](const GpuBoard& b) { return b.uuid == intent.gpu; });
     if (at == boards.end() || !at->model) {
       SMARTMIG_RETURN_IF_ERROR(quarantine_.add(
@@ -185,7 +187,7 @@ Result<std::vector<std::string>> Reshaper::recover() {
                                   intent.from, intent.to));
     } else if (const auto then = Catalog::builtin().find(intent.model);
                then && (*then)->name() != at->model->name() && (*then)->tables() == at->model->tables()) {
-      words.push_back(fmt::format("{}: it was {} when a reshape from {} to {} was begun; nothing of that is left",
+      words.push_back(fmt::format("{0}: a reshape from {2} to {3} began while it was {1}; nothing of that is left",
                                   title(*at), intent.model, intent.from, intent.to));
     } else {
       SMARTMIG_TRY(const Layout from, parse_layout(*at->model, intent.from));
@@ -193,7 +195,7 @@ Result<std::vector<std::string>> Reshaper::recover() {
       SMARTMIG_TRY(const ReshapeOutcome outcome, settle(*at, from, to));
       words.push_back(
           outcome.kind == ReshapeOutcome::kDone
-              ? fmt::format("{}: finished the reshape to {} that an earlier run began", title(*at), intent.to)
+              ? fmt::format("{}: completed the reshape to {} that an earlier run began", title(*at), intent.to)
               : outcome.words);
     }
     SMARTMIG_RETURN_IF_ERROR(remove_durably(intent_path(state_dir_, intent.gpu)));

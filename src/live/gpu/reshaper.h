@@ -1,9 +1,9 @@
-// Carries a reshape out so that no failure and no crash leaves a GPU half-way. Before the first call an intent (GPU,
-// from, to) is written durably; after the last one the device is read back and the intent removed. Whatever happens in
-// between is answered in this order: go on to the wanted layout, go back to the old one, quarantine with name and
-// reason. recover() does the same at the next start for every intent that a dead process left behind.
-// Invariant: an instance on which a process runs is never destroyed, also not to go forward or back.
-// Thread rule: as MigDriver: one call at a time for each GPU, GPUs in parallel; recover() before all others.
+// Carries out a reshape so that no failure or crash leaves a GPU in an intermediate state. Before the first call an
+// intent (GPU, from, to) is written durably; after the last one the device is read back and the intent removed. A
+// failure in between is handled in this order: continue to the requested layout, return to the old one, or quarantine
+// with name and reason. recover() does the same at the next start for every intent that a dead process left behind.
+// Invariant: an instance on which a process runs is never destroyed, not even to continue or to return. Thread rule: as
+// MigDriver: one call at a time for each GPU, GPUs in parallel; recover() before all others.
 #pragma once
 #include <functional>
 
@@ -33,8 +33,8 @@ class Reshaper {
   Result<ReshapeOutcome> execute(GpuId gpu, const ReshapePlan& plan);
   // One step from whatever the device shows; done at once if it shows the outcome already.
   Result<ReshapeOutcome> apply(GpuId gpu, Operation operation);
-  // Finishes what a dead process began; one sentence for each intent.
-  Result<std::vector<std::string>> recover();
+  // Finishes what a dead process began; one sentence for each intent. `only`: of the GPU with this UUID.
+  Result<std::vector<std::string>> recover(const std::string& only = "");
 
   Quarantine& quarantine() { return quarantine_; }
   const Quarantine& quarantine() const { return quarantine_; }

@@ -102,12 +102,14 @@ Result<T> WatchedDriver::run(Lane lane, std::string what, Call call) {
   task->caller = clock_->this_worker();
   task->call = [answer, call = std::move(call)](MigDriver& driver) { answer->emplace(call(driver)); };
   const auto hangs = [&] {
-    return timeout_error("{}: not tried, since the driver still hangs in: {}; restart smartmig if it stays so",
-                         task->what, worker->running ? worker->running->what : "an earlier call");
+    return timeout_error(
+        "{}: not tried, because the driver has not returned from: {}; restart smartmig if this persists", task->what,
+        worker->running ? worker->running->what : "an earlier call");
   };
   std::unique_lock lock(worker->mutex);
   const bool hung = worker->running && worker->running->abandoned;
-  const auto deadline = std::chrono::steady_clock::now() + (hung ? std::min(limit_, kPatience) : limit_);
+  const Time limit = lane.use == Lane::kProcesses ? std::min(limit_, kListLimit) : limit_;
+  const auto deadline = std::chrono::steady_clock::now() + (hung ? std::min(limit, kPatience) : limit);
   worker->tasks.push_back(task);
   if (worker->idle) clock_->worker_busy(worker->self);
   worker->wake.notify_one();
@@ -116,7 +118,7 @@ Result<T> WatchedDriver::run(Lane lane, std::string what, Call call) {
   clock_->worker_busy(task->caller);
   task->abandoned = true;
   if (std::erase(worker->tasks, task) > 0) return hangs();
-  return timeout_error("{}: no answer within {:.1f} s", task->what, seconds(limit_));
+  return timeout_error("{}: no answer within {:.1f} s", task->what, seconds(limit));
 }
 
 std::string WatchedDriver::name() const { return inner_->name(); }
@@ -175,7 +177,8 @@ Result<double> WatchedDriver::power(GpuId gpu) {
                      [=](MigDriver& d) { return d.power(gpu); });
 }
 Result<std::vector<DeviceProcess>> WatchedDriver::processes(GpuId gpu) {
-  return run<std::vector<DeviceProcess>>(gpu, fmt::format("listing the processes of GPU {}", index(gpu)),
+  return run<std::vector<DeviceProcess>>(Lane{Lane::kProcesses, index(gpu)},
+                                         fmt::format("listing the processes of GPU {}", index(gpu)),
                                          [=](MigDriver& d) { return d.processes(gpu); });
 }
 Result<Ok> WatchedDriver::health(GpuId gpu) {

@@ -42,7 +42,7 @@ Result<std::vector<Line>> lines_of(const std::string& name, std::string_view for
       lines.push_back({key, value});
     }
   }
-  if (!end) return invalid("{}: cut off: its last line is not \"end\"", name);
+  if (!end) return invalid("{}: is incomplete: its last line is not \"end\"", name);
   return lines;
 }
 
@@ -54,6 +54,12 @@ bool read_number(std::string_view text, T& out) {
 bool read_flag(std::string_view text, bool& out) {
   out = text == "1";
   return text == "1" || text == "0";
+}
+bool read_order(std::string_view text, StopReason& out) {
+  int number = 0;
+  if (!read_number(text, number) || number < 0 || number > int(StopReason::kLarger)) return false;
+  out = StopReason(number);
+  return true;
 }
 bool read_time(std::string_view text, UnixTime& out) {
   std::int64_t us = 0;
@@ -101,9 +107,9 @@ Result<AttemptRecord> parse_attempt_record(const std::string& name, std::string_
       record.cgroups.emplace_back(value);
     else
       good = false;
-    if (!good) return invalid("{}: no sense in the line \"{} {}\"", name, key, value);
+    if (!good) return invalid("{}: cannot read the line \"{} {}\"", name, key, value);
   }
-  if (!record.is_void && record.pid == 0) return invalid("{}: no line \"pid\"", name);
+  if (!record.is_void && record.pid == 0) return invalid("{}: has no line \"pid\"", name);
   return record;
 }
 
@@ -133,11 +139,13 @@ Result<AttemptExit> parse_attempt_exit(const std::string& name, std::string_view
       good = read_flag(value, exit.timed_out);
     else if (key == "never_started")
       good = read_flag(value, exit.never_started);
+    else if (key == "ordered")
+      good = read_order(value, exit.ordered), exit.unasked = exit.ordered == StopReason::kNone;
     else if (key == "words")
       exit.words = value;
     else
       good = false;
-    if (!good) return invalid("{}: no sense in the line \"{} {}\"", name, key, value);
+    if (!good) return invalid("{}: cannot read the line \"{} {}\"", name, key, value);
   }
   return exit;
 }
@@ -148,9 +156,9 @@ std::string to_text(const AttemptExit& exit) {
   if (exit.ended_steady) steady += fmt::format("ended_steady_us {}\n", exit.ended_steady->count());
   return fmt::format(
       "smartmig-exit {}\ncode {}\nsignal {}\nstarted_us {}\nended_us {}\n{}peak_mib {}\nhost_oom {}\ntimed_out {}\n"
-      "never_started {}\nwords {}\nend\n",
+      "never_started {}\nordered {}\nwords {}\nend\n",
       kAttemptFormat, exit.code, exit.signal, unix_us(exit.started), unix_us(exit.ended), steady, exit.peak_host_mib,
-      int(exit.host_oom), int(exit.timed_out), int(exit.never_started), one_line(exit.words));
+      int(exit.host_oom), int(exit.timed_out), int(exit.never_started), int(exit.ordered), one_line(exit.words));
 }
 
 std::string void_record() { return fmt::format("smartmig-attempt {}\nvoid\nend\n", kAttemptFormat); }

@@ -1,8 +1,8 @@
-// The two small files that say what became of an attempt, as lines "key value" with a first line that names the format
-// and its version, and a last line "end" without which the file counts for nothing.
-// `record`: made exclusively by the supervisor before anything of the job runs; tells who supervises it (boot id, pid,
-// start time in clock ticks: together they name one process for ever) and where its cgroups lie. A void record says
-// that this attempt will never run. `exit`: how it ended; replaced whole. Instants are Unix microseconds.
+// The two small files that record what happened to an attempt. They consist of lines "key value", after a first line
+// that names the format and its version; without the last line "end" a file is ignored. `record`: made exclusively by
+// the supervisor before anything of the job runs; tells who supervises it (boot id, pid, start time in clock ticks:
+// together they name one process forever) and where its cgroups lie. A void record means that this attempt will never
+// run. `exit`: how it ended; replaced whole. Instants are Unix microseconds.
 #pragma once
 #include <optional>
 #include <string>

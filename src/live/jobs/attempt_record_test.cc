@@ -46,6 +46,7 @@ TEST(AttemptRecord, ExitsAreReadBack) {
   exit.host_oom = exit.timed_out = true;
   exit.peak_host_mib = 12;
   exit.words = "two\nlines";
+  exit.ordered = StopReason::kCancel;
   EXPECT_FALSE(parse_attempt_exit("exit", to_text(exit), {7, 2})->ran) << "a supervisor of before does not tell";
   exit.ran = Time(700);
   exit.ended_steady = Time(9000);
@@ -55,12 +56,17 @@ TEST(AttemptRecord, ExitsAreReadBack) {
   EXPECT_EQ(back->words, "two lines");
   EXPECT_EQ(to_text(*back), text);
   EXPECT_TRUE(back->host_oom && back->timed_out && !back->never_started);
+  EXPECT_EQ(back->ordered, StopReason::kCancel);
+  EXPECT_FALSE(back->unasked);
+  EXPECT_TRUE(parse_attempt_exit("exit", "smartmig-exit 1\nordered 0\nend\n", {7, 2})->unasked);
+  EXPECT_FALSE(parse_attempt_exit("exit", "smartmig-exit 1\ncode 0\nend\n", {7, 2})->unasked) << "it does not tell";
   EXPECT_EQ(back->signal, 9);
   EXPECT_EQ(back->ran, exit.ran);
   EXPECT_EQ(back->ended_steady, exit.ended_steady);
   EXPECT_FALSE(parse_attempt_exit("exit", "smartmig-exit 1\nran_us -1\nend\n", {7, 2}));
   EXPECT_FALSE(parse_attempt_exit("exit", text.substr(0, text.size() - 2), {7, 2}));
   EXPECT_FALSE(parse_attempt_exit("exit", "smartmig-exit 1\nhost_oom 2\nend\n", {7, 2}));
+  EXPECT_FALSE(parse_attempt_exit("exit", "smartmig-exit 1\nordered 7\nend\n", {7, 2}));
 }
 
 TEST(AttemptRecord, ProcessesAreKnownByTheirStart) {

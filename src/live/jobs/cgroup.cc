@@ -163,6 +163,25 @@ bool Cgroups::has(const std::string& controller) const {
          std::find(v2_controllers_.begin(), v2_controllers_.end(), controller) != v2_controllers_.end();
 }
 
+std::vector<std::pair<std::string, std::string>> Cgroups::isolates() const {
+  const auto on = [&](const char* controller) -> std::string {
+    if (!base_of(controller).empty()) return fmt::format("{} controller of cgroup v1", controller);
+    return has(controller) ? fmt::format("{} controller of cgroup v2", controller) : "nothing";
+  };
+  std::string devices = "nothing: the environment names the slice, and a job may open others";
+  if (!base_of("devices").empty())
+    devices = "devices controller of cgroup v1";
+  else if (v2_fence_)
+    devices = "BPF program on cgroup v2";
+  return {{"device files", devices},
+          {"host memory", on("memory")},
+          {"CPUs", on("cpu")},
+          {"number of processes", on("pids")},
+          {"end of all processes", !v2_.empty()                  ? "cgroup.kill"
+                                   : !base_of("freezer").empty() ? "freezer of cgroup v1"
+                                                                 : "process tree"}};
+}
+
 std::string Cgroups::words() const {
   std::string limits;
   for (const char* name : {"cpu", "memory", "pids", "devices"})
@@ -245,8 +264,7 @@ Result<Ok> Cgroups::fence(const CgroupPlan& plan, const CgroupLimits& limits) co
   if (const auto closed = close_devices(plan.fenced, limits.device_nodes); !closed) {
     ::rmdir(plan.fenced.c_str());  // stays where somebody lives in it
     Error error = closed.error();
-    error.what =
-        fmt::format("the devices of other slices cannot be closed to the job: {}: {}", plan.fenced, error.what);
+    error.what = fmt::format("cannot close other slices' devices to the job: {}: {}", plan.fenced, error.what);
     return error;
   }
   return Ok{};

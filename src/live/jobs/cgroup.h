@@ -1,9 +1,9 @@
 // Control groups of jobs, version 1, version 2 or both at once (hybrid machines have the controllers in v1 and the
-// killing in v2). The daemon finds out once what the machine offers and writes down, for each attempt, which
-// directories to make and what to write where; the supervisor only carries it out. Jobs must outlive the daemon and
-// must not stand in the way of its restart, so v2 groups lie beside the daemon's own group, never inside it: in the
-// delegated group above it if the daemon runs in a subgroup "daemon" (DelegateSubgroup= of systemd), else in /smartmig
-// for root. Where nothing is offered there are no limits, and words() says so. Thread rule: free.
+// killing in v2). The daemon finds out once what the machine offers and records, for each attempt, which directories to
+// create and what to write where; the supervisor only carries this out. Jobs must outlive the daemon and must not block
+// its restart, so v2 groups are next to the daemon's own group, never inside it: in the delegated group above it if the
+// daemon runs in a subgroup "daemon" (DelegateSubgroup= of systemd), else in /smartmig for root. If nothing is offered
+// there are no limits, and words() says so. Thread rule: free.
 #pragma once
 #include <functional>
 #include <string>
@@ -31,10 +31,10 @@ struct CgroupLimits {
 struct CgroupTree {
   std::string mounts, self;  // text of /proc/self/mounts and /proc/self/cgroup
   bool root = false;
-  std::function<bool(const std::string& path)> make;  // true: the directory is there and may be written in
+  std::function<bool(const std::string& path)> make;  // true: the directory exists and can be written
   std::function<bool(const std::string& file, const std::string& text)> write;
   std::function<std::string(const std::string& file)> read;
-  // Version 2: closes all but these device files, and what every program opens, to a group that is there.
+  // Version 2: denies an existing group all device files except these and those that every program opens.
   std::function<Result<Ok>(const std::string& path, const std::vector<std::string>& device_nodes)> fence;
   static CgroupTree of_this_machine();
   static CgroupTree of_this_machine(std::string mounts);  // as if these were all
@@ -54,6 +54,8 @@ class Cgroups {
   // job is given other devices. Without plan.fenced it does nothing.
   Result<Ok> fence(const CgroupPlan& plan, const CgroupLimits& limits) const;
   bool limits_memory() const { return has("memory"); }
+  // What keeps jobs apart, and by what: {"device files", "BPF program on cgroup v2"}, {"CPUs", "nothing"}, ...
+  std::vector<std::pair<std::string, std::string>> isolates() const;
   std::string words() const;  // "cgroups: cpu, devices, memory; killing by cgroup" or what is missing
 
  private:
@@ -71,7 +73,7 @@ class Cgroups {
 bool write_cgroup_file(const std::string& file, const std::string& text);
 // Kills what lives in these groups and removes them; for a job whose supervisor is gone. False: something is left.
 bool kill_cgroups(const std::vector<std::string>& directories);
-// False: nobody lives in any of these groups. One that cannot be read may hold somebody.
+// False: none of these groups has a process. A group that cannot be read may have one.
 bool anybody_in(const std::vector<std::string>& directories);
 // Processes whose environment holds SMARTMIG_ATTEMPT_TOKEN, with its value; of other users root alone sees it.
 std::vector<std::pair<int, std::string>> processes_with_tokens();

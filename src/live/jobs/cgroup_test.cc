@@ -52,6 +52,13 @@ TEST(Cgroup, Version1HasOneDirectoryForEachController) {
   EXPECT_TRUE(plan.kill_file.empty());
   EXPECT_TRUE(groups.limits_devices() && groups.limits_memory());
   EXPECT_EQ(groups.words(), "cgroup limits: cpu, memory, devices; killing by the freezer or the list of processes");
+  using What = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(groups.isolates(), (What{{"device files", "devices controller of cgroup v1"},
+                                     {"host memory", "memory controller of cgroup v1"},
+                                     {"CPUs", "cpu controller of cgroup v1"},
+                                     {"number of processes", "nothing"},
+                                     {"end of all processes", "freezer of cgroup v1"}}));
+  EXPECT_EQ(Cgroups().isolates().front().second, "nothing: the environment names the slice, and a job may open others");
   // No nodes named: no fence, and no directory for it.
   const auto free = groups.plan("7.1", {}).directories;
   EXPECT_EQ(std::count(free.begin(), free.end(), "/sys/fs/cgroup/devices/smartmig/7.1"), 0);

@@ -1,6 +1,6 @@
-// Which device files the processes of a cgroup may open, on cgroup v2: a BPF program that the kernel asks at each open. It
-// stays until the cgroup goes, whatever becomes of the process that attached it. A group that somebody else made keeps
-// the programs that it has: all of them must allow a device.
+// Which device files the processes of a cgroup may open, on cgroup v2: a BPF program that the kernel asks at each open.
+// It stays until the cgroup goes, whatever becomes of the process that attached it. A group that smartmig did not
+// create keeps the programs that it has: all of them must allow a device.
 #pragma once
 #include <linux/bpf.h>
 

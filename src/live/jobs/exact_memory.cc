@@ -37,10 +37,12 @@ Result<std::string> find_preload_library() {
       if (found.empty() && ::access(at.c_str(), R_OK) == 0) found = at.lexically_normal().string();
   }
   if (found.empty())
-    return not_found("{} is neither in preload/ beside {} nor in ../lib/smartmig: install it, or set SMARTMIG_PRELOAD",
-                     kName, here.string());
+    return not_found(
+        "{} is neither in preload/ next to {} nor in ../lib/smartmig; install it, or set "
+        "SMARTMIG_PRELOAD",
+        kName, here.string());
   if (found.find_first_of(": \t\n") != found.npos)
-    return invalid("{}: the loader takes no blank and no colon in the path of a library: put it elsewhere", found);
+    return invalid("{}: the path of a preloaded library must not contain blanks or colons; move it", found);
   return found;
 }
 
@@ -54,20 +56,20 @@ Result<std::string> find_python_hook() {
     const std::string found = (place / "python").lexically_normal().string();
     if (::access((found + "/sitecustomize.py").c_str(), R_OK) != 0) continue;
     if (found.find(':') != found.npos)
-      return invalid("{}: PYTHONPATH takes no colon in the path of a directory: put it elsewhere", found);
+      return invalid("{}: a directory in PYTHONPATH must not contain colons; move it", found);
     return found;
   }
-  return not_found("python/sitecustomize.py is not in {}: what tensors hold is not known", places.back().string());
+  return not_found("python/sitecustomize.py is not in {}, so tensor memory is unknown", places.back().string());
 }
 
 Result<Ok> make_memory_directory(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
   if (!path.starts_with('/')) return invalid("the directory {} for memory reports is not an absolute path", path);
   if (::mkdir(path.c_str(), 0700) != 0)
-    return io_error("no directory {} for memory reports: {}", path, std::strerror(errno));
+    return io_error("cannot create the directory {} for memory reports: {}", path, std::strerror(errno));
   if (::lchown(path.c_str(), uid, gid) != 0) {
     const int why = errno;
     ::rmdir(path.c_str());
-    return io_error("{} cannot be given to user {}: {}", path, uid, std::strerror(why));
+    return io_error("cannot make user {1} the owner of {0}: {2}", path, uid, std::strerror(why));
   }
   return Ok{};
 }

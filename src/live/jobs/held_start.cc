@@ -12,8 +12,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "live/grant_format.h"
+#include "live/jobs/attempt_record.h"
 #include "live/jobs/reach.h"
 
 namespace smartmig {
@@ -26,6 +28,14 @@ constexpr int kOwnMachine = EM_X86_64;
 #else
 constexpr int kOwnMachine = EM_AARCH64;
 #endif
+
+constexpr const char* kGrantedAt = "/granted-at";
+
+std::int64_t clock_us(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t(1'000'000) + now.tv_nsec / 1000;
+}
 
 struct HoldFile {
   int fd = -1;
@@ -60,7 +70,7 @@ Result<Ok> loads_libraries(const std::string& path, int depth) {
                           : -1);
   char head[4096] = {};
   const ssize_t got = file.fd >= 0 ? ::pread(file.fd, head, sizeof head - 1, 0) : -1;
-  if (got < 2) return not_found("{} cannot be looked at", path);
+  if (got < 2) return not_found("cannot read {}", path);
   if (head[0] == '#' && head[1] == '!' && depth > 0) {
     const std::string_view line = trim(std::string_view(head + 2, std::strcspn(head + 2, "\n")));
     return loads_libraries(std::string(line.substr(0, line.find_first_of(" \t"))), depth - 1);
@@ -70,7 +80,7 @@ Result<Ok> loads_libraries(const std::string& path, int depth) {
     return unsupported("{} is neither a program nor a script with a #! line", path);
   std::memcpy(&elf, head, sizeof elf);
   if (head[EI_CLASS] != ELFCLASS64 || elf.e_machine != kOwnMachine || elf.e_phentsize != sizeof(Elf64_Phdr))
-    return unsupported("{} is of another machine than the preload library", path);
+    return unsupported("{} is for a different architecture than the preload library", path);
   for (int i = 0; i < elf.e_phnum; ++i) {
     Elf64_Phdr part{};
     const auto at = off_t(elf.e_phoff + std::uint64_t(i) * sizeof part);
@@ -83,30 +93,37 @@ Result<Ok> loads_libraries(const std::string& path, int depth) {
 }  // namespace
 
 Result<Ok> can_be_held(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
-  Result<Ok> answer = unsupported("its program cannot be looked at with the rights of user {}", uid);
+  Result<Ok> answer = unsupported("user {} cannot read its program", uid);
   SMARTMIG_RETURN_IF_ERROR(with_rights_of(uid, gid, [&] {
     const std::string path = program_path(spec);
-    answer = path.empty() ? not_found("{} is nowhere in its PATH", spec.command.front()) : loads_libraries(path, 4);
+    answer = path.empty() ? not_found("{} is not in its PATH", spec.command.front()) : loads_libraries(path, 4);
   }));
   return answer;
 }
 
 Environment hold_environment(const std::string& directory, bool hold) {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  Environment out = {
-      {"SMARTMIG_HOLD_DIR", directory},
-      {"SMARTMIG_HOLD_SINCE", std::to_string(now.tv_sec * std::int64_t(1'000'000) + now.tv_nsec / 1000)}};
+  Environment out = {{"SMARTMIG_HOLD_DIR", directory},
+                     {"SMARTMIG_HOLD_SINCE", std::to_string(clock_us(CLOCK_BOOTTIME))}};
   if (!hold) return out;
   out.push_back({"SMARTMIG_HOLD", "1"});
   out.push_back({"CUDA_VISIBLE_DEVICES", kNoDevice});
   return out;
 }
 
+Result<Ok> note_grant_time(const std::string& directory) {
+  return write_file(directory + kGrantedAt, fmt::format("{} {}\n", this_boot(), clock_us(CLOCK_BOOTTIME)));
+}
+
 std::optional<UnixTime> grant_time(const std::string& directory) {
   struct stat entry {};
   if (::lstat((directory + "/" SMARTMIG_GRANT).c_str(), &entry) != 0) return std::nullopt;
-  return from_unix_us(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
+  const std::int64_t written = entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000;
+  const auto noted = read_file(directory + kGrantedAt);
+  if (!noted) return from_unix_us(written);  // by a daemon of before
+  const auto words = split(trim(*noted), ' ');
+  const auto steady = words.size() == 2 && words[0] == this_boot() ? parse_int(words[1]) : std::nullopt;
+  if (!steady) return from_unix_us(written);
+  return from_unix_us(clock_us(CLOCK_REALTIME) - std::max<std::int64_t>(0, clock_us(CLOCK_BOOTTIME) - *steady));
 }
 
 std::string grant_text(const Environment& slice) {

@@ -2,7 +2,9 @@
 // when their time limit begins, and what a runner knows that comes after a killed one.
 #include "live/jobs/held_start.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <chrono>
 
@@ -92,6 +94,23 @@ TEST_F(HeldStartTest, AGrantThatItsJobHasNotYetIsPutAgain) {
   const auto left = runner_->left([](std::uint64_t) { return true; });
   EXPECT_TRUE(left[0].origin->held);
   EXPECT_EQ(left[0].origin->device, "MIG-7");
+}
+
+// The file's time is the host's, and somebody may set that before the next daemon reads it.
+TEST_F(HeldStartTest, AGrantIsAsOldAsItIsWhateverTheTimeOfDay) {
+  const Launch launch = held(1, "sleep 1000");
+  start(launch);
+  const auto now = [] {
+    return UnixTime(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()));
+  };
+  const UnixTime before = now();
+  ASSERT_TRUE(runner_->grant(with_slice(launch)));
+  const std::string own = spool_.path() + "/spool/1/1";
+  const timespec tomorrow[2] = {{::time(nullptr) + 86'400, 0}, {::time(nullptr) + 86'400, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (own + "/grant").c_str(), tomorrow, 0), 0) << own;
+  ASSERT_TRUE(runner_->granted({1, 1}));
+  EXPECT_GE(*runner_->granted({1, 1}), before - Time(1000));
+  EXPECT_LE(*runner_->granted({1, 1}), now());
 }
 
 TEST_F(HeldStartTest, ADirectoryFullOfFilesIsNotReadToItsEnd) {

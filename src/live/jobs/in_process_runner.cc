@@ -101,7 +101,7 @@ void InProcessRunner::end_as_due(std::map<AttemptId, Running>::iterator at) {
     end(at, at->second.due, 0, 0, "");
 }
 
-Result<Ok> InProcessRunner::stop(AttemptId id, int, Time) {
+Result<Ok> InProcessRunner::stop(AttemptId id, int, Time, StopReason) {
   const auto at = running_.find(id);
   if (at == running_.end()) {
     if (std::any_of(ended_.begin(), ended_.end(), [&](const AttemptExit& e) { return e.id == id; })) return Ok{};

@@ -1,9 +1,9 @@
-// Jobs without processes: each ends its predicted time after its start, on the daemon's clock, and meanwhile stands on
-// its emulated slice as busy, of its kind, with its memory. A job with a script (emulated_script.h) takes the script's
-// time and memory instead: its memory on the slice is brought up to date by every poll(), and it fails at the instant
-// at which it would pass what the slice has. For emulation at scale and for runs on a virtual clock that must repeat to
-// the microsecond. Nothing of it outlives the daemon: after a restart all that ran is reported as ended.
-// Exits of one instant come by job id. Thread rule: as JobRunner.
+// Jobs without processes: each ends its predicted time after its start, on the daemon's clock, and until then keeps its
+// emulated slice busy, with its kind and its memory. A job with a script (emulated_script.h) takes the script's time
+// and memory instead: its memory on the slice is brought up to date by every poll(), and it fails at the instant at
+// which it would pass what the slice has. For emulation at scale and for runs on a virtual clock that must repeat to
+// the microsecond. Such jobs do not outlive the daemon: after a restart all of them are reported as ended. Exits of one
+// instant come by job id. Thread rule: as JobRunner.
 #pragma once
 #include <map>
 #include <memory>
@@ -24,7 +24,8 @@ class InProcessRunner : public JobRunner {
   ~InProcessRunner() override;  // what runs leaves its slice
 
   Result<Ok> start(const Launch& launch) override;
-  Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;  // ends it now, as by SIGTERM
+  using JobRunner::stop;
+  Result<Ok> stop(AttemptId id, int first_signal, Time grace, StopReason why) override;  // ends it now, as by SIGTERM
   Result<Ok> suspend(AttemptId id, bool on) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
@@ -34,7 +35,7 @@ class InProcessRunner : public JobRunner {
   void forget(std::uint64_t) override {}
 
  private:
-  // Its own times are by LiveClock::steady(), so that nobody sets them; exits leave by the time of day.
+  // Its own times are those of LiveClock::steady(), which cannot be set; exits carry the time of day.
   UnixTime steady() const;
   struct Due {
     UnixTime at;

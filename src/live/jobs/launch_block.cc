@@ -17,6 +17,7 @@
 namespace smartmig {
 namespace {
 
+constexpr char kPortWord[] = "{port}";
 constexpr Time kUnnamedGrace{30'000'000};  // of a launch that names none; the daemon always does
 
 class BlockWriter {
@@ -43,7 +44,7 @@ class BlockWriter {
     head.bytes = data_.size();
     std::memcpy(data_.data(), &head, sizeof head);
     const int fd = ::memfd_create("smartmig-launch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return io_error("no memory for a launch: {}", std::strerror(errno));
+    if (fd < 0) return io_error("not enough memory to launch a job: {}", std::strerror(errno));
     std::size_t done = 0;
     while (done < data_.size()) {
       const ssize_t n = ::write(fd, data_.data() + done, data_.size() - done);
@@ -51,7 +52,7 @@ class BlockWriter {
       if (n <= 0) {
         const int error = errno;
         ::close(fd);
-        return io_error("no memory for a launch: {}", std::strerror(error));
+        return io_error("not enough memory to launch a job: {}", std::strerror(error));
       }
       done += std::size_t(n);
     }
@@ -138,6 +139,10 @@ std::string expand_output(const std::string& pattern, const Launch& launch) {
 
 std::vector<std::string> arguments_of(const Launch& launch) {
   std::vector<std::string> out = launch.spec.command;
+  if (launch.spec.port)
+    for (std::string& argument : out)
+      for (auto at = argument.find(kPortWord); at != argument.npos; at = argument.find(kPortWord, at))
+        argument.replace(at, std::size(kPortWord) - 1, std::to_string(*launch.spec.port));
   if (launch.spec.script.empty()) return out;
   for (std::string& argument : out)
     if (argument == "{script}") return argument = kScriptPath, out;
@@ -176,14 +181,14 @@ Result<Ok> ProcessRunner::check(const Launch& launch) const {
   for (const auto& part : {spec.command, spec.environment})
     for (const std::string& text : part) zero |= has_zero(text);
   for (const auto& [key, value] : launch.slice) zero |= has_zero(key) || has_zero(value) || key.find('=') != key.npos;
-  if (zero) return invalid("{}: a zero byte in its command, environment or paths", name());
+  if (zero) return invalid("{}: its command, environment or paths contain a zero byte", name());
   if (::geteuid() != 0 && launch.uid != ::geteuid())
     return no_permission(
-        "{}: the daemon runs as uid {} and cannot start jobs of uid {}: run it "
-        "as root, or submit as its user",
+        "{}: the daemon runs as uid {} and cannot start jobs of uid {}; run it as root, or "
+        "submit as its user",
         name(), ::geteuid(), launch.uid);
   if (!launch.emulated_kind.empty() && options_.sim_library.empty())
-    return invalid("{}: an emulated slice needs the library of nvml-sim, and none was named", name());
+    return invalid("{}: an emulated slice needs the nvml-sim library, but no path was given", name());
   return Ok{};
 }
 
@@ -193,6 +198,16 @@ CgroupLimits ProcessRunner::limits_of(const Launch& launch) const {
     limits.device_nodes.insert(limits.device_nodes.end(), options_.extra_device_nodes.begin(),
                                options_.extra_device_nodes.end());
   return limits;
+}
+
+// Apptainer shows all devices, and what the fence leaves of them. On emulated GPUs nothing needs to be handed over.
+Result<ContainerPlace> ProcessRunner::container_place(const Launch& launch) const {
+  ContainerPlace out{memory_directory(launch.id), {"", launch.device}, launch.uid != 0};
+  if (launch.spec.container_runtime != "podman" || launch.device.empty()) return out;
+  auto device = container_device(launch.device, options_.containers);
+  if (!device && launch.emulated_kind.empty()) return device.error();
+  if (device) out.device = std::move(*device);
+  return out;
 }
 
 Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string& directory) const {
@@ -214,6 +229,7 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.change_user = ::geteuid() == 0 && launch.uid != 0;
   head.append_output = launch.id.attempt > 1;
   head.held = launch.hold;
+  head.new_privileges = launch.new_privileges;
   head.host_mem_mib = std::uint32_t(launch.host_mem_mib);
   head.time_limit_us = spec.time_limit ? std::max<std::int64_t>(1, spec.time_limit->count()) : 0;
   head.grace_us = spec.grace.value_or(kUnnamedGrace).count();
@@ -237,8 +253,17 @@ Result<int> ProcessRunner::launch_block(const Launch& launch, const std::string&
   head.freezer_file = optional_text(plan.freezer_file);
   head.peak_file = optional_text(plan.peak_file);
   head.oom_file = optional_text(plan.oom_file);
-  head.arguments = out.list(arguments_of(launch));
-  head.environment = out.list(environment_of(launch, launch.emulated_kind.empty() ? "" : options_.sim_state, token));
+  std::vector<std::string> arguments = arguments_of(launch);
+  auto environment = environment_of(launch, launch.emulated_kind.empty() ? "" : options_.sim_state, token);
+  if (!spec.container.empty()) {
+    SMARTMIG_TRY(const ContainerPlace container, container_place(launch));
+    enter_container(launch, container, arguments, environment);
+  } else if (!options_.shims.empty()) {
+    for (std::string& variable : environment)
+      if (variable.starts_with("PATH=")) variable.insert(5, options_.shims + ":");
+  }
+  head.arguments = out.list(arguments);
+  head.environment = out.list(environment);
   head.groups = out.numbers(groups_of(launch));
   head.cgroups = out.list(plan.directories);
   std::vector<std::string> settings;

@@ -1,6 +1,6 @@
-// What the daemon hands to a supervisor: one block of memory (a sealed memfd, descriptor kBlockFd) with a fixed head
-// and texts behind it, so that the supervisor parses nothing and no file that a user can write is ever read again.
-// Nothing of it stands in the supervisor's arguments or environment, which other users and the dynamic linker would
+// The data that the daemon passes to a supervisor: one block of memory (a sealed memfd, descriptor kBlockFd) with a
+// fixed head and texts behind it, so that the supervisor parses nothing and no file that a user can write is ever read
+// again. None of it is in the supervisor's arguments or environment, which other users and the dynamic linker could
 // see. Texts are named by their offset from the block's start and end with a zero; 0 is the empty text. Lists are
 // arrays of such offsets. Plain C types only: the supervisor is built without the C++ library. Units are in the names.
 #pragma once
@@ -9,10 +9,10 @@
 namespace smartmig {
 
 inline constexpr int kReportFd = 3, kBlockFd = 4, kDirectoryFd = 5;  // descriptors of a new supervisor
-inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 5;
+inline constexpr std::uint32_t kBlockMagic = 0x534D4C42, kBlockVersion = 6;
 // Exit codes of a supervisor: nothing of its job is left; it never began, and said why; something is alive yet.
 inline constexpr int kLeftNothing = 0, kNeverBegan = 1, kLeftSomething = 3;
-// A script is open as this descriptor of the job; its path stands in the arguments.
+// A script is open as this descriptor of the job; its path is in the arguments.
 inline constexpr int kScriptFd = 3;
 inline constexpr char kScriptPath[] = "/proc/self/fd/3";
 inline constexpr int kStopSignal =
@@ -29,7 +29,7 @@ struct LaunchHead {
   std::uint64_t bytes = 0;
   std::uint64_t job = 0;
   std::int32_t attempt = 0;
-  std::uint32_t uid = 0, gid = 0, change_user = 0, append_output = 0, held = 0;
+  std::uint32_t uid = 0, gid = 0, change_user = 0, append_output = 0, held = 0, new_privileges = 0;
   std::uint32_t host_mem_mib = 0;
   std::int64_t time_limit_us = 0, grace_us = 0;  // time_limit_us 0: none
   std::int64_t patience_us = 0;                  // with processes that do not die (supervisor/main.cc)
@@ -52,9 +52,11 @@ struct SupervisorReport {
   char words[400] = {};
 };
 
-constexpr std::uint64_t stop_payload(int signal, std::int64_t grace_us) {
+// `why`: a StopReason, which goes into the exit as it is.
+constexpr std::uint64_t stop_payload(int signal, std::int64_t grace_us, std::uint8_t why) {
   const std::int64_t most = (std::int64_t(1) << 40) - 1, ms = grace_us < 0 ? 0 : (grace_us + 999) / 1000;
-  return std::uint64_t(0x5A) << 56 | std::uint64_t(ms < most ? ms : most) << 8 | std::uint64_t(signal & 0xFF);
+  return std::uint64_t(0x5A) << 56 | std::uint64_t(why) << 48 | std::uint64_t(ms < most ? ms : most) << 8 |
+         std::uint64_t(signal & 0xFF);
 }
 
 }  // namespace smartmig

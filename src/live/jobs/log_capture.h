@@ -1,8 +1,8 @@
-// Where a job's output goes: `log` in its spool, renamed to `log.1` when it is full (an older `log.1` is lost), so that
-// at most two segments lie on the disk and the end of the output is always there; and a copy into the file that the
-// owner asked for; where the owner asked for a file of standard error, that has its part alone. What cannot be written is dropped and counted, never waited for: the job must not notice a full
-// disk. A line "[smartmig: N bytes dropped]" stands where something is missing. Built into the supervisor: no C++
-// library, no allocation. Thread rule: one thread.
+// The log of a job's output: `log` in its spool, renamed to `log.1` when it is full (an older `log.1` is lost), so that
+// the disk holds at most two segments and always the end of the output. A copy goes to the file that the owner asked
+// for; if the owner asked for a file of standard error, that file gets only that part. Output that cannot be written is
+// dropped and counted, because a full disk must not block the job. A line "[smartmig: N bytes dropped]" marks each gap.
+// Built into the supervisor: no C++ library, no allocation. Thread rule: one thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-// What a process tells about its CUDA memory requests: one file of this record in SMARTMIG_MEMORY_DIR, named
+// The record of a process's CUDA memory requests: one file of this record in SMARTMIG_MEMORY_DIR, named
 // PID-NANOSECONDS.mem, mapped and written by libsmartmig-preload.so (preload/), read by live/jobs/memory_report.h. The
-// same record with another magic, named PID-NANOSECONDS.held, is what the process's framework says its tensors hold: its
-// words up to `peak`, written whole by preload/python/smartmig_held.py. C and C++. Words of 64 bits in the byte order of the machine; amounts are bytes as the program asked for them. `sequence`
-// is odd while the rest is being written. A process that execs begins a new file: of one pid the record begun last
-// counts.
+// same record with another magic, named PID-NANOSECONDS.held, is what the process's framework says its tensors hold:
+// its words up to `peak`, written whole by preload/python/smartmig_held.py. C and C++. Words of 64 bits in the byte
+// order of the machine; amounts are bytes as the program asked for them. `sequence` is odd while the rest is being
+// written. A process that execs begins a new file: of one pid the record begun last counts.
 #pragma once
 #include <stdint.h>
 

@@ -1,10 +1,9 @@
-// What the processes of a job say about their CUDA memory requests, and about what their tensors hold: the records that
-// libsmartmig-preload.so and the hook in Python keep in the job's directory SMARTMIG_MEMORY_DIR
-// (live/jobs/memory_record.h, docs/preload.md).
-// The job writes them, so they are numbers to plan with, never to trust: read without mapping (the job may shorten a
-// file at any moment), only regular files of exactly the right size, amounts held below 64 TiB, at most
-// kMemoryReportsAtMost files. Whatever is no record is passed over. Amounts are bytes of what was asked for: the CUDA
-// context and the driver's rounding come on top. Thread rule: free functions without state.
+// The reports of a job's processes on CUDA memory requests and tensor memory: the records that libsmartmig-preload.so
+// and the hook in Python keep in the job's directory SMARTMIG_MEMORY_DIR (live/jobs/memory_record.h, docs/preload.md).
+// The job writes them, so smartmig plans with them but never trusts them. They are read without mapping (the job may
+// shorten a file at any moment), only regular files of exactly the right size, amounts held below 64 TiB, at most
+// kMemoryReportsAtMost files. Other files are ignored. Amounts are bytes of what was asked for: the CUDA context and
+// the driver's rounding come on top. Thread rule: free functions without state.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,7 +18,7 @@ inline constexpr int kMemoryReportsAtMost = 4096;
 struct ProcessMemory {
   bool tensors = false;            // as its framework counts them: requests and failures are not told
   int pid = 0;                     // as the process sees itself
-  bool running = true;             // false: it left, or its pid is another's by now; true where nobody can tell
+  bool running = true;             // false: it ended, or its pid belongs to another process; true if unknown
   bool exited = false;             // left through exit(), holding nothing of interest
   std::int64_t now_bytes = 0;      // requested and not given back; of one that was killed: what it held then
   std::int64_t peak_bytes = 0;     // at least now_bytes
@@ -33,12 +32,11 @@ struct ProcessMemory {
   std::uint64_t pid_namespace = 0, begun_ns = 0, start_ticks = 0;
 };
 
-// One record as it lies in a file; nullopt: none, or of another version. `running` is left true unless it says it
-// ended.
+// One record as it is in a file; nullopt: none, or of another version. `running` is left true unless it says it ended.
 std::optional<ProcessMemory> parse_memory_record(std::string_view bytes);
 
-// Every process of the directory: requests, then tensors; by pid, then by when it began. No directory: nothing. `owner`: files of anybody else
-// are passed over.
+// Every process of the directory: requests, then tensors; by pid, then by when it began. No directory: nothing.
+// `owner`: files of anybody else are passed over.
 std::vector<ProcessMemory> read_memory_reports(const std::string& directory,
                                                std::optional<std::uint32_t> owner = std::nullopt);
 

@@ -1,5 +1,5 @@
-// What an attempt was launched with, in its directory of the spool: a store that is older than the attempt (a restored
-// backup) learns from it whose job this is and on which slice it runs. Read by nobody else.
+// The launch data of an attempt, in its directory of the spool: a store that is older than the attempt (a restored
+// backup) learns from it whose job this is and on which slice it runs. No other part reads it.
 #pragma once
 #include <optional>
 
@@ -8,8 +8,8 @@
 namespace smartmig {
 
 Result<Ok> note_origin(const std::string& directory, const Launch& launch);
-// Environment and script, in a file of their own beside it, written before it: a link to that of another attempt which
-// has the same, `like` (its directory; empty: none), as long as that is there.
+// Environment and script, in a separate file next to it that is written first: a link to the file of another attempt
+// with the same contents, `like` (its directory; empty: none), as long as that exists.
 Result<Ok> note_launch(const std::string& directory, const JobSpec& spec, const std::string& like);
 std::optional<AttemptOrigin> read_origin(const std::string& directory);  // nothing: none, or not readable
 

@@ -8,6 +8,7 @@
 #include "live/jobs/cgroup.h"
 #include "live/jobs/origin_file.h"
 #include "live/jobs/process_runner.h"
+#include "live/jobs/process_times.h"
 
 namespace smartmig {
 
@@ -96,6 +97,21 @@ std::vector<AttemptId> ProcessRunner::others_on(const std::string& device, Attem
     ++at;
   }
   if (placed->second.empty()) placed_.erase(placed);
+  return out;
+}
+
+std::map<AttemptId, Time> ProcessRunner::cpu_times(const std::vector<AttemptId>& attempts) const {
+  std::map<AttemptId, int> supervisors;
+  std::vector<int> roots;
+  for (const AttemptId id : attempts)
+    if (const auto record = spool_.read_record(id); record && !record->is_void) {
+      supervisors[id] = record->pid;
+      roots.push_back(record->pid);
+    }
+  const auto times = cpu_of_trees(roots);
+  std::map<AttemptId, Time> out;
+  for (const auto& [id, pid] : supervisors)
+    if (const auto at = times.find(pid); at != times.end()) out[id] = at->second;
   return out;
 }
 

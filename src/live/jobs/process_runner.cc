@@ -115,20 +115,6 @@ void reap(pid_t pid) {
 
 }  // namespace
 
-Result<std::string> find_supervisor() {
-  constexpr const char* kName = "smartmig-supervisor";
-  if (const char* named = std::getenv("SMARTMIG_SUPERVISOR"); named && *named) {
-    if (::access(named, X_OK) == 0) return std::string(named);
-    return not_found("SMARTMIG_SUPERVISOR={}: {}", named, std::strerror(errno));
-  }
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& at : {here / kName, here / "supervisor" / kName, here / ".." / "libexec" / "smartmig" / kName})
-    if (::access(at.c_str(), X_OK) == 0 && fs::is_regular_file(at, error)) return at.lexically_normal().string();
-  return not_found("{} is not beside {} nor in ../libexec/smartmig: install it, or set SMARTMIG_SUPERVISOR", kName,
-                   here.string());
-}
-
 ProcessRunner::ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups)
     : options_(std::move(options)), spool_(std::move(spool)), cgroups_(std::move(cgroups)) {}
 
@@ -148,9 +134,9 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions 
   runner->wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event event{EPOLLIN, {.u64 = 0}};
   if (runner->epoll_ < 0 || runner->wake_ < 0 || ::epoll_ctl(runner->epoll_, EPOLL_CTL_ADD, runner->wake_, &event) != 0)
-    return io_error("no descriptors to watch jobs with: {}", std::strerror(errno));
+    return io_error("cannot open file descriptors to watch jobs: {}", std::strerror(errno));
   if (Descriptor self{open_pidfd(::getpid())}; self.fd < 0)
-    return unsupported("this kernel has no pidfd_open: Linux 5.3 or newer is needed to run jobs");
+    return unsupported("this kernel has no pidfd_open; running jobs needs Linux 5.3 or newer");
   runner->find_alive();
   SMARTMIG_TRY(runner->watcher_, start_thread("the ends of jobs", [r = runner.get()] { r->watch_loop(); }));
   return runner;
@@ -198,9 +184,11 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   // Given back for its pidfd: an attempt that has begun must be watched.
   Descriptor reserve{::fcntl(place.fd, F_DUPFD_CLOEXEC, 3)};
   if (reserve.fd < 0)
-    return give_up(io_error("no descriptor to watch {} with: {}", attempt_title(launch.id), std::strerror(errno)));
+    return give_up(
+        io_error("cannot open a file descriptor to watch {}: {}", attempt_title(launch.id), std::strerror(errno)));
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return give_up(io_error("no pipe for a supervisor: {}", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return give_up(io_error("cannot open a pipe to a supervisor: {}", std::strerror(errno)));
   Descriptor read_end{ends[0]}, write_end{ends[1]};
   const auto pid = spawn_supervisor(options_.supervisor, launch.id, write_end.fd, block.fd, place.fd);
   if (!pid) return give_up(pid.error());
@@ -210,7 +198,7 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
     ::kill(*pid, SIGKILL);
     if (report && report->what == SupervisorReport::kExists) {
       reap(*pid);
-      return busy_error("{} is being started by somebody else: {}", attempt_title(launch.id), report->words);
+      return busy_error("another process is starting {}: {}", attempt_title(launch.id), report->words);
     }
     // Whatever it came to, the record decides: with one the attempt was begun and will be reported as ended.
     auto found = spool_.look(launch.id);
@@ -218,7 +206,7 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
       reap(*pid);
       if (!found) return found.error();
       return io_error("{} was not started: {}", attempt_title(launch.id),
-                      report ? report->words : "its supervisor ended without a word");
+                      report ? report->words : "its supervisor ended without a message");
     }
   }
   reserve.close();
@@ -305,8 +293,8 @@ void ProcessRunner::has_ended(Watched watched) {
       ended_.push_back(std::move(*exit));
       if (unread_.empty()) trouble_.clear();
     } else {
-      trouble_ = fmt::format("{} has ended; how is not known yet and is read again: {}", attempt_title(watched.id),
-                             exit.error().what);
+      trouble_ = fmt::format("{} has ended, but its exit status cannot be read yet: {}; smartmig tries again",
+                             attempt_title(watched.id), exit.error().what);
       unread_.push_back(watched);
     }
   }
@@ -354,14 +342,14 @@ AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord
   exit.started = exit.ended;
   if (::stat((spool_.directory(id) + "/record").c_str(), &entry) == 0)
     exit.started = from_unix_us(entry.st_mtim.tv_sec * std::int64_t(1'000'000) + entry.st_mtim.tv_nsec / 1000);
-  exit.words = same_boot ? "its supervisor was killed; what was left of it was killed too"
-                         : "the machine restarted while it ran";
+  exit.words =
+      same_boot ? "its supervisor was killed, and then the rest of the job" : "the machine restarted while it ran";
   exit.signal = same_boot ? SIGKILL : 0;
   [[maybe_unused]] const auto kept = spool_.write_exit(exit);  // else found out again next time
   return exit;
 }
 
-Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
+Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace, StopReason why) {
   const std::lock_guard lock(mutex_);  // keeps the pidfd open while it is used
   const auto watched = watched_.find(id);
   if (watched == watched_.end()) return not_found("{} is not running", attempt_title(id));
@@ -370,7 +358,7 @@ Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace) {
   info.si_code = SI_QUEUE;
   info.si_pid = ::getpid();
   info.si_uid = ::getuid();
-  info.si_value.sival_ptr = reinterpret_cast<void*>(stop_payload(first_signal, grace.count()));
+  info.si_value.sival_ptr = reinterpret_cast<void*>(stop_payload(first_signal, grace.count(), std::uint8_t(why)));
   if (::syscall(SYS_pidfd_send_signal, watched->second.pidfd, kStopSignal, &info, 0u) == 0 || errno == ESRCH)
     return Ok{};  // ESRCH: it has ended just now, and its exit is on its way
   return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(id), std::strerror(errno));
@@ -395,7 +383,7 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
     int rounds = 0;
     for (bool again = true; again;) {
       again = false;
-      if (++rounds > kMostLooks) return io_error("{} cannot be looked at: try again", attempt_title(id));
+      if (++rounds > kMostLooks) return io_error("cannot examine {}; try again", attempt_title(id));
       SMARTMIG_TRY(Spool::Look look, spool_.look(id));
       if (look.state == Spool::kAbandoned) {
         found.ended.push_back(ending_of_abandoned(id, look.record));
@@ -409,7 +397,7 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
       } else if (look.state == Spool::kRunning) {
         Descriptor pidfd{open_pidfd(look.record.pid)};
         if (pidfd.fd < 0 && errno != ESRCH)
-          return io_error("no descriptor to watch {} with: {}", attempt_title(id), std::strerror(errno));
+          return io_error("cannot open a file descriptor to watch {}: {}", attempt_title(id), std::strerror(errno));
         // The descriptor is of the recorded process only if that pid still began when the record says.
         if (pidfd.fd < 0 || look.record.boot_id != this_boot() ||
             start_ticks_of(look.record.pid) != look.record.start_ticks) {
@@ -500,6 +488,12 @@ Result<Environment> ProcessRunner::preload_environment(const Launch& launch) con
   const bool exact = launch.spec.exact_memory.value_or(false);
   const bool library = (exact || launch.hold || launch.tell_cuda) && reports_memory();
   const bool hook = exact && reports_tensors();
+  if (!launch.spec.container.empty()) {  // has no use for the library, and needs a place of its own
+    if (options_.memory.empty()) return unsupported("this runner has no directory for containers");
+    remove_memory_directory(memory_directory(launch.id));
+    SMARTMIG_RETURN_IF_ERROR(make_memory_directory(memory_directory(launch.id), launch.uid, launch.gid));
+    return Environment{};
+  }
   if (!library && !hook) return Environment{};
   const std::string directory = memory_directory(launch.id);
   remove_memory_directory(directory);
@@ -556,6 +550,7 @@ Result<Ok> ProcessRunner::grant(const Launch& launch) {
     Launch noted = launch;
     noted.hold = true;  // as it began
     SMARTMIG_RETURN_IF_ERROR(note_origin(own, noted));
+    SMARTMIG_RETURN_IF_ERROR(note_grant_time(own));
     SMARTMIG_RETURN_IF_ERROR(write_grant(own, grant_text(launch.slice)));
   }
   SMARTMIG_TRY(const std::string text, read_file(kept));

@@ -1,7 +1,7 @@
-// The runner of real processes: each attempt under a supervisor (supervisor/) of its own that outlives this program.
-// The daemon keeps one descriptor for each running attempt (a pidfd, for its own children and adopted supervisors
-// alike) and one thread that waits for all of them. A supervisor is trusted to be the one of its record by boot id, pid
-// and start time together. Thread rule: as JobRunner; `on_exit` is called on the watching thread.
+// The runner of real processes: each attempt has its own supervisor (supervisor/), which outlives this program. The
+// daemon keeps one descriptor for each running attempt (a pidfd, for its own children and adopted supervisors alike)
+// and one thread that waits for all of them. A supervisor is identified by the boot id, pid and start time of its
+// record together. Thread rule: as JobRunner; `on_exit` is called on the watching thread.
 #pragma once
 #include <atomic>
 #include <map>
@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "live/jobs/cgroup.h"
+#include "live/jobs/container_command.h"
 #include "live/jobs/reach.h"
 #include "live/jobs/runner.h"
 #include "live/jobs/spool.h"
@@ -29,6 +30,8 @@ struct ProcessRunnerOptions {
   bool use_cgroups = true;
   std::string cgroup_mounts;                    // in the form of /proc/self/mounts; empty: that file
   std::vector<std::string> extra_device_nodes;  // allowed besides the slice's own: "/dev/infiniband/uverbs0"
+  std::string shims;                            // directory put before a job's PATH (srun); empty: none
+  ContainerHost containers;                     // where devices of containers are named
   std::function<void()> on_exit;                // poll() has something new
 };
 
@@ -44,7 +47,8 @@ class ProcessRunner : public JobRunner {
   Result<Ok> grant(const Launch& launch) override;
   std::optional<UnixTime> granted(AttemptId id) const override;
   std::optional<Time> first_cuda_call(AttemptId id) const override;
-  Result<Ok> stop(AttemptId id, int first_signal, Time grace) override;
+  using JobRunner::stop;
+  Result<Ok> stop(AttemptId id, int first_signal, Time grace, StopReason why) override;
   Result<Ok> suspend(AttemptId id, bool on) override;
   Result<Found> recover(const std::vector<AttemptId>& expected) override;
   std::vector<AttemptExit> poll() override;
@@ -53,19 +57,22 @@ class ProcessRunner : public JobRunner {
   std::optional<AttemptId> attempt_of_process(int pid) const override;
   std::vector<AttemptId> found_alive() const override { return found_alive_; }
   std::string trouble() const override;
-  std::string log_path(AttemptId id) const override;  // an older part lies beside it, as log.1
+  std::string log_path(AttemptId id) const override;  // an older part is next to it, as log.1
   void forget(std::uint64_t job) override;
 
   Result<Ok> reports_memory() const override;
   Result<Ok> reports_tensors() const override;
   std::optional<JobMemory> memory_of(AttemptId id) const override;
   void forget_memory(AttemptId id) override;
+  Result<Ok> measures_cpu() const override { return Ok{}; }
+  std::map<AttemptId, Time> cpu_times(const std::vector<AttemptId>& attempts) const override;
 
   // "devices": a job opens its slice's nodes and no other GPU's. "cooperative": it is asked to by its environment.
   std::uint64_t last_job() const override;
   bool fences_devices() const override { return cgroups_.limits_devices(); }
   std::string isolation() const { return cgroups_.limits_devices() ? "devices" : "cooperative"; }
   std::string words() const { return cgroups_.words(); }
+  std::vector<std::pair<std::string, std::string>> isolates() const { return cgroups_.isolates(); }
   std::size_t watched() const;
 
  private:
@@ -77,6 +84,7 @@ class ProcessRunner : public JobRunner {
   };
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
   Result<Ok> check(const Launch& launch) const;
+  Result<ContainerPlace> container_place(const Launch& launch) const;
   Result<int> launch_block(const Launch& launch, const std::string& directory) const;
   Result<Environment> preload_environment(const Launch& launch) const;
   CgroupLimits limits_of(const Launch& launch) const;
@@ -117,8 +125,12 @@ class ProcessRunner : public JobRunner {
   std::thread watcher_;
 };
 
-// SMARTMIG_SUPERVISOR, else beside this program, in supervisor/ beside it, in ../libexec/smartmig.
+// SMARTMIG_SUPERVISOR, else next to this program, in supervisor/ next to it, in ../libexec/smartmig.
 Result<std::string> find_supervisor();
+
+// The directory of the programs that stand in for Slurm's: shims/ beside this program, or ../lib/smartmig/shims; empty:
+// it is not there.
+std::string find_shims();
 
 // "%j" job, "%x" name, "%u" user, "%A" and "%a" of an array, "%t" attempt, "%%"; anything else stays as it is.
 std::string expand_output(const std::string& pattern, const Launch& launch);

@@ -329,17 +329,21 @@ TEST_F(ProcessRunnerTest, StopSignalsTheGroupThenKills) {
   Launch launch = shell(1, "trap 'echo saved; exit 9' USR1; echo ready; while :; do sleep 0.05; done");
   start(launch);
   ASSERT_TRUE(wait_for_log({1, 1}, "ready"));
-  ASSERT_TRUE(runner_->stop({1, 1}, SIGUSR1, Time(20'000'000)));
+  ASSERT_TRUE(runner_->stop({1, 1}, SIGUSR1, Time(20'000'000), StopReason::kPreempt));
   AttemptExit exit = wait_for({1, 1});
   EXPECT_EQ(exit.code, 9);
+  EXPECT_EQ(exit.ordered, StopReason::kPreempt);
+  EXPECT_FALSE(exit.unasked);
   EXPECT_EQ(exit.words, "ended after SIGUSR1");
   EXPECT_NE(log({1, 1}).find("saved"), std::string::npos);
 
   start(shell(2, "trap '' TERM; echo ready; while :; do sleep 0.05; done"));
   ASSERT_TRUE(wait_for_log({2, 1}, "ready"));
   const auto before = std::chrono::steady_clock::now();
-  ASSERT_TRUE(runner_->stop({2, 1}, SIGTERM, Time(300'000)));
+  ASSERT_TRUE(runner_->stop({2, 1}, SIGTERM, Time(20'000'000), StopReason::kPreempt));
+  ASSERT_TRUE(runner_->stop({2, 1}, SIGTERM, Time(300'000), StopReason::kCancel));
   exit = wait_for({2, 1});
+  EXPECT_EQ(exit.ordered, StopReason::kCancel) << "the last word counts";
   EXPECT_EQ(exit.signal, SIGKILL);
   EXPECT_EQ(exit.words, "killed, for it did not end after SIGTERM");
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();

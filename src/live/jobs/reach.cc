@@ -83,8 +83,9 @@ void each_candidate(const JobSpec& spec, const std::function<bool(const fs::path
 std::string refusal(const JobSpec& spec, std::uint32_t uid) {
   if (refused_by_kernel(spec.directory) == EACCES)
     return fmt::format(
-        "user {} cannot enter the job's directory {}: {} is closed to them; open it, or submit elsewhere", uid,
-        spec.directory, obstacle(spec.directory));
+        "user {} cannot enter the job's directory {}: {} is closed to them; open it, or submit "
+        "from another directory",
+        uid, spec.directory, obstacle(spec.directory));
   std::string closed;
   bool found = false;
   each_candidate(spec, [&](const fs::path& path) {
@@ -93,9 +94,8 @@ std::string refusal(const JobSpec& spec, std::uint32_t uid) {
     return found = code == 0;
   });
   if (found || closed.empty()) return {};
-  return fmt::format(
-      "user {} cannot execute {}: {} is closed to them; open it, or put the program where they can reach it", uid,
-      closed, obstacle(closed));
+  return fmt::format("user {} cannot execute {}: {} is closed to them; open it, or move the program", uid, closed,
+                     obstacle(closed));
 }
 
 }  // namespace
@@ -118,8 +118,10 @@ std::string_view search_path(const JobSpec& spec) {
 
 Result<Ok> can_reach_program(const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) {
   if (spec.command.empty() || uid == 0) return Ok{};
+  JobSpec seen = spec;
+  if (!spec.container.empty()) seen.command = {"/bin/sh"};  // its program lies in the image
   std::string words;
-  SMARTMIG_RETURN_IF_ERROR(with_rights_of(uid, gid, [&] { words = refusal(spec, uid); }));
+  SMARTMIG_RETURN_IF_ERROR(with_rights_of(uid, gid, [&] { words = refusal(seen, uid); }));
   if (!words.empty()) return no_permission("{}", words);
   return Ok{};
 }

@@ -1,6 +1,7 @@
-// Can a user enter a job's directory and execute its program? Asked when a job is submitted, so that nobody waits for
-// hours to read "permission denied". The kernel is asked with the user's own rights (on a thread that takes their file
-// system identity), so that groups and access lists count. A program that does not exist is no refusal: it may by then.
+// Can a user enter a job's directory and execute its program? Checked when a job is submitted, so that its owner does
+// not wait for hours to read "permission denied". The kernel is asked with the user's own rights (on a thread that
+// takes their file system identity), so that groups and access lists count. A program that does not exist yet is not
+// refused: it may exist by then.
 #pragma once
 #include <functional>
 

@@ -1,5 +1,5 @@
-// Runs a small tool to its end: text in, text out, a limit in seconds. For control programs, not for jobs. A daemon
-// that the tool leaves behind keeps nothing of ours open. Thread rule: free; children are waited for by pid.
+// Runs a small tool until it ends: text in, text out, with a limit in seconds. For control programs, not for jobs. A
+// daemon that the tool leaves behind inherits no descriptors. Thread rule: free; children are waited for by pid.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -4,6 +4,7 @@
 // thread; news of exits may come from any thread through `on_exit`.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,16 @@ struct AttemptId {
   std::uint64_t job = 0;
   int attempt = 0;  // from 1
   auto operator<=>(const AttemptId&) const = default;
+};
+
+// Why an attempt is or was told to stop; it determines what the exit means for the job. Numbers are stored.
+enum class StopReason : std::uint8_t {
+  kNone = 0,
+  kCancel = 1,
+  kRequeue = 2,
+  kPreempt = 3,
+  kGpuFailed = 5,
+  kLarger = 6
 };
 
 // Which task of which array a job is, and of the whole array: tasks, least and largest number, their distance.
@@ -41,11 +52,12 @@ struct Launch {
   std::string emulated_kind;              // not empty: register the job on its emulated slice as busy, of this kind
   Time predicted{};                       // run time expected; what an in-process runner takes
   double remaining = 1;                   // share of the job's work that is left, as of its last checkpoint
+  bool new_privileges = false;            // setuid programs work, as newuidmap of a rootless container must
   bool hold = false;       // before its slice is free: no slice yet, and it waits at its first CUDA call for grant()
   bool tell_cuda = false;  // its first CUDA call is written down (first_cuda_call), where the library is there
 };
 
-// What of its launch is written down beside an attempt's record.
+// The part of the launch that is stored next to the attempt's record.
 struct AttemptOrigin {
   JobSpec spec;
   std::uint32_t uid = 0, gid = 0;
@@ -63,7 +75,9 @@ struct AttemptExit {
   bool host_oom = false;                  // the kernel killed it for host memory
   bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
   bool timed_out = false;      // its time limit passed; the supervisor stopped it
-  bool never_started = false;  // the command could not be executed; `words` says why
+  bool never_started = false;  // its command never ran; `words` says why
+  StopReason ordered = StopReason::kNone;  // what its supervisor was told, whoever remembers it
+  bool unasked = false;  // its supervisor tells that nobody had told it to stop when the command ended
   int peak_host_mib = -1;
   std::string words;
 };
@@ -95,9 +109,12 @@ class JobRunner {
   // From the attempt's start to the first CUDA call of its processes; nothing: none that is known.
   virtual std::optional<Time> first_cuda_call(AttemptId) const { return std::nullopt; }
   // Sends `first_signal` to the whole group, after `grace` kills it; the exit follows later. Unknown attempts are
-  // errors.
-  virtual Result<Ok> stop(AttemptId id, int first_signal, Time grace) = 0;
-  // Stops its processes for a while, or lets them go on; asked twice it is the same. Its time limit stands still.
+  // errors. `why` is in the exit, so that a queue that was restored from before the order knows of it.
+  virtual Result<Ok> stop(AttemptId id, int first_signal, Time grace, StopReason why) = 0;
+  Result<Ok> stop(AttemptId id, int first_signal, Time grace) {
+    return stop(id, first_signal, grace, StopReason::kNone);
+  }
+  // Suspends or resumes its processes; repeating the call changes nothing. The time limit does not count down.
   virtual Result<Ok> suspend(AttemptId id, bool on) = 0;
   // At the start of a daemon: attempts that have a record: those still running are adopted (their exits will follow),
   // those that ended meanwhile are in `ended`.
@@ -120,6 +137,9 @@ class JobRunner {
   virtual Result<Ok> reports_tensors() const { return unsupported("jobs without processes have no tensors"); }
   virtual std::optional<JobMemory> memory_of(AttemptId) const { return std::nullopt; }  // nothing: no reports
   virtual void forget_memory(AttemptId) {}                                              // once it has ended
+  // Processor time of all processes of these attempts since they began; an attempt that cannot be seen is left out.
+  virtual Result<Ok> measures_cpu() const { return unsupported("jobs without processes use no processor time"); }
+  virtual std::map<AttemptId, Time> cpu_times(const std::vector<AttemptId>&) const { return {}; }
   // Attempts other than `mine` of which processes are alive that were given this slice, by what is seen of them on the
   // machine. One that cannot be judged at the moment counts as alive.
   virtual std::vector<AttemptId> others_on(const std::string& /*device*/, AttemptId /*mine*/) { return {}; }

@@ -58,11 +58,11 @@ Result<Spool> Spool::open(const std::string& root) {
     return io_error("cannot create the spool {}: {}", whole.string(), std::strerror(errno));
   struct stat entry {};
   if (::lstat(whole.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode))
-    return io_error("{}: the spool is no directory", whole.string());
+    return io_error("{}: the spool is not a directory", whole.string());
   if (entry.st_uid != ::geteuid())
     return no_permission(
-        "the spool {} belongs to uid {}, the daemon runs as {}: give another "
-        "directory, or change its owner",
+        "the spool {} belongs to uid {}, but the daemon runs as {}; choose another directory, or "
+        "change its owner",
         whole.string(), entry.st_uid, ::geteuid());
   if ((entry.st_mode & 077) != 0 && ::chmod(whole.c_str(), 0700) != 0)
     return io_error("cannot close the spool {} to others: {}", whole.string(), std::strerror(errno));
@@ -74,16 +74,18 @@ std::string Spool::directory(AttemptId id) const { return fmt::format("{}/{}/{}"
 Result<Ok> Spool::make(AttemptId id) const {
   const std::string above = fmt::format("{}/{}", root_, id.job), path = directory(id);
   for (int round = 0; round < 2; ++round) {
+    // Somebody may have removed the whole spool.
+    if (::mkdir(above.c_str(), 0700) != 0 && errno == ENOENT) (void)::mkdir(root_.c_str(), 0700);
     if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST)
       return io_error("cannot create {}: {}", above, std::strerror(errno));
     if (::mkdir(path.c_str(), 0700) == 0) return Ok{};
     if (errno != EEXIST) return io_error("cannot create {}: {}", path, std::strerror(errno));
     SMARTMIG_TRY(const Look found, look(id));
     if (found.state != kNeverRan)
-      return busy_error("attempt {} of job {} has a record already: it was started before; see {}", id.attempt, id.job,
+      return busy_error("attempt {} of job {} has a record, so it was started before; see {}", id.attempt, id.job,
                         path);
   }
-  return io_error("cannot make room for attempt {} of job {}: {} stays in the way; remove it", id.attempt, id.job,
+  return io_error("cannot make room for attempt {} of job {}: cannot remove {}; remove it yourself", id.attempt, id.job,
                   path);
 }
 
@@ -111,7 +113,7 @@ Result<Spool::Look> Spool::look(AttemptId id, Time patience) const {
   const SpoolDescriptor directory_fd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (directory_fd.fd < 0) {
     if (errno == ENOENT) return Look{};
-    return io_error("cannot look into {}: {}", path, std::strerror(errno));
+    return io_error("cannot read the directory {}: {}", path, std::strerror(errno));
   }
   // The only descriptor of this process for that file: closing another one would drop the lock.
   const SpoolDescriptor lock{::openat(directory_fd.fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
@@ -143,8 +145,7 @@ Result<Spool::Look> Spool::look(AttemptId id, Time patience) const {
     }
     if (waited >= patience)
       return timeout_error(
-          "the supervisor of attempt {} of job {} makes no record within {:.0f} s: the disk of {} "
-          "hangs; try again when it answers",
+          "the supervisor of attempt {} of job {} has written no record within {:.0f} s, because the disk of {} does not respond; try again when it does",
           id.attempt, id.job, seconds(patience), path);
     ::usleep(5000);
     waited += Time(5000);

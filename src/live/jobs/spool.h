@@ -1,6 +1,6 @@
-// Where attempts live on the disk: ROOT/JOB/ATTEMPT/{origin,launch,lock,record,grant,exit,log,log.1}, owned by the daemon, mode 0700.
-// Exactly once: the supervisor takes the lock, then makes the record, both through the directory's descriptor, before
-// anything of the job runs. Whoever wants to say "this attempt never ran" must hold the same lock, puts a void record
+// Attempts on disk: ROOT/JOB/ATTEMPT/{origin,launch,lock,record,granted-at,grant,exit,log,log.1}, owned by the daemon,
+// mode 0700. Exactly once: the supervisor takes the lock, then makes the record, both through the directory's
+// descriptor, before anything of the job runs. Whoever wants to say "this attempt never ran" must hold the same lock, puts a void record
 // in the way and removes the directory: a supervisor that comes late finds the record taken or the directory gone, and
 // a new start works in a new directory. Thread rule: one thread for each attempt.
 #pragma once

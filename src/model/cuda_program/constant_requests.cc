@@ -17,7 +17,7 @@ bool asks_for_memory(std::string_view name) {
     if (name == known) return true;
   return false;
 }
-// cudaMalloc<float>(float**, size_t), which the compiler did not dissolve.
+// cudaMalloc<float>(float**, size_t), where the compiler did not inline it.
 bool is_typed_wrapper(std::string_view name) {
   return name.starts_with("_Z10cudaMallocI") || name.starts_with("_ZL10cudaMallocI") ||
          name.starts_with("_Z17cudaMallocManagedI") || name.starts_with("_ZL17cudaMallocManagedI");
@@ -27,7 +27,7 @@ int byte_at(std::string_view code, std::uint64_t at) {
   return at < code.size() ? int(static_cast<unsigned char>(code[std::size_t(at)])) : -1;
 }
 
-// What the instructions that set up a call do to rsi and rdx.
+// What the instructions that set up a call write to rsi and rdx.
 struct Arguments {
   std::optional<std::uint64_t> rsi, rdx;
   void forget(int reg) {
@@ -36,7 +36,7 @@ struct Arguments {
   }
 };
 
-// The bytes of ModRM, SIB and displacement from `at`; 0 where they are cut off.
+// Length of ModRM, SIB and displacement from `at`; 0 if they are cut off.
 std::uint64_t address_length(std::string_view code, std::uint64_t at) {
   const int modrm = byte_at(code, at);
   if (modrm < 0) return 0;
@@ -49,7 +49,8 @@ std::uint64_t address_length(std::string_view code, std::uint64_t at) {
   return length;
 }
 
-// One instruction of the few that stand before a call: moves, addresses, nothing else. Its length, or 0: another one.
+// Decodes one of the few instructions that precede a call: moves and addresses. Returns its length, or 0 for any other
+// instruction.
 std::uint64_t step(std::string_view code, std::uint64_t at, Arguments& args) {
   const std::uint64_t begin = at;
   int rex = 0;
@@ -125,7 +126,7 @@ class Targets {
  public:
   explicit Targets(const ElfFile& elf) : elf_(elf) {
     for (const ElfSection& s : elf.sections()) {
-      if (s.type != 2 && s.type != 11) continue;  // symbols of the file; of the dynamic linker
+      if (s.type != 2 && s.type != 11) continue;  // symbol tables: of the file and of the dynamic linker
       for (const ElfSymbol& symbol : elf.symbols(s)) {
         if (symbol.value == 0) continue;
         if (asks_for_memory(symbol.name) || is_typed_wrapper(symbol.name)) functions_.insert(symbol.value);

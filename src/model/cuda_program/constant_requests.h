@@ -1,7 +1,7 @@
-// Requests of device memory whose size stands in the host's code: a call of cudaMalloc or its like on x86-64 before which
-// the second argument is loaded with a constant. Seen by a short look back from each call, not by running anything, so
-// that a size computed at run time is counted as unknown. What a loop asks for many times stands here once; what a branch
-// never asks for stands here, too. Pure.
+// Finds requests of device memory whose size is a constant in the host's code: an x86-64 call of cudaMalloc or its like
+// whose second argument is loaded with a constant. It looks back a little from each call and runs nothing, so a size
+// computed at run time counts as unknown. A request in a loop counts once; a request in a branch that never runs counts
+// too. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,9 +11,9 @@
 namespace smartmig {
 
 struct ConstantRequests {
-  bool possible = false;             // x86-64, and functions that ask for memory were found
-  std::vector<std::uint64_t> bytes;  // of each call with a constant, in the order of the code
-  int unknown = 0;                   // calls whose size is not seen
+  bool possible = false;             // the file is x86-64 code and calls functions that ask for memory
+  std::vector<std::uint64_t> bytes;  // one for each call with a constant, in the order of the code
+  int unknown = 0;                   // calls whose size is not visible
 };
 ConstantRequests read_constant_requests(const ElfFile& elf);
 

@@ -11,10 +11,10 @@ namespace {
 enum Attribute : std::uint8_t { kFrameSize = 0x11, kMinStackSize = 0x12, kMaxStackSize = 0x23 };
 constexpr std::uint8_t kSizedValue = 4;
 constexpr std::uint32_t kNoKnownSize = 0xFFFFFFFF;
-constexpr std::uint64_t kMost = std::uint64_t(1) << 46;  // no GPU has as much: a damaged size
+constexpr std::uint64_t kMost = std::uint64_t(1) << 46;  // no GPU has as much memory: the size is damaged
 
-// An entry is a format, an attribute and a value, inline (2 bytes) or after its size; those of functions hold the index of
-// their symbol and a number.
+// An entry is a format, an attribute and a value, inline (2 bytes) or preceded by its size. Entries of functions hold
+// the index of their symbol and a number.
 template <class Visit>
 void each_attribute(std::string_view info, const Visit& visit) {
   for (std::uint64_t at = 0; at + 4 <= info.size();) {
@@ -37,7 +37,7 @@ const KernelMemory* CubinMemory::hungriest() const {
 
 Result<CubinMemory> read_cubin(const std::string& name, std::string_view bytes) {
   SMARTMIG_TRY(const ElfFile elf, ElfFile::parse(name, bytes));
-  if (elf.machine() != ElfFile::kCuda) return invalid("{} is ELF for machine {}, no GPU code", name, elf.machine());
+  if (elf.machine() != ElfFile::kCuda) return invalid("{} is ELF for machine {}, not GPU code", name, elf.machine());
   CubinMemory out;
   std::vector<ElfSymbol> symbols;
   for (const ElfSection& s : elf.sections()) {
@@ -48,7 +48,7 @@ Result<CubinMemory> read_cubin(const std::string& name, std::string_view bytes) 
                          : s.name.starts_with(".nv.constant") ? out.constants
                          : (s.flags & ElfFile::kExecutable)   ? out.code
                                                               : out.constants;
-    if (s.name.starts_with(".nv.shared") || s.name.starts_with(".nv.local")) continue;  // on chip; counted by thread
+    if (s.name.starts_with(".nv.shared") || s.name.starts_with(".nv.local")) continue;  // on chip; per thread
     sum += s.size;
     if (out.total() > kMost) return invalid("{}: its sections come to more bytes than any GPU has", name);
   }

@@ -1,6 +1,6 @@
-// What a cubin (an ELF file of GPU code) takes of the device's memory when it is loaded: static arrays, constants, code;
-// and how much local memory a thread of each kernel has. Section names and attributes (.nv.global, .nv.info with
-// EIATTR_FRAME_SIZE and EIATTR_MIN_STACK_SIZE) are as ptxas writes them and cuobjdump -elf prints them. Pure.
+// What a cubin (an ELF file of GPU code) takes of the device's memory when it is loaded: static arrays, constants,
+// code. Also how much local memory each kernel needs per thread. Section names and attributes (.nv.global, .nv.info
+// with EIATTR_FRAME_SIZE and EIATTR_MIN_STACK_SIZE) are as ptxas writes them and cuobjdump -elf prints them. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,14 +13,14 @@ namespace smartmig {
 
 struct KernelMemory {
   std::string name;            // mangled
-  std::uint64_t local = 0;     // bytes a thread: the larger of its frame and its least stack
-  bool dynamic_stack = false;  // recursion or calls by pointer: the stack has no known size
+  std::uint64_t local = 0;     // bytes per thread: its frame or its least stack, whichever is larger
+  bool dynamic_stack = false;  // recursion or calls through pointers: the stack has no known size
 };
 struct CubinMemory {
   std::uint64_t arrays = 0;     // __device__ and __managed__ variables, bytes
-  std::uint64_t constants = 0;  // __constant__ variables and what kernels are started with
+  std::uint64_t constants = 0;  // __constant__ variables and kernel parameters, bytes
   std::uint64_t code = 0;
-  std::vector<KernelMemory> kernels;  // by name
+  std::vector<KernelMemory> kernels;  // sorted by name
   std::uint64_t total() const { return arrays + constants + code; }
   const KernelMemory* hungriest() const;  // nullptr: no kernel has local memory
 };

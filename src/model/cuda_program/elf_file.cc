@@ -18,19 +18,17 @@ std::string_view text_at_offset(std::string_view bytes, std::uint64_t offset) {
 }
 
 Result<ElfFile> ElfFile::parse(const std::string& name, std::string_view bytes) {
-  if (!looks_like(bytes)) return invalid("{} is no ELF file: no program, library or cubin of Linux", name);
+  if (!looks_like(bytes)) return invalid("{} is not an ELF file, so it is no program, library or cubin of Linux", name);
   if (bytes.size() < kHeader) return invalid("{}: the ELF header is cut off", name);
-  if (bytes[4] != 2 || bytes[5] != 1)
-    return invalid("{}: 64-bit little-endian ELF files are read, this is another", name);
+  if (bytes[4] != 2 || bytes[5] != 1) return invalid("{}: only 64-bit little-endian ELF files can be read", name);
   ElfFile out;
   out.machine_ = *integer_at<std::uint16_t>(bytes, 18);
   const std::uint64_t table = *integer_at<std::uint64_t>(bytes, 40);
   const std::uint64_t entry = *integer_at<std::uint16_t>(bytes, 58);
   std::uint64_t count = *integer_at<std::uint16_t>(bytes, 60), names = *integer_at<std::uint16_t>(bytes, 62);
-  if (table == 0)
-    return invalid("{}: it has no section headers, so its parts have no names: is it stripped of them?", name);
+  if (table == 0) return invalid("{}: it has no section headers; it may be stripped", name);
   if (entry != kSectionHeader) return invalid("{}: section headers of {} bytes are not known", name, entry);
-  // More sections than 16 bits can count stand in the first header.
+  // The first header holds the number of sections if it exceeds 16 bits.
   if (count == 0) count = integer_at<std::uint64_t>(bytes, table + 32).value_or(0);
   if (names == 0xFFFF) names = integer_at<std::uint32_t>(bytes, table + 40).value_or(0);
   if (table > bytes.size() || count > (bytes.size() - table) / kSectionHeader)

@@ -1,6 +1,6 @@
-// A 64-bit little-endian ELF file in memory, as a host program, a library, or a cubin (NVIDIA's machine code is ELF,
-// too). Reads what others made: every offset and size is checked, a damaged part is an error or is left out, and
-// nothing is copied. Layout of the structures: the System V ABI, chapter 4 (ELF).
+// A 64-bit little-endian ELF file in memory: a host program, a library, or a cubin (NVIDIA's machine code is ELF, too).
+// The input is not trusted: every offset and size is checked, a damaged part is an error or is left out. Nothing is
+// copied. Layout of the structures: the System V ABI, chapter 4 (ELF).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace smartmig {
 
-// Little-endian integer of T at `offset`; nothing where it does not lie within `bytes`.
+// The little-endian integer of type T at `offset`; nothing if it does not lie within `bytes`.
 template <class T>
 std::optional<T> integer_at(std::string_view bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
@@ -21,7 +21,7 @@ std::optional<T> integer_at(std::string_view bytes, std::uint64_t offset) {
     value = T(value | T(T(static_cast<unsigned char>(bytes[std::size_t(offset) + i])) << (8 * i)));
   return value;
 }
-// Text from `offset` to its zero byte; empty where there is none.
+// The text from `offset` to its zero byte; empty if there is none.
 std::string_view text_at_offset(std::string_view bytes, std::uint64_t offset);
 
 struct ElfSection {
@@ -29,7 +29,7 @@ struct ElfSection {
   std::uint32_t type = 0;
   std::uint64_t flags = 0, address = 0, size = 0, entry_size = 0;
   std::uint32_t link = 0, info = 0;
-  std::string_view bytes;  // empty for one without any in the file (.bss, .nv.global)
+  std::string_view bytes;  // empty for a section without bytes in the file (.bss, .nv.global)
 };
 struct ElfSymbol {
   std::string_view name;
@@ -52,8 +52,8 @@ class ElfFile {
   std::uint16_t machine() const { return machine_; }
   const std::vector<ElfSection>& sections() const { return sections_; }
   const ElfSection* find(std::string_view name) const;
-  std::vector<ElfSymbol> symbols(const ElfSection& table) const;  // by index; those of a damaged table are left out
-  std::vector<std::string_view> needed() const;                   // libraries that it is linked with
+  std::vector<ElfSymbol> symbols(const ElfSection& table) const;  // by index; leaves out those of a damaged table
+  std::vector<std::string_view> needed() const;                   // libraries that the file is linked with
 
  private:
   std::uint16_t machine_ = 0;

@@ -1,6 +1,6 @@
-// The fat binaries of a CUDA program: one container for each compiled module, in it the same code for several GPU
-// architectures, as cubin or as PTX. The layout is not documented by NVIDIA; it is as nvcc 13.0 writes it, and agrees with
-// what other readers of it have found (github.com/n-eiling/cuda-fatbin-decompression). What is compressed is named and
+// The fat binaries of a CUDA program: one container for each compiled module, which holds the same code for several GPU
+// architectures, as cubin or as PTX. NVIDIA does not document the layout. This is the layout that nvcc 13.0 writes; it
+// agrees with what other readers found (github.com/n-eiling/cuda-fatbin-decompression). Compressed parts are named and
 // not read. Pure; every size is checked.
 #pragma once
 #include <cstdint>
@@ -21,7 +21,7 @@ struct FatContainer {
 };
 struct FatBinary {
   std::vector<FatContainer> containers;
-  std::vector<std::string> damaged;  // what could not be read, in words
+  std::vector<std::string> damaged;  // the parts that could not be read, in words
 };
 FatBinary read_fat_binary(std::string_view section);  // the bytes of .nv_fatbin or __nv_relfatbin
 

@@ -78,12 +78,13 @@ class ProgramReader {
     out.request_calls = int(requests.bytes.size());
     out.unknown_calls = requests.unknown;
     if (elf.machine() != ElfFile::kX86)
-      unread("calls that ask for memory: they are looked for in x86-64 code alone");
+      unread("memory requests: smartmig finds them only in x86-64 code");
     else if (!requests.possible)
-      unread("calls that ask for memory: no cudaMalloc or its like is named in the file (stripped, or in a library)");
+      unread(
+          "memory requests: the file names no cudaMalloc or similar call (it is stripped, or a "
+          "library has the calls)");
     for (const std::string_view library : elf.needed())
-      if (is_cuda_library(library))
-        unread(fmt::format("{}, which it is linked with: what that takes by itself", library));
+      if (is_cuda_library(library)) unread(fmt::format("{}, a linked library: its own memory", library));
   }
 
   ProgramMemory finish() {
@@ -94,8 +95,8 @@ class ProgramReader {
     if (compressed_)
       unread(count(compressed_, "module whose GPU code is compressed", "modules whose GPU code is compressed"));
     if (ptx_only_)
-      unread(count(ptx_only_, "module that is PTX alone, compiled when it is loaded",
-                   "modules that are PTX alone, compiled when they are loaded"));
+      unread(count(ptx_only_, "PTX-only module, compiled when it is loaded",
+                   "PTX-only modules, compiled when they are loaded"));
     if (dynamic_)
       unread(count(dynamic_, "kernel whose stack has no fixed size", "kernels whose stack has no fixed size"));
     if (out.unknown_calls)
@@ -131,7 +132,7 @@ Result<ProgramMemory> read_program_memory(const std::string& name, std::string_v
   }
   ProgramMemory out = reader.finish();
   if (out.modules == 0 && out.request_calls + out.unknown_calls == 0 && !elf.find(".nv_fatbin"))
-    return invalid("{} holds no CUDA code and asks for no device memory: is it the right file?", name);
+    return invalid("{} has no CUDA code and requests no device memory; check that it is the right file", name);
   return out;
 }
 

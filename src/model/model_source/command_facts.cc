@@ -1,6 +1,7 @@
-// Flags of Hugging Face's example scripts and Trainer (huggingface.co/docs/transformers/main_classes/trainer), torchvision's
-// references and PyTorch's imagenet example, nanoGPT, vLLM (docs.vllm.ai, engine arguments), text-generation-inference,
-// llama.cpp (tools/server/README.md), with the defaults that they document.
+// Known flags: those of Hugging Face's example scripts and Trainer
+// (huggingface.co/docs/transformers/main_classes/trainer), torchvision's references and PyTorch's imagenet example,
+// nanoGPT, vLLM (docs.vllm.ai, engine arguments), text-generation-inference, llama.cpp (tools/server/README.md), with
+// their documented defaults.
 #include <algorithm>
 
 #include "base/text.h"
@@ -46,7 +47,7 @@ void take_optimiser(const CommandFlags& flags, ModelFacts& facts, std::initializ
     if (known)
       facts.set("optimizer", known, name);
     else
-      facts.refused = fmt::format("the memory of the optimiser '{}' ({}) is not known", word.substr(0, 40), name);
+      facts.refused = fmt::format("the memory of the optimiser '{}' ({}) is unknown", word.substr(0, 40), name);
     return;
   }
 }
@@ -54,7 +55,7 @@ void take_optimiser(const CommandFlags& flags, ModelFacts& facts, std::initializ
 bool several_gpus(const CommandFlags& flags, std::initializer_list<const char*> names, ModelFacts& facts) {
   for (const char* name : names)
     if (const auto n = parse_double(flags.text(name)); n && *n > 1) {
-      facts.refused = fmt::format("it is spread over {:g} GPUs ({})", *n, name);
+      facts.refused = fmt::format("it uses {:g} GPUs ({})", *n, name);
       return true;
     }
   return false;
@@ -134,7 +135,8 @@ ModelFacts hugging_face(const CommandFlags& flags) {
                   {"--block_size", "--max_seq_length", "--max_length", "--model_max_length", "--max_source_length"})) {
     if (script.starts_with("run_glue")) facts.assume("context", "128", "default of run_glue");
     if (question) facts.assume("context", "384", "default of run_qa");
-    if (script.starts_with("run_clm")) facts.assume("context", "1024", "run_clm takes at most 1024 unless told");
+    if (script.starts_with("run_clm"))
+      facts.assume("context", "1024", "run_clm uses at most 1024 unless told otherwise");
   }
   for (const char* start : {"run_glue", "run_qa", "run_ner", "run_classification", "run_swag", "run_xnli"})
     if (script.starts_with(start)) facts.set("vocabulary", "0", script);
@@ -176,7 +178,7 @@ bool infers_by_name(const std::string& script) {
   return false;
 }
 
-// Images: torchvision's references (--model, batches of 32), PyTorch's imagenet example (-a, of 256).
+// Image models: torchvision's references (--model, batches of 32), PyTorch's imagenet example (-a, batches of 256).
 ModelFacts images(const CommandFlags& flags, const char* flag) {
   ModelFacts facts;
   const bool example = std::string_view(flag) != "--model";
@@ -226,7 +228,7 @@ std::string task_by_name(const std::string& script) {
 ModelFacts read_command_facts(const std::vector<std::string>& command) {
   constexpr std::size_t kMostWords = 4096;
   if (command.empty() || command.size() > kMostWords) return {};
-  // A line for the shell in one word, as `sh -c` has it.
+  // A shell line in one word, as after `sh -c`.
   if (command.size() == 3 && command[1] == "-c" && command[0].ends_with("sh")) return read_script_facts(command[2]);
   const CommandFlags flags(command);
   const std::string script = flags.script(), program = command[0].substr(command[0].rfind('/') + 1);
@@ -254,7 +256,7 @@ ModelFacts read_command_facts(const std::vector<std::string>& command) {
 
 ModelFacts read_script_facts(std::string_view script) {
   constexpr std::size_t kMostScript = 1u << 20;
-  std::string joined;  // lines that end in a backslash go on
+  std::string joined;  // joins lines that end in a backslash
   for (const std::string_view line : split(script.substr(0, kMostScript), '\n')) {
     if (line.ends_with('\\')) {
       joined += std::string(line.substr(0, line.size() - 1)) + " ";

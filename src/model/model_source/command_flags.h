@@ -1,4 +1,4 @@
-// What a command line says by its flags, and the words of a line of shell: what command_facts.cc reads models from.
+// The flags of a command line and the words of a shell line, from which command_facts.cc reads models.
 #pragma once
 #include <initializer_list>
 #include <map>
@@ -10,24 +10,24 @@
 
 namespace smartmig {
 
-// "--per-device-x" and "--per_device_x" are alike; of several of one name the last counts. REQUIRES: the words outlive it.
+// "--per-device-x" and "--per_device_x" are equal; of repeated flags the last counts. REQUIRES: the words outlive it.
 class CommandFlags {
  public:
   explicit CommandFlags(const std::vector<std::string>& words);
-  bool has(const std::string& name) const;  // given, and not as "--fp16 False"
+  bool has(const std::string& name) const;  // given, and not given as "--fp16 False"
   std::string text(const std::string& name) const;
-  // Sets `key` by the first of the flags that has a value.
+  // Sets `key` from the first of the flags that has a value.
   bool take(ModelFacts& facts, const char* key, std::initializer_list<const char*> names) const;
-  std::string script() const;  // the part after the last slash of the first word that ends in .py
+  std::string script() const;  // the first word that ends in .py, without its folders
   bool names(std::string_view program) const;
-  std::string after(std::string_view program) const;  // the word that follows it
+  std::string after(std::string_view program) const;  // the word after `program`
 
  private:
   const std::vector<std::string>& words_;
   std::map<std::string, std::string> values_;
 };
 
-// Quotes and backslashes as sh has them, nothing expanded.
+// Splits a line with sh's quotes and backslashes, without expansions.
 std::vector<std::string> words_of_line(std::string_view line);
 
 }  // namespace smartmig

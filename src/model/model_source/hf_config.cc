@@ -7,12 +7,12 @@ namespace {
 // How an architecture counts its parameters.
 struct Architecture {
   const char* type;        // model_type
-  bool gated;              // three matrices in the inner layer, else two
+  bool gated;              // the inner layer has three matrices, else two
   bool learned_positions;  // a vector for each position
-  bool tied;               // the output shares the input's embedding unless the file says otherwise
-  int usual_inner;         // inner size over hidden size where it is not said; 0: it must be
+  bool tied;               // the output layer reuses the input embedding unless the file says otherwise
+  int usual_inner;         // inner size / hidden size if the file has none; 0: the file must have it
 };
-// As their modules in huggingface/transformers define them.
+// As the modules in huggingface/transformers define them.
 constexpr Architecture kArchitectures[] = {
     {"llama", true, false, false, 0},  {"mistral", true, false, false, 0},    {"mixtral", true, false, false, 0},
     {"qwen2", true, false, false, 0},  {"qwen3", true, false, false, 0},      {"gemma", true, false, true, 0},
@@ -28,7 +28,7 @@ constexpr Architecture kArchitectures[] = {
 class ConfigReader {
  public:
   ConfigReader(JsonObject object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
-  // The first of the names that is there; 0: none.
+  // The first of these names that the file has; 0: none.
   Result<int> size(std::initializer_list<const char*> names) const {
     for (const char* key : names)
       if (object_.has(key)) {
@@ -40,7 +40,8 @@ class ConfigReader {
   Result<int> needed(const char* what, std::initializer_list<const char*> names) const {
     SMARTMIG_TRY(const int value, size(names));
     if (value == 0)
-      return invalid("{}: {} is missing ({}): give it to smartmig estimate, or say --mem", name_, what, *names.begin());
+      return invalid("{}: {} is missing ({}); give it to smartmig estimate, or give --mem", name_, what,
+                     *names.begin());
     return value;
   }
   const JsonObject& object() const { return object_; }
@@ -64,14 +65,16 @@ Result<ModelFile> read_hf_config(const std::string& name, std::string_view text)
   SMARTMIG_TRY(const Json json, parse_json(name, text));
   SMARTMIG_TRY(JsonObject object, JsonObject::open(json, name, ""));
   const ConfigReader in(std::move(object), name);
-  if (!in.object().has("model_type")) return invalid("{} is no Hugging Face configuration: it has no model_type", name);
+  if (!in.object().has("model_type"))
+    return invalid("{} is not a Hugging Face configuration: it has no model_type", name);
   SMARTMIG_TRY(const std::string type, in.object().text("model_type"));
   const Architecture* architecture = nullptr;
   for (const Architecture& one : kArchitectures)
     if (type == one.type) architecture = &one;
   if (!architecture)
     return invalid(
-        "{}: how many parameters a model of type '{}' has is not known here; say --mem, or smartmig estimate --params",
+        "{}: unknown number of parameters for a model of type '{}'; give --mem, or use smartmig "
+        "estimate --params",
         name, type);
 
   ModelFile out;
@@ -114,7 +117,7 @@ Result<ModelFile> read_hf_config(const std::string& name, std::string_view text)
   const double h = m.hidden, query = double(m.heads) * head_size, keys = 2.0 * m.kv_heads * head_size;
   const double attention = h * query + query * h + h * keys;
   const double inner_layer = (architecture->gated ? 3.0 : 2.0) * h * inner * std::max(1, experts);
-  const double vectors = architecture->gated ? 2 * h : 9 * h + inner;  // norms; biases
+  const double vectors = architecture->gated ? 2 * h : 9 * h + inner;  // vectors: norms and biases
   SMARTMIG_TRY(const bool tied, in.object().yes_or_no("tie_word_embeddings", architecture->tied));
   m.params = double(m.layers) * (attention + inner_layer + vectors) + double(m.vocabulary) * h * (tied ? 1 : 2);
   if (architecture->learned_positions) m.params += double(positions) * h;

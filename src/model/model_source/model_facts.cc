@@ -12,7 +12,7 @@ Result<double> amount_in(const ModelFacts& facts, const std::string& key, double
   if (!fact) return fallback;
   const auto value = parse_double(fact->value);
   if (!value || *value <= 0 || *value > 1e13)
-    return invalid("{} '{}' ({}) is no number above 0", key, fact->value, fact->from);
+    return invalid("{} '{}' ({}) is not a number above 0", key, fact->value, fact->from);
   return *value;
 }
 
@@ -38,12 +38,12 @@ Result<FactsEstimate> estimate_from_facts(const ModelFacts& given, const ModelFi
   ModelFacts facts = given;
   MemoryQuestion q;
   q.model = file.model;
-  facts.assume("task", "train", "nothing else is said");
+  facts.assume("task", "train", "the default");
   q.training = facts.text("task") == "train";
-  facts.assume("batch", "1", "nothing else is said");
+  facts.assume("batch", "1", "the default");
   if (!file.precision.empty() && !q.training) facts.assume("precision", file.precision, "as its weights are stored");
-  if (q.model.weight_bytes == 0) facts.assume("precision", "bf16", "nothing else is said");
-  if (q.training) facts.assume("optimizer", "adamw", "nothing else is said");
+  if (q.model.weight_bytes == 0) facts.assume("precision", "bf16", "the default");
+  if (q.training) facts.assume("optimizer", "adamw", "the default");
   if (q.model.layers > 0 && q.model.usual_context > 0)
     facts.assume("context", std::to_string(q.model.usual_context), "the model's usual number");
 
@@ -52,14 +52,14 @@ Result<FactsEstimate> estimate_from_facts(const ModelFacts& given, const ModelFi
   if (const ModelFact* precision = facts.find("precision")) {
     SMARTMIG_TRY(q.precision, parse_precision(precision->value));
   }
-  if (q.model.weight_bytes > 0) q.precision = Precision::kFp16;  // of its cache
+  if (q.model.weight_bytes > 0) q.precision = Precision::kFp16;  // precision of its cache
   if (q.training) {
     SMARTMIG_TRY(q.optimiser, parse_optimiser(facts.text("optimizer")));
   }
   q.checkpointing = q.training && facts.text("checkpointing") == "yes";
   if (const ModelFact* vocabulary = facts.find("vocabulary")) {
     const auto size = parse_double(vocabulary->value);
-    if (!size || *size < 0 || *size > 1e7) return invalid("vocabulary '{}' is no size", vocabulary->value);
+    if (!size || *size < 0 || *size > 1e7) return invalid("vocabulary '{}' is not a size", vocabulary->value);
     q.model.vocabulary = int(*size);
   }
   SMARTMIG_TRY(const MemoryParts parts, estimate_memory(q));

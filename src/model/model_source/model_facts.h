@@ -1,7 +1,7 @@
-// What is known of a job's model before it runs, each fact with where it comes from: told to submit, read from the
-// command line of a common training or serving script, from a model's files, or assumed (a script's own default). Facts
-// become a question to the estimator (memory_estimate.h) and a sentence that names every one of them: nothing is guessed
-// in silence. Pure.
+// What is known of a job's model before it runs, each fact with its origin: told to submit, read from the command line
+// of a common training or serving script, read from a model's files, or assumed (a script's own default). Facts become
+// a question to the estimator (memory_estimate.h) and a sentence that names every one of them, so no guess is silent.
+// Pure.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,31 +27,31 @@ class ModelFacts {
   void set(const std::string& key, std::string value, std::string from) {
     facts_[key] = {std::move(value), std::move(from)};
   }
-  void assume(const std::string& key, std::string value, const std::string& why);  // where nothing is known
-  void prefer(const ModelFacts& other);                                            // its facts replace ours
+  void assume(const std::string& key, std::string value, const std::string& why);  // only if nothing is known
+  void prefer(const ModelFacts& other);                                            // the other's facts replace ours
   bool empty() const { return facts_.empty() && refused.empty(); }
 
-  std::string program;  // what the command was recognised as: "Hugging Face Trainer"; empty: nothing
-  std::string refused;  // why no estimate can be made of it: LoRA, several GPUs; empty: none
+  std::string program;  // the recognised program: "Hugging Face Trainer"; empty: none
+  std::string refused;  // why no estimate is possible: LoRA, several GPUs; empty: none
 
  private:
   std::map<std::string, ModelFact> facts_;
 };
 
 struct FactsEstimate {
-  double mib = 0;     // with the margin
+  double mib = 0;     // includes the margin
   std::string basis;  // one sentence, for people
 };
-inline constexpr double kFactsMargin = 0.10;  // spare memory, as `estimate` has it
-// `model`: found for facts' "model", in its files or among the known ones.
+inline constexpr double kFactsMargin = 0.10;  // spare memory, as in `estimate`
+// `model`: the one that the fact "model" names, found in its files or among the known ones.
 Result<FactsEstimate> estimate_from_facts(const ModelFacts& facts, const ModelFile& model,
                                           const std::string& model_from);
 
-// What a command line says; empty where no model is named in a way that is known.
+// Reads the facts of a command line. Empty if it names no model in a known way.
 ModelFacts read_command_facts(const std::vector<std::string>& command);
 std::string script_of(const std::vector<std::string>& command);  // "train.py"; empty: none
-std::string task_by_name(const std::string& script);             // train or infer, by words in its name; empty: neither
-// The same of the first line of a shell script that says something.
+std::string task_by_name(const std::string& script);             // train or infer, by words in the name; empty: neither
+// The same for the first line of a shell script that yields facts.
 ModelFacts read_script_facts(std::string_view script);
 
 }  // namespace smartmig

@@ -89,7 +89,7 @@ TEST(ModelFacts, TheEstimateNamesEveryFact) {
   EXPECT_EQ(
       e->basis,
       "gpt2, 124.4 M parameters (known model gpt2), training (its flags), batch 2 (--batch), 1024 tokens (assumed: "
-      "run_clm takes at most 1024 unless told), bf16 (--bf16), adamw (assumed: default of --optim); 10 % spare");
+      "run_clm uses at most 1024 unless told otherwise), bf16 (--bf16), adamw (assumed: default of --optim); 10 % spare");
   MemoryQuestion q;
   q.model = *find_checkpoint("openai-community/gpt2");
   q.batch = 2;

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::uint64_t kMostHeader = 100u << 20;  // as the format's own library has it
+constexpr std::uint64_t kMostHeader = 100u << 20;  // the limit of the format's own library
 constexpr double kMostParameters = 1e13;
 
 std::string precision_of_tensors(const std::map<std::string, double>& by_type) {
@@ -23,7 +23,7 @@ std::string precision_of_tensors(const std::map<std::string, double>& by_type) {
   return at == words.end() ? "" : at->second;
 }
 
-// Values of a .gguf header, one after another; the first that is cut off ends all.
+// Reads the values of a .gguf header, one after another. A value that is cut off ends the reading.
 class GgufReader {
  public:
   explicit GgufReader(std::string_view bytes) : bytes_(bytes) {}
@@ -69,7 +69,7 @@ std::uint64_t width_of(std::uint32_t type) {
 Result<ModelFile> read_safetensors(const std::string& name, std::string_view bytes) {
   const auto length = integer_at<std::uint64_t>(bytes, 0);
   if (!length || *length < 2 || *length > kMostHeader || *length > bytes.size() - 8)
-    return invalid("{} is no safetensors file, or its header is cut off", name);
+    return invalid("{} is not a safetensors file, or its header is cut off", name);
   SMARTMIG_TRY(const Json json, parse_json(name, bytes.substr(8, std::size_t(*length))));
   if (!json.is_object()) return invalid("{}: the header of a safetensors file is a JSON object", name);
   ModelFile out;
@@ -83,24 +83,24 @@ Result<ModelFile> read_safetensors(const std::string& name, std::string_view byt
     double count = 1;
     for (const Json& side : about["shape"]) {
       if (!side.is_number_unsigned())
-        return invalid("{}: the shape of tensor {} holds what is no size", name, json_text(tensor.substr(0, 80)));
+        return invalid("{}: the shape of tensor {} has an invalid size", name, json_text(tensor.substr(0, 80)));
       count *= double(side.get<std::uint64_t>());
     }
     out.model.params += count;
     by_type[about["dtype"].get<std::string>()] += count;
     if (!(out.model.params <= kMostParameters)) return invalid("{}: more parameters than any model has", name);
   }
-  if (out.model.params < 1) return invalid("{}: it holds no tensors", name);
+  if (out.model.params < 1) return invalid("{}: it has no tensors", name);
   out.precision = precision_of_tensors(by_type);
   return out;
 }
 
 Result<ModelFile> read_gguf(const std::string& name, std::string_view bytes, double file_bytes) {
   const auto damaged = [&] { return invalid("{}: its GGUF header is cut off or damaged", name); };
-  if (!bytes.starts_with("GGUF")) return invalid("{} is no GGUF file", name);
+  if (!bytes.starts_with("GGUF")) return invalid("{} is not a GGUF file", name);
   GgufReader in(bytes.substr(4));
   const auto version = in.integer<std::uint32_t>();
-  if (version < 2 || version > 3) return invalid("{}: GGUF version {} is not known: 2 and 3 are", name, version);
+  if (version < 2 || version > 3) return invalid("{}: GGUF version must be 2 or 3, not {}", name, version);
   const auto tensors = in.integer<std::uint64_t>(), pairs = in.integer<std::uint64_t>();
   std::map<std::string, std::uint64_t> numbers;
   std::string architecture;
@@ -159,8 +159,8 @@ Result<ModelFile> read_gguf(const std::string& name, std::string_view bytes, dou
   if (m.kv_heads == 0) m.kv_heads = m.heads;
   m.vocabulary = vocabulary <= 100'000'000 ? int(vocabulary) : 0;
   if (m.layers == 0 || m.hidden == 0 || m.heads == 0 || m.kv_heads > m.heads || m.heads > m.hidden)
-    return invalid("{}: its GGUF header does not say layers, sizes and heads that can be", name);
-  if (!(m.params >= 1 && m.params <= kMostParameters)) return invalid("{}: it holds no tensors that can be", name);
+    return invalid("{}: its GGUF header has no valid layers, sizes and heads", name);
+  if (!(m.params >= 1 && m.params <= kMostParameters)) return invalid("{}: it has no valid tensors", name);
   m.weight_bytes = file_bytes;
   return out;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "serve/daemon/clock_steps.h"
+#include "serve/attempts/clock_steps.h"
 
 namespace smartmig {
 
@@ -42,8 +42,7 @@ void Daemon::step() {
     upkeep_.map_jobs(state_->attempts, state_->boards);
   }
   const Error failed = io_error(
-      "{}; new jobs of this request are forgotten; an order for which there seemed to be room is kept here and stored "
-      "once there is",
+      "{}; the new jobs of this request were discarded; other changes are kept in memory and stored as soon as there is room",
       book.disk_trouble());
   requests_.answer(stored ? nullptr : &failed);
   if (stored) upkeep_.prune_when_due();
@@ -58,6 +57,7 @@ void Daemon::follow_clock() {
   visible_.clock_stepped(by);
   attempts_.clock_stepped(by);
   prelaunches_.clock_stepped(by);
+  idle_.clock_stepped(by);
   reports_.clock_stepped(by);
   decisions_.clock_stepped(by);
   upkeep_.clock_stepped(by);
@@ -88,7 +88,10 @@ void Daemon::gather() {
   suspensions_.tell_belief();
   ends_.take_exits();
   reports_.take();
+  reports_.lend_drained();
   for (const JobRecord& job : state_->book.take_settled()) state_->estimates.learn_joules(job);
+  for (const auto& [job, joules] : state_->book.take_late_joules()) state_->quotas.more_joules(job, joules);
+  visible_.count_quotas();
   for (const QueueId id : session.overdue()) {
     if (JobRecord* job = state_->book.find(id)) {
       ++job->counts.overruns;
@@ -102,10 +105,12 @@ void Daemon::gather() {
   jobs_.unfold();
   requests_.carry_out([this] { return state_->book.room_for(); });
   reports_.sample_when_due();
+  idle_.look_when_due();
 }
 
 bool Daemon::commit() {
   LiveSession& session = state_->session;
+  if (auto use = state_->quotas.changed_text()) state_->book.pending().set_value("quota", std::move(*use));
   const bool stored = state_->book.commit(
       session.journal().take(), [this] { return state_->boards.meter().state(); }, now(),
       [&](QueueId unaccepted) {
@@ -125,7 +130,7 @@ UnixTime Daemon::next_due() const {
   if (!jobs_.unfolding().empty() && state_->book.disk_trouble().empty()) return now();
   return std::min({reports_.next_sample(), upkeep_.next_due(), decisions_.next_tick(), world_.runner.next_due(),
                    state_->session.next_due(), state_->book.next_try(), lifecycle_.next_due(), reservations_.next_due(),
-                   prelaunches_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
+                   prelaunches_.next_due(), idle_.next_due(), short_of_means() ? attempts_.next_try() : kNeverUnix});
 }
 
 // Starts failed for want of something: nothing is decided until they may be tried again.
@@ -137,7 +142,7 @@ std::string Daemon::failing_words(GpuId gpu) const {
   const GpuState& believed = cluster().gpu(gpu);
   if (const std::string& words = state_->boards.at(int(index(gpu))).reread; !words.empty()) return words;
   if (failing.times == 0 || believed.layout == believed.target) return {};
-  return fmt::format("{} failed {}: {}; it is tried again in {:.0f} s", failing.what,
+  return fmt::format("{} failed {}: {}; smartmig tries again in {:.0f} s", failing.what,
                      failing.times == 1 ? "once" : fmt::format("{} times", failing.times), failing.error,
                      seconds(std::max(Time{0}, failing.next_try - now())));
 }

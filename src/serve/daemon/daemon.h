@@ -1,26 +1,27 @@
 // The owner of the queue: one thread that takes what happened (exits, finished operations, samples, requests), lets the
-// policy decide, writes down what follows, and only then lets it happen.
+// policy decide, stores the consequences, and only then carries them out.
 //
 //   gather -> tell the fleet -> decide and act (the one loop of sched/session.h) -> commit -> effects -> answers
 //
-// Here is the order of these (daemon.cc); each of them is done by a part with a header of its own.
+// daemon.cc has the order of these; each of them is done by a part with a header of its own.
 //
 // Invariants:
 //   - nothing starts, stops or is answered before it is on disk; a commit that fails (full disk) stops new work, and
 //     what it held is tried again;
 //   - a job is started by at most one attempt at a time, and an attempt by at most one supervisor (live/jobs/runner.h);
-//   - rows of live jobs are the whole state: a new daemon over the same store, runner and GPUs goes on where this one
+//   - rows of live jobs are the whole state: a new daemon over the same store, runner and GPUs continues where this one
 //     was.
-// Here is neither HTTP nor configuration files nor a socket: tests run it in memory and on a virtual clock.
+// The daemon itself has no HTTP, configuration files or sockets, so tests run it in memory and on a virtual clock.
 // Thread rule: run() and step() on the owner thread; ask(), wait_for_news(), stop() and now() on any.
 #pragma once
-#include "serve/daemon/attempt_ends.h"
+#include "queue/answers/requests.h"
+#include "serve/attempts/attempt_ends.h"
+#include "serve/attempts/idle_watch.h"
+#include "serve/attempts/prelaunches.h"
 #include "serve/daemon/daemon_state.h"
 #include "serve/daemon/decisions.h"
 #include "serve/daemon/gpu_reports.h"
 #include "serve/daemon/job_requests.h"
-#include "serve/daemon/prelaunches.h"
-#include "serve/daemon/requests.h"
 #include "serve/daemon/reservation_keeper.h"
 #include "serve/daemon/upkeep.h"
 
@@ -84,6 +85,7 @@ class Daemon {
   VisibleJobs visible_;
   Attempts attempts_;
   AttemptEnds ends_;
+  IdleWatch idle_;
   Prelaunches prelaunches_;
   GpuReports reports_;
   Decisions decisions_;

@@ -8,8 +8,8 @@
 #include "report/journal.h"
 #include "report/journal_runs.h"
 #include "report/run_dir.h"
+#include "serve/api/daemon_host.h"
 #include "serve/daemon/daemon.h"
-#include "serve/daemon/daemon_host.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

@@ -2,7 +2,7 @@
 // of service, and finds it again once it is back.
 #include <gtest/gtest.h>
 
-#include "serve/daemon/daemon_host.h"
+#include "serve/api/daemon_host.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {

@@ -13,13 +13,15 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
       state_(std::move(state)),
       quarantine_(state_->session),
       guard_(world_.runner, state_->boards, quarantine_, state_->figures.counts),
-      lifecycle_(state_->session, state_->book, state_->figures, state_->reservations, state_->attempts),
+      lifecycle_(state_->session, state_->book, state_->figures, state_->reservations, state_->attempts,
+                 state_->quotas),
       visible_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, state_->shares,
-               state_->groups, state_->estimates, lifecycle_),
+               state_->groups, state_->quotas, state_->admission, state_->estimates, lifecycle_),
       attempts_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->boards,
                 state_->attempts, state_->shares, lifecycle_, visible_, guard_),
       ends_(state_->settings, world_.runner, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
             state_->memory, state_->estimates, lifecycle_, state_->figures),
+      idle_(state_->session, world_.clock, world_.runner, state_->book, state_->boards, state_->attempts, attempts_),
       prelaunches_(state_->settings, world_.runner, world_.emulated, state_->session, state_->book, state_->attempts,
                    attempts_),
       reports_(state_->settings, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
@@ -28,7 +30,8 @@ Daemon::Daemon(DaemonWorld world, std::unique_ptr<DaemonState> state)
                  state_->shares, attempts_, state_->figures, state_->reservations),
       suspensions_(state_->session, state_->book, state_->attempts, world_.runner, guard_),
       jobs_(state_->settings, world_.runner, state_->session, state_->book, state_->attempts, attempts_,
-            state_->estimates, suspensions_, state_->groups, state_->reservations, lifecycle_, state_->figures),
+            state_->estimates, suspensions_, state_->groups, state_->quotas, state_->reservations, lifecycle_,
+            state_->figures),
       reservations_(state_->reservations, state_->session, state_->book, state_->boards, state_->attempts, attempts_,
                     lifecycle_),
       upkeep_(state_->settings, state_->session, state_->book, world_.store, world_.runner),
@@ -91,6 +94,8 @@ Result<Ok> Daemon::set_settings(Settings settings) {
     (void)upkeep_.open_mapping();
     return made.error();
   }
+  state_->quotas.settings_changed();
+  lifecycle_.quotas_changed();
   decisions_.decide_anyway();
   state_->book.queue_changed();
   return Ok{};

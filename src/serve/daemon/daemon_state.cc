@@ -4,11 +4,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "serve/daemon/clock_steps.h"
+#include "live/jobs/run_program.h"
+#include "serve/attempts/clock_steps.h"
 #include "serve/daemon/damaged_rows.h"
 
 namespace smartmig {
 namespace {
+
+constexpr Time kSlicesHook = std::chrono::seconds(60);
 
 UnixTime local_midnight(UnixTime unix) {
   const std::time_t now = std::time_t(unix_us(unix) / 1'000'000);
@@ -29,11 +32,28 @@ std::string value_of(const StoreStart& start, const char* key) {
 Result<UnixTime> origin_of(const std::string& text, const LiveClock& clock) {
   if (text.empty()) return clock.is_virtual() ? UnixTime{} : local_midnight(clock.now());
   const auto us = parse_int(text);
-  if (!us) return invalid("the store's origin_us is '{}', no number", text);
+  if (!us) return invalid("the store's origin_us is '{}', which is not a number", text);
   return from_unix_us(*us);
 }
 
+// hooks.slices; on a lane's thread. Its failure fails no slice: a container that misses what it does says so itself.
+std::string slices_hook(const std::string& command, GpuId gpu) {
+  ProgramRun run;
+  run.arguments = {"/bin/sh", "-c", command};
+  run.environment = {{"SMARTMIG_GPU", std::to_string(index(gpu))}};
+  run.limit = kSlicesHook;
+  const auto done = run_program(run);
+  if (!done) return fmt::format("hooks.slices: {}", done.error().what);
+  if (done->status == 0) return {};
+  return fmt::format("hooks.slices ended with {}: {}", done->status, trim(done->output).substr(0, 300));
+}
+
 }  // namespace
+
+LiveFork DaemonState::fork(const ForkScope& scope) const {
+  return fork_of(session, book, settings, {&groups, &reservations, &quotas, &admission, boards.slices_in_service()},
+                 scope);
+}
 
 void DaemonState::clock_stepped(Time by) {
   session.clock_stepped(by);
@@ -55,9 +75,13 @@ DaemonState::DaemonState(DaemonWorld& world, Settings with, FoundBoards found, P
               {world.version, settings.policy.name, world.driver.name(), mean_weight_of(settings)}, last_event),
       book(world.store),
       estimates(settings, session, std::move(history), std::move(times), std::move(calibration)),
-      shares(settings, found.platform->total_compute_slices()),
+      quotas(settings, found.platform->models()[0].gpu->compute_slices()),
+      shares(settings, quotas, found.platform->total_compute_slices()),
       reservations(origin),
-      memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {}
+      memory(world.runner, [this](const JobRecord& job) { return estimates.works_of(job); }) {
+  if (!settings.hooks.slices.empty())
+    boards.lanes().after_create([command = settings.hooks.slices](GpuId gpu) { return slices_hook(command, gpu); });
+}
 
 Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Settings settings, const StoreStart& start) {
   std::map<const char*, Error> damaged;  // named values
@@ -107,6 +131,8 @@ Result<std::unique_ptr<DaemonState>> DaemonState::open(DaemonWorld& world, Setti
   if (const std::string text = value_of(start, "energy"); !text.empty())
     if (const auto restored = state->boards.meter().restore(text); !restored)
       damaged.emplace("energy", restored.error());
+  if (const std::string text = value_of(start, "quota"); !text.empty())
+    if (const auto loaded = state->quotas.load(text); !loaded) damaged.emplace("quota", loaded.error());
   state->boards.drained_before(value_of(start, "drained"));
   state->damaged_jobs = state->book.load(start, world.runner.last_job());
   PendingCommit& pending = state->book.pending();

@@ -1,14 +1,16 @@
 // Everything that a daemon knows, each part with its own invariants; the parts that act (attempts, decisions, ...) are
 // made over these. Opened from the GPUs and the store. Thread rule: the owner's.
 #pragma once
-#include "serve/daemon/attempt_table.h"
-#include "serve/daemon/board_discovery.h"
-#include "serve/daemon/estimates.h"
-#include "serve/daemon/figures.h"
-#include "serve/daemon/gpu_reservations.h"
-#include "serve/daemon/host_shares.h"
-#include "serve/daemon/job_groups.h"
-#include "serve/daemon/memory_watch.h"
+#include "queue/answers/figures.h"
+#include "queue/belief/live_fork.h"
+#include "queue/jobs/admission.h"
+#include "queue/jobs/gpu_reservations.h"
+#include "queue/jobs/job_groups.h"
+#include "queue/learning/estimates.h"
+#include "serve/attempts/attempt_table.h"
+#include "serve/attempts/host_shares.h"
+#include "serve/gpus/board_discovery.h"
+#include "serve/gpus/memory_watch.h"
 
 namespace smartmig {
 
@@ -19,7 +21,7 @@ struct DaemonPace {
   Time advice = std::chrono::minutes(10);  // between two looks of guard and shadow into the future
 };
 
-// What a daemon stands on. All of it outlives the daemon.
+// What a daemon needs. All of it outlives the daemon.
 struct DaemonWorld {
   LiveClock& clock;
   MigDriver& driver;
@@ -44,12 +46,15 @@ struct DaemonState {
   JobBook book;
   Estimates estimates;
   AttemptTable attempts;
+  Quotas quotas;
   HostShares shares;
   JobGroups groups;
+  Admission admission;
   GpuReservations reservations;
   MemoryWatch memory;
 
   void clock_stepped(Time by);
+  LiveFork fork(const ForkScope& scope) const;   // for futures of all that is asked for
   Time stepped_while_down{};                     // found at the start
   std::vector<JobBook::Damaged> damaged_jobs{};  // found at the start (damaged_rows.h)
 

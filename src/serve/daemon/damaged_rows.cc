@@ -1,15 +1,17 @@
 #include "serve/daemon/damaged_rows.h"
 
 #include "base/json.h"
-#include "serve/daemon/job_json.h"
+#include "base/users.h"
+#include "queue/jobs/job_json.h"
 #include "serve/daemon/job_requests.h"
 
 namespace smartmig {
 
 void note_damaged(DaemonState& state, DamagedRow row) {
   state.session.note(
-      "damaged", fmt::format("\"what\":{},\"words\":{}", json_text(row.what),
-                             json_text(row.why + ": it is kept in the table damaged of the store; the rest goes on")));
+      "damaged",
+      fmt::format("\"what\":{},\"words\":{}", json_text(row.what),
+                  json_text(row.why + ": it is kept in the store's table damaged; all other jobs continue")));
   state.book.pending().put_aside(std::move(row));
 }
 
@@ -37,7 +39,7 @@ void end_damaged(DaemonState& state) {
     job.launch.id = row.launch;
     job.launch.bytes = row.launch_bytes;
     job.spec.dependencies.clear();
-    job.reason = "its row in the store was damaged, and is kept there: submit it again";
+    job.reason = "its row in the store was damaged; submit it again";
     job.status.found(JobStatus::kFailed);
     JobRecord& taken = state.book.take_over(std::move(job));
     ++state.figures.counts.ended[int(JobStatus::kFailed)];

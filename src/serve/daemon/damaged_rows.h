@@ -1,6 +1,6 @@
-// Rows of the store that a start cannot read. Each is kept in the store's table `damaged`, told of in the journal, and the
-// rest goes on. A job of which an attempt was launched is taken over from what was written down then (reconcile.h), so that
-// its processes and its slice stay its own; any other has failed, and its owner is told so. Thread rule: the owner's.
+// Rows of the store that a start cannot read. Each is moved to the store's table `damaged` and reported in the journal,
+// and everything else continues. A job with a launched attempt is taken over from its launch record (reconcile.h), so
+// that it keeps its processes and its slice; any other job fails, and its owner is told why. Thread rule: the owner's.
 #pragma once
 #include "serve/daemon/daemon_state.h"
 
@@ -8,7 +8,7 @@ namespace smartmig {
 
 void note_damaged(DaemonState& state, DamagedRow row);
 
-// After reconcile(): puts aside the rows of DaemonState::damaged_jobs, and ends the jobs that nobody took over.
+// After reconcile(): moves the rows of DaemonState::damaged_jobs aside, and ends the jobs that were not taken over.
 void end_damaged(DaemonState& state);
 
 }  // namespace smartmig

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/json.h"
-#include "serve/daemon/live_fork.h"
+#include "queue/belief/live_fork.h"
 
 namespace smartmig {
 namespace {
@@ -47,7 +47,10 @@ Decisions::Decisions(const Settings& settings, const DaemonPace& pace, LiveClock
                                                 model.room_of(start.where));
                           }},
                 reservations.windows()),
-      advice_(settings, policies_, clock, pace.advice) {}
+      advice_(settings, policies_, clock, pace.advice),
+      loop_(
+          session.session(), [this](const Cluster& cluster, Plan& plan) { decide(cluster, plan); },
+          [this] { attempts_.prepare(session_.fleet().take_effects()); }) {}
 
 Result<Ok> Decisions::make_policies() {
   SMARTMIG_RETURN_IF_ERROR(policies_.make());
@@ -70,46 +73,39 @@ void Decisions::tick_again() {
 }
 
 void Decisions::decide_all() {
-  Session& session = session_.session();
   LiveFleet& fleet = session_.fleet();
+  const auto gather = [&] { return fleet.withdrawals() || (!pace_.decide_each_arrival && fleet.arrival_next()); };
   if (session_.now() >= next_tick_) anyway_ = true;
-  while (session.advance()) {
-    while ((fleet.withdrawals() || (!pace_.decide_each_arrival && fleet.arrival_next())) && session.advance()) {
-    }
-    if (worth_deciding(session_.cluster())) decide();
-  }
+  loop_.decide_about_news(gather, worth_deciding);
   // Time alone is no reason to decide about a fleet without jobs; shapes that it is to have are one.
   if (anyway_ && (paused_ || (session_.cluster().unfinished() == 0 && !shapes_due_))) tick_again();
   if (anyway_) {
-    session.look_again(session_.inside_now());
-    decide();
-    while (session.advance())
-      if (worth_deciding(session_.cluster())) decide();
+    session_.session().look_again(session_.inside_now());
+    loop_.decide();
+    loop_.decide_about_news(gather, worth_deciding);
   }
   attempts_.prepare(fleet.take_effects());
-  figures_.counts.refused = session.refused();
+  figures_.counts.refused = session_.session().refused();
   figures_.counts.fallbacks = policies_.fallbacks();
 }
 
-void Decisions::decide() {
+void Decisions::decide(const Cluster& cluster, Plan& plan) {
   tick_again();
-  plan_.clear();
-  if (!paused_) {
-    const StartFilter* gate = policies_.stack().filter();
-    const std::uint64_t held_back = gate ? gate->held_back() : 0;
-    const auto began = std::chrono::steady_clock::now();
-    policies_.decide(session_.cluster(), plan_);
-    figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-    shapes_due_ = false;
-    next_tick_ = std::min(next_tick_, session_.belief().outside(plan_.look_again));
-    // Jobs may have been stopped for one that the gate held back: no event tells when something else may start there.
-    if (gate && !plan_.stops.empty() && gate->held_back() > held_back)
-      next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);
-    note_shadow();
-    store_counts();
-  }
-  session_.session().act(plan_);
-  attempts_.prepare(session_.fleet().take_effects());
+  session_.asked_at(kNever);
+  if (paused_) return;
+  const StartFilter* gate = policies_.stack().filter();
+  const std::uint64_t held_back = gate ? gate->held_back() : 0;
+  const auto began = std::chrono::steady_clock::now();
+  policies_.decide(cluster, plan);
+  figures_.decided(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  shapes_due_ = false;
+  session_.asked_at(plan.look_again);
+  next_tick_ = std::min(next_tick_, session_.belief().outside(plan.look_again));
+  // Jobs may have been stopped for one that the gate held back: no event tells when something else may start there.
+  if (gate && !plan.stops.empty() && gate->held_back() > held_back)
+    next_tick_ = std::min(next_tick_, session_.now() + kAfterVainStop);
+  note_shadow(cluster, plan);
+  store_counts();
 }
 
 // Whom others have passed is known to the next daemon, too.
@@ -121,8 +117,8 @@ void Decisions::store_counts() {
   book_.pending().set_value("overtaking", stored_counts_);
 }
 
-void Decisions::note_shadow() {
-  const Plan* other = advice_.shadow_differs(session_.cluster(), plan_);
+void Decisions::note_shadow(const Cluster& cluster, const Plan& plan) {
+  const Plan* other = advice_.shadow_differs(cluster, plan);
   figures_.counts.shadow_differences = advice_.differences();
   if (!other) return;
   nlohmann::json would = nlohmann::json::array();

@@ -1,14 +1,14 @@
 // The middle of a step: while the fleet has something to tell, the belief takes it and the policy decides; its plan is
-// acted upon in the belief, and what follows for processes and GPUs is prepared. Beside it, what other policies would
+// acted upon in the belief, and what follows for processes and GPUs is prepared. It also asks what other policies would
 // do (PolicyAdvice).
 //
 // A decision is due after events that give a reason for one, when somebody asked (decide_anyway), and every `tick`.
 // While the queue is paused the policy is not asked. Thread rule: the owner's.
 #pragma once
 #include "base/moved.h"
-#include "serve/daemon/attempts.h"
+#include "queue/policies/policy_advice.h"
+#include "serve/attempts/attempts.h"
 #include "serve/daemon/daemon_state.h"
-#include "serve/daemon/policy_advice.h"
 
 namespace smartmig {
 
@@ -38,8 +38,8 @@ class Decisions {
   }
 
  private:
-  void decide();
-  void note_shadow();
+  void decide(const Cluster& cluster, Plan& plan);
+  void note_shadow(const Cluster& cluster, const Plan& plan);
   void tick_again();
   void store_counts();
 
@@ -51,7 +51,7 @@ class Decisions {
   Figures& figures_;
   Policies policies_;
   PolicyAdvice advice_;
-  Plan plan_;
+  DecisionLoop loop_;
   std::string stored_counts_;  // of overtaking
   bool anyway_ = false, paused_ = false;
   bool shapes_due_ = false;  // a fleet without jobs, too, is to get the shapes of a new policy

@@ -31,7 +31,7 @@ TEST(Decisions, AStartIsPreparedAndHappensOnlyOnceItIsStored) {
   EXPECT_TRUE(d.state->attempts.held({0, index(d.place("7g@0"))}));
   EXPECT_TRUE(d.runner.started.empty());
   ASSERT_TRUE(d.commit());
-  d.attempts->carry_out();
+  d.carry_out();
   EXPECT_EQ(d.runner.started, std::vector<AttemptId>{attempt_of(job)});
   EXPECT_EQ(job.status, JobStatus::kRunning);
 }

@@ -26,7 +26,7 @@ double start_as_it_is(Queue& q, QueueId id) {
   const auto why = answered<Json>(q, [&](DaemonService& s) { return s.why(q.alice, number(id)); });
   EXPECT_TRUE(why) << why.error().what;
   const Json first = why ? (*why)["alternatives"].at(0) : Json::object();
-  EXPECT_EQ(first.value("what", ""), "as it is");
+  EXPECT_EQ(first.value("what", ""), "unchanged");
   return first.value("start_at", 0.0);
 }
 
@@ -71,8 +71,7 @@ TEST(DaemonFuturesOfTheQueue, InAPauseThereIsNoTime) {
   q.run(1);
   const auto eta = answered<Json>(q, [&](DaemonService& s) { return s.eta(q.alice, number(waits)); });
   ASSERT_FALSE(eta);
-  EXPECT_EQ(eta.error().what,
-            "the queue is paused: nothing is started until smartmig resume, so when job 2 starts is not known");
+  EXPECT_EQ(eta.error().what, "the queue is paused until smartmig resume, so when job 2 starts is unknown");
   EXPECT_TRUE(answered<Json>(q, [&](DaemonService& s) { return s.eta(q.alice, number(running)); })) << "it runs on";
   const auto why = answered<Json>(q, [&](DaemonService& s) { return s.why(q.alice, number(waits)); });
   EXPECT_EQ((*why)["code"], "queue_paused");

@@ -1,7 +1,7 @@
 #include "serve/daemon/gpu_reports.h"
 
 #include "base/json.h"
-#include "serve/daemon/board_discovery.h"
+#include "serve/gpus/board_discovery.h"
 
 namespace smartmig {
 namespace {
@@ -16,6 +16,8 @@ void GpuReports::take() {
     boards_.saw(result);
     if (result.what == LaneResult::kSample)
       sampled(result);
+    else if (result.what == LaneResult::kLook)
+      looked(result);
     else
       operation_ended(result);
   }
@@ -65,6 +67,8 @@ void GpuReports::operation_ended(const LaneResult& result) {
   if (result.changed) figures_.reconfigured(creates, result.ok, seconds(result.ended - result.began));
   const Time at = session_.belief().inside(result.ended);
   Failing& failing = boards_.at(gpu).failing;
+  if (!result.note.empty())
+    session_.note("hook_failed", fmt::format("\"gpu\":{},\"words\":{}", gpu, json_text(result.note)));
   if (result.ok) {
     failing = {};
     if (creates)
@@ -98,14 +102,19 @@ void GpuReports::sampled(const LaneResult& result) {
   see_memory(gpu);
   guard_.look(gpu);
   if (const auto asked = misread_.find(gpu); asked != misread_.end() && result.began >= asked->second) {
-    if (result.board)
-      was_read_again(gpu);
-    else
+    if (!result.board)
       boards_.at(gpu).reread = "a slice of it is gone, and its slices cannot be read: " + result.sample.trouble;
+    else if (guard_.silence(gpu).empty())
+      was_read_again(gpu);
   }
   dead_memory_.look(gpu, boards_.at(gpu), [this](SliceKey slice) { return table_.held(slice); });
   const GpuSample& sample = result.sample;
   if (!sample.trouble.empty() && sample.code == Error::kLost) set_trouble(gpu, trouble_of(result), sample.trouble);
+}
+
+// A GPU that was lost is out of service before something is started there.
+void GpuReports::looked(const LaneResult& result) {
+  if (!result.ok && result.code == Error::kLost) set_trouble(int(index(result.gpu)), GpuTrouble::kLost, result.words);
 }
 
 void GpuReports::credit(const EnergyInterval& interval) {
@@ -164,6 +173,11 @@ Result<Ok> GpuReports::drain(int gpu, bool on) {
   }
   book_.pending().set_value("drained", boards_.drained_list());
   return Ok{};
+}
+
+void GpuReports::lend_drained() {
+  for (std::size_t g = 0; g < boards_.size(); ++g)
+    if (boards_.at(int(g)).drained && table_.on_gpu(int(g)).empty()) boards_.lend(int(g));
 }
 
 void GpuReports::block_unusable() {

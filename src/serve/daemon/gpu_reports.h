@@ -1,12 +1,12 @@
-// What the GPUs report, and what operators say about them: operations that ended, samples (energy, memory, processes,
+// Reports of the GPUs, and operators' orders about them: operations that ended, samples (energy, memory, processes,
 // health), trouble, drains. Each report goes to who needs it: the belief, the meters, the jobs' joules, the memory
 // watch; a board in trouble is blocked and its jobs are stopped. Thread rule: the owner's.
 #pragma once
 #include "base/moved.h"
-#include "serve/daemon/attempts.h"
-#include "serve/daemon/dead_memory.h"
-#include "serve/daemon/memory_watch.h"
-#include "serve/daemon/slice_guard.h"
+#include "serve/attempts/attempts.h"
+#include "serve/gpus/dead_memory.h"
+#include "serve/gpus/memory_watch.h"
+#include "serve/gpus/slice_guard.h"
 
 namespace smartmig {
 
@@ -37,6 +37,7 @@ class GpuReports {
     for (auto& [gpu, since] : misread_) since = moved(since, by);
   }
   Result<Ok> drain(int gpu, bool on);                                       // out of service, or back to it
+  void lend_drained();                                                      // those on which no job is any more
   void block_unusable();                                                    // at the start: the belief must know
   void set_trouble(int gpu, GpuTrouble trouble, const std::string& words);  // its jobs are stopped and go elsewhere
 
@@ -44,6 +45,7 @@ class GpuReports {
   void was_read_again(int gpu);
   void operation_ended(const LaneResult& result);
   void sampled(const LaneResult& result);
+  void looked(const LaneResult& result);
   void credit(const EnergyInterval& interval);
   void see_memory(int gpu);
 

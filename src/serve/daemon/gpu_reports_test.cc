@@ -90,7 +90,7 @@ TEST(GpuReports, AGpuDoesNotReturnWithSlicesOfSomebodyElse) {
   ASSERT_TRUE(p.driver->create_foreign(GpuId{0}, p.place("3g@4")));
   const auto back = p.reports->drain(0, false);
   ASSERT_FALSE(back);
-  EXPECT_NE(back.error().what.find("somebody else made"), std::string::npos) << back.error().what;
+  EXPECT_NE(back.error().what.find("smartmig did not create"), std::string::npos) << back.error().what;
   EXPECT_FALSE(p.state->boards.at(0).in_service());
 }
 

@@ -1,13 +1,15 @@
 #include "serve/daemon/job_requests.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 
+#include "base/duration_words.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/users.h"
+#include "live/jobs/container_command.h"
 #include "model/speed.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
+#include "serve/daemon/job_ports.h"
 
 namespace smartmig {
 namespace {
@@ -18,8 +20,8 @@ std::string deadline_warning(const JobRecord& job) {
   const Time left = *job.spec.deadline - job.times.submitted;
   if (left <= Time{0}) return "the deadline has passed: the job will be late";
   if (job.work.source == EstimateSource::kGuess || job.work.estimate <= left) return {};
-  return fmt::format("the deadline is in {:.0f} s, and on a whole GPU the job takes {:.0f} s: it will be late",
-                     seconds(left), seconds(job.work.estimate));
+  return fmt::format("the deadline is in {} and the job takes {} on a whole GPU: it will be late",
+                     duration_words(seconds(left)), duration_words(seconds(job.work.estimate)));
 }
 
 // What all tasks of an array share in the store.
@@ -45,23 +47,16 @@ void describe_array(JobRecord& job, const std::vector<int>& tasks) {
 
 }  // namespace
 
-std::string user_name(std::uint32_t uid) {
-  char buffer[4096];
-  passwd entry{}, *found = nullptr;
-  if (::getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found) return found->pw_name;
-  return std::to_string(uid);
-}
-
 Result<Ok> JobRequests::room_for(std::size_t tasks, std::uint32_t uid, bool by_operator) const {
   const std::size_t all = book_.live().size() + unfolding_.tasks();
   if (settings_.limits.queue > 0 && all + tasks > std::size_t(settings_.limits.queue))
-    return busy_error("the queue holds {} jobs and takes {} at most; try again when some have ended", all,
+    return busy_error("the queue has {} jobs and its limit is {}; try again when some have ended", all,
                       settings_.limits.queue);
   if (settings_.limits.user_queued <= 0 || by_operator) return Ok{};
   const std::size_t waiting = book_.waiting().of_user(uid) + unfolding_.tasks_of(uid);
   if (waiting + tasks > std::size_t(settings_.limits.user_queued))
-    return busy_error("you have {} jobs waiting, and may have {}; {} more must wait until some have started", waiting,
-                      settings_.limits.user_queued, tasks);
+    return busy_error("you have {} waiting jobs and your limit is {}; {} more must wait until some have started",
+                      waiting, settings_.limits.user_queued, tasks);
   return Ok{};
 }
 
@@ -75,56 +70,64 @@ Result<Ok> JobRequests::room_in_store(const std::vector<JobSpec>& specs, std::ui
   if (taken + more <= most) return Ok{};
   constexpr double kMib = 1 << 20;
   return busy_error(
-      "your jobs take {:.1f} MiB of commands, environments and scripts, and may take {} (limits.user_store); {:.1f} MiB "
-      "more must wait until some have ended, or --export fewer variables",
+      "your jobs' commands, environments and scripts take {:.1f} MiB and the limit is {} "
+      "(limits.user_store); {:.1f} MiB more must wait until some jobs have ended, or --export "
+      "fewer variables",
       double(taken) / kMib, settings_.limits.user_store_mib, double(more) / kMib);
 }
 
 Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec, const std::string& not_held,
                                    std::vector<std::string>& warnings) const {
   if (spec.priority > 0 && !caller.operator_rights)
-    return no_permission("priority {} is above 0, which root alone may give", spec.priority);
+    return no_permission("priority {} is above 0; only root may set that", spec.priority);
   if (!spec.kind.empty() && !SpeedTable::builtin().has(spec.kind))
     warnings.push_back(
-        fmt::format("kind '{}' is not in the speed table: it is scheduled as an unknown one", spec.kind));
+        fmt::format("kind '{}' is not in the speed table; smartmig schedules the job as an unknown one", spec.kind));
   if (!spec.group.empty() && groups_.limit(spec.group) == 0)
-    warnings.push_back(fmt::format("group '{}' has no limit: smartmig group {} --limit N", spec.group, spec.group));
+    warnings.push_back(
+        fmt::format("group '{}' has no limit; set one with smartmig group {} --limit N", spec.group, spec.group));
   if (!spec.reservation.empty()) {
     const GpuReservation* reservation = reservations_.find(spec.reservation);
-    if (!reservation) return not_found("there is no reservation {}; smartmig reserve list shows all", spec.reservation);
+    if (!reservation)
+      return not_found("reservation {} does not exist; smartmig reserve list shows all", spec.reservation);
     if (!reservation->lets_in(user_name(caller.uid), caller.operator_rights))
       return no_permission("reservation {} is for {}", spec.reservation, who_of(*reservation));
   }
   SMARTMIG_RETURN_IF_ERROR(check_size(spec, session_.platform()));
   if (!spec.mail.empty() && settings_.hooks.mail.empty())
-    warnings.push_back("no mail will be sent: this daemon has no program for it (hooks.mail)");
+    warnings.push_back("no mail will be sent: the daemon has no hooks.mail");
   if (spec.restart && spec.checkpoint_signal == 0)
-    warnings.push_back("without --checkpoint-signal the job is never stopped: its --restart-time has no use");
+    warnings.push_back("--restart-time has no effect without --checkpoint-signal");
   if (settings_.host.cpus > 0 && spec.cpus > settings_.host.cpus)
-    return invalid("--cpus {:g} can never be had: jobs share {:g} cores of this machine", spec.cpus,
+    return invalid("--cpus {:g} exceeds the {:g} cores that jobs share on this machine", spec.cpus,
                    settings_.host.cpus);
   if (settings_.host.mem_mib > 0 && spec.host_mem_mib > settings_.host.mem_mib)
-    return invalid("--host-mem {} MiB can never be had: jobs share {} MiB of this machine", spec.host_mem_mib,
+    return invalid("--host-mem {} MiB exceeds the {} MiB that jobs share on this machine", spec.host_mem_mib,
                    settings_.host.mem_mib);
   SMARTMIG_RETURN_IF_ERROR(can_be_executed(spec));
+  if (spec.idle.value_or(Time{0}) > Time{0})
+    if (const auto can = runner_.measures_cpu(); !can)
+      return Error{can.error().code, "--idle is not available: " + can.error().what};
+  if (spec.port.value_or(0) > 0)
+    if (const QueueId other = holder_of_port(book_.live(), *spec.port); other != kNoId)
+      return busy_error("port {} is job {}'s; name another, or --port auto", *spec.port, other);
   if (spec.exact_memory.value_or(false)) {
     if (const auto can = runner_.reports_memory(); !can)
-      return Error{can.error().code, "--exact-memory cannot be had: " + can.error().what};
+      return Error{can.error().code, "--exact-memory is not available: " + can.error().what};
     if (const auto can = runner_.reports_tensors(); !can)
-      warnings.push_back("its CUDA requests are counted, its tensors are not: " + can.error().what);
+      warnings.push_back("smartmig counts CUDA requests but not tensors: " + can.error().what);
   }
   if (spec.prelaunch.value_or(false)) {
     const std::string why =
-        settings_.prelaunch.jobs == 0 ? "this daemon starts no job ahead (prelaunch.jobs)" : not_held;
-    if (!why.empty()) warnings.push_back("it starts when its slice is there, not before: " + why);
+        settings_.prelaunch.jobs == 0 ? "this daemon prelaunches no jobs (prelaunch.jobs)" : not_held;
+    if (!why.empty()) warnings.push_back("it is not prelaunched: " + why);
   }
   for (const Dependency& d : spec.dependencies) {
     if (is_phantom(QueueId(d.job)))
-      return invalid("there is no job {}, nor can there be: numbers of jobs are below {} (--dependency)", d.job,
-                     kPhantoms);
+      return invalid("job {} cannot exist: job numbers are below {} (--dependency)", d.job, kPhantoms);
     if (book_.find(QueueId(d.job))) continue;
     SMARTMIG_TRY(const auto row, book_.stored(QueueId(d.job)));
-    if (!row) return not_found("there is no job {}, which the new one is to come after (--dependency)", d.job);
+    if (!row) return not_found("job {} does not exist (--dependency)", d.job);
   }
   return Ok{};
 }
@@ -144,7 +147,14 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
   if (!job.spec.patient) job.spec.patient = settings_.defaults.patient;
   if (!job.spec.exact_memory) job.spec.exact_memory = settings_.defaults.exact_memory;
   if (!job.spec.prelaunch) job.spec.prelaunch = settings_.prelaunch.all;
+  if (job.spec.pty && !job.spec.idle && settings_.defaults.pty_idle > Time{0} && runner_.measures_cpu())
+    job.spec.idle = settings_.defaults.pty_idle;
   if (!job.spec.grace) job.spec.grace = settings_.defaults.grace;
+  if (!job.spec.container.empty()) {
+    job.spec.container_runtime = container_runtime(job.spec, settings_.containers.runtime);
+    job.spec.exact_memory = false;  // by libraries of this machine
+    job.spec.prelaunch = false;
+  }
   estimates_.estimate(job);
   return job;
 }
@@ -152,7 +162,7 @@ JobRecord JobRequests::as_record(const Caller& caller, JobSpec spec) {
 Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vector<JobSpec> specs,
                                                  std::vector<std::string>& warnings,
                                                  const std::vector<std::string>& not_held) {
-  if (!book_.disk_trouble().empty()) return io_error("no new work is accepted: {}", book_.disk_trouble());
+  if (!book_.disk_trouble().empty()) return io_error("the daemon accepts no new jobs: {}", book_.disk_trouble());
   std::size_t tasks = 0;
   for (const JobSpec& spec : specs) tasks += std::max<std::size_t>(1, spec.array.size());
   SMARTMIG_RETURN_IF_ERROR(room_for(tasks, caller.uid, caller.operator_rights));
@@ -161,6 +171,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
   for (const JobSpec& spec : specs)
     bytes += launch_bytes(spec) + bytes_of(spec) * std::max<std::size_t>(1, spec.array.size());
   SMARTMIG_RETURN_IF_ERROR(book_.room_for(2 * bytes));
+  std::set<int> ports;                                           // of these
   std::vector<std::pair<JobRecord, std::vector<int>>> accepted;  // with the numbers of its tasks
   for (std::size_t s = 0; s < specs.size(); ++s) {
     const std::string why_not_held = s < not_held.size() ? not_held[s] : "";
@@ -168,14 +179,22 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
     std::vector<int> array = std::exchange(specs[s].array, {});
     JobRecord base = as_record(caller, std::move(specs[s]));
     if (base.spec.prelaunch.value_or(false))
-      base.ahead.refused =
-          base.spec.once ? "it runs once, and one that starts ahead may have to start again" : why_not_held;
+      base.prelaunch.refused = base.spec.once ? "a job that runs once cannot be prelaunched" : why_not_held;
     // As wide as a job may ask for: a stored row must be readable by the next daemon.
     base.spec.priority = std::clamp(base.spec.priority, -1'000'000, 1'000'000);
     if (std::string words = deadline_warning(base); !words.empty()) warnings.push_back(std::move(words));
     if (const auto fits = session_.belief().fits(base); !fits) return fits.error();
+    if (const std::string never = quotas_.never_fits(base, asked_slices(base, session_.platform())); !never.empty())
+      return invalid("the job would never start: {}", never);
+    if (const std::string full = quotas_.used_up(base); settings_.quota.refuse && !full.empty())
+      return busy_error("the job is refused: {}", full);
     base.status.found(JobStatus::kQueued);
     if (base.spec.hold) base.held_by = HeldBy::kOwner;
+    if (base.spec.port == 0) {
+      SMARTMIG_TRY(base.spec.port, free_port(book_.live(), settings_.ports, ports));
+    }
+    if (base.spec.port && !ports.insert(*base.spec.port).second)
+      return invalid("two of these jobs ask for port {}", *base.spec.port);
     describe_array(base, array);
     accepted.emplace_back(std::move(base), std::move(array));
   }
@@ -215,8 +234,8 @@ void JobRequests::enter(JobRecord base, const std::vector<int>& tasks, std::vect
 }
 
 void JobRequests::note_refusal(const JobRecord& job) {
-  if (!job.ahead.refused.empty())
-    session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.ahead.refused)));
+  if (!job.prelaunch.refused.empty())
+    session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.prelaunch.refused)));
 }
 
 void JobRequests::unfold() {
@@ -241,7 +260,7 @@ Result<Ok> JobRequests::cancel(QueueId id, const std::string& why) {
     attempts_.left_slice(*job, session_.now());
   }
   attempts_.drop_postponed(id);
-  if (table_.ahead(*job)) {  // it waits, and its processes are there
+  if (table_.prelaunched(*job)) {  // it waits, and its processes are there
     session_.withdraw(id);
     job->reason = why;
     attempts_.stop(*job, StopReason::kCancel);
@@ -262,13 +281,14 @@ Result<Ok> JobRequests::requeue(QueueId id, bool by_operator) {
 }
 
 Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
-  if (!book_.disk_trouble().empty()) return io_error("no new work is accepted: {}", book_.disk_trouble());
+  if (!book_.disk_trouble().empty()) return io_error("the daemon accepts no new jobs: {}", book_.disk_trouble());
   SMARTMIG_TRY(const auto row, book_.stored(id));
   if (!row) return not_found("there is no job {}", id);
   SMARTMIG_TRY(JobRecord job, from_row(*row));
   if (job.launch.id != 0 && job.launch.bytes == 0)
-    return not_found("the environment of job {} is not kept any more (limits.user_store): submit it again", id);
+    return not_found("the environment of job {} has been removed (limits.user_store); submit it again", id);
   SMARTMIG_RETURN_IF_ERROR(room_for(1, job.owner.uid, by_operator));
+  const JobRecord as_ended = job;
   add_slice_time(job, job.times.ended);
   job.times.ended = job.times.started = kNotYet;
   job.exit.code = -1;
@@ -280,7 +300,8 @@ Result<Ok> JobRequests::bring_back(QueueId id, bool by_operator) {
   job.spec.singleton = false;
   job.spec.begin.reset();
   if (const auto fits = session_.belief().fits(job); !fits) return fits.error();
-  lifecycle_.back_to_queue(book_.bring_back(std::move(job)), "requeued by request", 1);
+  quotas_.brought_back(as_ended);
+  lifecycle_.back_to_queue(book_.bring_back(std::move(job), session_.now()), "requeued by request", 1);
   return Ok{};
 }
 

@@ -1,13 +1,14 @@
-// What users ask of jobs: submit, cancel, requeue; hold, release, suspend and the like (job_orders.cc). Who may ask for what is decided before (DaemonService); here is
-// whether it can be done. Thread rule: the owner's.
+// Requests of users: submit, cancel, requeue; hold, release, suspend and the like (job_orders.cc). DaemonService has
+// already decided whether the user may make the request; this part decides whether it is possible. Thread rule: the
+// owner's.
 #pragma once
-#include "serve/daemon/attempts.h"
-#include "serve/daemon/estimates.h"
-#include "serve/daemon/gpu_reservations.h"
-#include "serve/daemon/job_groups.h"
-#include "serve/daemon/suspensions.h"
+#include "queue/answers/service.h"
+#include "queue/jobs/gpu_reservations.h"
+#include "queue/jobs/job_groups.h"
+#include "queue/learning/estimates.h"
+#include "serve/attempts/attempts.h"
+#include "serve/attempts/suspensions.h"
 #include "serve/daemon/unfolding.h"
-#include "serve/http/service.h"
 
 namespace smartmig {
 
@@ -15,7 +16,8 @@ class JobRequests {
  public:
   JobRequests(const Settings& settings, const JobRunner& runner, LiveSession& session, JobBook& book,
               const AttemptTable& table, Attempts& attempts, Estimates& estimates, Suspensions& suspensions,
-              const JobGroups& groups, const GpuReservations& reservations, Lifecycle& lifecycle, Figures& figures)
+              const JobGroups& groups, Quotas& quotas, const GpuReservations& reservations, Lifecycle& lifecycle,
+              Figures& figures)
       : settings_(settings),
         runner_(runner),
         session_(session),
@@ -25,6 +27,7 @@ class JobRequests {
         estimates_(estimates),
         suspensions_(suspensions),
         groups_(groups),
+        quotas_(quotas),
         reservations_(reservations),
         lifecycle_(lifecycle),
         counts_(figures.counts) {}
@@ -75,11 +78,10 @@ class JobRequests {
   Estimates& estimates_;
   Suspensions& suspensions_;
   const JobGroups& groups_;
+  Quotas& quotas_;
   const GpuReservations& reservations_;
   Lifecycle& lifecycle_;
   Counts& counts_;
 };
-
-std::string user_name(std::uint32_t uid);
 
 }  // namespace smartmig

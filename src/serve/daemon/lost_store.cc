@@ -7,7 +7,7 @@
 
 #include "base/errors.h"
 #include "live/jobs/spool.h"
-#include "serve/store/store_schema.h"
+#include "queue/store/store_schema.h"
 
 namespace smartmig {
 
@@ -40,9 +40,9 @@ Result<Ok> check_store_is_there(const std::string& path, const std::string& spoo
   const std::size_t count = living.size();
   if (count > 10) living.resize(10);
   return invalid(
-      "the queue {} is {}, and {} holds files of {} jobs; {} of them run{}{}. Put a backup in its place with smartmig "
-      "restore FILE --state {}. Without one, smartmig serve --new-queue begins a queue from what the spool tells: jobs that "
-      "run are taken over, ended ones are listed, those that waited are lost",
+      "the queue {} is {}, but {} has files of {} jobs; {} of them run{}{}. Restore a backup "
+      "with smartmig restore FILE --state {}. Without a backup, smartmig serve --new-queue "
+      "builds a new queue from the spool: it takes over running jobs, lists ended ones, and loses waiting ones",
       path, std::filesystem::exists(path, ignored) ? "empty" : "missing", spool_directory, jobs.size(), count,
       count > 0 ? ": " : "", fmt::join(living, ", "), std::filesystem::path(path).parent_path().string());
 }

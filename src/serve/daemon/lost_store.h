@@ -4,8 +4,8 @@
 
 namespace smartmig {
 
-// kInvalid: the store at `path` is missing or empty, and the spool holds attempts; says how many, which processes live, and
-// what to do. Changes nothing.
+// kInvalid: the store at `path` is missing or empty, and the spool holds attempts; says how many, which processes live,
+// and what to do. Changes nothing.
 Result<Ok> check_store_is_there(const std::string& path, const std::string& spool);
 
 }  // namespace smartmig

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "serve/store/sqlite_db.h"
-#include "serve/store/store.h"
+#include "queue/store/sqlite_db.h"
+#include "queue/store/store.h"
 #include "support/temp_dir.h"
 
 namespace smartmig {
@@ -50,7 +50,7 @@ TEST(LostStore, AFileThatIsNoDatabaseNamesTheWayBack) {
   EXPECT_TRUE(check_store_is_there(lost.path, lost.spool)) << "the store says more of it";
   const auto opened = Store::open(lost.path);
   ASSERT_FALSE(opened);
-  EXPECT_NE(opened.error().what.find("it is no SQLite file; put a backup in its place with smartmig restore FILE"),
+  EXPECT_NE(opened.error().what.find("it is not an SQLite file; restore a backup with smartmig restore FILE"),
             std::string::npos)
       << opened.error().what;
 }

@@ -1,7 +1,7 @@
 // What is predicted is what decides: eta against what then happens, on emulated GPUs and a virtual clock.
-#include "serve/daemon/policies.h"
+#include "queue/policies/policies.h"
 
-#include "serve/daemon/daemon_service.h"
+#include "serve/api/daemon_service.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {

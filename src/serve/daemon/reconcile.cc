@@ -6,7 +6,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "serve/daemon/job_json.h"
+#include "base/users.h"
+#include "queue/jobs/job_json.h"
 #include "serve/daemon/job_requests.h"
 
 namespace smartmig {
@@ -23,12 +24,16 @@ void put_where_it_runs(JobRecord& job, const std::string& device, const DaemonSt
       }
 }
 
-// One that has ended is on no slice: by now another may be there.
-void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, const DaemonState& state) {
+// One that has ended is on no slice: by now another may be there. `granted`: when it got its slice, if it began before.
+void give_attempt(JobRecord& job, const JobRunner::Left& left, bool runs, std::optional<UnixTime> granted,
+                  const DaemonState& state) {
   job.attempt = left.id.attempt;
   job.status.found(JobStatus::kRunning);
   job.stop_reason = StopReason::kNone;
-  job.times.started = job.times.ended = kNotYet;
+  job.times.started = granted.value_or(kNotYet);
+  job.times.ended = kNotYet;
+  const UnixTime now = state.session.now();
+  job.prelaunch.began = left.origin && left.origin->held ? std::min(now, granted.value_or(now)) : kNotYet;
   job.exit.code = -1;
   job.exit.signal = 0;
   job.reason = "taken over: its attempt is newer than the restored queue";
@@ -116,7 +121,7 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     if (!job || origin.device.empty() || job->place.device == origin.device) return;
     put_where_it_runs(*job, origin.device, state);
     state.book.changed(*job);
-    say(attempt_of(*job), "found on another slice than the records have it");
+    say(attempt_of(*job), "found on a different slice than the records say");
   };
   for (const JobRunner::Left& left : runner.left(wanted)) {
     const QueueId id = QueueId(left.id.job);
@@ -124,7 +129,7 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
       if (earlier.job == left.id.job && earlier.attempt < left.id.attempt) end_at_once(earlier);
     SMARTMIG_TRY(auto known, known_record(id, state));
     const bool was_held = known && known->attempt == left.id.attempt && is_waiting(known->status) &&
-                          known->ahead.began != kNotYet && runner.granted(left.id);
+                          known->prelaunch.began != kNotYet && runner.granted(left.id);
     const bool ended_alive = known && is_final(known->status) && alive.count(left.id) > 0;
     if (known && known->attempt >= left.id.attempt && !was_held && !ended_alive) {
       if (alive.count(left.id) > 0 && left.origin && known->attempt == left.id.attempt) where_it_is(id, *left.origin);
@@ -135,28 +140,25 @@ Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_s
     if (!runs && found.ended.empty()) continue;  // it never began
     if (ended_alive && known->attempt >= left.id.attempt && (!runs || held_only(runner, left))) {
       if (runs) (void)runner.stop(left.id, SIGKILL, Time{0});
-      say(left.id, "its end is known: what was alive of it was ended");
+      say(left.id, "its end is recorded, so its remaining processes were ended");
       continue;
     }
     const auto at = damaged_rows.find(left.id.job);
     const JobRow* const damaged = at == damaged_rows.end() ? nullptr : at->second;
     if (runs && !left.origin && !damaged) {
       (void)runner.stop(left.id, SIGKILL, Time{0});
-      say(left.id, "ended: it ran, and nobody wrote down on which slice");
+      say(left.id, "ended: it ran, but its slice is unknown");
     }
     if (!known && !left.origin && !damaged) continue;
     JobRecord* job = state.book.find(id);
-    if (!job && known) job = &state.book.bring_back(std::move(*known));
+    if (!job && known) job = &state.book.bring_back(std::move(*known), state.session.now());
     if (!job) job = &state.book.take_over(unknown_job(left, damaged, state));
-    give_attempt(*job, left, runs, state);
+    give_attempt(*job, left, runs, runner.granted(left.id), state);
     if (damaged) {
-      job->reason = "taken over as it was launched: its row in the store was damaged";
+      job->reason = "taken over from its launch record, because its row in the store was damaged";
       if (runs && job->place.gpu < 0) put_where_it_runs(*job, device_in(damaged->state), state);
     }
-    if (held_only(runner, left)) {
-      job->status.found(JobStatus::kQueued);
-      job->ahead.began = state.session.now();
-    }
+    if (held_only(runner, left)) job->status.found(JobStatus::kQueued);
     state.book.changed(*job);
     say(left.id, runs ? "taken over: it runs, and its attempt is newer than the restored queue"
                       : "finished: it ended after the restored queue was saved");

@@ -5,7 +5,7 @@
 //   - one that they have waiting, ended or in an earlier attempt is given that attempt;
 //   - one that waits for its slice at its first CUDA call (prelaunches.h) waits again, with its processes;
 //   - one that the records have on another slice is put where it was started;
-//   - one that runs beside a later attempt of its job is ended;
+//   - one that runs next to a later attempt of its job is ended;
 //   - one whose end the records and its supervisor know, and of which something is alive yet, is ended as a whole and told
 //     nobody again: any process with its token looks like that;
 //   - one of which nobody wrote down whose it is, or where it runs, is ended: else it would share its slice unseen.
@@ -15,8 +15,8 @@
 
 namespace smartmig {
 
-// `last_stored`: the largest number that the store knows. `restored`: also jobs that it has as ended are looked at, which
-// takes as long as there are jobs in the spool.
+// `last_stored`: the largest number that the store knows. `restored`: also jobs that it has as ended are looked at,
+// which takes as long as there are jobs in the spool.
 Result<Ok> reconcile(JobRunner& runner, DaemonState& state, std::uint64_t last_stored, bool restored);
 
 }  // namespace smartmig

@@ -1,5 +1,6 @@
 #include "serve/daemon/reconcile.h"
 
+#include "queue/jobs/job_json.h"
 #include "serve/daemon/recovery.h"
 #include "support/daemon_parts.h"
 
@@ -66,6 +67,62 @@ TEST(Reconcile, AWaitingJobThatRanSinceIsNotRunAgain) {
   EXPECT_EQ(r.state->book.find(runs)->status, JobStatus::kRunning);
   EXPECT_EQ(r.state->attempts.holder({0, index(r.place("4g@0"))}), runs);
   EXPECT_EQ(r.state->attempts.slices().size(), 1u) << "the one that ended keeps no slice";
+}
+
+// An order since the backup has ended it. The order is not in the queue any more; what it did is seen.
+struct Ordered : Restored {
+  JobRecord& ended(StopReason order, int code, int signal) {
+    JobRecord& job = accept(10, [](JobRecord& j) { j.spec.checkpoint_signal = 10; });
+    put_on(job, "3g@4");
+    left(number(job.id), 1, "3g@4", false);
+    AttemptExit& exit = runner.found.ended.back();
+    exit.code = code;
+    exit.signal = signal;
+    exit.ordered = order;
+    return job;
+  }
+};
+
+TEST(Reconcile, OneThatWasCancelledSinceTheBackupIsCancelled) {
+  Ordered r;
+  const QueueId id = r.ended(StopReason::kCancel, -1, 15).id;
+  r.recover(number(id));
+  EXPECT_EQ(r.stored_status(number(id)), JobStatus::kCancelled);
+  EXPECT_EQ(from_row(*r.state->book.stored(id).value())->reason,
+            "it was stopped by an order that is missing from the restored queue");
+}
+
+TEST(Reconcile, OneThatWasRequeuedOrStoppedSinceTheBackupRunsAgain) {
+  Ordered r;
+  for (const StopReason order : {StopReason::kRequeue, StopReason::kPreempt}) {
+    const QueueId id = r.ended(order, 0, 0).id;
+    r.recover(number(id));
+    ASSERT_TRUE(r.state->book.find(id)) << "that it ended with 0 does not make it done";
+    EXPECT_EQ(r.state->book.find(id)->status, JobStatus::kQueued);
+    EXPECT_EQ(r.state->book.find(id)->stop_reason, StopReason::kNone);
+    r.lifecycle->finish(*r.state->book.find(id), JobStatus::kCancelled, "", false);
+  }
+}
+
+// The record's attempt began ahead of its slice; the one since did not, so it did not give up waiting for one.
+TEST(Reconcile, ALaterAttemptThatHadItsSliceFromTheBeginningEndsAsItEnds) {
+  Restored r;
+  JobRecord& job = r.accept(10, [](JobRecord& j) { j.spec.prelaunch = true; });
+  const QueueId id = job.id;
+  r.put_on(job, "3g@4");
+  job.prelaunch.began = r.clock.now();
+  r.left(number(id), 2, "4g@0", true);
+  r.recover(number(id));
+  ASSERT_TRUE(r.state->book.find(id));
+  EXPECT_EQ(r.state->book.find(id)->prelaunch.began, kNotYet);
+  AttemptExit exit;
+  exit.id = {number(id), 2};
+  exit.code = 0;
+  exit.started = exit.ended = r.clock.now();
+  r.runner.exits.push_back(exit);
+  r.ends->take_exits();
+  EXPECT_FALSE(r.state->book.find(id)) << r.state->book.find(id)->reason;
+  EXPECT_EQ(r.stored_status(number(id)), JobStatus::kDone);
 }
 
 TEST(Reconcile, WhatIsAliveHasItsSliceBeforeWhatTheRecordsHaveThere) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "serve/daemon/job_launch.h"
+#include "serve/attempts/job_launch.h"
 
 namespace smartmig {
 namespace {
@@ -15,7 +15,7 @@ void grant_again(const JobRecord& job, JobRunner& runner, JobBook& book) {
 // Begun before it had a slice, and never granted one: it waits as before, and so do its processes. What was about to
 // be granted is decided anew. One whose grant was written has its slice.
 bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
-  if (job.ahead.began == kNotYet || job.status == JobStatus::kStopping) return false;
+  if (job.prelaunch.began == kNotYet || job.status == JobStatus::kStopping) return false;
   if (job.status == JobStatus::kRunning) {
     if (!job.suspended && runner.granted(attempt_of(job))) grant_again(job, runner, state.book);
     return false;
@@ -37,7 +37,7 @@ bool still_ahead(JobRecord& job, JobRunner& runner, DaemonState& state) {
 }
 
 void never_began(JobRecord& job, DaemonState& state, Lifecycle& lifecycle) {
-  job.ahead.began = kNotYet;
+  job.prelaunch.began = kNotYet;
   if (is_waiting(job.status)) return state.book.changed(job);
   if (job.stop_reason == StopReason::kCancel) return lifecycle.finish(job, JobStatus::kCancelled, job.reason, false);
   job.status.attempt_over(JobStatus::kQueued);
@@ -65,7 +65,7 @@ double others_beside(const JobRecord& job, UnixTime last, const DaemonState& sta
 // Where its slice is, it is put back into the belief, with what it had left at `last`, while it still ran. Where it is
 // gone, its exit will tell.
 void resume(JobRecord& job, UnixTime last, DaemonState& state) {
-  if (job.place.gpu < 0 && job.ahead.began != kNotYet) return;  // stopped before it had one
+  if (job.place.gpu < 0 && job.prelaunch.began != kNotYet) return;  // stopped before it had one
   PlacementId where = kNoPlacement;
   if (state.boards.known(job.place.gpu))
     for (const Instance& instance : state.boards.at(job.place.gpu).board.instances)
@@ -94,7 +94,7 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
   std::vector<AttemptId> expected;
   std::vector<QueueId> held;
   for (const auto& [id, job] : state.book.live()) {
-    if (!is_waiting(job.status) || job.ahead.began != kNotYet) expected.push_back(attempt_of(job));
+    if (!is_waiting(job.status) || job.prelaunch.began != kNotYet) expected.push_back(attempt_of(job));
     if (job.status == JobStatus::kHeld) held.push_back(id);
   }
   SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));

@@ -2,9 +2,9 @@
 // where they are; those that ended meanwhile are told as ended by the first step; those that never began wait again; a
 // job whose GPU failed meanwhile is stopped. Held jobs look again at what they wait for.
 #pragma once
-#include "serve/daemon/attempt_ends.h"
+#include "serve/attempts/attempt_ends.h"
+#include "serve/attempts/suspensions.h"
 #include "serve/daemon/daemon_state.h"
-#include "serve/daemon/suspensions.h"
 
 namespace smartmig {
 

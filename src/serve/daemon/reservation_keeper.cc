@@ -9,17 +9,18 @@
 namespace smartmig {
 
 Result<Ok> ReservationKeeper::add(GpuReservation reservation, int count) {
-  if (reservation.end <= session_.now()) return invalid("that time is over: a reservation ends in the future");
+  if (reservation.end <= session_.now()) return invalid("that period has passed; a reservation must end in the future");
   for (std::size_t g = boards_.size(); g-- > 0 && count > int(reservation.gpus.size());)
     if (boards_.at(int(g)).in_service() && list_.is_free(int(g), reservation.begin, reservation.end))
       reservation.gpus.push_back(int(g));
   if (count > int(reservation.gpus.size()))
-    return busy_error("{} GPUs are wanted, {} are in service and free at that time", count, reservation.gpus.size());
+    return busy_error("the reservation needs {} GPUs, but {} are in service and free at that time", count,
+                      reservation.gpus.size());
   std::sort(reservation.gpus.begin(), reservation.gpus.end());
   reservation.gpus.erase(std::unique(reservation.gpus.begin(), reservation.gpus.end()), reservation.gpus.end());
   for (const int gpu : reservation.gpus)
     if (!boards_.known(gpu)) return not_found("there is no GPU {}; this machine has {}", gpu, boards_.size());
-  if (reservation.gpus.empty()) return invalid("which GPUs? gpus: a list of numbers, or count");
+  if (reservation.gpus.empty()) return invalid("name the GPUs: gpus (a list of numbers) or count");
   const std::string name = reservation.name;
   const std::string words =
       fmt::format("\"name\":{},\"gpus\":[{}],\"begin_at\":{:.3f},\"end_at\":{:.3f},\"for\":{}", json_text(name),
@@ -33,7 +34,7 @@ Result<Ok> ReservationKeeper::add(GpuReservation reservation, int count) {
 }
 
 Result<Ok> ReservationKeeper::remove(const std::string& name) {
-  if (!list_.find(name)) return not_found("there is no reservation {}; smartmig reserve list shows all", name);
+  if (!list_.find(name)) return not_found("reservation {} does not exist; smartmig reserve list shows all", name);
   list_.remove(name);
   session_.note("reservation_removed", "\"name\":" + json_text(name));
   store();

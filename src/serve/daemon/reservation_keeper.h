@@ -2,8 +2,8 @@
 // journal says which jobs of others still run there; they run on. When a window is over or taken back, its waiting jobs
 // are held until their owner releases them (lifecycle.h). Thread rule: the owner's.
 #pragma once
-#include "serve/daemon/attempts.h"
-#include "serve/daemon/gpu_reservations.h"
+#include "queue/jobs/gpu_reservations.h"
+#include "serve/attempts/attempts.h"
 
 namespace smartmig {
 

@@ -88,7 +88,7 @@ TEST(DaemonReservations, SubmitNeedsAReservationThatLetsItsUserIn) {
     return ids ? std::string() : ids.error().what;
   };
   EXPECT_EQ(refused(q.bob, "course"), "reservation course is for 1001");
-  EXPECT_EQ(refused(q.alice, "lecture"), "there is no reservation lecture; smartmig reserve list shows all");
+  EXPECT_EQ(refused(q.alice, "lecture"), "reservation lecture does not exist; smartmig reserve list shows all");
   EXPECT_EQ(refused(q.alice, "course"), "");
 }
 
@@ -145,8 +145,9 @@ TEST(DaemonReservations, TheyOutliveTheDaemonAndTheirJobsAreHeldWhenTheyEnd) {
   ASSERT_EQ(held, 1);
   EXPECT_EQ(
       q.daemon().live_jobs().at(left).reason,
-      fmt::format("has lost its reservation: course is over or was removed; smartmig release {} lets it run elsewhere",
-                  number(left)));
+      fmt::format(
+          "has lost its reservation: course has ended or was removed; smartmig release {} lets it run without one",
+          number(left)));
   EXPECT_TRUE(q.daemon().state().reservations.all().empty());
   ASSERT_TRUE(q.daemon().jobs().release(left, false));
   q.run();

@@ -7,8 +7,8 @@
 #include <regex>
 
 #include "base/file.h"
-#include "serve/config/settings_file.h"
-#include "serve/daemon/policies.h"
+#include "queue/config/settings_file.h"
+#include "queue/policies/policies.h"
 
 namespace smartmig {
 namespace {
@@ -210,12 +210,18 @@ Effects effects() {
       {"defaults.gpu_means", {"defaults.gpu_means = \"whole\"", sizes_offered}},
       {"defaults.max_slices", {"defaults.max_slices = 3", sizes_offered}},
       {"defaults.pty_max_slices", {"defaults.pty_max_slices = 2", sizes_offered}},
+      {"defaults.pty_idle", {"defaults.pty_idle = \"20m\"", idle_of_a_terminal}},
+      {"containers.runtime", {"containers.runtime = \"apptainer\"", runtime_of_a_container}},
+      {"containers.new_privileges", {"containers.new_privileges = true", privileges_in_a_container}},
+      {"ports.first", {"ports.first = 20500", ports_of_servers}},
+      {"ports.last", {"ports.last = 1024", ports_of_servers, "ports.first = 1024\n"}},
       {"limits.user_slices", {"limits.user_slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"limits.user_queued", {"limits.user_queued = 3", accepted}},
       {"limits.user_store", {"limits.user_store = 1", accepted_bytes}},
       {"limits.queue", {"limits.queue = 4", accepted}},
       {"limits.window", {"limits.window = 8", visible}},
       {"priorities", {"priorities.1001 = -7", record_of_a_job}},
+      {"quota", {"quota.user.default.slices = 2", most_running, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
       {"host.cpus", {"host.cpus = 4", most_running, "host.mem = \"64G\"\n"}},
       {"host.mem", {"host.mem = \"6G\"", most_running, "host.cpus = 64\n"}},
       {"prelaunch.all", {"prelaunch.all = true", started_ahead, "host.cpus = 64\nhost.mem = \"64G\"\n"}},
@@ -241,6 +247,7 @@ Effects effects() {
       {"tcp.allowed_origins", {"tcp.allowed_origins = [\"https://a.example\"]", tcp_answer, kPlain}},
       {"hooks.on_finish", {"hooks.on_finish = \"set\"", hook_ran}},
       {"hooks.mail", {"hooks.mail = \"set\"", hook_ran}},
+      {"hooks.slices", {"hooks.slices = \"set\"", slices_hook_ran}},
       {"oom.patterns", {"oom.patterns = [\"Speicher voll\"]", attempts_after_words}},
       {"oom.early", {"oom.early = \"off\"", early_restarts, "policy = \"migm-a\"\n"}},
   };

@@ -39,7 +39,7 @@ TEST(SizeRequests, WhatNoGpuHasIsRefused) {
   spec.profile = "1g.20gb";
   const auto refused = q.daemon().jobs().submit(q.alice, {spec}, q.warnings);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("there are 1g.5gb"), std::string::npos) << refused.error().what;
+  EXPECT_NE(refused.error().what.find("it has 1g.5gb"), std::string::npos) << refused.error().what;
 }
 
 TEST(SizeRequests, AUsersCapCountsWhatWasAskedFor) {
@@ -83,7 +83,7 @@ TEST(SizeRequests, AJobThatRunsOutOfItsProfileSaysSo) {
   q.run();
   const JobRecord job = q.ended(id);
   EXPECT_EQ(job.status, JobStatus::kFailed);
-  EXPECT_NE(job.reason.find("it asked for no other (--profile 1g.5gb)"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("the job allows no other (--profile 1g.5gb)"), std::string::npos) << job.reason;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/moved.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
 
 namespace smartmig {
 namespace {

@@ -1,5 +1,5 @@
-// Large arrays enter the queue in parts: the first tasks with their submission, the others some hundred in each step, so
-// that others are served in between.
+// Large arrays enter the queue in parts: the first tasks with their submission, the others some hundred in each step,
+// so that others are served in between.
 //
 // Invariants:
 //   - an array is accepted by the commit of its first tasks, and then as a whole: the same commit stores the others as
@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "serve/daemon/job_book.h"
+#include "queue/jobs/job_book.h"
 
 namespace smartmig {
 

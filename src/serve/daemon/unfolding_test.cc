@@ -1,6 +1,6 @@
 #include "serve/daemon/unfolding.h"
 
-#include "serve/store/sqlite_db.h"
+#include "queue/store/sqlite_db.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {

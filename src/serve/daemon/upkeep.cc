@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/moved.h"
 #include "base/text.h"
-#include "serve/daemon/clock_steps.h"
-#include "serve/daemon/job_json.h"
+#include "queue/jobs/job_json.h"
+#include "serve/attempts/clock_steps.h"
 
 namespace smartmig {
 namespace {

@@ -1,11 +1,11 @@
-// What goes on beside the queue: the operator's program for ended jobs, the files for dcgm-exporter, values that are
-// saved now and then, old history that is removed. Thread rule: the owner's.
+// Work next to the queue: the operator's program for ended jobs, the files for dcgm-exporter, values that are saved now
+// and then, old history that is removed. Thread rule: the owner's.
 #pragma once
-#include "serve/daemon/attempt_table.h"
-#include "serve/daemon/estimates.h"
+#include "queue/learning/estimates.h"
+#include "serve/attempts/attempt_table.h"
+#include "serve/attempts/job_mapping.h"
+#include "serve/attempts/visible_jobs.h"
 #include "serve/daemon/hook_queue.h"
-#include "serve/daemon/job_mapping.h"
-#include "serve/daemon/visible_jobs.h"
 
 namespace smartmig {
 

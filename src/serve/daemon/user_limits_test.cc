@@ -2,7 +2,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "serve/daemon/job_launch.h"
+#include "serve/attempts/job_launch.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {
@@ -133,7 +133,7 @@ TEST(DaemonUserLimits, BytesOfOneUserAreLimitedAndThoseOfEndedJobsGo) {
   const auto refused = q.daemon().jobs().submit(q.alice, {second}, q.warnings);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Error::kBusy);
-  EXPECT_NE(refused.error().what.find("may take 1 (limits.user_store)"), std::string::npos) << refused.error().what;
+  EXPECT_NE(refused.error().what.find("the limit is 1 (limits.user_store)"), std::string::npos) << refused.error().what;
   EXPECT_TRUE(q.daemon().jobs().submit(q.bob, {second}, q.warnings)) << "another user has room";
   q.run();
   ASSERT_EQ(q.ended(first).status, JobStatus::kDone);
@@ -142,7 +142,7 @@ TEST(DaemonUserLimits, BytesOfOneUserAreLimitedAndThoseOfEndedJobsGo) {
   EXPECT_EQ(q.ended(then).status, JobStatus::kDone);
   const auto again = q.daemon().jobs().requeue(first, false);
   ASSERT_FALSE(again);
-  EXPECT_NE(again.error().what.find("is not kept any more"), std::string::npos) << again.error().what;
+  EXPECT_NE(again.error().what.find("has been removed"), std::string::npos) << again.error().what;
   EXPECT_TRUE(q.daemon().jobs().requeue(then, false));
 }
 
@@ -195,7 +195,7 @@ TEST(DaemonUserLimits, ALongChainOfDependentsEndsInManySteps) {
     most = std::max(most, before - q.daemon().live_jobs().size());
   }
   EXPECT_LE(most, 1'001u);
-  EXPECT_EQ(q.ended(last).reason, fmt::format("its dependency can never hold: job {} is cancelled", number(last) - 1));
+  EXPECT_EQ(q.ended(last).reason, fmt::format("its dependency cannot be met: job {} is cancelled", number(last) - 1));
 }
 
 TEST(DaemonUserLimits, ASingletonWaitsForTheOneBeforeIt) {

@@ -1,6 +1,6 @@
 // Who waits and who does not, with the policy that `serve` has if it is told nothing, on an emulated clock.
 #include "base/rng.h"
-#include "serve/daemon/why_now.h"
+#include "serve/api/why_now.h"
 #include "support/daemon_queue.h"
 
 namespace smartmig {

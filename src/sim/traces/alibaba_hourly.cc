@@ -32,7 +32,7 @@ Result<Workload> read_alibaba_hourly(const TraceSource& source, const TraceForma
   const int id = at("pod_id"), state = at("state_public"), type = at("job_type_public"),
             model = at("model_type_public"), gpus = at("gpu_request"), hours = at("used_gpu_hours"),
             memory = at("avg_gpu_mem_gib"), day = at("day"), hour = at("hour");
-  std::vector<Pod> pods;  // by first row
+  std::vector<Pod> pods;  // by their first row
   std::map<std::string, std::size_t, std::less<>> known;
   std::size_t not_running = 0;
   for (;;) {

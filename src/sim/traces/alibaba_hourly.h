@@ -1,6 +1,6 @@
-// Alibaba's trace of 2026, table asi_opensource_pod_hourly: one row for each pod in each hour. Published as Parquet; a
-// CSV with the same column names is read. A pod becomes one job: submitted in the first hour in which it runs, as long
-// as its GPU-hours over its GPUs, with the most GPU memory of any hour.
+// Alibaba's trace of 2026, table asi_opensource_pod_hourly: one row for each pod in each hour. It is published as
+// Parquet; this reads a CSV with the same column names. A pod becomes one job: submitted in its first running hour,
+// with duration GPU-hours / GPUs and the largest GPU memory of any hour.
 #pragma once
 #include "sim/traces/trace_formats.h"
 

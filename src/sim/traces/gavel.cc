@@ -23,7 +23,8 @@ const std::vector<std::string>* gavel_header(std::size_t fields) {
 }
 
 // Steps per second of each model alone on one GPU of a worker type. Keys are "ResNet-18 (batch size 16)", or
-// "('ResNet-18 (batch size 16)', 1)" with the number of GPUs; values hold the figure alone under "null".
+// "('ResNet-18 (batch size 16)', 1)" with the number of GPUs. The value "null" holds the figure for a model that runs
+// alone.
 Result<std::map<std::string, double, std::less<>>> read_throughputs(const std::string& name, std::string_view text,
                                                                     const std::string& worker) {
   SMARTMIG_TRY(const Json root, parse_json(name, text));
@@ -38,7 +39,7 @@ Result<std::map<std::string, double, std::less<>>> read_throughputs(const std::s
     std::string model = key;
     if (model.starts_with("('")) {
       const auto close = model.rfind("', ");
-      if (close == model.npos || model.substr(close) != "', 1)") continue;  // of several GPUs
+      if (close == model.npos || model.substr(close) != "', 1)") continue;  // several GPUs
       model = model.substr(2, close - 2);
     }
     const Json* alone = value.is_object() && value.contains("null") ? &value["null"] : nullptr;
@@ -88,7 +89,7 @@ Result<Workload> read_gavel_rows(const TraceSource& source, const std::string& t
     SMARTMIG_TRY(const double total, row.number(steps));
     const auto found = speeds.find(row.text(type));
     if (found == speeds.end()) {
-      if (job.gpus > 1) return Ok{};  // dropped anyhow
+      if (job.gpus > 1) return Ok{};  // dropped later
       return row.error(type, fmt::format("no throughput of '{}' on worker '{}' is given", row.text(type), worker));
     }
     const double s = total / found->second;
@@ -102,8 +103,8 @@ Result<Workload> read_gavel_rows(const TraceSource& source, const std::string& t
 Result<Workload> read_gavel(const TraceSource& source, const TraceFormat&, const LoadOptions& options) {
   if (options.throughputs.empty())
     return invalid(
-        "{} is a Gavel trace: it records steps, not durations. Give Gavel's file of steps per second: --throughputs "
-        "simulation_throughputs.json[:WORKER], worker v100 if not given",
+        "{} is a Gavel trace, which has steps instead of durations; give Gavel's file of steps "
+        "per second: --throughputs simulation_throughputs.json[:WORKER] (default worker: v100)",
         source.name);
   std::string file = options.throughputs, worker = "v100";
   std::error_code ignored;

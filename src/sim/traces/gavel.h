@@ -1,5 +1,5 @@
-// Gavel's traces: one job a line, fields between tabs, no header. What is recorded is steps; a file of steps per second
-// by worker type and model (--throughputs FILE[:WORKER], worker v100 if not given) makes durations of them.
+// Gavel's traces: one job per line, fields separated by tabs, no header. They record steps; a file of steps per second
+// by worker type and model (--throughputs FILE[:WORKER], default worker v100) turns them into durations.
 //   9 fields: job_type, command, num_steps_arg, needs_data_dir, total_steps, scale_factor, priority_weight, SLO,
 //             arrival_time
 //   7 fields: job_type, command, num_steps_arg, needs_data_dir, total_steps, arrival_time, scale_factor

@@ -28,17 +28,18 @@ bool looks_like_google_events(const std::vector<std::string_view>& fields, char 
 Result<Workload> read_google_events(const TraceSource& source, const TraceFormat& format, const LoadOptions& options) {
   SMARTMIG_TRY(LineReader lines, source.open());
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines), {',', format.header}));
-  std::vector<std::pair<std::string, JobSpan>> spans;  // by first event
+  std::vector<std::pair<std::string, JobSpan>> spans;  // by their first event
   std::map<std::string, std::size_t, std::less<>> known;
   for (;;) {
     SMARTMIG_TRY(const bool more, csv.next());
     if (!more) break;
     SMARTMIG_TRY(const std::int64_t at, csv.integer(kTimeColumn));
     SMARTMIG_TRY(const std::int64_t event, csv.integer(kEventColumn));
-    if (event < 0 || event > kLastEvent) return csv.error(kEventColumn, fmt::format("'{}' is no event, 0 to 8", event));
+    if (event < 0 || event > kLastEvent)
+      return csv.error(kEventColumn, fmt::format("'{}' is not an event from 0 to 8", event));
     if (csv.empty(kJobColumn)) return csv.error(kJobColumn, "must not be empty");
     if (at < 0) return csv.error(kTimeColumn, "must not be negative");
-    if (double(at) > kMaxSeconds * 1e6) continue;  // 2^63 - 1: after the end of the trace
+    if (double(at) > kMaxSeconds * 1e6) continue;  // 2^63 - 1 means after the end of the trace
     const auto [found, added] = known.emplace(std::string(csv.text(kJobColumn)), spans.size());
     if (added) spans.emplace_back(found->first, JobSpan());
     JobSpan& span = spans[found->second].second;
@@ -52,7 +53,7 @@ Result<Workload> read_google_events(const TraceSource& source, const TraceFormat
                              {"start", "time of the first SCHEDULE (1)", "us"},
                              {"end", "time of the last EVICT to LOST (2 to 6)", "us"}};
     options.reading->unused = {"missing info", "user", "scheduling class", "job name", "logical job name"};
-    options.reading->missing = {{"gpus", "the trace has none: every job counts as one of one GPU"},
+    options.reading->missing = {{"gpus", "the trace has none; every job counts as one GPU"},
                                 {"kind", "guessed (--default-kind KIND)"},
                                 {"deadline", "drawn (--missing-slack A-B or none)"}};
   }
@@ -65,7 +66,9 @@ Result<Workload> read_google_events(const TraceSource& source, const TraceFormat
       job.duration_s = double(span.end_us - span.schedule_us) / 1e6;
     jobs.add(job);
   }
-  jobs.note("Google's trace has no GPUs: every job counts as one of one GPU, from its first SCHEDULE to its last end");
+  jobs.note(
+      "Google's trace has no GPUs; every job counts as one GPU, from its first SCHEDULE to its "
+      "last end");
   return jobs.finish();
 }
 

@@ -1,6 +1,6 @@
 // Google's cluster trace of 2011, table job_events: one line for each event of a job (SUBMIT 0, SCHEDULE 1, EVICT 2,
-// FAIL 3, FINISH 4, KILL 5, LOST 6, UPDATE 7 and 8), times in microseconds. The trace has no GPUs: a job counts as one
-// of one GPU from its first SCHEDULE to its end. Jobs whose submit or end lies outside the file have no duration.
+// FAIL 3, FINISH 4, KILL 5, LOST 6, UPDATE 7 and 8), times in microseconds. The trace has no GPUs: each job counts as
+// one GPU from its first SCHEDULE to its end. Jobs whose submit or end lies outside the file have no duration.
 #pragma once
 #include "sim/traces/trace_formats.h"
 

@@ -11,7 +11,7 @@
 namespace smartmig {
 namespace {
 
-constexpr std::int64_t kMostMs = 10'000'000'000'000;  // kMaxSeconds
+constexpr std::int64_t kMostMs = 10'000'000'000'000;  // kMaxSeconds in milliseconds
 
 Result<Job> job_of_line(const JsonObject& line) {
   MigbenchJob asked;
@@ -23,7 +23,7 @@ Result<Job> job_of_line(const JsonObject& line) {
     for (const MigbenchProfile& profile : migbench_profiles())
       if (profile.name == name) job.work[std::size_t(profile.slices - 1)] = std::chrono::milliseconds(duration);
     if (std::all_of(job.work.begin(), job.work.end(), [](Time work) { return work == kCannotRun; }))
-      return line.error("profile", fmt::format("'{}' is none of MIGBench's", name));
+      return line.error("profile", fmt::format("'{}' is not a profile of MIGBench", name));
     job.submit = std::chrono::milliseconds(asked.arrival_ms);
   } else {
     SMARTMIG_TRY(asked.compute_core_ms, line.integer("computeCoreMS", 1, kMostMs));

@@ -1,9 +1,9 @@
 // Job lists of MIGBench (github.com/FouoF/MIG-scheduler-benchmark), JSON lines with jobID, arrivalMS, computeCoreMS and
-// memoryMB. Its model of an H100-80GB: profiles 1g.10gb, 2g.20gb, 3g.40gb and 7g.80gb with 14, 28, 42 and 100 percent of
-// the compute and 10240, 20480, 40960 and 81920 MB; a job takes computeCoreMS / percent on a profile whose memory holds
-// it, rounded up to a millisecond, and runs on no other (a 4g is not among the profiles). Memory decides through the
-// sizes that are open, since real profiles have less than their name says. Lines with `profile` and `durationMS` run on
-// that profile alone. A job has a deadline only where the line gives deadlineMS.
+// memoryMB. It models an H100-80GB: profiles 1g.10gb, 2g.20gb, 3g.40gb and 7g.80gb have 14, 28, 42 and 100 percent of
+// the compute and 10240, 20480, 40960 and 81920 MB. A job takes computeCoreMS / percent, rounded up to a millisecond,
+// on a profile whose memory holds it, and runs on no other (4g is not among the profiles). The open sizes express the
+// memory need, not an amount, since real profiles have less than their name says. Lines with `profile` and `durationMS`
+// run on that profile alone. A job has a deadline only if the line gives deadlineMS.
 #pragma once
 #include <cstdint>
 #include <string_view>

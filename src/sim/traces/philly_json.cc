@@ -13,15 +13,15 @@ namespace {
 Result<std::optional<TraceInstant>> instant_in(const Json& object, const char* key, const std::string& owner) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return std::optional<TraceInstant>();
-  if (!found->is_string()) return invalid("{}: '{}' is no text", owner, key);
+  if (!found->is_string()) return invalid("{}: '{}' is not a text", owner, key);
   const std::string text = found->get<std::string>();
   if (says_unknown(text)) return std::optional<TraceInstant>();
   const auto parsed = parse_trace_instant(text, "date");
-  if (!parsed) return invalid("{}: '{}' is '{}', no date such as 2017-10-07 01:12:09", owner, key, text);
+  if (!parsed) return invalid("{}: '{}' is '{}', not a date such as 2017-10-07 01:12:09", owner, key, text);
   return std::optional<TraceInstant>(*parsed);
 }
 
-// GPUs of one attempt, over all its servers.
+// The GPUs of one attempt, over all its servers.
 double gpus_of(const Json& attempt) {
   double count = 0;
   const auto detail = attempt.find("detail");
@@ -37,7 +37,7 @@ double gpus_of(const Json& attempt) {
 Result<Workload> read_philly_json(const TraceSource& source, const TraceFormat&, const LoadOptions& options) {
   SMARTMIG_TRY(const std::string text, source.whole());
   SMARTMIG_TRY(const Json root, parse_json(source.name, text));
-  if (!root.is_array()) return invalid("{} is JSON but no Philly job log: it must be a list of jobs", source.name);
+  if (!root.is_array()) return invalid("{} is JSON but not a Philly job log, which is a list of jobs", source.name);
   if (options.reading != nullptr) {
     options.reading->layout = fmt::format("JSON, a list of {} jobs", root.size());
     options.reading->used = {{"id", "jobid", ""},
@@ -46,14 +46,14 @@ Result<Workload> read_philly_json(const TraceSource& source, const TraceFormat&,
                              {"gpus", "most GPUs of an attempt's detail[].gpus", ""}};
     options.reading->unused = {"status", "vc", "user", "attempts[].detail[].ip"};
     options.reading->missing = {{"deadline", "drawn (--missing-slack A-B or none)"},
-                                {"memory", "that of the kind in data/speeds.csv"},
+                                {"memory", "from data/speeds.csv, by kind"},
                                 {"kind", "guessed among training kinds (--default-kind KIND)"}};
   }
   SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(source.name, "job id", options));
   std::size_t number = 0, retried = 0;
   for (const Json& entry : root) {
     std::string owner = fmt::format("{}, job {} of the list", source.name, ++number);
-    if (!entry.is_object()) return invalid("{}: is no object", owner);
+    if (!entry.is_object()) return invalid("{}: is not an object", owner);
     SMARTMIG_TRY(const JsonObject object, JsonObject::open(entry, owner, ""));
     TraceJob job;
     SMARTMIG_TRY(job.id, object.text("jobid"));
@@ -71,7 +71,7 @@ Result<Workload> read_philly_json(const TraceSource& source, const TraceFormat&,
     if (object.has("attempts")) {
       SMARTMIG_TRY(const Json* list, object.list("attempts"));
       for (const Json& attempt : *list) {
-        if (!attempt.is_object()) return invalid("{}: an attempt is no object", owner);
+        if (!attempt.is_object()) return invalid("{}: an attempt is not an object", owner);
         job.gpus = std::max(job.gpus, gpus_of(attempt));
         SMARTMIG_TRY(const auto start, instant_in(attempt, "start_time", owner));
         SMARTMIG_TRY(const auto end, instant_in(attempt, "end_time", owner));

@@ -1,9 +1,10 @@
-// Which format is this file, then its reader.
+// Recognises the format of a file and calls its reader.
 #include <algorithm>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "sim/sacct.h"
+#include "sim/traces/map_guess.h"
 #include "sim/traces/trace_formats.h"
 #include "sim/traces/trace_reading.h"
 #include "sim/traces/trace_rows.h"
@@ -12,7 +13,7 @@ namespace smartmig {
 namespace {
 
 struct FirstLine {
-  std::string text;  // without comments, blank lines and byte order mark
+  std::string text;  // without comments, blank lines and the byte order mark
   std::int64_t line = 0;
 };
 
@@ -21,14 +22,14 @@ Result<FirstLine> first_line(const TraceSource& source) {
   for (;;) {
     SMARTMIG_TRY(auto line, lines.next());
     if (!line)
-      return invalid("{} is empty: a workload file has a header line, a JSON object or SWF lines", source.name);
+      return invalid("{} is empty; a workload file has a header line, a JSON object or SWF lines", source.name);
     if (lines.line() == 1) line = without_byte_order_mark(*line);
     if (line->starts_with("PAR1"))
-      return invalid("{} is Parquet: export the table to CSV with its own column names first", source.name);
+      return invalid("{} is Parquet; export the table to CSV with its own column names", source.name);
     if (line->starts_with("PK\x03\x04"))
-      return invalid("{} is a ZIP archive: unpack it and give the file in it", source.name);
+      return invalid("{} is a ZIP archive; unpack it and give the file in it", source.name);
     if (line->size() > 262 && line->substr(257, 5) == "ustar")
-      return invalid("{} is a tar archive: give the file in it, for example tar xzOf {} | smartmig workload -",
+      return invalid("{} is a tar archive; give the file in it, for example tar xzOf {} | smartmig workload -",
                      source.name, source.name);
     const std::string_view text = trim(*line);
     if (text.empty() || text[0] == '#') continue;
@@ -78,7 +79,7 @@ Error unknown_format(const std::string& name) {
   std::vector<std::string> names;
   for (const TraceFormat& format : trace_formats()) names.emplace_back(format.name);
   const std::string near = nearest(name, names);
-  return invalid("there is no format '{}'{}; there are {}", name,
+  return invalid("unknown format '{}'{}; choose one of {}", name,
                  near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "));
 }
 
@@ -104,10 +105,12 @@ Error not_recognised(const TraceSource& source, const FirstLine& first, const st
   std::string near;
   if (nearest_format != nullptr)
     near = fmt::format("; it is nearest to {}, but lacks {}", nearest_format->name, fmt::join(lacking, ", "));
+  const MapGuess guess = guess_map(header);
   return invalid(
-      "{} line {} starts no known workload format: its columns are {}{}. Say which column means what: --map "
-      "submit=COLUMN:s,duration=COLUMN:s,gpus=COLUMN (docs/workloads.md)",
-      source.name, first.line, fmt::join(header, ", "), near);
+      "{} line {} starts no known workload format: its columns are {}{}. Say which column means what (docs/workloads.md): "
+      "--map '{}'{}",
+      source.name, first.line, fmt::join(header, ", "), near, guess.text,
+      guess.missing.empty() ? "" : fmt::format("; no column looks like {}", fmt::join(guess.missing, " or ")));
 }
 
 struct Recognised {
@@ -146,13 +149,13 @@ Result<Recognised> recognise(const TraceSource& source, const FirstLine& first, 
       best = &format;
   }
   if (best != nullptr) return settle(best, "the columns " + fmt::format("{}", fmt::join(best->known_by, ", ")));
-  // What only looks like a job CSV is read as one: its reader says which column is wrong.
+  // A file that resembles a job CSV is read as one: its reader says which column is wrong.
   for (const std::string& column : out.columns)
     if (asked == nullptr && (column == "submit_s" || column == "work_1g_s")) return settle(format_named("job-csv"), "");
   for (const TraceFormat& format : trace_formats()) {
     if (asked != nullptr ? asked != &format : format.shape == nullptr || !format.shape(fields, out.dialect.delimiter))
       continue;
-    if (!format.known_by.empty() && format.header.empty()) continue;  // a table without its header
+    if (!format.known_by.empty() && format.header.empty()) continue;  // describes a table without a header
     if (!format.header.empty()) {
       out.dialect.header = format.header;
       if (fields.size() > format.header.size())
@@ -167,7 +170,12 @@ Result<Recognised> recognise(const TraceSource& source, const FirstLine& first, 
   return not_recognised(source, first, out.columns);
 }
 
-// --map on a file of any table: all columns by number means that there is no header.
+Result<Workload> told_as_map(Result<Workload> workload, const LoadOptions& options) {
+  if (workload && options.reading != nullptr) options.reading->map = map_of(*options.reading);
+  return workload;
+}
+
+// --map on a file of any table. If the map gives all columns by number, there is no header.
 Result<Workload> read_by_map(TraceSource source, const FirstLine& first, const LoadOptions& options) {
   SMARTMIG_TRY(const TraceMap map, parse_trace_map(options.map));
   source.dialect.delimiter = delimiter_of(first.text);
@@ -186,10 +194,10 @@ Result<Workload> read_by_map(TraceSource source, const FirstLine& first, const L
   }
   SMARTMIG_TRY(LineReader lines, source.open());
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines), source.dialect));
-  return read_trace_rows(std::move(csv), map, options);
+  return told_as_map(read_trace_rows(std::move(csv), map, options), options);
 }
 
-// Of the map's columns, those that the file has: a format's optional ones may be missing, its known_by are there.
+// The columns of the map that the file has: a format's optional ones may be missing, those of known_by are there.
 TraceMap within_file(TraceMap map, const CsvReader& csv) {
   for (TraceMap::Entry& entry : map.entries)
     if (entry.given() && !entry.constant && csv.column_in_any_case(entry.column) < 0) entry = {};
@@ -200,14 +208,14 @@ TraceMap within_file(TraceMap map, const CsvReader& csv) {
 
 Result<Workload> read_trace_file(TraceSource source, const LoadOptions& options) {
   auto first = first_line(source);
-  if (!first) {  // a JSON file may be one line that is longer than a line can be
+  if (!first) {  // a JSON file may be one line that exceeds the limit
     const auto text = source.whole();
     const std::string_view begin = text ? trim(without_byte_order_mark(*text)) : std::string_view();
     if (begin.empty() || (begin[0] != '[' && begin[0] != '{')) return first.error();
     first = FirstLine{std::string(1, begin[0]), 1};
   }
   if (!options.map.empty()) {
-    if (!options.format.empty()) return invalid("--map says what the columns are: drop --format");
+    if (!options.format.empty()) return invalid("--map names the columns; leave out --format");
     return read_by_map(std::move(source), *first, options);
   }
   SMARTMIG_TRY(Recognised found, recognise(source, *first, options.format));
@@ -227,7 +235,7 @@ Result<Workload> read_trace_file(TraceSource source, const LoadOptions& options)
   SMARTMIG_TRY(LineReader lines, source.open());
   SMARTMIG_TRY(CsvReader csv, CsvReader::open(std::move(lines), source.dialect));
   const TraceMap own = within_file(map, csv);
-  return read_trace_rows(std::move(csv), own, options);
+  return told_as_map(read_trace_rows(std::move(csv), own, options), options);
 }
 
 }  // namespace smartmig

@@ -8,7 +8,7 @@
 namespace smartmig {
 namespace {
 
-// Seconds of the whole job on one T4: github.com/pkusys/ElasticFlow, ElasticFlow/traces_for_ElasticFlow/
+// Seconds of the whole job on one T4, from github.com/pkusys/ElasticFlow, ElasticFlow/traces_for_ElasticFlow/
 // elasticVpollux_e.csv, column duration of the rows with num_gpu 1.
 struct Application {
   std::string_view name;
@@ -40,15 +40,15 @@ Result<Workload> read_sia(const TraceSource& source, const TraceFormat& format, 
   TraceRowHook hook;
   hook.durations = true;
   hook.note =
-      "jobs are elastic: num_replicas is not used, a job is all of its application on one GPU; durations are those on "
-      "one T4 in ElasticFlow's elasticVpollux_e.csv";
+      "jobs are elastic: num_replicas is not used, and a job is its whole application on one "
+      "GPU; durations are those on one T4 in ElasticFlow's elasticVpollux_e.csv";
   hook.row = [name](const CsvReader& row, std::string_view batch, TraceJob& job) -> Result<Ok> {
     const Application* known = application(row.text(name), parse_int(batch).value_or(0));
     if (known == nullptr) {
       std::set<std::string_view> names;
       for (const Application& entry : kApplications) names.insert(entry.name);
-      return row.error(name,
-                       fmt::format("no duration is known of '{}': only of {}", row.text(name), fmt::join(names, ", ")));
+      return row.error(
+          name, fmt::format("the duration of '{}' is unknown; known are {}", row.text(name), fmt::join(names, ", ")));
     }
     job.duration_s = known->seconds;
     return Ok{};

@@ -1,6 +1,6 @@
-// Workloads of Sia and Pollux: which application comes when, with which batch size. They record no durations: the
-// schedulers they were made for choose how many GPUs a job gets, so `num_replicas` binds nobody here, and a job is the
-// whole of its application on one GPU. How long that takes is in ElasticFlow's copy of the same applications.
+// Workloads of Sia and Pollux: arrival, application and batch size of each job. They record no durations. Their
+// schedulers choose how many GPUs a job gets, so this reader ignores `num_replicas`: a job is its whole application on
+// one GPU. The durations come from ElasticFlow's copy of the same applications.
 #pragma once
 #include "sim/traces/trace_formats.h"
 

@@ -36,7 +36,7 @@ Result<Workload> read_batsim(const TraceSource& source, const TraceFormat&, cons
   return read_batsim_json(source.name, text, options);
 }
 
-// Of ten fields, the fourth is the status and the rest are names and numbers.
+// In files of ten fields, the fourth is the status and the others are names and numbers.
 bool looks_like_pai_tasks(const std::vector<std::string_view>& fields, char delimiter) {
   if (delimiter != ',' || fields.size() != 10) return false;
   for (const char* status : {"Terminated", "Running", "Failed", "Waiting", "Interrupted"})
@@ -59,6 +59,13 @@ const std::vector<TraceFormat>& trace_formats() {
        {"submit_time_s", "duration_s"},
        "submit=submit_time_s:s,duration=duration_s:s,gpus=num_gpus,share=gpu_milli:milli,memory=gpu_mem_mib:mib,"
        "kind=job_kind,due_in=deadline_s:s,tokens_in=context_tokens,tokens_out=generated_tokens",
+       "docs/workloads.md"},
+      {"fields",
+       "columns that bear the names of the fields of --map, in their first units",
+       {"submit", "duration"},
+       "id=id,submit=submit,start=start,end=end,duration=duration,deadline=deadline,due_in=due_in,slo=slo,gpus=gpus,"
+       "share=share,copies=copies,memory=memory,kind=kind,batch=batch,class=class,tokens_in=tokens_in,"
+       "tokens_out=tokens_out",
        "docs/workloads.md"},
       {"philly",
        "Microsoft Philly cluster_job_log (ATC'19)",

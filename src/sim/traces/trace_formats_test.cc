@@ -202,7 +202,7 @@ TEST(TraceMap, SaysWhatIsWrong) {
   };
   EXPECT_EQ(said("submit=a:ms,duration=\"b, c: d\":min,gpus=#3,class=@infer"), "accepted");
   EXPECT_NE(said("submitt=a").find("did you mean submit?"), std::string::npos);
-  EXPECT_NE(said("submit=a:weeks").find("'weeks' is no unit of submit: s, ms"), std::string::npos);
+  EXPECT_NE(said("submit=a:weeks").find("'weeks' is not a unit of submit: s, ms"), std::string::npos);
   EXPECT_NE(said("submit=a,submit=b").find("twice"), std::string::npos);
   EXPECT_NE(said("submit=").find("names no column"), std::string::npos);
   EXPECT_NE(said("").find("is not FIELD=COLUMN"), std::string::npos);

@@ -66,7 +66,7 @@ std::string units_in_words(UnitKind kind) {
   }
 }
 
-// Pieces between commas that stand outside double quotes.
+// The pieces between commas outside double quotes.
 std::vector<std::string> split_outside_quotes(std::string_view text) {
   std::vector<std::string> pieces(1);
   bool quoted = false;
@@ -118,7 +118,7 @@ Result<TraceMap> parse_trace_map(std::string_view text) {
     }
     if (entry.column.empty()) return invalid("map: '{}' names no column", item);
     if (!entry.unit.empty() && !is_unit(kFieldRules[at].units, entry.unit))
-      return invalid("map: '{}' is no unit of {}: {} (a column whose name holds a colon stands in double quotes)",
+      return invalid("map: '{}' is not a unit of {}: {} (put a column name that has a colon in double quotes)",
                      entry.unit, name, units_in_words(kFieldRules[at].units));
   }
   return map;

@@ -10,7 +10,7 @@
 namespace smartmig {
 namespace {
 
-// The map's columns found in one file.
+// The map's columns as found in one file.
 class MappedRow {
  public:
   static Result<MappedRow> bind(const CsvReader& csv, const TraceMap& map) {
@@ -71,7 +71,7 @@ class MappedRow {
     const std::string& unit = (*map_)[TraceField::kGpus].unit;
     if (unit != "tres")
       return number(csv, TraceField::kGpus, unit == "percent" ? 0.01 : unit == "milli" ? 0.001 : 1, 0, 1e9);
-    double count = 0;  // Slurm's numbers of kinds of GPUs begin at 1001
+    double count = 0;  // Slurm's type numbers of GPUs begin at 1001
     for (const std::string_view item : split(text(csv, TraceField::kGpus), ',')) {
       const auto equals = item.find('=');
       if (equals == item.npos) continue;
@@ -126,7 +126,7 @@ void describe(const CsvReader& csv, const MappedRow& row, const LoadOptions& opt
             : fmt::format("drawn: submit + U({}, {}) * duration (--missing-slack A-B or none)", slack.low, slack.high));
   }
   if (!map.has(TraceField::kGpus)) gap(TraceField::kGpus, "one for each job");
-  if (!map.has(TraceField::kMemory)) gap(TraceField::kMemory, "that of the kind in data/speeds.csv");
+  if (!map.has(TraceField::kMemory)) gap(TraceField::kMemory, "from data/speeds.csv, by kind");
   if (!map.has(TraceField::kKind))
     gap(TraceField::kKind, options.default_kind.empty() ? "guessed (--default-kind KIND)" : options.default_kind);
   if (!map.has(TraceField::kClass) && !map.has(TraceField::kKind))
@@ -142,8 +142,7 @@ Result<Workload> read_trace_rows(CsvReader csv, const TraceMap& map, const LoadO
   const bool start_end = map.has(F::kEnd) && (map.has(F::kStart) || map.has(F::kSubmit));
   const bool tokens = map.has(F::kTokensIn) || map.has(F::kTokensOut);
   if (!map.has(F::kDuration) && !start_end && !tokens && !hook.durations)
-    return invalid("{}: no column says how long jobs run: map duration=COLUMN, or start=COLUMN and end=COLUMN",
-                   csv.name());
+    return invalid("{}: no column gives run times; map duration=COLUMN, or start=COLUMN and end=COLUMN", csv.name());
   if (options.reading != nullptr) describe(csv, at, options, hook, *options.reading);
   const bool has_id = map.has(F::kId);
   SMARTMIG_TRY(TraceJobs jobs, TraceJobs::open(csv.name(), has_id ? "job id" : "row number", options));
@@ -158,7 +157,7 @@ Result<Workload> read_trace_rows(CsvReader csv, const TraceMap& map, const LoadO
     TraceJob job;
     job.id = has_id ? std::string(at.text(csv, F::kId)) : std::to_string(row);
     for (const char c : job.id)
-      if (static_cast<unsigned char>(c) < 32) return csv.error(at.column(F::kId), "holds a control character");
+      if (static_cast<unsigned char>(c) < 32) return csv.error(at.column(F::kId), "has a control character");
     if (job.id.empty() || jobs.known(job.id)) {
       repeated += !job.id.empty();
       job.id += fmt::format("{}row-{}", job.id.empty() ? "" : "#", row);
@@ -202,7 +201,8 @@ Result<Workload> read_trace_rows(CsvReader csv, const TraceMap& map, const LoadO
     if (!job.duration_s && (tokens_in || tokens_out)) {
       if (options.tokens_per_s <= 0)
         return csv.error(at.column(map.has(F::kDuration) ? F::kDuration : F::kTokensIn),
-                         "the trace records tokens, not durations: give --tokens-per-s, the speed of the whole GPU");
+                         "the trace has tokens instead of durations; give --tokens-per-s, the speed of the whole "
+                         "GPU");
       job.duration_s = (tokens_in.value_or(0) + tokens_out.value_or(0)) / options.tokens_per_s;
       if (*job.duration_s > kMaxSeconds)
         return csv.error(at.column(F::kTokensIn), "more than 1e10 s at this --tokens-per-s");
@@ -218,7 +218,7 @@ Result<Workload> read_trace_rows(CsvReader csv, const TraceMap& map, const LoadO
     jobs.note(fmt::format("{} durations are (context + generated tokens) / {} tokens per second", from_tokens,
                           options.tokens_per_s));
   if (shares > 0)
-    jobs.note(fmt::format("{} is not used: {} rows that asked for a part of one GPU keep their duration",
+    jobs.note(fmt::format("{} is not used; {} rows that asked for a part of one GPU keep their duration",
                           map.has(F::kShare) ? map[F::kShare].column : "the share of a GPU", shares));
   if (repeated > 0)
     jobs.note(fmt::format("{} rows repeat an id: '#row-N' with the row's number is added to theirs", repeated));

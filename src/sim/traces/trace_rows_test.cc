@@ -48,13 +48,13 @@ TEST(TraceRows, ReadsTheSampleAndSaysItsRules) {
   EXPECT_GE(part.deadline, part.submit + std::chrono::seconds(90));
   EXPECT_LE(part.deadline, part.submit + std::chrono::seconds(135));
   EXPECT_TRUE(has_rule(*workload,
-                       "7 rows, 3 jobs kept; dropped: 1 that ask for more than one GPU, 1 that ask for none, 2 without "
+                       "7 rows, 3 jobs kept; dropped: 1 with more than one GPU, 1 with none, 2 without "
                        "a usable duration"))
       << all_rules(*workload);
   EXPECT_TRUE(has_rule(*workload, "kinds: 2 by the model name, 1 by a hash")) << all_rules(*workload);
   EXPECT_TRUE(has_rule(*workload, "deadlines: 1 from the file, 2 drawn as submit + U(1, 1.5)")) << all_rules(*workload);
   EXPECT_TRUE(has_rule(*workload, "1 jobs have no submit time")) << all_rules(*workload);
-  EXPECT_TRUE(has_rule(*workload, "gpu_milli is not used: 2 rows")) << all_rules(*workload);
+  EXPECT_TRUE(has_rule(*workload, "gpu_milli is not used; 2 rows")) << all_rules(*workload);
 }
 
 TEST(TraceRows, TokensNeedASpeed) {
@@ -110,7 +110,7 @@ TEST(TraceRows, GpuWithoutMeasurementsSaysWhoseItUses) {
   const auto workload = read_trace(kTraceHeader + "5,10,1,1000,,train,,\n", options);
   ASSERT_TRUE(workload) << workload.error().what;
   EXPECT_EQ(workload->reference_gpu, "a100-40gb");
-  EXPECT_TRUE(has_rule(*workload, "no speeds are measured on a30-24gb: those of a100-40gb are used"))
+  EXPECT_TRUE(has_rule(*workload, "there are no measured speeds for a30-24gb, so those of a100-40gb are used"))
       << all_rules(*workload);
   options.gpu = "h200-141gb";
   EXPECT_EQ(read_trace(kTraceHeader + "5,10,1,1000,,train:bert,,\n", options)->kinds[0], "bert-train-32");

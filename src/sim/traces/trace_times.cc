@@ -18,7 +18,7 @@ constexpr double kMib = 1024.0 * 1024.0;
 constexpr std::array<std::pair<std::string_view, double>, 6> kMemoryUnits = {
     {{"mib", 1}, {"gib", 1024}, {"mb", 1e6 / kMib}, {"gb", 1e9 / kMib}, {"kib", 1.0 / 1024}, {"bytes", 1 / kMib}}};
 
-// Takes digits off the front: exactly `count` of them.
+// Takes exactly `count` digits off the front.
 std::optional<int> take_number(std::string_view& text, std::size_t count) {
   if (text.size() < count) return std::nullopt;
   int value = 0;

@@ -30,6 +30,10 @@ class Damage:
         copy, since = self.copies[-1] if self.draw.random() < 0.7 else self.draw.choice(self.copies[-3:])
         self.end_daemon(self.draw.random() < 0.6)
         command = [self.station.program, "restore", copy, "--state", self.station.state]
+        if self.draw.random() < 0.3:  # one is killed half-way before
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+                time.sleep(self.draw.uniform(0, 0.2))
+                first.kill()
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         self.event("restore", path=copy, since=since)
         self.serve()
@@ -109,6 +113,15 @@ class Damage:
         if runs:
             until(lambda: (a := self.ask("DELETE", f"/v1/jobs/{runs}")) is not None and a.status in (200, 409),
                   "a cancel of a job whose row was damaged", 30)
+
+    def killed_supervisor(self):
+        """Of a job that runs: all that is left of it ends before another job has its slice, and it has failed."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pid = self.draw.choice(self.station.supervisors())
+            with open(f"/proc/{pid}/cmdline") as file:
+                job, attempt = map(int, file.read().split("\0")[1:3])
+            self.event("killed_supervisor", job=job, attempt=attempt)
+            os.kill(pid, 9)
 
     def own_job(self, name, **more):
         """One of the trial's machine that nobody gives orders about; None: it was not accepted."""

@@ -11,7 +11,9 @@ FINAL = {"done", "failed", "cancelled", "timed_out"}
 NO_DEVICE = "MIG-00000000-"
 SLACK_S = 0.03  # of start times, which /proc has in hundredths of a second
 SLOW_S = 1.0
-QUESTIONS_S = {"why": 3, "future": 10}  # about one job; about all jobs, over many simulated futures
+# About one job; about all jobs, over many simulated futures; about all jobs that ended, which share threads with those;
+# the flooder's submissions of fifty jobs each.
+QUESTIONS_S = {"why": 3, "future": 10, "usage": 10, "batch": 3}
 STARTED_S = 1  # between the births of two jobs that are started in this order at once
 SLOW_START_S = 15  # from the call until it answers, with some thousand jobs behind it
 STALLED_S = 0.3  # where the machine let a process wait so long, slowness is not the daemon's
@@ -76,6 +78,7 @@ class Judge(Limits):
         # So does a log of the store that was removed.
         self.undone = [(e["since"] - 0.1, e["at"] + 5) for e in self.events if e["event"] in ("restore", "removed_log")]
         self.windows = self.loss_windows()
+        self.unwatched = {e["job"] for e in self.events if e["event"] == "killed_supervisor"}
         self.orders = self.read_orders()
         self.grants = {(key, (m["job"], m["attempt"])): m for key, marks in self.marks.items() for m in marks
                        if m["what"] == "start"}
@@ -194,7 +197,6 @@ class Judge(Limits):
         spans = [(l["start"], l["last"]) for l in lives] + [(m["at"], m["at"]) for m in marks]
         lost = any(self.lost_while(*span) for span in spans)
         asked = {kind for kind, *_ in orders}
-        ended_by_order = any(kind in ("cancel", "requeue") and self.taken_back(at) for kind, at, *_ in orders)
         requeues = self.requeues(key)
         again = facts["requeue"] or facts["role"] == "checkpoint" or lost
         # That it came to CUDA is not in a backup: one that began ahead and failed meanwhile may be tried once more.
@@ -210,9 +212,7 @@ class Judge(Limits):
         elif state == "done":
             self.is_done(key, facts, last, ends)
         elif state == "failed":
-            # An order that a restore took back has ended the attempt; of the order nothing is left.
-            if not ended_by_order:
-                self.has_failed(key, job, facts, begun, ends, lost)
+            self.has_failed(key, job, facts, begun, ends, lost)
         elif state == "timed_out":
             self.timed_out(key, facts, lives)
         elif not ({"cancel"} & asked or facts["after"]):
@@ -247,6 +247,8 @@ class Judge(Limits):
     def has_failed(self, key, job, facts, begun, ends, lost):
         codes = [m["code"] for m in ends if m["attempt"] == job["attempt"]]
         if facts["role"] == "fail" and codes == [7] and job["exit_code"] == 7:
+            return
+        if job["id"] in self.unwatched:
             return
         if codes == [0]:
             self.say(f"{name_of(key)} ended with 0 and is called failed ({job['reason']})", key)
@@ -309,6 +311,8 @@ class Judge(Limits):
                 key = key_of(name, task_)
                 start = min((m["at"] for m in self.marks[key] if m["what"] == "start"), default=None)
                 slack = STARTED_S if kind == "after" else 0
+                if self.requeues(key):  # "run it now": whatever it waited for counts no more
+                    continue
                 if start is not None and not any(at < start + slack for at in there) and not self.events_hide(other):
                     self.say(f"{name_of(key)} began before {name_of(other)}, on which it depends ({kind})", key,
                              at=start)
@@ -393,6 +397,10 @@ class Judge(Limits):
             begin = max([begin, *(n["at"] for n in self.of["serves"] if n["began"] <= begin <= n["at"])])
             if end - begin > most and not any(b <= end and e >= begin for b, e in stalls):
                 slow[note["kind"], most].append((end - begin, begin))
+        # To be told to come back is no answer either, where the daemon is not going down (503).
+        turned_away = [n for n in self.of["answered"] if n["status"] == 429 and n["kind"] in ("probe", "status", "order")]
+        if turned_away:
+            self.say(f"{len(turned_away)} small requests were turned away for want of room", at=turned_away[0]["at"])
         for (kind, most), those in slow.items():
             worst, at = max(those)
             self.say(f"{len(those)} requests ({kind}) took longer than {most:g} s, the worst {worst:.1f} s", at=at)

@@ -66,6 +66,8 @@ def lives_and_ends():
     a_bit_before = ran("b", 2, 9.9, "MIG-2", pid=101)
     lost = {**job("b", 2, "failed", code=None), "reason": "GPU 3 failed: GPU is lost (NVML 15)"}
     long_before = ran("b", 2, 8.0, "MIG-2", pid=101)
+    cut = (a[0], a[1][:2])
+    unwatched = {**job("a", 1, "failed", code=None), "reason": "its supervisor was killed"}
     return (found(both, [a, b], jobs, None)
             + found(both, [a, early], jobs, "alive at once on MIG-1")
             + found(both + places, [a, elsewhere], jobs, "alive at once on GPU 0, memory slice 0")
@@ -81,14 +83,21 @@ def lives_and_ends():
             + found(both, [a, b], [job("a", 1, "failed", code=1), job("b", 2)], "called failed")
             + found(both, [a], [job("a", 1), job("b", 2, "failed", code=None)], "never began")
             + found(both + ordered("cancel", "b", 2, 9.5, 200) + [restore], [a],
-                    [job("a", 1), job("b", 2, "failed", code=None)], None)
+                    [job("a", 1), job("b", 2, "failed", code=None)], "never began")
+            + found(both + ordered("cancel", "b", 2, 9.5, 200) + [restore], [a],
+                    [job("a", 1), job("b", 2, "cancelled", code=None)], None)
             + found([*both, event("loss", 12)], [a], [job("a", 1), lost], None)
             + found(both, [a], [job("a", 1), lost], "never began")
+            + found([*both, event("killed_supervisor", 10.5, job=1)], [cut, b], [unwatched, job("b", 2)], None)
+            + found(both, [cut, b], [unwatched, job("b", 2)], "failed with None")
             + found(both, [a], jobs, "left the ends []")
             + found(both, [a, b], [job("a", 1), job("b", 2, "cancelled")], "nobody asked")
             + found(both, [a, b], [job("a", 1), job("b", 2, "queued")], "at the end")
             + found(after, [a, a_bit_before], jobs, None)
-            + found(after, [a, long_before], jobs, "on which it depends (after)"))
+            + found(after, [a, long_before], jobs, "on which it depends (after)")
+            + found(after + ordered("requeue", "b", 2, 7.5, 409), [a, long_before], jobs, "on which it depends (after)")
+            + found(after + ordered("cancel", "b", 2, 7, 200) + ordered("requeue", "b", 2, 7.5, 200), [a, long_before],
+                    jobs, None))
 
 
 def limits():
@@ -145,15 +154,21 @@ def stops():
 def around():
     a, one, jobs = ran("a", 1, 10, "MIG-1"), submitted("a", 1, 9), [job("a", 1)]
 
-    def answered(kind, took):
-        return [{"what": "answered", "kind": kind, "subject": None, "status": 200, "at": 20, "took": took}]
+    def answered(kind, took, status=200):
+        return [{"what": "answered", "kind": kind, "subject": None, "status": status, "at": 20, "took": took}]
 
     opened = {"what": "opened", "at": 12, "path": "/tmp/x", "pid": 7, "program": "/usr/bin/smartmig"}
     hung = {"what": "hung", "at": 12, "began": 6, "request": "GET"}
     serves = {"what": "serves", "began": 7, "at": 8, "took": 1}
     kills = [event("kill", 20), {"what": "daemon", "at": 1, "pid": 7}, {"what": "daemon", "at": 21, "pid": 8}]
     return (found(one + answered("probe", 1.5), [a], jobs, "took longer than 1 s")
+            + found(one + answered("probe", 0.1, 429), [a], jobs, "1 small requests were turned away")
+            + found(one + answered("probe", 0.1, 503), [a], jobs, None)
+            + found(one + answered("submit", 0.1, 429), [a], jobs, None)
             + found(one + answered("why", 2), [a], jobs, None)
+            + found(one + answered("usage", 11), [a], jobs, "requests (usage) took longer than 10 s")
+            + found(one + answered("batch", 2), [a], jobs, None)
+            + found(one + answered("batch", 4), [a], jobs, "requests (batch) took longer than 3 s")
             + found(one + answered("why", 4), [a], jobs, "requests (why) took longer than 3 s")
             + found(one + answered("future", 11), [a], jobs, "requests (future) took longer than 10 s")
             + found([*one, {"what": "memory", "at": 40, "mib": 501}], [a], jobs, "grew to 501 MiB")

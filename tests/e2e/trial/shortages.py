@@ -1,5 +1,6 @@
 """What the machine is short of for a while, and operations of its GPUs that fail: deeds of the trial's machine."""
 import contextlib
+import ctypes
 import os
 import resource
 import threading
@@ -11,6 +12,17 @@ from trial.notes import now
 from trial.users import ENEMY, USERS
 
 PIDS = "/sys/fs/cgroup/pids"
+DISK_MIB = 1200  # of the state directory
+MS_REMOUNT = 32
+
+
+def mount_memory(path, size, flags=0):
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.mount(b"none", path.encode(), b"tmpfs", flags, f"size={size},mode=755".encode()) == 0
+
+
+def resize_memory(path, size):
+    return mount_memory(path, size, MS_REMOUNT)
 
 
 class Shortages:
@@ -23,16 +35,12 @@ class Shortages:
         """No byte is left for some seconds; a cancel that cannot be stored is none."""
         if not self.small_disk:
             return self.leave_out("full_disk", "no file system of its own")
-        asker, filler = self.station.client(*USERS[0]), f"{self.station.state}/filler"
+        asker, state = self.station.client(*USERS[0]), self.station.state
         made = asker.post("/v1/jobs", {"command": ["sleep", "600"], "directory": "/", "hold": True, "name": "on-full"})
         number = made.json["ids"][0] if made.status == 201 else None
         self.event("full_disk")
-        file = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
-        for block in (1 << 20, 4096):
-            with contextlib.suppress(OSError):
-                while os.write(file, b"\0" * block) == block:
-                    pass
-        os.close(file)
+        full = os.statvfs(state)  # made smaller, not filled: that would take the memory of the machine
+        resize_memory(state, f"{(full.f_blocks - full.f_bfree) * full.f_frsize // 1024 + 4}k")
         began = now()
         while number and now() - began < self.draw.uniform(0.5, 3):
             with contextlib.suppress(OSError, harness.http.client.HTTPException):
@@ -41,7 +49,7 @@ class Shortages:
                 if answer.status == 507 and shown != "held":
                     self.violation(f"a cancel on a full disk was answered 507 and job {number} is {shown}")
             time.sleep(0.2)
-        os.remove(filler)
+        resize_memory(state, f"{DISK_MIB}m")
         self.event("room_again")
         if number:
             until(lambda: (a := self.ask("DELETE", f"/v1/jobs/{number}")) is not None and a.status in (200, 409),

@@ -243,7 +243,7 @@ class Flooder(Party):
                       "estimate_s": 0.1} for name in names]
             for name in names:
                 self.diary.note("asks", kind="flood", subject=name, facts=facts)
-            answer = self.ask("submit", "POST", "/v1/jobs", {"jobs": specs})
+            answer = self.ask("batch", "POST", "/v1/jobs", {"jobs": specs})
             if answer is None or answer.status != 201:
                 time.sleep(0.2)
                 continue
@@ -285,7 +285,7 @@ class Operator(Party):
             elif order == "reload":
                 self.ask("order", "POST", "/v1/reload", {})
             elif order == "look":
-                self.ask("look", "GET", "/v1/usage?by=user")
+                self.ask("usage", "GET", "/v1/usage?by=user")
                 self.ask("look", "GET", "/metrics")
             else:
                 waiting = self.ask("look", "GET", "/v1/jobs?state=queued&limit=20")

@@ -14,7 +14,7 @@ from trial.canaries import Canaries
 from trial.damage import Damage
 from trial.notes import Diary, make_for, now
 from trial.promises import Promises
-from trial.shortages import Shortages
+from trial.shortages import DISK_MIB, Shortages, mount_memory
 from trial.users import ENEMY, ENEMYS_NAMES, FLOODER, GROUPS, USERS
 from trial.watch import stat_of
 
@@ -29,7 +29,6 @@ jobs = 6
 cpus = 24
 mem = "256G"
 """
-DISK_MIB = 600
 TRIES = 8  # to start, a second apart
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 
@@ -42,11 +41,6 @@ def with_own_mounts():
     return True
 
 
-def mount_memory(path, mib):
-    libc = ctypes.CDLL(None, use_errno=True)
-    return libc.mount(b"none", path.encode(), b"tmpfs", 0, f"size={mib}m,mode=755".encode()) == 0
-
-
 class World(Shortages, Damage, Promises):
     def __init__(self, build, seed, without):
         self.seed, self.without, self.draw = seed, without, random.Random(seed)
@@ -57,7 +51,7 @@ class World(Shortages, Damage, Promises):
         self.nvml = f"{self.root}/bin/nvml-sim/libnvidia-ml.so.1"
         self.cuda = f"{self.root}/bin/preload/stub/libcuda.so.1"
         os.mkdir(station.state, 0o711)
-        self.small_disk = with_own_mounts() and mount_memory(station.state, DISK_MIB)
+        self.small_disk = with_own_mounts() and mount_memory(station.state, f"{DISK_MIB}m")
         self.stop = f"{self.root}/stop"
         self.diary = Diary(f"{self.root}/diary-trial")
         self.diaries = [f"{self.root}/diary-trial"]
@@ -275,6 +269,7 @@ class World(Shortages, Damage, Promises):
             if self.gpu_state(gpu) != "ok":
                 self.ask("POST", f"/v1/gpus/{gpu}/resume", {})
         for name in self.reservations():
+            self.diary.note("unreserves", name=name)
             self.ask("POST", "/v1/reservations/remove", {"name": name})
         self.let_go()
 
@@ -293,6 +288,9 @@ class World(Shortages, Damage, Promises):
             return False
         if any(job["state"] == "held" or job["suspended"] for job in answer.json["jobs"]):
             self.let_go()
+        # A begin is an instant of the calendar: one that was said by a clock of days ahead comes in days.
+        if later := [job["id"] for job in answer.json["jobs"] if job["reason"].startswith("begins at")]:
+            self.ask("POST", "/v1/jobs/update", {"ids": later, "set": {"begin_at": None}})
         return not answer.json["jobs"]
 
     def final_jobs(self):

@@ -1,0 +1,11 @@
+// The GPUs of a running daemon in words, for `smartmig gpus`: what GET /v1/gpus says.
+#pragma once
+#include <string>
+
+#include "cli/queue/daemon_options.h"
+
+namespace smartmig::cli {
+
+std::string daemon_gpus_text(const Json& answer, const std::string& daemon);
+
+}  // namespace smartmig::cli

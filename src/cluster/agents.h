@@ -1,0 +1,47 @@
+// The agents as the controller sees them: one question to one node, with a limit. Behind it stand sealed messages over
+// TCP; agents in the same process in tests.
+#pragma once
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "cluster/seal.h"
+#include "cluster/wire.h"
+
+namespace smartmig {
+
+class Agents {
+ public:
+  virtual ~Agents() = default;
+  // The answer where the agent says ok; its refusal as an error with its code. kIo, kTimeout: it could not be asked, or
+  // what it did is not known. Thread rule: free.
+  virtual Result<Json> ask(const std::string& node, Json request, Patience patience) = 0;
+};
+
+class WireAgents : public Agents {
+ public:
+  explicit WireAgents(std::shared_ptr<Seal> seal) : seal_(std::move(seal)) {}
+  void set_address(const std::string& node, std::string address) { addresses_[node] = std::move(address); }
+  bool has_address(const std::string& node) const { return addresses_.contains(node); }
+  Result<Json> ask(const std::string& node, Json request, Patience patience) override;
+
+ private:
+  std::shared_ptr<Seal> seal_;
+  std::map<std::string, std::string> addresses_;
+};
+
+// The same question to each of these nodes, at most kMostAskers at a time; answers in the order of `nodes`.
+inline constexpr std::size_t kMostAskers = 64;
+std::vector<Result<Json>> ask_each(Agents& agents, const std::vector<std::string>& nodes, const Json& request,
+                                   Patience patience);
+
+// What an agent tells of jobs that are over: node and their numbers.
+std::string ended_text(const std::string& node, const std::vector<std::uint32_t>& jobs);
+Result<std::pair<std::string, std::vector<std::uint32_t>>> read_ended(const std::string& text);
+
+// What an answer's text says; kNoPermission also where it answers another question (`id`).
+Result<Json> read_agent_answer(const std::string& node, const std::string& text, std::uint64_t id);
+
+}  // namespace smartmig

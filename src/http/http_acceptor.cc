@@ -1,0 +1,62 @@
+#include "http/http_acceptor.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/thread.h"
+
+namespace smartmig {
+namespace {
+
+constexpr int kPauseMs = 20, kAtOnce = 64;
+
+}  // namespace
+
+Result<Ok> HttpAcceptor::start() {
+  wake_ = ::eventfd(0, EFD_CLOEXEC);
+  if (wake_ < 0) return io_error("no descriptor to stop a server with: {}", std::strerror(errno));
+  SMARTMIG_TRY(thread_, start_thread("new connections", [this] { run(); }));
+  return Ok{};
+}
+
+void HttpAcceptor::stop() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_, &one, sizeof one);
+    thread_.join();
+  }
+  if (wake_ >= 0) ::close(wake_);
+  wake_ = -1;
+}
+
+void HttpAcceptor::run() {
+  for (bool pause = false;;) {
+    pollfd polled[] = {{wake_, POLLIN, 0}, {listening_, POLLIN, 0}};
+    (void)::poll(polled, pause ? 1 : 2, pause ? kPauseMs : -1);
+    if (polled[0].revents != 0) return;
+    pause = !take_waiting();
+  }
+}
+
+bool HttpAcceptor::take_waiting() {
+  for (int i = 0; i < kAtOnce; ++i) {
+    if (!connections_.expect()) return false;
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    const int fd = ::accept4(listening_, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int error = errno;
+    if (fd >= 0 && take_(fd, reinterpret_cast<const sockaddr*>(&address), size)) continue;
+    connections_.expected_in_vain();
+    if (fd >= 0 || error == EINTR || error == ECONNABORTED) continue;
+    if (error == EAGAIN) return true;
+    if (error == EMFILE || error == ENFILE) connections_.make_room();
+    return false;
+  }
+  return true;
+}
+
+}  // namespace smartmig

@@ -1,0 +1,70 @@
+#include "policy/layouts/layout_file.h"
+
+#include <limits>
+
+#include "base/json.h"
+
+namespace smartmig {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+}  // namespace
+
+Result<LayoutFile> parse_layout_file(const std::string& name, std::string_view text) {
+  SMARTMIG_TRY(const Json json, parse_json(name, text));
+  if (!json.is_object() || !json.contains("smartmig_layouts"))
+    return invalid("{} is not a layouts file: it must be a JSON object with \"smartmig_layouts\": 1", name);
+  SMARTMIG_TRY(const JsonObject root,
+               JsonObject::open(json, name, "",
+                                {"smartmig_layouts", "source", "kind", "gpus", "placer", "day", "night", "day_begin",
+                                 "night_begin", "workload", "a", "et", "seeds"}));
+  SMARTMIG_TRY(const auto version, root.integer("smartmig_layouts", 1, INT64_MAX));
+  if (version != 1) return invalid("{}: layouts version {} is newer than this program reads (1)", name, version);
+
+  LayoutFile file;
+  SMARTMIG_TRY(const std::string kind, root.text("kind"));
+  if (kind != "static" && kind != "twice") return invalid("{}: kind '{}' is not static or twice", name, kind);
+  file.twice = kind == "twice";
+  SMARTMIG_TRY(file.gpus, root.any_text("gpus"));
+  SMARTMIG_TRY(file.placer, root.any_text("placer"));
+  SMARTMIG_TRY(file.workload, root.any_text("workload"));
+  SMARTMIG_TRY(file.day, root.texts("day"));
+  if (file.day.empty()) return root.error("day", "must name a shape for each GPU");
+  if (file.twice) {
+    SMARTMIG_TRY(file.night, root.texts("night"));
+    SMARTMIG_TRY(const auto day_begin, root.integer("day_begin", 0, 23));
+    SMARTMIG_TRY(const auto night_begin, root.integer("night_begin", 0, 23));
+    file.day_begin = int(day_begin);
+    file.night_begin = int(night_begin);
+    if (file.night.size() != file.day.size())
+      return invalid("{}: {} day shapes and {} night shapes", name, file.day.size(), file.night.size());
+  }
+  SMARTMIG_TRY(file.seeds, root.counts("seeds"));
+  SMARTMIG_TRY(file.a, root.number("a", -kLargest, kLargest, file.a));
+  SMARTMIG_TRY(file.et, root.number("et", -kLargest, kLargest, file.et));
+  return file;
+}
+
+std::string to_json(const LayoutFile& file) {
+  OrderedJson json;
+  json["smartmig_layouts"] = 1;
+  json["source"] = "smartmig search";
+  json["kind"] = file.twice ? "twice" : "static";
+  json["gpus"] = file.gpus;
+  json["placer"] = file.placer;
+  json["day"] = file.day;
+  if (file.twice) {
+    json["night"] = file.night;
+    json["day_begin"] = file.day_begin;
+    json["night_begin"] = file.night_begin;
+  }
+  json["workload"] = file.workload;
+  json["a"] = file.a;
+  json["et"] = file.et;
+  json["seeds"] = file.seeds;
+  return json_dump(json, 1) + "\n";
+}
+
+}  // namespace smartmig
