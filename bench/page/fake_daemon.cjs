@@ -69,10 +69,10 @@ function fakeDaemon({dist, gpus, queued, rate, factor = 1, gzip = false}) {
       slices: LAYOUT.map(name => ({name, profile: name.split('@')[0], start: Number(name.split('@')[1]), compute_slices: 1, memory_slices: 1, job: running.get(index + name) ?? null, state: 'ok', words: '', memory_mib: 4864,
                                    used_mib: 1000, going: false, watts_w: 30}))}))}),
     '/v1/jobs': () => ({jobs: [], more: false}),
-    '/v1/futures': () => ({now_at: now(), policy: 'best', futures: 0, outcome: null, layouts: [], jobs: [],
+    '/v1/futures': () => ({now_at: now(), policy: 'best', futures: 0, outcome: null, layouts: [], power: [], idle_w: 60 * gpus, jobs: [],
       stays: [...running].slice(0, 2000).map(([k, id]) => ({id, gpu: jobs.get(id).gpu, slice: jobs.get(id).slice, begin_at: now(), end_at: now() + 30, finished: true}))}),
     '/v1/usage': () => ({by: 'kind', rows: [], total: {key: '', jobs: 0, done: 0, energy_j: 0, slice_s: 0, late_s: 0, cost: null}}),
-    '/v1/power': () => ({step_s: 60, now_at: now(), points: Array.from({length: 1440}, (_, i) => ({at: Math.floor(began / 60) * 60 - 60 * (1440 - i), watts_w: 250 * gpus, joules_j: 15000 * gpus, energy_per_kwh: null}))}),
+    '/v1/power': () => ({step_s: 60, now_at: now(), ahead: [], points: Array.from({length: 1440}, (_, i) => ({at: Math.floor(began / 60) * 60 - 60 * (1440 - i), watts_w: 250 * gpus, joules_j: 15000 * gpus, energy_per_kwh: null}))}),
     '/v1/jobs/reasons': () => ({reasons: []}),
   };
   const changes = since => {

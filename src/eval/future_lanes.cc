@@ -3,6 +3,48 @@
 #include <algorithm>
 
 namespace smartmig {
+namespace {
+
+std::vector<FuturePower> power_of(const Fork& fork, const std::vector<FutureStay>& stays) {
+  struct Step {
+    Time at;
+    const FutureStay* stay;
+    int sign;
+  };
+  std::vector<Step> steps;
+  for (const FutureStay& stay : stays) {
+    steps.push_back({stay.begin, &stay, 1});
+    steps.push_back({stay.end, &stay, -1});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.at < b.at; });
+  const std::size_t gpus = fork.platform->gpus();
+  std::vector<int> busy(gpus);
+  std::vector<double> added(gpus);
+  double total = 0;
+  const auto watts = [&](GpuId gpu) {
+    return fork.platform->model(gpu).power.watts(busy[index(gpu)], std::max(0.0, added[index(gpu)]));
+  };
+  for (std::size_t g = 0; g < gpus; ++g) total += watts(GpuId(g));
+  std::vector<FuturePower> out{{fork.now, total}};
+  for (const Step& step : steps) {
+    const GpuId gpu = step.stay->gpu;
+    const Platform::Model& model = fork.platform->model(gpu);
+    const int kind = fork.jobs[step.stay->job].job.kind;
+    const std::string_view name =
+        kind >= 0 && std::size_t(kind) < fork.kinds.size() ? std::string_view(fork.kinds[std::size_t(kind)]) : "";
+    total -= watts(gpu);
+    busy[index(gpu)] += step.sign * model.slices_of_placement[index(step.stay->where)];
+    added[index(gpu)] += step.sign * model.power.added(name, model.gpu->profile_of(step.stay->where));
+    total += watts(gpu);
+    if (out.back().at == step.at)
+      out.back().watts = total;
+    else
+      out.push_back({step.at, total});
+  }
+  return out;
+}
+
+}  // namespace
 
 FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events) {
   FutureLanes out;
@@ -51,6 +93,7 @@ FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events) {
     if (stay != kNowhere) out.stays[stay].end = last;
   std::stable_sort(out.stays.begin(), out.stays.end(),
                    [](const FutureStay& a, const FutureStay& b) { return a.begin < b.begin; });
+  out.power = power_of(fork, out.stays);
   return out;
 }
 

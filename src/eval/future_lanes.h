@@ -1,4 +1,4 @@
-// A future as a drawing needs it: which job is on which slice from when to when, and how layouts change. Made from the
+// A future as a drawing needs it: which job is on which slice from when to when, how layouts change, what it draws. Made from the
 // events that run_future() journaled; what runs at the fork's moment begins there. Pure; any thread.
 #pragma once
 #include "eval/futures.h"
@@ -19,9 +19,15 @@ struct FutureLayout {  // a GPU's layout from here on
   Layout layout;
 };
 
+struct FuturePower {  // of all boards, by the power model, from here on
+  Time at{};
+  double watts = 0;
+};
+
 struct FutureLanes {
   std::vector<FutureStay> stays;      // by begin
   std::vector<FutureLayout> layouts;  // by time; none for the fork's moment
+  std::vector<FuturePower> power;     // by time, from the fork's moment
 };
 FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events);
 

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "eval/future_lanes.h"
+#include "eval/future_lanes.h"
 #include "model/run_quantiles.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
@@ -85,11 +87,12 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
     }
     ASSERT_TRUE(middle.has_value());
     // What has been seen of the arrivals goes with the fork, as in the daemon; it is past, and not seen again.
+    MemoryJournal journal;
     const auto outcome = run_future(*middle, [&](std::shared_ptr<const Platform> p) {
       PolicyOptions own;
       own.arrivals = std::make_shared<ArrivalAverages>(arrivals_then);
       return make_policy(name, own, kHardware, *p);
-    });
+    }, {}, &journal);
     ASSERT_TRUE(bool(outcome)) << outcome.error().what;
     ASSERT_GT(outcome->jobs.size(), 5u);
     double late = 0;
@@ -101,6 +104,15 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
     }
     EXPECT_NEAR(outcome->late_s, late, 1e-2);
     EXPECT_NEAR(outcome->energy_j, session.cluster().total_joules() - joules_then, 1e-6 * outcome->energy_j);
+    // The watts of its lanes add up to the same energy.
+    const std::vector<FuturePower> power = lanes_of(*middle, journal.events()).power;
+    ASSERT_EQ(power.front().at, middle->now);
+    double joules = 0;
+    for (std::size_t i = 0; i + 1 < power.size(); ++i) {
+      ASSERT_LT(power[i].at, power[i + 1].at);
+      joules += power[i].watts * seconds(power[i + 1].at - power[i].at);
+    }
+    EXPECT_NEAR(joules, outcome->energy_j, 1e-6 * outcome->energy_j);
   }
 }
 

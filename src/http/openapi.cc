@@ -99,7 +99,7 @@ constexpr SchemaShape kShapes[] = {
     {"Question", "The changes; remove: jobs to leave out; prices: for costs; lanes: include the slices.",
      "-policy:text -add_gpus:text -job:Spec -remove:[int] -power_cap_w:num -prices:Prices -lanes:bool"},
     {"Comparison", "The queue as it is, and as it would be; stays and layouts: of then, where lanes were asked for.",
-     "now:Outcome? then:Outcome jobs:[JobComparison] -stays:[Stay] -layouts:[LayoutStep] -gpus:[text]"},
+     "now:Outcome? then:Outcome jobs:[JobComparison] -stays:[Stay] -layouts:[LayoutStep] -power:[PowerStep] -gpus:[text]"},
     {"Outcome", "The result of the queue under one policy.",
      "policy:text energy_j:num late_s:num late_jobs:int mean_late_s:num last_finish_at:num jobs:int cost:num?"},
     {"JobComparison", "One job in both; id null: the new one. Instants null: it has no start.",
@@ -118,7 +118,8 @@ constexpr SchemaShape kShapes[] = {
     {"Reasons", "Those of them that are still there.", "reasons:[Reason]"},
     {"Reason", "code: as in Why.", "id:int code:text sentence:text"},
     {"Futures", "stays and layouts: as expected; jobs: with the spread over the futures, null without any.",
-     "now_at:num policy:text futures:int outcome:Outcome? jobs:[JobFuture] stays:[Stay] layouts:[LayoutStep]"},
+     "now_at:num policy:text futures:int outcome:Outcome? jobs:[JobFuture] stays:[Stay] layouts:[LayoutStep] "
+     "power:[PowerStep] idle_w:num"},
     {"JobFuture",
      "One job, as Eta has it; no_start: held, waits_for_held (of such a job), dependency_fails, or null: it starts.",
      "id:int expected_start_at:num? expected_finish_at:num? start_at:Quantiles? finish_at:Quantiles? deadline_at:num? "
@@ -126,6 +127,7 @@ constexpr SchemaShape kShapes[] = {
     {"Stay", "A job on a slice; finished false: it is stopped there and continues elsewhere.",
      "id:int? gpu:int slice:text begin_at:num end_at:num finished:bool"},
     {"LayoutStep", "The slices of a GPU from that instant.", "at:num gpu:int slices:[text]"},
+    {"PowerStep", "The expected watts of all boards from that instant.", "at:num watts_w:num"},
     {"GpuList", "All GPUs.", "gpus:[Gpu]"},
     {"Gpu",
      "One GPU; state: ok, failing, drained, quarantined or lost. node, index_on_node: in a cluster, where watts_w and "
@@ -164,7 +166,9 @@ constexpr SchemaShape kShapes[] = {
      "energy_per_kwh:num late_per_hour:num energy_by_hour:[num]?"},
     {"Et", "The objective since the daemon's start, over the jobs that ended.",
      "value:num a_per_wmin:num energy_j:num mean_tardiness_s:num jobs:int"},
-    {"Power", "One point per minute, at most a day, including restarts.", "step_s:int now_at:num points:[PowerPoint]"},
+    {"Power", "points: one per minute, at most a day, including restarts. ahead: prices of the next two days, where they vary.",
+     "step_s:int now_at:num points:[PowerPoint] ahead:[PriceStep]"},
+    {"PriceStep", "The price of a kWh from that instant.", "at:int energy_per_kwh:num"},
     {"PowerPoint", "A minute. energy_per_kwh: the price then; null without prices.",
      "at:int watts_w:num energy_j:num energy_per_kwh:num?"},
     {"SettingsChange", "Another policy, or another cap of the whole fleet (0: none).", "-policy:text -power_cap_w:num"},

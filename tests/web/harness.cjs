@@ -169,6 +169,55 @@ async function tab(context, url, allowed = []) {
 // What the layout panel shows: "GPU slice job", read from the document.
 const drawn = page => page.$$eval('#layout .slice[data-job]', nodes => nodes.map(n => `${n.dataset.gpu} ${n.dataset.slice} ${n.dataset.job}`).sort());
 
+// Golden pictures: what a canvas or a page shows, 96 columns wide, against tests/web/golden/NAME.png. So few pixels that fonts
+// hardly count, enough to see a band, a bar or a chart that is missing. UPDATE=1 writes the picture.
+async function golden(page, name, target = page) {
+  const file = path.join(__dirname, 'golden', name + '.png'), update = process.env.UPDATE === '1';
+  const shot = (await target.screenshot()).toString('base64'), kept = !update && fs.existsSync(file) ? fs.readFileSync(file).toString('base64') : null;
+  check(update || kept !== null, `tests/web/golden/${name}.png is missing: UPDATE=1 tests/web/run.sh build/release makes it`);
+  const blank = await page.context().newPage();
+  const found = await blank.evaluate(async ([shot, kept]) => {
+    const load = async data => createImageBitmap(await (await fetch('data:image/png;base64,' + data)).blob());
+    const small = async (data, width, height) => {
+      const picture = await load(data), canvas = document.createElement('canvas');
+      canvas.width = width ?? 96;
+      canvas.height = height ?? Math.max(8, Math.round(96 * picture.height / picture.width));
+      const g = canvas.getContext('2d');
+      g.imageSmoothingQuality = 'high';
+      g.drawImage(picture, 0, 0, canvas.width, canvas.height);
+      return {canvas, pixels: g.getImageData(0, 0, canvas.width, canvas.height)};
+    };
+    const now = await small(shot), png = now.canvas.toDataURL('image/png').split(',')[1];
+    if (kept === null) return {png, same: true};
+    const then = await small(kept, (await load(kept)).width, (await load(kept)).height);
+    if (then.pixels.width !== now.pixels.width || Math.abs(then.pixels.height - now.pixels.height) > 2)
+      return {png, same: false, words: `${now.pixels.width} x ${now.pixels.height}, not ${then.pixels.width} x ${then.pixels.height}`};
+    let sum = 0, far = 0, count = 0;
+    for (let y = 0; y < Math.min(now.pixels.height, then.pixels.height); ++y)
+      for (let x = 0; x < now.pixels.width; ++x, ++count) {
+        const at = 4 * (y * now.pixels.width + x), apart = [0, 1, 2].map(k => Math.abs(now.pixels.data[at + k] - then.pixels.data[at + k]));
+        sum += (apart[0] + apart[1] + apart[2]) / 3;
+        if (Math.max(...apart) > 90) ++far;
+      }
+    return {png, same: sum / count < 5 && far / count < 0.02, words: `mean difference ${(sum / count).toFixed(2)} of 255, ${(100 * far / count).toFixed(2)} % of the pixels differ by more than 90`};
+  }, [shot, kept]);
+  await blank.close();
+  if (update) {
+    fs.mkdirSync(path.dirname(file), {recursive: true});
+    fs.writeFileSync(file, Buffer.from(found.png, 'base64'));
+  } else if (!found.same) {
+    const seen = path.join(os.tmpdir(), `smartmig-golden-${name}.png`);
+    fs.writeFileSync(seen, Buffer.from(shot, 'base64'));
+    check(false, `the picture ${name} has changed (${found.words}); it is in ${seen}`);
+  }
+}
+
+async function endAll() {
+  const all = [...children];
+  for (const child of all) child.kill('SIGTERM');
+  for (const child of all) await until(() => child.exitCode !== null || child.signalCode !== null, 'a server ends');
+}
+
 async function main(tests) {
   let failed = 0;
   const began = Date.now(), opened = await browser();
@@ -182,14 +231,14 @@ async function main(tests) {
     } catch (error) {
       ++failed;
       console.log(`FAILED ${name}: ${error instanceof Failed ? error.message : error.stack}`);
+      await endAll();  // what it left would fail the next
     }
   }
   await opened.close();
-  for (const child of children) child.kill('SIGTERM');
-  await sleep(300);
+  await endAll();
   fs.rmSync(scratch, {recursive: true, force: true});
   console.log(`web: ${checks} checks, ${failed} tests failed, ${((Date.now() - began) / 1000).toFixed(1)} s`);
   process.exit(failed ? 1 : 0);
 }
 
-module.exports = {build, program, scratch, TOKEN, OTHER, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main};
+module.exports = {golden, build, program, scratch, TOKEN, OTHER, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main};

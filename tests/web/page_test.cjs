@@ -4,14 +4,14 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const {spawnSync} = require('child_process');
-const {TOKEN, OTHER, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main, scratch} = require('./harness.cjs');
+const {TOKEN, OTHER, golden, check, equal, until, sleep, run, serve, daemon, Journal, randomFrom, tab, drawn, main, scratch} = require('./harness.cjs');
 
 const seed = Number(process.env.SEED || Date.now() % 1e9);
 console.log(`seed ${seed}`);
 let shared = null;
 // One daemon for the tests that do not kill it: two GPUs, three jobs of a whole GPU, so that one waits.
 async function live(browser) {
-  if (shared) return shared;
+  if (shared && shared.d.child.exitCode === null && shared.d.child.signalCode === null) return shared;
   const d = await daemon();
   const whole = {min_slices: 7, estimate_s: 600};
   const first = await d.submit({...whole, command: ['sh', '-c', 'echo hello from one; sleep 500'], name: 'train-one', deadline_s: 900});
@@ -340,6 +340,7 @@ const tests = {
     const journal = new Journal((await again.ask('GET', '/v1/journal')).text);
     await until(async () => await page.evaluate(() => window.smartmig.world.history.stays()) === journal.stays.length, 'every stay is there');
     journal.stays.forEach(s => { if (s.end === Infinity) s.end = 1e12; });
+    await sleep(600);  // half a second before now counts as now
     await sameAsJournal(page, journal, 12);
     await page.click('#to-now');
     equal(page.problems, [], 'no error');
@@ -545,6 +546,45 @@ const tests = {
     await context.close();
     await d.stop();
   },
+  'the power landscape: measured left of now, expected right of it, divided among what runs': async browser => {
+    const state = fs.mkdtempSync(path.join(scratch, 'power-'));
+    fs.writeFileSync(path.join(state, 'serve.toml'), '[prices]\nenergy_by_hour = "0:0.2 6:0.4 12:0.2 18:0.4"\n[power]\nfleet_cap_w = 500\n');
+    const d = await daemon({gpus: '2xa100-40gb', state, more: ['--config', path.join(state, 'serve.toml')]});
+    for (const [name, slices] of [['wide', 4], ['narrow', 1], ['wide', 4], ['narrow', 2], ['wide', 7], ['narrow', 1]])
+      await d.submit({command: ['sleep', '600'], estimate_s: 600, min_slices: slices, max_slices: slices, name, deadline_s: 60});
+    const context = await browser.newContext({viewport: {width: 1440, height: 900}}), page = await tab(context, d.url, refusals);
+    await until(() => page.evaluate(() => window.smartmig.world.power.length > 3 && window.smartmig.world.futures?.stays.some(s => s.begin_at > window.smartmig.world.now() + 60)), 'watts and a future', 40);
+    await until(() => page.evaluate(() => window.smartmig.world.pricesAhead.length > 3), 'prices to come', 40);
+    const at = t => page.evaluate(t => window.smartmig.landscape.at(t), t), now = await page.evaluate(() => window.smartmig.world.now());
+    const sum = draw => draw.idle + draw.parts.reduce((all, p) => all + p.watts, 0);
+    const past = await at(now - 1), soon = await at(now + 120), later = await at(now + 1e6);
+    check(past && !past.expected && Math.abs(sum(past) - past.watts) < 1e-6 && past.parts.length === 2, `measured: ${JSON.stringify(past)}`);
+    check(soon && soon.expected && Math.abs(sum(soon) - soon.watts) < 1e-6 && soon.parts.some(p => p.name === 'wide'), `expected: ${JSON.stringify(soon)}`);
+    check(later && later.parts.length === 0 && later.watts === later.idle, `at the end nothing but idle boards: ${JSON.stringify(later)}`);
+    const futures = (await d.ask('GET', '/v1/futures?count=20')).json, expected = futures.power.filter(p => p.at <= now + 120).pop().watts_w;
+    check(Math.abs(soon.watts - expected) < 1, `as the daemon expects: ${soon.watts}, ${expected}`);
+    const wide = soon.parts.find(p => p.name === 'wide'), slices = name => futures.stays.filter(s => s.begin_at <= now + 120 && s.end_at > now + 120 && (s.id % 2 === 1) === (name === 'wide')).reduce((n, s) => n + Number(s.slice[0]), 0);
+    check(Math.abs(wide.watts / (soon.watts - soon.idle) - slices('wide') / (slices('wide') + slices('narrow'))) < 1e-6, 'by slices');
+    const hour = new Date((now + 3600 * 9) * 1000).getHours();
+    equal((await at(now + 3600 * 9))?.price ?? await page.evaluate(t => window.smartmig.landscape.price(t), now + 3600 * 9), hour >= 6 && hour < 12 || hour >= 18 ? 0.4 : 0.2, 'the price of an hour to come');
+    const seen = await page.evaluate(() => {
+      const canvas = document.querySelector('#landscape canvas'), {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), colours = new Set();
+      for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) colours.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+      return colours.size;
+    });
+    check(seen > 6, `it is drawn: ${seen} colours`);
+    await page.selectOption('#landscape-by', 'user');
+    await until(async () => (await page.$$('#landscape-key li')).length >= 1, 'the users');
+    equal((await at(now - 1)).parts.length, 1, 'of one user');
+    const box = await page.locator('#landscape canvas').boundingBox();
+    await page.mouse.move(box.x + 0.8 * box.width, box.y + 60);
+    await until(async () => (await page.textContent('#landscape .tip')).includes('expected'), 'what the pointer shows');
+    await axe(page, 'the power landscape');
+    if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, 'landscape.png')});
+    equal(page.problems, [], 'no error');
+    await context.close();
+    await d.stop();
+  },
   'a recorded run': async browser => {
     const out = path.join(scratch, 'run');
     run('sim', '-w', 'paper:10x,seed=5', '--gpus', '4xa100-40gb', '--policy', 'best', '-o', out);
@@ -575,6 +615,22 @@ const tests = {
     check(Math.abs(await linked.evaluate(() => window.smartmig.view.instant()) - await page.evaluate(() => window.smartmig.view.instant())) < 0.01, 'a link leads to the instant');
     equal([...page.problems, ...linked.problems], [], 'no error, no foreign request');
     await context.close();
+    world.child.kill('SIGTERM');
+  },
+  'golden pictures of a recorded run': async browser => {
+    const out = path.join(scratch, 'pictured');
+    run('sim', '-w', 'paper:10x,seed=5', '--gpus', '4xa100-40gb', '--policy', 'best', '-o', out);
+    const world = await serve(['view', out, '--port', '0']);
+    for (const [name, options] of [['light', {colorScheme: 'light'}], ['dark', {colorScheme: 'dark'}], ['phone', {viewport: {width: 390, height: 800}}]]) {
+      const context = await browser.newContext({viewport: {width: 1440, height: 900}, ...options});
+      const page = await tab(context, world.url + '#t=36000&past=3600&future=1800');
+      await page.waitForSelector('#queue .rows .row');
+      await sleep(1200);
+      if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, `recorded-${name}.png`)});
+      await golden(page, `page-${name}`);
+      equal(page.problems, [], 'no error');
+      await context.close();
+    }
     world.child.kill('SIGTERM');
   },
   'a day that plays': async browser => {
@@ -615,10 +671,10 @@ const tests = {
       await axe(page, `a day, ${colorScheme}`);
       check(await page.evaluate(() => document.documentElement.scrollWidth) <= width + 2, 'it fits');
       equal(problems, [], 'no error, nothing from elsewhere');
-      if (process.env.SCREENSHOTS) {
-        await page.evaluate(() => window.replay.seek(9000));
-        await page.screenshot({path: path.join(process.env.SCREENSHOTS, `day-${colorScheme}.png`), fullPage: true});
-      }
+      await page.evaluate(() => window.replay.seek(34000));
+      await page.mouse.move(2, 2);
+      if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, `day-${colorScheme}.png`), fullPage: true});
+      await golden(page, `day-${colorScheme}`);
       await context.close();
     }
   },
@@ -634,7 +690,7 @@ const tests = {
         await page.goto('file://' + file);
         await until(() => page.evaluate(() => [...document.querySelectorAll('canvas')].every(c => c.clientHeight > 90)), 'it is drawn');
         const seen = await page.evaluate(() => {
-          const style = getComputedStyle(document.documentElement), names = ['late', 'k0', 'k1', 'slot', 'accent'];
+          const style = getComputedStyle(document.documentElement), names = ['late', 'slot', 'accent', ...Array.from({length: 8}, (_, i) => `k${i}`)];
           const rgb = names.map(n => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = style.getPropertyValue('--' + n).trim(); c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].join(); });
           const counts = rgb.map(() => 0);
           for (const canvas of document.querySelectorAll('canvas')) {
@@ -643,8 +699,9 @@ const tests = {
           }
           return Object.fromEntries(names.map((n, i) => [n, counts[i]]));
         });
-        if (file.endsWith('report.html')) check(seen.late > 20 && seen.k0 > 200 && seen.slot > 200 && seen.accent > 50, `colours of ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
-        else check(seen.k0 > 50 && seen.k1 > 50, `curves of ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
+        const kinds = Array.from({length: 8}, (_, i) => seen[`k${i}`]).filter(pixels => pixels > 50).length;
+        if (file.endsWith('report.html')) check(seen.late > 20 && kinds >= 2 && seen.slot > 200 && seen.accent > 50, `colours of ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
+        else check(kinds === 8, `curves of eight policies in ${file}, ${colorScheme}: ${JSON.stringify(seen)}`);
         if (file.endsWith('report.html')) {
           await page.hover('#chart canvas', {position: {x: 600, y: 20}});
           await until(async () => (await page.textContent('#tip')).includes('waiting'), 'what the pointer shows');
@@ -654,7 +711,9 @@ const tests = {
         const svg = fs.readFileSync(await saved.path(), 'utf8');
         check(svg.startsWith('<svg') && svg.includes('--late:') && svg.includes('</svg>'), `a chart as a file: ${svg.slice(0, 200)}`);
         equal(problems, [], 'no error, nothing from elsewhere');
+        await page.mouse.move(2, 2);
         if (process.env.SCREENSHOTS) await page.screenshot({path: path.join(process.env.SCREENSHOTS, `${path.basename(file, '.html')}-${colorScheme}.png`), fullPage: true});
+        await golden(page, `${path.basename(file, '.html')}-${colorScheme}`);
         await context.close();
       }
   },

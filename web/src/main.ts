@@ -9,6 +9,7 @@ import {byId, el, fill, keyed, setAttr, setText} from './dom';
 import {Figures} from './figures';
 import {num, watts} from './format';
 import {JobPanel} from './job_panel';
+import {Landscape} from './landscape';
 import {LaneList} from './lane_list';
 import {Lanes} from './lanes';
 import {LayoutPanel} from './layout_panel';
@@ -89,6 +90,8 @@ function run(world: World) {
   byId('axis').append(lanes.node);
   byId('axis').addEventListener('gpu', e => lanes.scrollToGpu((e as CustomEvent).detail));
   lanes.onChoose = hit => choose(hit.label);
+  const landscape = new Landscape(world, view, colours, lanes.paint);
+  byId('axis').after(landscape.node);
   const layout = new LayoutPanel(byId('layout'), world, view, colours, choose);
   const queue = new QueueTable(byId('panel-queue'), world, view, choose);
   const decisions = new Decisions(byId('panel-decisions'), world, view);
@@ -113,6 +116,7 @@ function run(world: World) {
       due.axis = false;
       lastAxis = time;
       lanes.draw();
+      landscape.draw();
       layout.update();
       bar.update();
     }
@@ -174,7 +178,7 @@ function run(world: World) {
     if (performance.now() > slowNext + 800) due.rest = true;
     if (due.axis || due.rest) request();
   }, 100);
-  const restyle = () => { lanes.restyle(); figures.restyle(); request(); };
+  const restyle = () => { lanes.restyle(); landscape.restyle(); figures.restyle(); request(); };
   byId('theme').addEventListener('click', () => {
     const dark = getComputedStyle(document.documentElement).colorScheme.includes('dark') && !getComputedStyle(document.documentElement).colorScheme.includes('light');
     const next = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches || dark ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark';
@@ -189,7 +193,7 @@ function run(world: World) {
   });
   future();
   request();
-  (window as any).smartmig = {world, view, lanes, colours};
+  (window as any).smartmig = {world, view, lanes, landscape, colours};
   document.body.dataset.ready = '1';
 }
 

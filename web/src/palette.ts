@@ -33,6 +33,7 @@ export class JobColours {
     const name = this.group(label);
     return this.map.get(name) ?? hashOf(name) % KINDS;
   }
+  all(): {name: string; colour: number}[] { return this.names.map(name => ({name, colour: this.map.get(name)!})); }
   legend(): {name: string; colour: number}[] {
     const list = this.names.slice(0, SHOWN).map(name => ({name, colour: this.map.get(name)!}));
     const more = this.names.length - list.length;

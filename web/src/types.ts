@@ -42,10 +42,11 @@ export interface Outcome {
 }
 export interface Futures {
   now_at: number; policy: string; futures: number; outcome: Outcome|null; jobs: JobFuture[]; stays: FutureStay[];
-  layouts: {at: number; gpu: number; slices: string[]}[];
+  layouts: {at: number; gpu: number; slices: string[]}[]; power: PowerStep[]; idle_w: number;
 }
+export interface PowerStep { at: number; watts_w: number; }
 export interface Comparison {
-  now: Outcome|null; then: Outcome; stays: FutureStay[]; layouts: {at: number; gpu: number; slices: string[]}[]; gpus: string[];
+  now: Outcome|null; then: Outcome; stays: FutureStay[]; layouts: {at: number; gpu: number; slices: string[]}[]; power: PowerStep[]; gpus: string[];
   jobs: {id: number|null; finish_now_at: number|null; finish_then_at: number|null; late_now_s: number|null; late_then_s: number|null}[];
 }
 export interface Why {
@@ -58,5 +59,5 @@ export interface Why {
 export interface UsageRow { key: string; jobs: number; done: number; energy_j: number; slice_s: number; late_s: number; cost: number|null; }
 export interface Usage { by: string; rows: UsageRow[]; total: UsageRow; }
 export interface Series { idle_w: number; points: [number, number, number, number][]; joules: {[job: string]: number}; }
-export interface Power { step_s: number; now_at: number; points: {at: number; watts_w: number; energy_j: number; energy_per_kwh: number|null}[]; }
+export interface Power { step_s: number; now_at: number; points: {at: number; watts_w: number; energy_j: number; energy_per_kwh: number|null}[]; ahead: {at: number; energy_per_kwh: number}[]; }
 export interface Summary { [figure: string]: number|null; }

@@ -25,6 +25,7 @@ export abstract class World {
   summary: Summary|null = null;
   idleWatts: number|null = null;
   power: PowerPoint[] = [];
+  pricesAhead: Power['ahead'] = [];  // from these instants on; empty: one price, or none
   today: {joules: number; money: number|null; since: number}|null = null;  // of the boards, since midnight here or since it is known
   owners = new Set<string>();
   waiting = 0;
@@ -37,6 +38,7 @@ export abstract class World {
   abstract get live(): boolean;
   abstract now(): number;        // the edge of what has happened
   abstract start(): Promise<void>;
+  price(): number|null { return null; }  // of a kWh, now
   on(listener: (topic: Topic) => void) { this.listeners.push(listener); }
   protected tell(topic: Topic) { for (const listener of this.listeners) listener(topic); }
   modelsOfGpus(): Model[] { return this.info.gpus.map(name => this.info.models[name]); }
@@ -200,8 +202,9 @@ export class LiveWorld extends World {
     try {
       const day = new Date(this.now() * 1000);
       const midnight = day.setHours(0, 0, 0, 0) / 1000, since = this.kept.length ? this.kept[this.kept.length - 1].at : 0;
-      const more = (await get<Power>(`/v1/power?since=${since}`)).points;
-      this.kept = [...this.kept.filter(p => p.at < since), ...more].slice(-1500);
+      const told = await get<Power>(`/v1/power?since=${since}`);
+      this.pricesAhead = told.ahead;
+      this.kept = [...this.kept.filter(p => p.at < since), ...told.points].slice(-1500);
       const today = this.kept.filter(p => p.at >= midnight);
       this.today = today.length === 0 ? null : {
         joules: today.reduce((sum, p) => sum + p.energy_j, 0), since: today[0].at,
@@ -211,7 +214,7 @@ export class LiveWorld extends World {
       this.tell('usage');
     } catch { /* shown by the feed */ }
   }
-  private price(): number|null {
+  price(): number|null {
     const p = this.status?.prices;
     if (!p || p.energy_per_kwh <= 0) return null;
     return !p.energy_by_hour ? p.energy_per_kwh : this.kept.length ? this.kept[this.kept.length - 1].energy_per_kwh : null;

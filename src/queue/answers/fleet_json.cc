@@ -75,7 +75,15 @@ Json power_json(const PowerSeries& power, const Settings& settings, UnixTime now
                       {"energy_j", point.joules},
                       {"energy_per_kwh", std::move(price)}});
   }
-  return {{"step_s", 60}, {"now_at", unix_seconds(now)}, {"points", std::move(points)}};
+  // Prices by the hour depend on this machine's time of day, so the page is told when they change.
+  Json ahead = Json::array();
+  const std::int64_t hour = unix_us(now) / 3'600'000'000;
+  for (std::int64_t h = hour; prices && !settings.energy_by_hour.empty() && h < hour + 48; ++h) {
+    const double price = settings.energy_by_hour.at(from_unix_us(h * 3'600'000'000));
+    if (ahead.empty() || ahead.back()["energy_per_kwh"].get<double>() != price)
+      ahead.push_back({{"at", h * 3600}, {"energy_per_kwh", price}});
+  }
+  return {{"step_s", 60}, {"now_at", unix_seconds(now)}, {"points", std::move(points)}, {"ahead", std::move(ahead)}};
 }
 
 double modelled_watts(const Cluster& cluster, GpuId gpu, PlacementId where) {

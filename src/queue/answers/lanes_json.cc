@@ -6,6 +6,16 @@ namespace smartmig {
 
 using Json = nlohmann::json;
 
+namespace {
+
+double idle_watts(const Platform& platform) {
+  double idle = 0;
+  for (std::size_t g = 0; g < platform.gpus(); ++g) idle += platform.model(GpuId(g)).power.idle();
+  return idle;
+}
+
+}  // namespace
+
 void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& events, const std::vector<QueueId>& ids,
                UnixTime origin) {
   const FutureLanes lanes = lanes_of(fork, events);
@@ -13,7 +23,7 @@ void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& 
     const GpuModel& model = *fork.platform->model(gpu).gpu;
     return fmt::format("{}@{}", model.profile_of(where).name, model.placement(where).start);
   };
-  nlohmann::json stays = nlohmann::json::array(), layouts = nlohmann::json::array();
+  nlohmann::json stays = nlohmann::json::array(), layouts = nlohmann::json::array(), power = nlohmann::json::array();
   for (const FutureStay& stay : lanes.stays) {
     const bool known = stay.job < ids.size() && ids[stay.job] != kNoId;
     stays.push_back({{"id", known ? nlohmann::json(number(ids[stay.job])) : nlohmann::json()},
@@ -29,8 +39,11 @@ void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& 
     layouts.push_back(
         {{"at", unix_seconds(origin + step.at)}, {"gpu", index(step.gpu)}, {"slices", std::move(slices)}});
   }
+  for (const FuturePower& step : lanes.power)
+    power.push_back({{"at", unix_seconds(origin + step.at)}, {"watts_w", step.watts}});
   out["stays"] = std::move(stays);
   out["layouts"] = std::move(layouts);
+  out["power"] = std::move(power);
 }
 
 nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::optional<EnergyPrices>& prices) {
@@ -100,6 +113,7 @@ Result<Ok> put_futures(nlohmann::json& out, const LiveFork& live, const PolicyMa
   out["outcome"] = etas.empty() ? Json() : outcome_json(expected, live.origin, live.prices);
   out["jobs"] = std::move(jobs);
   put_lanes(out, live.fork, journal.events(), live.ids, live.origin);
+  out["idle_w"] = idle_watts(*live.fork.platform);
   return Ok{};
 }
 

@@ -7,12 +7,12 @@
 
 namespace smartmig {
 
-// Puts "stays" and "layouts" into `out`. `ids`: the queue's numbers of the fork's jobs; kNoId: one that is not there.
+// Puts "stays", "layouts" and "power" into `out`. `ids`: the queue's numbers of the fork's jobs; kNoId: one that is not there.
 void put_lanes(nlohmann::json& out, const Fork& fork, const std::vector<Event>& events, const std::vector<QueueId>& ids,
                UnixTime origin);
 // After so long no more futures are drawn for a question: a long queue on a busy machine takes seconds for each.
 inline constexpr std::chrono::seconds kForFutures{4};
-// Puts "outcome", "jobs", "stays", "layouts" and "futures" of `count` futures of the fork, or of as many as kForFutures
+// Puts "outcome", "jobs", "stays", "layouts", "power", "idle_w" and "futures" of `count` futures of the fork, or of as many as kForFutures
 // lets, into `out`; takes as long as they do.
 Result<Ok> put_futures(nlohmann::json& out, const LiveFork& live, const PolicyMaker& policy, int count);
 nlohmann::json outcome_json(const Outcome& outcome, UnixTime origin, const std::optional<EnergyPrices>& prices);

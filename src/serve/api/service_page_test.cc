@@ -154,6 +154,9 @@ TEST(DaemonPage, PowerIsKeptFromBeforeSomebodyLooks) {
   const auto last = all["points"].back()["at"].get<std::uint64_t>();
   EXPECT_EQ(power(last)["points"].size(), 1u);
   EXPECT_EQ(status["prices"]["energy_by_hour"].size(), 24u);
+  ASSERT_EQ(all["ahead"].size(), 1u) << "one price all day: " << all["ahead"].dump();
+  EXPECT_EQ(all["ahead"][0]["energy_per_kwh"], 0.25);
+  EXPECT_EQ(all["ahead"][0]["at"].get<std::int64_t>() % 3600, 0);
   EXPECT_TRUE(status["et"].is_null()) << "nothing has ended";
 }
 
