@@ -244,7 +244,7 @@ const tests = {
     const look = () => page.evaluate(() => { const v = window.smartmig.view; return {t0: v.t0, t1: v.t1, at: v.instant(), job: v.job, begin: window.smartmig.world.history.begin, now: window.smartmig.world.now()}; });
     await until(async () => (await look()).t1 - (await look()).now > 100, 'its future is fitted', 30);
     const open = await look();
-    check(open.t0 <= open.begin && open.begin - open.t0 < 0.2 * (open.t1 - open.t0), `it opens fitted: ${JSON.stringify(open)}`);
+    check(Math.abs(open.begin - open.t0) < 0.1 * (open.t1 - open.t0) && open.t0 < open.begin + 2, `it opens fitted: ${JSON.stringify(open)}`);
     await page.click('#fit');
     await page.evaluate(() => window.smartmig.view.point(window.smartmig.world.now() - 2));
     const box = await page.locator('#axis canvas').boundingBox(), x = box.x + 0.7 * box.width;

@@ -46,7 +46,7 @@ export class View {
     const {world} = this, begin = Number.isFinite(world.history.begin) ? world.history.begin : world.info.began_at ?? world.now() - 60;
     if (world.live) {
       this.fitted = false;
-      this.past = Math.min(1800, Math.max(20, world.now() - begin) * 1.02);
+      this.past = this.fittedPast(begin);
       this.future = this.past / 2;
       return;
     }
@@ -54,10 +54,12 @@ export class View {
     this.at = world.history.busiest();
     this.fitWindow();
   }
+  private fittedPast(begin: number) { return Math.min(1800, Math.max(20, this.world.now() - begin) * 1.02); }
   // Called when a future of a living world is known: fits the window to the first in which something runs.
   fitFuture() {
     if (this.fitted || !this.world.futures?.stays.length) return;
     this.fitted = true;
+    if (Number.isFinite(this.world.history.begin)) this.past = this.fittedPast(this.world.history.begin);
     this.future = Math.min(Math.max(this.world.horizon() - this.world.now(), 30), Math.max(2 * this.past, 600)) * 1.03;
     this.changed();
   }
