@@ -7,7 +7,6 @@
 
 #include "base/rng.h"
 #include "eval/future_lanes.h"
-#include "eval/future_lanes.h"
 #include "model/run_quantiles.h"
 #include "sched/session.h"
 #include "sim/sim_fleet.h"
@@ -88,11 +87,14 @@ TEST(Futures, TheFutureOfASimulationIsTheRestOfIt) {
     ASSERT_TRUE(middle.has_value());
     // What has been seen of the arrivals goes with the fork, as in the daemon; it is past, and not seen again.
     MemoryJournal journal;
-    const auto outcome = run_future(*middle, [&](std::shared_ptr<const Platform> p) {
-      PolicyOptions own;
-      own.arrivals = std::make_shared<ArrivalAverages>(arrivals_then);
-      return make_policy(name, own, kHardware, *p);
-    }, {}, &journal);
+    const auto outcome = run_future(
+        *middle,
+        [&](std::shared_ptr<const Platform> p) {
+          PolicyOptions own;
+          own.arrivals = std::make_shared<ArrivalAverages>(arrivals_then);
+          return make_policy(name, own, kHardware, *p);
+        },
+        {}, &journal);
     ASSERT_TRUE(bool(outcome)) << outcome.error().what;
     ASSERT_GT(outcome->jobs.size(), 5u);
     double late = 0;
