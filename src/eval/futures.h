@@ -2,7 +2,7 @@
 // uncertain run times), `whatif` (another policy, more GPUs, one more job) and the priced alternatives of `why`.
 //
 // A fork holds only the unfinished jobs of a cluster, renumbered in order of submit, and makes its own Cluster of the
-// present (eval/found_fleet.h). So the live cluster is never touched and may use a growing table. Running jobs keep
+// present (eval/future_arrivals.h). So the live cluster is never touched and may use a growing table. Running jobs keep
 // their slices and their remaining work; reshapes under way begin again. No job arrives that is not in the fork. Jobs
 // that are held, or that wait for their begin time, for others, or for the limit of their array or group, arrive as in
 // future_arrivals.h.
@@ -183,5 +183,27 @@ struct Etas {
 // its figures.
 Result<Etas> eta(const Fork& fork, const PolicyMaker& policy, int futures, std::uint64_t seed, LookLimit limit = {},
                  Journal* journal = nullptr, Outcome* expected = nullptr);
+
+// A future as a drawing needs it: which job is on which slice from when to when, and how layouts change. Made from the
+// events that run_future() journaled; what runs at the fork's moment begins there. Pure; any thread.
+struct FutureStay {
+  std::size_t job = 0;  // index into the fork's jobs
+  GpuId gpu = kNoGpu;
+  PlacementId where = kNoPlacement;
+  Time begin{}, end{};
+  bool finished = false;  // false: it is stopped at `end` and continues elsewhere
+};
+
+struct FutureLayout {  // a GPU's layout from here on
+  Time at{};
+  GpuId gpu = kNoGpu;
+  Layout layout;
+};
+
+struct FutureLanes {
+  std::vector<FutureStay> stays;      // by begin
+  std::vector<FutureLayout> layouts;  // by time; none for the fork's moment
+};
+FutureLanes lanes_of(const Fork& fork, const std::vector<Event>& events);
 
 }  // namespace smartmig

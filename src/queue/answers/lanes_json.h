@@ -2,7 +2,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "eval/future_lanes.h"
+#include "eval/futures.h"
 #include "queue/belief/live_fork.h"
 
 namespace smartmig {
