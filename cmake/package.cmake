@@ -62,3 +62,8 @@ include(CPack)
 
 add_custom_target(deb COMMAND ${CMAKE_CPACK_COMMAND} -G DEB --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake VERBATIM)
 add_dependencies(deb smartmig smartmig-supervisor smartmig_preload nvml_sim nvml-sim-ctl smartmig-emulated-job package_files)
+# What only studies need is a package of its own, since it depends on Cbc.
+if(TARGET smartmig-research)
+  add_custom_target(deb-research COMMAND ${CMAKE_SOURCE_DIR}/deploy/debian/research.sh ${CMAKE_BINARY_DIR}
+                    ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE} ${made} DEPENDS smartmig-research VERBATIM)
+endif()

@@ -11,14 +11,19 @@
 namespace smartmig::cli {
 namespace {
 
-constexpr Verb kVerbs[] = {{"explain", "", run_explain}, {"reproduce", "", run_reproduce}, {"tune", "", run_tune}};
+constexpr Verb kVerbs[] = {{"explain", "", run_explain},
+                           {"export", "", run_export_onnx},
+                           {"reproduce", "", run_reproduce},
+                           {"train", "", run_train},
+                           {"tune", "", run_tune}};
 
 int research_main(const Arguments& arguments) {
   const auto verb = arguments.empty() ? std::end(kVerbs)
                                       : std::find_if(std::begin(kVerbs), std::end(kVerbs),
                                                      [&](const Verb& known) { return arguments[0] == known.name; });
   if (verb == std::end(kVerbs))
-    return usage_error(invalid("smartmig-research has the verbs explain, reproduce and tune: smartmig tune --help"));
+    return usage_error(
+        invalid("smartmig-research has the verbs explain, export, reproduce, train and tune: smartmig tune --help"));
   if (const auto tables = check_site_tables(); !tables) return failure(tables.error());
   return verb->run(Arguments(arguments.begin() + 1, arguments.end()));
 }

@@ -11,22 +11,22 @@ down='base mig model sched'
 may[base]=''
 may[mig]='base'
 may[model]='base mig'
+may[memory]='base'
 may[sched]='base mig model'
 may[policy]=$down
 may[sim]=$down
 may[report]=$down
 may[bound]='base mig model'
 may[eval]="$down policy sim bound"
-may[learn]="$down policy sim"
 may[live]=$down
-queue="$down policy sim report bound eval live"
+queue="$down memory policy sim report bound eval live"
 may[queue]=$queue
 may[http]="$queue queue"
 may[serve]="$queue queue http"
 may[cluster]="$queue queue http"
 may[slurm]="$queue queue http cluster"
 may[kubernetes]="$queue queue http cluster"
-may[cli]="$queue learn queue http serve cluster slurm kubernetes"
+may[cli]="$queue queue http serve cluster slurm kubernetes"
 # Inside a folder with subfolders: what each subfolder may include of the others. "." is the folder itself.
 declare -A within
 within[policy/.]='placing layouts planner layers net'

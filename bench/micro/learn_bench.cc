@@ -3,8 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/rng.h"
-#include "learn/env.h"
-#include "learn/learner.h"
+#include "research/learn/env.h"
+#include "research/learn/learner.h"
 #include "support/fixture.h"
 
 namespace {

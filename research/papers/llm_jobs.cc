@@ -6,7 +6,7 @@
 
 #include "base/math.h"
 #include "base/rng.h"
-#include "model/memory_estimate.h"
+#include "memory/memory_estimate.h"
 #include "research/papers/memory_study.h"
 
 namespace smartmig {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/work_projection.h"
+#include "memory/work_projection.h"
 #include "research/papers/allocators.h"
 
 namespace smartmig {

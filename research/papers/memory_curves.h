@@ -1,6 +1,6 @@
 // Memory of a job over time, made from a seed: families of shapes as training and inference jobs show them, for the
 // study of memory projection (memory_study.h). Half of the families are held out: they did not influence any constant
-// of model/memory_projection.h. Recorded curves of real jobs are in research/data/memory_curves.csv. Pure functions of
+// of memory/memory_projection.h. Recorded curves of real jobs are in research/data/memory_curves.csv. Pure functions of
 // family and seed.
 #pragma once
 #include <cstdint>

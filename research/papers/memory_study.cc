@@ -8,8 +8,8 @@
 #include "base/math.h"
 #include "base/rng.h"
 #include "eval/experiment.h"
+#include "memory/memory_projection.h"
 #include "mig/catalog.h"
-#include "model/memory_projection.h"
 #include "research/research_files.h"
 
 namespace smartmig {

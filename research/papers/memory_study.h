@@ -13,7 +13,7 @@
 namespace smartmig {
 
 enum class ForesightMethod : std::uint8_t {
-  kOurs,        // model/memory_projection.h
+  kOurs,        // memory/memory_projection.h
   kLine,        // least squares through all samples of the attempt, read at the expected end
   kRecentLine,  // the same through the last 30 samples
   kWait         // no foresight: restarts after the failure

@@ -1,6 +1,6 @@
 // LLM programs recorded on an H200 under several allocators (data/llm_runs*.csv, llm_series*.csv;
 // bench/hardware/record_llm.py), as cases for the study of early restarts: what the device showed, what tensors held,
-// and the printed lines, read as the daemon reads them (model/work_words.h). The framework, when asked, gives the most
+// and the printed lines, read as the daemon reads them (memory/work_words.h). The framework, when asked, gives the most
 // that was held.
 //
 // A case is a run on a slice. In recorded cases, the program's own allocator limited its memory. A run that ended well
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/work_projection.h"
-#include "model/work_words.h"
+#include "memory/work_projection.h"
+#include "memory/work_words.h"
 #include "research/papers/memory_study.h"
 
 namespace smartmig {

@@ -1,6 +1,6 @@
 // Judges early restarts on synthetic LLM jobs (llm_jobs.h): the loss from waiting for the failure, from the projection
-// of device memory over time alone (model/memory_projection.h), and from a job's words, its allocator and earlier runs
-// in addition (model/work_projection.h), without and with the framework's counter. Paired; deterministic for any number
+// of device memory over time alone (memory/memory_projection.h), and from a job's words, its allocator and earlier runs
+// in addition (memory/work_projection.h), without and with the framework's counter. Paired; deterministic for any number
 // of threads.
 #pragma once
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Figs 4 and 6 to 10 of the SMART-MIG paper: its four placing rules on fixed layouts, over queues of its own jobs
-// (ResNet-50 and BERT, training and inference; paper_workload.h). The paper gives neither the layouts nor the deadlines
+// (ResNet-50 and BERT, training and inference; drawn_workloads.h). The paper gives neither the layouts nor the deadlines
 // for all of them, so each figure is measured in two readings.
 #pragma once
 #include <string>

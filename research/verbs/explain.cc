@@ -37,9 +37,7 @@ int run_explain(const Arguments& arguments) {
   command.option("--html", report, "FILE", "write the explanation as an HTML page");
   command.flag("--force", force, "replace an existing page");
   command.flag("--json", json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (days < 1 || days > 1000 || fit_days < 1 || fit_days > 1000)
     return usage_error(invalid("--days and --fit-days must be 1 to 1000"));
   if (depth < 0 || depth > 4) return usage_error(invalid("--depth {}: 0 to 4", depth));

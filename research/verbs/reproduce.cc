@@ -194,9 +194,7 @@ int run_reproduce(const Arguments& arguments) {
   command.flag("--force", o.force, "replace an existing page");
   command.option("--threads", o.threads, "N", "number of days to simulate in parallel").alias("-j").also("--jobs");
   command.flag("--json", o.json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   const auto name = experiment_named(o.what);
   if (!name) return usage_error(name.error());
   o.what = *name;

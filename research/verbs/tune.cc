@@ -39,9 +39,7 @@ int run_tune(const Arguments& arguments) {
   command.option("--output", out, "FILE", "write the weights to this file").alias("-o").also("--out");
   command.flag("--force", force, "replace an existing file");
   command.flag("--json", json, "print the weights file instead of a summary");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (threads < 1 || threads > 1024 || evaluations < 1 || step <= 0 || step > 2)
     return usage_error(invalid("-j must be 1 to 1024, --evaluations at least 1, and --step above 0 and at most 2"));
   const auto setting = options.setting();

@@ -211,6 +211,12 @@ bool is_boolean(std::string_view text) {  // as mig-parted reads a variable
 }
 }  // namespace
 
+std::optional<int> Command::ends(const std::vector<std::string>& arguments) {
+  const auto parsed = parse(arguments);
+  if (!parsed) return usage_error(parsed.error());
+  return *parsed == Outcome::kHelpShown ? std::optional(0) : std::nullopt;
+}
+
 void Command::describe_into(std::vector<Description>* into) { describing = into; }
 
 Result<Command::Outcome> Command::parse(const std::vector<std::string>& arguments) {

@@ -46,7 +46,10 @@ class Command {
 
   enum class Outcome { kRun, kHelpShown };
   Result<Outcome> parse(const std::vector<std::string>& arguments);  // prints the help for -h and --help
+  // Parses. The exit code of a call that ends here: the help was printed, or the usage error. Nothing: the verb goes on.
+  std::optional<int> ends(const std::vector<std::string>& arguments);
   std::string help() const;
+  const std::string& verb() const { return verb_; }
   bool given(std::string_view name) const;  // after parse(): on the command line itself, not in the environment
 
   // What a command line is, as text: for the manual page and shell completion.

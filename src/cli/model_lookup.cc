@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "model/cuda_program/elf_file.h"
+#include "memory/cuda_program/elf_file.h"
 
 namespace smartmig::cli {
 namespace {

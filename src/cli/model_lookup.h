@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model_source/model_file.h"
+#include "memory/model_source/model_file.h"
 
 namespace smartmig::cli {
 

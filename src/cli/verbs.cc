@@ -55,7 +55,7 @@ std::span<const VerbGroup> verb_groups() {
       {"decide", "compute layouts and placements for a state given as JSON", run_decide},
       {"workload", "generate, convert and check workloads", run_workload},
       {"replay", "compute the figures of a recorded journal, also under other policies", run_replay},
-      {"lab train", "train a mean-field controller by PPO", run_train},
+      {"lab train", "train a mean-field controller by PPO", nullptr},
       {"lab tune", "search the weights of market on training days", nullptr},
       {"lab explain", "show which layouts a policy chooses, and imitate it with a small table", nullptr},
       {"lab calibrate", "fit speeds and power to finished jobs, and report the errors", run_calibrate},
@@ -204,9 +204,7 @@ int start_verb(const Arguments& arguments) {
   if (!verb) return usage_error(unknown_verb(family, arguments[used - 1]));
   const Arguments rest(arguments.begin() + std::ptrdiff_t(used), arguments.end());
   if (verb->run) return verb->run(rest);
-  Arguments words{std::string(last_word_of(*verb))};
-  words.insert(words.end(), rest.begin(), rest.end());
-  return become_research(words);
+  return become_research(std::string(last_word_of(*verb)), rest);
 }
 
 int help_about(Arguments words) {

@@ -18,7 +18,6 @@ int run_sim(const Arguments&);
 int run_replay(const Arguments&);
 int run_compare(const Arguments&);
 int run_search(const Arguments&);
-int run_train(const Arguments&);
 int run_eval(const Arguments&);
 int run_size(const Arguments&);
 int run_decide(const Arguments&);
@@ -29,7 +28,6 @@ int run_plan(const Arguments&);
 int run_apply(const Arguments&);
 int run_assert(const Arguments&);
 int run_export(const Arguments&);
-int run_export_onnx(const Arguments&);     // by run_export, for --onnx
 int run_export_journal(const Arguments&);  // by run_export, for --journal
 int run_export_html(const Arguments&);     // by run_export, for --html
 int run_generate_config(const Arguments&);

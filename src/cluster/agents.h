@@ -1,16 +1,39 @@
 // The agents as the controller sees them: one question to one node, with a limit. Behind it stand sealed messages over
 // TCP; agents in the same process in tests.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/json.h"
-#include "cluster/seal.h"
+#include "base/units.h"
 #include "cluster/wire.h"
 
 namespace smartmig {
+
+// Signed messages between controller and agents. Munge signs a text with the user it comes from, with a time to live,
+// and opens each message once on a host: whoever holds Slurm's munge key is believed, nobody else. Opened at run time,
+// so the program starts on machines without munge.
+struct Opened {
+  std::string text;
+  std::uint32_t uid = 0;  // who sealed it
+};
+
+class Seal {
+ public:
+  virtual ~Seal() = default;
+  virtual Result<std::string> seal(std::string_view text) = 0;
+  // kNoPermission: unsigned, of another cluster, too old, or seen before; the sentence says which.
+  virtual Result<Opened> open(const std::string& sealed) = 0;
+};
+
+// `socket`: of munged; empty: the system's. Thread rule: free.
+Result<std::unique_ptr<Seal>> open_munge(std::string socket, Time time_to_live = Time(30'000'000));
 
 class Agents {
  public:

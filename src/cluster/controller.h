@@ -30,8 +30,8 @@
 
 #include "cluster/agents.h"
 #include "cluster/confined_plans.h"
+#include "cluster/metric_lines.h"
 #include "cluster/past.h"
-#include "cluster/recent_times.h"
 #include "cluster/task_lanes.h"
 #include "cluster/workload.h"
 #include "queue/belief/live_session.h"

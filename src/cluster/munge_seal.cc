@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "cluster/seal.h"
+#include "cluster/agents.h"
 
 namespace smartmig {
 namespace {

@@ -5,13 +5,25 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/errors.h"
-#include "cluster/job_request.h"
+#include "base/units.h"
 
 namespace smartmig {
+
+// What a job of a cluster asks of a GPU, whatever its engine calls it.
+struct JobRequest {
+  int mem_mib = 0;  // 0: any
+  int min_slices = 1;
+  std::optional<Time> deadline;  // from the submission on
+  std::optional<Time> estimate;  // on the whole GPU
+  std::optional<Time> restart;   // it saves its progress: it may be stopped, and needs this to go on
+  std::string kind;              // of the speed and power tables; empty: unknown
+  bool operator==(const JobRequest&) const = default;
+};
 
 // A job as its owner names it: "12", or "12_3" for a task of an array.
 struct ClusterJobName {

@@ -7,7 +7,6 @@
 #include "base/errors.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "eval/found_fleet.h"
 #include "eval/future_arrivals.h"
 #include "model/run_quantiles.h"
 #include "policy/layers/start_shares.h"

@@ -2,7 +2,7 @@
 // uncertain run times), `whatif` (another policy, more GPUs, one more job) and the priced alternatives of `why`.
 //
 // A fork holds only the unfinished jobs of a cluster, renumbered in order of submit, and makes its own Cluster of the
-// present (eval/found_fleet.h). So the live cluster is never touched and may use a growing table. Running jobs keep
+// present (eval/future_arrivals.h). So the live cluster is never touched and may use a growing table. Running jobs keep
 // their slices and their remaining work; reshapes under way begin again. No job arrives that is not in the fork. Jobs
 // that are held, or that wait for their begin time, for others, or for the limit of their array or group, arrive as in
 // future_arrivals.h.

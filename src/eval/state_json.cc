@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "eval/found_fleet.h"
+#include "eval/future_arrivals.h"
 #include "sim/kind_curve.h"
 
 namespace smartmig {

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "cluster/job_request.h"
+#include "cluster/workload.h"
 
 namespace smartmig {
 

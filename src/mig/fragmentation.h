@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "mig/reach_table.h"
 #include "mig/shape.h"
+#include "mig/slice_choice.h"
 
 namespace smartmig {
 

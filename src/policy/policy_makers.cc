@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "policy/layouts/layout_file.h"
-#include "policy/layouts/layouts_for_fleet.h"
 #include "policy/layouts/repartitioners.h"
 #include "policy/net/meanfield.h"
 #include "policy/planner/batch.h"

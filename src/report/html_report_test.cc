@@ -10,7 +10,6 @@
 #include "report/compare_report.h"
 #include "report/html_page.h"
 #include "report/name_colours.h"
-#include "report/replay_page.h"
 #include "report/svg_chart.h"
 #include "support/recorded_test_run.h"
 

@@ -5,12 +5,16 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
+#include "mig/gpu_model.h"
+#include "model/event.h"
 #include "report/run_record.h"
 
 namespace smartmig {
@@ -48,5 +52,26 @@ struct ReplayedRun {
 
 // `a`, if given, replaces the journal's own. The summary equals that of the run that was written.
 Result<std::unique_ptr<ReplayedRun>> replay_journal(LineReader lines, std::optional<double> a = {});
+
+// The words of journal.jsonl, which its writer and its reader share.
+// In the order of EventKind.
+inline constexpr std::array<std::string_view, kEventKinds> kEventNames = {
+    "submitted", "finished", "started", "stopped",   "reshape",       "destroyed",     "created",
+    "withdrawn", "overrun",  "blocked", "unblocked", "found_running", "found_waiting",
+};
+
+inline std::string_view name_of(EventKind kind) { return kEventNames[std::size_t(kind)]; }
+
+inline std::optional<EventKind> event_kind(std::string_view name) {
+  for (std::size_t i = 0; i < kEventNames.size(); ++i)
+    if (kEventNames[i] == name) return EventKind(i);
+  return std::nullopt;
+}
+
+// "4g.20gb@0": a profile of the model, and its start.
+inline std::string placement_name(const GpuModel& model, PlacementId p) {
+  return fmt::format("{}@{}", model.profile_of(p).name, model.placement(p).start);
+}
+PlacementId find_placement(const GpuModel& model, std::string_view name);  // kNoPlacement if none has this name
 
 }  // namespace smartmig

@@ -4,7 +4,6 @@
 #include "base/errors.h"
 #include "report/fold.h"
 #include "report/journal.h"
-#include "report/journal_names.h"
 #include "report/json_line.h"
 
 namespace smartmig {

@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "report/journal.h"
-#include "report/journal_names.h"
 
 namespace smartmig {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "report/journal_names.h"
+#include "report/journal.h"
 #include "report/quote.h"
 #include "report/summary_text.h"
 

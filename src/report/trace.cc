@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/json.h"
-#include "report/journal_names.h"
+#include "report/journal.h"
 #include "report/quote.h"
 
 namespace smartmig {

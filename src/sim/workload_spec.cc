@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "sim/curve_workload.h"
-#include "sim/fixed_workload.h"
-#include "sim/paper_workload.h"
+#include "sim/drawn_workloads.h"
 
 namespace smartmig {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "cluster/job_request.h"
+#include "cluster/workload.h"
 
 namespace smartmig {
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # smartmig estimate on programs that a real CUDA toolkit made: static arrays, local memory and constant requests as the
 # source has them, linked statically and dynamically, optimised or not.   tests/e2e/cuda_program_test.sh BUILD-DIRECTORY
-# Without a toolkit it exits 77 and says so; made files are tested everywhere (src/model/cuda_program/*_test.cc).
+# Without a toolkit it exits 77 and says so; made files are tested everywhere (src/memory/cuda_program/*_test.cc).
 set -u
 binary=$(readlink -f -- "${1:?BUILD-DIRECTORY}/smartmig")
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)

@@ -74,6 +74,11 @@ check "smartmig-research is built when it is first asked for" called 'cmake --bu
 check "and the program becomes it" said 'program tune --help'
 launch lab tune --help
 check "also as one of its family" said 'program lab tune --help'
+launch train --config paper
+check "also for training" said 'program train --config paper'
+launch export --onnx best.policy
+check "and for a network as ONNX" said 'program export --onnx best.policy'
+check "which is all one program" never 'cmake'
 launch reproduce a
 check "the second time nothing is built" never 'cmake'
 touch "$root/research/x.cc"
@@ -117,5 +122,11 @@ check "with a line about it" said 'installing nodejs npm'
 check "and the page is built" called 'DSMARTMIG_WEB=ON'
 check "and shown" said 'program view run1'
 
+fresh
+launch export --onnx=best.policy
+check "asked for first, ONNX builds it" called 'cmake --build .*smartmig-research$'
+fresh
+launch export --journal
+check "another export does not" never 'smartmig-research'
 echo "launcher: $checks checks, $failed failed"
 [ "$failed" = 0 ]

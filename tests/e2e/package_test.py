@@ -87,6 +87,21 @@ def an_installation_without_a_package(build):
             daemon.wait(20)
 
 
+def the_package_of_studies(build):
+    """smartmig-research: it depends on smartmig and on Cbc, and smartmig finds it."""
+    if tools_are_missing() or not os.path.exists(os.path.join(build, "smartmig-research")):
+        return tools_are_missing() or "smartmig-research was not built"
+    with tempfile.TemporaryDirectory() as directory:
+        does(f"{HERE}/../../deploy/debian/research.sh", build, "0.1.0-1", directory)
+        package = glob.glob(f"{directory}/smartmig-research_0.1.0-1_*.deb")[0]
+        depends = does("dpkg-deb", "-f", package, "Depends")
+        check("smartmig (= 0.1.0-1)" in depends and "coinor-libcbc" in depends, depends)
+        does("dpkg-deb", "-x", package, directory)
+        os.mkdir(f"{directory}/usr/bin")
+        shutil.copy(os.path.join(build, "smartmig"), f"{directory}/usr/bin/smartmig")
+        check("[train]" in does(f"{directory}/usr/bin/smartmig", "lab", "train", "--gen-config"), "its settings")
+
+
 def the_container_file_names_what_exists(_):
     """No registry can be reached from a test, so it is read: what it copies is there, and it has no list of packages of
     its own but for Debian's tools."""
@@ -190,5 +205,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--inside"]:
         {"upgraded": upgraded, "removed": removed}[sys.argv[2]](*sys.argv[3:])
     else:
-        harness.main([lintian_has_no_errors, an_installation_without_a_package, the_container_file_names_what_exists,
+        harness.main([lintian_has_no_errors, an_installation_without_a_package, the_package_of_studies,
+                      the_container_file_names_what_exists,
                       an_upgrade_under_running_jobs, a_removal_and_a_purge], "package")

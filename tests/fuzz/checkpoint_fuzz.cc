@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "learn/trainer.h"
+#include "research/learn/trainer.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "model/cuda_program/program_memory.h"
+#include "memory/cuda_program/program_memory.h"
 
 SMARTMIG_FUZZ_TARGET(cuda_program) {
   using namespace smartmig;

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "fuzz/target.h"
-#include "model/memory_projection.h"
+#include "memory/memory_projection.h"
 #include "research/papers/memory_curves.h"
 
 SMARTMIG_FUZZ_TARGET(memory_curves) {

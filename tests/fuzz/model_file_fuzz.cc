@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "model/model_source/model_facts.h"
+#include "memory/model_source/model_facts.h"
 
 SMARTMIG_FUZZ_TARGET(model_file) {
   using namespace smartmig;

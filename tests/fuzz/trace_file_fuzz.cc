@@ -5,8 +5,8 @@
 #include <string>
 
 #include "fuzz/target.h"
-#include "sim/traces/gavel.h"
 #include "sim/traces/trace_formats.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_reading.h"
 
 SMARTMIG_FUZZ_TARGET(trace_file) {

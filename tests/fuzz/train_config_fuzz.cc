@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "learn/train_config.h"
+#include "research/learn/train_config.h"
 
 SMARTMIG_FUZZ_TARGET(train_config) {
   using namespace smartmig;

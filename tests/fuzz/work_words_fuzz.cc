@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "fuzz/target.h"
-#include "model/work_projection.h"
-#include "model/work_words.h"
+#include "memory/work_projection.h"
+#include "memory/work_words.h"
 
 SMARTMIG_FUZZ_TARGET(work_words) {
   using namespace smartmig;

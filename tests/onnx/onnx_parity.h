@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "learn/onnx_cases.h"
 #include "onnx/onnx_reader.h"
+#include "research/learn/onnx_cases.h"
 
 namespace smartmig {
 

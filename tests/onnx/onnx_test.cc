@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rng.h"
-#include "learn/onnx_writer.h"
-#include "learn/trainer.h"
 #include "onnx/onnx_parity.h"
+#include "research/learn/onnx_writer.h"
+#include "research/learn/trainer.h"
 
 namespace smartmig {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "report/fold.h"
 #include "report/journal.h"
-#include "report/journal_names.h"
 #include "report/timeline.h"
 
 namespace smartmig {

@@ -64,9 +64,7 @@ int run_apply(const Arguments& arguments) {
   cmd.option("--hooks-file", hooks, "FILE", "refused, because smartmig runs no hooks")
       .also("-k")
       .env("MIG_PARTED_HOOKS_FILE");
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (!hooks.empty())
     return usage_error(
         unsupported("--hooks-file {}: smartmig runs no hooks; stop and start the GPUs' users yourself, and "

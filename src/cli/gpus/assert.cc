@@ -21,9 +21,7 @@ int run_assert(const Arguments& arguments) {
       .also("-a")
       .env("MIG_PARTED_VALID_CONFIG");
   options.declare(cmd, false);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (valid_only) {
     const auto found = selected(config);
     if (!found) return usage_error(found.error());

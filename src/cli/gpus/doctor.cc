@@ -45,9 +45,7 @@ int run_doctor(const Arguments& arguments) {
   cmd.option("--release", gpu, "GPU", "end the quarantine of this GPU (index or UUID) if it has no problem");
   flags.declare(cmd);
   options.declare(cmd, true);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (!flags.gpu.empty()) {
     if (!gpu.empty()) return usage_error(invalid("--exercise and --release: give one"));
     return run_exercise(options, flags);

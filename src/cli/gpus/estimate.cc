@@ -11,9 +11,9 @@
 #include "cli/model_lookup.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "memory/memory_estimate.h"
 #include "mig/catalog.h"
 #include "mig/choose.h"
-#include "model/memory_estimate.h"
 
 namespace smartmig::cli {
 namespace {
@@ -100,9 +100,7 @@ int run_estimate(const Arguments& arguments) {
   command.option("--gpu", gpu, "MODEL", "GPU model to choose the slice from");
   command.flag("--list", list, "list the known models");
   command.flag("--json", json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (list) return list_presets(json);
 
   if (model.empty() && params == 0)

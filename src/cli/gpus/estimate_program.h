@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "memory/cuda_program/program_memory.h"
 #include "mig/gpu_model.h"
-#include "model/cuda_program/program_memory.h"
 
 namespace smartmig::cli {
 

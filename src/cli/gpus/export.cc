@@ -3,8 +3,9 @@
 
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
+#include "cli/program/research.h"
 #include "cli/verbs.h"
-#include "live/gpu/partition_export.h"
+#include "live/gpu/mig_config.h"
 
 namespace smartmig::cli {
 namespace {
@@ -27,9 +28,7 @@ int export_partition(const Arguments& arguments) {
   output.declare(cmd, "");
   cmd.flag("--placements", placements, "also write the placement of each instance, which mig-parted cannot read");
   options.declare(cmd, false);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (const auto known = output.check(); !known) return usage_error(known.error());
   auto machine = Machine::open(options, false);
   if (!machine)
@@ -47,7 +46,7 @@ int export_partition(const Arguments& arguments) {
 int run_export(const Arguments& arguments) {
   for (const std::string& argument : arguments)
     if (argument == "--onnx" || argument.starts_with("--onnx="))
-      return run_export_onnx(arguments);
+      return become_research("export", arguments);
     else if (argument == "--journal")
       return run_export_journal(arguments);
     else if (argument == "--html" || argument.starts_with("--html="))

@@ -24,9 +24,7 @@ int run_export_journal(const Arguments& arguments) {
       .alias("-o")
       .also("--output-file");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   auto client = options.connect();
   if (!client) return failure(client.error());
   const std::string temporary = output + fmt::format(".{}.part", ::getpid());

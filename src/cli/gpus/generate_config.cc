@@ -4,7 +4,7 @@
 #include "cli/gpus/gpu_options.h"
 #include "cli/gpus/machine.h"
 #include "cli/verbs.h"
-#include "live/gpu/partition_export.h"
+#include "live/gpu/mig_config.h"
 
 namespace smartmig::cli {
 
@@ -17,9 +17,7 @@ int run_generate_config(const Arguments& arguments) {
       "smartmig mig generate-config --emulate 1xh200-141gb");
   output.declare(cmd, "-f");
   options.declare(cmd, false);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (const auto known = output.check(); !known) return usage_error(known.error());
   auto machine = Machine::open(options, false);
   if (!machine)

@@ -42,9 +42,7 @@ int run_geometry(const Arguments& arguments) {
       .option("--from", o.from, "LAYOUT", "list the operations that lead from this layout ...")
       .option("--to", o.to, "LAYOUT", "... to this one, and how long they take")
       .positional(o.model, false);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
 
   GeometryOutput out;
   if (o.model.empty()) {

@@ -161,9 +161,7 @@ int run_gpus(const Arguments& arguments) {
   daemon.declare(cmd, false);
   cmd.option("--env", environment_of, "SLICE",
              "print the environment variables for a program on this slice, such as 0:3g@4");
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (const auto code = gpus_of_daemon(cmd, daemon, options.json)) return *code;
   auto machine = Machine::open(options, false);
   if (!machine)

@@ -42,9 +42,7 @@ int run_plan(const Arguments& arguments) {
       "smartmig mig plan --emulate 1xa100-40gb --to 4g+2g+1g");
   config.declare(cmd, "consider only the MIG mode");
   options.declare(cmd, true);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   auto machine = Machine::open(options, false);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());

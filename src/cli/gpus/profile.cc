@@ -114,9 +114,7 @@ int run_profile(const Arguments& arguments) {
   cmd.flag("--adopt", adopt, "with --driver: take over slices that smartmig did not create");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (repeat < 1 || repeat > 1000) return usage_error(invalid("--repeat {}: 1 to 1000", repeat));
   if (!emulate.empty() && !driver.empty()) return usage_error(invalid("give --emulate or --driver, not both"));
   if (const auto meter = ProgressMeter::make(plan.pattern); !meter) return usage_error(meter.error());

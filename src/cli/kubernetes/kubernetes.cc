@@ -70,9 +70,7 @@ int run_kubernetes(const Arguments& arguments) {
   command.option("--image", manifest.image, "IMAGE", "config: container image");
   command.flag("--json", options.json, "check: print JSON");
   list_policies(command);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (!is_label(options.space))
     return usage_error(invalid("--namespace: '{}' is no name of a namespace", options.space));
   const auto start = read_duration(patience, Time(1'000'000));

@@ -236,9 +236,7 @@ int run_completion(const Arguments& arguments) {
               "Prints a script that completes verbs, options and your job numbers in the shell.",
               "source <(smartmig completion bash)");
   cmd.positional(shell);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto make = shell == "bash"   ? bash_completion
                     : shell == "zsh"  ? zsh_completion
                     : shell == "fish" ? fish_completion

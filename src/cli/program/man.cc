@@ -73,9 +73,7 @@ std::string manual_page(const std::vector<VerbText>& verbs, const std::string& v
 
 int run_man(const Arguments& arguments) {
   Command cmd("man", "", "Prints the manual page of smartmig.", "smartmig man > smartmig.1 && man -l smartmig.1");
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   fmt::print("{}", manual_page(describe_verbs(), SMARTMIG_VERSION));
   return 0;
 }

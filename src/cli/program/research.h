@@ -5,8 +5,8 @@
 
 namespace smartmig::cli {
 
-// Becomes smartmig-research, found beside this program or in ../libexec/smartmig. `arguments` begin with the verb.
-// Returns only if that fails.
-int become_research(const Arguments& arguments);
+// Becomes smartmig-research, found beside this program or in ../libexec/smartmig. Returns only
+// if that fails.
+int become_research(std::string verb, const Arguments& rest);
 
 }  // namespace smartmig::cli

@@ -43,18 +43,6 @@ Result<std::vector<std::string>> gpu_numbers(const std::vector<std::string>& wor
   return words;
 }
 
-int set_gpus(const DaemonOptions& options, const std::vector<std::string>& gpus, const char* what) {
-  return for_each(
-      options, "gpus", gpus,
-      [&](DaemonClient& client, const std::string& gpu) {
-        return client.post(fmt::format("/v1/gpus/{}/{}", gpu, what), Json::object());
-      },
-      [&](const std::string& gpu, const Json&) {
-        return *what == 'd' ? fmt::format("GPU {} is draining: running jobs finish, and no job starts", gpu)
-                            : fmt::format("GPU {} is back in service", gpu);
-      });
-}
-
 // One request, one answer.
 int ask_once(const DaemonOptions& options, const char* path, const Json& body, const std::string& words) {
   auto client = options.connect();
@@ -66,6 +54,28 @@ int ask_once(const DaemonOptions& options, const char* path, const Json& body, c
   else
     fmt::print("{}\n", words);
   return 0;
+}
+
+// drain and resume. Without a GPU: the queue, unless the verb needs one.
+int set_gpus(Command& cmd, const Arguments& arguments, const char* what, bool needs_gpu) {
+  DaemonOptions options;
+  std::vector<std::string> words;
+  options.declare(cmd);
+  cmd.positionals(words);
+  if (const auto end = cmd.ends(arguments)) return *end;
+  const auto gpus = gpu_numbers(words);
+  if (!gpus) return usage_error(gpus.error());
+  if (gpus->empty() && needs_gpu) return usage_error(invalid("name a GPU: smartmig {} GPU...", cmd.verb()));
+  if (gpus->empty()) return ask_once(options, "/v1/queue/resume", Json::object(), "the queue starts jobs again");
+  return for_each(
+      options, "gpus", *gpus,
+      [&](DaemonClient& client, const std::string& gpu) {
+        return client.post(fmt::format("/v1/gpus/{}/{}", gpu, what), Json::object());
+      },
+      [&](const std::string& gpu, const Json&) {
+        return *what == 'd' ? fmt::format("GPU {} is draining: running jobs finish, and no job starts", gpu)
+                            : fmt::format("GPU {} is back in service", gpu);
+      });
 }
 
 }  // namespace
@@ -80,9 +90,7 @@ int run_cancel(const Arguments& arguments) {
       "smartmig cancel --name sweep --only queued");
   meant.declare(cmd);
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto body = meant.body(cmd, "cancel");
   if (!body) return usage_error(body.error());
   return change_jobs(options, "cancel", *body);
@@ -100,9 +108,7 @@ int run_requeue(const Arguments& arguments) {
   cmd.option("--since", since, "TIME", "how far back --failed and --only look for ended jobs, such as 2h or 7d");
   meant.declare(cmd);
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto back = read_duration(since, Time(60'000'000));
   if (!back) return usage_error(back.error());
   auto body = meant.body(cmd, "requeue");
@@ -117,53 +123,23 @@ int run_requeue(const Arguments& arguments) {
 }
 
 int run_drain(const Arguments& arguments) {
-  DaemonOptions options;
-  std::vector<std::string> words;
   Command cmd("drain", "GPU...",
               "Takes GPUs out of service: running jobs finish, and no new jobs start there. Use it before maintenance.",
               "smartmig drain 3");
-  options.declare(cmd);
-  cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto gpus = gpu_numbers(words);
-  if (!gpus) return usage_error(gpus.error());
-  if (gpus->empty()) return usage_error(invalid("name a GPU: smartmig drain GPU..."));
-  return set_gpus(options, *gpus, "drain");
+  return set_gpus(cmd, arguments, "drain", true);
 }
 
 int run_resume(const Arguments& arguments) {
-  DaemonOptions options;
-  std::vector<std::string> words;
   Command cmd("resume", "[GPU...]",
               "Returns drained or quarantined GPUs to service. Without GPU, it resumes a paused queue.",
               "smartmig resume 3");
-  options.declare(cmd);
-  cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto gpus = gpu_numbers(words);
-  if (!gpus) return usage_error(gpus.error());
-  if (!gpus->empty()) return set_gpus(options, *gpus, "resume");
-  return ask_once(options, "/v1/queue/resume", Json::object(), "the queue starts jobs again");
+  return set_gpus(cmd, arguments, "resume", false);
 }
 
 int run_undrain(const Arguments& arguments) {
-  DaemonOptions options;
-  std::vector<std::string> words;
   Command cmd("undrain", "GPU...", "Returns drained or quarantined GPUs to service, like smartmig resume GPU.",
               "smartmig undrain 3");
-  options.declare(cmd);
-  cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
-  const auto gpus = gpu_numbers(words);
-  if (!gpus) return usage_error(gpus.error());
-  if (gpus->empty()) return usage_error(invalid("name a GPU: smartmig undrain GPU..."));
-  return set_gpus(options, *gpus, "resume");
+  return set_gpus(cmd, arguments, "resume", true);
 }
 
 int run_reload(const Arguments& arguments) {
@@ -173,9 +149,7 @@ int run_reload(const Arguments& arguments) {
       "Makes the daemon reload its configuration file, as SIGHUP does. If a changed setting cannot take effect while the daemon runs, the daemon names it and changes nothing. Only root and the user who runs the daemon may do this.",
       "smartmig reload");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   return ask_once(options, "/v1/reload", Json::object(), "the configuration was reloaded");
 }
 
@@ -184,9 +158,7 @@ int run_pause(const Arguments& arguments) {
   Command cmd("pause", "", "Pauses the queue: running jobs continue, but no job starts until smartmig resume.",
               "smartmig pause");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   return ask_once(options, "/v1/queue/pause", Json::object(),
                   "the queue is paused: running jobs continue, and no job starts");
 }
@@ -200,9 +172,7 @@ int run_backup(const Arguments& arguments) {
               "smartmig backup /var/backups/smartmig.db");
   options.declare(cmd);
   cmd.positional(path);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   std::error_code failed;
   const std::string absolute = std::filesystem::absolute(path, failed).string();
   if (failed) return failure(io_error("{}: {}", path, failed.message()));
@@ -221,9 +191,7 @@ int run_restore(const Arguments& arguments) {
       .env("SMARTMIG_STATE");
   cmd.flag("--json", json, "print JSON");
   cmd.positional(file);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (state.empty()) state = default_state_dir();
   const std::string path = (std::filesystem::path(state) / kStoreFile).string();
   const auto lock = ControllerLock::take(state, {"queue"});  // no daemon begins meanwhile

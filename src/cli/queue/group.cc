@@ -19,9 +19,7 @@ int run_group(const Arguments& arguments) {
   cmd.option("--limit", limit, "N", "allow at most N jobs of this group to run at once; 0: no limit");
   options.declare(cmd);
   cmd.positional(name, false);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const bool sets = cmd.given("--limit");
   if (sets && name.empty()) return usage_error(invalid("name a group: smartmig group NAME --limit N"));
   if (sets && (limit < 0 || limit > 1'000'000)) return usage_error(invalid("--limit must be 0 or more, not {}", limit));

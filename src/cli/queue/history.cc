@@ -93,9 +93,7 @@ int run_history(const Arguments& arguments) {
   Arguments words = arguments;
   if (!words.empty() && parse_int(words.front()))
     std::rotate(words.begin(), words.begin() + 1, words.end());  // options may follow a job
-  const auto parsed = cmd.parse(words);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(words)) return *end;
   if (rest.empty())
     return usage_error(invalid("name a job or a command: smartmig history 12, smartmig history -- COMMAND..."));
   auto client = options.connect();

@@ -20,9 +20,7 @@ int order(const Arguments& arguments, const char* verb, const char* summary, con
   Command cmd(verb, "JOB...", summary, example);
   meant.declare(cmd);
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto body = meant.body(cmd, verb);
   if (!body) return usage_error(body.error());
   return change_jobs(options, verb, *body);
@@ -154,9 +152,7 @@ int run_update(const Arguments& arguments) {
   options.declare(cmd);
   cmd.option("--tasks-of", meant.array, "ID", "all tasks of this array").also("--array");
   cmd.positionals(meant.words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const Json set = changes.given(cmd);
   if (set.empty())
     return usage_error(invalid("name a change: --deadline, --priority, --mem, --time, --estimate or --begin"));

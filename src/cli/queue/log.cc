@@ -98,9 +98,7 @@ int run_log(const Arguments& arguments) {
   cmd.option("--lines", tail, "N", "show only the last N lines; 0: all").alias("-n");
   options.declare(cmd);
   cmd.positional(word);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const bool number = !word.empty() && word.find_first_not_of("0123456789-") == word.npos;
   auto ids = number ? read_ids({word}) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>{0});
   if (!ids || ids->size() != 1) return usage_error(ids ? invalid("log shows one job at a time") : ids.error());
@@ -141,9 +139,7 @@ int run_wait(const Arguments& arguments) {
   cmd.option("--timeout", timeout, "TIME", "give up after this time, such as 30m or 90 (seconds)");
   options.declare(cmd);
   cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (!timeout.empty()) {
     const auto limit = read_duration(timeout, Time(1'000'000));
     if (!limit) return usage_error(invalid("--timeout: {}", limit.error().what));

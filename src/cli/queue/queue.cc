@@ -111,9 +111,7 @@ int show_queue(const Arguments& arguments, bool isolation) {
   cmd.flag("--csv", csv, "print comma-separated values with the field names of the JSON");
   options.declare(cmd);
   cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (limit < 1) return usage_error(invalid("--rows must be at least 1, not {}", limit));
   for (const char c : user + state)
     if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'))

@@ -81,9 +81,7 @@ int run_reserve(const Arguments& arguments) {
   cmd.option("--users", flags.users, "LIST", "users who may run jobs there, such as anna,ben");
   options.declare(cmd);
   cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const std::string verb = words.empty() ? "list" : words[0];
   if (verb != "list" && verb != "add" && verb != "remove")
     return usage_error(invalid("'{}' is not add, remove or list", verb));

@@ -132,9 +132,7 @@ int run_serve(const Arguments& arguments) {
   command.heading("");
   command.flag("--quiet", quiet, "print nothing at start-up");
   list_policies(command);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
 
   const auto read = [=]() -> Result<Settings> {
     Settings settings;

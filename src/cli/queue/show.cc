@@ -125,9 +125,7 @@ int run_show(const Arguments& arguments) {
       "smartmig show 12");
   options.declare(cmd);
   cmd.positionals(words);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto ids = read_ids(words);
   if (!ids) return usage_error(ids.error());
   if (ids->empty()) return usage_error(invalid("name a job: smartmig show JOB..."));

@@ -90,9 +90,7 @@ int run_stop(const Arguments& arguments) {
       "smartmig stop");
   cmd.option("--timeout", patience, "TIME", "how long to wait for the daemon to end, such as 30s or 2m");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto most = read_duration(patience, Time(1'000'000));
   if (!most || seconds(*most) > 86'400)
     return usage_error(invalid("--timeout: {}", most ? "must be at most one day" : most.error().what));

@@ -1,5 +1,7 @@
 #include "cli/queue/submission.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,14 +11,141 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/model_lookup.h"
 #include "cli/queue/exported_environment.h"
-#include "cli/queue/local_start.h"
-#include "cli/queue/model_memory.h"
 #include "cli/queue/script_header.h"
 #include "cli/time_words.h"
+#include "live/gpu/memory_size.h"
 #include "live/jobs/command_title.h"
+#include "live/jobs/container_command.h"
+#include "live/jobs/reach.h"
 
 namespace smartmig::cli {
+namespace {
+
+constexpr std::size_t kMostBasis = 2000;
+
+Result<FoundModel> model_of(const ModelFacts& facts, const LookupPlace& place) {
+  if (facts.find("layers") && facts.find("hidden") && facts.find("heads")) {  // a GPT by its numbers
+    FoundModel out;
+    NeuralModel& m = out.file.model;
+    const auto size = [&](const char* key) {
+      return int(std::clamp(parse_double(facts.text(key)).value_or(0), 0.0, 1e6));
+    };
+    m.name = facts.text("model");
+    m.layers = size("layers");
+    m.hidden = size("hidden");
+    m.heads = m.kv_heads = size("heads");
+    m.vocabulary = size("vocabulary");
+    m.params = 12.0 * m.layers * m.hidden * m.hidden + double(m.vocabulary + size("context")) * m.hidden;
+    out.from = facts.find("model")->from;
+    return out;
+  }
+  return find_model_named(facts.text("model"), place);
+}
+
+}  // namespace
+
+Result<std::string> estimate_job_memory(JobSpec& spec, const ModelFacts& told) {
+  if (spec.mem_mib) return std::string();
+  ModelFacts facts = spec.script.empty() ? read_command_facts(spec.command) : read_script_facts(spec.script);
+  const std::string refused = told.find("model") ? "" : facts.refused;
+  facts.prefer(told);
+  const LookupPlace place = lookup_place(spec.directory, spec.environment);
+  Result<FoundModel> found = not_found("no model is named");
+  if (facts.find("model")) {
+    if (!refused.empty()) return fmt::format("no memory estimate: {}; give --mem if you know it", refused);
+    found = model_of(facts, place);
+    if (!found && told.find("model")) return Error{found.error().code, "--model: " + found.error().what};
+    if (!found) return fmt::format("no memory estimate: {}; give --mem if you know it", found.error().what);
+  } else {
+    const std::string script = script_of(spec.command);
+    if (script.empty() && !told.find("task")) return std::string();
+    if (!holds_model(spec.directory)) {
+      if (told.find("batch") || told.find("task"))
+        return invalid("--batch, --task and the like need --model, or a model in {}", spec.directory);
+      return std::string();
+    }
+    found = read_model_directory(spec.directory);
+    if (!found) return fmt::format("no memory estimate: {}", found.error().what);
+    if (const std::string task = task_by_name(script); !task.empty() && !told.find("task"))
+      facts.set("task", task, "the name " + script);
+    if (!facts.find("task"))
+      return fmt::format(
+          "no memory estimate: found {}, but not whether {} trains it; give --task and --batch, or "
+          "--mem",
+          found->from, script);
+  }
+  std::string from = found->from;
+  if (const ModelFact* fact = facts.find("model"); fact && fact->from != from)
+    from = fmt::format("{}: {}", fact->from, from);
+  const auto estimate = estimate_from_facts(facts, found->file, from);
+  if (!estimate && told.find("model")) return estimate.error();
+  if (!estimate) return fmt::format("no memory estimate: {}", estimate.error().what);
+  if (estimate->mib > kMaxMemoryMib)
+    return fmt::format("no memory estimate: {:.0f} MiB is more memory than any GPU has", estimate->mib);
+  spec.mem_estimate_mib = int(estimate->mib);
+  spec.mem_basis = (facts.program.empty() ? "" : facts.program + ": ") + estimate->basis;
+  if (spec.mem_basis.size() > kMostBasis) spec.mem_basis.resize(kMostBasis);
+  for (char& c : spec.mem_basis)
+    if (static_cast<unsigned char>(c) < 32) c = '?';
+  return fmt::format("memory estimate: {} MiB for {}; --mem and earlier runs of the command take precedence",
+                     *spec.mem_estimate_mib, spec.mem_basis);
+}
+
+namespace {
+
+bool is_missing(const std::string& path) {
+  struct stat seen {};
+  return ::stat(path.c_str(), &seen) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+bool is_directory(const std::string& path) {
+  struct stat seen {};
+  return ::stat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode);
+}
+
+// Empty: nothing is missing, as far as this user can see.
+std::string missing_program(const JobSpec& spec, const std::string& program) {
+  const auto below = [&](const std::string& path) {
+    return path.starts_with('/') ? path : spec.directory + "/" + path;
+  };
+  if (program.find('/') != program.npos) {
+    if (is_missing(below(program))) return fmt::format("program {} does not exist", below(program));
+    return is_directory(below(program)) ? fmt::format("{} is a directory, not a program", program) : "";
+  }
+  for (const std::string_view folder : split(search_path(spec), ':')) {
+    const std::string path = below(folder.empty() ? program : std::string(folder) + "/" + program);
+    if (!is_missing(path) && !is_directory(path) && (::access(path.c_str(), X_OK) == 0 || errno != EACCES)) return "";
+    if (!folder.empty() && ::access(below(std::string(folder)).c_str(), X_OK) != 0 && errno == EACCES) return "";
+  }
+  return fmt::format("program {} is not in the job's PATH", program);
+}
+
+std::string missing_program(const JobSpec& spec) { return missing_program(spec, spec.command.front()); }
+
+// Of a runtime that is named or follows from the image; the site's default is the daemon's to know.
+std::string missing_runtime(const JobSpec& spec) {
+  const std::string runtime = container_runtime(spec, "");
+  return runtime.empty() ? "" : missing_program(spec, runtime);
+}
+
+}  // namespace
+
+Result<Ok> check_local_start(const JobSpec& spec, std::vector<std::string>& notes) {
+  std::string missing;
+  if (is_missing(spec.directory))
+    missing = fmt::format("directory {} does not exist; create it, or choose another with --chdir", spec.directory);
+  else if (!spec.container.empty())
+    missing = missing_runtime(spec);
+  else if (!spec.command.empty())
+    missing = missing_program(spec);
+  if (missing.empty()) return Ok{};
+  if (spec.dependencies.empty() && !spec.singleton && !spec.hold && !spec.begin) return invalid("{}", missing);
+  notes.push_back(missing + "; the job is accepted, because this may exist when it starts");
+  return Ok{};
+}
+
 namespace {
 
 namespace fs = std::filesystem;

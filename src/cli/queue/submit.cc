@@ -168,9 +168,7 @@ int run_submit(const Arguments& arguments) {
   cmd.flag("--wait", wait, "wait until all jobs have ended; the exit code is 0 if all succeeded").alias("-W");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (const auto good = plain_user(owner); !good) return usage_error(good.error());
   auto submission = make_submission(words, std::cin, unix_now());
   if (!submission) return usage_error(submission.error());
@@ -214,9 +212,7 @@ int run_run(const Arguments& arguments) {
            "connect the job to this terminal, for example for a shell; closing the terminal ends the job");
   options.declare(cmd);
   cmd.command_line(words.rest, words.dashed);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (!words.dashed && !words.rest.empty() && words.rest[0] == "-")
     return usage_error(invalid("run takes one job; for a list of commands use smartmig submit -"));
   auto submission = make_submission(words, std::cin, unix_now());

@@ -11,7 +11,7 @@
 
 #include "cli/command.h"
 #include "live/jobs/job_fields.h"
-#include "model/model_source/model_facts.h"
+#include "memory/model_source/model_facts.h"
 
 namespace smartmig::cli {
 

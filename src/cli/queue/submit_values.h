@@ -1,11 +1,22 @@
 // The values of submit's options, read into a draft. Most options set one field to one value (value_of); the others
 // have a reader of their own. An error says what is wrong with the value; the caller names the option.
 #pragma once
+#include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "cli/queue/submit_options.h"
 
 namespace smartmig::cli {
+
+// Slurm's words for GPUs, as --gres and --gpus take them: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1",
+// "1". Which profiles and models there are is the daemon's to say.
+struct GresWords {
+  std::string profile;  // "1g.10gb"; empty: none was named
+  std::string model;    // "h100"; empty: none was named
+};
+Result<GresWords> read_gres(std::string_view text);
+bool looks_like_profile(std::string_view text);  // "1g.10gb"
 
 Result<int> whole_number(std::string_view text, std::int64_t low, std::int64_t high);
 

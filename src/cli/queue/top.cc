@@ -167,9 +167,7 @@ int run_top(const Arguments& arguments) {
   cmd.flag("--once", once, "print one frame as text, in the size of the terminal, of COLUMNS and LINES, or of 80 x 24");
   cmd.option("--interval", interval, "TIME", "time between refreshes: 1s, 0.5s");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   const auto every = read_duration(interval, Time(1'000'000));
   if (!every) return usage_error(invalid("--interval: {}", every.error().what));
   auto client = options.connect();

@@ -92,9 +92,7 @@ int run_usage(const Arguments& arguments) {
   cmd.option("--user", user, "NAME|UID", "jobs of one user").alias("-u");
   cmd.flag("--csv", csv, "print comma-separated values, without the total");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (by != "user" && by != "group" && by != "project" && by != "kind" && by != "day")
     return usage_error(invalid("--by must be user, group, project, kind or day, not {}", by));
   for (const char c : user)

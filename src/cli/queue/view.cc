@@ -57,9 +57,7 @@ int run_view(const Arguments& arguments) {
   command.option("--run", which, "N",
                  "for a daemon's journal: the run after its Nth start; 0: all runs on one time axis");
   command.flag("--bound", bound, "prove lower bounds for the run's jobs first, and show the gaps");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (port < 0 || port > 65535) return usage_error(invalid("--port {}: 0 to 65535", port));
   if (which < 0) return usage_error(invalid("--run {}: give 1 for the first run, 0 for all", which));
   if (!has_page()) return failure(unsupported("{}", kNoPage));

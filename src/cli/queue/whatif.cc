@@ -106,9 +106,7 @@ int run_whatif(const Arguments& arguments) {
   options.declare(cmd);
   list_policies(cmd);
   cmd.command_line(words.rest, words.dashed);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   Json body = Json::object();
   if (!policy.empty()) body["policy"] = policy;
   if (!add_gpus.empty()) body["add_gpus"] = add_gpus;

@@ -126,9 +126,7 @@ int about_job(const Arguments& arguments, Command cmd, const char* what, void (*
   if (eta) cmd.flag("--calibration", calibrated, "show how accurate earlier predictions were");
   options.declare(cmd);
   cmd.positional(word, !eta);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
   if (calibrated)
     return word.empty() ? calibration(options) : usage_error(invalid("--calibration covers all jobs; name none"));
   if (word.empty()) return usage_error(invalid("name a job: smartmig eta 12"));

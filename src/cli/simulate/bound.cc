@@ -182,9 +182,7 @@ int run_bound(const Arguments& arguments) {
       "--check", options.check, "FILE",
       "check this certificate: recompute its bound for the workload; the other options must be the same as when it was written");
   command.flag("--json", options.json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   const auto cost = CostModel::parse(options.cost);
   if (!cost) return usage_error(cost.error());
   options.world = bound_world(*cost);

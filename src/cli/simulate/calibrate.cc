@@ -156,9 +156,7 @@ int run_calibrate(const Arguments& arguments) {
   cmd.option("--power", power, "MODEL", "power model to compare the power with and to write power rows for");
   cmd.option("--source", source, "TEXT", "text for the column source");
   options.declare(cmd);
-  const auto parsed = cmd.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = cmd.ends(arguments)) return *end;
 
   std::vector<MeasuredRun> runs;
   std::size_t passed_over = 0;

@@ -40,9 +40,7 @@ int run_compare(const Arguments& arguments) {
   command.flag("--force", force, "replace an existing page");
   command.flag("--bound", bound, "prove lower bounds for every day and print the gaps (value / bound - 1)");
   command.flag("--json", json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (days.days < 1 || days.days > 10'000) return usage_error(invalid("--days {}: 1 to 10000", days.days));
   if (threads < 1 || threads > 1024) return usage_error(invalid("-j {}: 1 to 1024", threads));
   auto setting = options.setting();

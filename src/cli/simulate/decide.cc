@@ -34,9 +34,7 @@ int run_decide(const Arguments& arguments) {
   command.option("--seed", seed, "S", "seed of the policy's own random choices");
   command.flag("--json-indent", indent, "print the plan on several lines");
   list_policies(command);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   const auto cost = CostModel::parse(cost_name);
   if (!cost) return usage_error(cost.error());
   if (a && *a < 0) return usage_error(invalid("--a must not be negative, as {} is", *a));

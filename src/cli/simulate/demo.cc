@@ -86,9 +86,7 @@ int run_demo(const Arguments& arguments) {
       .alias("-o")
       .also("--out");
   command.option("--day", seed, "SEED", "seed of the day");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (seed < 0) return usage_error(invalid("--day must not be negative, as {} is", seed));
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored) && !std::filesystem::exists(out + "/journal.jsonl", ignored))

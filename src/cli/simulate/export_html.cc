@@ -8,9 +8,9 @@
 #include "cli/verbs.h"
 #include "eval/counterfactual.h"
 #include "queue/config/settings.h"
+#include "report/html_report.h"
 #include "report/journal.h"
 #include "report/journal_runs.h"
-#include "report/replay_page.h"
 
 namespace smartmig::cli {
 namespace {
@@ -90,9 +90,7 @@ int run_export_html(const Arguments& arguments) {
   declare_policy_parameters(command, parameters);
   command.option("--against", against, "RUN_DIR|JOURNAL", "beside it, another run of the same jobs");
   command.option("--run", which, "N", "of a daemon's journal: the run after its Nth start; 0: the last");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (which < 0) return usage_error(invalid("--run {}: give 1 for the first run, 0 for the last", which));
   if (!policy.empty() && !against.empty())
     return usage_error(invalid("--policy simulates the second world and --against reads it; give one of them"));

@@ -38,9 +38,7 @@ int run_replay(const Arguments& arguments) {
   command.option("--measured", other.jobs, "FILE",
                  "with --policies: energy of the jobs, from smartmig queue --all --json");
   command.option("--run", which, "N", "for a daemon's journal: the run after its Nth start; 0: the last");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   std::optional<double> a;
   if (!a_text.empty()) {
     a = parse_double(a_text);

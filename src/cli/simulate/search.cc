@@ -36,9 +36,7 @@ int run_search(const Arguments& arguments) {
   command.option("--output", out, "FILE", "write the layouts file here").alias("-o").also("--out");
   command.flag("--force", force, "replace an existing file");
   command.flag("--json", json, "print the layouts file instead of a summary");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (days.days < 1 || days.days > 1000 || threads < 1 || threads > 1024 || evaluations < 1)
     return usage_error(invalid("--days must be 1 to 1000, -j 1 to 1024, and --evaluations at least 1"));
   auto setting = options.setting();

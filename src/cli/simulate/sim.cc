@@ -125,9 +125,7 @@ int run_sim(const Arguments& arguments) {
   command.flag("--plain", options.plain, "use the plain placer, the reference for the fast one");
   command.flag("--bound", options.bound, "prove lower bounds for this workload and print the gaps (value / bound - 1)");
   command.flag("--json", options.json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (options.report && options.out.empty()) return usage_error(invalid("--report needs -o DIR"));
 
   const auto setting = options.setting();

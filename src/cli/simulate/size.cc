@@ -137,9 +137,7 @@ int run_size(const Arguments& arguments) {
   options.LoadFlags::declare(command);
   command.option("--threads", threads, "N", "number of runs in parallel").alias("-j").also("--jobs");
   command.flag("--json", json, "print one JSON object");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (most < 1 || most > 4096 || days < 1 || days > 1000 || threads < 1 || threads > 1024)
     return usage_error(invalid("--max-gpus must be 1 to 4096, --days 1 to 1000, and -j 1 to 1024"));
   options.gpus = "1x" + model;

@@ -105,9 +105,7 @@ int run_whatif_history(const Arguments& given) {
   command.flag("--force", force, "replace an existing page");
   command.flag("--json", json, "print one JSON object");
   const Arguments arguments = with_live(given);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (options.gpus.empty()) return usage_error(invalid("name the GPUs: --gpus 16xa100-40gb"));
   if (target && *target < 0) return usage_error(invalid("--target-min must not be negative, but it is {}", *target));
   if (!(effort >= 0.01 && effort <= 1000)) return usage_error(invalid("--effort {}: 0.01 to 1000", effort));

@@ -176,9 +176,7 @@ int run_workload(const Arguments& arguments) {
               "also list the windows of this length that compare uses as days, such as 14d or 6h")
       .option("--gpu", gpu, "MODEL", "reference GPU for files that do not name one");
   flags.declare(command);
-  const auto outcome = command.parse(arguments);
-  if (!outcome) return usage_error(outcome.error());
-  if (*outcome == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   if (formats) {
     print_formats(json);
     return 0;

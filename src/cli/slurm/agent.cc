@@ -14,7 +14,6 @@
 #include "cluster/agents.h"
 #include "cluster/folder_watch.h"
 #include "cluster/private_folder.h"
-#include "cluster/seal.h"
 #include "cluster/wire.h"
 #include "live/gpu_access.h"
 #include "slurm/fallback.h"
@@ -78,9 +77,7 @@ int run_agent(const Arguments& arguments) {
   command.option("--nvml", access.nvml, "FILE", "NVML library (default: libnvidia-ml.so.1)");
   command.flag("--adopt", access.adopt, "take over slices that smartmig did not create");
   command.flag("--quiet", quiet, "print nothing at start-up");
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   const auto users = users_of(allow);
   if (!users) return usage_error(users.error());
   const auto patience = read_duration(fallback, Time(1'000'000));

@@ -136,9 +136,7 @@ int run_slurm(const Arguments& arguments) {
   command.option("--user", options.user, "USER", "config: user of the controller");
   command.option("--slurm-version", options.slurm_version, "VERSION", "config: version of Slurm (default: scontrol's)");
   list_policies(command);
-  const auto parsed = command.parse(arguments);
-  if (!parsed) return usage_error(parsed.error());
-  if (*parsed == Command::Outcome::kHelpShown) return 0;
+  if (const auto end = command.ends(arguments)) return *end;
   for (const std::string_view one : split(partitions, ',')) {
     if (!is_slurm_name(trim(one))) return usage_error(invalid("--partitions: '{}' is not a partition name", one));
     options.partitions.emplace_back(trim(one));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "live/gpu/device_filter.h"
+#include "live/gpu/mig_config.h"
 #include "model/reconfig.h"
 
 namespace smartmig {

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "live/gpu/desired.h"
-#include "live/gpu/partition_export.h"
+#include "live/gpu/mig_config.h"
 #include "mig/catalog.h"
 #include "mig/shape.h"
 #include "support/cases.h"

@@ -3,14 +3,46 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "live/gpu/device_filter.h"
+#include "live/gpu/division.h"
+#include "live/gpu/driver.h"
 
 namespace smartmig {
+namespace {
+
+// "0x20B010DE", "548409566": 32 bits.
+std::optional<std::uint32_t> packed_id(std::string_view text) {
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (hex) text.remove_prefix(2);
+  std::uint32_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<DeviceFilter> DeviceFilter::parse(std::string_view text) {
+  DeviceFilter filter;
+  const auto parts = split(text, ':');
+  const auto device = packed_id(parts[0]);
+  const auto subsystem = parts.size() == 2 ? packed_id(parts[1]) : std::nullopt;
+  if (parts.size() > 2 || !device || (parts.size() == 2 && !subsystem))
+    return invalid("'device-filter' takes PCI ids such as 0x20B010DE or 0x20B010DE:0x144E10DE, not '{}'", text);
+  filter.device = *device;
+  filter.subsystem = subsystem;
+  return filter;
+}
+
+bool DeviceFilter::matches(const GpuBoard& board) const {
+  return packed_id(board.pci_id) == device && (!subsystem || packed_id(board.pci_subsystem) == subsystem);
+}
+
 namespace {
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
@@ -237,6 +269,74 @@ Result<MigConfigFile> read_mig_config(const std::string& path) {
     text.append(*line).push_back('\n');
   }
   return parse_mig_config("standard input", text);
+}
+
+MigConfig exported(const std::vector<GpuBoard>& boards, std::string label, bool placements) {
+  MigConfig config{std::move(label), {}};
+  for (const GpuBoard& board : boards) {
+    MigConfigEntry entry;
+    entry.mig_enabled = board.mode == MigMode::kOn;
+    if (entry.mig_enabled && board.model) {
+      PartCounts counts = part_counts(board);
+      for (std::size_t i = 0; i < board.model->profiles().size(); ++i)
+        for (int slices = board.model->profiles()[i].compute_slices; slices > 0; --slices)
+          if (const auto at = counts.find(part_name(*board.model, int(i), slices)); at != counts.end())
+            entry.mig_devices.emplace_back(at->first, at->second);
+      if (placements)
+        for (const Instance& i : board.instances)
+          if (board.layout.contains(i.placement)) entry.placements.push_back(slice_name(*board.model, i.placement));
+    }
+    const auto same = std::find_if(config.entries.begin(), config.entries.end(), [&](const MigConfigEntry& e) {
+      return e.mig_enabled == entry.mig_enabled && e.mig_devices == entry.mig_devices &&
+             e.placements == entry.placements;
+    });
+    MigConfigEntry& target = same == config.entries.end() ? config.entries.emplace_back(std::move(entry)) : *same;
+    target.all_devices = false;
+    target.devices.push_back(board.index);
+  }
+  if (config.entries.size() == 1) {
+    config.entries[0].all_devices = true;
+    config.entries[0].devices.clear();
+  }
+  return config;
+}
+
+MigConfigFile generated(const std::vector<GpuBoard>& boards) {
+  std::vector<const GpuModel*> models;
+  for (const GpuBoard& board : boards)
+    if (board.model &&
+        std::none_of(models.begin(), models.end(), [&](auto* m) { return m->name() == board.model->name(); }))
+      models.push_back(board.model.get());
+  MigConfigFile file;
+  MigConfigEntry off, on;
+  on.mig_enabled = true;
+  file.configs.push_back({"all-disabled", {off}});
+  file.configs.push_back({"all-enabled", {on}});
+  const auto add = [&](const std::string& label, const GpuModel& model,
+                       std::vector<std::pair<std::string, int>> counts) {
+    MigConfigEntry entry;
+    entry.mig_enabled = true;
+    entry.mig_devices = std::move(counts);
+    if (models.size() > 1) entry.filter = model.spec().pci_ids;
+    const auto at =
+        std::find_if(file.configs.begin(), file.configs.end(), [&](const MigConfig& c) { return c.label == label; });
+    (at == file.configs.end() ? file.configs.emplace_back(MigConfig{label, {}}) : *at)
+        .entries.push_back(std::move(entry));
+  };
+  for (const GpuModel* model : models)
+    for (const Profile& p : model->profiles()) {
+      std::string label = "all-" + p.name;
+      std::replace(label.begin(), label.end(), '+', '.');
+      add(label, *model, {{p.name, p.max_instances}});
+    }
+  for (const GpuModel* model : models) {
+    std::vector<std::pair<std::string, int>> counts;
+    for (const auto& [size, count] : {std::pair("1g", 2), std::pair("2g", 1), std::pair("3g", 1)})
+      if (const int i = model->find_profile(size); i >= 0)
+        counts.emplace_back(model->profiles()[std::size_t(i)].name, count);
+    add("all-balanced", *model, std::move(counts));
+  }
+  return file;
 }
 
 }  // namespace smartmig

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "live/gpu/desired.h"
-#include "live/gpu/device_filter.h"
-#include "live/gpu/partition_export.h"
 #include "support/fake_driver.h"
 
 namespace smartmig {

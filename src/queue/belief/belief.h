@@ -11,16 +11,33 @@
 // curves (data/speeds.csv: 0.52 over 26 kinds on the A100 with 40 GB, 0.39 over 62 with 80 GB, 0.40 over 7 on the
 // H200). Times of the belief count from `origin` (Unix). Thread rule: the owner's.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 
 #include "model/cluster.h"
 #include "policy/layers/power_cap.h"
-#include "queue/belief/board_sharing.h"
 #include "queue/job_record.h"
 #include "queue/jobs/asked_size.h"
 
 namespace smartmig {
+
+// How much of a board a slice may use, and how much its neighbours are assumed to use at the same time. A slice of MIG
+// has its share to itself. Soft slices (MPS) may use `overlap` times their share of the SMs, so above some size a
+// larger slice is not faster. It would only keep neighbours away, and later jobs would wait while SMs are idle.
+// Therefore, where slices overlap, every size is judged as if the board were full, and the belief then follows which
+// jobs really run there (Job::crowding).
+struct BoardSharing {
+  bool soft = false;
+  double overlap = 1;  // of soft slices; at least 1
+
+  bool crowds() const { return soft && overlap > 1; }  // neighbours use the same SMs
+  double share(int slices, int of) const { return std::min(1.0, (soft ? overlap : 1) * slices / of); }
+  double others(int slices, int of) const {
+    if (!soft) return 0;
+    return 1 - double(overlap > 1 ? 1 : slices) / of;
+  }
+};
 
 inline constexpr Time kUnknownRestart{30'000'000};  // of a kind that nobody measured
 inline constexpr int kMostPreemptions = 10;         // of one job; then it is left alone

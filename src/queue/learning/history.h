@@ -13,7 +13,7 @@
 // the size that lowers it least. Full worth (0.02 of the run) at 0.05, and for a command that came often: n / (n + 2).
 //
 // Memory: the largest peak of the last 16, plus 5 % and plus another 45 % / runs; at least 1.25 x what a run once ran
-// out of memory with. Of the last 4 that were watched: how memory followed what they printed (model/work_projection.h).
+// out of memory with. Of the last 4 that were watched: how memory followed what they printed (memory/work_projection.h).
 // Failed runs teach memory only. Bounded: the 10,000 signatures last used. Not thread-safe; one owner.
 #pragma once
 #include <array>
@@ -29,9 +29,9 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "memory/work_projection.h"
 #include "model/job.h"
-#include "model/work_projection.h"
-#include "queue/belief/board_sharing.h"
+#include "queue/belief/belief.h"
 #include "queue/learning/command_key.h"
 
 namespace smartmig {

@@ -1,4 +1,4 @@
-// A running job's reported progress (model/work_words.h): in its command's options, and in the lines it has printed
+// A running job's reported progress (memory/work_words.h): in its command's options, and in the lines it has printed
 // since last asked. Of a long output the last kMost bytes are read; a log that was begun again is read from its
 // beginning. Thread rule: the owner's.
 #pragma once
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/work_words.h"
+#include "memory/work_words.h"
 
 namespace smartmig {
 

@@ -7,17 +7,39 @@
 //   - every begin and end of an attempt is told to the meter of its board, or its joules are nobody's.
 // Thread rule: the owner's; results of lanes come in by any thread and wait for take_results().
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "base/units.h"
 #include "live/energy/power_fit.h"
 #include "live/gpu/gpu_lanes.h"
 #include "model/platform.h"
 #include "queue/job_record.h"
-#include "serve/gpus/board_load.h"
 #include "serve/gpus/board_state.h"
 
 namespace smartmig {
+
+// Who ran on a board when, for one question: how much of its compute did others use while a job ran? On soft slices
+// (MPS) that slows it down. Runs are told in any order; those that nobody can ask about any more are forgotten.
+// Thread rule: one thread.
+class BoardLoad {
+ public:
+  void began(std::uint64_t job, double share, UnixTime at);  // share: of the board's compute slices
+  // The job has left the board. The mean share that others had meanwhile, 0..2 (slices of half the memory count whole);
+  // 0 of one that is not known here.
+  double ended(std::uint64_t job, UnixTime at);
+  void clock_stepped(Time by);
+
+ private:
+  struct Run {
+    std::uint64_t job;
+    double share;
+    UnixTime from, until;
+  };
+  std::vector<Run> runs_;
+};
 
 using SliceKey = std::pair<std::uint32_t, std::uint32_t>;  // GPU, placement
 

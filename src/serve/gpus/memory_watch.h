@@ -1,18 +1,30 @@
 // GPU memory of running jobs: what each holds, what it will need, and whether it should restart on a larger slice
 // before it fails, by its memory, what it prints, its allocator and earlier runs of its command
-// (model/work_projection.h). After a failure: was it for want of memory, and how much is enough.
+// (memory/work_projection.h). After a failure: was it for want of memory, and how much is enough.
 // It judges and leaves the doing to others. Thread rule: the owner's.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "live/jobs/runner.h"
-#include "model/work_projection.h"
+#include "memory/size_memory.h"
+#include "memory/work_projection.h"
 #include "queue/job_record.h"
 #include "queue/learning/work_log.h"
 
 namespace smartmig {
+
+// How a job's framework takes GPU memory (memory/size_memory.h), by the libraries its processes have loaded and by its
+// environment.
+// `libraries`: as /proc/PID/maps lists them. kUnknown: nothing of CUDA is among them.
+AllocatorFamily allocator_of(std::string_view libraries, const std::vector<std::string>& environment);
+// Of running processes, as far as they may be read.
+AllocatorFamily allocator_of_processes(const std::vector<std::uint32_t>& pids);
 
 enum class EarlyRestart : std::uint8_t {
   kProjection,  // where that is expected to cost less than going on

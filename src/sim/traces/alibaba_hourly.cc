@@ -1,10 +1,9 @@
-#include "sim/traces/alibaba_hourly.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "sim/trace_jobs.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_reading.h"
 #include "sim/traces/trace_times.h"
 

@@ -1,6 +1,5 @@
-#include "sim/traces/chronus.h"
-
 #include "base/text.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_rows.h"
 #include "sim/traces/trace_times.h"
 

@@ -1,11 +1,10 @@
-#include "sim/traces/gavel.h"
-
 #include <cmath>
 #include <filesystem>
 #include <map>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_rows.h"
 
 namespace smartmig {

@@ -1,9 +1,8 @@
-#include "sim/traces/philly_json.h"
-
 #include <algorithm>
 
 #include "base/json.h"
 #include "sim/trace_jobs.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_reading.h"
 #include "sim/traces/trace_times.h"
 

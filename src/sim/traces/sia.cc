@@ -1,8 +1,7 @@
-#include "sim/traces/sia.h"
-
 #include <set>
 
 #include "base/text.h"
+#include "sim/traces/trace_readers.h"
 #include "sim/traces/trace_rows.h"
 
 namespace smartmig {

@@ -5,13 +5,8 @@
 #include "sim/job_csv.h"
 #include "sim/sacct.h"
 #include "sim/swf.h"
-#include "sim/traces/alibaba_hourly.h"
-#include "sim/traces/chronus.h"
-#include "sim/traces/gavel.h"
-#include "sim/traces/google_events.h"
 #include "sim/traces/migbench.h"
-#include "sim/traces/philly_json.h"
-#include "sim/traces/sia.h"
+#include "sim/traces/trace_readers.h"
 
 namespace smartmig {
 namespace {
@@ -154,14 +149,6 @@ const std::vector<TraceFormat>& trace_formats() {
        read_gavel,
        {},
        looks_like_gavel},
-      {"google-2011",
-       "Google clusterdata-2011 job_events",
-       {},
-       "",
-       "github.com/google/cluster-data ClusterData2011_2.md and its schema.csv",
-       read_google_events,
-       {"time", "missing info", "job ID", "event type", "user", "scheduling class", "job name", "logical job name"},
-       looks_like_google_events},
       {"migbench",
        "MIGBench trace.jsonl",
        {},

@@ -55,7 +55,6 @@ TEST(TraceFormats, EverySampleIsRecognised) {
                                                                      {"mit_supercloud.csv", "mit-supercloud", 1},
                                                                      {"gavel.trace", "gavel", 2},
                                                                      {"gavel_slo.trace", "gavel", 2},
-                                                                     {"google_2011.csv", "google-2011", 1},
                                                                      {"migbench.jsonl", "migbench", 3}};
   for (const auto& [file, format, jobs] : files) {
     const ReadSample read = sample(file, options);
@@ -103,8 +102,6 @@ TEST(TraceFormats, WhatTheFamiliesSay) {
   EXPECT_EQ(whole_gpu_work(*job_named(sia, "cifar10-1")), std::chrono::seconds(5644));
   const Workload slurm = sample("mit_supercloud.csv").workload;
   EXPECT_EQ(slurm.jobs[0].submit, hms(13, 0, 0)) << "Unix times";
-  const Workload google = sample("google_2011.csv").workload;
-  EXPECT_EQ(whole_gpu_work(google.jobs[0]), std::chrono::seconds(600));
   const Workload bench = sample("migbench.jsonl").workload;
   EXPECT_EQ(bench.reference_gpu, "h100-80gb-sxm");
   EXPECT_EQ(bench.jobs[0].work_on(1), std::chrono::milliseconds(684915));
