@@ -1,5 +1,5 @@
-// The agents as the controller sees them: one question to one node, with a limit. Behind it stand sealed messages over
-// TCP; agents in the same process in tests.
+// The agents as the controller sees them: one request to one node, with a time limit. Implementations: sealed messages
+// over TCP, and agents in the same process in tests.
 #pragma once
 #include <map>
 #include <memory>

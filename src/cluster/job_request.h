@@ -1,4 +1,4 @@
-// What a job of a cluster asks of a GPU, whatever its engine calls it.
+// The GPU request of a job of a cluster, independent of the engine.
 #pragma once
 #include <optional>
 #include <string>

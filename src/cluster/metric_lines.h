@@ -1,4 +1,4 @@
-// Figures as Prometheus reads them, each with its help and type, under one prefix.
+// Prometheus metrics with their help and type, under one prefix.
 #pragma once
 #include <fmt/format.h>
 

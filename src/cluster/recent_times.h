@@ -1,5 +1,5 @@
-// The last few thousand durations of something, for quantiles: what an operator sees of now, not of the whole past.
-// Thread rule: the owner's.
+// The last few thousand durations of an operation, for quantiles that show the present and not the whole past. Owner's
+// thread.
 #pragma once
 #include <algorithm>
 #include <vector>

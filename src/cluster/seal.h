@@ -1,6 +1,6 @@
-// Signed messages between controller and agents. Munge signs a text with the user it comes from, with a time to live,
-// and opens each message once on a host: whoever holds Slurm's munge key is believed, nobody else. Opened at run time,
-// so the program starts on machines without munge.
+// Signed messages between controller and agents. Munge signs a text with its sender's user and a time to live, and
+// opens each message once on a host. Everybody with Slurm's munge key is trusted, and nobody else. libmunge is opened
+// at run time, so the program also starts on machines without it.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
-// A cluster engine as the controller sees it (docs/architecture of engines: ARCHITECTURE, "Adding another cluster
-// engine"): questions answered whole, actions in batches. Behind it stand Slurm (slurm/slurm_workload.h), Kubernetes, a
-// cluster that is only watched (shadow.h), and made-up ones in tests. An action that is refused is no error here: the
-// next answer shows what became of it, and whoever asked decides again.
+// A cluster engine as the controller sees it (ARCHITECTURE, "Adding another cluster engine"): queries that return
+// everything at once, and actions in batches. Implementations: Slurm (slurm/slurm_workload.h), Kubernetes, a cluster
+// that is only observed (shadow.h), and clusters in memory in tests. A refused action is not an error here: the next
+// query shows the result, and the caller decides again.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// Slurm's words for GPUs, as --gres and --gpus take them: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1",
-// "1". Which profiles and models there are is the daemon's to say.
+// Slurm's notation for GPUs, as in --gres and --gpus: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1", "1".
+// The daemon decides whether the profile or model exists.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Is what a job needs to start there on this machine: its directory, its program? For jobs of a daemon on the same
-// machine, so that a misspelt name is refused at once and not when the job's turn comes.
+// Checks whether the directory and the program of a job exist on this machine. For jobs of a daemon on the same
+// machine, so that a misspelt name is refused at submission and not at the start of the job.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
-// A job's GPU memory before its first run, from what is known of its model: told to submit (--model, --batch ...), read
-// from its command line, or from the model's files in its directory. A told --mem wins over all of it; so does, in the
-// daemon, what earlier runs of the command took. What was made of it is said in words, and so is what could not be
-// used.
+// A job's GPU memory before its first run, estimated from its model: from the options of submit (--model, --batch,
+// ...), its command line, or the model files in its directory. --mem takes precedence; so do, in the daemon, earlier
+// runs of the command. Notes describe what was used and what was not.
 #pragma once
 #include <string>
 

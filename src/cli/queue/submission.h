@@ -1,6 +1,6 @@
-// From the words of `submit`, `run` and `whatif` to job specs: a command after "--", a script with its header lines, or
-// a list of commands on standard input, each with the present directory and environment. Precedence of options: command
-// line, #SMARTMIG lines, #SBATCH lines. The daemon is told JSON, so what is not UTF-8 is refused.
+// Turns the arguments of `submit`, `run` and `whatif` into job specs: a command after "--", a script with header lines,
+// or a list of commands on standard input, with the current directory and environment. Precedence of options: command
+// line, #SMARTMIG lines, #SBATCH lines. Text that is not UTF-8 is refused, because specs are sent as JSON.
 #pragma once
 #include <istream>
 #include <string>

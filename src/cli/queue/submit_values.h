@@ -1,5 +1,5 @@
-// The values of submit's options, read into a draft. Most options set one field to one value (value_of); the others
-// have a reader of their own. An error says what is wrong with the value; the caller names the option.
+// Reads the values of submit's options into a draft. Most options set one field to one value (value_of); the others
+// have their own reader. Errors describe the value; the caller adds the name of the option.
 #pragma once
 #include <string_view>
 

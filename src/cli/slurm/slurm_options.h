@@ -1,4 +1,4 @@
-// The options of `smartmig slurm`, as its parts use them.
+// The options of `smartmig slurm`, for all its parts.
 #pragma once
 #include <map>
 #include <string>

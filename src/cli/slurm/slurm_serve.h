@@ -1,4 +1,4 @@
-// `smartmig slurm serve`: the controller of a cluster, in the foreground, with its page where one is asked for.
+// `smartmig slurm serve`: the controller of a cluster in the foreground, with its page if requested.
 #pragma once
 #include "cli/slurm/slurm_options.h"
 #include "cluster/agents.h"
