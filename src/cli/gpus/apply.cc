@@ -68,10 +68,9 @@ int run_apply(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (!hooks.empty())
-    return usage_error(
-        unsupported("--hooks-file {}: smartmig runs no hooks; stop and start the GPUs' users yourself, and "
-                    "leave out this option and MIG_PARTED_HOOKS_FILE",
-                    hooks));
+    return usage_error(unsupported(
+        "--hooks-file {}: smartmig runs no hooks; stop and restart the programs that use the GPUs yourself, and leave out this option and MIG_PARTED_HOOKS_FILE",
+        hooks));
   auto machine = Machine::open(options, true);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());

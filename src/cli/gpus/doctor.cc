@@ -49,7 +49,7 @@ int run_doctor(const Arguments& arguments) {
   if (!parsed) return usage_error(parsed.error());
   if (*parsed == Command::Outcome::kHelpShown) return 0;
   if (!flags.gpu.empty()) {
-    if (!gpu.empty()) return usage_error(invalid("--exercise and --release: give one"));
+    if (!gpu.empty()) return usage_error(invalid("give either --exercise or --release, not both"));
     return run_exercise(options, flags);
   }
   auto machine = Machine::open(options, false);
