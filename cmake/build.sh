@@ -1,10 +1,10 @@
 # Sourced by ./smartmig, ./test and bench/run, with $root set to the checkout: packages, the build lock, and a build with
-# one progress line. Everything is printed to stderr. On a pipe a build prints only where it starts and ends.
+# one progress line. All output goes to stderr. On a pipe, a build prints only its start and its end.
 
-# ccache looks files up by the dependencies that ninja keeps anyway: without it, each miss runs the preprocessor once more.
-# And it passes by every source with a precompiled header unless told not to mind these two.
+# In depend mode, ccache uses ninja's dependencies; otherwise each miss runs the preprocessor once more. Without these
+# two sloppiness settings, ccache skips every source with a precompiled header.
 export CCACHE_DEPEND=${CCACHE_DEPEND-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
-# Checkouts share what was compiled: paths below the checkout count relative to the build folder.
+# Checkouts share the cache: paths below the checkout are relative to the build folder.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
 
 say() { printf 'smartmig: %s\n' "$*" >&2; }
@@ -34,8 +34,8 @@ packages_of() {  # GROUP...: the package names of these groups of packages.txt
     on && NF { print $1 }' "$root/packages.txt"
 }
 
-# apt-get with its output in $apt_log and its progress on the terminal. The status lines come down the same pipe: sudo
-# closes every other descriptor, so the one apt wants is opened behind it (and apt closes that one for dpkg, so not stdout).
+# apt-get with its output in $apt_log and its progress on the terminal. The status lines use the same pipe: sudo closes
+# every other descriptor, so apt's own is opened behind sudo (apt closes that one for dpkg, so it is not stdout).
 apt_command() {
   local line package percent
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -c 'exec apt-get -q -o APT::Status-Fd=3 "$@" 3>&1' \
@@ -86,9 +86,8 @@ ensure_packages() {  # GROUP...: installs what is missing, or says the one comma
   rm -f "$apt_log"
 }
 
-# want_page PRESET: the next build_preset has the page in a browser. Needs node and npm, whoever put them there, and installs
-# Debian's where they are missing; what npm is to fetch is fetched here, so that a build without a network fails early and
-# in words.
+# want_page PRESET: the next build_preset includes the browser page. Uses any node and npm, and installs Debian's if they
+# are missing. Fetches the npm packages now, so that a build without a network fails early and with an explanation.
 cmake_options=()
 want_page() {
   local modules=$root/build/$1/web/modules log
@@ -123,8 +122,8 @@ follow_build() {  # LOG: keeps ninja's output and shows its "[12/45] ..." as one
   progress
 }
 
-# build_preset PRESET TARGET...: configures and builds build/PRESET, at the priority build_nice where that is set. The stamp holds the checkout it was built for and
-# the time before the build began, so that a source edited meanwhile counts as newer.
+# build_preset PRESET TARGET...: configures and builds build/PRESET, at the priority build_nice if that is set. The stamp
+# contains the checkout and the time before the build began, so a source that is edited during the build counts as newer.
 build_preset() {
   local preset=$1 dir=$root/build/$1 log=$root/build/$1/build.log began=$SECONDS configured_for
   shift

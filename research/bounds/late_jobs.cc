@@ -4,7 +4,7 @@ namespace smartmig {
 
 Result<std::vector<Machines>> make_machines(const Platform& platform, const TardinessOptions& options) {
   if (platform.models().size() != 1)
-    return invalid("{} holds for one GPU model, not for {}", kTardinessName, platform.spec());
+    return invalid("{} applies to one GPU model, not to {}", kTardinessName, platform.spec());
   const GpuModel& gpu = *platform.models()[0].gpu;
   if (options.layouts.empty()) {
     if (options.own_speeds)

@@ -8,7 +8,7 @@ namespace smartmig {
 
 Result<std::vector<LinearJob>> linearise(const Platform& platform, const JobTable& jobs, std::string_view bound) {
   SMARTMIG_RETURN_IF_ERROR(require_least_times(jobs));
-  if (platform.models().size() != 1) return invalid("{} holds for one GPU model, not for {}", bound, platform.spec());
+  if (platform.models().size() != 1) return invalid("{} applies to one GPU model, not to {}", bound, platform.spec());
   const auto profiles = platform.models()[0].gpu->profiles();
   std::vector<LinearJob> linear;
   linear.reserve(jobs.size());

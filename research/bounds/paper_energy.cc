@@ -14,7 +14,7 @@ constexpr std::string_view kEnergyName = "the paper's energy bound";
 
 Result<double> paper_energy_bound_joules(const Platform& platform, const JobTable& jobs) {
   if (platform.models().size() != 1)
-    return invalid("{} holds for one GPU model, not for {}", kEnergyName, platform.spec());
+    return invalid("{} applies to one GPU model, not to {}", kEnergyName, platform.spec());
   const GpuModel& gpu = *platform.models()[0].gpu;
   const PowerModel& power = platform.models()[0].power;
   if (!power.is_table())

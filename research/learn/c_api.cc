@@ -140,7 +140,7 @@ int smi_env_sample(smi_env* env, const float* matrix, int top_k, uint64_t seed, 
           for (std::size_t j = 0; j < layouts; ++j) {
             const float p = matrix[r * layouts + j];
             if (!(p >= 0) || !std::isfinite(p))
-              return fail(fmt::format("row {} of the matrix holds {}: a share from 0 on is needed", r, p));
+              return fail(fmt::format("row {} of the matrix contains {}; shares must be 0 or more", r, p));
             any = any || p > 0;
             logits[r * layouts + j] = p > 0 ? float(deterministic_log(double(p))) : -1e30f;
           }

@@ -81,7 +81,7 @@ Result<Ok> Trainer::restore(const std::string& name, const std::vector<Section>&
 
   const std::string_view bytes = section("envs");
   const std::size_t envs = collector_->envs().size(), head = envs * 24;
-  if (bytes.size() < head) return invalid("{}: it holds the days of fewer than {} environments", name, envs);
+  if (bytes.size() < head) return invalid("{}: it contains the days of fewer than {} environments", name, envs);
   SectionReader reader(bytes.substr(0, head));
   std::vector<std::uint64_t> number(envs), skip(envs), length(envs);
   std::size_t at = head;

@@ -1,7 +1,7 @@
-// The command line of one verb: declared once, then parsed, documented (--help) and completed from the same table.
-// Values come from the command line, else from the environment where env() names a variable, else the default. No other
-// variable is read: jobs get variables that begin with SMARTMIG_, and a job may call smartmig.
-// Conventions: "--name value" or "--name=value", "--" ends options, exit codes 0 ok, 1 failed, 2 usage.
+// The command line of one verb. One declaration serves for parsing, --help and completion. A value comes from the
+// command line, otherwise from the environment if env() names a variable, otherwise from the default. No other variable
+// is read, because jobs get variables that begin with SMARTMIG_, and a job may call smartmig.
+// Conventions: "--name value" or "--name=value"; "--" ends the options; exit codes 0 ok, 1 failed, 2 usage.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// The ends of a verb that could not do its work: a sentence on stderr, or one line of JSON there, and an exit code.
+// Ends a verb that failed: prints a sentence or one line of JSON on stderr, and returns the exit code.
 #pragma once
 #include "base/result.h"
 

@@ -1,5 +1,5 @@
-// The TCP sockets that the settings ask for, over one handler: the page on a loopback address, and TCP with TLS and a
-// token for other machines. For `serve` and `slurm serve`. They close when it is destroyed.
+// The TCP sockets of the settings, over one handler: the page on a loopback address, and TCP with TLS and a token for
+// other machines. Used by `serve` and `slurm serve`. The destructor closes the sockets.
 #pragma once
 #include <memory>
 

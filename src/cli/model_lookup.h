@@ -1,6 +1,6 @@
-// Finds a named model on this machine: a directory or file as its job would open it, a checkpoint that is known here,
-// or Hugging Face's cache of downloads. Reads heads of files only (config.json, .safetensors, .gguf), regular files
-// only, and nothing over the network.
+// Finds a named model on this machine: a directory or file as the job would open it, a known checkpoint, or an entry of
+// Hugging Face's cache. Reads only the headers of regular files (config.json, .safetensors, .gguf), and never uses the
+// network.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// While it lives, SIGINT, SIGTERM and SIGHUP do not end the program: the first calls `act` on a thread of its own, so
-// that what was begun can be ended; a second leaves at once.
+// During its lifetime, SIGINT, SIGTERM and SIGHUP do not end the program. The first signal calls `act` on a separate
+// thread, so that the program can finish or undo its work. A second signal ends the program at once.
 #pragma once
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// The flags of a policy's parameters (--layouts, --weights, --network) and the list of policies in --help, for every
-// verb that takes a policy: both from the table (policy/policy_table.h).
+// The flags for the parameters of policies (--layouts, --weights, --network) and the list of policies in --help. All
+// verbs that take a policy use them. Both come from the table in policy/policy_table.h.
 #pragma once
 #include "cli/command.h"
 #include "policy/policy_table.h"

@@ -1,4 +1,4 @@
-// A progress bar with the time left, on a terminal only: nothing on a pipe. Thread-safe.
+// A progress bar with the remaining time. It appears only on a terminal, never on a pipe. Thread-safe.
 #pragma once
 #include <chrono>
 #include <mutex>

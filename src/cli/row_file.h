@@ -1,4 +1,5 @@
-// A site's table file that grows: new rows take the place of those with the same key, all else stays. Replaced whole.
+// Adds rows to a site's table file. New rows replace rows with the same key, and all other rows stay. The file is
+// replaced as a whole.
 #pragma once
 #include <string>
 #include <vector>

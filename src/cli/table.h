@@ -1,4 +1,4 @@
-// Text tables for people. A column is as wide as its widest cell. A verb that prints one also has --json.
+// Text tables for people. Each column is as wide as its widest cell. Verbs that print a table also have --json.
 #pragma once
 #include <string>
 #include <vector>

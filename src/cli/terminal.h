@@ -1,6 +1,6 @@
-// The terminal while a full-screen view holds it: raw keys, the alternate screen, no cursor. However the program ends
-// (return, error, signal, crash) the terminal is as it was before; a stop (Ctrl-Z) gives it back and takes it again.
-// One at a time; main thread.
+// The terminal of a full-screen view: raw keys, the alternate screen, no cursor. The previous state is restored however
+// the program ends (return, error, signal, crash). Ctrl-Z restores it too, and continuing takes the terminal again. One
+// instance at a time; main thread only.
 #pragma once
 #include <string>
 

@@ -1,7 +1,6 @@
-// How people write and read amounts of time, memory and energy at the command line. Reading follows Slurm where Slurm
-// has a form: a bare number of --time is minutes, "16:00" is minutes and seconds as a duration but a clock time as an
-// instant, "1-12:00:00" is days and hours. Writing always names the unit. The clock shown is the local one
-// (TZ).
+// Reads and writes amounts of time, memory and energy at the command line. Reading follows Slurm if Slurm has a form: a
+// bare number for --time means minutes; "16:00" is minutes and seconds as a duration, but a clock time as an instant;
+// "1-12:00:00" is days and hours. Written values always have a unit. Clock times are local (TZ).
 #pragma once
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// The verbs of smartmig, one file each (geometry.cc holds run_geometry). Each takes the arguments after the verb and
-// returns the exit code: 0 ok, 1 the work failed, 2 the call was wrong. Only this folder prints or exits.
+// The verbs of smartmig, one file each (geometry.cc contains run_geometry). A verb takes the arguments after its name
+// and returns the exit code: 0 ok, 1 the work failed, 2 the command line was wrong. Only this folder prints or exits.
 #pragma once
 #include <span>
 #include <string>

@@ -32,7 +32,7 @@ Result<std::pair<std::string, std::vector<std::uint32_t>>> read_ended(const std:
   SMARTMIG_TRY(Json json, parse_json("report of an agent", text));
   SMARTMIG_TRY(const JsonObject object, JsonObject::open(json, "report of an agent", "", {"v", "node", "op", "jobs"}));
   SMARTMIG_TRY(const std::string op, object.text("op"));
-  if (op != "ended") return invalid("report of an agent: unknown op '{}'", op);
+  if (op != "ended") return invalid("report of an agent: unknown operation '{}'", op);
   SMARTMIG_TRY(const std::string node, object.text("node"));
   SMARTMIG_TRY(const auto numbers, object.counts("jobs"));
   std::vector<std::uint32_t> jobs;
@@ -66,7 +66,7 @@ Result<Json> WireAgents::ask(const std::string& node, Json request, Patience pat
   request["id"] = id;
   SMARTMIG_TRY(const std::string sealed, seal_->seal(json_dump(request)));
   SMARTMIG_TRY(const std::string answer, ask_over_wire(address->second, sealed, patience));
-  if (answer.empty()) return io_error("the agent on {} hung up", node);
+  if (answer.empty()) return io_error("the agent on {} closed the connection", node);
   SMARTMIG_TRY(const Opened opened, seal_->open(answer));
   if (opened.uid != 0 && opened.uid != ::geteuid())
     return no_permission("the answer of {} comes from user {}, not from an agent", node, opened.uid);

@@ -1,5 +1,5 @@
-// The agents as the controller sees them: one question to one node, with a limit. Behind it stand sealed messages over
-// TCP; agents in the same process in tests.
+// The agents as the controller sees them: one request to one node, with a time limit. Implementations: sealed messages
+// over TCP, and agents in the same process in tests.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,9 +16,9 @@
 
 namespace smartmig {
 
-// Signed messages between controller and agents. Munge signs a text with the user it comes from, with a time to live,
-// and opens each message once on a host: whoever holds Slurm's munge key is believed, nobody else. Opened at run time,
-// so the program starts on machines without munge.
+// Signed messages between controller and agents. Munge signs a text with its sender's user and a time to live, and
+// opens each message once on a host. Everybody with Slurm's munge key is trusted, and nobody else. libmunge is opened
+// at run time, so the program also starts on machines without it.
 struct Opened {
   std::string text;
   std::uint32_t uid = 0;  // who sealed it

@@ -1,8 +1,8 @@
-// The API (serve/http) over the controller of a cluster: the same page, questions and metrics as the daemon's. It
-// only tells: jobs are submitted, held and cancelled by the engine's own commands, and every order is answered with that
-// word. Questions go to the controller's thread and are answered in its next step; a controller may come and go
-// meanwhile (serve()). Jobs are numbered as page_id() says; commands, logs and environments are not shown, since the
-// engine keeps them. Thread rule: serve() and close() on the controller's thread, the rest on any.
+// The API (src/http) over the controller of a cluster, with the same page, queries and metrics as the daemon's. It is
+// read-only: the engine's own commands submit, hold and cancel jobs, and every change request is answered with the name
+// of that command. The controller's thread answers queries in its next step; controllers may be replaced in between
+// (serve()). Jobs are numbered by page_id(). Commands, logs and environments are not shown, since the engine keeps
+// them. serve() and close() on the controller's thread, everything else on any.
 #pragma once
 #include "cluster/controller.h"
 #include "queue/answers/requests.h"

@@ -1,14 +1,13 @@
-// Decides for jobs of which some may use some nodes only. A policy knows nothing of nodes: it is asked about copies of
-// the cluster in which the other GPUs are blocked and the other waiting jobs are gone, one copy for the jobs that may
-// run anywhere, one for each set of nodes that others are confined to.
+// Makes plans when some jobs may use only some nodes. Policies do not know nodes. So the policy decides on copies of
+// the cluster in which the other GPUs are blocked and the other waiting jobs are missing: one copy for the jobs that
+// may run anywhere, and one for each set of nodes to which others are confined.
 //
-//   order    the part whose oldest job has waited longest comes first, and the next sees what it has planned. A GPU that one
-//            part reshapes is not reshaped by a later one.
-//   patience the oldest confined job of all that comes first and has waited for kKeepAfter keeps one node, on which no
-//            other part starts or reshapes anything until it has started. One job at a time keeps a node.
+//   order    the part whose oldest job has waited longest comes first, and the next one sees its plan. A GPU that one part
+//            reshapes is not reshaped by a later one.
+//   patience if the job that comes first among all has waited for kKeepAfter and is confined, it keeps one node, on which
+//            no other part starts or reshapes anything until that job has started. One job at a time keeps a node.
 //
-// Where no waiting job is confined the policy sees the cluster itself. A copy costs O(rows of the job table). Thread
-// rule: one owner.
+// If no waiting job is confined, the policy sees the cluster itself. A copy costs O(rows of the job table). One owner.
 #pragma once
 #include <functional>
 #include <map>

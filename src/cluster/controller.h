@@ -1,22 +1,22 @@
-// Decides for the jobs of a cluster: the loop of sched/session.h over LiveFleet, as in the daemon, where events come
-// from the cluster's engine (workload.h) and the agents, and effects go to them.
+// Decides for the jobs of a cluster with the loop of sched/session.h over LiveFleet, as the daemon does. Events come
+// from the cluster's engine (workload.h) and the agents; effects go to them.
 //
-//   the engine says (once a second)                effects
-//     a held job that may run   -> an arrival        start    the slice is reserved at the agent, on disk there;
-//     it has ended              -> an end                     then the job is pinned to the node and released
-//     it was requeued           -> withdrawn         stop     requeued, held (jobs that say `restart=`)
-//     its agent says it is over -> an end, at once; how it ended the engine says later
-//     it ran out of its slice's memory, by the end of its output: requeued, held, with a request for more
-//     its node is down, drained -> GPUs blocked      create, destroy   asked of the agent, one lane for each GPU
+//   the engine reports (once a second)             effects
+//     a held job that may run   -> an arrival        start    the agent reserves the slice on its disk; then the job is
+//     the job has ended         -> an end                     pinned to the node and released
+//     the job was requeued      -> withdrawn         stop     requeued, held (jobs with `restart=`)
+//     its agent reports its end -> an end, at once; the engine reports later how it ended
+//     the job's output shows that its slice's memory ran out: requeued, held, with a request for more
+//     its node is down, drained -> GPUs blocked      create, destroy   sent to the agent, one lane for each GPU
 //
-// A job that the engine's replies lack has not ended by that: one with a slice keeps it until its agent says that
-// nothing of it lives. A job is put on nodes only that it may use and that have CPUs and memory for it; one that the
-// engine does not start there is taken back and put elsewhere.
+// A job that is missing from the engine's replies has not necessarily ended: a job with a slice keeps it until its
+// agent reports that none of its processes exists. A job is placed only on nodes that it may use and that have CPUs and
+// memory for it. A job that the engine does not start there is taken back and placed elsewhere.
 //
-// Nothing here must survive: who has which slice is at the agents, what runs and waits is the engine's. A restarted or
-// second controller asks both and continues; one that finds the world other than it believes ends with kRebuild and is
-// opened again. The journal is history (`smartmig replay`). Thread rule: open() and run() on one thread, the clock's
-// owner; stop() from any.
+// No state here must survive: the agents know the holder of each slice, and the engine knows the running and waiting
+// jobs. A restarted or second controller asks both and continues. A controller whose belief turns out to be wrong ends
+// with kRebuild and is opened again. The journal is only history (`smartmig replay`). open() and run() on one thread,
+// which owns the clock; stop() from any.
 #pragma once
 #include <atomic>
 #include <fstream>

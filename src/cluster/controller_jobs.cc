@@ -25,7 +25,7 @@ constexpr double kUsedOfLimit =
 bool ClusterController::track(const ClusterJob& seen) {
   if (strangers_.contains(seen.name)) return false;
   const auto refuse = [&](const std::string& words) {
-    say(fmt::format("job {}: {}; smartmig does not touch it", to_string(seen.name), words));
+    say(fmt::format("job {}: {}; smartmig ignores it", to_string(seen.name), words));
     strangers_.insert(seen.name);
     return false;
   };
@@ -100,10 +100,11 @@ void ClusterController::see_missing() {
   if ((lost > 0) != doubts_) {
     doubts_ = lost > 0;
     counts_.doubts += doubts_;
-    say(doubts_ ? fmt::format("{}'s reply lacks {} of {} jobs that have slices; they keep their slices until their "
-                              "agents report that they are over",
-                              words().name, lost, with_slice)
-                : fmt::format("{}'s reply has all jobs again", words().name));
+    say(doubts_
+            ? fmt::format(
+                  "{}'s reply lacks {} of {} jobs that have slices; they keep their slices until their agents report that they have ended",
+                  words().name, lost, with_slice)
+            : fmt::format("{}'s reply has all jobs again", words().name));
   }
   for (const ClusterJobName& name : gone) ended(jobs_[name]);
 }

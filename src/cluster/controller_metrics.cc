@@ -34,18 +34,19 @@ std::string ClusterController::metrics() const {
   lines.gauge("agents_answering", "Of these, nodes whose agent answers.", double(answering));
   lines.gauge("gpus", "GPUs of the nodes.", double(gpus_.size()));
   lines.gauge("gpus_blocked", "GPUs that accept no jobs now.", double(blocked));
-  lines.gauge("jobs_with_slice", "Jobs that have a slice, running or on their way.", double(with_slice));
-  lines.gauge("jobs_waiting", "Jobs that have none.", double(jobs_.size() - with_slice));
+  lines.gauge("jobs_with_slice", "Jobs that have a slice, running or about to start.", double(with_slice));
+  lines.gauge("jobs_waiting", "Jobs that have no slice.", double(jobs_.size() - with_slice));
   lines.gauge("jobs_ready", "Of these, jobs that wait only for a slice.", double(ready));
   lines.gauge("answers", "1 if the engine answered the last request.", answers_ ? 1 : 0);
-  lines.gauge("longest_decision_seconds", "Of one decision.", counts_.longest_decision_s);
-  lines.quantiles("decision_seconds", "Of the last 4096 decisions.", decisions_);
-  lines.quantiles("turn_seconds", "Of the last 4096 turns: questions to the engine, decision, actions.", turns_);
-  lines.gauge("compute_slices", "Of all GPUs.", session_->platform().total_compute_slices());
+  lines.gauge("longest_decision_seconds", "Duration of the longest decision.", counts_.longest_decision_s);
+  lines.quantiles("decision_seconds", "Durations of the last 4096 decisions.", decisions_);
+  lines.quantiles("turn_seconds", "Durations of the last 4096 turns: requests to the engine, decision, actions.",
+                  turns_);
+  lines.gauge("compute_slices", "Compute slices of all GPUs.", session_->platform().total_compute_slices());
   lines.gauge("compute_slices_busy", "Of these, with a job.", busy);
-  lines.counter("queries_total", "Questions to the engine.", double(counts_.queries));
+  lines.counter("queries_total", "Requests for the state of the engine.", double(counts_.queries));
   lines.counter("action_batches_total", "Batches of actions.", double(counts_.batches));
-  lines.counter("actions_total", "Actions asked of the engine.", double(counts_.actions));
+  lines.counter("actions_total", "Actions requested from the engine.", double(counts_.actions));
   lines.counter("starts_total", "Jobs that were given a slice.", double(counts_.starts));
   lines.counter("ended_total", "Jobs with a slice that ended.", double(counts_.ended));
   lines.counter("stops_total", "Jobs requeued for more urgent ones.", double(counts_.stops));
@@ -53,12 +54,13 @@ std::string ClusterController::metrics() const {
   lines.counter("doubts_total", "Replies that lacked jobs with slices, after one that had all.",
                 double(counts_.doubts));
   lines.counter("grown_total", "Jobs requeued for a larger slice after they ran out of memory.", double(counts_.grown));
-  lines.counter("slices_created_total", "Slices asked for.", double(counts_.creates));
+  lines.counter("slices_created_total", "Slices requested.", double(counts_.creates));
   lines.counter("slices_destroyed_total", "Slices removed.", double(counts_.destroys));
   lines.counter("decisions_total", "Decisions of the policy.", double(counts_.decisions));
-  lines.counter("decision_seconds_total", "Time they took.", counts_.decide_s);
+  lines.counter("decision_seconds_total", "Total time of all decisions.", counts_.decide_s);
   workload_.add_metrics(lines);
-  lines.gauge("written_seconds", "When this was written, in seconds since 1970.", double(unix_us(now())) / 1e6);
+  lines.gauge("written_seconds", "Time when this file was written, in seconds since 1970.",
+              double(unix_us(now())) / 1e6);
   return lines.text;
 }
 

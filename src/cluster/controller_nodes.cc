@@ -84,7 +84,7 @@ void ClusterController::see_status(const std::string& name, const Json& status) 
   Node& node = nodes_[name];
   const Json& boards = status["boards"];
   if (!boards.is_array() || boards.size() != node.gpus.size()) {
-    say(fmt::format("{} has other GPUs than before", name));
+    say(fmt::format("the GPUs of {} have changed", name));
     rebuild_ = true;
     return;
   }

@@ -1,11 +1,11 @@
-// Keeps a job from the device files of other jobs' slices, in the cgroup that its engine makes for it (Slurm:
-// ConstrainDevices in cgroup.conf). Slurm itself cannot: its gres.conf is read once, slices come and go. Of the majors
-// that the job's own device files have (/dev/nvidiaN, /dev/nvidia-caps/*) it may open its own files alone; other
-// devices stay as the engine has them.
-//   v2  a BPF program (device_program.h), once: slices that are made later are closed to it, too
-//   v1  lines for devices.deny, one for each file that is there next to its own: to be repeated, since a slice that is made
-//       later has new files
-// Thread rule: free.
+// Keeps a job from the device files of other jobs' slices, in the cgroup that the engine creates for it (Slurm:
+// ConstrainDevices in cgroup.conf). Slurm itself cannot do this: it reads gres.conf once, but slices change. Among the
+// majors of the job's own device files (/dev/nvidiaN, /dev/nvidia-caps/*), the job may open only its own files; other
+// devices stay as the engine configured them.
+//   v2  a BPF program (device_program.h), attached once: it also denies slices that are created later
+//   v1  lines for devices.deny, one for each other file that exists: repeated, since a slice that is created later has new
+//       files
+// Any thread.
 #pragma once
 #include <functional>
 

@@ -1,5 +1,5 @@
-// Waits until an entry of a folder appears, goes or is renamed (inotify), so that what a script marks there is seen at
-// once. Thread rule: one thread waits.
+// Waits until an entry of a directory is created, removed or renamed (inotify), so that marks by scripts are seen at
+// once. One thread waits.
 #pragma once
 #include <string>
 

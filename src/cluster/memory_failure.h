@@ -1,6 +1,6 @@
-// Did a job run out of its slice's memory? That is an ordinary failure to a cluster engine; the end of the job's output
-// says it. Read by the agent, who is root, from paths that users choose: only plain files that belong to the job's
-// owner are opened, no link at the end of a path is followed, and nothing of a file is told but this answer.
+// Decides from the end of a job's output whether the job ran out of its slice's memory; for a cluster engine this is an
+// ordinary failure. The agent reads the output as root, from paths that users choose. So it opens only plain files of
+// the job's owner, does not follow a link at the end of a path, and reveals nothing of a file except the result.
 #pragma once
 #include <cstdint>
 #include <optional>

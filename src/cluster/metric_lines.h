@@ -1,4 +1,4 @@
-// Figures as Prometheus reads them, each with its help and type, under one prefix.
+// Prometheus metrics with their help and type, under one prefix.
 #pragma once
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 namespace smartmig {
 
-// The last few thousand durations of something, for quantiles: what an operator sees of now, not of the whole past.
-// Thread rule: the owner's.
+// The last few thousand durations of an operation, for quantiles that show the present and not the whole past. Owner's
+// thread.
 class RecentTimes {
  public:
   explicit RecentTimes(std::size_t most = 4096) : most_(most) {}

@@ -108,7 +108,7 @@ Result<Json> NodeAgent::answer(const JsonObject& request) {
     return reply;
   }
   if (op != "change" && op != "reserve")
-    return invalid("request: unknown op '{}'; known are status, change, reserve and free", op);
+    return invalid("request: unknown operation '{}'; the operations are status, change, reserve and free", op);
   SMARTMIG_TRY(const auto index, request.integer("gpu", 0, 1 << 20));
   SMARTMIG_TRY(const Gpu* gpu, gpu_of(int(index)));
   SMARTMIG_TRY(const std::string slice, request.text("slice"));

@@ -1,14 +1,13 @@
-// What an agent does for the controller on its node: tells of its GPUs, makes and removes slices, writes down which job
-// gets which slice, and counts the joules of each job. Requests and answers are JSON objects (docs/slurm.md); the
-// caller was established before (seal.h), whether it may is judged here: root and the given users, for this node, and
-// no controller that another has replaced (an epoch below the highest seen).
+// The agent's work for the controller on its node: reports the GPUs, creates and removes slices, records which job has
+// which slice, and measures the joules of each job. Requests and replies are JSON objects (docs/slurm.md). The caller
+// is authenticated by seal.h and authorised here: root and the given users, for this node, unless another controller
+// has replaced the caller (an epoch below the highest seen).
 //
-// Invariants: a slice that a job holds is never removed, and one that is being removed is given to none. A slice is
-// freed only when Epilog has marked it or nothing of its job lives, whoever asks; it is given only when the driver
-// lists no process on it. Reshapes are journalled by Reshaper; who holds what is on disk before the answer
-// (slice_book.h). Thread rule: handle() from any thread. A GPU has one operation at a time: while one is under way
-// another is refused as busy, so that a device that hangs does not gather threads, and status() says since when; those
-// of others do not wait.
+// Invariants: a slice that a job holds is never removed, and a slice that is being removed is never given. A slice is
+// freed only when Epilog has marked it or no process of its job exists, whoever asks. A slice is given only when the
+// driver lists no process on it. Reshaper journals reshapes; the holder of a slice is on disk before the reply
+// (slice_book.h). handle() from any thread. A GPU has one operation at a time, and others are refused as busy, so a
+// device that hangs does not accumulate threads; status() reports since when. Operations on other GPUs do not wait.
 #pragma once
 #include <deque>
 #include <functional>

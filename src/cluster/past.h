@@ -1,7 +1,6 @@
-// What a page asks of the time before now, kept by the process while its controllers come and go (a rebuild, a standby
-// that takes over): the last lines of the journal, jobs that have ended, watts by the minute, counts. Positions of the
-// journal and versions of jobs only grow. Thread rule: lines() and position() from any thread, the rest the
-// controller's.
+// History for the page, kept by the process while its controllers are replaced (a rebuild, a standby that takes over):
+// the last lines of the journal, ended jobs, watts per minute, and counts. Journal positions and job versions only
+// increase. lines() and position() from any thread, everything else on the controller's.
 #pragma once
 #include <chrono>
 #include <deque>

@@ -1,5 +1,6 @@
-// Folders in which files with known names are written and read by root: who else could write there could put links in
-// their place. Such a folder is no link itself, belongs to this user or root, and no other process may write to it.
+// Directories in which root reads and writes files with known names. Another user with write access could replace them
+// by links. So such a directory must not be a link, must belong to this user or root, and must not be writable by
+// others.
 #pragma once
 #include <string>
 

@@ -1,8 +1,8 @@
-// A cluster that is only watched: the real one's jobs come and end as they do, and everything that the controller asks
-// for happens here alone, at once, on GPUs that every node is taken to have. So a site sees for a day what smartmig
-// would do, without agents or any change. A job that the controller has put on a slice counts as running from
-// then until the real one ends. A job without a request may have any slice. Thread rule: as ClusterWorkload and Agents ask: ask()
-// from any thread.
+// A cluster that is only observed. The jobs of the real one arrive and end as they do, and all actions of the
+// controller are carried out only here, at once, on GPUs that every node is assumed to have. A site can thus see for a
+// day what smartmig would do, without agents or changes. A job that the controller has placed counts as running until
+// the real job ends. A job without a request may have any slice. Threads as for ClusterWorkload and Agents: ask() from
+// any thread.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-// The controller's jobs, GPUs and figures in the words of docs/api.md. Pure; on the controller's thread.
+// The controller's jobs, GPUs and metrics in the format of docs/api.md. Pure; on the controller's thread.
 #pragma once
 #include "cluster/controller.h"
 #include "queue/answers/fleet_json.h"

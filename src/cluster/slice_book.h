@@ -1,8 +1,8 @@
-// Which job has which slice of this node, kept as one small file for each job, in a folder that the engine's scripts
-// read (deploy/slurm): the agent writes NUMBER.env before the job is released, TaskProlog hands its lines to
-// the tasks, Epilog renames it to NUMBER.ended. NUMBER.fenced is there once the job's cgroup is closed to other slices
-// (device_fence.h). So neither script needs the agent to be alive, and a restarted agent reads all it must know from
-// the folder. Invariant: a slice has at most one job that has not ended. Thread rule: one owner.
+// Records which job has which slice of this node, as one small file per job in a directory that the engine's scripts
+// read (deploy/slurm). The agent writes NUMBER.env before the job is released, TaskProlog passes its lines to the
+// tasks, and Epilog renames it to NUMBER.ended. NUMBER.fenced exists once the job's cgroup is closed to other slices
+// (device_fence.h). So the scripts do not need a running agent, and a restarted agent reads its whole state from the
+// directory. Invariant: a slice has at most one job that has not ended. One owner.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,12 +1,12 @@
-// Threads that ask agents while the controller continues. Tasks of one lane run one after another in the order of
-// posting; lanes share a bounded number of threads, begun when they are needed: a cluster of 1,000 nodes has thousands
-// of lanes.
+// Threads that send requests to agents while the controller continues. Tasks of one lane run one after another, in the
+// order of posting. Lanes share a bounded number of threads, which are started when needed: a cluster of 1,000 nodes
+// has thousands of lanes.
 //
-// An agent that does not answer keeps a thread until its limit. So that a dead rack does not take all of them, each
-// lane belongs to a party (a node), and parties whose last task came to nothing share a small part of the threads until
-// one of their tasks is answered; the rest is always free for the others. Neither kind can keep the other from its
-// share. Ends when every task that was begun has ended; the rest is dropped. After `grace` the begun ones are told to
-// give up (given_up()). Thread rule: post() and waiting() from one thread.
+// An agent that does not answer occupies a thread until the time limit. To keep a dead rack from occupying all threads,
+// each lane belongs to a party (a node). Parties whose last task failed share a small part of the threads until one of
+// their tasks succeeds; the rest is always available to the others. The destructor waits for all tasks that have
+// started and drops the rest. After `grace`, running tasks are told to give up (given_up()). post() and waiting() from
+// one thread.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// One question and one answer over TCP, both sealed (seal.h): the client sends its text and closes its side, the server
-// answers and closes. Nothing is kept between questions. Every wait has a limit, texts are at most kMostWire bytes.
+// One request and one reply over TCP, both sealed (seal.h). The client sends its text and closes its side; the server
+// replies and closes. Connections are not reused. Every wait has a time limit, and texts have at most kMostWire bytes.
 #pragma once
 #include <atomic>
 #include <functional>

@@ -1,7 +1,7 @@
-// A cluster engine as the controller sees it (docs/architecture of engines: ARCHITECTURE, "Adding another cluster
-// engine"): questions answered whole, actions in batches. Behind it stand Slurm (slurm/slurm_workload.h), Kubernetes, a
-// cluster that is only watched (shadow.h), and made-up ones in tests. An action that is refused is no error here: the
-// next answer shows what became of it, and whoever asked decides again.
+// A cluster engine as the controller sees it (ARCHITECTURE, "Adding another cluster engine"): queries that return
+// everything at once, and actions in batches. Implementations: Slurm (slurm/slurm_workload.h), Kubernetes, a cluster
+// that is only observed (shadow.h), and clusters in memory in tests. A refused action is not an error here: the next
+// query shows the result, and the caller decides again.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace smartmig {
 
-// What a job of a cluster asks of a GPU, whatever its engine calls it.
+// The GPU request of a job of a cluster, independent of the engine.
 struct JobRequest {
   int mem_mib = 0;  // 0: any
   int min_slices = 1;

@@ -176,8 +176,8 @@ Result<Layout> layout_in(const JsonObject& object, const char* key, const Platfo
   const auto layout = model.shapes->realise(*shape, current, busy);
   if (!layout)
     return object.error(
-        key,
-        fmt::format("'{}' holds profiles that jobs are not placed on: write it with starts, as profile@start", text));
+        key, fmt::format("'{}' contains profiles that jobs are not placed on; write it with starts, as profile@start",
+                         text));
   return *layout;
 }
 

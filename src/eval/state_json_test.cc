@@ -140,7 +140,7 @@ TEST(StateJson, EveryMistakeIsNamedByItsPath) {
       {"/gpus/0/layout", "\"4g@0+4g@0\"", "gpus[0].layout is wrong"},
       {"/gpus/0/layout", "\"5g\"", "gpus[0].layout is wrong"},
       {"/gpus/0/layout", "\"13\"", "gpus[0].layout is wrong"},
-      {"/gpus/0/layout", "\"1g.5gb+me\"", "gpus[0].layout '1g.5gb+me' holds profiles"},
+      {"/gpus/0/layout", "\"1g.5gb+me\"", "gpus[0].layout '1g.5gb+me' contains profiles"},
       {"/gpus/0/layout", "\"7g\"", "jobs[1].slice is not in the layout of GPU 0"},
       {"/gpus/0/layouts", "\"7g\"", "gpus[0].layouts is not a key"},
       {"/gpus/0/target", "\"7g@1\"", "gpus[0].target is wrong"},

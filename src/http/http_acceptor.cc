@@ -18,7 +18,7 @@ constexpr int kPauseMs = 20, kAtOnce = 64;
 
 Result<Ok> HttpAcceptor::start() {
   wake_ = ::eventfd(0, EFD_CLOEXEC);
-  if (wake_ < 0) return io_error("no descriptor to stop a server with: {}", std::strerror(errno));
+  if (wake_ < 0) return io_error("cannot create the descriptor that stops the server: {}", std::strerror(errno));
   SMARTMIG_TRY(thread_, start_thread("new connections", [this] { run(); }));
   return Ok{};
 }

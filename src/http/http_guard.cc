@@ -67,7 +67,7 @@ std::optional<HttpReply> refuse(HttpRequest& request, const HttpGuardOptions& op
   const bool for_all = options.page && request.method == "GET" && is_page_path(request.path);
   if (!for_all && from_a_page(request, options))
     return error_reply(403, "no_permission",
-                       "requests of web pages are refused; list the page's origin in tcp.allowed_origins");
+                       "requests from web pages are refused; list the page's origin in tcp.allowed_origins");
   if (options.tcp) {
     if (!host_allowed(request.header("host"), options))
       return error_reply(421, "no_permission", "the Host header is not a name of this machine; list it in tcp.hosts");

@@ -14,7 +14,7 @@ constexpr int kQuick = 3, kGzip = 15 + 16;  // level for what is made anew each 
 class Deflater {
  public:
   explicit Deflater(int level) {
-    SMARTMIG_CHECK(deflateInit2(&z_, level, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib has no memory");
+    SMARTMIG_CHECK(deflateInit2(&z_, level, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib is out of memory");
   }
   ~Deflater() { deflateEnd(&z_); }
   Deflater(const Deflater&) = delete;

@@ -236,7 +236,7 @@ TEST(HttpServer, OneUserHasOnlySoManyStreams) {
   }
   const auto [status, body] = w.client().ask("GET", "/v1/events");
   EXPECT_EQ(status, 429);
-  EXPECT_NE(body.find("3 streams are open, the limit of one user"), std::string::npos) << body;
+  EXPECT_NE(body.find("3 streams are open, the limit for one user"), std::string::npos) << body;
   EXPECT_EQ(w.client().ask("GET", "/v1/status").first, 200);
 
   HttpServerOptions page;  // strangers have streams of their own

@@ -71,7 +71,7 @@ class Server final : public HttpServer {
     auto& exchange = *static_cast<Exchange*>(*context);
     // The library reads texts up to a NUL: where one stands within the target, the version does not follow its end.
     if (!exchange.begun && *version != 0 && version != exchange.target_end + 1)
-      exchange.request.malformed = "the address has a NUL or a space";
+      exchange.request.malformed = "the address contains a NUL or a space";
     return static_cast<Server*>(self)->request(connection, exchange, method, data, size);
   }
   static void* on_target(void*, const char* target, MHD_Connection*) {
@@ -196,8 +196,8 @@ void Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
       owner_of(exchange.request.caller), handler_.is_slow(exchange.request), std::size_t(options_.limits.max_waiting));
   if (taken == WorkQueue::Taken::kYes) return;
   exchange.reply = taken == WorkQueue::Taken::kFull
-                       ? error_reply(429, "busy", "too many requests wait: try again")
-                       : error_reply(503, "lost", "the daemon is going down: ask again when it is back");
+                       ? error_reply(429, "busy", "too many requests are waiting; try again")
+                       : error_reply(503, "lost", "the daemon is stopping; try again when it has restarted");
   exchange.reply.headers.emplace_back("Retry-After", "1");
   MHD_resume_connection(connection);
 }
@@ -213,7 +213,7 @@ MHD_Result Server::send(MHD_Connection* connection, Exchange& exchange) {
     else
       reply = error_reply(429, "busy",
                           fmt::format("{} streams are open{}; close one, or try again later", *full,
-                                      *full < options_.limits.max_streams ? ", the limit of one user" : ""));
+                                      *full < options_.limits.max_streams ? ", the limit for one user" : ""));
   }
   if (!response)
     response = MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);

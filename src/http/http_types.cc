@@ -70,7 +70,7 @@ void take_header(HttpRequest& request, std::string_view sent_name, std::string_v
   if (again && name == "host") refuse("the Host header is given twice");
   if ((again && (length || coding)) || (length && request.headers.contains("transfer-encoding")) ||
       (coding && request.headers.contains("content-length")))
-    refuse("the length of the body is given twice, or together with Transfer-Encoding");
+    refuse("the length of the body is given twice or together with Transfer-Encoding");
   if (coding && lower(trim(value)) != "chunked") refuse("the only supported Transfer-Encoding is chunked");
   request.headers.insert_or_assign(name, std::string(value));
 }

@@ -24,7 +24,7 @@ QueueResponse library_queue() {
 const char* words_of(unsigned status) {
   switch (status) {
     case 413:
-      return "the body is too large: send fewer jobs at once";
+      return "the body is too large; send fewer jobs at once";
     case 414:
       return "the address is too long";
     case 431:

@@ -30,7 +30,7 @@ bool is_page_path(std::string_view path) {
 
 HttpReply PageHandler::handle(const HttpRequest& request) {
   if (!is_page_path(request.path)) return rest_.handle(request);
-  if (request.method != "GET") return error_reply(405, "invalid", "the page takes GET");
+  if (request.method != "GET") return error_reply(405, "invalid", "the page supports only GET");
   if (!has_page()) return error_reply(404, "not_found", kNoPage);
   const std::string_view name = is_front(request.path)               ? "index.html"
                                 : request.path.starts_with("/page/") ? std::string_view(request.path).substr(6)

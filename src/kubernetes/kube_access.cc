@@ -66,7 +66,7 @@ Result<std::string> file_of(const YAML::Node& node, const std::string& key, cons
 }
 
 Result<KubeAccess> access_of(const YAML::Node& root, const std::string& file, const std::string& folder) {
-  if (!root.IsMap()) return invalid("{}: it is no kubeconfig", file);
+  if (!root.IsMap()) return invalid("{}: this is not a kubeconfig", file);
   const std::string current = text_of(root["current-context"]);
   const YAML::Node context = named(root["contexts"], current, "context");
   if (!context) return invalid("{}: there is no context '{}'", file, current);
@@ -77,13 +77,13 @@ Result<KubeAccess> access_of(const YAML::Node& root, const std::string& file, co
   out.server = text_of(cluster["server"]);
   while (out.server.ends_with('/')) out.server.pop_back();
   if (!out.server.starts_with("https://") && !out.server.starts_with("http://"))
-    return invalid("{}: the server '{}' is no https:// address", file, out.server);
+    return invalid("{}: the server '{}' is not an https:// address", file, out.server);
   out.insecure = text_of(cluster["insecure-skip-tls-verify"]) == "true";
   SMARTMIG_TRY(out.ca_file, file_of(cluster, "certificate-authority", file, folder));
   if (!user) return out;
   if (user["exec"] || user["auth-provider"])
-    return unsupported("{}: its user signs in by a program; smartmig needs a token, a token file or a certificate",
-                       file);
+    return unsupported(
+        "{}: its user signs in with a program, but smartmig needs a token, a token file or a certificate", file);
   out.token = text_of(user["token"]);
   SMARTMIG_TRY(out.token_file, file_of(user, "tokenFile", file, folder));
   SMARTMIG_TRY(out.cert_file, file_of(user, "client-certificate", file, folder));

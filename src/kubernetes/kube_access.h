@@ -1,4 +1,5 @@
-// How the API server is reached, and as whom: a kubeconfig file, or what Kubernetes gives each pod.
+// The address of the API server and the identity for it: from a kubeconfig file, or from the service account of the
+// pod.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
-// The API server as this program uses it: single requests, and watches that last. Behind it stands HTTPS (kube_http.h),
-// and an API server in memory in tests. Thread rule: free.
+// The API server as this program uses it: single requests and long-lived watches. Implementations: HTTPS (kube_http.h),
+// and an API server in memory in tests. Any thread.
 #pragma once
 #include <atomic>
 #include <functional>

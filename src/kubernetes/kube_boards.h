@@ -1,5 +1,5 @@
-// The GPUs of the nodes, as NVIDIA's DRA driver tells of them: every slice that could be made is a device of a
-// ResourceSlice, and its name says where on which GPU. An allocated device is a slice that is there. Pure.
+// The GPUs of the nodes, as NVIDIA's DRA driver publishes them: every possible slice is a device of a ResourceSlice,
+// and its name contains the GPU and the placement. An allocated device is an existing slice. Pure.
 #pragma once
 #include <map>
 #include <memory>

@@ -26,15 +26,16 @@ KubeFinding class_of_devices(KubeApi& api) {
   const std::string what = fmt::format("DeviceClass {}", kKubeClass);
   const auto reply = api.ask("GET", fmt::format("/apis/resource.k8s.io/v1/deviceclasses/{}", kKubeClass));
   if (!reply) return {false, what, reply.error().what};
-  if (reply->status == 404) return {false, what, "is not there; apply the output of `smartmig kubernetes config`"};
+  if (reply->status == 404) return {false, what, "does not exist; apply the output of `smartmig kubernetes config`"};
   if (!reply->good()) return {false, what, reply->words()};
   bool closed = false;
   if (reply->body.is_object() && reply->body.contains("spec") && reply->body["spec"].contains("selectors"))
     for (const Json& one : reply->body["spec"]["selectors"])
       closed = closed || text_below(one, {"cel", "expression"}) == "false";
   if (!closed)
-    return {false, what,
-            "has no selector `false`, so kube-scheduler gives slices, too; apply `smartmig kubernetes config`"};
+    return {
+        false, what,
+        "has no selector `false`, so kube-scheduler also allocates slices; apply the output of `smartmig kubernetes config`"};
   return {true, what, "only smartmig allocates its claims"};
 }
 

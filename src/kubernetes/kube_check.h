@@ -1,4 +1,5 @@
-// Is this cluster fit for smartmig? What `smartmig kubernetes check` looks at, over the API alone; nothing is changed.
+// Checks whether a cluster is suitable for smartmig (`smartmig kubernetes check`). Uses only the API and changes
+// nothing.
 #pragma once
 #include "kubernetes/kube_api.h"
 

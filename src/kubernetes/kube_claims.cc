@@ -53,9 +53,9 @@ Result<Json> KubeClaims::put(const std::string& path, const Json& object) {
   SMARTMIG_TRY(KubeReply reply, api_.ask("PUT", path, object));
   if (reply.status == 404) {
     view_.drop(KubeView::kClaims, object);
-    return not_found("{} has gone", path);
+    return not_found("{} no longer exists", path);
   }
-  if (reply.status == 409) return busy_error("{} has changed meanwhile", path);
+  if (reply.status == 409) return busy_error("{} has changed in the meantime", path);
   if (reply.status == 401 || reply.status == 403) return no_permission("{}: {}", path, reply.words());
   if (!reply.good()) return io_error("{}: {}", path, reply.words());
   view_.put(KubeView::kClaims, reply.body);
@@ -69,12 +69,12 @@ Result<Ok> KubeClaims::allocate(const KubeClaim& claim, const std::string& node,
     auto done = allocate_once(read, node, device, now);
     if (done || done.error().code != Error::kBusy || tries == 1) return done;
     SMARTMIG_TRY(const KubeReply reply, api_.ask("GET", path_of_claim(claim.meta)));
-    if (reply.status == 404) return not_found("claim {} has gone", claim.meta.key());
+    if (reply.status == 404) return not_found("claim {} no longer exists", claim.meta.key());
     if (!reply.good()) return io_error("claim {}: {}", claim.meta.key(), reply.words());
     view_.put(KubeView::kClaims, reply.body);
     read = claim_of(reply.body);
-    if (read.meta.uid != claim.meta.uid) return not_found("claim {} has gone", claim.meta.key());
-    if (read.allocated) return busy_error("claim {} was allocated meanwhile", claim.meta.key());
+    if (read.meta.uid != claim.meta.uid) return not_found("claim {} no longer exists", claim.meta.key());
+    if (read.allocated) return busy_error("claim {} was allocated in the meantime", claim.meta.key());
   }
 }
 
@@ -91,7 +91,7 @@ Result<Ok> KubeClaims::allocate_once(const KubeClaim& claim, const std::string& 
   }
   object["status"]["allocation"] = allocation_of(object, claim.request, node, device, now);
   SMARTMIG_TRY(const Json written, put(path + "/status", object));
-  if (!claim_of(written).allocated) return io_error("claim {}: the allocation was not taken", claim.meta.key());
+  if (!claim_of(written).allocated) return io_error("claim {}: the allocation was not accepted", claim.meta.key());
   return Ok{};
 }
 

@@ -1,6 +1,6 @@
-// Writes of claims: an allocation is given and taken back, each on the version that was looked at, so that of two
-// writers one is refused. Before an allocation the claim gets the finalizer that keeps it while it is allocated, as
-// kube-scheduler does. Thread rule: free.
+// Writes claims: gives and takes back allocations. Each write names the version that it is based on, so of two
+// concurrent writers one is refused. Before an allocation, the claim gets the finalizer that keeps it while it is
+// allocated, as kube-scheduler does. Any thread.
 #pragma once
 #include "kubernetes/kube_view.h"
 

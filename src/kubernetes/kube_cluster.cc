@@ -89,8 +89,8 @@ ClusterJob KubeCluster::job_of(const KubeClaim& claim, const KubePod& pod, const
   }
   if (several) {
     out.request.reset();
-    out.unreadable = fmt::format("the pod {} has several claims of the class smartmig; smartmig places one for a pod",
-                                 pod.meta.key());
+    out.unreadable = fmt::format(
+        "pod {} has several claims of the class smartmig; smartmig places one claim for each pod", pod.meta.key());
   }
   out.requeue = pod.remade && out.request && out.request->restart;
   out.restarts = pod.restarts;
@@ -108,7 +108,8 @@ ClusterJob KubeCluster::job_of(const KubeClaim& claim, const KubePod& pod, const
   const auto copy = std::make_shared<const KubePod>(pod);
   out.objection = [copy, nodes = nodes_](const std::string& name) -> std::string {
     const auto node = nodes->find(name);
-    return node == nodes->end() ? std::string("is no node of Kubernetes") : objection_to(node->second, *copy);
+    return node == nodes->end() ? std::string("is not a node of the Kubernetes cluster")
+                                : objection_to(node->second, *copy);
   };
   if (pod.over()) {
     out.phase = ClusterJob::kEnded;
@@ -249,7 +250,8 @@ void KubeCluster::act_on(const ClusterAction& action) {
   };
   switch (action.what) {
     case ClusterAction::kGrant:
-      return tell("Placed", fmt::format("smartmig gives it {} of GPU {} on {}", action.slice, action.gpu, action.node));
+      return tell("Placed",
+                  fmt::format("smartmig assigns it {} of GPU {} on {}", action.slice, action.gpu, action.node));
     case ClusterAction::kTakeBack:
       (void)free(action.job.id);  // where it is refused, the next look shows why
       return;
@@ -280,9 +282,10 @@ void KubeCluster::add_metrics(MetricLines& lines) const {
   const std::lock_guard lock(mutex_);
   lines.counter("allocations_total", "Claims that were allocated.", double(allocated_));
   lines.counter("allocations_taken_back_total", "Allocations that were taken back.", double(taken_back_));
-  lines.counter("allocations_cleared_total", "Allocations that the scheduler cleared before their pod began.",
+  lines.counter("allocations_cleared_total", "Allocations that the scheduler cleared before their pod started.",
                 double(cleared_));
-  lines.counter("write_conflicts_total", "Writes of claims that others had changed meanwhile.", double(conflicts_));
+  lines.counter("write_conflicts_total", "Writes of claims that others had changed in the meantime.",
+                double(conflicts_));
   lines.counter("evictions_total", "Pods evicted for more urgent ones.", double(evicted_));
 }
 

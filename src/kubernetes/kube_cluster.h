@@ -1,18 +1,18 @@
-// A Kubernetes cluster in the controller's words (cluster/workload.h), and its nodes' GPUs as agents (cluster/agents.h).
-// A job is a ResourceClaim of the class `smartmig` with the pod that uses it. NVIDIA's DRA driver makes and removes the
-// slices when pods come and go; what is decided here is which, where and when, by the claims' allocation:
+// A Kubernetes cluster as a ClusterWorkload (cluster/workload.h), and its nodes' GPUs as Agents (cluster/agents.h). A
+// job is a ResourceClaim of the class `smartmig` with the pod that uses it. NVIDIA's DRA driver creates and removes the
+// slices when pods start and end. This class decides which slice, where and when, through the allocations of claims:
 //
 //   controller            cluster
 //   reserve a slice   ->  the claim's allocation names the device and the node; kube-scheduler then binds the pod
-//   free a slice      ->  the allocation is taken back, where no pod is on its way to it
-//   create, destroy   ->  nothing: a slice is there while it is allocated. What is kept here is only the division that
-//                         the policy wants, within which it places jobs
+//   free a slice      ->  the allocation is taken back, unless a pod is about to use it
+//   create, destroy   ->  nothing: a slice exists while it is allocated. Only the division that the policy wants is kept
+//                         here, and jobs are placed within it
 //   note              ->  an Event of the pod
-//   requeue           ->  an eviction of the pod, whose owner makes another
+//   requeue           ->  an eviction of the pod; its owner creates another
 //
-// A slice is free when its pod is over, by the pod's phase: kubelet reports that after the slice was unprepared. A GPU
-// with an allocation that another allocator made, or with two for one place, gets no jobs. Thread rule: ask() from any
-// thread, the rest one owner's.
+// A slice is free when its pod has ended according to the pod's phase: kubelet reports the end after the slice was
+// unprepared. A GPU with an allocation by another allocator, or with two allocations for one place, gets no jobs. ask()
+// from any thread, everything else on the owner's thread.
 #pragma once
 #include <deque>
 #include <set>

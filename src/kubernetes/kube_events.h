@@ -1,5 +1,5 @@
-// Events of pods, for their owners: kubectl describe pod shows them. Written by a thread of its own, since nobody waits
-// for them; of too many the oldest are dropped. Thread rule: free.
+// Events of pods, which `kubectl describe pod` shows. A separate thread writes them, because nobody waits for them. If
+// there are too many, the oldest are dropped. Any thread.
 #pragma once
 #include <condition_variable>
 #include <deque>

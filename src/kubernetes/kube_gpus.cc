@@ -52,7 +52,7 @@ Result<Json> KubeCluster::ask(const std::string& node, Json request, Patience) {
   if (request.value("gpu", std::size_t(0)) >= mine->second.size()) return not_found("{} has no such GPU", node);
   if (op == "change") return change(node, mine->second, now, request);
   if (op == "reserve") return reserve(node, mine->second, request);
-  return invalid("'{}' is no question", op);
+  return invalid("'{}' is not a known request", op);
 }
 
 Result<Json> KubeCluster::status(const std::string& node, const std::vector<KubeBoard>& boards,
@@ -77,7 +77,7 @@ Result<Json> KubeCluster::status(const std::string& node, const std::vector<Kube
     Layout& layout = taken[held.place.board];
     const auto more = board.model->with(layout, held.place.where);
     if (!more) {
-      words = fmt::format("claim {} was allocated over another one's slice", held.claim);
+      words = fmt::format("claim {} was allocated a slice of another claim", held.claim);
       continue;
     }
     layout = *more;
@@ -151,7 +151,7 @@ Result<KubeClaim> KubeCluster::claim_of_number(std::uint32_t number, std::string
     over = mine.last.phase == ClusterJob::kEnded;
   }
   const auto claim = view_.claim(key);
-  if (!claim || claim->meta.uid != uid) return not_found("claim {} has gone", key);
+  if (!claim || claim->meta.uid != uid) return not_found("claim {} no longer exists", key);
   return *claim;
 }
 
@@ -164,12 +164,13 @@ Result<Json> KubeCluster::reserve(const std::string& node, const std::vector<Kub
   const PlacementId where =
       board.model ? placement_of(*board.model, parse_job_slice(request.value("slice", ""))) : kNoPlacement;
   const auto device = board.devices.find(where);
-  if (device == board.devices.end()) return not_found("{} GPU {}: the driver offers no such slice", node, board.minor);
+  if (device == board.devices.end())
+    return not_found("{} GPU {}: the driver does not offer this slice", node, board.minor);
   std::string pod_uid;
   bool over = false;
   const auto found = claim_of_number(number, pod_uid, over);
   if (!found) return lost_error("{}", found.error().what);  // not found means to the controller that the slice has gone
-  if (over) return lost_error("its pod is over");
+  if (over) return lost_error("its pod has ended");
   const KubeClaim& claim = *found;
   const KubeView::Copy now = view_.copy();
   for (const Held& held : held_on(now, node, boards)) {
@@ -177,7 +178,7 @@ Result<Json> KubeCluster::reserve(const std::string& node, const std::vector<Kub
     const auto alone = held.place.where == kNoPlacement
                            ? std::nullopt
                            : board.model->with(*board.model->with(Layout{}, held.place.where), where);
-    if (!alone) return lost_error("claim {} has a part of it", held.claim);
+    if (!alone) return lost_error("claim {} has part of it", held.claim);
   }
   if (claim.allocated && claim.node == node && claim.devices.size() == 1 && claim.devices[0].name == device->second)
     return Json::object();
@@ -206,7 +207,7 @@ Result<Json> KubeCluster::free(std::uint32_t number) {
   const KubeView::Copy now = view_.copy();
   for (const auto& [key, pod] : now.pods)
     lives = lives || (pod->meta.uid == pod_uid && !pod->node.empty() && !pod->over());
-  if (lives) return busy_error("claim {} is used by a pod that runs", claim->meta.key());
+  if (lives) return busy_error("claim {} is used by a running pod", claim->meta.key());
   if (claims_) {
     // A pod that has ended, or never began, gives its reservation back with the allocation.
     const auto done = claims_->take_back(*claim, over ? pod_uid : std::string());

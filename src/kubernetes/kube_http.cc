@@ -74,7 +74,7 @@ struct KubeHttp::Call {
 
 KubeHttp::KubeHttp(KubeAccess access, Time limit) : access_(std::move(access)), limit_(limit) {
   static const bool begun = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  SMARTMIG_CHECK(begun, "libcurl does not begin");
+  SMARTMIG_CHECK(begun, "libcurl cannot start");
 }
 
 KubeHttp::~KubeHttp() {
@@ -91,7 +91,7 @@ void* KubeHttp::take_handle() {
     }
   }
   void* handle = curl_easy_init();
-  SMARTMIG_CHECK(handle, "libcurl has no memory");
+  SMARTMIG_CHECK(handle, "libcurl is out of memory");
   return handle;
 }
 
@@ -159,7 +159,7 @@ Result<KubeReply> KubeHttp::ask_once(const std::string& method, const std::strin
   if (auto json = parse_json(path, call.text))
     reply.body = std::move(*json);
   else if (reply.good())
-    return io_error("the API server {} answered {} with no JSON", access_.server, path);
+    return io_error("the API server {} did not answer {} with JSON", access_.server, path);
   return reply;
 }
 

@@ -1,5 +1,5 @@
-// The API server over HTTPS. Connections are kept and shared. A token from a file is read again every minute, and when
-// the server refuses it.
+// The API server over HTTPS. Connections are kept and shared. A token from a file is reread every minute, and when the
+// server refuses it.
 #pragma once
 #include <memory>
 #include <mutex>

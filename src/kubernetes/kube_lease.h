@@ -1,5 +1,6 @@
-// One active instance: who holds the Lease may write. It is renewed while its holder lives; one that cannot be renewed
-// counts as lost here before it runs out for others, by the longest time that a write may take. Thread rule: free.
+// Ensures one active instance: only the holder of the Lease may write. The holder renews it. A Lease that cannot be
+// renewed counts as lost here before it expires for others; the margin is the longest time that a write may take. Any
+// thread.
 #pragma once
 #include <condition_variable>
 #include <mutex>

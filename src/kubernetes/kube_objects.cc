@@ -44,7 +44,7 @@ int clamped(std::int64_t value) { return int(std::clamp<std::int64_t>(value, 0, 
 
 // Set by the keys that users write; kInvalid names the key.
 Result<Ok> set_key(JobRequest& request, const std::string& key, const std::string& value) {
-  const auto bad = [&] { return invalid("smartmig: '{}' is no usable value of {}", value, key); };
+  const auto bad = [&] { return invalid("smartmig: '{}' is not a valid value of {}", value, key); };
   if (key == "mem") {
     const auto bytes = parse_quantity(value, 1);
     if (!bytes || *bytes <= 0) return bad();
@@ -77,7 +77,7 @@ Result<Ok> set_key(JobRequest& request, const std::string& key, const std::strin
   }
   if (key != "deadline" && key != "estimate" && key != "restart")
     return invalid(
-        "smartmig: '{}' is no key; keys are mem, slices, profile, deadline, estimate, restart and "
+        "smartmig: '{}' is not a key; keys are mem, slices, profile, deadline, estimate, restart and "
         "workload",
         key);
   const auto time = parse_duration(value);
@@ -94,9 +94,9 @@ void read_request(KubeClaim& claim, const Json& spec) {
     if (text(at(exactly, "deviceClassName")) != kKubeClass) continue;
     claim.request = text(at(one, "name"));
     const Json& count = at(exactly, "count");
-    if (requests.size() > 1) claim.unreadable = "it has several requests; smartmig places claims with one";
+    if (requests.size() > 1) claim.unreadable = "it has several requests; smartmig places only claims with one request";
     if (count.is_number_integer() && count.get<std::int64_t>() != 1)
-      claim.unreadable = "it asks for several devices; smartmig places one slice for a claim";
+      claim.unreadable = "it requests several devices; smartmig places one slice for each claim";
   }
   if (claim.request.empty() || !claim.unreadable.empty()) return;
   JobRequest request;

@@ -1,5 +1,5 @@
-// Objects of the API server as far as they matter here. Readers of what others wrote: what is missing reads as absent;
-// they never throw.
+// Objects of the API server, limited to the fields that matter here. The readers accept anything: missing fields read
+// as absent, and no reader throws.
 #pragma once
 #include <map>
 #include <memory>

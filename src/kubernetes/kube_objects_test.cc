@@ -56,9 +56,9 @@ TEST(KubeClaimReader, ReadsWhatIsAskedFor) {
   EXPECT_EQ(one.asked->restart, std::chrono::seconds(30));
   EXPECT_EQ(one.meta.version, 7u);
   EXPECT_EQ(claim_of(claim_json(R"({"profile":"3g.20gb"})")).asked->min_slices, 3);
-  EXPECT_NE(claim_of(claim_json(R"({"mem":"much"})")).unreadable.find("'much' is no usable value of mem"),
+  EXPECT_NE(claim_of(claim_json(R"({"mem":"much"})")).unreadable.find("'much' is not a valid value of mem"),
             std::string::npos);
-  EXPECT_NE(claim_of(claim_json(R"({"memory":"1Gi"})")).unreadable.find("'memory' is no key"), std::string::npos);
+  EXPECT_NE(claim_of(claim_json(R"({"memory":"1Gi"})")).unreadable.find("'memory' is not a key"), std::string::npos);
   EXPECT_FALSE(claim_of(claim_json("{}", R"(,{"name":"b","exactly":{"deviceClassName":"x"}})")).asked);
   EXPECT_TRUE(claim_of(Json::parse("[1]")).request.empty());
 }

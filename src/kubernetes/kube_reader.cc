@@ -62,7 +62,7 @@ Result<std::string> KubeReader::list() {
     SMARTMIG_TRY(KubeReply reply, api_.ask("GET", fmt::format("{}?limit={}{}", path_, kPage, more)));
     if (!reply.good()) return io_error("{}: {}", path_, reply.words());
     if (!reply.body.is_object() || !reply.body.contains("items") || !reply.body["items"].is_array())
-      return io_error("{}: the answer is no list", path_);
+      return io_error("{}: the reply is not a list", path_);
     for (Json& item : reply.body["items"]) objects.push_back(std::move(item));
     version = version_of(reply.body);
     next = text_below(reply.body, {"metadata", "continue"});
@@ -78,7 +78,7 @@ Result<bool> KubeReader::watch(std::string& version) {
   const auto take = [&](std::string_view line) {
     const auto event = parse_json(path_, line);
     if (!event || !event->is_object() || !event->contains("object")) {
-      trouble = fmt::format("{}: a line of the watch is no event", path_);
+      trouble = fmt::format("{}: a line of the watch is not an event", path_);
       return false;
     }
     const std::string type = text_below(*event, {"type"});

@@ -1,6 +1,6 @@
-// Keeps a copy of all objects of one kind: lists them, then watches from there; lists again where the server no longer
-// has the version (410), and after trouble with pauses that grow. A connection on which nothing comes, not even a
-// bookmark, is given up. One thread each. The copy may be old: writes must name the version that they stand on.
+// Keeps a copy of all objects of one kind: lists them, then watches from that version. Lists again if the server no
+// longer has the version (410), and after errors, with growing pauses. Restarts a connection that delivers nothing, not
+// even a bookmark. One thread each. The copy may be old, so writes must name the version that they are based on.
 #pragma once
 #include <thread>
 

@@ -115,7 +115,7 @@ std::string KubeView::trouble(Time most) const {
     const std::string words = heard.words.empty() ? "" : ": " + heard.words;
     if (!heard.listed) return fmt::format("{} were not listed yet{}", path_of(Kind(kind)), words);
     if (clock_.now() - heard.last > most)
-      return fmt::format("nothing was heard of {} for {:.0f} s{}", path_of(Kind(kind)),
+      return fmt::format("nothing was received about {} for {:.0f} s{}", path_of(Kind(kind)),
                          seconds(clock_.now() - heard.last), words);
   }
   return {};

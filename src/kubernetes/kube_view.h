@@ -1,6 +1,6 @@
-// What is known of a Kubernetes cluster: pods, claims, slices and nodes, kept up to date by readers (kube_reader.h) and
-// by the answers to this program's own writes. An older version never replaces a newer one, and the answer
-// to a write brings nothing back that has gone meanwhile. Thread rule: free.
+// The known state of a Kubernetes cluster: pods, claims, slices and nodes, updated by readers (kube_reader.h) and by
+// the replies to this program's own writes. An older version never replaces a newer one, and the reply to a write never
+// restores an object that has been deleted in the meantime. Any thread.
 #pragma once
 #include <array>
 #include <deque>

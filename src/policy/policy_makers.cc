@@ -75,7 +75,7 @@ Result<MadeLayouts> make_static_layouts(const PolicyRequest& request) {
   const std::string& given = request.options.layouts;
   if (is_path(given)) {
     SMARTMIG_TRY(const LayoutFile file, load_layouts(request, ""));
-    if (file.twice) return invalid("{} holds a twice-daily partition: use the policy 'twice' or 'search'", given);
+    if (file.twice) return invalid("{} contains a twice-daily partition: use the policy 'twice' or 'search'", given);
     return from_layout_file(file, request.platform);
   }
   if (given.empty()) {
@@ -89,7 +89,7 @@ Result<MadeLayouts> make_static_layouts(const PolicyRequest& request) {
 Result<MadeLayouts> make_twice_daily(const PolicyRequest& request) {
   SMARTMIG_TRY(const LayoutFile file, load_layouts(request, "layouts/twice-8xa100-40gb-20x.json"));
   if (!file.twice)
-    return invalid("{} holds a static partition: use the policy 'static' or 'search'", request.options.layouts);
+    return invalid("{} contains a static partition: use the policy 'static' or 'search'", request.options.layouts);
   return from_layout_file(file, request.platform);
 }
 

@@ -152,7 +152,7 @@ TEST(Registry, LayoutFiles) {
   ASSERT_TRUE(made) << made.error().what;
   EXPECT_EQ(made->layouts, "4g.20gb+3g.20gb, 7g.40gb, 4g.20gb+3g.20gb");  // a shorter list is repeated
   EXPECT_EQ(made->training_seeds, (std::vector<std::uint64_t>{11, 12}));
-  EXPECT_NE(complaint("twice+cedf", "2xa100-40gb", path).find("holds a static partition"), std::string::npos);
+  EXPECT_NE(complaint("twice+cedf", "2xa100-40gb", path).find("contains a static partition"), std::string::npos);
   std::filesystem::remove(path);
 }
 

@@ -131,7 +131,7 @@ std::string objection_to(const Cluster& cluster, const Event& event) {
     case EventKind::kFoundWaiting:
       return objection_to_found(cluster, event);
   }
-  return "it is of no known kind";
+  return "its kind is unknown";
 }
 
 }  // namespace smartmig

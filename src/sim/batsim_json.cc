@@ -30,7 +30,7 @@ Result<std::string> text_of(const Json& object, const char* key, const std::stri
     text = found->dump();
   if (text.empty()) return invalid("{}: '{}' must be a text or a whole number", owner, key);
   for (const char c : text)
-    if (static_cast<unsigned char>(c) < 32) return invalid("{}: '{}' holds a control character", owner, key);
+    if (static_cast<unsigned char>(c) < 32) return invalid("{}: '{}' contains a control character", owner, key);
   return text;
 }
 

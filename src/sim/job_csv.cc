@@ -121,7 +121,8 @@ bool has_control_character(std::string_view text) {
 
 Result<std::string> quoted(const std::string& text) {
   if (has_control_character(text))
-    return invalid("the name '{}' holds a line break or another control character: a job CSV cannot hold it", text);
+    return invalid(
+        "the name '{}' contains a line break or another control character, which is not allowed in a job CSV", text);
   if (text.find_first_of(",\"") == text.npos && trim(text).size() == text.size()) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);

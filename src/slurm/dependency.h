@@ -1,6 +1,7 @@
-// Whether what a held job depends on may be over. Slurm does not look at the dependencies of held jobs, so someone must
-// before a slice is made. Slurm stays the judge: a job that is released too early waits there with the reason
-// Dependency and is taken back; one that could go and is not seen here would wait forever, so doubt means yes.
+// Decides whether the dependencies of a held job may be met. Slurm does not check the dependencies of held jobs, so
+// smartmig must do so before it creates a slice. Slurm has the last word: a job that is released too early waits there
+// with the reason Dependency and is taken back. A job that could run but is not recognised here would wait forever, so
+// doubt means yes.
 #pragma once
 #include <map>
 

@@ -1,9 +1,8 @@
-// Nodes that Slurm drained because a Prolog or Epilog failed, and whether they may continue. Slurm does that with one
-// sentence of its own as the reason, exactly "Prolog error" or "Epilog error", whatever failed; a person who drains a
-// node writes another, and such a node is never touched. A script that fails once is a passing trouble and the node
-// comes back after a moment; one that fails again and again is a broken node: after `most` times within an hour it
-// stays drained until somebody resumes it. The times are on disk, so that a restarted controller continues counting.
-// Thread rule: the owner's.
+// Nodes that Slurm drained because a Prolog or Epilog failed, and whether they may be resumed. Slurm then sets the
+// reason to exactly "Prolog error" or "Epilog error", whatever failed. An operator who drains a node writes another
+// reason, and such a node is never touched. After a single failure, the node is resumed after a moment. After `most`
+// failures within an hour, it stays drained until an operator resumes it. The times are on disk, so a restarted
+// controller continues to count. Owner's thread.
 #pragma once
 #include <map>
 #include <string>

@@ -1,8 +1,8 @@
-// What an agent does by itself when no controller has spoken for long: takes held jobs that fit its node, the oldest
-// first, makes a slice for each in the simplest way, and releases them, so that a cluster without its controller never
-// stops. Jobs are shared out among the nodes by their name and the minute, so two agents seldom take the same one;
-// where they do, Slurm starts it on one node, and the other gives its slice back at its next look. The joules of a job
-// that ends meanwhile go to Slurm's accounts, as a controller would book them. Thread rule: one thread.
+// The agent's own scheduling when no controller has answered for a long time: takes held jobs that fit its node, oldest
+// first, creates a slice for each in the simplest way, and releases them. So a cluster without its controller never
+// stops. Jobs are distributed over the nodes by their name and the minute, so two agents rarely take the same job. If
+// they do, Slurm starts it on one node, and the other agent takes its slice back at its next check. The joules of jobs
+// that end go to Slurm's accounts, as a controller would record them. One thread.
 #pragma once
 #include "cluster/node_agent.h"
 #include "slurm/request.h"

@@ -1,5 +1,5 @@
-// Where Slurm puts a job: its folders below "slurm" (cgroup v1, one for each controller) or "slurmstepd.scope" (v2),
-// with the node's name where a machine has several slurmd. Empty: there is none.
+// The cgroups that Slurm creates for a job: directories below "slurm" (cgroup v1, one per controller) or
+// "slurmstepd.scope" (v2), with the node's name if a machine has several slurmd. Empty if there is none.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Where the output of a batch job of Slurm lies.
+// The path of the output of a Slurm batch job.
 #pragma once
 #include <string>
 #include <vector>

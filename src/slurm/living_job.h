@@ -1,9 +1,9 @@
-// Does anything of a job of Slurm still live on this node? What slurmctld says of its jobs may be old or lost;
-// processes are there or not. Looked at before a slice is freed that Epilog has not marked:
-//   - a process in the job's cgroup, where Slurm makes cgroups
+// Checks whether any process of a Slurm job still exists on this node. Reports of slurmctld may be old or lost;
+// processes are certain. Used before a slice is freed that Epilog has not marked. Looks for
+//   - a process in the job's cgroup, if Slurm creates cgroups
 //   - a slurmstepd of the job, by its title "slurmstepd: [12.batch]"
-//   - a process whose environment says SLURM_JOB_ID of the job; of several slurmd on one machine, this node's
-// Thread rule: free.
+//   - a process with the SLURM_JOB_ID of the job in its environment; with several slurmd on one machine, only this node's
+// Any thread.
 #pragma once
 #include <cstdint>
 #include <string>

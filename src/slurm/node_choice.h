@@ -1,6 +1,7 @@
-// Which nodes a job of Slurm may use, by what its owner asked for: -w, -x, -C, -p, --reservation, CPUs and host memory.
-// The controller pins jobs, so it must not pin one where Slurm would never start it. Slurm stays the judge: what is not
-// understood here counts as allowed, and the controller takes a pin back that Slurm does not follow. Pure.
+// The nodes that a Slurm job may use according to its owner's request: -w, -x, -C, -p, --reservation, CPUs and host
+// memory. The controller pins jobs, so it must not pin one to a node where Slurm would never start it. Slurm has the
+// last word: requests that are not understood here count as met, and the controller takes back a pin that Slurm does
+// not follow. Pure.
 #pragma once
 #include <string>
 #include <string_view>

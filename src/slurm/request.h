@@ -1,7 +1,8 @@
-// What a job of Slurm asks of a GPU, as the submit hook wrote it into the job's AdminComment:
+// The GPU request of a Slurm job, as the submit hook wrote it into the job's AdminComment:
 //   smartmig:mem=18432M,slices=1,deadline=7200s,estimate=1200s,node=n3
-// The hook (deploy/slurm/job_submit.lua) judges what users write; this reader takes what may stand there after it, and
-// refuses the rest: operators can write anything into that field. Text before and behind the request is of others.
+// The hook (deploy/slurm/job_submit.lua) checks the input of users. This reader accepts the hook's output and refuses
+// everything else, because operators can write anything into that field. Text before and after the request belongs to
+// others.
 #pragma once
 #include <optional>
 #include <string>

@@ -67,7 +67,7 @@ SiteFinding check_node(const SlurmNode& node, const Result<Json>* status) {
     units += (*model)->memory_slices();
   }
   if (units != node.units)
-    return bad(fmt::format("says mig:{} to Slurm, its {} GPUs have {} memory slices: make it mig:{}", node.units,
+    return bad(fmt::format("reports mig:{} to Slurm, but its {} GPUs have {} memory slices; set mig:{}", node.units,
                            boards->size(), units, units));
   out.good = true;
   out.words = fmt::format("{} GPUs, mig:{}{}", boards->size(), units, node.up ? "" : ", but it is " + node.state);
@@ -120,7 +120,7 @@ std::vector<SiteFinding> check_site(const SiteFacts& facts) {
   out.push_back({true, "Slurm",
                  facts.version.starts_with("22.05.") || facts.version.starts_with("26.05.")
                      ? facts.version
-                     : facts.version + "; smartmig was tried with 22.05 and 26.05"});
+                     : facts.version + "; smartmig was tested with 22.05 and 26.05"});
   check_config(facts.config, out);
   out.push_back(check_devices(facts));
   if (facts.nodes.empty()) out.push_back({false, "partition", "has no nodes"});

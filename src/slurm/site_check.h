@@ -1,5 +1,5 @@
-// Is this cluster fit for smartmig? What `smartmig slurm check` looks at: Slurm's configuration, the nodes' units and
-// the agents' answers. Pure: what was read comes in, findings go out, each with what to change.
+// Checks whether a cluster is suitable for smartmig (`smartmig slurm check`): Slurm's configuration, the nodes' units
+// and the agents' replies. Pure: takes what was read and returns findings, each with the change to make.
 #pragma once
 #include <map>
 #include <string>

@@ -25,7 +25,7 @@ TEST(SlurmSiteCheck, SaysWhatToChange) {
   EXPECT_FALSE(found["TaskProlog"].good);
   EXPECT_FALSE(found["Epilog"].good);
   EXPECT_TRUE(found["node n1"].good) << found["node n1"].words;
-  EXPECT_NE(found["node n2"].words.find("make it mig:16"), std::string::npos);
+  EXPECT_NE(found["node n2"].words.find("set mig:16"), std::string::npos);
   EXPECT_NE(found["node n3"].words.find("has no gres mig"), std::string::npos);
 }
 
@@ -69,7 +69,7 @@ TEST(SlurmSiteCheck, NamesTheVersionsThatWereTried) {
     EXPECT_EQ(check_site(facts)[0].words, version);
   }
   facts.version = "24.11.5";
-  EXPECT_EQ(check_site(facts)[0].words, "24.11.5; smartmig was tried with 22.05 and 26.05");
+  EXPECT_EQ(check_site(facts)[0].words, "24.11.5; smartmig was tested with 22.05 and 26.05");
 }
 
 }  // namespace

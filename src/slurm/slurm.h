@@ -1,6 +1,6 @@
-// Slurm as this program uses it: questions answered whole, actions in batches. Behind it stand Slurm's own commands
-// (slurm_commands.h), and a made-up cluster in tests. An action that is refused is no error here: the next snapshot
-// shows what became of it, and whoever asked decides again.
+// Slurm as this program uses it: queries that return everything at once, and actions in batches. Implementations:
+// Slurm's own commands (slurm_commands.h), and a cluster in memory in tests. A refused action is not an error here: the
+// next snapshot shows the result, and the caller decides again.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// Slurm through squeue, sinfo, scontrol and sacctmgr: stable over its versions, and nothing of it is linked. A query is
-// one process; actions go to one scontrol through its standard input, some hundred at a time, but for notes with
-// blanks. Thread rule: free.
+// Slurm through squeue, sinfo, scontrol and sacctmgr, which are stable across versions and need no linking. A query is
+// one process. Actions go to one scontrol through its standard input, some hundred at a time, except for notes with
+// blanks. Any thread.
 #pragma once
 #include <optional>
 

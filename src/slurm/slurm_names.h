@@ -1,4 +1,4 @@
-// Names and places that the parts of the Slurm world share when nobody says otherwise.
+// Default names and paths that the parts of the Slurm integration share.
 #pragma once
 #include <string>
 #include <string_view>

@@ -232,7 +232,7 @@ Result<Ok> SlurmWorkload::act(const std::vector<ClusterAction>& actions) {
 }
 
 void SlurmWorkload::add_metrics(MetricLines& lines) const {
-  lines.counter("action_requests_total", "Requests that actions take, by the count of Slurm 22.05.", double(requests_));
+  lines.counter("action_requests_total", "Slurm requests for actions, counted as in Slurm 22.05.", double(requests_));
   lines.counter("nodes_resumed_total", "Nodes resumed after a Prolog or Epilog failed.", double(resumed_));
 }
 

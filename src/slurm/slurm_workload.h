@@ -1,6 +1,6 @@
-// Slurm's jobs and nodes in the controller's words (cluster/workload.h), and its actions in Slurm's. What a job asks for
-// stands in its AdminComment (request.h), which is also where its owner reads what became of it. Nodes that Slurm
-// drained because a Prolog or Epilog failed are resumed from here (drained_nodes.h). Thread rule: one owner.
+// Slurm's jobs and nodes as a ClusterWorkload (cluster/workload.h), and the controller's actions as Slurm's. A job's
+// request is in its AdminComment (request.h), which also shows its owner the result. Nodes that Slurm drained because a
+// Prolog or Epilog failed are resumed from here (drained_nodes.h). One owner.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
-// What slurmctld knows at one moment, as far as it matters here: jobs from `squeue --json`, nodes from `sinfo`. Readers
-// of another program's output: what is missing reads as absent, numbers may be plain or {"set":..,"number":..} and
-// states a text or a list, as Slurm's versions have it. Tried with 22.05 and 26.05.
+// The state of slurmctld at one moment, limited to what matters here: jobs from `squeue --json`, nodes from `sinfo`.
+// The readers accept the output of several Slurm versions: missing fields read as absent, numbers may be plain or
+// {"set":..,"number":..}, and states may be a text or a list. Tested with 22.05 and 26.05.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Units of the gres `mig`: the memory slices of a cluster's GPUs, which never change, whatever the layouts. A job takes
-// at least the units of the smallest slice that has what it asks for. Its real slice never has fewer, so a released job
+// Units of the gres `mig`: the memory slices of a cluster's GPUs, which are constant for all layouts. A job takes at
+// least the units of the smallest slice that meets its request. Its actual slice never has fewer, so a released job
 // always finds its units free on its node.
 #pragma once
 #include <map>

@@ -112,7 +112,7 @@ def pods_run_where_they_may(binary):
         equal(world.cluster.pods()["chosen"]["spec"]["nodeName"], "n2", "the chosen node")
         until(lambda: any(n[0] == "nowhere" and "no node may run it" in n[2] for n in world.cluster.notes),
               "its owner is told why it waits", 30)
-        check("'much' is no usable value of mem" in world.log(), world.log()[-500:])
+        check("'much' is not a valid value of mem" in world.log(), world.log()[-500:])
         placed = [n for n in world.cluster.notes if n[0] == "chosen" and n[1] == "Placed"]
         check(placed and "on n2" in placed[0][2], f"{placed}")
         port = world.log().split("http://127.0.0.1:")[1].split("/")[0].split()[0].rstrip(".;,")

@@ -379,7 +379,7 @@ def memory_and_a_pause_bound_what_begins_ahead(build):
     with running(build, '[host]\nmem = "4G"\n') as s:
         blocker(s)
         large = submit(s, host_mem_mib=2000)
-        until(lambda: "above a quarter of host.mem" in s.client().job(large)["ahead_refused"], "it is said why not")
+        until(lambda: "exceeds a quarter of host.mem" in s.client().job(large)["ahead_refused"], "it is said why not")
         two = [submit(s, host_mem_mib=700) for _ in range(2)]
         at_cuda(s, two[0])
         equal((s.client().job(two[1])["ahead_at"], len(s.supervisors())), (None, 2), "the second one does not fit beside the first")

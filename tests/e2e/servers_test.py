@@ -85,7 +85,7 @@ def a_server_is_reached_at_its_port(build):
         client = s.client()
         said = words_of(s, "submit", "--port", "auto", "--mem", "1G", "--estimate", "1m", "--deadline", "1m", "--",
                         sys.executable, "-m", "http.server", "-d", s.root, "{port}")
-        port = int(said.split("once it runs")[0].rsplit(":", 1)[1].strip(" /\n"))
+        port = int(said.split("once the job is running")[0].rsplit(":", 1)[1].strip(" /\n"))
         check(20000 <= port <= 20999 and "http://" in said, said)
 
         def answers():
@@ -131,11 +131,11 @@ def a_job_that_does_nothing_ends(build):
 def status_says_what_isolates_what(build):
     with running(station(build)) as s:
         said = words_of(s, "status")
-        check("What keeps jobs apart:" in said and "device files" in said and "the GPUs are emulated" in said, said)
+        check("Isolation between jobs:" in said and "device files" in said and "the GPUs are emulated" in said, said)
         rows = {row["what"]: row["by"] for row in s.client().get("/v1/status").json["isolates"]}
         isolation = s.client().get("/v1/status").json["isolation"]
         equal(rows["device files"].startswith("nothing"), isolation == "cooperative", f"{rows} {isolation}")
-        check("What keeps jobs apart" not in words_of(s, "queue"), "queue stays short")
+        check("Isolation between jobs" not in words_of(s, "queue"), "queue stays short")
 
 
 TESTS = [srun_runs_the_one_task, tolerated_options_are_tolerated_everywhere, a_server_starts_again_until_it_is_cancelled,

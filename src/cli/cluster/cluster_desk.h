@@ -1,5 +1,5 @@
-// The page and the API of a process that controls a cluster, whatever controllers it has. Destroyed after the last of
-// them.
+// The page and the API of a process that controls a cluster, for any kind of controller. Destroy it after the
+// controllers.
 #pragma once
 #include <string>
 

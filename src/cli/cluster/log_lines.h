@@ -1,5 +1,5 @@
-// Lines of the log of a long-running program: "2026-11-18T20:11:00Z smartmig: WORDS" on the standard error. Under
-// systemd, whose journal has times of its own, without the time.
+// Log lines of a long-running program on standard error: "2026-11-18T20:11:00Z smartmig: WORDS". Under systemd, whose
+// journal adds the time, the lines have no time.
 #pragma once
 #include <string>
 

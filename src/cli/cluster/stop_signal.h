@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT set a flag and wake a clock's owner: for servers that look at the flag between two steps. Signals
-// are taken by a thread that waits for them, so no handler interrupts anything. Make it before other threads start.
+// SIGTERM and SIGINT set a flag and wake the owner of a clock. Servers check the flag between two steps. A separate
+// thread waits for the signals, so no handler interrupts anything. Create it before any other threads.
 #pragma once
 #include <pthread.h>
 #include <signal.h>

@@ -66,10 +66,9 @@ int run_apply(const Arguments& arguments) {
       .env("MIG_PARTED_HOOKS_FILE");
   if (const auto end = cmd.ends(arguments)) return *end;
   if (!hooks.empty())
-    return usage_error(
-        unsupported("--hooks-file {}: smartmig runs no hooks; stop and start the GPUs' users yourself, and "
-                    "leave out this option and MIG_PARTED_HOOKS_FILE",
-                    hooks));
+    return usage_error(unsupported(
+        "--hooks-file {}: smartmig runs no hooks; stop and restart the programs that use the GPUs yourself, and leave out this option and MIG_PARTED_HOOKS_FILE",
+        hooks));
   auto machine = Machine::open(options, true);
   if (!machine)
     return machine.error().code == Error::kInvalid ? usage_error(machine.error()) : failure(machine.error());

@@ -47,7 +47,7 @@ int run_doctor(const Arguments& arguments) {
   options.declare(cmd, true);
   if (const auto end = cmd.ends(arguments)) return *end;
   if (!flags.gpu.empty()) {
-    if (!gpu.empty()) return usage_error(invalid("--exercise and --release: give one"));
+    if (!gpu.empty()) return usage_error(invalid("give either --exercise or --release, not both"));
     return run_exercise(options, flags);
   }
   auto machine = Machine::open(options, false);

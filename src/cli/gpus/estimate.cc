@@ -82,7 +82,8 @@ int run_estimate(const Arguments& arguments) {
   command.option("--accumulate", q.accumulate, "N", "micro-batches per step");
   command.option("--context", q.context, "TOKENS", "tokens per sample; 0: the model's default");
   command.flag("--checkpointing", q.checkpointing, "the job recomputes activations to save memory");
-  command.flag("--plain-attention", q.plain_attention, "attention without a fused kernel, which stores the scores");
+  command.flag("--plain-attention", q.plain_attention,
+               "attention without a fused kernel, so that the scores are stored");
   command.option(
       "--params",
       [&](std::string_view text) -> Result<Ok> {
@@ -179,11 +180,11 @@ int run_estimate(const Arguments& arguments) {
   fmt::print("{}", table.text());
   if (!from.empty()) fmt::print("Model of {}: {:.4g} M parameters.\n", from, q.model.params / 1e6);
   if (q.model.layers == 0 && q.model.activations == 0)
-    fmt::print("A minimum: it has no activations, because the model's layers are unknown.\n");
+    fmt::print("This is a minimum: it does not include activations, because the model's layers are unknown.\n");
   std::fflush(stdout);
   if (!profile) return failure(profile.error());
   const Profile& slice = (*gpu_model)->profiles()[std::size_t(*profile)];
-  fmt::print("With {:g} % spare: {:.0f} MiB. Smallest slice of {} that holds it: {} ({} MiB).\n", margin, needed,
+  fmt::print("With {:g} % spare: {:.0f} MiB. Smallest slice of {} that is large enough: {} ({} MiB).\n", margin, needed,
              (*gpu_model)->name(), slice.name, slice.memory_mib);
   return 0;
 }

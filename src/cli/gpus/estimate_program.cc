@@ -95,14 +95,14 @@ int estimate_program(const ProgramQuestion& q, const GpuModel& gpu) {
                     printable(m.local_kernel.substr(0, 60)), fit.sms));
   if (m.request_calls > 0)
     row("requests", double(m.requests) / kMib,
-        fmt::format("{} calls with constant sizes, if held at the same time", m.request_calls));
+        fmt::format("{} calls with constant sizes, if all are held at the same time", m.request_calls));
   row("overhead", q.overhead_mib, "CUDA context and libraries, an assumption");
   fmt::print("{}", table.text());
   for (const std::string& what : m.unread) fmt::print("not read: {}\n", printable(what));
   std::fflush(stdout);
   if (!slice) return failure(fit.profile.error());
   fmt::print(
-      "With {:g} % spare: at least {:.0f} MiB. Smallest slice of {} that may hold it: {} ({} "
+      "With {:g} % spare: at least {:.0f} MiB. Smallest slice of {} that may be large enough: {} ({} "
       "MiB).\n",
       q.margin_percent, fit.needed_mib, gpu.name(), slice->name, slice->memory_mib);
   return 0;

@@ -1,4 +1,5 @@
-// smartmig estimate ./program: GPU memory that a CUDA program's file already tells, as a table or JSON.
+// smartmig estimate ./program: prints the GPU memory that can be read from the file of a CUDA program, as a table or
+// JSON.
 #pragma once
 #include <string>
 

@@ -28,20 +28,21 @@ const GpuBoard* named(const std::vector<GpuBoard>& boards, const std::string& gp
 
 void ExerciseFlags::declare(Command& cmd) {
   cmd.heading("Exercise");
-  cmd.option("--exercise", gpu, "GPU",
-             "make, use and destroy every slice of this idle GPU (index or UUID), compare with the tables, and put "
-             "back what was there")
-      .option("--output", output, "FILE", "its report (default: smartmig-exercise-MODEL.json); it names nobody")
+  cmd.option(
+         "--exercise", gpu, "GPU",
+         "create, use and destroy every slice of this idle GPU (index or UUID), compare the results with the tables, and restore the previous layout")
+      .option("--output", output, "FILE",
+              "with --exercise: file for the report, which names no user (default: smartmig-exercise-MODEL.json)")
       .alias("-o")
       .also("--output-file")
-      .option("--watch-s", watch_s, "SECONDS", "how long to read the watts of each profile");
+      .option("--watch-s", watch_s, "SECONDS", "with --exercise: how long to measure the power of each profile");
   cmd.heading("");
 }
 
 int run_exercise(const GpuOptions& options, const ExerciseFlags& flags) {
-  if (options.driver == "mps") return usage_error(invalid("--exercise is of MIG: leave out --driver mps"));
+  if (options.driver == "mps") return usage_error(invalid("--exercise works only with MIG; leave out --driver mps"));
   if (!(flags.watch_s > 0 && flags.watch_s <= 600))
-    return usage_error(invalid("--watch-s {}: above 0, up to 600", flags.watch_s));
+    return usage_error(invalid("--watch-s must be above 0 and at most 600, not {}", flags.watch_s));
   auto machine = Machine::open(options, true, flags.gpu);
   if (!machine) {
     Error error = machine.error();
@@ -79,7 +80,7 @@ int run_exercise(const GpuOptions& options, const ExerciseFlags& flags) {
   }
   std::atomic<bool> stopped = false;
   OnInterrupt guard([&] {
-    fmt::print(stderr, "smartmig: stopping; what was there is put back\n");
+    fmt::print(stderr, "smartmig: stopping and restoring the previous layout\n");
     stopped = true;
   });
   exercising.state_dir = machine->state_dir();

@@ -1,4 +1,4 @@
-// smartmig doctor --exercise GPU: live/gpu/exercise.h with this machine's GPU, its report printed and written.
+// smartmig doctor --exercise GPU: runs live/gpu/exercise.h on a GPU of this machine, and prints and writes its report.
 #pragma once
 #include "cli/gpus/gpu_options.h"
 

@@ -19,7 +19,7 @@ int export_partition(const Arguments& arguments) {
               "Prints the current partition as a mig-parted configuration. It changes nothing.\n"
               "With --onnx POLICY, it writes a trained policy as an ONNX model; see smartmig export --onnx --help.\n"
               "With --journal, it writes the daemon's journal as JSON lines; see smartmig export --journal --help.\n"
-              "With --html FILE, it writes a recorded day as a page that plays it; see smartmig export --html --help.",
+              "With --html FILE, it writes a page that plays a recorded day; see smartmig export --html --help.",
               "smartmig mig export --emulate 8xa100-40gb --state machine --placements");
   cmd.option("--config-label", label, "NAME", "name of the configuration")
       .also("-l")

@@ -59,7 +59,7 @@ int run_geometry(const Arguments& arguments) {
       return usage_error(invalid("--mem must be 1 to {1} MiB, not {0}", o.mem_mib, kMost));
     if (o.min_slices < 0 || o.min_slices > kMost)
       return usage_error(invalid("--min-slices must be a number of compute slices, not {}", o.min_slices));
-    if (o.from.empty() != o.to.empty()) return usage_error(invalid("--from and --to go together"));
+    if (o.from.empty() != o.to.empty()) return usage_error(invalid("give both --from and --to"));
     Layout busy;
     if (!o.busy.empty()) {
       const auto layout = parse_layout(model, o.busy);

@@ -147,9 +147,8 @@ void list_models(GeometryOutput& out) {
                                   {"source", model->spec().source}});
   }
   out.text +=
-      "\nLayouts and maximal layouts are those of the plain profiles. Memory is the board's, else that of its "
-      "whole-GPU profile; - is unknown.\n";
-  out.text += "Details of one model: smartmig geometry a100-40gb\n";
+      "\nLayouts and maximal layouts count plain profiles only. Memory is that of the board or, if that is unknown, of its whole-GPU profile; - means unknown.\n";
+  out.text += "For the details of one model: smartmig geometry a100-40gb\n";
 }
 
 void list_profiles(const GpuModel& model, ProfileMask shown, GeometryOutput& out) {
@@ -210,7 +209,7 @@ void show_busy(const GpuModel& model, Layout busy, GeometryOutput& out) {
   out.text += fmt::format("Reachable around busy {}:\n\n", to_string(model, busy));
   out.json["busy"] = to_string(model, busy);
   count_reach(model, busy, "reachable", out);
-  out.text += "\nBest start of one more instance (keeps most layouts reachable):\n";
+  out.text += "\nBest placement of one more instance (keeps the most layouts reachable):\n";
   out.json["best_start"] = OrderedJson::object();
   for (std::size_t i = 0; i < model.profiles().size(); ++i) {
     if (!(model.schedulable_profiles() >> i & 1)) continue;

@@ -1,5 +1,5 @@
-// The sections of `smartmig geometry`, one function for each. Each adds to the text and to the JSON, so that both say
-// the same.
+// The sections of `smartmig geometry`, one function each. Each function adds the same facts to the text and to the
+// JSON.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,6 +1,6 @@
-// Shared by the verbs for GPUs: the options that say which machine (machine.h), where its state lies and which
-// configuration is meant, and the changes that follow. Environment: SMARTMIG_STATE, and mig-parted's own variables for
-// the options that it has too (docs/gpu-control.md).
+// Options that the GPU verbs share: the machine (machine.h), its state directory, the configuration, and the permitted
+// changes. Environment: SMARTMIG_STATE, and mig-parted's variables for the options that both have
+// (docs/gpu-control.md).
 #pragma once
 #include <string>
 #include <vector>

@@ -67,10 +67,8 @@ std::string heal_text(const GpuBoard& board, const Fragmentation& f) {
   std::vector<std::string> moves;
   for (const auto& [from, to] : f.moves)
     moves.push_back(fmt::format("{} at {}", slice_name(*board.model, from), board.model->placement(to).start));
-  return fmt::format(
-      "GPU {}: fragmentation {:.2f}; the largest free profile has {} compute slices; {} would "
-      "make that {}\n",
-      board.index, f.score, f.largest_free, fmt::join(moves, ", "), f.largest_if_packed);
+  return fmt::format("GPU {}: fragmentation {:.2f}; the largest free profile has {} compute slices, or {} with {}\n",
+                     board.index, f.score, f.largest_free, f.largest_if_packed, fmt::join(moves, ", "));
 }
 
 // What a program needs in its environment to run on one slice: "0:3g@4" or a UUID.

@@ -1,7 +1,7 @@
-// The machine that a verb of the GPUs group looks at or changes: the real one, soft slices by MPS, or with --emulate
-// the emulated libnvidia-ml.so.1 that `serve --emulate` uses too. An emulated machine lives in STATE/machine; without
-// --state, or where a verb only looks and there is none yet, in a temporary directory that goes with the Machine. A new
-// one has a virtual clock and always the same seed, so that what the verbs print repeats.
+// The machine that a GPU verb reads or changes: the real one, soft slices by MPS, or with --emulate the emulated
+// libnvidia-ml.so.1 that `serve --emulate` also uses. The state of an emulated machine is in STATE/machine. Without
+// --state, or if a verb only reads and there is no machine yet, it is in a temporary directory, which the destructor
+// removes. A new machine has a virtual clock and a fixed seed, so the output of verbs repeats.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// A planned change of one GPU as JSON: shared by plan and apply.
+// The planned change of one GPU as JSON, for plan and apply.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

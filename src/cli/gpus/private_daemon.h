@@ -1,6 +1,6 @@
-// A daemon of our own for a while: `smartmig serve` as a child, with a configuration and a state of its own below a
-// temporary folder. It can be started again with another configuration on the same state. The destructor ends it and
-// removes the folder. Thread rule: one thread.
+// A temporary daemon: `smartmig serve` as a child process, with its own configuration and state below a temporary
+// directory. It can be restarted with another configuration and the same state. The destructor stops it and removes the
+// directory. One thread.
 #pragma once
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
-// The runs of `smartmig profile`: one command through a daemon on the slice sizes asked for, each as often as planned,
-// with its time, memory, joules and the progress it prints. What cannot be measured is told on stderr and kept in
-// notes. Thread rule: one thread, but for give_up().
+// The runs of `smartmig profile`: runs one command through a daemon on each requested slice size, as often as
+// requested, and records time, memory, joules and the printed progress. Sizes that cannot be measured are reported on
+// stderr and in notes. One thread, except for give_up().
 #pragma once
 #include <atomic>
 #include <string>

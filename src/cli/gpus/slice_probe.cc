@@ -116,7 +116,7 @@ int run_slice_probe(const Arguments&) {
   cuda.call("cuMemAlloc_v2", Allocate{}, &result, kResultBytes);
   const auto tell = [&] {
     if (!cuda.library)
-      std::printf("libcuda.so.1 is not there\n");
+      std::printf("libcuda.so.1 was not found\n");
     else if (cuda.failed)
       std::printf("%s failed with CUDA error %d\n", cuda.failed, cuda.code);
     std::fflush(stdout);

@@ -38,11 +38,11 @@ std::vector<std::string> environment_with(const Environment& more) {
 Result<Ok> ProbeUser::start(const Instance&, const Environment& environment) {
   stop();
   int words[2], end[2];
-  if (::pipe2(words, O_CLOEXEC) != 0) return io_error("cannot make a pipe: {}", std::strerror(errno));
+  if (::pipe2(words, O_CLOEXEC) != 0) return io_error("cannot create a pipe: {}", std::strerror(errno));
   if (::pipe2(end, O_CLOEXEC) != 0) {
     ::close(words[0]);
     ::close(words[1]);
-    return io_error("cannot make a pipe: {}", std::strerror(errno));
+    return io_error("cannot create a pipe: {}", std::strerror(errno));
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

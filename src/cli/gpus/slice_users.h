@@ -1,5 +1,5 @@
-// Who uses the slices of an exercise (live/gpu/exercise.h): on a real machine a process of this program that computes
-// with the NVIDIA driver's own library (slice_probe.cc), on an emulated one a stand-in.
+// The programs that use the slices of an exercise (live/gpu/exercise.h): on a real machine, a process of this program
+// that computes with the NVIDIA driver's library (slice_probe.cc); on an emulated machine, a stand-in.
 #pragma once
 #include <sys/types.h>
 

@@ -47,13 +47,13 @@ int run_kubernetes(const Arguments& arguments) {
   bool http = false;
   Command command("kubernetes", "serve|check|config",
                   "serve   decides which pod gets which MIG slice, where and when, and allocates their "
-                  "ResourceClaims;\n        NVIDIA's DRA driver makes the slices\ncheck   checks the cluster and the "
-                  "permissions, and says what to change\nconfig  prints what to apply: DeviceClass, permissions, "
+                  "ResourceClaims;\n        NVIDIA's DRA driver creates the slices\ncheck   checks the cluster and the "
+                  "permissions, and reports what to change\nconfig  prints what to apply: DeviceClass, permissions, "
                   "Deployment",
                   "smartmig kubernetes config --image registry.example/smartmig:1 | kubectl apply -f -");
   command.positional(what);
   command.option("--kubeconfig", options.kubeconfig, "FILE",
-                 "serve, check: how to reach the API server (default: as the pod that this runs in)");
+                 "serve, check: kubeconfig file for the API server (default: the service account of this pod)");
   command.option("--namespace", options.space, "NAME", "namespace of the Lease and the Deployment");
   command.option("--config", config_file, "FILE", "serve: settings, as for smartmig serve");
   command.option("--policy", policy, "POLICY", "serve, config: policy, from the list below");
@@ -62,17 +62,17 @@ int run_kubernetes(const Arguments& arguments) {
   command.flag("--shadow", options.shadow, "serve: only print decisions, with --gpus in every node; writes nothing");
   command.option("--gpus", options.gpus, "GPUS", "serve --shadow: GPUs of a node, such as 4xa100-40gb");
   command.option("--start-patience", patience, "TIME",
-                 "serve: take the slice of a pod back that is not bound within this time");
-  command.option("--idle", idle, "TIME", "serve: give a watch up on which nothing has come for this time");
-  command.flag("--http", http, "serve: the page in a browser and /metrics, to read: http://127.0.0.1:7480/");
-  command.option("--http-port", http_port, "PORT", "serve: --http at another port of 127.0.0.1; 0: any free one");
-  command.option("--metrics", options.metrics, "FILE", "serve: figures for Prometheus, written every 10 s");
+                 "serve: take back the slice of a pod that is not bound within this time");
+  command.option("--idle", idle, "TIME", "serve: restart a watch that has delivered nothing for this time");
+  command.flag("--http", http, "serve: also serve a read-only page and /metrics at http://127.0.0.1:7480/");
+  command.option("--http-port", http_port, "PORT", "serve: --http on another port of 127.0.0.1; 0: any free port");
+  command.option("--metrics", options.metrics, "FILE", "serve: write Prometheus metrics to this file every 10 s");
   command.option("--image", manifest.image, "IMAGE", "config: container image");
   command.flag("--json", options.json, "check: print JSON");
   list_policies(command);
   if (const auto end = command.ends(arguments)) return *end;
   if (!is_label(options.space))
-    return usage_error(invalid("--namespace: '{}' is no name of a namespace", options.space));
+    return usage_error(invalid("--namespace: '{}' is not a valid namespace name", options.space));
   const auto start = read_duration(patience, Time(1'000'000));
   if (!start) return usage_error(start.error());
   options.start_patience = *start;
@@ -84,7 +84,7 @@ int run_kubernetes(const Arguments& arguments) {
     if (!policy.empty()) manifest.policy = policy;
     for (const std::string& text : {manifest.image, manifest.policy})
       if (text.empty() || text.find_first_of(" \t\n\"'{}[],#") != text.npos)
-        return usage_error(invalid("'{}' cannot stand in the YAML", text));
+        return usage_error(invalid("'{}' contains characters that are not allowed in the YAML", text));
     fmt::print("{}", manifest_of(manifest));
     return 0;
   }

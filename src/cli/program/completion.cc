@@ -16,13 +16,14 @@ bool takes_jobs(const VerbText& verb) {
 
 VerbText describe(std::string group, const Verb& verb) {
   if (!verb.run)  // smartmig-research, which may not be installed
-    return {std::move(group),
-            verb.name,
-            verb.summary,
-            {.verb = verb.name,
-             .synopsis = "[options]",
-             .summary = fmt::format("Done by smartmig-research: {}. smartmig {} --help lists its options.",
-                                    verb.summary, verb.name)}};
+    return {
+        std::move(group),
+        verb.name,
+        verb.summary,
+        {.verb = verb.name,
+         .synopsis = "[options]",
+         .summary = fmt::format("smartmig-research provides this command: {}. smartmig {} --help lists its options.",
+                                verb.summary, verb.name)}};
   std::vector<Command::Description> found;
   Command::describe_into(&found);
   verb.run({"--help"});

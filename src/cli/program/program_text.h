@@ -1,5 +1,5 @@
-// Everything the program's help says, as data: for the manual page and shell completion. Made by asking each verb to
-// describe its command line, so that the three never disagree.
+// The help of the whole program as data, for the manual page and shell completion. Each verb describes its own command
+// line, so all three agree.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
-// The verbs that only studies need are a program of their own, smartmig-research: it needs Cbc, which smartmig does
-// not.
+// Starts smartmig-research, the separate program for the verbs of studies. It needs Cbc; smartmig does not.
 #pragma once
 #include "cli/verbs.h"
 

@@ -1,4 +1,4 @@
-// The GPUs of a running daemon in words, for `smartmig gpus`: what GET /v1/gpus says.
+// The GPUs of a running daemon (GET /v1/gpus) as text, for `smartmig gpus`.
 #pragma once
 #include <string>
 

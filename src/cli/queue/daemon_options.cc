@@ -13,14 +13,15 @@ namespace smartmig::cli {
 
 void DaemonOptions::declare(Command& cmd, bool with_json) {
   if (with_json) cmd.flag("--json", json, "print JSON");
-  cmd.heading("The daemon");
+  cmd.heading("Connection");
   cmd.option("--socket", socket, "PATH",
              "Unix socket of the daemon (default: your own daemon's, otherwise the system's)");
   cmd.option("--server", server, "URL",
-             "daemon on another machine, such as https://host:port; SMARTMIG_TOKEN holds the token");
+             "daemon on another machine, such as https://host:port; set the token in SMARTMIG_TOKEN");
   cmd.option("--token-file", token_file, "FILE", "with --server: file that contains the token");
-  cmd.option("--cacert", cacert, "FILE",
-             "with --server: certificate of the authority that signed the server's, if the system does not trust it");
+  cmd.option(
+      "--cacert", cacert, "FILE",
+      "with --server: certificate of the authority that signed the server certificate, if the system does not trust it");
   cmd.heading("");
 }
 

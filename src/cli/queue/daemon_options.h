@@ -1,5 +1,5 @@
-// Shared by every verb that talks to the daemon: where it is, --json, the jobs meant, and how JSON of the interface is
-// read without trusting it (a missing or odd value reads as the fallback). The interface: docs/api.md.
+// Shared by all verbs that use the daemon: its address, --json, the selected jobs, and functions that read the API's
+// JSON without trusting it (a missing or wrong value reads as the fallback). The API: docs/api.md.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
-// The environment that --export gives to a job: "ALL", "NONE", or "A,B=c" with ALL among them or not, from
-// `environment`. The client's own token is never sent; what is not UTF-8 cannot be, and is named in `notes`.
+// The environment that --export passes to a job: "ALL", "NONE", or a list such as "A,B=c", with or without ALL. Takes
+// values from `environment`. The client's own token is never passed. Variables that are not UTF-8 cannot be passed and
+// are listed in `notes`.
 #pragma once
 #include <string>
 #include <string_view>

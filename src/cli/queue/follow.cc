@@ -21,7 +21,7 @@ void tell_once(bool& told, std::uint64_t id, const Json& job) {
   const std::string state = text_at(job, "state", "");
   if (told || (state != "queued" && state != "held") || ::isatty(STDERR_FILENO) != 1) return;
   told = true;
-  fmt::print(stderr, "smartmig: job {} is {}; smartmig why {} says what it waits for\n", id, state, id);
+  fmt::print(stderr, "smartmig: job {} is {}; smartmig why {} explains what it is waiting for\n", id, state, id);
 }
 
 double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }

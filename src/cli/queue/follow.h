@@ -1,4 +1,4 @@
-// Following a job from afar: its log as it grows, over restarts of the job and of the daemon, until the job is final.
+// Follows a job: prints its log as it grows, across restarts of the job and the daemon, until the job has ended.
 #pragma once
 #include <cstdio>
 

@@ -85,7 +85,7 @@ int run_history(const Arguments& arguments) {
   bool dashed = false;
   Command cmd(
       "history", "JOB | -- COMMAND...",
-      "Shows what smartmig has learned from past runs of a command: seconds on each slice size with an 80 % interval, launch time, watts above idle, GPU memory, and the predictions for recent runs. Runs of the same command with other numbers count too.",
+      "Shows what smartmig has learned from past runs of a command: seconds on each slice size with an 80 % interval, launch time, watts above idle, GPU memory, and the predictions for recent runs. Runs of the same command with different numbers count as well.",
       "smartmig history -- python3 train.py --steps 300");
   cmd.option("--kind", kind, "KIND", "kind of the job, as for submit");
   options.declare(cmd);

@@ -1,5 +1,5 @@
-// The client's side of the daemon's API: over its Unix socket, or https with a token. One call, one answer; an error of
-// the daemon arrives as the Error it was there, one of the way says what to do. Thread rule: one thread uses a client.
+// The client of the daemon's API, over its Unix socket or over https with a token. Each call returns one reply. An
+// error of the daemon arrives as the same Error; an error of the connection says what to do. One thread per client.
 #pragma once
 #include <functional>
 #include <memory>

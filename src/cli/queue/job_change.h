@@ -1,6 +1,5 @@
-// Shared by cancel, requeue, hold and similar verbs: the jobs they mean, as options and as the body of a request, and
-// what is said of the answer. However many jobs are named, they are one request, so that the daemon makes one
-// transaction of them.
+// Shared by cancel, requeue, hold and similar verbs: the selection of jobs, as options and as the body of a request,
+// and the printed result. All selected jobs are one request, so the daemon needs one transaction.
 #pragma once
 #include <functional>
 

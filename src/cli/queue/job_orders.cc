@@ -34,8 +34,9 @@ class Changes {
   void declare(Command& cmd) {
     add(cmd, "--deadline", "WHEN|none",
         "soft deadline, such as 2h (from now), 16:00 or 2026-11-15T16:00; none removes it");
-    add(cmd, "--priority", "N", "jobs of higher priority run first; only root may set more than 0");
-    add(cmd, "--mem", "SIZE|auto", "GPU memory, such as 18G or 512M; auto (default): learn it from earlier runs");
+    add(cmd, "--priority", "N", "run jobs with a higher priority first; only root can set a value above 0");
+    add(cmd, "--mem", "SIZE|auto",
+        "GPU memory that the job needs, such as 18G or 512M; auto: learned from earlier runs");
     add(cmd, "--time", "LIMIT", "kill the job after this run time, such as 30m or 2h; 0: no limit").alias("-t");
     add(cmd, "--estimate", "TIME[@Ng]", "expected run time on a whole GPU (20m) or on N compute slices (20m@3g)");
     add(cmd, "--begin", "WHEN",

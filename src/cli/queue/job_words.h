@@ -1,5 +1,5 @@
-// Jobs of the daemon in words: the rows of `queue`, the lines of `wait` and `log`. Pure functions of the interface's
-// JSON and the present instant (Unix seconds); every number has its unit, energy is marked as attributed.
+// Jobs of the daemon as text: the rows of `queue` and the lines of `wait` and `log`. Pure functions of the API's JSON
+// and the current time (Unix seconds). Every number has a unit, and energy is marked as attributed.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,5 +1,5 @@
-// The client's side of `smartmig run --pty`: this terminal becomes the job's, from when the job connects until it ends.
-// The terminal is raw in between, so keys such as Ctrl-C reach the job. Main thread; one at a time.
+// The client of `smartmig run --pty`: connects this terminal to the job until the job ends. Meanwhile the terminal is
+// raw, so keys such as Ctrl-C reach the job. Main thread; one instance at a time.
 #pragma once
 #include "cli/queue/daemon_options.h"
 

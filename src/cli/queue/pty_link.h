@@ -1,6 +1,6 @@
-// The line between a terminal and a job of `run --pty`: frames over a Unix socket that belongs to no file, from the
-// client, which listens under a random name, to the job, which connects. So neither the daemon nor the supervisor
-// carries a byte, and neither's restart is noticed; each side lets in only processes of its own user.
+// The connection between a terminal and a job of `run --pty`: frames over a Unix socket without a file. The client
+// listens under a random name, and the job connects. Neither the daemon nor the supervisor carries any data, so both
+// can restart without effect. Each side accepts only processes of its own user.
 //
 //   'w'  rows and columns, two bytes each   client to job
 //   'd'  bytes of the terminal              both ways

@@ -86,7 +86,7 @@ std::string isolation_lines(const Json& status) {
   std::string out;
   for (const Json& one : list_at(status, "isolates"))
     out += fmt::format("  {:<30} {}\n", text_at(one, "what"), text_at(one, "by"));
-  return out.empty() ? out : "What keeps jobs apart:\n" + out;
+  return out.empty() ? out : "Isolation between jobs:\n" + out;
 }
 
 int show_queue(const Arguments& arguments, bool isolation) {

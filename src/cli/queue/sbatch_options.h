@@ -1,7 +1,6 @@
-// Every option of Slurm's sbatch, and what it means here: one table, from which script headers (script_header.cc) and
-// command lines (submit_options.cc) are read and which docs/sbatch.md repeats (a test compares them). Options that
-// `submit` knows are honoured. Of the others, those whose neglect would change what happens are refused, with what to
-// do instead; the rest means nothing on one machine and is named in a note.
+// Every option of Slurm's sbatch and its meaning here, in one table. script_header.cc and submit_options.cc use it, and
+// docs/sbatch.md repeats it (a test compares them). Options that `submit` knows are honoured. Others are refused, with
+// an alternative, if ignoring them would change the job; the rest have no effect on one machine and produce a note.
 #pragma once
 #include <span>
 #include <string>

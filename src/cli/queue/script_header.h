@@ -1,7 +1,6 @@
-// The comment lines of a batch script that say how it wants to run: "#SMARTMIG --mem 18G" and "#SBATCH --time=30:00".
-// As with Slurm they stand before the first command; what follows it is not read. Words may be quoted; " #" starts a
-// remark. An option of #SBATCH that means nothing here is named in `warnings` and left out; one that is not available
-// is an error (sbatch_options.h), and so is an unknown one.
+// The option lines of a batch script: "#SMARTMIG --mem 18G" and "#SBATCH --time=30:00". As in Slurm, they precede the
+// first command; later lines are not read. Words may be quoted; " #" starts a comment. #SBATCH options without effect
+// are listed in `warnings`. Unsupported and unknown options are errors (sbatch_options.h).
 #pragma once
 #include <string>
 #include <string_view>

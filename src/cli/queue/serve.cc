@@ -128,7 +128,7 @@ int run_serve(const Arguments& arguments) {
       "--clock", clock, "MODE",
       "with --emulate: real, zero (changing slices takes no time) or virtual (time jumps to the next event)");
   command.flag("--without-processes", station_options.in_process,
-               "with --emulate: do not run the jobs; each ends when it was predicted to");
+               "with --emulate: do not run the jobs; each job ends at its predicted time");
   command.heading("");
   command.flag("--quiet", quiet, "print nothing at start-up");
   list_policies(command);

@@ -1,6 +1,6 @@
-// The service manager that started the daemon (systemd), told by its protocol of datagrams how the daemon is: ready,
-// what it does, going. If it has a watchdog (WatchdogSec=) it hears a sign of life before that time is over, or it
-// ends the daemon and starts another. Without a service manager nothing happens. Thread rule: free.
+// Reports the daemon's state to the service manager that started it (systemd) with the manager's datagram protocol:
+// ready, status, stopping. If there is a watchdog (WatchdogSec=), the daemon sends keep-alive messages; otherwise
+// systemd replaces it. Does nothing without a service manager. Any thread.
 #pragma once
 #include <chrono>
 #include <condition_variable>

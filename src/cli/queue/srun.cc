@@ -62,7 +62,7 @@ int run_srun(const Arguments& arguments) {
   const auto call = parse_srun(arguments);
   if (!call) return refuse(call.error());
   if (own_variable("SMARTMIG_JOB_ID").empty())
-    return refuse(invalid("this is no job of smartmig; smartmig run -- COMMAND runs a command on a slice"));
+    return refuse(invalid("this is not a smartmig job; to run a command on a slice, use smartmig run -- COMMAND"));
   if (const auto ready = prepare(*call); !ready) return refuse(ready.error());
   if (!call->export_list.empty()) leave_out_environment(call->export_list);
   const std::string pid = std::to_string(::getpid());

@@ -19,12 +19,12 @@ struct SrunOption {
 
 constexpr SrunOption kSrunOptions[] = {
     {SrunOption::kNeeded, "--accel-bind", ""},
-    {SrunOption::kNeeded, "--bcast", "", "files are there already; leave it out"},
+    {SrunOption::kNeeded, "--bcast", "", "the files are already there; leave it out"},
     {SrunOption::kNeeded, "--cpu-bind", ""},
     {SrunOption::kNone, "--disable-status", "-X"},
     {SrunOption::kNeeded, "--epilog", ""},
     {SrunOption::kNone, "--exact", ""},
-    {SrunOption::kNeeded, "--het-group", "", "a job has one part"},
+    {SrunOption::kNeeded, "--het-group", "", "a job has only one component"},
     {SrunOption::kAfterEquals, "--immediate", "-I"},
     {SrunOption::kNeeded, "--jobid", ""},
     {SrunOption::kAfterEquals, "--kill-on-bad-exit", "-K"},

@@ -1,5 +1,5 @@
-// What `srun [OPTIONS] COMMAND` means within a job of smartmig: one task, in the job's own process. Slurm's options for
-// one task are honoured or mean nothing here; what would start several tasks is refused.
+// The meaning of `srun [OPTIONS] COMMAND` in a job of smartmig: one task, in the job's own process. Options for one
+// task are honoured or have no effect; options that would start several tasks are refused.
 #pragma once
 #include <functional>
 #include <string>

@@ -241,7 +241,7 @@ Result<Submission> list_of_commands(const Words& words, std::istream& input, Uni
 Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now) {
   const bool wraps = std::any_of(words.options.begin(), words.options.end(),
                                  [](const GivenOption& one) { return std::string_view(one.option->name) == "--wrap"; });
-  if (wraps && !words.rest.empty()) return invalid("--wrap is the command; remove '{}'", words.rest[0]);
+  if (wraps && !words.rest.empty()) return invalid("--wrap already specifies the command; remove '{}'", words.rest[0]);
   if (words.rest.empty() && !wraps)
     return invalid("no command: give -- COMMAND..., a script, or - for a list of commands");
   if (!words.dashed && !wraps && words.rest[0] == "-") {

@@ -1,6 +1,6 @@
-// From the words of `submit`, `run` and `whatif` to job specs: a command after "--", a script with its header lines, or
-// a list of commands on standard input, each with the present directory and environment. Precedence of options: command
-// line, #SMARTMIG lines, #SBATCH lines. The daemon is told JSON, so what is not UTF-8 is refused.
+// Turns the arguments of `submit`, `run` and `whatif` into job specs: a command after "--", a script with header lines,
+// or a list of commands on standard input, with the current directory and environment. Precedence of options: command
+// line, #SMARTMIG lines, #SBATCH lines. Text that is not UTF-8 is refused, because specs are sent as JSON.
 #pragma once
 #include <istream>
 #include <string>
@@ -12,18 +12,16 @@
 
 namespace smartmig::cli {
 
-// A job's GPU memory before its first run, from what is known of its model: told to submit (--model, --batch ...), read
-// from its command line, or from the model's files in its directory. A told --mem wins over all of it; so does, in the
-// daemon, what earlier runs of the command took. What was made of it is said in words, and so is what could not be
-// used.
-// Sets spec.mem_estimate_mib and spec.mem_basis where it can; returns what to tell the user, empty: nothing. An error
-// only where what was told cannot be.
+// A job's GPU memory before its first run, estimated from its model: from the options of submit (--model, --batch,
+// ...), its command line, or the model files in its directory. --mem takes precedence; so do, in the daemon, earlier
+// runs of the command. Sets spec.mem_estimate_mib and spec.mem_basis where it can. Returns notes for the user on what was
+// used and what was not; empty: none. The error is for contradictory options.
 Result<std::string> estimate_job_memory(JobSpec& spec, const ModelFacts& told);
 
-// Is what a job needs to start there on this machine: its directory, its program? For jobs of a daemon on the same
-// machine, so that a misspelt name is refused at once and not when the job's turn comes.
-// kInvalid: names what is missing. Where the job waits for others or for a time, it may be there by then: a note says
-// so. What this user may not look at is no refusal.
+// Checks whether the directory and the program of a job exist on this machine. For jobs of a daemon on the same
+// machine, so that a misspelt name is refused at submission and not at the start of the job.
+// kInvalid: names what is missing. If the job waits for others or for a time, the file may exist by then: a note says so.
+// Paths that this user may not read are not refused.
 Result<Ok> check_local_start(const JobSpec& spec, std::vector<std::string>& notes);
 
 struct Words {

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kBatchBytes = 512u << 10;  // of one request: a list of commands is sent in several
 
 const char* kHow =
-    "Write COMMAND and its arguments after --, without quoting them as a whole. A SCRIPT starts with #!; its #SMARTMIG and #SBATCH lines may contain the same options. With -, smartmig reads commands from standard input, one per line, and runs each with sh -c. The job runs in your current directory with your environment. Options on the command line override #SMARTMIG lines, which override #SBATCH lines. In an #SBATCH line, --mem means host memory and --mem-per-gpu means GPU memory. See docs/queue.md.";
+    "Write COMMAND and its arguments after --, and do not quote them as one string. A SCRIPT must start with #!; its #SMARTMIG and #SBATCH lines can contain the same options. With -, smartmig reads commands from standard input, one per line, and runs each of them with sh -c. The job runs in your current directory with your environment. Options on the command line override #SMARTMIG lines, which override #SBATCH lines. In an #SBATCH line, --mem means host memory and --mem-per-gpu means GPU memory. See docs/queue.md.";
 
 void say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "smartmig: {}\n", printable(note));
@@ -104,7 +104,7 @@ void print_accepted(const Json& answer, bool ids_only) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const Json job = i < jobs.size() ? jobs[i] : Json::object();
     fmt::print("job {} {}: {}\n", json_dump(ids[i]), job_title(job), text_at(job, "state", "accepted"));
-    if (const std::string url = text_at(job, "url"); !url.empty()) fmt::print("  {} once it runs\n", url);
+    if (const std::string url = text_at(job, "url"); !url.empty()) fmt::print("  {} once the job is running\n", url);
   }
 }
 
@@ -244,7 +244,7 @@ int run_run(const Arguments& arguments) {
   fmt::print(stderr, "smartmig: job {} is queued\n", id);
   if (const Json& jobs = list_at(*answer, "jobs"); !jobs.empty())
     if (const std::string url = text_at(jobs[0], "url"); !url.empty())
-      fmt::print(stderr, "smartmig: {} once it runs\n", url);
+      fmt::print(stderr, "smartmig: {} once the job is running\n", url);
   CancelOnInterrupt guard(options, id);
   const auto job = pty ? pty->serve(*client, id) : follow_job(*client, id, options.json ? stderr : stdout);
   if (!job) return failure(job.error());

@@ -13,16 +13,11 @@ namespace smartmig::cli {
 
 namespace {
 
-constexpr const char* kHeadings[] = {"Slice",
-                                     "Time",
-                                     "Start",
-                                     "What runs",
-                                     "Containers",
-                                     "Servers and notebooks",
-                                     "Output and mail",
-                                     "Stops and restarts",
-                                     "Memory from the model",
-                                     "Processes"};
+constexpr const char* kHeadings[] = {"Slice",           "Time",
+                                     "Start",           "Command",
+                                     "Containers",      "Servers and notebooks",
+                                     "Output and mail", "Stops and restarts",
+                                     "Memory estimate", "Processes"};
 
 SubmitOption submit_option(const JobField& field, const JobOption& option) {
   SubmitOption out{option, field.heading, find_value_reader(option.name)};
@@ -100,7 +95,7 @@ Result<Ok> apply(Draft& draft, const std::vector<GivenOption>& given, Dialect di
   for (const GivenOption& one : given) {
     const auto control = [](char c) { return static_cast<unsigned char>(c) < 32; };
     if (std::any_of(one.value.begin(), one.value.end(), control))
-      return invalid("{}: the value holds a control character", one.option->name);
+      return invalid("{}: the value contains a control character", one.option->name);
     if (const std::string shown = valid_utf8(one.value); shown != one.value)
       return invalid("{}: '{}' is not UTF-8", one.option->name, shown);
     if (auto done = one.option->apply(draft, one.value, dialect, now); !done)

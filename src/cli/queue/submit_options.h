@@ -1,7 +1,7 @@
-// The options of `smartmig submit`: the command line, #SMARTMIG lines and #SBATCH lines all name the same ones, with
-// Slurm's names next to ours. The table is that of the fields of a job (live/jobs/job_fields.h). A Draft collects them
-// in the order of their precedence (the last one wins) and becomes the JSON that the daemon takes. Dialects differ in
-// one word: --mem is GPU memory here and host memory for Slurm.
+// The options of `smartmig submit`. The command line, #SMARTMIG lines and #SBATCH lines have the same options,
+// including Slurm's names. The table is that of a job's fields (live/jobs/job_fields.h). A Draft collects options in
+// the order of precedence (the last one wins) and becomes the JSON for the daemon. The dialects differ in one word:
+// --mem means GPU memory here and host memory for Slurm.
 #pragma once
 #include <functional>
 #include <optional>

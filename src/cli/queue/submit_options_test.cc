@@ -138,8 +138,7 @@ TEST(SubmitOptions, AProfileIsAskedForByName) {
   EXPECT_EQ(typed->spec.gpu_model, "a100");
   for (const char* wrong : {"gpu:1g.10gb:2", "fpga:1", "gpu:1,shard:2", "gpu:a:b:1", "gpu:0"})
     EXPECT_FALSE(draft_of({{"--gres", wrong}})) << wrong;
-  EXPECT_NE(draft_of({{"--gpus", "2"}}).error().what.find("jobs over several GPUs are not supported"),
-            std::string::npos);
+  EXPECT_NE(draft_of({{"--gpus", "2"}}).error().what.find("jobs on several GPUs are not supported"), std::string::npos);
   EXPECT_FALSE(draft_of({{"--profile", "10gb"}}));
   const auto slurms = draft_of({{"--profile", "energy"}});
   ASSERT_TRUE(slurms);

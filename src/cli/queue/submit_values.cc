@@ -44,11 +44,9 @@ Result<GresWords> read_gres(std::string_view text) {
   if (!words.empty() && parse_int(words.back())) {
     const std::int64_t count = *parse_int(words.back());
     if (count > 1)
-      return invalid(
-          "'{}' asks for {} GPUs; a job gets one slice, and jobs over several GPUs are not "
-          "supported",
-          text, count);
-    if (count < 1) return invalid("'{}' asks for no GPU, but every job gets a slice", text);
+      return invalid("'{}' requests {} GPUs, but a job gets one slice; jobs on several GPUs are not supported", text,
+                     count);
+    if (count < 1) return invalid("'{}' requests no GPU, but every job gets a slice", text);
     words.pop_back();
   } else if (!gpu && words.size() == 1 && !looks_like_profile(words[0]) && !starts_a_model(words[0]) &&
              text.find('_') == text.npos) {

@@ -1,5 +1,5 @@
-// The values of submit's options, read into a draft. Most options set one field to one value (value_of); the others
-// have a reader of their own. An error says what is wrong with the value; the caller names the option.
+// Reads the values of submit's options into a draft. Most options set one field to one value (value_of); the others
+// have their own reader. Errors describe the value; the caller adds the name of the option.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace smartmig::cli {
 
-// Slurm's words for GPUs, as --gres and --gpus take them: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1",
-// "1". Which profiles and models there are is the daemon's to say.
+// Slurm's notation for GPUs, as in --gres and --gpus: "gpu:1g.10gb:1", "gpu:a100_1g.5gb", "gpu:h100:1", "gpu:1", "1".
+// The daemon decides whether the profile or model exists.
 struct GresWords {
   std::string profile;  // "1g.10gb"; empty: none was named
   std::string model;    // "h100"; empty: none was named

@@ -1,8 +1,8 @@
-// The picture of `smartmig top` as a pure function: the interface's JSON and a size in, lines out. A GPU is one bar
-// along its memory slices; each instance is a box in proportion to its share. How boxes are told apart without colour:
-//   |12 train====|  busy      |idle      |  idle      |12 train~~~~|  will go when its job ends
-//   |+3g.20gb++++|  being created            |..........|  no instance there
-// No line is wider than `width` code points, and there are at most `height` of them, whatever the JSON holds.
+// The display of `smartmig top` as a pure function from the API's JSON and a size to lines. Each GPU is a bar along its
+// memory slices, and each instance is a box in proportion to its share. Without colour, boxes look like this:
+//   |12 train====|  busy      |idle      |  idle      |12 train~~~~|  destroyed when its job ends
+//   |+3g.20gb++++|  being created            |..........|  no instance
+// No line is wider than `width` code points, and there are at most `height` lines, whatever the JSON contains.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -82,9 +82,9 @@ int run_usage(const Arguments& arguments) {
       "usage", "",
       "Sums up ended jobs: their number, joules, slice-hours of the last attempts, lateness and, if the daemon has prices, cost.",
       "smartmig usage --by day --since 7d --csv");
-  cmd.option("--by", by, "user|group|project|kind|day",
-             "sum up by user, Unix group, project, kind or day (local time of the daemon); with quotas, also this "
-             "week's use");
+  cmd.option(
+      "--by", by, "user|group|project|kind|day",
+      "sum up by user, Unix group, project, kind or day (local time of the daemon); with quotas, also this week's usage");
   cmd.option("--since", since, "WHEN", "jobs that ended after this time, such as 7d (ago) or 2026-11-01");
   cmd.flag("--today", today, "jobs that ended since midnight, instead of --since");
   cmd.option("--until", until, "WHEN",

@@ -84,8 +84,8 @@ void print_eta(const Json& eta, double now) {
 
 void print_calibration(const Json& json) {
   static const std::pair<std::string_view, const char*> kMeanings[] = {{"run", "time on its slice, at the start"},
-                                                                       {"start", "start, by the first eta"},
-                                                                       {"end", "end, by the first eta"}};
+                                                                       {"start", "start, according to the first eta"},
+                                                                       {"end", "end, according to the first eta"}};
   Columns table({{"forecast"},
                  {"80 % intervals held", true},
                  {"mean width", true},

@@ -1,5 +1,5 @@
-// smartmig replay --policies: a recorded day under other policies, next to what was recorded, and how far the simulator
-// can be believed.
+// smartmig replay --policies: simulates a recorded day under other policies, compares it with the record, and reports
+// how well the simulator predicts the record.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// Which days an experiment runs on (compare, search, tune): seeds of a generator, or windows of a file.
+// The options for the days of an experiment (compare, search, tune): seeds of a generator, or windows of a file.
 #pragma once
 #include <string>
 #include <vector>

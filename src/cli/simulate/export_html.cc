@@ -79,21 +79,20 @@ int run_export_html(const Arguments& arguments) {
   std::string output, path, against, policy;
   std::int64_t which = 0;
   PolicyOptions parameters;
-  Command command("export", "--html FILE RUN_DIR|JOURNAL",
-                  "Writes a recorded day as one self-contained page that plays it in a minute: slices split and merge, "
-                  "jobs go from the queue to\ntheir slices, energy and lateness add up. With --policy or --against, a "
-                  "second world plays beside it.",
-                  "smartmig export --html day.html run1 --policy static+cedf");
+  Command command(
+      "export", "--html FILE RUN_DIR|JOURNAL",
+      "Writes one self-contained page that plays a recorded day in a minute: slices split and merge, jobs move from the queue to\ntheir slices, and energy and lateness add up. With --policy or --against, it plays a second run next to the first.",
+      "smartmig export --html day.html run1 --policy static+cedf");
   command.positional(path);
   command.option("--html", output, "FILE", "the page");
-  command.option("--policy", policy, "NAME", "beside it, the same jobs simulated under this policy");
+  command.option("--policy", policy, "NAME", "next to it, play the same jobs simulated under this policy");
   declare_policy_parameters(command, parameters);
-  command.option("--against", against, "RUN_DIR|JOURNAL", "beside it, another run of the same jobs");
-  command.option("--run", which, "N", "of a daemon's journal: the run after its Nth start; 0: the last");
+  command.option("--against", against, "RUN_DIR|JOURNAL", "next to it, play another run of the same jobs");
+  command.option("--run", which, "N", "for a daemon's journal: the run after its Nth start; 0: the last");
   if (const auto end = command.ends(arguments)) return *end;
   if (which < 0) return usage_error(invalid("--run {}: give 1 for the first run, 0 for the last", which));
   if (!policy.empty() && !against.empty())
-    return usage_error(invalid("--policy simulates the second world and --against reads it; give one of them"));
+    return usage_error(invalid("--policy simulates the second run and --against reads it; give one of them"));
 
   const auto first = read_run(path, std::size_t(which));
   if (!first) return failure(first.error());

@@ -1,4 +1,4 @@
-// A history tried under policies (eval/history_trial.h) as text, as JSON and as a page.
+// Prints a history simulated under policies (eval/history_trial.h) as text, JSON and a page.
 #pragma once
 #include <string>
 

@@ -40,7 +40,7 @@ Result<LoadOptions> LoadFlags::options() const {
   if (tokens_per_s < 0) return invalid("--tokens-per-s must be above 0, not {}", tokens_per_s);
   options.tokens_per_s = tokens_per_s;
   if (deadline_cut_s < 0 || deadline_cut_s > 86400)
-    return invalid("--deadline-cut-s {}: seconds from 0 to 86400", deadline_cut_s);
+    return invalid("--deadline-cut-s must be 0 to 86400 seconds, not {}", deadline_cut_s);
   options.deadline_cut = from_seconds(deadline_cut_s);
   if (!restart.empty()) {
     SMARTMIG_TRY(const RestartRule rule, parse_restart(restart));

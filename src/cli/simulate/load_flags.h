@@ -1,4 +1,4 @@
-// The options that say how a workload is read, shared by every verb that takes one.
+// The options for reading a workload, shared by all verbs that take one.
 #pragma once
 #include <string>
 

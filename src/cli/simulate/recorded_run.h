@@ -1,4 +1,4 @@
-// One simulated run with everything that its outputs need.
+// One simulated run with all data that its outputs need.
 #pragma once
 #include <functional>
 #include <memory>

@@ -52,7 +52,8 @@ Result<Setting> RunOptions::setting() const {
   if (!reshape_s.empty()) {
     if (cost_model.free()) return invalid("--reshape-s needs --cost hardware: under paper costs reshaping is free");
     const auto value = parse_double(reshape_s);
-    if (!value || *value < 0 || *value > 86400) return invalid("--reshape-s '{}': seconds from 0 to 86400", reshape_s);
+    if (!value || *value < 0 || *value > 86400)
+      return invalid("--reshape-s must be 0 to 86400 seconds, not '{}'", reshape_s);
     cost_model.reshape = from_seconds(*value);
   }
   if (a && *a < 0) return invalid("--a must not be negative, as {} is", *a);

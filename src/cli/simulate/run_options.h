@@ -1,4 +1,4 @@
-// The options that say what to simulate, shared by sim, compare, search, tune, explain and bound.
+// The options of a simulation, shared by sim, compare, search, tune, explain and bound.
 #pragma once
 #include <optional>
 #include <string>

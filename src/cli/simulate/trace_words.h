@@ -1,4 +1,4 @@
-// How a trace file was understood, and which files are: for people and as JSON.
+// Describes the recognised formats and how a trace file was read, as text and JSON.
 #pragma once
 #include "model/workload.h"
 #include "sim/traces/trace_reading.h"

@@ -126,7 +126,8 @@ int run_agent(const Arguments& arguments) {
   const ServiceManager manager = ServiceManager::of_environment();
   if (!quiet)
     tell_log(fmt::format("{}: agent of {} with {} GPUs, listening at {}{}", SMARTMIG_VERSION, node,
-                         (*agent)->boards().size(), listen, fences ? ", device files of jobs are closed" : ""));
+                         (*agent)->boards().size(), listen,
+                         fences ? ", jobs can open only their own device files" : ""));
   manager.tell("READY=1");
 
   std::vector<std::string> list;

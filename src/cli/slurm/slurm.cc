@@ -92,12 +92,12 @@ int run_slurm(const Arguments& arguments) {
   options.news = fmt::format("0.0.0.0:{}", kNewsPort);
   std::int64_t port = kAgentPort, resumes = 2, http_port = -1;
   bool http = false;
-  Command command("slurm", "serve|check|config",
-                  "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives "
-                  "the agents\ncheck   checks Slurm's configuration, its nodes and the agents, and says "
-                  "what to change\nconfig  prints what slurm.conf, gres.conf and the submit hook need for "
-                  "these GPUs",
-                  "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
+  Command command(
+      "slurm", "serve|check|config",
+      "serve   decides layouts and placements for the jobs of Slurm's partitions, and drives "
+      "the agents\ncheck   checks Slurm's configuration, its nodes and the agents, and reports what to change\nconfig  prints what slurm.conf, gres.conf and the submit hook need for "
+      "these GPUs",
+      "smartmig slurm config --gpus 4xa100-40gb --part units > /etc/slurm/smartmig_units.lua");
   command.positional(what);
   command.option("--partitions", partitions, "LIST", "Slurm partitions whose jobs smartmig places");
   command.option("--config", config_file, "FILE", "serve: settings, as for smartmig serve");

@@ -1,4 +1,4 @@
-// `smartmig slurm serve`: the controller of a cluster, in the foreground, with its page where one is asked for.
+// `smartmig slurm serve`: the controller of a cluster in the foreground, with its page if requested.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace smartmig::cli {
 
-// The options of `smartmig slurm`, as its parts use them.
+// The options of `smartmig slurm`, for all its parts.
 struct SlurmOptions {
   std::vector<std::string> partitions;
   std::map<std::string, std::string> agents;  // addresses by node, where they are not by port

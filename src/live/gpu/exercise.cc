@@ -96,8 +96,9 @@ class Exercise {
         return busy_error("{}: {} is divided into compute instances; undo that first", title(board),
                           slice_name(*board.model, i.placement));
       if (!i.ours && !options_.adopt)
-        return no_permission("{} has slices that smartmig did not make; with --adopt they go and are made again",
-                             title(board));
+        return no_permission(
+            "{} has slices that smartmig did not create; with --adopt, smartmig removes and recreates them",
+            title(board));
     }
     return Ok{};
   }

@@ -61,7 +61,7 @@ struct ConfigReader {
     if (!node.IsScalar()) return error(node, fmt::format("'{}' must be one word", key));
     for (char c : node.Scalar())
       if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F)
-        return error(node, fmt::format("'{}' holds a byte that is not printable ASCII", key));
+        return error(node, fmt::format("'{}' contains a byte that is not printable ASCII", key));
     return node.Scalar();
   }
 

@@ -196,7 +196,7 @@ Result<Ok> NvmlDriver::destroy(GpuId id, const Instance& instance) {
   if (at == board.instances.end())
     return not_found("{}: GPU instance {} {} is not there", title(board), instance.gpu_instance, instance.uuid);
   if (at->placement == kNoPlacement)
-    return invalid("{}: GPU instance {} is at no placement of the catalogue", title(board), at->gpu_instance);
+    return invalid("{}: GPU instance {} has a placement that is not in the catalogue", title(board), at->gpu_instance);
   const std::string slice = slice_name(*board.model, at->placement);
   if (!at->ours && !options_.adopt)
     return no_permission("{}: {} was not created by smartmig; add --adopt to take it over", title(board), slice);

@@ -81,7 +81,7 @@ void read_environment(SpecReader& in, const char* key, JobSpec& spec) {
   spec.environment = in.texts(key);
   for (const std::string& entry : spec.environment)
     if (const auto equals = entry.find('='); equals == entry.npos || equals == 0)
-      in.complain(key, fmt::format("holds '{}', which is not NAME=value", entry.substr(0, 60)));
+      in.complain(key, fmt::format("contains '{}', which is not NAME=value", entry.substr(0, 60)));
 }
 
 void read_directory(SpecReader& in, const char* key, JobSpec& spec) {
@@ -94,7 +94,7 @@ void read_gpus(SpecReader& in, const char* key, JobSpec& spec) {
   const int gpus = in.integer(key, 1, 1'000'000);
   if (gpus > 1)
     in.complain(
-        key, fmt::format("asks for {} GPUs; a job gets one slice, and jobs over several GPUs are not supported", gpus));
+        key, fmt::format("requests {} GPUs, but a job gets one slice; jobs on several GPUs are not supported", gpus));
   spec.one_gpu = true;
 }
 
@@ -129,7 +129,7 @@ void read_dependencies(SpecReader& in, const char* key, JobSpec& spec) {
     else if (const auto dependency = parse_dependency(word))
       spec.dependencies.push_back(*dependency);
     else
-      in.complain(key, fmt::format("have '{}'; write afterok:12, afterany:12, afternotok:12, after:12 or singleton",
+      in.complain(key, fmt::format("contain '{}'; write afterok:12, afterany:12, afternotok:12, after:12 or singleton",
                                    word.substr(0, 60)));
   }
 }
@@ -148,7 +148,8 @@ void read_mail(SpecReader& in, const char* key, JobSpec& spec) {
     for (int e = 0; e <= int(MailEvent::kTimeLimit); ++e)
       if (word == name_of(MailEvent(e))) known = events.insert(MailEvent(e)).second || true;
     if (!known)
-      in.complain(key, fmt::format("holds '{}'; known are begin, end, fail, requeue, time_limit", word.substr(0, 60)));
+      in.complain(key, fmt::format("contains '{}'; the events are begin, end, fail, requeue and time_limit",
+                                   word.substr(0, 60)));
   }
   spec.mail.assign(events.begin(), events.end());
 }
@@ -167,18 +168,18 @@ void read_mail_user(SpecReader& in, const char* key, JobSpec& spec) {
 
 void read_port(SpecReader& in, const char* key, JobSpec& spec) {
   spec.port = in.integer(key, 0, 65'535);
-  if (*spec.port > 0 && *spec.port < 1024) in.complain(key, "is below 1024, where only root may listen");
+  if (*spec.port > 0 && *spec.port < 1024) in.complain(key, "is below 1024; only root may listen on such a port");
 }
 
 void read_array(SpecReader& in, const char* key, JobSpec& spec) {
   spec.array = in.integers(key, kMaxTasks, 0, INT32_MAX, "task numbers");
   const std::set<int> seen(spec.array.begin(), spec.array.end());
-  if (!in.error && seen.size() != spec.array.size()) in.complain(key, "gives a task number twice");
+  if (!in.error && seen.size() != spec.array.size()) in.complain(key, "contains a task number twice");
 }
 
 std::vector<JobField> fields_of_commands() {
   using S = JobSpec;
-  constexpr const char *kHeading = "What runs", *kContainers = "Containers", *kServers = "Servers and notebooks";
+  constexpr const char *kHeading = "Command", *kContainers = "Containers", *kServers = "Servers and notebooks";
   const auto into = [](auto member) {
     return [member](SpecReader& in, const char* key, S& spec) { spec.*member = in.texts(key); };
   };
@@ -198,12 +199,13 @@ std::vector<JobField> fields_of_commands() {
       below(kHeading,
             {"script", "text", [](SpecReader& in, const char* key, S& spec) { spec.script = in.script(key); },
              [](const S& spec) { return unless_empty(spec.script); }},
-            {{"--wrap", "COMMAND", "run this command line with sh instead of a script"}}),
+            {{"--wrap", "COMMAND", "instead of a script, run this command line with sh"}}),
       below(kHeading, {"directory", "text", read_directory, [](const S& spec) { return Json(spec.directory); }},
-            {{"--chdir", "DIR", "directory of the job (default: the current one)", "-D", {"--workdir"}}}),
+            {{"--chdir", "DIR", "working directory of the job (default: the current directory)", "-D", {"--workdir"}}}),
       text_field("submit_directory", &S::submit_directory, kPathBytes),
-      below(kHeading, {"environment", "[text]", read_environment, [](const S& spec) { return Json(spec.environment); }},
-            {{"--export", "LIST", "environment of the job: ALL, NONE, A,B=value (only these) or ALL,A=value"}}),
+      below(
+          kHeading, {"environment", "[text]", read_environment, [](const S& spec) { return Json(spec.environment); }},
+          {{"--export", "LIST", "environment variables of the job: ALL, NONE, A,B=value (only these) or ALL,A=value"}}),
       below(kHeading,
             {"cpus", "num", [](SpecReader& in, const char* key, S& spec) { spec.cpus = in.number(key, 0, 65'536); },
              [](const S& spec) { return spec.cpus > 0 ? Json(spec.cpus) : Json(); }},
@@ -214,48 +216,50 @@ std::vector<JobField> fields_of_commands() {
               {"--cpus-per-task", "--cpus-per-gpu"}}}),
       below(kHeading, integer_field("host_mem_mib", &S::host_mem_mib, 0, kMaxMemoryMib),
             {{"--host-mem", "SIZE", "host memory (default: in proportion to the slice)"},
-             {"--mem-per-cpu", "SIZE", "Slurm's option for host memory per core"}}),
+             {"--mem-per-cpu", "SIZE", "host memory per core (Slurm's option)"}}),
       yes_field("pty", &S::pty),
       below(kContainers, text_field("container", &S::container, kPathBytes),
             {{"--container",
               "IMAGE",
-              "run the command in this image, which sees the job's slice and working directory",
+              "run the command in this container image, with access to the job's slice and working directory",
               "",
               {"--container-image"}}}),
       below(kContainers, text_field("container_runtime", &S::container_runtime, kNameBytes),
             {{"--container-runtime", "NAME",
-              "podman, apptainer or singularity (default: chosen from the image, otherwise the site's default)"}}),
+              "podman, apptainer or singularity (default: depends on the image, otherwise the site's default)"}}),
       below(kContainers,
             {"container_mounts", "[text]",
              [](SpecReader& in, const char* key, S& spec) { spec.container_mounts = in.texts(key, kMaxMounts); },
              [](const S& spec) { return spec.container_mounts.empty() ? Json() : Json(spec.container_mounts); }},
             {{"--container-mounts", "LIST", "mount additional paths in the container: SOURCE[:TARGET[:ro]],..."}}),
       below(kServers, duration_field("idle_s", &S::idle, 0),
-            {{"--idle", "TIME", "end the job after its GPU has been unused for TIME, such as 30m; 0 means never"}}),
+            {{"--idle", "TIME", "cancel the job when it has not used its GPU for TIME, such as 30m; 0 means never"}}),
       below(kServers, yes_field("keep_alive", &S::keep_alive),
-            {{"--keep-alive", "", "treat the job as a server: restart it whenever it fails, until it is cancelled"}}),
+            {{"--keep-alive", "", "restart the job whenever it fails, until you cancel it"}}),
       below(
           kServers, {"port", "int", read_port, [](const S& spec) { return spec.port ? Json(*spec.port) : Json(); }},
           {{"--port", "N|auto",
-            "reserve this port, or a free one; the port is passed in SMARTMIG_PORT and replaces {port} in the command"}}),
+            "reserve port N, or any free port (auto); its number is in SMARTMIG_PORT and replaces {port} in the command"}}),
   };
 }
 
 std::vector<JobField> fields_of_slices() {
   using S = JobSpec;
-  constexpr const char *kHeading = "Slice", *kModel = "Memory from the model";
+  constexpr const char *kHeading = "Slice", *kModel = "Memory estimate";
   return {
       below(kHeading, memory_field("mem_mib", &S::mem_mib) | JobField::kWaiting,
-            {{"--mem", "SIZE|auto", "GPU memory, such as 18G or 512M; auto (default): learn it from earlier runs"},
+            {{"--mem", "SIZE|auto",
+              "GPU memory that the job needs, such as 18G or 512M; auto (default): learned from earlier runs"},
              {"--mem-per-gpu", "SIZE", "GPU memory; use it in #SBATCH lines, where --mem means host memory"}}),
       below(kHeading, text_field("profile", &S::profile, 64),
             {{"--profile", "PROFILE", "use exactly this MIG profile, such as 1g.10gb"}}),
-      below(kHeading, {"gpus", "int", read_gpus, [](const S& spec) { return spec.one_gpu ? Json(1) : Json(); }},
-            {{"--gres",
-              "GPU",
-              "Slurm's option: gpu:1g.10gb:1 (this profile), gpu:h100:1 (a whole GPU) or gpu:1 (no particular size)",
-              "-G",
-              {"--gpus", "--gpus-per-node", "--gpus-per-task"}}}),
+      below(
+          kHeading, {"gpus", "int", read_gpus, [](const S& spec) { return spec.one_gpu ? Json(1) : Json(); }},
+          {{"--gres",
+            "GPU",
+            "the slice in Slurm's notation: gpu:1g.10gb:1 (this profile), gpu:h100:1 (a whole GPU) or gpu:1 (any size)",
+            "-G",
+            {"--gpus", "--gpus-per-node", "--gpus-per-task"}}}),
       text_field("gpu_model", &S::gpu_model, 64),
       below(kHeading,
             {"min_slices", "int",
@@ -268,7 +272,7 @@ std::vector<JobField> fields_of_slices() {
       below(kModel, memory_field("mem_estimate_mib", &S::mem_estimate_mib),
             {{"--model", "NAME|PATH",
               "estimate GPU memory from this model: a name from smartmig estimate --list, a directory or a file"},
-             {"--task", "WHAT", "with --model: the task, train or infer"},
+             {"--task", "WHAT", "with --model: train or infer"},
              {"--batch", "N", "with --model: samples per step, or concurrent requests"},
              {"--context", "TOKENS", "with --model: tokens per sample"},
              {"--precision", "P", "with --model: fp32, fp16, bf16 (in training: mixed precision), int8 or int4"},
@@ -289,30 +293,31 @@ std::vector<JobField> fields_of_times() {
       below(kHeading, duration_field("estimate_s", &S::estimate, 1e-6) | JobField::kWaiting,
             {{"--estimate", "TIME[@Ng]", "expected run time on a whole GPU (20m) or on N compute slices (20m@3g)"}}),
       integer_field("estimate_slices", &S::estimate_slices, 0, kMostSlices) | JobField::kWaiting,
-      below(
-          kHeading, duration_field("time_limit_s", &S::time_limit, 1e-6) | JobField::kWaiting,
-          {{"--time", "LIMIT", "kill the job after this run time, such as 30m, 2h, 1-12:00:00 or 90 (minutes)", "-t"}}),
+      below(kHeading, duration_field("time_limit_s", &S::time_limit, 1e-6) | JobField::kWaiting,
+            {{"--time", "LIMIT", "kill the job after this run time, such as 30m, 2h, 1-12:00:00, or 90 for minutes",
+              "-t"}}),
       below(kHeading, text_field("kind", &S::kind, kNameBytes),
-            {{"--kind", "NAME", "row of the speed and power tables that describes the job"}}),
+            {{"--kind", "NAME", "kind of job: the row of the speed and power tables to use"}}),
       below(kHeading, yes_or_default_field("patient", &S::patient),
-            {{"--patient", "", "let the job wait to save energy as long as it can still meet its deadline"},
+            {{"--patient", "", "delay the job to save energy, as long as it can still meet its deadline"},
              {"--no-patient", "", "start the job as soon as possible, even if --patient is the site's default"}}),
       below(kStart, instant_field("begin_at", &S::begin) | JobField::kWaiting,
             {{"--begin", "WHEN", "do not start before this time, such as 2h (from now), 16:00 or 2026-11-15T16:00",
               "-b"}}),
       from_now_field("begin_s", &S::begin, "begin_at") | JobField::kWaiting,
       below(kStart, yes_field("hold", &S::hold),
-            {{"--hold", "", "hold the job until it is released with smartmig release", "-H"}}),
+            {{"--hold", "", "hold the job until you release it with smartmig release", "-H"}}),
       below(
           kStart, {"dependencies", "[text]", read_dependencies, written_dependencies},
           {{"--dependency", "LIST",
-            "wait for other jobs, for example afterok:12:13,afterany:14; also afternotok, after (the job has started) and singleton (no earlier job has the same name)",
+            "conditions on other jobs, such as afterok:12:13,afterany:14; also afternotok, after (the job has started) and singleton (all earlier jobs with this name have ended)",
             "-d"}}),
       below(kStart, integer_field("priority", &S::priority, -kMostPriority, kMostPriority) | JobField::kAlways,
-            {{"--priority", "N", "jobs of higher priority run first; only root may set more than 0"},
-             {"--nice", "N", "Slurm's option: set the priority to -N"}}),
+            {{"--priority", "N", "run jobs with a higher priority first; only root can set a value above 0"},
+             {"--nice", "N", "the same as --priority -N (Slurm's option)"}}),
       below(kStart, text_field("group", &S::group, 64),
-            {{"--group", "NAME", "respect this group's limit on concurrent jobs (smartmig group)"}}),
+            {{"--group", "NAME",
+              "put the job into this group, which can limit the number of concurrent jobs (smartmig group)"}}),
       below(kStart, text_field("project", &S::project, 64),
             {{"--project", "NAME", "count the job against this project's quota"}}),
       below(kStart, text_field("reservation", &S::reservation, 64),
@@ -325,13 +330,14 @@ std::vector<JobField> fields_of_runs() {
   constexpr const char *kOutput = "Output and mail", *kStops = "Stops and restarts", *kProcesses = "Processes";
   return {
       below(kOutput, text_field("output", &S::output, kPathBytes),
-            {{"--output", "FILE", "write a copy of the log to FILE; %j stands for the job, %a for the task", "-o"}}),
+            {{"--output", "FILE",
+              "write a copy of the log to FILE; %j stands for the job number, %a for the task number", "-o"}}),
       below(kOutput, text_field("error", &S::error, kPathBytes),
-            {{"--error", "FILE", "write standard error to FILE; the log contains it too", "-e"}}),
+            {{"--error", "FILE", "write standard error to FILE as well as to the log", "-e"}}),
       below(
           kOutput, {"mail", "[text]", read_mail, written_mail},
           {{"--mail-type", "LIST",
-            "send mail on these events: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL or NONE (needs the daemon's setting hooks.mail)"}}),
+            "send mail on these events: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL or NONE (requires the daemon setting hooks.mail)"}}),
       below(kOutput, {"mail_user", "text", read_mail_user, [](const S& spec) { return unless_empty(spec.mail_user); }},
             {{"--mail-user", "ADDRESS", "send mail to this address (default: the user)"}}),
       below(
@@ -339,7 +345,7 @@ std::vector<JobField> fields_of_runs() {
           {"requeue", "bool", [](SpecReader& in, const char* key, S& spec) { spec.requeue = in.yes(key); },
            [](const S& spec) { return Json(spec.requeue); }},
           {{"--requeue", "",
-            "allow smartmig to stop the job in favour of another one, and to restart it from the beginning, also after a GPU failure"},
+            "allow smartmig to stop the job in favour of another one and restart it from the beginning, and to restart it after a GPU failure"},
            {"--no-preempt", "", "never stop the job in favour of another one (default)"}}),
       below(
           kStops, yes_field("once", &S::once),
@@ -347,26 +353,28 @@ std::vector<JobField> fields_of_runs() {
             "run the job only once: never stop it in favour of another one and never restart it, even if it runs out of GPU memory"}}),
       below(kStops, yes_field("oom_retry", &S::oom_retry),
             {{"--no-oom-retry", "",
-              "let the job fail if it runs out of GPU memory (default: restart it on a larger slice)"}}),
-      below(kStops,
-            {"checkpoint_signal", "text", read_signal,
-             [](const S& spec) { return spec.checkpoint_signal ? Json(signal_name(spec.checkpoint_signal)) : Json(); }},
-            {{"--checkpoint-signal", "SIGNAL",
-              "allow smartmig to stop the job: it receives SIGNAL, saves its state, exits and continues later"},
-             {"--signal", "SIGNAL[@S]", "Slurm's form of --checkpoint-signal and --grace, such as USR1@30"}}),
+              "if the job runs out of GPU memory, let it fail (default: restart it on a larger slice)"}}),
+      below(
+          kStops,
+          {"checkpoint_signal", "text", read_signal,
+           [](const S& spec) { return spec.checkpoint_signal ? Json(signal_name(spec.checkpoint_signal)) : Json(); }},
+          {{"--checkpoint-signal", "SIGNAL",
+            "allow smartmig to stop the job with SIGNAL and restart it later; on SIGNAL, the job must save its state and exit"},
+           {"--signal", "SIGNAL[@S]", "--checkpoint-signal and --grace in Slurm's notation, such as USR1@30"}}),
       below(
           kStops, duration_field("restart_s", &S::restart, 0),
           {{"--restart-time", "TIME",
-            "time to save and load the job's state: 20s, 5m or 45 (seconds); default: the value for --kind, or 30s if there is none"}}),
+            "time that the job needs to save and load its state, such as 20s, 5m, or 45 for seconds (default: the value for --kind, otherwise 30s)"}}),
       below(kStops, duration_field("grace_s", &S::grace, 0),
-            {{"--grace", "TIME", "time between the stop signal and the kill: 30s (default), 2m or 45 (seconds)"}}),
-      below(kProcesses, yes_or_default_field("exact_memory", &S::exact_memory),
-            {{"--exact-memory", "",
-              "count CUDA requests and tensor memory, so that a restarted job gets a slice of the right size"},
-             {"--no-exact-memory", "",
-              "do not load the counting library, even if --exact-memory is the site's default"}}),
+            {{"--grace", "TIME",
+              "time between the stop signal and the kill, such as 2m, or 45 for seconds (default: 30s)"}}),
+      below(
+          kProcesses, yes_or_default_field("exact_memory", &S::exact_memory),
+          {{"--exact-memory", "",
+            "measure CUDA and tensor memory exactly, so that the job gets a slice of the right size if it must restart"},
+           {"--no-exact-memory", "", "do not measure memory exactly, even if --exact-memory is the site's default"}}),
       below(kProcesses, yes_or_default_field("prelaunch", &S::prelaunch),
-            {{"--prelaunch", "", "start the processes before the slice is free; they wait at their first CUDA call"},
+            {{"--prelaunch", "", "start the processes before the slice is free; they pause at their first CUDA call"},
              {"--no-prelaunch", "",
               "start the processes only when the slice is free, even if --prelaunch is the site's default"}}),
   };
@@ -379,17 +387,19 @@ void check_together(SpecReader& in, JobSpec& spec) {
   for (const JobField& field : job_fields())
     if (field.twin && in.has(field.key) && in.has(field.twin))
       in.complain(std::string_view(field.key).substr(0, std::string_view(field.key).find('_')),
-                  fmt::format("is given twice: {} and {}", field.twin, field.key));
+                  fmt::format("is given twice, as {} and as {}", field.twin, field.key));
   if (spec.max_slices > 0 && spec.max_slices < spec.min_slices)
     in.complain("max_slices", fmt::format("is {}, below min_slices, which is {}", spec.max_slices, spec.min_slices));
   if (spec.exclusive && !spec.profile.empty())
-    in.complain("exclusive", fmt::format("asks for a whole GPU, but profile for a {}; give one of them", spec.profile));
+    in.complain("exclusive",
+                fmt::format("requests a whole GPU, but profile requests a {}; give only one of them", spec.profile));
   if (spec.exclusive && spec.max_slices > 0)
-    in.complain("exclusive", fmt::format("asks for a whole GPU, but max_slices for at most {}", spec.max_slices));
+    in.complain("exclusive", fmt::format("requests a whole GPU, but max_slices allows at most {}", spec.max_slices));
   if (!spec.profile.empty() && (spec.min_slices > 1 || spec.max_slices > 0))
     in.complain("profile",
                 fmt::format("sets the size; leave out {}", spec.max_slices > 0 ? "max_slices" : "min_slices"));
-  if (spec.port && !spec.array.empty()) in.complain("port", "cannot go with an array, whose tasks would share it");
+  if (spec.port && !spec.array.empty())
+    in.complain("port", "cannot be combined with an array, because its tasks would share the port");
   if (spec.keep_alive && spec.once) in.complain("keep_alive", "contradicts once, which forbids every restart");
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> merged_environment(const ProgramRun& run) {
 
 Result<ProgramResult> run_program(const ProgramRun& run) {
   Pipe in, out, failed;
-  if (!in.open() || !out.open() || !failed.open()) return io_error("cannot make a pipe: {}", std::strerror(errno));
+  if (!in.open() || !out.open() || !failed.open()) return io_error("cannot create a pipe: {}", std::strerror(errno));
   const auto entries = merged_environment(run);
   std::vector<char*> environment, arguments;
   for (const std::string& e : entries) environment.push_back(const_cast<char*>(e.c_str()));

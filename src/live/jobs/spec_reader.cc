@@ -40,7 +40,7 @@ std::vector<std::string> SpecReader::texts(const char* key, std::size_t most) {
     out.push_back(text_of(key, item, kMostBytes, true));
     bytes += out.back().size() + 1;
   }
-  if (bytes > kMostBytes) complain(key, fmt::format("holds {} bytes, more than {}", bytes, kMostBytes));
+  if (bytes > kMostBytes) complain(key, fmt::format("has {} bytes, more than {}", bytes, kMostBytes));
   return out;
 }
 

@@ -18,7 +18,7 @@ std::string_view text_at_offset(std::string_view bytes, std::uint64_t offset) {
 }
 
 Result<ElfFile> ElfFile::parse(const std::string& name, std::string_view bytes) {
-  if (!looks_like(bytes)) return invalid("{} is not an ELF file, so it is no program, library or cubin of Linux", name);
+  if (!looks_like(bytes)) return invalid("{} is not an ELF file, so it is not a Linux program, library or cubin", name);
   if (bytes.size() < kHeader) return invalid("{}: the ELF header is cut off", name);
   if (bytes[4] != 2 || bytes[5] != 1) return invalid("{}: only 64-bit little-endian ELF files can be read", name);
   ElfFile out;

@@ -208,7 +208,8 @@ std::vector<Section> policy_sections(const PolicyFile& file) {
 
 Result<PolicyFile> policy_from_sections(const std::string& name, const std::vector<Section>& sections) {
   const Section *head = find_section(sections, "head"), *numbers = find_section(sections, "netw");
-  if (!head || !numbers) return invalid("{} holds no policy: the section {} is missing", name, head ? "netw" : "head");
+  if (!head || !numbers)
+    return invalid("{} contains no policy: the section {} is missing", name, head ? "netw" : "head");
   const std::string part = name + ", its head";
   SMARTMIG_TRY(const Json json, parse_json(part, head->bytes));
   SMARTMIG_TRY(const JsonObject root, JsonObject::open(json, part, "",
@@ -226,7 +227,8 @@ Result<PolicyFile> policy_from_sections(const std::string& name, const std::vect
     total += network.parameters().size();
     if (total > numbers->bytes.size()) return invalid("{}: its networks are larger than the file", name);
     if (!reader.floats(network.parameters()) || !reader.floats(network.mean()) || !reader.floats(network.scale()))
-      return invalid("{}: the network of {} is cut off or holds a number that is not finite", name, controller.gpu);
+      return invalid("{}: the network of {} is truncated or contains a number that is not finite", name,
+                     controller.gpu);
     file.controllers.push_back(std::move(controller));
   }
   if (!reader.done()) return invalid("{}: numbers after the last network", name);

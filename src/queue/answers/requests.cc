@@ -4,7 +4,7 @@
 
 namespace smartmig {
 
-Error going_down() { return lost_error("the daemon is stopping; ask again when it is back"); }
+Error going_down() { return lost_error("the daemon is stopping; try again when it has restarted"); }
 
 bool Requests::add(Request request) {
   {

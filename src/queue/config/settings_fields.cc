@@ -158,7 +158,7 @@ SettingField texts(std::string key, std::string help, std::vector<std::string>& 
 SettingField price_curve(std::string key, std::string help, PriceCurve& target) {
   return {std::move(key), std::move(help), true,
           [&target](const ConfigValue& value) -> Result<Ok> {
-            if (value.kind != ConfigValue::kText) return invalid("needs a text: \"0:0.18 7:0.31 22:0.18\"");
+            if (value.kind != ConfigValue::kText) return invalid("must be a string: \"0:0.18 7:0.31 22:0.18\"");
             SMARTMIG_TRY(target, PriceCurve::parse(value.text));
             return Ok{};
           },
@@ -176,10 +176,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
   const Time zero{0}, second{1'000'000}, day{86'400'000'000};
   return {
       fixed(text_field("socket",
-                       "Unix socket; empty: /run/smartmig/smartmig.sock for root, else in the runtime directory",
+                       "Unix socket; empty: /run/smartmig/smartmig.sock for root, otherwise in the runtime directory",
                        c.places.socket)),
       fixed(text_field("state_dir",
-                       "queue, logs and spool; empty: /var/lib/smartmig for root, else ~/.local/state/smartmig",
+                       "queue, logs and spool; empty: /var/lib/smartmig for root, otherwise ~/.local/state/smartmig",
                        c.places.state_dir)),
       fixed(text_field("driver", "nvml, mps, or emulate:8xa100-40gb for emulated GPUs", c.places.driver)),
       text_field("policy", "policy: best, planner, batch, meanfield+cedf, static+cedf, ...", c.policy.name),
@@ -196,9 +196,10 @@ std::vector<SettingField> setting_fields(Settings& c) {
           c.policy.gather, zero, 60 * second),
       text_field("mapping_dir", "job-mapping files for dcgm-exporter --hpc-job-mapping-dir; empty: none",
                  c.places.mapping_dir),
-      fixed(
-          texts("tables.speeds", "your own files in the format of data/speeds.csv; later files win", c.places.speeds)),
-      fixed(texts("tables.power_kinds", "your own files of watts in the format of data/power_kinds.csv",
+      fixed(texts("tables.speeds",
+                  "your own speed tables in the format of data/speeds.csv; later files take precedence",
+                  c.places.speeds)),
+      fixed(texts("tables.power_kinds", "your own power tables in the format of data/power_kinds.csv",
                   c.places.power_kinds)),
       whole("overtaking.bound", "number of later jobs that may overtake a waiting job before GPUs drain for it",
             c.overtaking.bound, 0, 1'000'000),
@@ -230,7 +231,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
            c.defaults.patient),
       flag("defaults.exact_estimates", "use the users' run times without correcting them from earlier jobs",
            c.defaults.exact_estimates),
-      flag("defaults.exact_memory", "default of --exact-memory: count CUDA requests and tensor memory",
+      flag("defaults.exact_memory", "default of --exact-memory: measure CUDA and tensor memory exactly",
            c.defaults.exact_memory),
       duration("defaults.grace", "default of --grace: time between the stop signal and the kill", c.defaults.grace,
                zero, day),
@@ -245,13 +246,13 @@ std::vector<SettingField> setting_fields(Settings& c) {
             kMaxComputeSlices),
       duration("defaults.pty_idle", "default of --idle for run --pty; 0s: never", c.defaults.pty_idle, zero, 365 * day),
       text_field("containers.runtime",
-                 "runtime of --container, where job and image do not say: podman, apptainer, singularity",
+                 "container runtime if neither the job nor the image determines it: podman, apptainer or singularity",
                  c.containers.runtime),
       flag("containers.new_privileges",
            "let jobs in containers use setuid programs, so that rootless podman maps all user ids of an image",
            c.containers.new_privileges),
-      whole("ports.first", "least port of --port auto", c.ports.first, 1024, 65'535),
-      whole("ports.last", "largest port of --port auto", c.ports.last, 1024, 65'535),
+      whole("ports.first", "lowest port for --port auto", c.ports.first, 1024, 65'535),
+      whole("ports.last", "highest port for --port auto", c.ports.last, 1024, 65'535),
       whole("limits.user_slices",
             "maximum of compute slices that the running jobs of one user may request; 0: no limit",
             c.limits.user_slices, 0, 1'000'000),
@@ -259,7 +260,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
             10'000'000),
       whole(
           "limits.user_store",
-          "maximum MiB in the store for one user's commands, environments and scripts; above it, smartmig removes the oldest environments of ended jobs; 0: no limit",
+          "maximum size in MiB of one user's commands, environments and scripts; above it, smartmig removes the oldest environments of ended jobs; 0: no limit",
           c.limits.user_store_mib, 0, 1'000'000),
       whole("limits.queue", "maximum number of waiting jobs of all users", c.limits.queue, 1, 10'000'000),
       fixed(whole("limits.window", "number of waiting jobs that a decision considers, most urgent first",
@@ -270,8 +271,7 @@ std::vector<SettingField> setting_fields(Settings& c) {
       cores("host.cpus", "cores that jobs share; auto: all cores", c.host.cpus),
       memory("host.mem", "host memory that jobs share; auto: all memory", c.host.mem_mib, 0),
       flag("prelaunch.all",
-           "default of --prelaunch: start processes before the slice is free; they wait at their "
-           "first CUDA call",
+           "default of --prelaunch: start processes before the slice is free; they pause at their first CUDA call",
            c.prelaunch.all),
       whole("prelaunch.jobs", "maximum number of prelaunched jobs at a time; 0: none", c.prelaunch.jobs, 0, 10'000),
       fixed(number_field("mps.overlap",
@@ -311,11 +311,12 @@ std::vector<SettingField> setting_fields(Settings& c) {
       fixed(text_field("hooks.slices",
                        "command for sh, run after a slice was created and before a job gets it; empty: none",
                        c.hooks.slices)),
-      texts("oom.patterns", "texts at the end of a failed job's log that mean: out of GPU memory", c.oom.patterns),
-      text_field("oom.early",
-                 "restart jobs on a larger slice before they fail: projection (if that should cost less), "
-                 "line (if a straight line to the expected end passes the slice), off",
-                 c.oom.early),
+      texts("oom.patterns", "texts at the end of a failed job's log that show that it ran out of GPU memory",
+            c.oom.patterns),
+      text_field(
+          "oom.early",
+          "restart jobs on a larger slice before they fail: projection (if this is expected to cost less), line (if a linear extrapolation to the expected end exceeds the slice) or off",
+          c.oom.early),
   };
 }
 

@@ -309,12 +309,12 @@ std::string to_toml(const Settings& settings, bool comments) {
     const auto dot = field.key.find('.');
     const std::string table = is_table ? field.key : dot == field.key.npos ? "" : field.key.substr(0, dot);
     if (table != section) out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", section = table);
-    if (comments) out += fmt::format("# {}{}\n", field.help, field.reloadable ? "" : " (needs a new start)");
+    if (comments) out += fmt::format("# {}{}\n", field.help, field.reloadable ? "" : " (requires a restart)");
     if (field.key == "quota") {
       if (comments && settings.quota.limits.empty())
         out +=
-            "# beyond = \"refuse\"   # at submit; else jobs wait for the next week\n"
-            "# group.default.gpu_hours = 40   # of each group without a quota of its own\n";
+            "# beyond = \"refuse\"   # at submit; otherwise jobs wait until next week\n"
+            "# group.default.gpu_hours = 40   # of each group without its own quota\n";
       if (settings.quota.refuse) out += "beyond = \"refuse\"\n";
       for (const auto& [name, limit] : settings.quota.limits) {
         out += fmt::format("[quota.{}.{}]\n", kScopes[int(name.first)], toml_key(name.second));

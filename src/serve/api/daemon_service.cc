@@ -271,7 +271,7 @@ Result<Json> DaemonService::requeue(const Caller& caller, std::uint64_t id) {
 }
 
 Result<Json> DaemonService::set_gpu(const Caller& caller, int gpu, bool drain) {
-  SMARTMIG_RETURN_IF_ERROR(operator_only(caller, drain ? "draining a GPU" : "putting a GPU back to work"));
+  SMARTMIG_RETURN_IF_ERROR(operator_only(caller, drain ? "draining a GPU" : "returning a GPU to service"));
   SMARTMIG_TRY(Ok done, ask<Ok>([=](Daemon& d) { return d.drain(gpu, drain); }, true));
   (void)done;
   SMARTMIG_TRY(Json all, gpus(caller));
@@ -332,7 +332,8 @@ Result<Service::Log> DaemonService::log(const Caller& caller, std::uint64_t id, 
   SMARTMIG_TRY(const JobRecord found, record(id));
   if (!may_touch(caller, found)) return not_yours(id);
   if (attempt < 0 || attempt > found.attempt) return not_found("job {} has {} attempts", id, found.attempt);
-  if (found.attempt == 0) return not_found("job {} has not started; smartmig why {} says what it waits for", id, id);
+  if (found.attempt == 0)
+    return not_found("job {} has not started; smartmig why {} explains what it is waiting for", id, id);
   const int which = attempt == 0 ? found.attempt : attempt;
   return ask<Log>([&](Daemon& d) -> Result<Log> {
     Log log;

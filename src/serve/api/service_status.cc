@@ -94,7 +94,7 @@ Json isolates_json(const Daemon& daemon, const DaemonService::Facts& facts) {
                                                                          : "nothing: soft slices by MPS");
   for (const auto& [what, by] : facts.isolates) add(what, by);
   add("files and processes of users",
-      ::geteuid() == 0 ? "user ids; jobs get no new privileges" : "nothing: all jobs are the daemon's user's");
+      ::geteuid() == 0 ? "user ids; jobs get no new privileges" : "nothing: all jobs run as the daemon's user");
   return out;
 }
 

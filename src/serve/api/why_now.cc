@@ -144,7 +144,7 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   if (state.attempts.prelaunched(*job))
     why.sentence += daemon.world().runner.first_cuda_call(attempt_of(*job))
                         ? "; its processes wait at their first CUDA call"
-                        : "; its processes have started ahead";
+                        : "; its processes have already started";
   else if (job->spec.prelaunch.value_or(false) && !job->prelaunch.refused.empty())
     why.sentence += "; it is not prelaunched: " + job->prelaunch.refused;
   return why;

@@ -106,7 +106,7 @@ TEST(Attempts, NobodyStartsWhereAnotherAttemptIsAlive) {
   JobRecord& job = s.start();
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kQueued);
-  EXPECT_NE(job.reason.find("attempt 2 of job 99 is alive on it"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("attempt 2 of job 99 is running on it"), std::string::npos) << job.reason;
   EXPECT_TRUE(s.state->attempts.slices().empty());
   EXPECT_EQ(s.state->figures.counts.refused_starts, 1u);
   EXPECT_TRUE(s.attempts->undone()) << "decided anew at once";
@@ -138,7 +138,7 @@ TEST(Attempts, NobodyStartsBesideAnAttemptsProcessThatTheGpuShows) {
   JobRecord& job = s.start();
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kQueued);
-  EXPECT_NE(job.reason.find("(train) is alive on it, of attempt 2 of job 99"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("(train) is running on it, of attempt 2 of job 99"), std::string::npos) << job.reason;
   EXPECT_NE(s.words().find("out of service until"), std::string::npos) << s.words();
   EXPECT_FALSE(s.guard->in_doubt());
   s.driver->end_process(s.pid);
@@ -151,7 +151,7 @@ TEST(Attempts, AnUnknownProcessIsLookedAtAgainBeforeItsSliceIsOutOfService) {
   JobRecord& job = s.start();
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kQueued);
-  EXPECT_NE(job.reason.find("(stranger) is alive on it"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("(stranger) is running on it"), std::string::npos) << job.reason;
   EXPECT_TRUE(s.guard->in_doubt());
   s.reports->sample_when_due();
   EXPECT_LE(s.reports->next_sample(), s.clock.now() + SliceGuard::kLookAgain);
@@ -180,7 +180,7 @@ TEST(Attempts, NobodyStartsBesideAProcessThatCameSinceTheLastSample) {
   JobRecord& job = s.start();
   EXPECT_TRUE(s.runner.started.empty());
   EXPECT_EQ(job.status, JobStatus::kQueued);
-  EXPECT_NE(job.reason.find("(stranger) is alive on it"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("(stranger) is running on it"), std::string::npos) << job.reason;
   EXPECT_EQ(s.state->boards.at(0).quarantined.count(index(s.place("3g@4"))), 1u);
   EXPECT_TRUE(s.believed(0).busy.contains(s.place("3g@4"))) << "no policy counts on it";
   s.driver->end_process(stranger);

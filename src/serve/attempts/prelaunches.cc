@@ -44,7 +44,7 @@ bool Prelaunches::eligible(const JobRecord& job) const {
 
 bool Prelaunches::refused(JobRecord& job) {
   if (mem_mib_of(job) > settings_.prelaunch.mem_mib)
-    job.prelaunch.refused = fmt::format("its {} MiB of host memory are above a quarter of host.mem", mem_mib_of(job));
+    job.prelaunch.refused = fmt::format("its host memory ({} MiB) exceeds a quarter of host.mem", mem_mib_of(job));
   else
     return false;
   session_.note("not_prelaunched", fmt::format("\"job\":{},\"words\":{}", job.id, json_text(job.prelaunch.refused)));

@@ -17,7 +17,7 @@ TEST(Suspensions, AJobThatMayNotGoOnStaysSuspendedAndSaysWhy) {
   p.suspensions->resume(job);  // one that was taken a moment before
   p.suspensions->carry_out();
   EXPECT_TRUE(job.suspended);
-  EXPECT_NE(job.reason.find("attempt 1 of job 99 is alive on it"), std::string::npos) << job.reason;
+  EXPECT_NE(job.reason.find("attempt 1 of job 99 is running on it"), std::string::npos) << job.reason;
   p.runner.alive.clear();
   p.suspensions->resume(job);
   p.suspensions->carry_out();

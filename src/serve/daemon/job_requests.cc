@@ -110,7 +110,7 @@ Result<Ok> JobRequests::acceptable(const Caller& caller, const JobSpec& spec, co
       return Error{can.error().code, "--idle is not available: " + can.error().what};
   if (spec.port.value_or(0) > 0)
     if (const QueueId other = holder_of_port(book_.live(), *spec.port); other != kNoId)
-      return busy_error("port {} is job {}'s; name another, or --port auto", *spec.port, other);
+      return busy_error("port {} belongs to job {}; choose another port, or use --port auto", *spec.port, other);
   if (spec.exact_memory.value_or(false)) {
     if (const auto can = runner_.reports_memory(); !can)
       return Error{can.error().code, "--exact-memory is not available: " + can.error().what};
@@ -194,7 +194,7 @@ Result<std::vector<QueueId>> JobRequests::submit(const Caller& caller, std::vect
       SMARTMIG_TRY(base.spec.port, free_port(book_.live(), settings_.ports, ports));
     }
     if (base.spec.port && !ports.insert(*base.spec.port).second)
-      return invalid("two of these jobs ask for port {}", *base.spec.port);
+      return invalid("two of these jobs request port {}", *base.spec.port);
     describe_array(base, array);
     accepted.emplace_back(std::move(base), std::move(array));
   }

@@ -205,9 +205,9 @@ std::optional<MemoryWatch::Shortage> MemoryWatch::shortage(const JobRecord& job,
   const int asked = refused_request_mib(tail);
   if (asked == 0 && job.memory.peak_mib <= 0) return Shortage{};
   if (asked == 0) return Shortage{0, false, fmt::format("it held {} MiB when last seen", job.memory.peak_mib)};
-  if (job.memory.peak_mib <= 0) return Shortage{asked, false, fmt::format("it asked for {} MiB", asked)};
+  if (job.memory.peak_mib <= 0) return Shortage{asked, false, fmt::format("it requested {} MiB", asked)};
   return Shortage{job.memory.peak_mib + asked, false,
-                  fmt::format("it held {} MiB when last seen and asked for {} MiB more", job.memory.peak_mib, asked)};
+                  fmt::format("it held {} MiB when last seen and requested {} MiB more", job.memory.peak_mib, asked)};
 }
 
 int MemoryWatch::after_failure(const JobRecord& job, int had_mib, const Shortage& shortage, int largest_mib) const {

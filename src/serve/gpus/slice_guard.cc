@@ -26,7 +26,7 @@ SliceGuard::Others SliceGuard::find(SliceKey slice, AttemptId mine, bool has_pro
   const Instance* instance = find_instance(state.board, PlacementId(slice.second));
   if (!instance) return {};
   if (const auto others = runner_.others_on(instance->uuid, mine); !others.empty())
-    return {fmt::format("{} is alive on it", name_of_attempt(others.front())), true};
+    return {fmt::format("{} is running on it", name_of_attempt(others.front())), true};
   if (!boards_.isolated()) return {};
   Others unknown;
   for (const DeviceProcess& process : state.processes) {
@@ -36,9 +36,9 @@ SliceGuard::Others SliceGuard::find(SliceKey slice, AttemptId mine, bool has_pro
     if (has_processes && (!of || *of == mine)) continue;
     const std::string who =
         fmt::format("process {}{}", process.pid, process.name.empty() ? "" : " (" + process.name + ")");
-    if (of) return {fmt::format("{} is alive on it, of {}", who, name_of_attempt(*of)), true};
+    if (of) return {fmt::format("{} is running on it, of {}", who, name_of_attempt(*of)), true};
     if (!unknown && !is_monitor(process.name))
-      unknown = {fmt::format("{} is alive on it and belongs to no known job", who), false};
+      unknown = {fmt::format("{} is running on it and does not belong to a known job", who), false};
   }
   return unknown;
 }
