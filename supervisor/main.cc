@@ -86,10 +86,16 @@ class Supervisor {
     if (signals_ < 0 || ::pipe2(output_, O_CLOEXEC) != 0 || ::pipe2(news_, O_CLOEXEC) != 0 ||
         (head_.error && *job_.text(head_.error) && ::pipe2(errors_, O_CLOEXEC) != 0) ||
         ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, handover_) != 0)
-      return ending_.words.add("no descriptors for it: %s", ::strerror(errno));
+      return lack("no descriptors for it", errno);
     ::fcntl(output_[0], F_SETFL, O_NONBLOCK);
     if (errors_[0] >= 0) ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
     ::fcntl(news_[0], F_SETFL, O_NONBLOCK);
+  }
+
+  // Says nothing of the job, which may run once there is enough.
+  void lack(const char* what, int error) {
+    ending_.words.add("%s: %s", what, ::strerror(error));
+    ending_.short_of_means = true;
   }
 
   void start_child() {
@@ -102,7 +108,7 @@ class Supervisor {
     child_ = ending_.words.length > 0 ? -1 : ::fork();
     if (child_ == 0) become_job(job_, pipes);
     if (child_ < 0) {
-      if (ending_.words.length == 0) ending_.words.add("no process for it: %s", ::strerror(errno));
+      if (ending_.words.length == 0) lack("no process for it", errno);
       ending_.never_started = ended_ = true;
     } else if (limit_us_ > 0 && !held_) {
       limit_at_ = monotonic_us() + limit_us_;

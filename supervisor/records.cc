@@ -154,14 +154,15 @@ bool write_ending(const Ending& ending) {
   ::memcpy(words, ending.words.text, sizeof words);
   for (char* c = words; *c; ++c)
     if (static_cast<unsigned char>(*c) < ' ' || *c == 0x7F) *c = ' ';
-  const int length = ::snprintf(buffer, kEndingBytes,
-                                "smartmig-exit 1\ncode %d\nsignal %d\nstarted_us %lld\nended_us %lld\nran_us %lld\n"
-                                "ended_steady_us %lld\npeak_mib %lld\n"
-                                "host_oom %d\ntimed_out %d\nnever_started %d\nordered %d\nwords %s\nend\n",
-                                ending.code, ending.signal, (long long)ending.started_us, (long long)ending.ended_us,
-                                (long long)(ending.ended_steady_us - ending.started_steady_us),
-                                (long long)ending.ended_steady_us, (long long)ending.peak_mib, int(ending.host_oom),
-                                int(ending.timed_out), int(ending.never_started), ending.ordered, words);
+  const int length =
+      ::snprintf(buffer, kEndingBytes,
+                 "smartmig-exit 1\ncode %d\nsignal %d\nstarted_us %lld\nended_us %lld\nran_us %lld\n"
+                 "ended_steady_us %lld\npeak_mib %lld\n"
+                 "host_oom %d\ntimed_out %d\nnever_started %d\nshort %d\nordered %d\nwords %s\nend\n",
+                 ending.code, ending.signal, (long long)ending.started_us, (long long)ending.ended_us,
+                 (long long)(ending.ended_steady_us - ending.started_steady_us), (long long)ending.ended_steady_us,
+                 (long long)ending.peak_mib, int(ending.host_oom), int(ending.timed_out), int(ending.never_started),
+                 int(ending.short_of_means), ending.ordered, words);
   // Over the reserved bytes, which need no new room, then cut.
   const int fd = ::openat(kDirectoryFd, "exit.tmp", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;

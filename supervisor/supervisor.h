@@ -64,7 +64,8 @@ struct Ending {
   std::int64_t started_us = 0, ended_us = 0, peak_mib = -1;
   std::int64_t started_steady_us = 0, ended_steady_us = 0;  // by boot_us()
   bool host_oom = false, timed_out = false, never_started = false;
-  int ordered = 0;  // why it was told to stop, as told; 0: it was not
+  bool short_of_means = false;  // never started, for want of a process or a descriptor
+  int ordered = 0;              // why it was told to stop, as told; 0: it was not
   Words words;
 };
 enum class Made { kMade, kExists, kFailed };

@@ -65,7 +65,9 @@ void HttpConnections::make_room() {
 
 void HttpConnections::cut(HttpConnection& connection, std::string_view words) {
   connection.cut = true;
-  if (options_.may_write) (void)!::send(connection.fd, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  // One that had its answer is not told another one: it would read that as the answer to what it asks next.
+  if (options_.may_write && !connection.had_answer)
+    (void)!::send(connection.fd, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(connection.fd, SHUT_RDWR);
 }
 
@@ -106,6 +108,7 @@ void HttpConnections::answering(HttpConnection& connection) {
 void HttpConnections::answered(HttpConnection& connection) {
   const std::scoped_lock lock(mutex_);
   connection.since = Clock::now();
+  connection.had_answer = true;
   if (connection.receiving) return;
   connection.receiving = true;
   if (--answering_ == 0) changed_.notify_all();

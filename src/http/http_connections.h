@@ -19,7 +19,7 @@ struct HttpConnection {
   Caller peer;  // of a Unix socket
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
   bool receiving = true;  // no request of it is being answered
-  bool cut = false;
+  bool cut = false, had_answer = false;
 };
 
 class HttpConnections {

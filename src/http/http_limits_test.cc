@@ -110,7 +110,8 @@ TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
   HttpWorld w;
   w.options.limits.receive_s = 1;
   w.start();
-  auto silent = w.client(), drips = w.client(), body = w.client();
+  auto silent = w.client(), drips = w.client(), body = w.client(), answered = w.client();
+  EXPECT_EQ(answered.ask("GET", "/healthz").first, 200);
   body.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
   const auto begin = Clock::now();
   drips.send("GET /healthz HTTP/1.1\r\nHost: x\r\n");
@@ -122,6 +123,7 @@ TEST(HttpServer, ThreadSlowClientsAreCutWhateverTheyDrip) {
   EXPECT_FALSE(alive);
   EXPECT_EQ(body.reply().first, 408);
   EXPECT_TRUE(silent.closed(30));
+  EXPECT_EQ(answered.read_until("no such text", 30), "") << "one answer to a request";
 }
 
 TEST(HttpServer, OneUserCannotTakeEveryConnection) {

@@ -325,8 +325,55 @@ def an_end_that_cannot_be_read_is_no_end(build):
         equal((end["state"], end["exit_code"], end["attempt"]), ("done", 0, 1), f"the job ({end['reason']})")
 
 
+@contextlib.contextmanager
+def slow_to_begin(build, seconds, gpus="2xa100-40gb"):
+    """Supervisors that take their time before they say that an attempt has begun."""
+    with running(build, gpus) as m:
+        place = f"{m.root}/bin/supervisor/smartmig-supervisor"
+        os.rename(place, place + "-itself")
+        with open(place, "w") as file:
+            file.write(f'#!/bin/bash\nsleep {seconds}\nexec -a smartmig-supervisor {place}-itself "$@"\n')
+        os.chmod(place, 0o755)
+        yield m
+
+
+def others_are_answered_while_jobs_begin(build):
+    with slow_to_begin(build, 3) as m:
+        c, took = m.client(), []
+        jobs = [c.sh("sleep 2", min_slices=3) for _ in range(3)]
+        until(lambda: all(c.job(n)["state"] == "starting" for n in jobs[:2]), "two are beginning")
+        c.ask("DELETE", f"/v1/jobs/{jobs[1]}")
+        while any(c.job(n)["state"] == "starting" for n in jobs):
+            began = time.monotonic()
+            c.get("/v1/status")
+            took.append(time.monotonic() - began)
+            time.sleep(0.02)
+        check(max(took) < 1, f"a small request took {max(took):.1f} s")
+        equal([c.wait(n)["state"] for n in jobs], ["done", "cancelled", "done"], "ends")
+        ran = [c.job(n)["ended_at"] - c.job(n)["started_at"] for n in (jobs[0], jobs[2])]
+        check(max(ran) < 4, f"run times count from the beginning: {ran}")
+
+
+def a_daemon_that_dies_while_jobs_begin_runs_each_once(build):
+    with slow_to_begin(build, 0.7) as m, Watch(m) as watch:
+        marks = f"{m.root}/marks"
+        for pause in (0.05, 0.4, 0.75, 1.1):
+            c = m.client()
+            jobs = [c.sh(f"echo {k} >>{marks}-{pause}; sleep 0.5", min_slices=3) for k in range(4)]
+            until(lambda: any(c.job(n)["state"] != "queued" for n in jobs), "some are beginning")
+            time.sleep(pause)
+            m.crash()
+            m.again()
+            c = m.client()
+            equal([c.wait(n)["state"] for n in jobs], ["done"] * 4, "ends")
+            with open(f"{marks}-{pause}") as file:
+                equal(sorted(file.read().split()), list("0123"), f"who ran, killed after {pause} s")
+    equal(watch.broken, [], "attempts that met")
+
+
 harness.main([a_dependent_that_runs_is_left_alone, what_is_alive_has_its_slice_after_a_restore, restores_at_random_points,
               nobody_starts_beside_a_stranger, a_start_asks_the_gpu_who_is_there_now,
               what_an_order_ended_is_not_failed_after_a_restore, a_reset_gpu_is_read_again,
               a_gpu_that_was_lost_at_the_start_is_found_after_its_reset, slices_that_cannot_be_made_are_told_of,
-              an_end_that_cannot_be_read_is_no_end], "safety")
+              an_end_that_cannot_be_read_is_no_end, others_are_answered_while_jobs_begin,
+              a_daemon_that_dies_while_jobs_begin_runs_each_once], "safety")

@@ -23,9 +23,27 @@ class NotedRunner : public JobRunner {
     started.push_back(launch.id);
     return Ok{};
   }
+  std::optional<Result<Ok>> begin(const Launch& launch) override {
+    if (!slow) return start(launch);
+    beginning.push_back(launch.id);
+    return std::nullopt;
+  }
+  bool begins_at_once() const override { return int(beginning.size()) < most_beginning; }
+  std::vector<Begun> begun() override { return std::exchange(told, {}); }
+  // Those that are beginning have begun, or `how` says why not.
+  void tell(std::optional<Error> how = {}) {
+    for (const AttemptId& id : std::exchange(beginning, {})) {
+      told.push_back({id, how ? Result<Ok>(*how) : Result<Ok>(Ok{})});
+      if (!how) started.push_back(id);
+    }
+  }
   using JobRunner::stop;
   Result<Ok> stop(AttemptId id, int, Time, StopReason) override {
     stopped.push_back(id);
+    return Ok{};
+  }
+  Result<Ok> grant(const Launch& launch) override {
+    granted_to.push_back(launch.id);
     return Ok{};
   }
   Result<Ok> suspend(AttemptId, bool) override { return Ok{}; }
@@ -61,13 +79,17 @@ class NotedRunner : public JobRunner {
   void forget(std::uint64_t job) override { forgotten.push_back(job); }
 
   std::optional<Error> start_error;
+  bool slow = false;  // tell() says what came of starts
+  int most_beginning = 1000;
+  std::vector<AttemptId> beginning;
+  std::vector<Begun> told;
   Found found;
   std::vector<Left> left_here;
   std::vector<std::pair<std::string, AttemptId>> alive;  // slice, who
   std::vector<AttemptId> unknown_alive;
   std::map<int, AttemptId> processes;
   std::vector<AttemptExit> exits;
-  std::vector<AttemptId> started, stopped;
+  std::vector<AttemptId> started, stopped, granted_to;
   std::vector<std::uint64_t> forgotten;
 };
 
@@ -151,6 +173,9 @@ struct DaemonParts {
     wait_for_lanes();
     reports->take();
     attempts->carry_out();
+  }
+  void take_begun() {
+    for (const JobRunner::Begun& one : runner.begun()) attempts->begun(one);
   }
   // A sample of each board that does nothing else, taken.
   void sample() {

@@ -139,6 +139,8 @@ Result<AttemptExit> parse_attempt_exit(const std::string& name, std::string_view
       good = read_flag(value, exit.timed_out);
     else if (key == "never_started")
       good = read_flag(value, exit.never_started);
+    else if (key == "short")
+      good = read_flag(value, exit.short_of_means);
     else if (key == "ordered")
       good = read_order(value, exit.ordered), exit.unasked = exit.ordered == StopReason::kNone;
     else if (key == "words")
@@ -156,9 +158,10 @@ std::string to_text(const AttemptExit& exit) {
   if (exit.ended_steady) steady += fmt::format("ended_steady_us {}\n", exit.ended_steady->count());
   return fmt::format(
       "smartmig-exit {}\ncode {}\nsignal {}\nstarted_us {}\nended_us {}\n{}peak_mib {}\nhost_oom {}\ntimed_out {}\n"
-      "never_started {}\nordered {}\nwords {}\nend\n",
+      "never_started {}\nshort {}\nordered {}\nwords {}\nend\n",
       kAttemptFormat, exit.code, exit.signal, unix_us(exit.started), unix_us(exit.ended), steady, exit.peak_host_mib,
-      int(exit.host_oom), int(exit.timed_out), int(exit.never_started), int(exit.ordered), one_line(exit.words));
+      int(exit.host_oom), int(exit.timed_out), int(exit.never_started), int(exit.short_of_means), int(exit.ordered),
+      one_line(exit.words));
 }
 
 std::string void_record() { return fmt::format("smartmig-attempt {}\nvoid\nend\n", kAttemptFormat); }

@@ -43,7 +43,7 @@ TEST(AttemptRecord, ExitsAreReadBack) {
   exit.signal = 9;
   exit.started = from_unix_us(1000);
   exit.ended = from_unix_us(2000);
-  exit.host_oom = exit.timed_out = true;
+  exit.host_oom = exit.timed_out = exit.short_of_means = true;
   exit.peak_host_mib = 12;
   exit.words = "two\nlines";
   exit.ordered = StopReason::kCancel;
@@ -55,7 +55,7 @@ TEST(AttemptRecord, ExitsAreReadBack) {
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ(back->words, "two lines");
   EXPECT_EQ(to_text(*back), text);
-  EXPECT_TRUE(back->host_oom && back->timed_out && !back->never_started);
+  EXPECT_TRUE(back->host_oom && back->timed_out && back->short_of_means && !back->never_started);
   EXPECT_EQ(back->ordered, StopReason::kCancel);
   EXPECT_FALSE(back->unasked);
   EXPECT_TRUE(parse_attempt_exit("exit", "smartmig-exit 1\nordered 0\nend\n", {7, 2})->unasked);

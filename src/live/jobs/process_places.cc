@@ -61,7 +61,7 @@ void ProcessRunner::find_alive() {
 bool ProcessRunner::may_be_alive(AttemptId id, std::optional<AttemptRecord>& record) const {
   {
     const std::lock_guard lock(mutex_);
-    if (watched_.count(id) > 0) return true;
+    if (watched_.count(id) > 0 || beginning_.count(id) > 0) return true;
   }
   if (!record) {
     auto read = spool_.read_record(id);

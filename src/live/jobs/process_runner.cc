@@ -21,7 +21,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "live/grant_format.h"
-#include "live/jobs/exact_memory.h"
 #include "live/jobs/held_start.h"
 #include "live/jobs/launch_block.h"
 #include "live/jobs/origin_file.h"
@@ -48,6 +47,12 @@ int open_pidfd(int pid) { return int(::syscall(SYS_pidfd_open, pid, 0u)); }
 
 UnixTime wall_now() {
   return UnixTime(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch()));
+}
+
+Time steady_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return Time(now.tv_sec * std::int64_t(1'000'000) + now.tv_nsec / 1000);
 }
 
 std::string attempt_title(AttemptId id) { return fmt::format("attempt {} of job {}", id.attempt, id.job); }
@@ -139,6 +144,10 @@ Result<std::unique_ptr<ProcessRunner>> ProcessRunner::open(ProcessRunnerOptions 
     return unsupported("this kernel has no pidfd_open; running jobs needs Linux 5.3 or newer");
   runner->find_alive();
   SMARTMIG_TRY(runner->watcher_, start_thread("the ends of jobs", [r = runner.get()] { r->watch_loop(); }));
+  for (int i = 0; i < runner->options_.starters; ++i) {
+    SMARTMIG_TRY(std::thread starter, start_thread("the starts of jobs", [r = runner.get()] { r->start_loop(); }));
+    runner->starters_.push_back(std::move(starter));
+  }
   return runner;
 }
 
@@ -149,7 +158,12 @@ void ProcessRunner::wake_watcher() const {
 }
 
 ProcessRunner::~ProcessRunner() {
-  closing_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  more_.notify_all();
+  for (std::thread& starter : starters_) starter.join();  // what waits for them never ran
   wake_watcher();
   if (watcher_.joinable()) watcher_.join();
   for (const auto& [id, watched] : watched_)
@@ -159,6 +173,63 @@ ProcessRunner::~ProcessRunner() {
 }
 
 Result<Ok> ProcessRunner::start(const Launch& launch) {
+  SMARTMIG_RETURN_IF_ERROR(launch_supervisor(launch));
+  if (!launch.hold) note_place(launch.device, launch.id);
+  return Ok{};
+}
+
+std::optional<Result<Ok>> ProcessRunner::begin(const Launch& launch) {
+  if (options_.starters <= 0) return start(launch);
+  if (!launch.hold) note_place(launch.device, launch.id);
+  {
+    const std::lock_guard lock(mutex_);
+    const bool first = beginning_.try_emplace(launch.id).second;
+    SMARTMIG_CHECK(first, "{} was begun twice", attempt_title(launch.id));
+    to_begin_.push_back(launch);
+  }
+  more_.notify_one();
+  return std::nullopt;
+}
+
+bool ProcessRunner::begins_at_once() const {
+  const std::lock_guard lock(mutex_);
+  return options_.starters <= 0 || int(to_begin_.size()) + starting_ < options_.starters;
+}
+
+void ProcessRunner::start_loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    more_.wait(lock, [this] { return closing_ || !to_begin_.empty(); });
+    if (closing_) return;
+    const Launch launch = std::move(to_begin_.front());
+    to_begin_.pop_front();
+    ++starting_;
+    lock.unlock();
+    Result<Ok> result = launch_supervisor(launch);
+    lock.lock();
+    --starting_;
+    beginning_.at(launch.id).told = Begun{launch.id, std::move(result), steady_now()};
+    lock.unlock();
+    if (options_.on_exit) options_.on_exit();
+    lock.lock();
+  }
+}
+
+std::vector<JobRunner::Begun> ProcessRunner::begun() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Begun> out;
+  for (auto at = beginning_.begin(); at != beginning_.end();) {
+    if (!at->second.told) {
+      ++at;
+      continue;
+    }
+    out.push_back(std::move(*at->second.told));
+    at = beginning_.erase(at);
+  }
+  return out;
+}
+
+Result<Ok> ProcessRunner::launch_supervisor(const Launch& launch) {
   SMARTMIG_RETURN_IF_ERROR(check(launch));
   SMARTMIG_RETURN_IF_ERROR(spool_.make(launch.id));
   const std::string directory = spool_.directory(launch.id);
@@ -167,10 +238,16 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
     spool_.remove(launch.id);
     return error;
   };
-  const bool again = launch.shared != 0 && launch.shared == noted_.shared;
-  if (const auto noted = note_launch(directory, launch.spec, again ? noted_.directory : ""); !noted)
-    return give_up(noted.error());
-  noted_ = {launch.shared, directory};
+  std::string like;
+  if (launch.shared != 0) {
+    const std::lock_guard lock(mutex_);
+    if (launch.shared == noted_.shared) like = noted_.directory;
+  }
+  if (const auto noted = note_launch(directory, launch.spec, like); !noted) return give_up(noted.error());
+  {
+    const std::lock_guard lock(mutex_);
+    noted_ = {launch.shared, directory};
+  }
   if (const auto noted = note_origin(directory, launch); !noted) return give_up(noted.error());
   const Descriptor place{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (place.fd < 0) return give_up(io_error("cannot open {}: {}", directory, std::strerror(errno)));
@@ -211,7 +288,6 @@ Result<Ok> ProcessRunner::start(const Launch& launch) {
   }
   reserve.close();
   read_end.close();
-  if (!launch.hold) note_place(launch.device, launch.id);
   Descriptor pidfd{open_pidfd(*pid)};
   if (pidfd.fd >= 0 && watch(launch.id, pidfd.release(), true)) return Ok{};
   // Nobody would hear of its end: it ends here, and that is told. It has begun, so this is no failure to start.
@@ -237,7 +313,11 @@ Result<Ok> ProcessRunner::watch(AttemptId id, int pidfd, bool child) {
   epoll_event event{EPOLLIN | EPOLLONESHOT, {.u64 = key}};
   watched_[id] = {id, pidfd, child, false};
   keys_[key] = id;
-  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) == 0) return Ok{};
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) == 0) {
+    if (const auto at = beginning_.find(id); at != beginning_.end() && at->second.order)
+      (void)send(watched_[id], *at->second.order);
+    return Ok{};
+  }
   const int error = errno;
   keys_.erase(key);
   watched_.erase(id);
@@ -351,17 +431,25 @@ AttemptExit ProcessRunner::ending_of_abandoned(AttemptId id, const AttemptRecord
 
 Result<Ok> ProcessRunner::stop(AttemptId id, int first_signal, Time grace, StopReason why) {
   const std::lock_guard lock(mutex_);  // keeps the pidfd open while it is used
-  const auto watched = watched_.find(id);
-  if (watched == watched_.end()) return not_found("{} is not running", attempt_title(id));
+  const Order order{first_signal, grace, why};
+  if (const auto watched = watched_.find(id); watched != watched_.end()) return send(watched->second, order);
+  const auto beginning = beginning_.find(id);
+  if (beginning == beginning_.end()) return not_found("{} is not running", attempt_title(id));
+  beginning->second.order = order;
+  return Ok{};
+}
+
+Result<Ok> ProcessRunner::send(const Watched& watched, const Order& order) const {
   siginfo_t info{};
   info.si_signo = kStopSignal;
   info.si_code = SI_QUEUE;
   info.si_pid = ::getpid();
   info.si_uid = ::getuid();
-  info.si_value.sival_ptr = reinterpret_cast<void*>(stop_payload(first_signal, grace.count(), std::uint8_t(why)));
-  if (::syscall(SYS_pidfd_send_signal, watched->second.pidfd, kStopSignal, &info, 0u) == 0 || errno == ESRCH)
+  info.si_value.sival_ptr =
+      reinterpret_cast<void*>(stop_payload(order.first_signal, order.grace.count(), std::uint8_t(order.why)));
+  if (::syscall(SYS_pidfd_send_signal, watched.pidfd, kStopSignal, &info, 0u) == 0 || errno == ESRCH)
     return Ok{};  // ESRCH: it has ended just now, and its exit is on its way
-  return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(id), std::strerror(errno));
+  return io_error("cannot ask the supervisor of {} to stop it: {}", attempt_title(watched.id), std::strerror(errno));
 }
 
 // A supervisor of before knows these as a stop: its kill would come in a lifetime.
@@ -417,7 +505,13 @@ Result<JobRunner::Found> ProcessRunner::recover(const std::vector<AttemptId>& ex
 
 std::vector<AttemptExit> ProcessRunner::poll() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(ended_, {});
+  std::vector<AttemptExit> out;
+  std::erase_if(ended_, [&](AttemptExit& exit) {
+    if (beginning_.contains(exit.id)) return false;
+    out.push_back(std::move(exit));
+    return true;
+  });
+  return out;
 }
 
 std::size_t ProcessRunner::watched() const {
@@ -453,82 +547,11 @@ void ProcessRunner::forget(std::uint64_t job) {
   for (const AttemptId id : spool_.attempts(job)) {
     {
       const std::lock_guard lock(mutex_);
-      if (watched_.count(id) > 0) continue;
+      if (watched_.count(id) > 0 || beginning_.count(id) > 0) continue;
     }
     forget_memory(id);
     spool_.remove(id);
   }
-}
-
-std::string ProcessRunner::memory_directory(AttemptId id) const {
-  return fmt::format("{}/{}.{}", options_.memory, id.job, id.attempt);
-}
-
-namespace {
-
-Result<Ok> library_reports(bool somewhere) {
-  if (!somewhere) return unsupported("this runner keeps no reports of CUDA requests");
-  SMARTMIG_TRY(const std::string library, find_preload_library());
-  return Ok{};
-}
-
-}  // namespace
-
-Result<Ok> ProcessRunner::reports_memory() const { return library_reports(!options_.memory.empty()); }
-
-Result<Ok> ProcessRunner::reports_tensors() const {
-  if (options_.memory.empty()) return unsupported("this runner keeps no reports of tensors");
-  SMARTMIG_TRY(const std::string hook, find_python_hook());
-  return Ok{};
-}
-
-// Called once the attempt has its place in the spool, so what lies there is of a start that came to nothing.
-Result<Environment> ProcessRunner::preload_environment(const Launch& launch) const {
-  if (launch.hold) SMARTMIG_RETURN_IF_ERROR(reports_memory());
-  const bool exact = launch.spec.exact_memory.value_or(false);
-  const bool library = (exact || launch.hold || launch.tell_cuda) && reports_memory();
-  const bool hook = exact && reports_tensors();
-  if (!launch.spec.container.empty()) {  // has no use for the library, and needs a place of its own
-    if (options_.memory.empty()) return unsupported("this runner has no directory for containers");
-    remove_memory_directory(memory_directory(launch.id));
-    SMARTMIG_RETURN_IF_ERROR(make_memory_directory(memory_directory(launch.id), launch.uid, launch.gid));
-    return Environment{};
-  }
-  if (!library && !hook) return Environment{};
-  const std::string directory = memory_directory(launch.id);
-  remove_memory_directory(directory);
-  if (const auto made = make_memory_directory(directory, launch.uid, launch.gid); !made) {
-    if (launch.hold) return made.error();
-    return Environment{};  // rather a job that tells nothing than none
-  }
-  const auto own = [&](std::string_view name) {
-    std::string_view found;
-    for (const std::string_view entry : launch.spec.environment)
-      if (entry.starts_with(name)) found = entry.substr(name.size());
-    return found;
-  };
-  Environment out;
-  if (exact) out.push_back({"SMARTMIG_MEMORY_DIR", directory});
-  if (library) {
-    SMARTMIG_TRY(const std::string path, find_preload_library());
-    out.push_back({"LD_PRELOAD", put_first(path, own("LD_PRELOAD="))});
-  }
-  if (hook) {
-    SMARTMIG_TRY(const std::string path, find_python_hook());
-    out.push_back({"PYTHONPATH", put_first(path, own("PYTHONPATH="))});
-  }
-  if (library && (launch.hold || launch.tell_cuda))
-    for (auto& variable : hold_environment(directory, launch.hold)) out.push_back(std::move(variable));
-  return out;
-}
-
-JobRunner::Looks ProcessRunner::looks() const {
-  return {
-      can_reach_program,
-      [reports = !options_.memory.empty()](const JobSpec& spec, std::uint32_t uid, std::uint32_t gid) -> Result<Ok> {
-        SMARTMIG_RETURN_IF_ERROR(library_reports(reports));
-        return can_be_held(spec, uid, gid);
-      }};
 }
 
 // The limits of its slice first, then the grant in the spool, by which every daemon knows that it has its slice, last
@@ -563,24 +586,5 @@ Result<Ok> ProcessRunner::grant(const Launch& launch) {
 }
 
 std::optional<UnixTime> ProcessRunner::granted(AttemptId id) const { return grant_time(spool_.directory(id)); }
-
-std::optional<Time> ProcessRunner::first_cuda_call(AttemptId id) const {
-  if (options_.memory.empty()) return std::nullopt;
-  return smartmig::first_cuda_call(memory_directory(id));
-}
-
-std::optional<JobMemory> ProcessRunner::memory_of(AttemptId id) const {
-  if (options_.memory.empty()) return std::nullopt;
-  const std::string directory = memory_directory(id);
-  struct stat entry {};
-  if (::lstat(directory.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode)) return std::nullopt;
-  const auto reports = read_memory_reports(directory, entry.st_uid);
-  if (reports.empty()) return std::nullopt;
-  return sum_memory(reports);
-}
-
-void ProcessRunner::forget_memory(AttemptId id) {
-  if (!options_.memory.empty()) remove_memory_directory(memory_directory(id));
-}
 
 }  // namespace smartmig

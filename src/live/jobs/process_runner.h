@@ -1,9 +1,12 @@
 // The runner of real processes: each attempt has its own supervisor (supervisor/), which outlives this program. The
 // daemon keeps one descriptor for each running attempt (a pidfd, for its own children and adopted supervisors alike)
 // and one thread that waits for all of them. A supervisor is identified by the boot id, pid and start time of its
-// record together. Thread rule: as JobRunner; `on_exit` is called on the watching thread.
+// record together. A start takes as long as the machine needs for a process and some writes to the disk, so begin()
+// leaves it to threads of its own. Thread rule: as JobRunner; `on_exit` is called on the watching and starting threads.
 #pragma once
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +30,7 @@ struct ProcessRunnerOptions {
   std::uint64_t copy_bytes = 1u << 30;            // most of the copy that the owner asked for; 0: no limit
   int most_processes = 16384;                     // of one job, where a pids cgroup is offered; 0: no limit
   Time kill_patience = std::chrono::seconds(60);  // a supervisor's, with killed processes that do not die
+  int starters = 4;                               // threads for begin(), which then does not wait; 0: it does
   bool use_cgroups = true;
   std::string cgroup_mounts;                    // in the form of /proc/self/mounts; empty: that file
   std::vector<std::string> extra_device_nodes;  // allowed besides the slice's own: "/dev/infiniband/uverbs0"
@@ -43,6 +47,9 @@ class ProcessRunner : public JobRunner {
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   Result<Ok> start(const Launch& launch) override;
+  std::optional<Result<Ok>> begin(const Launch& launch) override;
+  bool begins_at_once() const override;
+  std::vector<Begun> begun() override;
   Looks looks() const override;
   Result<Ok> grant(const Launch& launch) override;
   std::optional<UnixTime> granted(AttemptId id) const override;
@@ -82,7 +89,18 @@ class ProcessRunner : public JobRunner {
     bool child = false;
     bool orderly = false;  // its supervisor has ended, and nothing was left below it; known once it was reaped
   };
+  struct Order {
+    int first_signal = 0;
+    Time grace{};
+    StopReason why = StopReason::kNone;
+  };
+  struct Beginning {
+    std::optional<Begun> told;   // not taken yet
+    std::optional<Order> order;  // that came before it could be told to anybody
+  };
   ProcessRunner(ProcessRunnerOptions options, Spool spool, Cgroups cgroups);
+  Result<Ok> launch_supervisor(const Launch& launch);  // on any thread
+  void start_loop();
   Result<Ok> check(const Launch& launch) const;
   Result<ContainerPlace> container_place(const Launch& launch) const;
   Result<int> launch_block(const Launch& launch, const std::string& directory) const;
@@ -90,6 +108,7 @@ class ProcessRunner : public JobRunner {
   CgroupLimits limits_of(const Launch& launch) const;
   std::string memory_directory(AttemptId id) const;
   Result<Ok> watch(AttemptId id, int pidfd, bool child);
+  Result<Ok> send(const Watched& watched, const Order& order) const;  // REQUIRES: the lock
   void wake_watcher() const;
   void watch_loop();
   void has_ended(Watched watched);
@@ -103,13 +122,17 @@ class ProcessRunner : public JobRunner {
   const ProcessRunnerOptions options_;
   const Spool spool_;
   const Cgroups cgroups_;
-  struct {
-    std::uint64_t shared = 0;  // Launch::shared
-    std::string directory;
-  } noted_;  // whose launch was written down last; the owner's alone
   int epoll_ = -1, wake_ = -1;
   std::atomic<bool> closing_{false};
   mutable std::mutex mutex_;  // guards what follows
+  struct {
+    std::uint64_t shared = 0;  // Launch::shared
+    std::string directory;
+  } noted_;  // whose launch was written down last
+  std::deque<Launch> to_begin_;
+  std::map<AttemptId, Beginning> beginning_;
+  int starting_ = 0;  // threads that are
+  std::condition_variable more_;
   std::map<AttemptId, Watched> watched_;
   std::map<std::uint64_t, AttemptId> keys_;  // epoll's data: a new number for each watch, so that no news is mistaken
   std::uint64_t next_key_ = 1;
@@ -122,6 +145,7 @@ class ProcessRunner : public JobRunner {
   // The owner's: which attempts were given which slice, until it is certain that nothing of them is alive.
   std::map<std::string, std::map<AttemptId, std::optional<AttemptRecord>>> placed_;
   std::vector<AttemptId> found_alive_;
+  std::vector<std::thread> starters_;
   std::thread watcher_;
 };
 

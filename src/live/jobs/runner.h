@@ -1,7 +1,7 @@
 // JobRunner: the seam that turns an admitted job into processes. Implementations: supervised processes (the real one),
 // in-process timers (emulation without processes). Rule of exactly-once: an attempt begins with the exclusive creation
 // of its record; an attempt without a record never ran and may be started. Thread rule: every method on the owner's
-// thread; news of exits may come from any thread through `on_exit`.
+// thread; news of beginnings and exits may come from any thread through `on_exit`.
 #pragma once
 #include <functional>
 #include <map>
@@ -73,9 +73,10 @@ struct AttemptExit {
   UnixTime started{}, ended{};
   std::optional<Time> ran, ended_steady;  // by CLOCK_BOOTTIME; ended_steady: of this boot
   bool host_oom = false;                  // the kernel killed it for host memory
-  bool gpu_oom = false;        // known to have run out of its slice's memory; false: its log may still say so
-  bool timed_out = false;      // its time limit passed; the supervisor stopped it
-  bool never_started = false;  // its command never ran; `words` says why
+  bool gpu_oom = false;         // known to have run out of its slice's memory; false: its log may still say so
+  bool timed_out = false;       // its time limit passed; the supervisor stopped it
+  bool never_started = false;   // its command never ran; `words` says why
+  bool short_of_means = false;  // for want of a process or a descriptor
   StopReason ordered = StopReason::kNone;  // what its supervisor was told, whoever remembers it
   bool unasked = false;  // its supervisor tells that nobody had told it to stop when the command ended
   int peak_host_mib = -1;
@@ -88,6 +89,16 @@ class JobRunner {
   // Returns once the attempt's record exists. kBusy: that attempt has a record already (it was started before). Other
   // errors: nothing was started, and the sentence says what to do.
   virtual Result<Ok> start(const Launch& launch) = 0;
+  // The same without waiting for the machine: nothing means that the answer will be in begun(). Until it was taken from
+  // there, the attempt counts as alive on its slice, a stop is kept for it, and its exit is not told.
+  virtual std::optional<Result<Ok>> begin(const Launch& launch) { return start(launch); }
+  virtual bool begins_at_once() const { return true; }  // false: the next begin() would wait for others
+  struct Begun {
+    AttemptId id;
+    Result<Ok> result;  // of start()
+    Time at_steady{};   // CLOCK_BOOTTIME
+  };
+  virtual std::vector<Begun> begun() { return {}; }  // since the last call; ask before poll()
   // Asked before a job is accepted, on any thread: they look at paths of the user's, which may take for ever, so they hold
   // all that they need and may outlive the runner.
   struct Looks {

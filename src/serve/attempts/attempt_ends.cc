@@ -124,8 +124,19 @@ void AttemptEnds::ended(JobRecord& job, const AttemptExit& exit) {
   remember_order(job, exit);
   const int gpu = job.place.gpu;
   const bool lost = has_lost_its_slice(job, exit);
-  if (!ended_ahead(job, exit) && !(lost && without_its_slice(job, exit))) judge(job, exit);
+  if (exit.short_of_means && job.stop_reason == StopReason::kNone)
+    never_began(job, exit);
+  else if (!ended_ahead(job, exit) && !(lost && without_its_slice(job, exit)))
+    judge(job, exit);
   if (lost) attempts_.slice_is_gone(gpu);  // for those that come next
+}
+
+void AttemptEnds::never_began(JobRecord& job, const AttemptExit& exit) {
+  job.prelaunch.began = kNotYet;
+  memory_.attempt_ended(job);
+  attempts_.left_slice(job, exit.ended);
+  attempts_.drop_postponed(job.id);
+  attempts_.short_of_means(job, exit.words);
 }
 
 void AttemptEnds::judge(JobRecord& job, const AttemptExit& exit) {

@@ -32,6 +32,7 @@ class AttemptEnds {
  private:
   void ended(JobRecord& job, const AttemptExit& exit);
   void remember_order(JobRecord& job, const AttemptExit& exit);
+  void never_began(JobRecord& job, const AttemptExit& exit);  // for want of something
   void judge(JobRecord& job, const AttemptExit& exit);
   bool has_lost_its_slice(const JobRecord& job, const AttemptExit& exit) const;
   bool without_its_slice(JobRecord& job, const AttemptExit& exit);

@@ -16,18 +16,26 @@ namespace smartmig {
 
 class AttemptTable {
  public:
-  // From its exclusive record (runner.h) to its exit.
+  // From the moment it is given to the runner to its exit, or until the runner says that it never began.
   void began(const JobRecord& job) {
     prelaunched_.erase(attempt_of(job));
     under_way_.insert(attempt_of(job));
   }
-  bool ended(AttemptId id) { return under_way_.erase(id) + prelaunched_.erase(id) > 0; }  // false: it is none of ours
+  bool ended(AttemptId id) {  // false: it is none of ours
+    beginning_.erase(id);
+    return under_way_.erase(id) + prelaunched_.erase(id) > 0;
+  }
   bool under_way(const JobRecord& job) const { return under_way_.count(attempt_of(job)) > 0; }
 
   // Begun before it has a slice (prelaunches.h), until it has one or ends: its job waits.
   void began_ahead(const JobRecord& job) { prelaunched_.insert(attempt_of(job)); }
   bool prelaunched(const JobRecord& job) const { return prelaunched_.count(attempt_of(job)) > 0; }
   const std::set<AttemptId>& prelaunched() const { return prelaunched_; }
+
+  // Of these, whether it began is not known yet (JobRunner::begin).
+  void begins(const JobRecord& job) { beginning_.insert(attempt_of(job)); }
+  bool beginning(const JobRecord& job) const { return beginning_.count(attempt_of(job)) > 0; }
+  bool told(AttemptId id) { return beginning_.erase(id) > 0; }  // false: nobody asked
 
   // From the decision to the exit.
   void take(SliceKey slice, QueueId job);
@@ -56,7 +64,7 @@ class AttemptTable {
   std::map<std::string, int> running_of_groups(const JobBook& book) const;  // group -> jobs
 
  private:
-  std::set<AttemptId> under_way_, prelaunched_;
+  std::set<AttemptId> under_way_, prelaunched_, beginning_;
   std::map<SliceKey, QueueId> on_slice_;
   std::map<QueueId, LiveFleet::Effect> postponed_;
 };

@@ -141,6 +141,8 @@ void Attempts::carry_out() {
 
 // Soft slices share a board and its list by design: the runner alone tells there who is on which.
 bool Attempts::may_start(DecidedStart& start) {
+  if (const JobRecord* job = book_.find(start.job); job && table_.beginning(*job)) return false;  // ahead of its slice
+  if (!runner_.begins_at_once()) return false;
   if (!boards_.isolated()) return true;
   const int gpu = int(index(start.effect.gpu));
   if (start.look == 0) start.look = boards_.look(gpu);
@@ -198,13 +200,17 @@ void Attempts::could_not_start(JobRecord& job, const Error& error) {
     if (table_.prelaunched(job)) (void)runner_.stop(attempt_of(job), SIGKILL, Time{0});
     return lifecycle_.finish(job, JobStatus::kFailed, error.what, false);
   }
+  short_of_means(job, error.what);
+}
+
+void Attempts::short_of_means(JobRecord& job, const std::string& words) {
   if (shortage_.next_try <= session_.now()) {  // once for the starts of one step
     shortage_.pause = std::clamp(2 * shortage_.pause, kFirstPause, kLongestPause);
     shortage_.next_try = session_.now() + shortage_.pause;
-    session_.note("shortage", "\"words\":" + json_text(error.what));
+    session_.note("shortage", "\"words\":" + json_text(words));
   }
-  shortage_.words = error.what;
-  lifecycle_.back_to_queue(job, "could not start, and smartmig will try again: " + error.what, job.work.remaining);
+  shortage_.words = words;
+  lifecycle_.back_to_queue(job, "could not start, and smartmig will try again: " + words, job.work.remaining);
 }
 
 // What of its launch lies behind it is no part of its time on the slice.
@@ -243,25 +249,57 @@ void Attempts::start(const LiveFleet::Effect& effect) {
     undo(*job, fmt::format("not started on {}, which is gone: {}", name, launch.error().what));
     return slice_is_gone(int(slice.first));
   }
-  const bool ahead = table_.prelaunched(*job);
-  Result<Ok> started = !launch ? Result<Ok>(launch.error()) : ahead ? runner_.grant(*launch) : runner_.start(*launch);
-  if (launch && ahead && !started && started.error().code == Error::kNotFound) {
+  if (!launch) return could_not_start(*job, launch.error());
+  if (table_.prelaunched(*job)) {
+    const auto given = runner_.grant(*launch);
+    if (given) return has_begun(*job, session_.now());
+    if (given.error().code != Error::kNotFound) return could_not_start(*job, given.error());
     left_slice(*job, session_.now());  // its exit comes next and says what follows
     return lifecycle_.back_to_queue(*job, "its processes have just ended", job->work.remaining);
   }
-  // kBusy of the runner: it runs already, an earlier daemon began it.
-  if (!started && !(launch && started.error().code == Error::kBusy)) return could_not_start(*job, started.error());
+  job->prelaunch.began = kNotYet;  // what was to begin ahead never did
+  table_.began(*job);
+  table_.begins(*job);
+  if (auto started = runner_.begin(*launch)) begun({attempt_of(*job), std::move(*started), session_.clock().steady()});
+}
+
+void Attempts::begun(const JobRunner::Begun& one) {
+  if (!table_.told(one.id)) return;
+  JobRecord* job = book_.find(QueueId(one.id.job));
+  SMARTMIG_CHECK(job && job->attempt == one.id.attempt, "attempt {} of job {} began, and nobody expects it",
+                 one.id.attempt, one.id.job);
+  const LiveClock& clock = session_.clock();
+  const Time since = clock.boot().empty() ? Time{0} : std::max(Time{0}, clock.steady() - one.at_steady);
+  // kBusy: it runs already, an earlier daemon began it.
+  if (one.result || one.result.error().code == Error::kBusy) return has_begun(*job, session_.now() - since);
+  never_began(*job, one.result.error());
+}
+
+// It may have been told to stop meanwhile, and its exit follows.
+void Attempts::has_begun(JobRecord& job, UnixTime at) {
   if (!shortage_.words.empty()) session_.note("shortage", "\"words\":\"over: jobs start again\"");
   shortage_.words.clear();
   shortage_.pause = Time{0};
-  table_.began(*job);
-  job->status.step(JobStatus::kRunning);
-  job->times.started = session_.now();
-  granted(*job);
-  if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
-  lifecycle_.started(*job);
-  boards_.attempt_began(*job);
-  book_.changed(*job);
+  table_.began(job);
+  if (job.status == JobStatus::kStarting) job.status.step(JobStatus::kRunning);
+  job.times.started = at;
+  granted(job);
+  if (job.times.first_started == kNotYet) job.times.first_started = job.times.started;
+  lifecycle_.started(job);
+  boards_.attempt_began(job);
+  book_.changed(job);
+}
+
+void Attempts::never_began(JobRecord& job, const Error& error) {
+  table_.ended(attempt_of(job));
+  if (job.status != JobStatus::kStopping) return could_not_start(job, error);
+  stopped_before_it_began(job);
+}
+
+void Attempts::stopped_before_it_began(JobRecord& job) {
+  left_slice(job, session_.now());
+  if (job.stop_reason == StopReason::kCancel) return lifecycle_.finish(job, JobStatus::kCancelled, job.reason, false);
+  lifecycle_.back_to_queue(job, "it was stopped before it began", job.work.remaining);
 }
 
 }  // namespace smartmig

@@ -7,7 +7,9 @@
 //   - nothing here touches a process or a device before the commit of what led to it;
 //   - no process gets a slice while another attempt's is alive there, whatever is believed (slice_guard.h): where the
 //     GPU lists processes by slice, a start waits for a list that was asked for after it was stored;
-//   - a job whose slice was not there, or not free, has not failed: it waits again.
+//   - a job whose slice was not there, or not free, has not failed: it waits again;
+//   - the owner does not wait for a process to begin: the runner tells later, and until then the job is starting. Starts
+//     that the runner would put off wait here, so that the last look at the slice is just before.
 // Thread rule: the owner's.
 #pragma once
 #include "base/moved.h"
@@ -42,6 +44,8 @@ class Attempts {
   void stop(JobRecord& job, StopReason reason);                 // before the commit
   void stop_again(QueueId id) { to_stop_.push_back(id); }       // an earlier daemon was about to
   void carry_out();                                             // after it
+  void begun(const JobRunner::Begun& one);                      // what came of a start; before the ends of attempts
+  void stopped_before_it_began(JobRecord& job);                 // told to stop; the runner says that it never began
   void forget(QueueId id);                                      // its submit could not be stored
   // Why nothing can be started at the moment (no descriptors, no processes), in words; empty: nothing is known to be
   // short. Jobs stay queued meanwhile, and starts are tried again at next_try(), each time later.
@@ -59,6 +63,8 @@ class Attempts {
   void read_again(int gpu, std::string why);
   // The slice of a job whose processes have ended is not there.
   void slice_is_gone(int gpu);
+  // It never began, for want of something: it waits, and starts pause. REQUIRES: it has left its slice
+  void short_of_means(JobRecord& job, const std::string& words);
   void drop_postponed(QueueId id) { table_.drop_postponed(id); }
   void left_slice(JobRecord& job, UnixTime when);  // its processes are gone. REQUIRES: it has an attempt
 
@@ -74,6 +80,8 @@ class Attempts {
   void start(const LiveFleet::Effect& effect);
   void undo(JobRecord& job, const std::string& why);
   void granted(JobRecord& job);
+  void has_begun(JobRecord& job, UnixTime at);
+  void never_began(JobRecord& job, const Error& error);
   void could_not_start(JobRecord& job, const Error& error);
   Result<Launch> launch_of(const JobRecord& job, const LiveFleet::Effect& effect);
 

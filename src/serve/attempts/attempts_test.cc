@@ -288,6 +288,129 @@ TEST(Attempts, OneThatFailsWithoutItsSliceHasTheGpuReadAgainForTheNext) {
   EXPECT_TRUE(p.believed(0).blocked);
 }
 
+struct StartingSlowly : Starting {
+  StartingSlowly() { runner.slow = true; }
+};
+
+TEST(Attempts, TheOwnerWaitsForNoProcessToBegin) {
+  StartingSlowly s;
+  JobRecord& job = s.start();
+  EXPECT_EQ(s.runner.beginning, std::vector<AttemptId>{attempt_of(job)});
+  EXPECT_EQ(job.status, JobStatus::kStarting);
+  EXPECT_EQ(job.times.started, kNotYet);
+  EXPECT_TRUE(s.state->attempts.under_way(job));
+  EXPECT_EQ(s.state->attempts.holder({0, index(s.place("3g@4"))}), job.id);
+  s.carry_out();
+  EXPECT_EQ(s.runner.beginning.size(), 1u) << "once";
+  s.pass(from_seconds(3));
+  s.runner.tell();
+  s.take_begun();
+  EXPECT_EQ(job.status, JobStatus::kRunning);
+  EXPECT_EQ(job.times.started, s.clock.now());
+}
+
+TEST(Attempts, AStartThatIsKnownToHaveFailedLaterIsTriedAgain) {
+  StartingSlowly s;
+  JobRecord& job = s.start();
+  s.runner.tell(Error{Error::kIo, "cannot start the supervisor: resource temporarily unavailable"});
+  s.take_begun();
+  EXPECT_EQ(job.status, JobStatus::kQueued);
+  EXPECT_FALSE(s.state->attempts.under_way(job));
+  EXPECT_TRUE(s.state->attempts.slices().empty());
+  EXPECT_EQ(s.attempts->next_try(), s.clock.now() + from_seconds(1));
+}
+
+// Its supervisor began, and had no process left for it.
+TEST(Attempts, OneThatNeverBeganForWantOfAProcessIsTriedAgain) {
+  Starting s;
+  JobRecord& job = s.start();
+  AttemptExit exit;
+  exit.id = attempt_of(job);
+  exit.never_started = exit.short_of_means = true;
+  exit.words = "no process for it: Resource temporarily unavailable";
+  exit.started = exit.ended = s.clock.now();
+  s.runner.exits.push_back(exit);
+  s.ends->take_exits();
+  EXPECT_EQ(job.status, JobStatus::kQueued) << job.reason;
+  EXPECT_NE(job.reason.find("will try again: no process for it"), std::string::npos) << job.reason;
+  EXPECT_TRUE(s.state->attempts.slices().empty());
+  EXPECT_EQ(s.attempts->shortage(), exit.words);
+  s.pass(from_seconds(2));
+  EXPECT_EQ(s.start().status, JobStatus::kRunning);
+}
+
+TEST(Attempts, OneThatIsCancelledWhileItBeginsEndsAsCancelledWhateverCameOfIt) {
+  for (const bool begins : {false, true}) {
+    StartingSlowly s;
+    JobRecord& job = s.start();
+    const QueueId id = job.id;
+    s.attempts->stop(job, StopReason::kCancel);
+    ASSERT_TRUE(s.commit());
+    s.carry_out();
+    EXPECT_EQ(s.runner.stopped, std::vector<AttemptId>{attempt_of(job)}) << "the runner keeps it until it has begun";
+    s.runner.tell(begins ? std::nullopt : std::optional(Error{Error::kIo, "no process"}));
+    s.take_begun();
+    if (begins) {
+      EXPECT_EQ(job.status, JobStatus::kStopping);
+      AttemptExit exit;
+      exit.id = attempt_of(job);
+      exit.never_started = true;
+      exit.started = exit.ended = s.clock.now();
+      s.runner.exits.push_back(exit);
+      s.ends->take_exits();
+    }
+    EXPECT_FALSE(s.state->book.find(id));
+    ASSERT_TRUE(s.commit());
+    EXPECT_EQ(s.state->book.status_of(id), JobStatus::kCancelled);
+    EXPECT_TRUE(s.state->attempts.slices().empty());
+  }
+}
+
+TEST(Attempts, AGpuThatIsLostWhileAJobBeginsSendsItBackToTheQueue) {
+  for (const bool begins : {false, true}) {
+    StartingSlowly s;
+    JobRecord& job = s.start();
+    s.driver->inject(FakeDriver::Fault::kLost, GpuId{0});
+    s.sample();
+    EXPECT_EQ(job.stop_reason, StopReason::kGpuFailed);
+    s.runner.tell(begins ? std::nullopt : std::optional(Error{Error::kIo, "no process"}));
+    s.take_begun();
+    if (begins) {
+      AttemptExit exit;
+      exit.id = attempt_of(job);
+      exit.never_started = true;
+      exit.started = exit.ended = s.clock.now();
+      s.runner.exits.push_back(exit);
+      s.ends->take_exits();
+    }
+    EXPECT_EQ(job.status, JobStatus::kQueued) << job.reason;
+    EXPECT_EQ(job.stop_reason, StopReason::kNone);
+  }
+}
+
+// The look at a slice is of the moment in which its job begins.
+TEST(Attempts, AStartThatTheRunnerWouldPutOffWaitsBeforeTheLastLook) {
+  StartingSlowly s;
+  s.runner.most_beginning = 1;
+  JobRecord& first = s.start();
+  JobRecord& second = s.accept();
+  s.visible->update(s.clock.now());
+  s.tell_all();
+  auto there = s.effect_on(second, LiveFleet::Effect::kStart);
+  there.where = s.place("4g@0");
+  s.attempts->prepare({there});
+  ASSERT_TRUE(s.commit());
+  s.carry_out();
+  EXPECT_EQ(s.runner.beginning, std::vector<AttemptId>{attempt_of(first)});
+  EXPECT_EQ(second.status, JobStatus::kStarting);
+  s.runner.alive = {{s.state->boards.device(0, s.place("4g@0")), {99, 2}}};
+  s.runner.tell();
+  s.take_begun();
+  s.carry_out();
+  EXPECT_TRUE(s.runner.beginning.empty());
+  EXPECT_EQ(second.status, JobStatus::kQueued) << "somebody came there meanwhile";
+}
+
 TEST(Attempts, AFaultOfTheJobFailsIt) {
   Starting s;
   s.runner.start_error = Error{Error::kNotFound, "no such directory"};

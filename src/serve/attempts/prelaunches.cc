@@ -99,14 +99,15 @@ void Prelaunches::choose(const Policy& policy) {
   }
 }
 
-Result<Ok> Prelaunches::start(const JobRecord& job) {
-  SMARTMIG_TRY(Launch launch, launch_of_job(job, book_));
-  launch.hold = true;
-  launch.cpus = 1;
-  launch.host_mem_mib = mem_mib_of(job);
-  if (runner_.fences_devices()) launch.device_nodes = {"/dev/null"};  // and the usual ones: no GPU
-  if (emulated_) launch.emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
-  return runner_.start(launch);
+std::optional<Result<Ok>> Prelaunches::start(const JobRecord& job) {
+  auto launch = launch_of_job(job, book_);
+  if (!launch) return Result<Ok>(launch.error());
+  launch->hold = true;
+  launch->cpus = 1;
+  launch->host_mem_mib = mem_mib_of(job);
+  if (runner_.fences_devices()) launch->device_nodes = {"/dev/null"};  // and the usual ones: no GPU
+  if (emulated_) launch->emulated_kind = job.spec.kind.empty() ? "unknown" : job.spec.kind;
+  return runner_.begin(*launch);
 }
 
 void Prelaunches::end_left() {
@@ -123,20 +124,32 @@ void Prelaunches::carry_out() {
   for (const QueueId id : std::exchange(to_start_, {})) {
     JobRecord* job = book_.find(id);
     if (!job || !is_waiting(job->status) || job->prelaunch.began == kNotYet) continue;
-    const auto started = start(*job);
-    if (started || started.error().code == Error::kBusy) {
-      table_.began_ahead(*job);
-    } else {
-      --job->attempt;
-      job->prelaunch.began = kNotYet;
-      if (started.error().code == Error::kIo || started.error().code == Error::kTimeout)
-        next_try_ = session_.now() + kAfterShortage;
-      else
-        job->prelaunch.refused = started.error().what;
-      book_.changed(*job);
-    }
+    table_.began_ahead(*job);
+    table_.begins(*job);
+    if (auto started = start(*job)) begun({attempt_of(*job), std::move(*started)});
     crash_point();
   }
+}
+
+bool Prelaunches::begun(const JobRunner::Begun& one) {
+  if (table_.prelaunched().count(one.id) == 0) return false;
+  if (!table_.told(one.id) || one.result || one.result.error().code == Error::kBusy) return true;
+  table_.ended(one.id);
+  if (JobRecord* job = book_.find(QueueId(one.id.job)); job && job->attempt == one.id.attempt)
+    never_began(*job, one.result.error());
+  return true;
+}
+
+void Prelaunches::never_began(JobRecord& job, const Error& error) {
+  if (error.code == Error::kIo || error.code == Error::kTimeout)
+    next_try_ = session_.now() + kAfterShortage;
+  else
+    job.prelaunch.refused = error.what;
+  book_.changed(job);
+  if (job.status == JobStatus::kStarting) return;  // its slice is free by now: it begins there
+  job.prelaunch.began = kNotYet;
+  if (job.status == JobStatus::kStopping) return attempts_.stopped_before_it_began(job);
+  --job.attempt;
 }
 
 }  // namespace smartmig

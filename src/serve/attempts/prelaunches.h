@@ -32,6 +32,8 @@ class Prelaunches {
   // Before the commit: the next waiting jobs, in the order in which the policy means to start them.
   void choose(const Policy& policy);
   void carry_out();  // after it
+  // What came of a start; false: it was none of these. Before the ends of attempts.
+  bool begun(const JobRunner::Begun& one);
   // While some are on their way to CUDA and others wait for that.
   UnixTime next_due() const { return next_look_; }
   void clock_stepped(Time by) {
@@ -48,7 +50,8 @@ class Prelaunches {
   int mem_mib_of(const JobRecord& job) const;
   bool eligible(const JobRecord& job) const;
   bool refused(JobRecord& job);
-  Result<Ok> start(const JobRecord& job);
+  std::optional<Result<Ok>> start(const JobRecord& job);
+  void never_began(JobRecord& job, const Error& error);
   void end_left();
   std::vector<JobRecord*> next_jobs(const Policy& policy);
 

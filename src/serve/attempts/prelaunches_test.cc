@@ -32,5 +32,87 @@ TEST(Prelaunches, AJobThatEndsWhileItWaitsLeavesNoProcesses) {
   EXPECT_EQ(p.state->attempts.prelaunched(), std::set<AttemptId>{held});
 }
 
+struct Ahead : DaemonParts {
+  Ahead() : DaemonParts("2xa100-40gb", "4g@0+3g@4", one_ahead()) {
+    runner.slow = true;
+    job.spec.prelaunch = true;
+    visible->update(clock.now());
+    tell_all();
+    prelaunches.choose(*decisions->policies().stack().policy);
+    EXPECT_TRUE(commit());
+    prelaunches.carry_out();
+    EXPECT_EQ(runner.beginning, std::vector<AttemptId>{attempt_of(job)});
+  }
+  static Settings one_ahead() {
+    Settings settings;
+    settings.prelaunch.jobs = 1;
+    settings.prelaunch.mem_mib = 1 << 20;
+    settings.prelaunch.cpus = 4;
+    return settings;
+  }
+  void take_begun() {
+    for (const JobRunner::Begun& one : runner.begun())
+      if (!prelaunches.begun(one)) attempts->begun(one);
+  }
+  void give_slice() {
+    LiveFleet::Effect effect;
+    effect.what = LiveFleet::Effect::kStart;
+    effect.job = state->session.belief().row(job.id);
+    effect.gpu = GpuId{0};
+    effect.where = place("3g@4");
+    attempts->prepare({effect});
+    EXPECT_TRUE(commit());
+    carry_out();
+  }
+  Prelaunches prelaunches{state->settings, runner, false, state->session, state->book, state->attempts, *attempts};
+  JobRecord& job = accept();
+};
+
+TEST(Prelaunches, OneThatIsBeginningGetsItsSliceOnceItHasBegun) {
+  Ahead a;
+  a.give_slice();
+  EXPECT_EQ(a.job.status, JobStatus::kStarting) << "nobody can be given a slice yet, and nobody begins twice";
+  EXPECT_EQ(a.runner.beginning.size(), 1u);
+  a.runner.tell();
+  a.take_begun();
+  a.carry_out();
+  EXPECT_EQ(a.runner.granted_to, std::vector<AttemptId>{attempt_of(a.job)});
+  EXPECT_EQ(a.job.status, JobStatus::kRunning);
+  EXPECT_EQ(a.job.attempt, 1);
+}
+
+TEST(Prelaunches, OneThatCouldNotBeginAheadBeginsOnItsSlice) {
+  Ahead a;
+  a.give_slice();
+  a.runner.tell(Error{Error::kInvalid, "no directory"});
+  a.take_begun();
+  a.carry_out();
+  EXPECT_EQ(a.runner.beginning, std::vector<AttemptId>{attempt_of(a.job)});
+  a.runner.tell();
+  a.take_begun();
+  EXPECT_EQ(a.job.status, JobStatus::kRunning);
+  EXPECT_EQ(a.job.attempt, 1);
+  EXPECT_EQ(a.job.prelaunch.began, kNotYet);
+  EXPECT_EQ(a.job.prelaunch.refused, "no directory");
+}
+
+TEST(Prelaunches, OneThatCouldNotBeginWaitsOrIsCancelled) {
+  for (const bool cancelled : {false, true}) {
+    Ahead a;
+    const QueueId id = a.job.id;
+    if (cancelled) {
+      a.state->session.withdraw(id);
+      a.attempts->stop(a.job, StopReason::kCancel);
+    }
+    a.runner.tell(Error{Error::kIo, "no process"});
+    a.take_begun();
+    EXPECT_TRUE(a.state->attempts.prelaunched().empty());
+    EXPECT_EQ(bool(a.state->book.find(id)), !cancelled);
+    if (cancelled) continue;
+    EXPECT_EQ(a.job.status, JobStatus::kQueued);
+    EXPECT_EQ(a.job.attempt, 0);
+  }
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -86,6 +86,8 @@ void Daemon::gather() {
   session.begin_step();
   reports_.believe_again();
   suspensions_.tell_belief();
+  for (const JobRunner::Begun& one : world_.runner.begun())
+    if (!prelaunches_.begun(one)) attempts_.begun(one);
   ends_.take_exits();
   reports_.take();
   reports_.lend_drained();

@@ -1,6 +1,7 @@
 #include "serve/daemon/reconcile.h"
 
 #include "queue/jobs/job_json.h"
+#include "serve/attempts/prelaunches.h"
 #include "serve/daemon/recovery.h"
 #include "support/daemon_parts.h"
 
@@ -123,6 +124,35 @@ TEST(Reconcile, ALaterAttemptThatHadItsSliceFromTheBeginningEndsAsItEnds) {
   r.ends->take_exits();
   EXPECT_FALSE(r.state->book.find(id)) << r.state->book.find(id)->reason;
   EXPECT_EQ(r.stored_status(number(id)), JobStatus::kDone);
+}
+
+// Its processes wait for a slice; the reservation that it runs in was made after the backup.
+TEST(Reconcile, OneAheadOfItsSliceWhoseReservationIsUnknownIsHeldAndGivesItsProcessesUp) {
+  Restored r;
+  r.left(41, 1, "3g@4", true);
+  AttemptOrigin& origin = *r.runner.left_here.back().origin;
+  origin.held = true;
+  origin.device.clear();
+  origin.spec.prelaunch = true;
+  origin.spec.reservation = "night";
+  r.recover(7);
+  const JobRecord* job = r.state->book.find(QueueId(41));
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->status, JobStatus::kHeld) << "no policy would ever see it";
+  EXPECT_NE(job->reason.find("has lost its reservation"), std::string::npos) << job->reason;
+  Prelaunches prelaunches(r.state->settings, r.runner, false, r.state->session, r.state->book, r.state->attempts,
+                          *r.attempts);
+  prelaunches.give_up_held();
+  ASSERT_TRUE(r.commit());
+  r.attempts->carry_out();
+  EXPECT_EQ(r.runner.stopped, (std::vector<AttemptId>{{41, 1}}));
+  AttemptExit exit;
+  exit.id = {41, 1};
+  exit.signal = 15;
+  exit.started = exit.ended = r.clock.now();
+  r.runner.exits.push_back(exit);
+  r.ends->take_exits();
+  EXPECT_EQ(job->status, JobStatus::kHeld) << job->reason;
 }
 
 TEST(Reconcile, WhatIsAliveHasItsSliceBeforeWhatTheRecordsHaveThere) {

@@ -92,10 +92,10 @@ void resume(JobRecord& job, UnixTime last, DaemonState& state) {
 Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempts, AttemptEnds& ends,
                         Suspensions& suspensions, Lifecycle& lifecycle) {
   std::vector<AttemptId> expected;
-  std::vector<QueueId> held;
+  std::vector<QueueId> waiting;  // held, or ahead of their slices: a job that was taken over may have to be held
   for (const auto& [id, job] : state.book.live()) {
     if (!is_waiting(job.status) || job.prelaunch.began != kNotYet) expected.push_back(attempt_of(job));
-    if (job.status == JobStatus::kHeld) held.push_back(id);
+    if (job.status == JobStatus::kHeld) waiting.push_back(id);
   }
   SMARTMIG_TRY(JobRunner::Found found, runner.recover(expected));
   const std::set<AttemptId> alive(found.running.begin(), found.running.end());
@@ -113,7 +113,10 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
       never_began(*job, state, lifecycle);
       continue;
     }
-    if (still_ahead(*job, runner, state)) continue;
+    if (still_ahead(*job, runner, state)) {
+      if (job->status == JobStatus::kQueued) waiting.push_back(job->id);
+      continue;
+    }
     state.attempts.began(*job);
     if (job->times.started == kNotYet) job->times.started = ended.count(id) ? ended[id].started : state.session.now();
     if (job->times.first_started == kNotYet) job->times.first_started = job->times.started;
@@ -129,8 +132,8 @@ Result<Ok> find_running(JobRunner& runner, DaemonState& state, Attempts& attempt
       attempts.stop(*job, StopReason::kGpuFailed);
   }
   for (auto& [id, exit] : ended) ends.found_ended(std::move(exit));
-  for (const QueueId id : held)
-    if (JobRecord* job = state.book.find(id)) lifecycle.check_dependencies(*job);
+  for (const QueueId id : waiting)
+    if (JobRecord* job = state.book.find(id); job && is_waiting(job->status)) lifecycle.check_dependencies(*job);
   return Ok{};
 }
 

@@ -367,7 +367,7 @@ class Enemy(Party):
         replies = re.findall(rb"HTTP/1\.1 \d\d\d ", got)
         odd = any(words in line for words in (b"Host: evil", b"\x00/x", b"xchunked"))
         if len(replies) > 1 or odd and b" 200 " in got[:13]:
-            self.diary.note("fooled", request=repr(line[:120]), reply=repr(got[:200]))
+            self.diary.note("fooled", request=repr(line[:120]), reply=repr(got[:600]))
         if not got and b"xchunked" in line:
             got = harness.raw(self.world.station.socket, line, timeout=5, wait_for_end=False)
             if not got and now() - began > 5:
