@@ -19,7 +19,8 @@ def station(build):
 
 
 def words_of(s, *words, code=0):
-    done = subprocess.run([s.program, *words, "--socket", s.socket], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([s.program, *words], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "SMARTMIG_SOCKET": s.socket})  # words after "--" are a job's
     equal(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
     return done.stdout + done.stderr
 
@@ -40,10 +41,11 @@ def srun_runs_the_one_task(build):
             file.write("#!/bin/bash\n#SBATCH --ntasks=1 --job-name=two --comment=x\n"
                        "exec srun --kill-on-bad-exit=1 sh -c \"trap 'echo told; exit 6' TERM; echo up; "
                        "while :; do sleep 0.05; done\"\n")
-        number = words_of(s, "submit", "--parsable", "--no-model", "--comment", "y", "--account=z", script).split()[-1]
+        number = words_of(s, "submit", "--parsable", "--no-model", "--comment", "y", "--account=z", script).split()[0]
         until(lambda: "up" in client.log(number), "the task is up")
         equal(client.ask("DELETE", f"/v1/jobs/{number}").status, 200, "cancel")
-        equal((client.wait(number)["exit_code"], client.log(number)), (6, "up\ntold\n"), "its end")
+        equal(client.wait(number)["exit_code"], 6, "its end")
+        check(client.log(number).startswith("up\n") and client.log(number).endswith("told\n"), client.log(number))
         done = subprocess.run([f"{s.root}/bin/shims/srun", "true"], capture_output=True, text=True)
         check(done.returncode == 2 and "no job of smartmig" in done.stderr, done)
 
@@ -61,7 +63,7 @@ def tolerated_options_are_tolerated_everywhere(build):
                                                 "--comment=c", "--ntasks-per-node=1", "--distribution=block",
                                                 "--oversubscribe", "--verbose"]) + "true\n")
         equal(words_of(s, "submit", "--hold", script).count("has no effect here"), 10, "of the header")
-        check("there is one machine" in words_of(s, "submit", "--nodes=2", "--", "true", code=2), "two nodes")
+        check("only one machine" in words_of(s, "submit", "--nodes=2", "--", "true", code=2), "two nodes")
 
 
 def a_server_starts_again_until_it_is_cancelled(build):
@@ -83,8 +85,8 @@ def a_server_starts_again_until_it_is_cancelled(build):
 def a_server_is_reached_at_its_port(build):
     with running(station(build)) as s:
         client = s.client()
-        said = words_of(s, "submit", "--port", "auto", "--mem", "1G", "--estimate", "1m", "--deadline", "1m", "--",
-                        sys.executable, "-m", "http.server", "-d", s.root, "{port}")
+        said = words_of(s, "submit", "--port", "auto", "--mem", "1G", "--max-slices", "1", "--estimate", "1m", "--deadline",
+                        "1m", "--", sys.executable, "-m", "http.server", "-d", s.root, "{port}")
         port = int(said.split("once it runs")[0].rsplit(":", 1)[1].strip(" /\n"))
         check(20000 <= port <= 20999 and "http://" in said, said)
 
