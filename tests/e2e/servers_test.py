@@ -2,6 +2,7 @@
 """srun within a job, servers that start again, ports, jobs that do nothing, what keeps jobs apart:
 tests/e2e/servers_test.py BUILD-DIRECTORY [TEST...]."""
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -140,8 +141,46 @@ def status_says_what_isolates_what(build):
         check("What keeps jobs apart" not in words_of(s, "queue"), "queue stays short")
 
 
+def each_emulated_fleet_keeps_a_state_of_its_own(build):
+    if os.geteuid() != 0:
+        return "needs root, to run as another user with a home directory of its own"
+    s = station(build)
+    try:
+        home = f"{s.root}/home"
+        os.mkdir(home)
+        os.chown(home, 4242, 4242)
+        environment = {"HOME": home, "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": home, "SMARTMIG_SOCKET": f"{home}/s"}
+
+        def call(*words, code=0):
+            done = subprocess.run([s.program, *words], user=4242, group=4242, extra_groups=[], cwd=home, env=environment,
+                                  capture_output=True, text=True, timeout=60)
+            equal(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+            return done.stdout
+
+        def jobs_of(fleet, *words):
+            with open(f"{home}/log", "w") as log:
+                daemon = subprocess.Popen([s.program, "serve", "--emulate", fleet], user=4242, group=4242, cwd=home,
+                                          extra_groups=[], env=environment, stdout=log, stderr=log)
+            until(lambda: os.path.exists(f"{home}/s") or daemon.poll() is not None, "the daemon listens")
+            check(daemon.poll() is None, open(f"{home}/log").read())
+            if words:
+                call(*words)
+            found = json.loads(call("queue", "--json"))["jobs"]
+            call("stop")
+            equal(daemon.wait(20), 0, "exit code of the daemon after smartmig stop")
+            call("stop", code=1)
+            return [job["name"] for job in found]
+
+        equal(jobs_of("1xa100-40gb", "submit", "--hold", "--name", "one", "--", "true"), ["one"], "the first fleet")
+        equal(jobs_of("2xa100-40gb"), [], "another fleet")
+        equal(jobs_of("1xa100-40gb"), ["one"], "the first fleet again")
+    finally:
+        s.close()
+
+
 TESTS = [srun_runs_the_one_task, tolerated_options_are_tolerated_everywhere, a_server_starts_again_until_it_is_cancelled,
-         a_server_is_reached_at_its_port, a_job_that_does_nothing_ends, status_says_what_isolates_what]
+         a_server_is_reached_at_its_port, a_job_that_does_nothing_ends, status_says_what_isolates_what,
+         each_emulated_fleet_keeps_a_state_of_its_own]
 
 if __name__ == "__main__":
     harness.main(TESTS, "servers")
