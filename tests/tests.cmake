@@ -99,11 +99,8 @@ if(NOT SMARTMIG_SANITIZE)
   smartmig_test(docs.tutorial clock ${script}/docs/tutorial.py ${build})
   smartmig_test(page clock ${script}/web/run.sh ${build})
   foreach(name security user_limits fairness memory prelaunch queue_rounds faults preempt learning safety operator exercise
-          terminal package systemd slurm_install slurm kubernetes completion)
+          terminal package systemd slurm_install slurm kubernetes completion containers servers)
     smartmig_test(e2e.${name} clock python3 ${script}/e2e/${name}_test.py ${build})
-  endforeach()
-  foreach(name containers servers)  # with --soak alone: parts of them fail
-    smartmig_test(soak.${name} soak python3 ${script}/e2e/${name}_test.py ${build})
   endforeach()
   smartmig_test(kubernetes.real "soak;kubernetes" python3 ${script}/kubernetes/kubernetes_real_test.py ${build})
   smartmig_test(e2e.tour clock ${script}/e2e/tour.sh ${build})

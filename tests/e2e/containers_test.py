@@ -19,7 +19,7 @@ import harness
 from harness import check, equal, until
 
 IMAGE = "localhost/smartmig-test:1"
-USER = "smartmig-ct"
+USER = f"smartmig-ct{os.getpid()}"
 
 
 def hide_hybrid():
@@ -47,13 +47,16 @@ def missing():
 def user():
     """A user of its own with a home directory; (name, uid, gid, home)."""
     home = tempfile.mkdtemp(prefix="smartmig-home-")
-    subprocess.run(["useradd", "--no-create-home", "--home-dir", home, USER], check=True, capture_output=True)
+    # Without a range in /etc/subuid: its own podman then needs no newuidmap.
+    subprocess.run(["useradd", "--no-create-home", "--home-dir", home, "--key", "SUB_UID_COUNT=0", "--key",
+                    "SUB_GID_COUNT=0", USER], check=True, capture_output=True)
     try:
         entry = pwd.getpwnam(USER)
         os.chown(home, entry.pw_uid, entry.pw_gid)
         yield USER, entry.pw_uid, entry.pw_gid, home
     finally:
-        subprocess.run(["pkill", "-KILL", "-u", str(entry.pw_uid)])  # podman's pause process, of this user alone
+        # Podman's pause process, of this user alone; userdel refuses while it is there.
+        until(lambda: subprocess.run(["pkill", "-KILL", "-u", str(entry.pw_uid)]).returncode == 1, "no process is left")
         subprocess.run(["userdel", USER], capture_output=True)
         shutil.rmtree(home, ignore_errors=True)
 
@@ -90,7 +93,7 @@ def world(build):
         try:
             as_user(uid, gid, home, ["podman", "import", "-c", "ENV NVIDIA_VISIBLE_DEVICES=all", "-c",
                                      "ENV COLOUR=of-image", tar, IMAGE])
-            station.serve("1xa100-40gb", config='policy = "static+edf"\n')
+            station.serve("1xa100-40gb")
             yield station, station.client(uid, gid), home, (uid, gid)
         finally:
             station.close()
@@ -149,22 +152,31 @@ def mounts_are_as_asked(build):
         check(log.startswith("there\n") and log.endswith("read-only\n"), log)
 
 
+def processes_of(job, uid):
+    """[(pid, cgroups)] of the live processes of a user whose environment names the job's first attempt."""
+    token = f"SMARTMIG_ATTEMPT_TOKEN={job}.1-".encode()
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{entry}").st_uid != uid or token not in open(f"/proc/{entry}/environ", "rb").read():
+                continue
+            if open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX":
+                found.append((entry, open(f"/proc/{entry}/cgroup").read()))
+    return found
+
+
 def signals_and_cancels_reach_it(build):
     if why := missing():
         return why
-    with world(build) as (s, client, home, _ids):
-        told = client.sh("trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.1; done", **spec(home))
-        deaf = client.sh("trap '' TERM; echo up; while :; do sleep 0.1; done", **spec(home, grace_s=1))
+    with world(build) as (_, client, home, ids):
+        small = {"mem_mib": 1000, "max_slices": 1}  # both at once
+        told = client.sh("trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.1; done", **spec(home, **small))
+        deaf = client.sh("trap '' TERM; echo up; while :; do sleep 0.1; done", **spec(home, grace_s=1, **small))
         for job in (told, deaf):
             until(lambda: "up" in client.log(job), f"job {job} is up: {client.job(job)['reason']}", 90)
         for job in (told, deaf):
             # All that it is lives below its supervisor and in its cgroups.
-            token = f"SMARTMIG_ATTEMPT_TOKEN={job}.1-".encode()
-            inside = []
-            for entry in filter(str.isdigit, os.listdir("/proc")):
-                with contextlib.suppress(OSError):
-                    if token in open(f"/proc/{entry}/environ", "rb").read():
-                        inside.append((entry, open(f"/proc/{entry}/cgroup").read()))
+            inside = processes_of(job, ids[0])
             check(len(inside) >= 3, f"job {job}: podman, its monitor and the program: {inside}")
             fenced = [text for _, text in inside if f"/{job}.1-" in text]
             check(not fenced or len(fenced) == len(inside), f"job {job}: a process outside its cgroups: {inside}")
@@ -173,12 +185,7 @@ def signals_and_cancels_reach_it(build):
             client.wait(job, 60)
         check(client.log(told).endswith("told\n"), client.log(told))
         for job in (told, deaf):
-            token = f"SMARTMIG_ATTEMPT_TOKEN={job}.1-".encode()
-            for entry in filter(str.isdigit, os.listdir("/proc")):
-                with contextlib.suppress(OSError):
-                    if int(entry) != os.getpid() and token in open(f"/proc/{entry}/environ", "rb").read():
-                        check(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[0] in "ZX",
-                              f"process {entry} of job {job} outlives it")
+            equal(processes_of(job, ids[0]), [], f"what outlives job {job}")
 
 
 def several_at_once(build):
@@ -214,7 +221,7 @@ open("/var/run/cdi/nvidia.json", "w").write(json.dumps(spec))
         os.chmod(hook, 0o755)
         try:
             as_user(uid, gid, home, ["podman", "import", tar, IMAGE])
-            station.serve("1xa100-40gb", config=f'policy = "static+edf"\n[hooks]\nslices = "{hook}"\n')
+            station.serve("1xa100-40gb", config=f'[hooks]\nslices = "{hook}"\n')
             client = station.client(uid, gid)
             job = client.sh("echo $GIVEN $NVIDIA_VISIBLE_DEVICES", **spec(home, max_slices=1, mem_mib=1000))
             ended = client.wait(job, 90)
@@ -244,7 +251,8 @@ def apptainer_is_called_as_documented(build):
         userns = "" if os.geteuid() == 0 else "--userns "
         equal(client.log(job).splitlines(),
               [f"called: exec --nv {userns}--bind /tmp:/tmp --bind /usr:/mnt:ro --pwd /tmp /image.sif sh -c "
-               "echo inside; exit 4", f"APPTAINERENV_CUDA_VISIBLE_DEVICES={ended['device']}", "inside"],
+               "echo inside; exit 4", f"APPTAINERENV_CUDA_VISIBLE_DEVICES={ended['device']}",
+               "APPTAINERENV_CUDA_DEVICE_ORDER=PCI_BUS_ID", "inside"],
               f"its log; {ended['reason']}")
         equal(ended["exit_code"], 4, "exit code")
         shown = subprocess.run([station.program, "show", str(job), "--socket", station.socket], capture_output=True,

@@ -136,7 +136,10 @@ class Client:
                      seconds)
 
     def log(self, number):
+        """"" before its start."""
         answer = self.get(f"/v1/jobs/{number}/log")
+        if answer.status == 404 and answer.json["error"]["message"].endswith(("waits for", "has no log")):
+            return ""
         check(answer.status == 200, f"log of job {number}: {answer}")
         return answer.body.decode(errors="replace")
 
@@ -177,7 +180,7 @@ class Station:
         self.program = os.path.join(self.root, "bin/smartmig")
         self.state, self.socket = os.path.join(self.root, "state"), os.path.join(self.root, "socket")
         self.config = os.path.join(self.root, "serve.toml")
-        self.process = None
+        self.process = self.words = None
 
     def serve(self, gpus="2xa100-40gb", config="", state=None, before=None, arguments=()):
         with open(self.config, "w") as file:
@@ -199,6 +202,8 @@ class Station:
             return False
 
     def said(self):
+        if not self.words:
+            return ""  # no daemon was started
         self.words.flush()
         with open(os.path.join(self.root, "daemon.log"), errors="replace") as file:
             return file.read()

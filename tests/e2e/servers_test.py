@@ -2,6 +2,7 @@
 """srun within a job, servers that start again, ports, jobs that do nothing, what keeps jobs apart:
 tests/e2e/servers_test.py BUILD-DIRECTORY [TEST...]."""
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,8 @@ def station(build):
 
 
 def words_of(s, *words, code=0):
-    done = subprocess.run([s.program, *words, "--socket", s.socket], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([s.program, *words], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "SMARTMIG_SOCKET": s.socket})  # words after "--" are a job's
     equal(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
     return done.stdout + done.stderr
 
@@ -40,10 +42,11 @@ def srun_runs_the_one_task(build):
             file.write("#!/bin/bash\n#SBATCH --ntasks=1 --job-name=two --comment=x\n"
                        "exec srun --kill-on-bad-exit=1 sh -c \"trap 'echo told; exit 6' TERM; echo up; "
                        "while :; do sleep 0.05; done\"\n")
-        number = words_of(s, "submit", "--parsable", "--no-model", "--comment", "y", "--account=z", script).split()[-1]
+        number = words_of(s, "submit", "--parsable", "--no-model", "--comment", "y", "--account=z", script).split()[0]
         until(lambda: "up" in client.log(number), "the task is up")
         equal(client.ask("DELETE", f"/v1/jobs/{number}").status, 200, "cancel")
-        equal((client.wait(number)["exit_code"], client.log(number)), (6, "up\ntold\n"), "its end")
+        equal(client.wait(number)["exit_code"], 6, "its end")
+        check(client.log(number).startswith("up\n") and client.log(number).endswith("told\n"), client.log(number))
         done = subprocess.run([f"{s.root}/bin/shims/srun", "true"], capture_output=True, text=True)
         check(done.returncode == 2 and "no job of smartmig" in done.stderr, done)
 
@@ -61,7 +64,7 @@ def tolerated_options_are_tolerated_everywhere(build):
                                                 "--comment=c", "--ntasks-per-node=1", "--distribution=block",
                                                 "--oversubscribe", "--verbose"]) + "true\n")
         equal(words_of(s, "submit", "--hold", script).count("has no effect here"), 10, "of the header")
-        check("there is one machine" in words_of(s, "submit", "--nodes=2", "--", "true", code=2), "two nodes")
+        check("only one machine" in words_of(s, "submit", "--nodes=2", "--", "true", code=2), "two nodes")
 
 
 def a_server_starts_again_until_it_is_cancelled(build):
@@ -83,8 +86,8 @@ def a_server_starts_again_until_it_is_cancelled(build):
 def a_server_is_reached_at_its_port(build):
     with running(station(build)) as s:
         client = s.client()
-        said = words_of(s, "submit", "--port", "auto", "--mem", "1G", "--estimate", "1m", "--deadline", "1m", "--",
-                        sys.executable, "-m", "http.server", "-d", s.root, "{port}")
+        said = words_of(s, "submit", "--port", "auto", "--mem", "1G", "--max-slices", "1", "--estimate", "1m", "--deadline",
+                        "1m", "--", sys.executable, "-m", "http.server", "-d", s.root, "{port}")
         port = int(said.split("once the job is running")[0].rsplit(":", 1)[1].strip(" /\n"))
         check(20000 <= port <= 20999 and "http://" in said, said)
 
@@ -138,8 +141,46 @@ def status_says_what_isolates_what(build):
         check("Isolation between jobs" not in words_of(s, "queue"), "queue stays short")
 
 
+def each_emulated_fleet_keeps_a_state_of_its_own(build):
+    if os.geteuid() != 0:
+        return "needs root, to run as another user with a home directory of its own"
+    s = station(build)
+    try:
+        home = f"{s.root}/home"
+        os.mkdir(home)
+        os.chown(home, 4242, 4242)
+        environment = {"HOME": home, "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": home, "SMARTMIG_SOCKET": f"{home}/s"}
+
+        def call(*words, code=0):
+            done = subprocess.run([s.program, *words], user=4242, group=4242, extra_groups=[], cwd=home, env=environment,
+                                  capture_output=True, text=True, timeout=60)
+            equal(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+            return done.stdout
+
+        def jobs_of(fleet, *words):
+            with open(f"{home}/log", "w") as log:
+                daemon = subprocess.Popen([s.program, "serve", "--emulate", fleet], user=4242, group=4242, cwd=home,
+                                          extra_groups=[], env=environment, stdout=log, stderr=log)
+            until(lambda: os.path.exists(f"{home}/s") or daemon.poll() is not None, "the daemon listens")
+            check(daemon.poll() is None, open(f"{home}/log").read())
+            if words:
+                call(*words)
+            found = json.loads(call("queue", "--json"))["jobs"]
+            call("stop")
+            equal(daemon.wait(20), 0, "exit code of the daemon after smartmig stop")
+            call("stop", code=1)
+            return [job["name"] for job in found]
+
+        equal(jobs_of("1xa100-40gb", "submit", "--hold", "--name", "one", "--", "true"), ["one"], "the first fleet")
+        equal(jobs_of("2xa100-40gb"), [], "another fleet")
+        equal(jobs_of("1xa100-40gb"), ["one"], "the first fleet again")
+    finally:
+        s.close()
+
+
 TESTS = [srun_runs_the_one_task, tolerated_options_are_tolerated_everywhere, a_server_starts_again_until_it_is_cancelled,
-         a_server_is_reached_at_its_port, a_job_that_does_nothing_ends, status_says_what_isolates_what]
+         a_server_is_reached_at_its_port, a_job_that_does_nothing_ends, status_says_what_isolates_what,
+         each_emulated_fleet_keeps_a_state_of_its_own]
 
 if __name__ == "__main__":
     harness.main(TESTS, "servers")

@@ -20,10 +20,10 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-// In a user and mount namespace of the job's own. Podman's state (its list of containers, its locks) is this job's alone,
-// since two that share the list but not the run directory take each other for remains of an earlier boot; images and layers
-// are the user's. Without the user's run directory and bus podman cannot move itself into a scope of systemd, out of
-// the job's cgroup.
+// $1: the image; the rest: options of `podman run`. In a user and mount namespace of the job's own. Podman's state (its
+// list of containers, its locks) is this job's alone, since two that share the list but not the run directory take each
+// other for remains of an earlier boot; images and layers are the user's. Without the user's run directory and bus
+// podman cannot move itself into a scope of systemd, out of the job's cgroup.
 constexpr const char* kRootless = R"(set -e
 store=$(env -u XDG_RUNTIME_DIR podman info --format '{{.Store.GraphRoot}}' 2>/dev/null) ||
   store=${XDG_DATA_HOME:-$HOME/.local/share}/containers/storage
@@ -34,19 +34,29 @@ mount --bind /dev/shm "$own/shm"
 mount -t tmpfs -o size=16m none /dev/shm
 export XDG_RUNTIME_DIR="$own"
 unset DBUS_SESSION_BUS_ADDRESS
-set -- --volume "$own/shm:/dev/shm" "$@"
-[ ! -d /dev/mqueue ] || set -- --ipc=host "$@"
-for init in /usr/libexec/podman/catatonit /usr/bin/catatonit; do
-  [ ! -x $init ] || { set -- --init --init-path=$init "$@"; break; }
-done
-exec podman --runroot "$own/run" --tmpdir "$own/tmp" --cgroup-manager cgroupfs run "$@"
+shm="$own/shm"
+podman() { command podman --runroot "$own/run" --tmpdir "$own/tmp" --cgroup-manager cgroupfs "$@"; }
+final() { exec podman --runroot "$own/run" --tmpdir "$own/tmp" --cgroup-manager cgroupfs "$@"; }
 )";
-constexpr const char* kAsRoot = R"(set -- --volume /dev/shm:/dev/shm "$@"
+constexpr const char* kAsRoot = R"(shm=/dev/shm
+podman() { command podman --cgroup-manager cgroupfs "$@"; }
+final() { exec podman --cgroup-manager cgroupfs "$@"; }
+)";
+// What the image sets wins over --env-host, PATH above all.
+constexpr const char* kRun = R"(image=$1
+shift
+podman image exists "$image" || podman pull --quiet "$image" >/dev/null || exit 125
+while IFS= read -r line; do
+  case $line in [A-Za-z_]*=*) set -- --env "$line" "$@" ;; esac
+done <<EOF
+$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$image")
+EOF
+set -- --volume "$shm:/dev/shm" --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 [ ! -d /dev/mqueue ] || set -- --ipc=host "$@"
 for init in /usr/libexec/podman/catatonit /usr/bin/catatonit; do
   [ ! -x $init ] || { set -- --init --init-path=$init "$@"; break; }
 done
-exec podman --cgroup-manager cgroupfs run "$@"
+final run "$@"
 )";
 
 std::string variable_value(const std::vector<std::string>& environment, const std::string& name) {
@@ -80,17 +90,18 @@ std::string mount_words(const ContainerMount& mount) {
 
 void enter_podman(const Launch& launch, const ContainerPlace& place, std::vector<std::string>& arguments,
                   std::vector<std::string>& environment) {
+  const std::string& image = launch.spec.container;
   std::vector<std::string> out;
   if (place.rootless) {
     out = {"/usr/bin/unshare", "--user", "--map-root-user", "--mount"};
     if (launch.new_privileges) out.push_back("--map-auto");
-    out.insert(out.end(), {"--", "/bin/sh", "-c", kRootless, "smartmig-container"});
+    out.insert(out.end(), {"--", "/bin/sh", "-c", std::string(kRootless) + kRun, "smartmig-container", image});
     put_variable(environment, "_CONTAINERS_USERNS_CONFIGURED", "done");  // podman: this is the user namespace to use
     put_variable(environment, "_CONTAINERS_ROOTLESS_UID", std::to_string(launch.uid));
     put_variable(environment, "_CONTAINERS_ROOTLESS_GID", std::to_string(launch.gid));
     put_variable(environment, "SMARTMIG_CONTAINER_DIR", place.directory);
   } else {
-    out = {"/bin/sh", "-c", kAsRoot, "smartmig-container"};
+    out = {"/bin/sh", "-c", std::string(kAsRoot) + kRun, "smartmig-container", image};
   }
   out.insert(out.end(), {"--rm", "--cgroups=disabled", "--network=host", "--uts=host", "--log-driver=none",
                          "--security-opt=label=disable", "--ulimit=host", "--env-host"});
@@ -107,7 +118,7 @@ void enter_podman(const Launch& launch, const ContainerPlace& place, std::vector
   });
   if (!has_home) out.insert(out.end(), {"--env", "HOME=/root"});
   for (const ContainerMount& mount : mounts) out.insert(out.end(), {"--volume", mount_words(mount)});
-  out.insert(out.end(), {"--workdir", launch.spec.directory, launch.spec.container});
+  out.insert(out.end(), {"--workdir", launch.spec.directory, image});
   out.insert(out.end(), arguments.begin(), arguments.end());
   arguments = std::move(out);
 }

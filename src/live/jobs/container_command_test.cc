@@ -55,6 +55,7 @@ TEST(ContainerCommand, PodmanSeesTheSliceByItsCdiNameAndNothingElse) {
   EXPECT_TRUE(got.has({"--cgroups=disabled"}));                    // it stays in the job's
   EXPECT_TRUE(got.has({"--volume", "/u/anna/x:/u/anna/x"}));
   EXPECT_TRUE(got.has({"--workdir", "/u/anna/x", "pytorch:2", "python3", "train.py"}));
+  EXPECT_TRUE(got.has({"smartmig-container", "pytorch:2", "--rm"}));  // its environment is read before
   EXPECT_EQ(got.arguments.back(), "train.py");
   EXPECT_TRUE(got.sets("SMARTMIG_CONTAINER_DIR=/state/12.1"));
   EXPECT_TRUE(got.has({"--user=0:0"}));  // one user id is all that is mapped without new privileges

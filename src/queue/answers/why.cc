@@ -50,6 +50,11 @@ std::optional<Why> held(const WhyInput& in) {
         fmt::format("{} waits for its group's limit: {}", in.name, in.group_limit),
         {"wait until one of those jobs ends", "ask the operator for a higher limit (smartmig group NAME --limit N)"},
         {}};
+  if (!in.never.empty())
+    return Why{"quota_slices",
+               fmt::format("{} cannot start: {}", in.name, in.never),
+               {"ask the operator for a higher limit", "cancel it, and submit it for a smaller slice"},
+               {}};
   if (!in.quota_slices.empty())
     return Why{"quota_slices",
                fmt::format("{} waits: {}", in.name, in.quota_slices),

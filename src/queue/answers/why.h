@@ -31,6 +31,7 @@ struct WhyInput {
   std::string array_limit;      // "array 7 runs 4 of at most 4 tasks"; empty: no
   std::string group_limit;      // "group big runs 2 of at most 2 jobs"; empty: no
   std::string quota_slices;     // "running jobs of project x have ..."; empty: no
+  std::string never;            // "it asks for 7 compute slices, and ...": of limits; empty: no
   struct {
     bool full = false;         // no slice more for its user
     int running = 0, cap = 0;  // compute slices

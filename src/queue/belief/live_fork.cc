@@ -235,7 +235,8 @@ void put_rules(Fork& fork, ForkJob& one, const JobRecord& job, const JobBook& bo
   if (in_array(job)) one.array = limit({number(job.array.id), ""}, job.spec.array_limit);
   one.group = rules.groups ? limit({0, job.spec.group}, rules.groups->limit(job.spec.group)) : -1;
   if (!is_waiting(job.status) || one.live != kNoJob) return;
-  one.held = job.held_by != HeldBy::kNobody;
+  one.held = job.held_by != HeldBy::kNobody ||
+             (rules.quotas && !rules.quotas->never_fits(job, std::max(1, one.asked_slices)).empty());
   if (job.spec.begin) one.begin = *job.spec.begin - origin;
   if (rules.quotas && is_quota_words(job.reason)) one.begin = std::max(one.begin, rules.quotas->next_week() - origin);
   if (rules.reservations && !job.spec.reservation.empty()) {

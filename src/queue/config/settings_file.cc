@@ -58,9 +58,12 @@ class AsciiText {
   std::string mark_, ascii_;
 };
 
-// toml++ says of a string without its closing quote that the line break in it is a control character.
+// toml++ says of a string without its closing quote that the line break in it is a control character, and of one
+// without its opening quote that its type is not clear.
 std::string syntax_words(std::string_view text, std::size_t line, const std::string& description) {
   const auto lines = split(text, '\n');
+  if (description.find("could not determine value type") != std::string::npos)
+    return "the value is no number, true, false or list: a string needs a quote before and after it";
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 32 && c != '\t' && c != '\r'; };
   if (description.find("control character") == std::string::npos || line == 0 || line > lines.size() ||
       std::any_of(lines[line - 1].begin(), lines[line - 1].end(), is_control))

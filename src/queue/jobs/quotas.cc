@@ -211,6 +211,8 @@ std::string Quotas::never_fits(const JobRecord& job, int slices) const {
     if (const Quota* const limit = limit_of(name); limit && limit->slices > 0 && slices > limit->slices)
       return fmt::format("it asks for {} compute slices, and the quota of {} is {} at once", slices, of(name),
                          limit->slices);
+  if (const int cap = settings_.limits.user_slices; cap > 0 && slices > cap)
+    return fmt::format("it asks for {} compute slices, and each user may have {} at once", slices, cap);
   return {};
 }
 

@@ -57,7 +57,7 @@ class Quotas {
 
   // Of the quotas of a job's week, the one that is used up, in words; empty: none.
   std::string used_up(const JobRecord& job) const;
-  // It asks for more slices at once than one of its quotas has; empty: no.
+  // It asks for more slices at once than one of its quotas or limits.user_slices has; empty: no.
   std::string never_fits(const JobRecord& job, int slices) const;
   std::string slices_full(const JobRecord& job, int slices) const;  // the same of what is free now
   std::vector<std::string> left(const JobRecord& job) const;        // of each of its quotas, in words

@@ -16,7 +16,9 @@ constexpr int kFutures = 20;
 constexpr std::chrono::seconds kForWhy{2};
 
 // Why a waiting job has no start.
-std::string no_start_words(const JobRecord& job, NoStart why, const LiveFork& live, std::size_t at) {
+std::string no_start_words(const JobRecord& job, NoStart why, const LiveFork& live, std::size_t at,
+                           const std::string& never) {
+  if (job.held_by == HeldBy::kNobody && !never.empty()) return never;
   if (job.held_by != HeldBy::kNobody || why == NoStart::kHeld) return job.reason;
   std::string others;
   for (const ForkAfter& after : live.fork.jobs[at].after)
@@ -38,11 +40,15 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   if (is_final(found.status)) return busy_error("job {} has ended already: {}", id, name_of(found.status));
   LiveFork live;
   PolicyMaker policy;
+  std::string never;
   SMARTMIG_TRY(Ok forked, ask<Ok>([&](Daemon& d) -> Result<Ok> {
                  if (d.decisions().paused() && is_waiting(found.status))
                    return is_paused(fmt::format("when job {} starts", id));
-                 live = d.state().fork({QueueId(id), QueueId(id)});
+                 DaemonState& state = d.state();
+                 live = state.fork({QueueId(id), QueueId(id)});
                  policy = d.policies().deciding();
+                 if (is_waiting(found.status))
+                   never = state.quotas.never_fits(found, asked_slices(found, state.session.platform()));
                  return Ok{};
                }));
   (void)forked;
@@ -57,7 +63,7 @@ Result<Service::Json> DaemonService::eta(const Caller&, std::uint64_t id) {
   out["no_start"] = Json();
   out["if_released"] = Json();
   if (held || etas[index].no_start != NoStart::kStarts)
-    out["no_start"] = no_start_words(found, etas[index].no_start, live, index);
+    out["no_start"] = no_start_words(found, etas[index].no_start, live, index, never);
   if (held) {  // its futures are of the queue in which it is released now
     Eta none;
     none.expected_start = none.expected_finish = kNever;

@@ -11,8 +11,14 @@ std::string full_array(const JobRecord& job, const DaemonState& state) {
   if (!in_array(job) || job.spec.array_limit <= 0) return {};
   const auto running = state.attempts.running_of_arrays(state.book);
   const auto of_mine = running.find(job.array.id);
-  if (of_mine == running.end() || of_mine->second < job.spec.array_limit) return {};
-  return fmt::format("array {} runs {} of at most {} tasks", job.array.id, of_mine->second, job.spec.array_limit);
+  int run = of_mine == running.end() ? 0 : of_mine->second, before = 0;
+  for (const auto& [id, other] : state.book.live()) {
+    if (id >= job.id || run + before >= job.spec.array_limit) break;
+    before += in_array(other) && other.array.id == job.array.id && other.status == JobStatus::kQueued;
+  }
+  if (run + before < job.spec.array_limit) return {};
+  return fmt::format("array {} runs {} of at most {} tasks{}", job.array.id, run, job.spec.array_limit,
+                     before > 0 ? ", and others of it come first" : "");
 }
 
 std::string full_group(const JobRecord& job, const DaemonState& state) {
@@ -124,7 +130,9 @@ Result<Why> why_now(Daemon& daemon, QueueId id) {
   if (job->status == JobStatus::kHeld) add_hold(in, *job);
   in.array_limit = full_array(*job, state);
   in.group_limit = full_group(*job, state);
-  in.quota_slices = state.quotas.slices_full(*job, asked_slices(*job, state.session.platform()));
+  const int slices = asked_slices(*job, state.session.platform());
+  in.never = state.quotas.never_fits(*job, slices);
+  in.quota_slices = state.quotas.slices_full(*job, slices);
   add_host(in, *job, state);
   add_policy(in, *job, daemon.policies(), state);
   for (std::size_t g = 0; g < state.boards.size(); ++g)

@@ -220,6 +220,9 @@ void AttemptEnds::failed(JobRecord& job, const AttemptExit& exit, const ExitVerd
   ++counts_.oom_restarts;
   job.memory.mib = memory_.after_failure(job, had, *shortage, largest);
   estimates_.ran_out(job, had);
+  if (const std::string never = lifecycle_.never_starts(job); !never.empty())
+    return lifecycle_.finish(job, JobStatus::kFailed,
+                             fmt::format("out of GPU memory on {}{}; on a larger slice, {}", slice, told, never), true);
   lifecycle_.back_to_queue(job, fmt::format("out of memory on {}{}: restarts on a larger slice", slice, told), 1);
 }
 

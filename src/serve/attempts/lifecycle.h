@@ -7,6 +7,7 @@
 
 #include "queue/answers/figures.h"
 #include "queue/belief/live_session.h"
+#include "queue/jobs/asked_size.h"
 #include "queue/jobs/gpu_reservations.h"
 #include "queue/jobs/job_book.h"
 #include "queue/jobs/quotas.h"
@@ -38,6 +39,9 @@ class Lifecycle {
   bool check_dependencies(JobRecord& job);
   void started(JobRecord& job);  // its attempt has begun: some may wait for that
   void release_due();            // whose begin has come
+  std::string never_starts(const JobRecord& job) const {  // for its quotas, in words; empty: it may
+    return quotas_.never_fits(job, asked_slices(job, session_.platform()));
+  }
   void quotas_changed();         // the limits: some that wait for the next week may run
   void go_on();                  // at the begin of a step: with those that wait for jobs that have ended
   UnixTime next_due() const {

@@ -78,6 +78,39 @@ TEST(DaemonQuotas, AJobThatCanNeverStartIsRefused) {
       << refused.error().what;
 }
 
+TEST(DaemonQuotas, AJobThatGrowsBeyondItsQuotaEndsAndKeepsNobodyWaiting) {
+  Queue q("1xa100-40gb", [](DaemonHostOptions& o) {
+    o.settings.quota.limits[{QuotaScope::kUser, "default"}].slices = 3;
+    o.settings.policy.name = "static+edf";
+    o.settings.policy.layouts = "4g+3g";
+  });
+  const auto grows = q.submit(q.alice, 10, [](JobSpec& s) {
+    s.mem_mib = 15000;
+    s.environment = {"SMARTMIG_EMULATED_MEMORY=0:1000,1:30000"};
+  });
+  q.run();
+  EXPECT_EQ(q.ended(grows).status, JobStatus::kFailed);
+  EXPECT_NE(q.ended(grows).reason.find("on a larger slice, it asks for 7 compute slices, and the quota of "),
+            std::string::npos)
+      << q.ended(grows).reason;
+}
+
+TEST(DaemonQuotas, ASmallerQuotaLeavesNoFalseForecast) {
+  Queue q("1xa100-40gb", {});
+  q.daemon().pause(true);
+  const auto large = q.submit(q.alice, 10, [](JobSpec& s) { s.min_slices = 7; }), small = q.submit(q.bob, 10);
+  Settings less = q.daemon().state().settings;
+  less.limits.user_slices = 3;
+  ASSERT_TRUE(q.daemon().set_settings(less));
+  q.daemon().pause(false);
+  const std::string words = "it asks for 7 compute slices, and each user may have 3 at once";
+  EXPECT_EQ(why_answer(q, large)["sentence"], "job 1 cannot start: " + words);
+  const auto eta = answered<Json>(q, [&](DaemonService& s) { return s.eta(q.alice, number(large)); });
+  ASSERT_TRUE(eta) << eta.error().what;
+  EXPECT_EQ((*eta)["no_start"], words) << eta->dump();
+  EXPECT_GT(start_by_eta(q, small), 0) << "of others";
+}
+
 TEST(DaemonQuotas, AWeekThatIsUsedUpEndsOnMondayAlsoInFutures) {
   Queue q("1xa100-40gb", with_quota(QuotaScope::kUser, "default", {0, 1, 0}));
   const auto first = q.submit(q.alice, 90);
