@@ -5,9 +5,9 @@
 namespace smartmig::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using Argv = std::vector<std::string>;
 
-std::string srun_refusal(const Words& words) {
+std::string srun_refusal(const Argv& words) {
   const auto call = parse_srun(words);
   return call ? "accepted" : call.error().what;
 }
@@ -18,11 +18,11 @@ TEST(SrunCall, OneTaskRunsAsItStandsWhateverItSaysOfPlaces) {
                                 "--exclusive", "--time=10", "--cpu-bind", "none",         "--pty",
                                 "python3",     "-u",        "train.py",   "--lr",         "1"});
   ASSERT_TRUE(call) << call.error().what;
-  EXPECT_EQ(call->command, (Words{"python3", "-u", "train.py", "--lr", "1"}));
+  EXPECT_EQ(call->command, (Argv{"python3", "-u", "train.py", "--lr", "1"}));
   EXPECT_TRUE(call->directory.empty() && call->output.empty() && call->error.empty() && call->export_list.empty());
   const auto dashed = parse_srun({"--", "-odd"});
   ASSERT_TRUE(dashed);
-  EXPECT_EQ(dashed->command, Words{"-odd"});
+  EXPECT_EQ(dashed->command, Argv{"-odd"});
 }
 
 TEST(SrunCall, DirectoryFilesAndEnvironmentAreTaken) {

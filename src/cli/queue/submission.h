@@ -36,7 +36,7 @@ struct Submission {
   std::vector<std::string> notes;
 };
 Result<Submission> make_submission(const Words& words, std::istream& input, UnixTime now);
-// For a daemon on this machine (local_start.h): what is missing here is missing there. Commands of a list are sh's.
+// For a daemon on this machine: what is missing here is missing there. Commands of a list are sh's.
 Result<Ok> check_local_start(Submission& submission, UnixTime now);
 
 }  // namespace smartmig::cli
