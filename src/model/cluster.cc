@@ -73,13 +73,18 @@ void Cluster::apply(const Event& event) {
       JobState& job = states_[index(event.job)];
       const bool anew = job.phase == JobPhase::kWithdrawn && job.type == kNoType;
       SMARTMIG_CHECK(job.phase == JobPhase::kAbsent || anew, "job {} submitted twice", index(event.job));
-      if (anew) job = {};
+      const auto arrival = std::uint32_t(counters_.arrivals++);
+      const std::uint32_t place = anew ? job.arrival : arrival;  // one that comes back has its old place
+      job = {};
       job.phase = JobPhase::kQueued;
-      job.previous = tail_;
-      (tail_ == kNoJob ? head_ : states_[index(tail_)].next) = event.job;
-      tail_ = event.job;
+      job.arrival = place;
+      JobId before = tail_;
+      while (anew && before != kNoJob && states_[index(before)].arrival > place) before = states_[index(before)].previous;
+      job.previous = before;
+      job.next = before == kNoJob ? head_ : states_[index(before)].next;
+      (before == kNoJob ? head_ : states_[index(before)].next) = event.job;
+      (job.next == kNoJob ? tail_ : states_[index(job.next)].previous) = event.job;
       ++unfinished_;
-      job.arrival = std::uint32_t(counters_.arrivals++);
       news_.push_back(event);
       return;
     }

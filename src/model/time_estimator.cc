@@ -19,6 +19,19 @@ constexpr double kShiftRuns = 1, kSlopeRuns = 2, kNoiseRuns = 3;
 constexpr std::size_t kFigures = 6, kLongestGroup = 300;  // limits on a stored group
 constexpr double kMostFigure = 1e12, kMostLog = 60, kRounding = 1 + 1e-6, kTiny = 1e-9;
 
+struct Cut {
+  double mean, variance;
+};
+
+// Of the runs that are longer than `ran`.
+Cut beyond(const BelievedTime& believed, double ran) {
+  const double z = std::min(kFarCut, (ran - believed.log_median) / believed.spread);
+  const double density = deterministic_exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  const double hazard = density / (1 - normal_share_below(z)), spread = believed.spread;
+  return {std::max(ran, believed.log_median + spread * hazard),
+          spread * spread * std::max(0.0, 1 + z * hazard - hazard * hazard)};
+}
+
 }  // namespace
 
 void TimeEstimator::Runs::add(double x, double r, double most) {
@@ -46,19 +59,64 @@ TimeEstimator::Line TimeEstimator::refined(const Line& general, const Runs& runs
   return line;
 }
 
-BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told,
-                                    double usual) const {
+BelievedTime TimeEstimator::believe(const Groups& ended, const Groups* with_running,
+                                    std::span<const std::string> groups, std::optional<double> told, double usual) {
   const double x = told.value_or(kUntold), stranger = told ? kStranger : kNothingTold;
-  const auto& known = told ? told_ : untold_;
   Line line;
   line.at = x;
   line.variance = stranger * stranger;
   if (!told) line.shift = usual - kUntold;
-  for (const std::string& group : groups)
-    if (const auto found = known.find(group); found != known.end()) line = refined(line, found->second);
+  bool own = groups.empty();
+  for (const std::string& group : groups) {
+    const auto found = ended.find(group);
+    const auto running = with_running ? with_running->find(group) : ended.end();
+    const bool beside = with_running && running != with_running->end();
+    own = beside || found != ended.end();
+    if (own) line = refined(line, beside ? running->second : found->second);
+  }
   double variance = line.variance;
+  if (!told && !own) variance = std::max(variance, stranger * stranger);
   if (line.runs > 0) variance *= 1 + 1 / line.runs + (x - line.at) * (x - line.at) / line.xx;
   return {x + line.value(x), std::sqrt(variance)};
+}
+
+BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told,
+                                    double usual) const {
+  return believe(told ? told_ : untold_, nullptr, groups, told, usual);
+}
+
+bool TimeEstimator::knows_enough(std::span<const std::string> groups, bool told) const {
+  const Groups& ended = told ? told_ : untold_;
+  if (groups.empty()) return false;
+  const auto found = ended.find(groups.back());
+  return found != ended.end() && found->second.n >= kFewRuns;
+}
+
+BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::optional<double> told, double usual,
+                                    std::span<const Running> running) const {
+  constexpr int kRounds = 8;
+  const Groups& ended = told ? told_ : untold_;
+  if (running.empty() || knows_enough(groups, told.has_value())) return believe(groups, told, usual);
+  Groups before, with;
+  for (int round = 0; round < kRounds; ++round) {
+    with.clear();
+    for (const Running& one : running) {
+      if (one.told.has_value() != told.has_value() || knows_enough(one.groups, told.has_value())) continue;
+      const BelievedTime believed = believe(ended, &before, one.groups, one.told, usual);
+      const Cut cut = beyond(believed, one.ran);
+      const double x = one.told.value_or(kUntold);
+      for (const std::string& group : one.groups) {
+        const auto at = with.find(group);
+        Runs& runs = at != with.end() ? at->second : with[group];
+        if (at == with.end())
+          if (const auto known = ended.find(group); known != ended.end()) runs = known->second;
+        runs.add(x, cut.mean - x, bounds_.runs);
+        runs.rr += cut.variance;
+      }
+    }
+    std::swap(before, with);
+  }
+  return believe(ended, &before, groups, told, usual);
 }
 
 void TimeEstimator::learn(std::span<const std::string> groups, std::optional<double> told, double took) {
@@ -76,10 +134,7 @@ void TimeEstimator::learn(std::span<const std::string> groups, std::optional<dou
 }
 
 void TimeEstimator::learn_cut(std::span<const std::string> groups, std::optional<double> told, double ran) {
-  const BelievedTime before = believe(groups, told);
-  const double z = std::min(kFarCut, (ran - before.log_median) / before.spread);
-  const double density = deterministic_exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  learn(groups, told, std::max(ran, before.log_median + before.spread * density / (1 - normal_share_below(z))));
+  learn(groups, told, beyond(believe(groups, told), ran).mean);
 }
 
 // Drops a quarter at once, so that the search is rare.

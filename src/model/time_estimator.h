@@ -12,13 +12,17 @@
 // Groups are given from the general to the special, and each is shrunk towards the previous one: the shift as if
 // kShiftRuns runs lay on the other's line, the slope by kSlopeRuns, the noise by kNoiseRuns. Before the first group
 // comes a stranger, whose told time is right within kStranger. A missing told time counts as kUntold, in groups of its
-// own; their shift is the usual time of the group's jobs.
+// own; their shift is the usual time of the group's jobs. Of the first of a group nothing is known but that: it is a
+// stranger's.
 //
 // The spread of a belief is the noise plus the uncertainty of the line. A run that is shorter than the belief by more
 // than kShortest spreads counts as shorter by exactly these: a run of one second tells as much about the long runs as
 // one of ten.
 //
-// A run that was cut at its time limit counts as the believed mean of the runs longer than that. Bounds: above `runs`
+// A run that was cut at its time limit counts as the believed mean of the runs longer than that. So does a job that still
+// runs, for the belief of the moment: a group none of whose jobs has ended yet takes longer than the longest has run. The
+// mean and the belief depend on each other and are found in a few rounds. Groups of kFewRuns ended runs and more know
+// enough without them. Bounds: above `runs`
 // runs of a group the oldest fade; above `groups` groups, those that learned longest ago are dropped.
 //
 // Pure and deterministic; units: natural logarithms of seconds.
@@ -29,6 +33,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -50,8 +55,18 @@ class TimeEstimator {
   TimeEstimator() = default;
   explicit TimeEstimator(Bounds bounds) : bounds_(bounds) {}
 
+  struct Running {  // a job that has run for `ran`
+    std::vector<std::string> groups;
+    std::optional<double> told;
+    double ran = 0;
+  };
+  static constexpr double kFewRuns = 20;
+
   // Times are above 0, as logarithms. `usual`: the time of a job without a told time, before any such job has ended.
   BelievedTime believe(std::span<const std::string> groups, std::optional<double> told, double usual = kUntold) const;
+  BelievedTime believe(std::span<const std::string> groups, std::optional<double> told, double usual,
+                       std::span<const Running> running) const;
+  bool knows_enough(std::span<const std::string> groups, bool told) const;  // running jobs tell nothing
   void learn(std::span<const std::string> groups, std::optional<double> told, double took);
   void learn_cut(std::span<const std::string> groups, std::optional<double> told, double ran);
 
@@ -72,6 +87,8 @@ class TimeEstimator {
     double value(double x) const { return shift + slope * (x - at); }
   };
   static Line refined(const Line& general, const Runs& runs);
+  static BelievedTime believe(const Groups& ended, const Groups* with_running, std::span<const std::string> groups,
+                              std::optional<double> told, double usual);
 
   void bound(Groups& groups) const;
 

@@ -150,5 +150,39 @@ TEST(TimeEstimator, OldRunsFadeAndOldGroupsGo) {
   EXPECT_GT(bounded.believe(Groups{"39"}, 5.0).log_median, 5.2);
 }
 
+TEST(TimeEstimator, JobsThatStillRunAreEvidence) {
+  const TimeEstimator fresh;
+  std::vector<TimeEstimator::Running> running;
+  double last = fresh.believe(kTrain, {}).log_median;
+  for (int minutes = 1; minutes <= 20; ++minutes) {
+    running.push_back({kTrain, {}, std::log(60.0 * minutes)});
+    const double now = fresh.believe(kTrain, {}, TimeEstimator::kUntold, running).log_median;
+    EXPECT_GT(now, last) << "none of " << minutes << " has ended";
+    last = now;
+  }
+  EXPECT_GT(last, std::log(3600.0)) << "twenty that run for up to twenty minutes";
+  EXPECT_LT(last, std::log(86400.0 * 7));
+  const BelievedTime other = fresh.believe(kInfer, {}, TimeEstimator::kUntold, running);
+  EXPECT_GE(other.spread, fresh.believe(kInfer, {}).spread) << "another kind may take another time altogether";
+  EXPECT_EQ(fresh.believe(kTrain, 5.0, TimeEstimator::kUntold, running).log_median, 5.0) << "of told times they say nothing";
+  // Told a minute, they run for an hour.
+  std::vector<TimeEstimator::Running> overrun(5, {kTrain, std::log(60.0), std::log(3600.0)});
+  EXPECT_GT(fresh.believe(kTrain, std::log(60.0), TimeEstimator::kUntold, overrun).log_median, std::log(1800.0));
+}
+
+TEST(TimeEstimator, WhereManyRunsEndedRunningJobsSayNoMore) {
+  TimeEstimator estimator;
+  const std::vector<TimeEstimator::Running> running(50, {kTrain, {}, 9.0});
+  for (int i = 0; i < 40; ++i) {
+    const BelievedTime plain = estimator.believe(kTrain, {}),
+                       with = estimator.believe(kTrain, {}, TimeEstimator::kUntold, running);
+    if (i < TimeEstimator::kFewRuns)
+      EXPECT_GT(with.log_median, plain.log_median) << i;
+    else
+      EXPECT_EQ(with.log_median, plain.log_median) << i;
+    estimator.learn(kTrain, {}, 5 + 0.01 * (i % 7));
+  }
+}
+
 }  // namespace
 }  // namespace smartmig

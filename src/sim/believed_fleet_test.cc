@@ -102,5 +102,28 @@ TEST(BelievedFleet, IsTheSameEachTime) {
   EXPECT_EQ(run(), run());
 }
 
+// Six of a kind wait behind the first, which runs for ten hours: nothing was told of them, and the longer it runs the
+// longer they are believed to take. They keep their places.
+TEST(BelievedFleet, AJobThatRunsOnIsEvidenceForThoseThatWait) {
+  const auto platform = fixture::platform("1xa100-40gb");
+  std::vector<Job> jobs;
+  for (int j = 0; j < 7; ++j) jobs.push_back(fixture::job(60 * j, -1, fixture::linear(600)));
+  const SimSetup setup = believed_setup(platform, jobs, "none");
+  OneByOne policy;
+  std::vector<double> believed;  // of the second, while the first runs
+  policy.watch = [&](const Cluster& cluster) {
+    if (cluster.state(JobId(0)).phase == JobPhase::kRunning && cluster.state(JobId(1)).phase == JobPhase::kQueued)
+      believed.push_back(minutes(cluster.jobs().job(JobId(1)).work_on(7)));
+  };
+  MemoryJournal journal;
+  const auto result = simulate(setup, policy, &journal);
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_GE(believed.size(), 3u);
+  EXPECT_GT(believed.back(), 1.5 * believed.front());
+  for (unsigned j = 1; j < 7; ++j)
+    EXPECT_GT(result->final.state(JobId(j)).finish, result->final.state(JobId(j - 1)).finish) << "in order of arrival";
+  for (const Event& event : journal.events()) EXPECT_NE(event.kind, EventKind::kWithdrawn) << "that is belief";
+}
+
 }  // namespace
 }  // namespace smartmig

@@ -51,8 +51,8 @@ bool TwoWorlds::next(const Cluster& cluster, Event& event) {
   return true;
 }
 
-bool TwoWorlds::also_happens(const Cluster&, Event& event) {
-  if (event.kind == EventKind::kOverrun || !world_->also_happens(truth_, event)) return false;
+bool TwoWorlds::also_happens(const Cluster& cluster, Event& event) {
+  if (event.kind == EventKind::kOverrun || !world_->also_happens(truth_, event)) return rebelieved(cluster, event);
   happens(event);
   event = believed(event);
   return true;

@@ -31,6 +31,8 @@ class TwoWorlds : public Fleet {
  protected:
   virtual void happened(const Event&) {}  // called in the true world, before the session sees the event
   virtual Event believed(const Event& event) const { return event; }  // the event as the session sees it
+  // A further event of this instant in the session's world alone.
+  virtual bool rebelieved(const Cluster&, Event&) { return false; }
 
  private:
   void happens(const Event& event);

@@ -172,6 +172,7 @@ void ListPlanner::types_of(const Cluster& cluster, JobId job) {
   candidate_.rest = JobRest(cluster, job);
   candidate_.case_count = 0;
   candidate_.most_room = kNoCost;
+  candidate_.usual = 1;
   candidate_.types.clear();
   candidate_.run.resize(platform.types().size());
   candidate_.taught.assign(platform.types().size(), 0.0);
@@ -200,6 +201,7 @@ void ListPlanner::find_room(const Cluster& cluster) {
   candidate_.sizes.clear();
   open_at_.clear();
   if (!keeps_room(cluster)) return;
+  if (!candidate_.rest.known()) candidate_.usual = candidate_.rest.usual();
   find_doubts(cluster);
   Time longest{}, fastest = kNever;
   for (const TypeId type : candidate_.types) {
@@ -327,7 +329,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
   const double taught = candidate_.taught[index(type)];
   const double least =
       lateness(cluster, first + run, run) + rent(cluster.platform(), type, price_now_) * minutes(run) - taught;
-  const bool sooner = first == cluster.now() && first + run < soonest;
+  const bool sooner = first == cluster.now() && usual_finish(first + run, run) < soonest;
   if (any.valid() && least > any.cost && !sooner && (first > cluster.now() || (now.valid() && least > now.cost)))
     return;
   const PowerModel& power = cluster.platform().model(GpuId(gpu)).power;
@@ -339,6 +341,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     Option option;
     option.begin = board.timeline.first_fit(p, cluster.now(), change + run);
     if (option.begin == kNever) continue;
+    if (option.begin == cluster.now() && cluster.platform().type(type).room > candidate_.most_room) continue;
     option.finish = option.begin + change + run;
     option.late = lateness(cluster, option.finish, run);
     if (candidate_.case_count > 0)
@@ -348,7 +351,7 @@ void ListPlanner::consider(const Cluster& cluster, std::uint32_t gpu, TypeId typ
     const double held = due_now ? 0 : facts.slot_room * board.timeline.idle_before(slots, option.begin);
     option.cost = option.late + option.crowd - taught +
                   a_minute * (room_of(facts, cluster.platform(), p) * minutes(change + run) + held);
-    if (due_now) soonest = std::min(soonest, option.finish);
+    if (due_now) soonest = std::min(soonest, usual_finish(option.finish, run));
     if (any.valid() && option.cost > any.cost && !(due_now && (!now.valid() || option.cost <= now.cost))) continue;
     option.cost +=
         options_.w / 60e6 * board.timeline.added_energy(power, slices, added, option.begin + change, option.finish);
@@ -377,7 +380,6 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
   Choice choice;
   for (const TypeId type : candidate_.types) {
     if (only != kNoType && type != only) continue;
-    if (cluster.platform().type(type).room > candidate_.most_room) continue;
     if (promised != kNoPromise && !boards_[promised].shut &&
         cluster.platform().model_index(GpuId(promised)) == cluster.platform().type(type).model)
       consider(cluster, promised, type, choice);
@@ -395,7 +397,9 @@ ListPlanner::Option ListPlanner::best_for(const Cluster& cluster, JobId job, std
 
 ListPlanner::Option ListPlanner::chosen_of(const Cluster& cluster, const Choice& choice) const {
   const auto& [any, now, soonest] = choice;
-  if (any.begin == cluster.now() || !now.valid() || any.finish < soonest) return any;
+  if (any.begin == cluster.now() || !now.valid()) return any;
+  const Time run = candidate_.run[index(cluster.platform().type_of(GpuId(any.gpu), any.where))];
+  if (usual_finish(any.finish, run) < soonest) return any;
   // For the sake of those who come a job waits that is long in each case, and no longer than it runs.
   const Time waited = cluster.now() - cluster.jobs().job(candidate_.job).submit;
   if (candidate_.long_for_sure && any.crowd < now.crowd && any.cost < now.cost && waited < any.finish - any.begin)
@@ -412,6 +416,7 @@ ListPlanner::Option ListPlanner::as_promised(const Cluster& cluster, const Liste
   if (listed.where == kNoPlacement || boards_[listed.promised].shut) return {};
   types_of(cluster, listed.job);
   find_room(cluster);
+  candidate_.most_room = kNoCost;
   Choice choice;
   const TypeId type = cluster.platform().type_of(GpuId(listed.promised), listed.where);
   consider(cluster, listed.promised, type, choice, 1u << index(listed.where));

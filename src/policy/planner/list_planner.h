@@ -31,7 +31,7 @@
 // and no order is taken that costs them more. So a job is never later for having a deadline.
 //
 // A job is held back next to a slice that it could have now only where it finishes by waiting earlier than on any slice
-// it could have now, or another job needs that slice, or, for as long as it runs itself, where those who are expected
+// it could have now (one without a deadline in the usual case: a mean may rest on a few very long ones), or another job needs that slice, or, for as long as it runs itself, where those who are expected
 // to come lose more by its start than it loses by waiting (policy/planner/room.h). A patient one is also held back
 // where that is cheaper, as long as it is on time and no longer than it could be on the slice that it could have now.
 //
@@ -93,7 +93,7 @@ class ListPlanner : public Policy {
   };
   struct Choice {           // of a job, among the options looked at
     Option any, now;        // the cheapest; of those that begin now the cheapest
-    Time soonest = kNever;  // the first finish of those that begin now
+    Time soonest = kNever;  // the first usual finish of those that begin now
   };
   struct Booking {  // what a job has reserved
     JobId job;
@@ -139,12 +139,17 @@ class ListPlanner : public Policy {
     std::size_t case_count = 0;     // 0: no room is kept from it
     bool long_for_sure = false;     // others need room in each case, each of hours
     std::vector<PeerSize> sizes;    // that jobs like it may take
+    double usual = 1;               // its usual run over its mean run; 1 where its deadline judges
     double fastest = 0;             // minutes on the fastest type, in the mean
     double fleet_slots = 0;
     double most_room = 0;        // of a slice that it may take, in slots; at least that of the smallest
     std::vector<double> taught;  // by type: minutes that a run there is worth for what it teaches (Job::teaches)
   };
 
+  // Of a run of the candidate whose mean end is `finish`.
+  Time usual_finish(Time finish, Time run) const {
+    return candidate_.usual == 1 ? finish : finish - run + rounded(double(run.count()) * candidate_.usual);
+  }
   void look_at(const Cluster& cluster);
   void know_watts(const Platform& platform);
   void rebuild(const Cluster& cluster, std::uint32_t gpu);

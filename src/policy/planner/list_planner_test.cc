@@ -319,5 +319,33 @@ TEST(ListPlanner, APatientJobWaitsForASliceBesideOthersAndNoLongerThanItCan) {
   EXPECT_LT(f.plan.look_again, min(300));
 }
 
+// An hour by what was told; three GPUs are busy for a minute, one for long. Now it could have a 1g, or wait for a whole GPU.
+TEST(ListPlanner, AJobOfUnknownTimeMayWaitForAWholeGpuThatIsFreeSoon) {
+  std::vector<Job> jobs;
+  for (int g = 0; g < 4; ++g) jobs.push_back(fixture::job(0, -1, fixture::linear(g == 3 ? 500 : 2)));
+  jobs.push_back(fixture::job(1, -1, fixture::linear(60)));
+  jobs.back().spread = 0.7;
+  PlannedFleet f("4xa100-40gb", {"7g@0", "7g@0", "7g@0", "3g@4+1g@0"}, jobs);
+  f.planner = ListPlanner({.shared = true});
+  for (unsigned g = 0; g < 4; ++g) f.arrive(g);
+  for (unsigned g = 0; g < 3; ++g) f.run(g, g, "7g@0");
+  f.run(3, 3, "3g@4");
+  f.arrive(4);
+  EXPECT_TRUE(f.decide().starts.empty()) << "a whole GPU is free in a minute";
+  const auto planned = f.planner.planned_starts(f.cluster);
+  ASSERT_EQ(planned.size(), 1u);
+  EXPECT_LT(planned[0].start, min(5));
+  // A mean that rests on a few very long cases is no reason to wait long beside a free slice.
+  jobs[4].spread = 2;
+  for (int g = 0; g < 3; ++g) jobs[std::size_t(g)] = fixture::job(0, -1, fixture::linear(400));
+  PlannedFleet wide("4xa100-40gb", {"7g@0", "7g@0", "7g@0", "3g@4+1g@0"}, jobs);
+  wide.planner = ListPlanner({.shared = true});
+  for (unsigned g = 0; g < 4; ++g) wide.arrive(g);
+  for (unsigned g = 0; g < 3; ++g) wide.run(g, g, "7g@0");
+  wide.run(3, 3, "3g@4");
+  wide.arrive(4);
+  EXPECT_EQ(wide.decide().starts.size(), 1u);
+}
+
 }  // namespace
 }  // namespace smartmig

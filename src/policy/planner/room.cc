@@ -53,14 +53,14 @@ void ArrivalsByLength::add(Time now, double slot_run, double weight) {
 
 RoomNeeded room_needed(const ArrivalsByLength& seen, double run, double fleet_slots) {
   const double longest = run / kMuchShorter;
-  double jobs = 0, slot_minutes = 0, observed = seen.observed;
+  double jobs = 0, slot_minutes = 0;
+  const double observed = seen.observed + kSeenFor;
   for (std::size_t i = 0; i < seen.octave_of(longest); ++i) jobs += seen.jobs[i], slot_minutes += seen.slot_minutes[i];
   if (run >= 2 * kOthersRun) {
     slot_minutes += kOthersShare * fleet_slots * kSeenFor;
     jobs += kOthersShare * fleet_slots * kSeenFor / kOthersRun;
-    observed += kSeenFor;
   }
-  if (jobs <= 0 || observed <= 0) return {};
+  if (jobs <= 0) return {};
   const double slots = slot_minutes / observed;
   return {slots + 2 * std::sqrt(slots), slot_minutes / jobs, jobs / observed * run * run / 2};
 }

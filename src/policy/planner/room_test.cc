@@ -35,6 +35,15 @@ TEST(Room, FollowsWhatWasSeen) {
   EXPECT_LT(room_needed(seen, 240, kSlots).slots, 3) << "they have stopped coming";
 }
 
+TEST(Room, ABurstOfAMomentIsNoStream) {
+  ArrivalsByLength seen;
+  seen.see(min(0));
+  for (int i = 0; i < 500; ++i) seen.add(min(0), 0.5);
+  seen.see(min(1));
+  const RoomNeeded room = room_needed(seen, 60, kSlots);
+  EXPECT_LT(room.slots, 6) << "as if such a minute came once in two hours, not every minute";
+}
+
 TEST(Room, AJobOfUnknownTimeCountsByItsProbabilities) {
   ArrivalsByLength seen;
   seen.see(min(0));

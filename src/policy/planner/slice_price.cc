@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::size_t kFewGpus = 8;
 
-double chance_to_wait(double in_use, std::size_t gpus) {
-  if (gpus <= kFewGpus || in_use >= 1) return std::min(in_use, 1.0);
+// Behind a queue who comes waits; else on many GPUs one is free soon.
+double chance_to_wait(double load, double in_use, bool queue, std::size_t gpus) {
+  const double least = std::min(load, in_use);
+  if (gpus <= kFewGpus || queue || least >= 1) return std::min(least, 1.0);
   const double power = 1 + std::sqrt(2.0 * double(gpus + 1)) - std::sqrt(2.0 * double(kFewGpus + 1));
-  return in_use <= 0 ? 0 : deterministic_exp(power * deterministic_log(in_use));
+  return least <= 0 ? 0 : deterministic_exp(power * deterministic_log(least));
 }
 
 }  // namespace
@@ -51,8 +53,10 @@ void SlicePrice::see_arrival(const Cluster& cluster, JobId job) {
   }
   if (area < 0) return;
   ArrivalAverages& known = *arrivals_;
+  // One that was held back for longer than it runs is of a backlog of its user's, and needs no room at once.
+  const bool comes = minutes(cluster.now() - cluster.jobs().job(job).submit) <= on_a_slot;
   for (const JobRest::Case& one : rest.cases())
-    if (one.share > 0) known.by_length.add(cluster.now(), on_a_slot * one.of_mean, one.share);
+    if (comes && one.share > 0) known.by_length.add(cluster.now(), on_a_slot * one.of_mean, one.share);
   const double span = weights_.memory * std::max(known.run_min, 1e-6);
   if (known.last >= Time{0}) known.recent *= deterministic_exp(-minutes(cluster.now() - known.last) / span);
   known.last = cluster.now();
@@ -94,9 +98,10 @@ double SlicePrice::price(const Cluster& cluster, const WaitingList::Others& othe
     constexpr double kMostLoad = 0.8;
     const double rho = std::min(load(cluster), kMostLoad), arrivals = rho * all / arrivals_->area_min;
     const double one_gpu = all / double(cluster.gpus().size());
-    const double in_use = std::min(1.0, (busy_ + others.slice_minutes / arrivals_->run_min + one_gpu) / all);
+    const double wanted = busy_ + others.slice_minutes / arrivals_->run_min;
+    const double in_use = std::min(1.0, (wanted + one_gpu) / all);
     const double coming = weights_.coming * arrivals_->run_min *
-                          std::min(kMostLoad, chance_to_wait(std::min(load(cluster), in_use), cluster.gpus().size()));
+                          std::min(kMostLoad, chance_to_wait(load(cluster), in_use, wanted > all, cluster.gpus().size()));
     delayed += arrivals * (coming + weights_.backlog * others.ahead / all * in_use) / (1.05 - rho);
   }
   if (arrivals_->area_min > 0) delayed *= 1 - weights_.stopping * arrivals_->stoppable_min / arrivals_->area_min;

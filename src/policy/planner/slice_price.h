@@ -10,8 +10,8 @@
 // with a load of 0.8 at most: a fleet that is full is so for some hours only. The backlog is what those who come find
 // ahead of them: they pass the longer jobs that wait, so each counts by the share of arrivals that are longer.
 //
-// queue: the chance that who comes must wait. On 8 GPUs it is the lesser of load and in use; in larger fleets it is a
-// power of that, by sqrt(2 (GPUs + 1)) - sqrt(18) higher, as for a queue with so many servers (Sakasegawa).
+// queue: the chance that who comes must wait. On 8 GPUs, and where more is wanted than there is, it is the lesser of load
+// and in use; else in larger fleets it is a power of that, by sqrt(2 (GPUs + 1)) - sqrt(18) higher, as for a queue with so many servers (Sakasegawa).
 //
 // A slice counts as the compute slices it takes; one with double memory as those whose memory it takes, if these are more.
 // rate, run (on the size that takes fewest slice-minutes) and load (slice-minutes that arrive over those there are) are

@@ -106,5 +106,21 @@ TEST(SlicePrice, JobsToComeCostLessInALargerFleet) {
 // The same queue in seconds or in days has the same price.
 TEST(SlicePrice, HasNoUnit) { EXPECT_NEAR(price_after(50, 2, 1, 2, 30), price_after(50, 2000, 1000, 2, 30'000), 1e-9); }
 
+// A user's backlog is shown a few jobs at a time: none of these needs room at once.
+TEST(SlicePrice, AJobThatWasHeldBackForLongIsNoArrivalThatNeedsRoom) {
+  PricedFleet fleet(1, 2, 0, 1);
+  const auto seen = [&] {
+    double jobs = 0;
+    for (const double count : fleet.price.by_length().jobs) jobs += count;
+    return jobs;
+  };
+  EXPECT_NEAR(seen(), 2, 1e-9);
+  for (const double minute : {5.0, 30.0}) {  // it runs for seven minutes on a slot
+    fleet.cluster.pass(fixture::min(minute));
+    fleet.price.see_arrival(fleet.cluster, JobId(0));
+    EXPECT_NEAR(seen(), 3, 0.1) << "at minute " << minute;
+  }
+}
+
 }  // namespace
 }  // namespace smartmig

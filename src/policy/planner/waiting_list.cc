@@ -15,7 +15,9 @@ Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
 }  // namespace
 
 WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) const {
-  Entry entry{kNever, job, {}, cluster.jobs().job(job).has_deadline(), cluster.jobs().job(job).submit};
+  const Job& row = cluster.jobs().job(job);
+  Entry entry{kNever, job, {}, row.has_deadline(), row.submit};
+  entry.fair = entry.due && row.undeclared;
   Time longest{};
   const JobRest rest(cluster, job);
   for (std::size_t t = 0; t < cluster.platform().types().size(); ++t) {
@@ -27,7 +29,22 @@ WaitingList::Entry WaitingList::entry_of(const Cluster& cluster, JobId job) cons
     longest = std::max(longest, left);
   }
   entry.octave = ArrivalsByLength::octave_of(minutes(longest));
+  give_turn(cluster, entry);
   return entry;
+}
+
+void WaitingList::give_turn(const Cluster& cluster, Entry& entry) const {
+  entry.turn = by_turns_ && entry.due ? cluster.jobs().job(entry.job).deadline : Time{0};
+}
+
+void WaitingList::take_turns(const Cluster& cluster) {
+  if (by_turns_ == (fair_ > 0)) return;
+  by_turns_ = fair_ > 0;
+  for (Entry& entry : entries_) {
+    give_turn(cluster, entry);
+    known_[index(entry.job)].turn = entry.turn;
+  }
+  std::sort(entries_.begin(), entries_.end());
 }
 
 void WaitingList::count(const Cluster& cluster, const Entry& entry) {
@@ -38,6 +55,7 @@ void WaitingList::count(const Cluster& cluster, const Entry& entry) {
   const bool late = latest < cluster.now();
   marks_[index(entry.job)] = late ? Mark::kLate : Mark::kOnTime;
   counted_[entry.due].late += late;
+  fair_ += entry.fair;
   if (!late) latest_starts_.emplace(latest, index(entry.job));
 }
 
@@ -59,6 +77,7 @@ void WaitingList::remove(JobId job) {
   counted_[entry.due].area -= entry.area.count();
   counted_[entry.due].by_length[entry.octave] -= entry.area.count();
   counted_[entry.due].late -= marks_[index(job)] == Mark::kLate;
+  fair_ -= entry.fair;
   marks_[index(job)] = Mark::kAway;
 }
 
@@ -88,6 +107,7 @@ void WaitingList::read_anew(const Cluster& cluster) {
   known_.resize(cluster.jobs().size());
   latest_starts_ = {};
   counted_[0] = counted_[1] = {};
+  fair_ = 0;
   for (JobId job = cluster.first_unfinished(); job != kNoJob; job = cluster.next_unfinished(job)) {
     if (cluster.state(job).phase != JobPhase::kQueued) continue;
     entries_.push_back(entry_of(cluster, job));
@@ -109,6 +129,7 @@ void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& touch
     known = entries_.size() == cluster.unfinished() - cluster.running();
   }
   if (!known) read_anew(cluster);
+  take_turns(cluster);
   identity_ = cluster.identity();
   expected_decision_ = cluster.decision() + 1;
   while (!latest_starts_.empty() && latest_starts_.top().first < cluster.now()) {

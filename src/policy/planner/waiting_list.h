@@ -1,6 +1,8 @@
 // The waiting jobs of a cluster in the order in which a list planner looks at them: those with a deadline, then those
 // without; among each shortest first, by the time on the fastest slice, then by arrival. So a deadline never puts a job
-// further back, and what those without one want counts for them alone. Kept from decision to decision and corrected by
+// further back, and what those without one want counts for them alone. While jobs wait whose deadline keeps fairness
+// between users (queue/jobs/admission.h), those with a deadline are in the order of their deadlines: shortest first, a
+// user with ever more short jobs would have all slices. Kept from decision to decision and corrected by
 // what has changed, so that a long queue costs little; a cluster never seen before, or one that others have decided
 // for, is read again.
 #pragma once
@@ -23,9 +25,12 @@ class WaitingList {
     Time area;  // compute slices times time, on the size that takes least
     bool due;   // it has a deadline
     Time submit;
+    Time turn{};             // before others with a deadline; 0: none goes by turns
+    bool fair = false;       // its deadline keeps fairness between users
     std::size_t octave = 0;  // of its time on its slowest slice (policy/planner/room.h)
     bool operator<(const Entry& other) const {
       if (due != other.due) return due;
+      if (turn != other.turn) return turn < other.turn;
       if (least != other.least) return least < other.least;
       // A job that comes back has a new row (queue/belief/belief.h) and its old place.
       return submit != other.submit ? submit < other.submit : index(job) < index(other.job);
@@ -61,6 +66,8 @@ class WaitingList {
   void remove(JobId job);
   void count(const Cluster& cluster, const Entry& entry);  // it waits from now on
   Entry entry_of(const Cluster& cluster, JobId job) const;
+  void give_turn(const Cluster& cluster, Entry& entry) const;
+  void take_turns(const Cluster& cluster);
   void read_anew(const Cluster& cluster);
 
   std::vector<Entry> entries_;
@@ -76,6 +83,8 @@ class WaitingList {
   };
   Counted counted_[2];  // of jobs without and with a deadline
   ArrivalsByLength::Shares longer_{};
+  std::size_t fair_ = 0;   // jobs that wait so
+  bool by_turns_ = false;  // the list is in the order of deadlines
   std::uint64_t identity_ = 0, expected_decision_ = 0;
 };
 

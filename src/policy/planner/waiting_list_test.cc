@@ -26,5 +26,29 @@ TEST(WaitingList, AJobThatComesBackHasItsOldPlaceAmongItsLike) {
   EXPECT_EQ(order, (std::vector<std::size_t>{2, 0, 1}));
 }
 
+// Between users the deadline says whose turn it is: shortest first, a user with ever more short jobs would have all.
+TEST(WaitingList, DeadlinesThatKeepFairnessAreTurns) {
+  for (const bool fair : {false, true}) {
+    SCOPED_TRACE(fair);
+    const auto fleet = platform("1xa100-40gb");
+    std::vector<Job> jobs = {job(0, 20, linear(10)), job(0, 30, linear(1)), job(0, 5, linear(2)), job(0, -1, linear(1))};
+    if (fair) jobs[0].undeclared = true;
+    Cluster cluster(fleet, bind(jobs, *fleet), CostModel{CostModel::kHardware, {}}, layouts(*fleet, {"7g@0"}));
+    WaitingList list;
+    const auto order = [&] {
+      cluster.begin_decision();
+      list.update(cluster, {});
+      cluster.end_decision(false);
+      std::vector<std::size_t> out;
+      for (const WaitingList::Entry& entry : list.entries()) out.push_back(index(entry.job));
+      return out;
+    };
+    for (unsigned id = 0; id < jobs.size(); ++id) cluster.apply(Event::submitted(min(0), JobId(id)));
+    EXPECT_EQ(order(), fair ? (std::vector<std::size_t>{2, 0, 1, 3}) : (std::vector<std::size_t>{1, 2, 0, 3}));
+    cluster.apply(Event::withdrawn(min(1), JobId(0)));
+    EXPECT_EQ(order(), (std::vector<std::size_t>{1, 2, 3})) << "shortest first, once no job waits for its turn";
+  }
+}
+
 }  // namespace
 }  // namespace smartmig
