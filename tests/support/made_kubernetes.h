@@ -88,6 +88,8 @@ class MadeKubernetes : public KubeApi {
         return KubeReply{409, {{"message", "changed"}}};
       if (path.ends_with("/status")) {
         run.claim["status"] = body["status"];
+      } else if (id % 3 == 0) {  // as of a claim whose parameters were sent with spaces
+        return KubeReply{422, {{"message", "spec: Invalid value: field is immutable"}}};
       } else {
         run.claim["metadata"]["finalizers"] = body["metadata"]["finalizers"];
       }

@@ -34,7 +34,8 @@ std::string daemon_gpus_text(const Json& answer, const std::string& daemon) {
     if (const std::string why = text_at(gpu, "words"); !why.empty()) words += fmt::format("GPU {}: {}\n", number, why);
   }
   const std::size_t gpus = list_at(answer, "gpus").size();
-  std::string out = fmt::format("{} GPU{} of the daemon at {}\n\n{}", gpus, gpus == 1 ? "" : "s", daemon, boards.text());
+  std::string out =
+      fmt::format("{} GPU{} of the daemon at {}\n\n{}", gpus, gpus == 1 ? "" : "s", daemon, boards.text());
   if (count > 0) out += "\n" + slices.text();
   if (!words.empty()) out += "\n" + words;
   return out;

@@ -72,8 +72,9 @@ TEST(Settings, AWrongTypeOrRangeNamesTheKey) {
   EXPECT_EQ(refusal("# grüße\ngröße = 3\n").substr(0, 45), "serve.toml line 2: 'größe' is not a setting");
   EXPECT_NE(refusal("guard = ä\n").find("serve.toml line 1"), std::string::npos);
   EXPECT_EQ(refusal("guard = true\n# \xff\n"), "serve.toml line 2: not UTF-8");
-  EXPECT_EQ(refusal("policy = best\"\n"),
-            "serve.toml line 1: the value is no number, true, false or list: a string needs a quote before and after it");
+  EXPECT_EQ(
+      refusal("policy = best\"\n"),
+      "serve.toml line 1: the value is no number, true, false or list: a string needs a quote before and after it");
   EXPECT_EQ(refusal("policy = \"best\nlayouts = \"3\"\n"), "serve.toml line 1: a string has no closing quote");
   EXPECT_NE(refusal("policy = \"be\x01st\"\n").find("control character"), std::string::npos);
   EXPECT_EQ(refusal("guard = true\n[>]\n"), "serve.toml line 2: a table's name is malformed: write [limits]");

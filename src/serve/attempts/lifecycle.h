@@ -37,13 +37,13 @@ class Lifecycle {
   // Held or free to run by who holds it, when it begins and what it depends on now; ended, where that can never hold.
   // False: it may not run. REQUIRES: it waits.
   bool check_dependencies(JobRecord& job);
-  void started(JobRecord& job);  // its attempt has begun: some may wait for that
-  void release_due();            // whose begin has come
+  void started(JobRecord& job);                           // its attempt has begun: some may wait for that
+  void release_due();                                     // whose begin has come
   std::string never_starts(const JobRecord& job) const {  // for its quotas, in words; empty: it may
     return quotas_.never_fits(job, asked_slices(job, session_.platform()));
   }
-  void quotas_changed();         // the limits: some that wait for the next week may run
-  void go_on();                  // at the begin of a step: with those that wait for jobs that have ended
+  void quotas_changed();  // the limits: some that wait for the next week may run
+  void go_on();           // at the begin of a step: with those that wait for jobs that have ended
   UnixTime next_due() const {
     if (!to_settle_.empty() || released_) return UnixTime{};
     return begins_.empty() ? kNeverUnix : begins_.begin()->first;

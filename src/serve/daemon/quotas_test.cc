@@ -98,7 +98,7 @@ TEST(DaemonQuotas, AJobThatGrowsBeyondItsQuotaEndsAndKeepsNobodyWaiting) {
 TEST(DaemonQuotas, ASmallerQuotaLeavesNoFalseForecast) {
   Queue q("1xa100-40gb", {});
   q.daemon().pause(true);
-  const auto large = q.submit(q.alice, 10, [](JobSpec& s) { s.min_slices = 7; }), small = q.submit(q.bob, 10);
+  const auto large = q.submit(q.alice, 10, [](JobSpec&s) { s.min_slices = 7; }), small = q.submit(q.bob, 10);
   Settings less = q.daemon().state().settings;
   less.limits.user_slices = 3;
   ASSERT_TRUE(q.daemon().set_settings(less));
