@@ -239,7 +239,7 @@ std::vector<JobField> fields_of_commands() {
       below(
           kServers, {"port", "int", read_port, [](const S& spec) { return spec.port ? Json(*spec.port) : Json(); }},
           {{"--port", "N|auto",
-            "reserve port N, or any free port (auto); its number is in SMARTMIG_PORT and replaces {port} in the command"}}),
+            "reserve port N, or any free port (auto); smartmig sets SMARTMIG_PORT and replaces {port} in the command"}}),
   };
 }
 
@@ -294,8 +294,8 @@ std::vector<JobField> fields_of_times() {
             {{"--estimate", "TIME[@Ng]", "expected run time on a whole GPU (20m) or on N compute slices (20m@3g)"}}),
       integer_field("estimate_slices", &S::estimate_slices, 0, kMostSlices) | JobField::kWaiting,
       below(kHeading, duration_field("time_limit_s", &S::time_limit, 1e-6) | JobField::kWaiting,
-            {{"--time", "LIMIT", "kill the job after this run time, such as 30m, 2h, 1-12:00:00, or 90 for minutes",
-              "-t"}}),
+            {{"--time", "LIMIT",
+              "kill the job after this run time, such as 30m, 2h or 1-12:00:00; a bare number means minutes", "-t"}}),
       below(kHeading, text_field("kind", &S::kind, kNameBytes),
             {{"--kind", "NAME", "kind of job: the row of the speed and power tables to use"}}),
       below(kHeading, yes_or_default_field("patient", &S::patient),
@@ -345,7 +345,7 @@ std::vector<JobField> fields_of_runs() {
           {"requeue", "bool", [](SpecReader& in, const char* key, S& spec) { spec.requeue = in.yes(key); },
            [](const S& spec) { return Json(spec.requeue); }},
           {{"--requeue", "",
-            "allow smartmig to stop the job in favour of another one and restart it from the beginning, and to restart it after a GPU failure"},
+            "allow smartmig to restart the job from the beginning, after stopping it in favour of another one or after a GPU failure"},
            {"--no-preempt", "", "never stop the job in favour of another one (default)"}}),
       below(
           kStops, yes_field("once", &S::once),
@@ -364,10 +364,10 @@ std::vector<JobField> fields_of_runs() {
       below(
           kStops, duration_field("restart_s", &S::restart, 0),
           {{"--restart-time", "TIME",
-            "time that the job needs to save and load its state, such as 20s, 5m, or 45 for seconds (default: the value for --kind, otherwise 30s)"}}),
+            "time that the job needs to save and load its state, such as 20s or 5m; a bare number means seconds (default: the value for --kind, otherwise 30s)"}}),
       below(kStops, duration_field("grace_s", &S::grace, 0),
             {{"--grace", "TIME",
-              "time between the stop signal and the kill, such as 2m, or 45 for seconds (default: 30s)"}}),
+              "time between the stop signal and the kill, such as 2m; a bare number means seconds (default: 30s)"}}),
       below(
           kProcesses, yes_or_default_field("exact_memory", &S::exact_memory),
           {{"--exact-memory", "",
