@@ -79,7 +79,8 @@ void Cluster::apply(const Event& event) {
       job.phase = JobPhase::kQueued;
       job.arrival = place;
       JobId before = tail_;
-      while (anew && before != kNoJob && states_[index(before)].arrival > place) before = states_[index(before)].previous;
+      while (anew && before != kNoJob && states_[index(before)].arrival > place)
+        before = states_[index(before)].previous;
       job.previous = before;
       job.next = before == kNoJob ? head_ : states_[index(before)].next;
       (before == kNoJob ? head_ : states_[index(before)].next) = event.job;

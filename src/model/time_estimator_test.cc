@@ -164,7 +164,8 @@ TEST(TimeEstimator, JobsThatStillRunAreEvidence) {
   EXPECT_LT(last, std::log(86400.0 * 7));
   const BelievedTime other = fresh.believe(kInfer, {}, TimeEstimator::kUntold, running);
   EXPECT_GE(other.spread, fresh.believe(kInfer, {}).spread) << "another kind may take another time altogether";
-  EXPECT_EQ(fresh.believe(kTrain, 5.0, TimeEstimator::kUntold, running).log_median, 5.0) << "of told times they say nothing";
+  EXPECT_EQ(fresh.believe(kTrain, 5.0, TimeEstimator::kUntold, running).log_median, 5.0)
+      << "of told times they say nothing";
   // Told a minute, they run for an hour.
   std::vector<TimeEstimator::Running> overrun(5, {kTrain, std::log(60.0), std::log(3600.0)});
   EXPECT_GT(fresh.believe(kTrain, std::log(60.0), TimeEstimator::kUntold, overrun).log_median, std::log(1800.0));

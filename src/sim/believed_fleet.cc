@@ -45,7 +45,8 @@ BelievedTime BelievedFleet::believed_of(JobId id) const {
   for (const JobId other : running_) {
     const JobState& state = truth().state(other);
     const Job& job = truth().jobs().job(other);
-    const double share = double((truth().now() - state.since).count()) / double(truth().jobs().work(other, state.type).count());
+    const double share =
+        double((truth().now() - state.since).count()) / double(truth().jobs().work(other, state.type).count());
     if (share > 0) running.push_back({groups_of(job), told(other), log_time(job) + deterministic_log(share)});
   }
   return estimator_.believe(groups, said, TimeEstimator::kUntold, running);

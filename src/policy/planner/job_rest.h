@@ -19,7 +19,7 @@ class JobRest {
   // On a slice of the type, restart cost apart: the mean; kCannotRun.
   Time on(const Cluster& cluster, JobId job, TypeId type) const;
   double usual() const { return left_.of_mean[kRunQuantiles / 2]; }  // in means, of the seven values
-  double longest() const { return left_.of_mean.back(); }  // in means, of the seven values
+  double longest() const { return left_.of_mean.back(); }            // in means, of the seven values
   double longest_of_median() const { return left_.mean * left_.of_mean.back(); }
   // How long it may be, as shares of the mean, with their probabilities: one case if it is known, else short, usual, long.
   struct Case {

@@ -100,8 +100,9 @@ double SlicePrice::price(const Cluster& cluster, const WaitingList::Others& othe
     const double one_gpu = all / double(cluster.gpus().size());
     const double wanted = busy_ + others.slice_minutes / arrivals_->run_min;
     const double in_use = std::min(1.0, (wanted + one_gpu) / all);
-    const double coming = weights_.coming * arrivals_->run_min *
-                          std::min(kMostLoad, chance_to_wait(load(cluster), in_use, wanted > all, cluster.gpus().size()));
+    const double coming =
+        weights_.coming * arrivals_->run_min *
+        std::min(kMostLoad, chance_to_wait(load(cluster), in_use, wanted > all, cluster.gpus().size()));
     delayed += arrivals * (coming + weights_.backlog * others.ahead / all * in_use) / (1.05 - rho);
   }
   if (arrivals_->area_min > 0) delayed *= 1 - weights_.stopping * arrivals_->stoppable_min / arrivals_->area_min;

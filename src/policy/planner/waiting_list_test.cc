@@ -31,7 +31,8 @@ TEST(WaitingList, DeadlinesThatKeepFairnessAreTurns) {
   for (const bool fair : {false, true}) {
     SCOPED_TRACE(fair);
     const auto fleet = platform("1xa100-40gb");
-    std::vector<Job> jobs = {job(0, 20, linear(10)), job(0, 30, linear(1)), job(0, 5, linear(2)), job(0, -1, linear(1))};
+    std::vector<Job> jobs = {job(0, 20, linear(10)), job(0, 30, linear(1)), job(0, 5, linear(2)),
+                             job(0, -1, linear(1))};
     if (fair) jobs[0].undeclared = true;
     Cluster cluster(fleet, bind(jobs, *fleet), CostModel{CostModel::kHardware, {}}, layouts(*fleet, {"7g@0"}));
     WaitingList list;
