@@ -8,6 +8,8 @@
 namespace smartmig {
 namespace {
 
+constexpr std::size_t kLookedThrough = 512;  // entries: a daemon shows its policy no more by default
+
 Time latest_start(const Cluster& cluster, const WaitingList::Entry& entry) {
   return entry.due ? cluster.jobs().job(entry.job).deadline - entry.least : cluster.now() - Time(1);
 }
@@ -140,6 +142,17 @@ void WaitingList::update(const Cluster& cluster, const std::vector<JobId>& touch
     marks_[job] = Mark::kLate;
     ++counted_[known_[job].due].late;
   }
+  // Deadlines of a future move without news (DeadlinesAhead in eval/futures.h).
+  if (entries_.size() > kLookedThrough) return;
+  const auto moved = [&](const Entry& entry) {
+    const Job& job = cluster.jobs().job(entry.job);
+    const bool late = latest_start(cluster, entry) < cluster.now();
+    return entry.due != job.has_deadline() || late != is_late(entry.job) ||
+           (by_turns_ && entry.due && entry.turn != job.deadline);
+  };
+  if (std::none_of(entries_.begin(), entries_.end(), moved)) return;
+  read_anew(cluster);
+  take_turns(cluster);
 }
 
 }  // namespace smartmig

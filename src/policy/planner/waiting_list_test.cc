@@ -51,5 +51,32 @@ TEST(WaitingList, DeadlinesThatKeepFairnessAreTurns) {
   }
 }
 
+TEST(WaitingList, ADeadlineThatMovesWithoutNewsCounts) {
+  const auto fleet = platform("1xa100-40gb");
+  auto workload = std::make_shared<Workload>();
+  workload->jobs = {job(0, 60, linear(10)), job(0, 61, linear(10))};
+  const auto jobs = std::make_shared<const JobTable>(std::move(JobTable::bind(workload, *fleet).value()));
+  Cluster cluster(fleet, jobs, CostModel{CostModel::kHardware, {}}, layouts(*fleet, {"7g@0"}));
+  cluster.begin_decision();
+  for (unsigned row = 0; row < 2; ++row) cluster.apply(Event::submitted(min(3), JobId(row)));
+  WaitingList list;
+  const auto late_with = [&](Time deadline) {
+    workload->jobs[0].deadline = deadline;
+    list.update(cluster, {});
+    cluster.begin_decision();
+    return list.late();
+  };
+  EXPECT_EQ(late_with(min(60)), 0u);
+  EXPECT_EQ(late_with(min(4)), 1u);
+  EXPECT_EQ(late_with(min(60)), 0u);
+  EXPECT_EQ(late_with(kNever), 1u) << "without one it is wanted at once";
+  EXPECT_EQ(index(list.entries()[0].job), 1u) << "and comes behind the others";
+  workload->jobs[0].undeclared = true;  // by turns
+  EXPECT_EQ(late_with(min(62)), 0u);
+  EXPECT_EQ(index(list.entries()[0].job), 1u);
+  EXPECT_EQ(late_with(min(60)), 0u);
+  EXPECT_EQ(index(list.entries()[0].job), 0u);
+}
+
 }  // namespace
 }  // namespace smartmig
