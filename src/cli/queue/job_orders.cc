@@ -34,7 +34,7 @@ class Changes {
   void declare(Command& cmd) {
     add(cmd, "--deadline", "WHEN|none",
         "soft deadline, such as 2h (from now), 16:00 or 2026-11-15T16:00; none removes it");
-    add(cmd, "--priority", "N", "run jobs with a higher priority first; only root can set a value above 0");
+    add(cmd, "--priority", "N", "priority of the job; higher priorities run first; only root can set a value above 0");
     add(cmd, "--mem", "SIZE|auto",
         "GPU memory that the job needs, such as 18G or 512M; auto: learned from earlier runs");
     add(cmd, "--time", "LIMIT", "kill the job after this run time, such as 30m or 2h; 0: no limit").alias("-t");

@@ -226,7 +226,7 @@ std::vector<JobField> fields_of_commands() {
               {"--container-image"}}}),
       below(kContainers, text_field("container_runtime", &S::container_runtime, kNameBytes),
             {{"--container-runtime", "NAME",
-              "podman, apptainer or singularity (default: depends on the image, otherwise the site's default)"}}),
+              "podman, apptainer or singularity (default: the one that suits the image, or else the site's default)"}}),
       below(kContainers,
             {"container_mounts", "[text]",
              [](SpecReader& in, const char* key, S& spec) { spec.container_mounts = in.texts(key, kMaxMounts); },
@@ -250,7 +250,7 @@ std::vector<JobField> fields_of_slices() {
       below(kHeading, memory_field("mem_mib", &S::mem_mib) | JobField::kWaiting,
             {{"--mem", "SIZE|auto",
               "GPU memory that the job needs, such as 18G or 512M; auto (default): learned from earlier runs"},
-             {"--mem-per-gpu", "SIZE", "GPU memory; use it in #SBATCH lines, where --mem means host memory"}}),
+             {"--mem-per-gpu", "SIZE", "GPU memory, for use in #SBATCH lines, where --mem means host memory"}}),
       below(kHeading, text_field("profile", &S::profile, 64),
             {{"--profile", "PROFILE", "use exactly this MIG profile, such as 1g.10gb"}}),
       below(
@@ -313,7 +313,7 @@ std::vector<JobField> fields_of_times() {
             "conditions on other jobs, such as afterok:12:13,afterany:14; also afternotok, after (the job has started) and singleton (all earlier jobs with this name have ended)",
             "-d"}}),
       below(kStart, integer_field("priority", &S::priority, -kMostPriority, kMostPriority) | JobField::kAlways,
-            {{"--priority", "N", "run jobs with a higher priority first; only root can set a value above 0"},
+            {{"--priority", "N", "priority of the job; higher priorities run first; only root can set a value above 0"},
              {"--nice", "N", "the same as --priority -N (Slurm's option)"}}),
       below(
           kStart, text_field("group", &S::group, 64),
