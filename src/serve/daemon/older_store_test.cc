@@ -1,5 +1,6 @@
 // A state directory of the program of 2026-11-19, taken as its daemon was killed with jobs in every state: the queue
-// goes on, nothing in it counts as damaged, and its journal can be replayed. The attempts themselves were not kept.
+// goes on, nothing in it counts as damaged, and its journal can be replayed. The attempts themselves were not kept. Its
+// instants count from the start of its hour.
 #include "base/file.h"
 #include "report/journal_runs.h"
 #include "support/daemon_queue.h"
@@ -11,6 +12,8 @@ namespace {
 
 TEST(OlderStore, DaemonGoesOnWithItsJobsAndItsJournal) {
   TestQueue q;
+  q.daemon().step();
+  q.host->clock().wait_until(from_unix_us(600'000'000));  // it was killed at 357 s
   q.host.reset();
   const std::string path = q.dir.path() + "/queue.db";
   for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(path + part);
