@@ -105,7 +105,8 @@ BelievedTime TimeEstimator::believe(std::span<const std::string> groups, std::op
       const BelievedTime believed = believe(ended, &before, one.groups, one.told, usual);
       const Cut cut = beyond(believed, one.ran);
       const double x = one.told.value_or(kUntold);
-      for (const std::string& group : one.groups) {
+      const std::span<const std::string> of(one.groups);
+      for (const std::string& group : told ? of.last(1) : of) {
         const auto at = with.find(group);
         Runs& runs = at != with.end() ? at->second : with[group];
         if (at == with.end())

@@ -12,18 +12,18 @@
 // Groups are given from the general to the special, and each is shrunk towards the previous one: the shift as if
 // kShiftRuns runs lay on the other's line, the slope by kSlopeRuns, the noise by kNoiseRuns. Before the first group
 // comes a stranger, whose told time is right within kStranger. A missing told time counts as kUntold, in groups of its
-// own; their shift is the usual time of the group's jobs. Of the first of a group nothing is known but that: it is a
-// stranger's.
+// own; their shift is the usual time of the group's jobs. The first of such a group is as uncertain as a stranger's.
 //
 // The spread of a belief is the noise plus the uncertainty of the line. A run that is shorter than the belief by more
 // than kShortest spreads counts as shorter by exactly these: a run of one second tells as much about the long runs as
 // one of ten.
 //
-// A run that was cut at its time limit counts as the believed mean of the runs longer than that. So does a job that still
-// runs, for the belief of the moment: a group none of whose jobs has ended yet takes longer than the longest has run. The
+// A run that was cut at its time limit counts as the believed mean of the runs longer than that. So does a job that
+// still runs, for the belief of the moment: a group none of whose jobs has ended yet takes longer than the longest has
+// run. With told times it counts in its most special group alone: what is told of other groups tells them apart. The
 // mean and the belief depend on each other and are found in a few rounds. Groups of kFewRuns ended runs and more know
-// enough without them. Bounds: above `runs`
-// runs of a group the oldest fade; above `groups` groups, those that learned longest ago are dropped.
+// enough without them. Bounds: above `runs` runs of a group the oldest fade; above `groups` groups, those that learned
+// longest ago are dropped.
 //
 // Pure and deterministic; units: natural logarithms of seconds.
 #pragma once
@@ -55,7 +55,7 @@ class TimeEstimator {
   TimeEstimator() = default;
   explicit TimeEstimator(Bounds bounds) : bounds_(bounds) {}
 
-  struct Running {  // a job that has run for `ran`
+  struct Running {  // a job that has run for `ran`; its groups are not empty
     std::vector<std::string> groups;
     std::optional<double> told;
     double ran = 0;

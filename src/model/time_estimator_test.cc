@@ -169,6 +169,8 @@ TEST(TimeEstimator, JobsThatStillRunAreEvidence) {
   // Told a minute, they run for an hour.
   std::vector<TimeEstimator::Running> overrun(5, {kTrain, std::log(60.0), std::log(3600.0)});
   EXPECT_GT(fresh.believe(kTrain, std::log(60.0), TimeEstimator::kUntold, overrun).log_median, std::log(1800.0));
+  EXPECT_EQ(fresh.believe(kInfer, std::log(60.0), TimeEstimator::kUntold, overrun).log_median, std::log(60.0))
+      << "what is told of another kind stays";
 }
 
 TEST(TimeEstimator, WhereManyRunsEndedRunningJobsSayNoMore) {
