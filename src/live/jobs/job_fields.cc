@@ -250,7 +250,7 @@ std::vector<JobField> fields_of_slices() {
       below(kHeading, memory_field("mem_mib", &S::mem_mib) | JobField::kWaiting,
             {{"--mem", "SIZE|auto",
               "GPU memory that the job needs, such as 18G or 512M; auto (default): learned from earlier runs"},
-             {"--mem-per-gpu", "SIZE", "GPU memory, for use in #SBATCH lines, where --mem means host memory"}}),
+             {"--mem-per-gpu", "SIZE", "GPU memory; use this option in #SBATCH lines, where --mem means host memory"}}),
       below(kHeading, text_field("profile", &S::profile, 64),
             {{"--profile", "PROFILE", "use exactly this MIG profile, such as 1g.10gb"}}),
       below(
@@ -317,7 +317,7 @@ std::vector<JobField> fields_of_times() {
              {"--nice", "N", "the same as --priority -N (Slurm's option)"}}),
       below(
           kStart, text_field("group", &S::group, 64),
-          {{"--group", "NAME", "put the job into this group; smartmig group limits how many of its jobs run at once"}}),
+          {{"--group", "NAME", "put the job into this group; to limit how many of its jobs run at once, use smartmig group"}}),
       below(kStart, text_field("project", &S::project, 64),
             {{"--project", "NAME", "count the job against this project's quota"}}),
       below(kStart, text_field("reservation", &S::reservation, 64),
@@ -337,7 +337,7 @@ std::vector<JobField> fields_of_runs() {
       below(
           kOutput, {"mail", "[text]", read_mail, written_mail},
           {{"--mail-type", "LIST",
-            "send mail on these events: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL or NONE (requires the daemon setting hooks.mail)"}}),
+            "send mail on these events: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL or NONE (requires hooks.mail in the daemon's configuration)"}}),
       below(kOutput, {"mail_user", "text", read_mail_user, [](const S& spec) { return unless_empty(spec.mail_user); }},
             {{"--mail-user", "ADDRESS", "send mail to this address (default: the user)"}}),
       below(
