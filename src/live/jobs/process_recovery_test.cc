@@ -355,6 +355,8 @@ TEST_P(KilledSupervisor, KeepsTheSliceWhileSomethingOfItsJobLives) {
   start(launch);
   ASSERT_TRUE(wait_until([&] { return log({1, 1}).ends_with("\n"); }));
   const int left = std::stoi(log({1, 1})), supervisor = supervisor_of({1, 1});
+  // while it becomes another program its environment is empty
+  ASSERT_TRUE(wait_until([&] { return runner_->attempt_of_process(left) == std::optional(AttemptId{1, 1}); }));
   runner_.reset();  // nobody ends what is left
   ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
   (void)::waitpid(supervisor, nullptr, 0);
