@@ -1,5 +1,6 @@
 #include "http/http_acceptor.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,12 +14,14 @@ namespace smartmig {
 namespace {
 
 constexpr int kPauseMs = 20, kAtOnce = 64;
+constexpr std::size_t kSpares = 8;
 
 }  // namespace
 
 Result<Ok> HttpAcceptor::start() {
   wake_ = ::eventfd(0, EFD_CLOEXEC);
   if (wake_ < 0) return io_error("cannot create the descriptor that stops the server: {}", std::strerror(errno));
+  keep_spares();
   SMARTMIG_TRY(thread_, start_thread("new connections", [this] { run(); }));
   return Ok{};
 }
@@ -31,6 +34,8 @@ void HttpAcceptor::stop() {
   }
   if (wake_ >= 0) ::close(wake_);
   wake_ = -1;
+  while (free_spare()) {
+  }
 }
 
 void HttpAcceptor::run() {
@@ -42,7 +47,23 @@ void HttpAcceptor::run() {
   }
 }
 
+void HttpAcceptor::keep_spares() {
+  while (spares_.size() < kSpares) {
+    const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    spares_.push_back(fd);
+  }
+}
+
+bool HttpAcceptor::free_spare() {
+  if (spares_.empty()) return false;
+  ::close(spares_.back());
+  spares_.pop_back();
+  return true;
+}
+
 bool HttpAcceptor::take_waiting() {
+  keep_spares();
   for (int i = 0; i < kAtOnce; ++i) {
     if (!connections_.expect()) return false;
     sockaddr_storage address{};
@@ -53,7 +74,10 @@ bool HttpAcceptor::take_waiting() {
     connections_.expected_in_vain();
     if (fd >= 0 || error == EINTR || error == ECONNABORTED) continue;
     if (error == EAGAIN) return true;
-    if (error == EMFILE || error == ENFILE) connections_.make_room();
+    if (error == EMFILE || error == ENFILE) {
+      if (free_spare()) continue;
+      connections_.make_room();
+    }
     return false;
   }
   return true;

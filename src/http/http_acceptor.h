@@ -2,12 +2,14 @@
 // out of descriptors it takes none until one of its connections ends, and idle ones last 30 s.
 //
 // While all places are taken, or descriptors are short, new connections wait in the kernel and are tried again. Where
-// descriptors are short, whoever has most connections loses the one that has waited longest for its request.
+// descriptors are short, new connections get the few that are kept for this. When those are gone, whoever has most
+// connections loses the one that has waited longest for its request.
 #pragma once
 #include <sys/socket.h>
 
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "http/http_connections.h"
 
@@ -27,11 +29,14 @@ class HttpAcceptor {
  private:
   void run();
   bool take_waiting();  // false: try again later
+  void keep_spares();   // as many as can be had
+  bool free_spare();    // false: there is none
 
   const int listening_;
   HttpConnections& connections_;
   const Take take_;
   int wake_ = -1;
+  std::vector<int> spares_;  // descriptors that are open for nothing
   std::thread thread_;
 };
 

@@ -163,30 +163,46 @@ TEST(HttpServer, WhoComesWhenAllPlacesAreTakenWaitsForOne) {
 TEST(HttpServer, AShortageOfDescriptorsTurnsNobodyAway) {
   HttpWorld w;
   w.start();
-  std::vector<std::unique_ptr<RawClient>> idle;
+  std::vector<std::unique_ptr<RawClient>> idle, late;
   for (int i = 0; i < 8; ++i) {
     idle.push_back(std::make_unique<RawClient>(w.options.socket));
     idle.back()->send("GET /healthz HT");
   }
   auto first = w.client();  // taken after them
   ASSERT_EQ(first.ask("GET", "/healthz").first, 200);
+  for (int i = 0; i < 12; ++i) late.push_back(std::make_unique<RawClient>());
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const int next = ::dup(0);
   ::close(next);
-  const rlimit few{rlim_t(next) + 1, before.rlim_max};  // one more: the client's
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const rlimit none{rlim_t(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const auto begin = Clock::now();
-  {
-    auto late = w.client();
-    EXPECT_TRUE(late.connected());
-    EXPECT_EQ(late.ask("GET", "/healthz").first, 200) << "one whose request does not come makes room";
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    late[i]->connect(w.options.socket);
+    EXPECT_EQ(late[i]->ask("GET", "/healthz").first, 200)
+        << i << ": the first eight get what is kept for them; those whose request does not come make room for the rest";
   }
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200);
   EXPECT_LT(seconds_since(begin), 5);
   EXPECT_EQ(first.ask("GET", "/healthz").first, 200) << "it has just been answered";
+}
+
+TEST(HttpServer, AShortageOfDescriptorsLeavesAFewForNewConnections) {
+  HttpWorld w;
+  w.start();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit few{rlim_t(next) + 1, before.rlim_max};  // one more: the client's; no connection could make room
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto begin = Clock::now();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(w.client().ask("GET", "/healthz").first, 200) << i;
+  EXPECT_LT(seconds_since(begin), 5);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(HttpServer, ThreadFiftyClientsAtOnce) {

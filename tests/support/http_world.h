@@ -30,13 +30,8 @@ inline double seconds_since(Clock::time_point begin) {
 
 class RawClient {
  public:
-  explicit RawClient(const std::string& path) {
-    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
+  RawClient() { fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }  // connect() it
+  explicit RawClient(const std::string& path) : RawClient() { connect(path); }
   explicit RawClient(int port) {
     fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -46,6 +41,12 @@ class RawClient {
     connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
   ~RawClient() { ::close(fd_); }
+  void connect(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
   bool connected() const { return connected_; }
   bool send(std::string_view text) {
     while (!text.empty()) {
